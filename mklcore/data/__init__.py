@@ -1,0 +1,41 @@
+"""Data: one frozen table, how it is read from files, the samples, and generators with known truth."""
+
+from mklcore.data.columns import Column
+from mklcore.data.dataset import TASKS, Dataset, Split, standardise, three_way_split
+from mklcore.data.reading import TableSummary, describe_table, read_table
+from mklcore.data.samples import SAMPLES, Sample, load_sample
+from mklcore.data.synthetic import (
+    NormTruth,
+    PolynomialTruth,
+    SpectraTruth,
+    ToyTruth,
+    make_mkl_toy,
+    make_ringnorm,
+    make_sparse_polynomial,
+    make_spectra,
+    make_twonorm,
+)
+
+__all__ = [
+    "SAMPLES",
+    "TASKS",
+    "Column",
+    "Dataset",
+    "NormTruth",
+    "PolynomialTruth",
+    "Sample",
+    "SpectraTruth",
+    "Split",
+    "TableSummary",
+    "ToyTruth",
+    "describe_table",
+    "load_sample",
+    "make_mkl_toy",
+    "make_ringnorm",
+    "make_sparse_polynomial",
+    "make_spectra",
+    "make_twonorm",
+    "read_table",
+    "standardise",
+    "three_way_split",
+]

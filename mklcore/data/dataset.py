@@ -1,0 +1,364 @@
+"""The one table every other room works on, and the ways to cut it.
+
+A `Dataset` is frozen: its arrays are read-only, and its `fingerprint` (sha256 of the features, the target, the names,
+the groups and the task) identifies it in caches, jobs and links. What reading changed is told in `notes`, in words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import train_test_split
+
+from mklcore.errors import DataError, ParameterError
+
+TASKS = ("binary", "multiclass", "regression", "novelty")
+LARGEST_VALUE = 1e100  # squared distances between larger values overflow
+Groups = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Features X (n, d) and a target y (n,) for one learning task.
+
+    X : float64, C-contiguous, read-only. y : the original labels (int64, or objects of type str) for "binary",
+    "multiclass" and "novelty", where y may be all ones; float64 for "regression". class_names : str of the labels in
+    sorted order, found in y unless given; a part of a larger table keeps the names of the whole.
+    groups : (name, column indices) pairs. Two data sets with one fingerprint are equal and hash alike.
+
+    Raises DataError for shapes that disagree, values that are not finite, missing targets, fewer than two classes,
+    fewer rows than classes, and names that are doubled or do not fit.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    feature_names: tuple[str, ...] = ()
+    target_name: str = "y"
+    task: str = "regression"
+    class_names: tuple[str, ...] = ()
+    groups: Groups = ()
+    notes: tuple[str, ...] = ()
+    fingerprint: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise DataError(f"The task is {self.task!r}; expected one of {', '.join(TASKS)}.")
+        X = _checked_features(self.X, tuple(self.feature_names))
+        names = tuple(str(name) for name in self.feature_names) or tuple(f"x{j + 1}" for j in range(X.shape[1]))
+        if len(set(names)) < len(names):
+            doubled = next(name for name in names if names.count(name) > 1)
+            raise DataError(f"Two features are called {doubled!r}; rename one, every feature needs its own name.")
+        y = _checked_target(self.y, X.shape[0], self.task)
+        settled = {
+            "X": X,
+            "y": y,
+            "feature_names": names,
+            "target_name": str(self.target_name),
+            "class_names": _checked_classes(y, self.class_names, self.task),
+            "groups": _checked_groups(self.groups, X.shape[1]),
+            "notes": tuple(str(note) for note in self.notes),
+        }
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "fingerprint", _fingerprint(self))
+
+    @property
+    def n_samples(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        return self.X.shape[1]
+
+    def __eq__(self, other: object) -> bool:
+        return self.fingerprint == other.fingerprint if isinstance(other, Dataset) else NotImplemented
+
+    def __hash__(self) -> int:
+        return int(self.fingerprint[:15], 16)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        _freeze(self.X, self.y)  # numpy forgets the read-only flag on its way through pickle
+
+    def __repr__(self) -> str:
+        shape = f"{self.n_samples} x {self.n_features}"
+        return f"Dataset({shape}, {self.task}, target={self.target_name!r}, fingerprint={self.fingerprint[:8]})"
+
+    def _repr_html_(self) -> str:
+        return _as_html(self)
+
+    def take(self, rows: Sequence[int] | np.ndarray) -> Dataset:
+        """The given rows, in the given order; the class names of the whole table stay."""
+        return replace(self, X=self.X[rows], y=self.y[rows])
+
+    def select(self, features: Iterable[int | str]) -> Dataset:
+        """The given columns, by index or by name, in the given order; groups follow, and empty ones go."""
+        columns = [self._column(feature) for feature in features]
+        if not columns:
+            raise DataError("No feature is selected; keep at least one.")
+        place = {column: new for new, column in enumerate(columns)}
+        groups = tuple((name, tuple(place[j] for j in members if j in place)) for name, members in self.groups)
+        return replace(
+            self,
+            X=self.X[:, columns],
+            feature_names=tuple(self.feature_names[j] for j in columns),
+            groups=tuple(group for group in groups if group[1]),
+        )
+
+    def drop(self, features: Iterable[int | str]) -> Dataset:
+        """Every column but the given ones, which are indices or names."""
+        gone = {self._column(feature) for feature in features}
+        return self.select(j for j in range(self.n_features) if j not in gone)
+
+    def split(self, test_size: float = 0.3, seed: int = 0) -> tuple[Dataset, Dataset]:
+        """Training and test part: `test_size` is a share of the rows in (0, 1) or a number of rows.
+
+        Classification is stratified. Raises DataError when a class has too few rows for that.
+        """
+        train, test = _cut(self, (test_size,), seed)
+        return self.take(train), self.take(test)
+
+    def _column(self, feature: int | str) -> int:
+        if isinstance(feature, str):
+            if feature not in self.feature_names:
+                raise DataError(f"There is no feature {feature!r}; the first ones are {listed(self.feature_names)}.")
+            return self.feature_names.index(feature)
+        if not 0 <= feature < self.n_features:
+            raise DataError(f"There is no feature number {feature}; expected 0 to {self.n_features - 1}.")
+        return int(feature)
+
+
+class Split(NamedTuple):
+    """The three parts of one table."""
+
+    train: Dataset
+    validation: Dataset
+    test: Dataset
+
+
+def three_way_split(data: Dataset, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> Split:
+    """Training, validation and test part, drawn without overlap; sizes are shares of ALL rows, or numbers of rows.
+
+    Classification is stratified. Raises DataError when a class has too few rows for three parts.
+    """
+    train, held_out, tested = _cut(data, (validation, test), seed)
+    return Split(data.take(train), data.take(held_out), data.take(tested))
+
+
+def standardise(train: Dataset, *others: Dataset) -> tuple[Dataset, ...]:
+    """Every column to mean 0 and standard deviation 1 on the TRAINING rows; the others follow with the same numbers.
+
+    A column that is constant on the training rows is only centred.
+    """
+    mean = train.X.mean(axis=0)
+    scale = train.X.std(axis=0)
+    scale[np.ptp(train.X, axis=0) == 0] = 1.0
+    for other in others:
+        if other.feature_names != train.feature_names:
+            raise DataError("The parts have different features; standardise parts of one table together.")
+    return tuple(replace(part, X=(part.X - mean) / scale) for part in (train, *others))
+
+
+def listed(names: Iterable[object], most: int = 6) -> str:
+    """'a', 'b' and 3 more: names in quotes, shortened for a sentence."""
+    return joined((f"'{name}'" for name in names), most)
+
+
+def joined(words: Iterable[str], most: int = 6) -> str:
+    """a, b and 3 more."""
+    every = list(words)
+    more = len(every) - most
+    return ", ".join(every) if more <= 0 else f"{', '.join(every[:most])} and {more} more"
+
+
+def counted(number: int, noun: str) -> str:
+    """1 row, 2 rows, 3 classes."""
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def _freeze(*arrays: np.ndarray) -> None:
+    for array in arrays:
+        array.flags.writeable = False
+
+
+def _checked_features(values: Any, names: tuple[str, ...]) -> np.ndarray:
+    if np.iscomplexobj(values):
+        raise DataError("The features hold complex numbers; expected real ones.")
+    try:
+        X = np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise DataError(f"The features are not a table of numbers ({error}); use read_table for mixed ones.") from error
+    if X.ndim != 2 or 0 in X.shape:
+        raise DataError(f"The features have shape {X.shape}; expected (rows, columns) with at least one of each.")
+    if names and len(names) != X.shape[1]:
+        raise DataError(f"There are {counted(len(names), 'feature name')} for {counted(X.shape[1], 'column')}.")
+    bad = ~(np.abs(X) <= LARGEST_VALUE)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        name = names[column] if names else f"x{column + 1}"
+        raise DataError(
+            f"{counted(int(bad.sum()), 'feature value')} cannot be used, the first in row {row + 1} of {name!r}: "
+            f"{X[row, column]}; expected finite numbers up to {LARGEST_VALUE:g}. Fill, rescale or drop them."
+        )
+    _freeze(X)
+    return X
+
+
+def _checked_target(values: Any, n_rows: int, task: str) -> np.ndarray:
+    y = np.asarray(values)
+    if y.shape != (n_rows,):
+        raise DataError(f"The target has shape {y.shape}; expected one value per row, ({n_rows},).")
+    missing = np.asarray(pd.isna(y))
+    if missing.any():
+        rows = joined((str(row + 1) for row in np.flatnonzero(missing)), most=5)
+        raise DataError(f"The target is missing (NaN) in {counted(int(missing.sum()), 'row')}: {rows}. Drop them.")
+    y = _as_numbers(y) if task == "regression" else _as_labels(y)
+    _freeze(y)
+    return y
+
+
+def _as_numbers(y: np.ndarray) -> np.ndarray:
+    try:
+        numbers = np.array(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"A regression target must hold numbers ({error}); set the task to a classification.") from None
+    if not (np.abs(numbers) <= LARGEST_VALUE).all():
+        raise DataError(f"The target holds values that are infinite or beyond {LARGEST_VALUE:g}; drop or rescale them.")
+    return numbers
+
+
+def _as_labels(y: np.ndarray) -> np.ndarray:
+    """int64 where every label is a whole number, else strings."""
+    if y.dtype.kind in "biu":
+        return y.astype(np.int64)
+    if y.dtype.kind == "f":
+        if not np.isfinite(y).all() or (y != np.round(y)).any() or np.abs(y).max() > 2**53:
+            raise DataError("Class labels must be whole numbers or texts; for measured values use task 'regression'.")
+        return y.astype(np.int64)
+    values = y.tolist()
+    if all(isinstance(v, (int, np.integer)) and abs(int(v)) < 2**63 for v in values):
+        return np.array(values, dtype=np.int64)
+    labels = np.empty(len(values), dtype=object)
+    labels[:] = [str(v) for v in values]
+    return labels
+
+
+def _checked_classes(y: np.ndarray, given: Sequence[str], task: str) -> tuple[str, ...]:
+    names = tuple(str(name) for name in given)
+    if task == "regression":
+        if names:
+            raise DataError("A regression target has no classes; leave class_names empty.")
+        return ()
+    found = tuple(str(label) for label in np.unique(y))
+    if names and not set(found) <= set(names):
+        strange = [label for label in found if label not in names]
+        raise DataError(f"The target holds {listed(strange)}, not among the class names {listed(names)}.")
+    names = names or found
+    if task == "novelty":
+        return names
+    if len(names) < 2:
+        raise DataError(f"The target holds one class only ({names[0]!r}); a classifier needs at least two.")
+    if task == "binary" and len(names) != 2:
+        raise DataError(f"The target has {len(names)} classes ({listed(names)}); a binary task has two: 'multiclass'?")
+    if len(y) < len(names):
+        raise DataError(f"There are fewer rows ({len(y)}) than classes ({len(names)}); add rows or join classes.")
+    return names
+
+
+def _checked_groups(groups: Iterable[tuple[str, Iterable[int]]], n_features: int) -> Groups:
+    settled = tuple((str(name), tuple(int(j) for j in members)) for name, members in groups)
+    names = [name for name, _ in settled]
+    if len(set(names)) < len(names):
+        raise DataError(f"Two groups have the same name ({listed(names)}); rename one.")
+    for name, members in settled:
+        if not members or len(set(members)) < len(members) or not all(0 <= j < n_features for j in members):
+            raise DataError(
+                f"Group {name!r} is not a set of columns; expected different indices from 0 to {n_features - 1}."
+            )
+    return settled
+
+
+def _fingerprint(data: Dataset) -> str:
+    words = (data.X.shape, data.feature_names, data.target_name, data.task, data.class_names, data.groups)
+    digest = hashlib.sha256(repr(words).encode())
+    digest.update(data.X.tobytes())
+    digest.update(repr((data.y.dtype.kind, data.y.tolist())).encode())
+    return digest.hexdigest()
+
+
+def _strata(data: Dataset) -> np.ndarray | None:
+    """Class numbers to stratify by, or None where there are none."""
+    labels, codes = np.unique(data.y, return_inverse=True)
+    return None if data.task == "regression" or len(labels) < 2 else codes
+
+
+def _cut(data: Dataset, sizes: tuple[float, ...], seed: int) -> list[np.ndarray]:
+    """Row numbers of the remaining part and of one part per size, in this order; the last part is drawn first."""
+    counts = [_row_count(size, data.n_samples) for size in sizes]
+    codes = _strata(data)
+    n_classes = 1 if codes is None else int(codes.max()) + 1
+    remaining = data.n_samples - sum(counts)
+    if min(remaining, *counts) < n_classes:
+        parts = " + ".join(str(count) for count in (remaining, *counts))
+        raise DataError(
+            f"{counted(data.n_samples, 'row')} cannot be cut into {parts}: every part needs at least "
+            f"{'one row' if n_classes == 1 else f'as many rows as there are classes ({n_classes})'}. "
+            "Add rows or change the shares."
+        )
+    rows = np.arange(data.n_samples)
+    drawn: list[np.ndarray] = []
+    for step, count in enumerate(reversed(counts)):
+        _check_members(data, codes, rows, len(counts) + 1 - step)
+        strata = None if codes is None else codes[rows]
+        rows, part = train_test_split(rows, test_size=count, random_state=seed, stratify=strata)
+        drawn.insert(0, part)
+    _check_members(data, codes, rows, 1)
+    return [rows, *drawn]
+
+
+def _row_count(size: float, n_rows: int) -> int:
+    whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
+    if whole and 0 < size < n_rows:
+        return int(size)
+    if isinstance(size, float) and 0 < size < 1:
+        return int(np.ceil(size * n_rows - 1e-9))
+    raise ParameterError(f"A part of size {size!r} is not possible; expected a share in (0, 1) or 1 to {n_rows - 1}.")
+
+
+def _check_members(data: Dataset, codes: np.ndarray | None, rows: np.ndarray, parts: int) -> None:
+    if codes is None:
+        return
+    members = np.bincount(codes[rows], minlength=int(codes.max()) + 1)
+    rarest = int(members.argmin())
+    if members[rarest] < parts:
+        label = np.unique(data.y)[rarest]
+        total = int((codes == rarest).sum())
+        raise DataError(
+            f"Class '{label}' has {counted(total, 'row')}, too few for this split; add rows of it, "
+            "leave the class out, or make the held-out parts smaller."
+        )
+
+
+def _as_html(data: Dataset) -> str:
+    """A heading, the first five rows of at most eight columns, and the notes."""
+    shown = slice(0, 8)
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in (*data.feature_names[shown], data.target_name))
+    body = "".join(
+        "<tr>" + "".join(f"<td>{value:.4g}</td>" for value in x[shown]) + f"<td>{html.escape(str(y))}</td></tr>"
+        for x, y in zip(data.X[:5], data.y[:5], strict=True)
+    )
+    size = f"{counted(data.n_samples, 'row')}, {counted(data.n_features, 'feature')}, {data.task}"
+    classes = f": {html.escape(', '.join(data.class_names[:10]))}" if data.class_names else ""
+    more = f"<p>{data.n_features - 8} more features are not shown.</p>" if data.n_features > 8 else ""
+    notes = "".join(f"<li>{html.escape(note)}</li>" for note in data.notes)
+    return (
+        f"<div><strong>Dataset</strong> {size}{classes} <code>{data.fingerprint[:8]}</code>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}<ul>{notes}</ul></div>"
+    )

@@ -1,0 +1,199 @@
+"""What kind of file it is, how large it may be, and the kinds that are not text: Parquet and Excel.
+
+Nothing is executed and nothing is unpickled; the content decides, not the file's name. What a packed file unpacks to is
+bounded before or while it is unpacked.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pyarrow.parquet
+
+from mklcore.data.columns import clean_name
+from mklcore.data.dataset import listed
+from mklcore.errors import DataError, ParameterError
+
+MAX_BYTES = 20 * 2**20
+MAX_ROWS = 100_000
+MAX_COLUMNS = 10_000
+MAX_CELLS = 10_000_000
+EXCEL_ROWS = 2**20
+MAX_EXPANSION = 10  # unpacked size of a packed file, in multiples of max_bytes
+
+_ALIASES = {"tab": "\t", "\\t": "\t", "whitespace": " ", "spaces": " ", "\\s+": " "}
+_SIGNATURES = {
+    b"\x1f\x8b": "a gzip archive",
+    b"BZh": "a bzip2 archive",
+    b"\xfd7zXZ": "an xz archive",
+    b"\x28\xb5\x2f\xfd": "a zstd archive",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"%PDF": "a PDF document",
+    b"\x93NUMPY": "a NumPy array",
+    b"\x89HDF": "an HDF5 file",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls)",
+    b"SQLite format 3": "a database",
+}
+_PICKLE = re.compile(rb"\x80[\x02-\x05]")
+_WEB_PAGE = re.compile(rb"\s*<(!doctype|html|\?xml)", re.I)
+_JSON = re.compile(rb'\s*[{\[]\s*["{\[]')
+
+
+@dataclass(frozen=True)
+class Format:
+    """How to read a table, and the largest one to accept; None means: find out."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+    max_bytes: int = MAX_BYTES
+    max_rows: int = MAX_ROWS
+    max_columns: int = MAX_COLUMNS
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None:
+            object.__setattr__(self, "delimiter", _ALIASES.get(self.delimiter, self.delimiter))
+            if len(self.delimiter) != 1 or self.delimiter in '"\r\n':
+                raise ParameterError(f"delimiter is {self.delimiter!r}; expected one character or 'whitespace'.")
+        if self.decimal not in (None, ".", ","):
+            raise ParameterError(f"decimal is {self.decimal!r}; expected '.' or ','.")
+
+
+def refuse_other_files(raw: bytes) -> None:
+    """A DataError for everything that is no text: archives, pictures, pickles, web pages, binary content."""
+    for signature, what in _SIGNATURES.items():
+        if raw.startswith(signature):
+            raise DataError(f"The file is {what}, not a table; unpack it or save it as CSV, Parquet or .xlsx first.")
+    if _PICKLE.match(raw):
+        raise DataError("The file is a Python pickle, which can run code and is never opened; save it as CSV.")
+    if _WEB_PAGE.match(raw):
+        raise DataError("The file is a web page or XML, not a table; download the table itself, as CSV.")
+    if _JSON.match(raw):
+        raise DataError("The file is JSON, not a table of rows and columns; save it as CSV.")
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return
+    head = np.frombuffer(raw[:65536], dtype=np.uint8)
+    control = (head < 32) & ~np.isin(head, (9, 10, 11, 12, 13, 26))
+    if b"\x00" in raw or control.mean() > 0.01:
+        raise DataError(
+            "The file is binary (it holds NUL bytes or control characters), whatever its name says; "
+            "expected text. Save the table as CSV in UTF-8."
+        )
+
+
+def too_many(what: str, most: int, option: str) -> DataError:
+    return DataError(f"The table has more than {most:,} {what}, the limit; take a part of it, or set {option}.")
+
+
+def check_cells(n_rows: int, n_columns: int) -> None:
+    if n_rows * n_columns > MAX_CELLS:
+        raise DataError(
+            f"The table has {n_rows:,} x {n_columns:,} cells, more than {MAX_CELLS:,}; take fewer rows or columns."
+        )
+
+
+def excel_rows(raw: bytes, form: Format) -> list[list[str]]:
+    """The first sheet of a workbook as equal rows of cells; other zip archives are refused."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            members = archive.infolist()
+    except zipfile.BadZipFile as error:
+        raise DataError("The file is a damaged archive; save the table again, as CSV.") from error
+    names = {member.filename for member in members}
+    if any(name.endswith(".npy") for name in names):
+        raise DataError("The file is a NumPy archive (.npz), not a table; load kernel stacks as stacks.")
+    if "xl/workbook.xml" not in names:
+        raise DataError("The file is a zip archive, not a table; unpack it first.")
+    try:
+        import openpyxl  # an optional companion
+    except ImportError:
+        raise DataError(
+            "Reading .xlsx needs the package openpyxl, which is not installed; save the sheet as CSV."
+        ) from None
+    if sum(member.file_size for member in members) > MAX_EXPANSION * form.max_bytes:
+        raise DataError(f"The workbook unpacks to more than {MAX_EXPANSION} times the limit; save the sheet as CSV.")
+    try:
+        sheet = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True).worksheets[0]
+        sheet.reset_dimensions()  # the size written in the file may be anything
+        rows = _sheet_rows(sheet, form)
+    except DataError:
+        raise
+    except Exception as error:  # a damaged workbook leads its reader into any of them
+        raise DataError(f"The workbook cannot be read ({type(error).__name__}); save the sheet as CSV.") from error
+    if not rows:
+        raise DataError("The first sheet of the workbook is empty; put the table there.")
+    width = max(len(row) for row in rows)
+    check_cells(len(rows), width)
+    return [row + [""] * (width - len(row)) for row in rows]
+
+
+def _sheet_rows(sheet: Any, form: Format) -> list[list[str]]:
+    """The rows that are not blank, each up to its last cell; the limits are looked at on the way."""
+    rows: list[list[str]] = []
+    seen = 0
+    for values in sheet.iter_rows(max_row=EXCEL_ROWS, values_only=True):
+        seen += len(values)
+        if seen > MAX_CELLS:
+            raise DataError(f"The sheet spans more than {MAX_CELLS:,} cells; save the part with the table as CSV.")
+        cells = ["" if value is None else str(value).strip() for value in values]
+        while cells and not cells[-1]:
+            cells.pop()
+        if cells:
+            rows.append(cells)
+        if len(rows) > form.max_rows + 1:
+            raise too_many("rows", form.max_rows, "max_rows")
+    return rows
+
+
+def parquet_columns(raw: bytes, form: Format) -> tuple[list[str], tuple[np.ndarray, ...], list[str]]:
+    """Names, columns (float64 or texts) and notes of a Parquet file."""
+    most = MAX_EXPANSION * form.max_bytes
+    too_large = DataError(f"The file unpacks to more than {MAX_EXPANSION} times the limit; take fewer rows or columns.")
+    try:
+        fields = pyarrow.parquet.read_schema(io.BytesIO(raw))
+        # One text repeated in every row is small in the file: kept as a dictionary it stays small in memory.
+        texts = [one.name for one in fields if pyarrow.types.is_string(one.type) or pyarrow.types.is_binary(one.type)]
+        file = pyarrow.parquet.ParquetFile(io.BytesIO(raw), read_dictionary=texts)
+        meta = file.metadata
+        if meta.num_rows > form.max_rows:
+            raise too_many("rows", form.max_rows, "max_rows")
+        if meta.num_columns > form.max_columns:
+            raise too_many("columns", form.max_columns, "max_columns")
+        check_cells(meta.num_rows, meta.num_columns)
+        if sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups)) > most:
+            raise too_large
+        flat = [one.name for one in fields if not pyarrow.types.is_nested(one.type)]
+        frame = file.read(columns=flat).replace_schema_metadata(None).to_pandas()
+    except DataError:
+        raise
+    except Exception as error:  # a damaged file leads its reader into any of them
+        raise DataError(f"The Parquet file cannot be read ({type(error).__name__}); write it again.") from error
+    frame = frame.loc[:, [not re.fullmatch(r"__index_level_\d+__", str(name)) for name in frame.columns]]
+    if not frame.shape[0] or not frame.shape[1]:
+        raise DataError("The Parquet file holds no rows or no columns; expected at least one of each.")
+    notes: list[str] = []
+    if nested := [one.name for one in fields if pyarrow.types.is_nested(one.type)]:
+        notes.append(f"Left out, lists or records in the cells: {listed(clean_name(name) for name in nested)}.")
+    columns = tuple(_cells(frame.iloc[:, j]) for j in range(frame.shape[1]))
+    if sum(len(cell) for column in columns if column.dtype == object for cell in column) > most:
+        raise too_large
+    return [str(name) for name in frame.columns], columns, notes
+
+
+def _cells(series: pd.Series) -> np.ndarray:
+    if pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(series.dtype):
+        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+    blank = series.isna().to_numpy()
+    texts = ["" if gone else str(value).strip() for value, gone in zip(series.astype(object), blank, strict=True)]
+    return np.array(texts, dtype=object)

@@ -1,0 +1,313 @@
+"""From bytes to columns of cells: encoding, delimiter, rows of one length, decimal sign, header and names.
+
+Every refusal is a `DataError` with the line it is about.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from mklcore.data.columns import MAX_NAME, MISSING, clean_name, missing_cells, to_numbers
+from mklcore.data.dataset import counted, listed
+from mklcore.data.packed import Format, check_cells, excel_rows, parquet_columns, refuse_other_files, too_many
+from mklcore.errors import DataError
+
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[Any]
+
+MAX_QUOTED_LINES = 100
+
+_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "spaces"}
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?")
+_DECIMAL_COMMA = re.compile(r"[+-]?(\d*,(\d{1,2}|\d{4,})|(0?|\d{4,}),\d+|\d{1,3}(\.\d{3})+,\d*)([eE][+-]?\d+)?")
+_DECIMAL_POINT = re.compile(r"[+-]?(\d*\.(\d{1,2}|\d{4,})|(0?|\d{4,})\.\d+|\d{1,3}(,\d{3})+\.\d*)([eE][+-]?\d+)?")
+_UNCLEAR = re.compile(r"[+-]?\d{1,3},\d{3}")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns of cells: texts (object arrays of str) or float64, with what was found out about the file."""
+
+    names: tuple[str, ...]
+    columns: tuple[np.ndarray, ...]
+    decimal: str = "."
+    delimiter: str | None = None
+    encoding: str | None = None
+    header: bool = True
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.columns[0])
+
+
+def parse(source: Source, form: Format) -> Table:
+    """The table in a path, bytes or a file object."""
+    raw = _bytes_of(source, form.max_bytes)
+    if not raw.strip():
+        raise DataError("The file is empty; expected a table with a header line and at least one row.")
+    if raw[:4] == b"PAR1":
+        raw_names, columns, told = parquet_columns(raw, form)
+        names = _settle_names(raw_names, told)
+        return Table(names, columns, notes=tuple(told))
+    if raw[:4] == b"PK\x03\x04":
+        return _from_rows(excel_rows(raw, form), form, decimal=".")
+    refuse_other_files(raw)
+    text, encoding, notes = _decode(raw, form.encoding)
+    return _from_text(text, encoding, notes, form)
+
+
+def delimiter_in_words(delimiter: str) -> str:
+    return _DELIMITERS.get(delimiter, repr(delimiter))
+
+
+def _bytes_of(source: Source, max_bytes: int) -> bytes:
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        raw = bytes(source)
+    elif isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        try:
+            with path.open("rb") as handle:
+                raw = handle.read(max_bytes + 1)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise DataError(f"The file {str(path)[:200]!r} cannot be opened: {reason}.") from error
+    elif hasattr(source, "read"):
+        content = source.read(max_bytes + 1)
+        raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)
+    else:
+        raise DataError(f"The source is a {type(source).__name__}; expected a path, bytes or an open file.")
+    if len(raw) > max_bytes:
+        raise DataError(
+            f"The file is larger than {max_bytes / 2**20:.3g} MB, the limit; "
+            "take fewer rows or columns, or set max_bytes."
+        )
+    return raw
+
+
+def _decode(raw: bytes, encoding: str | None) -> tuple[str, str, list[str]]:
+    """Text without BOM, with line ends as \\n; the encoding; notes."""
+    notes: list[str] = []
+    if encoding is None:
+        encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+        try:
+            text = raw.decode(encoding)
+        except UnicodeDecodeError:
+            encoding = "cp1252" if encoding == "utf-8" else encoding
+            text = raw.decode(encoding, "replace")
+            notes.append(
+                f"The file is not UTF-8; it was read as {encoding} (Western European). "
+                "If letters look wrong, name the right encoding with encoding=."
+            )
+    else:
+        try:
+            text = raw.decode(encoding)
+        except LookupError as error:
+            raise DataError(f"There is no encoding {encoding!r}; try 'utf-8', 'cp1252' or 'utf-16'.") from error
+        except UnicodeError as error:
+            raise DataError(f"The file is not {encoding} ({error.reason}); leave encoding= out to find it.") from error  # type: ignore[attr-defined]
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").rstrip("\x1a")
+    if not text.strip():
+        raise DataError("The file is empty; expected a table with a header line and at least one row.")
+    return text, encoding, notes
+
+
+def _from_text(text: str, encoding: str, notes: list[str], form: Format) -> Table:
+    delimiter, first_line = form.delimiter, 1
+    if told := re.match(r"sep=(.)\n", text):
+        text, first_line = text[told.end() :], 2
+        delimiter = delimiter or told[1]
+    delimiter = delimiter or _sniff(text)
+    rows, lines = _collect(text, delimiter, first_line, form)
+    rows, more = _square(rows, lines, delimiter)
+    return _from_rows(rows, form, None, delimiter, encoding, [*notes, *more])
+
+
+def _records(text: str, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
+    """First line, last line and the stripped cells of every record that is not blank."""
+    lines: Iterator[str] = io.StringIO(text)
+    if delimiter == " ":
+        lines = (line.replace("\t", " ").strip() + "\n" for line in lines)
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+    last = 0
+    try:
+        for row in reader:
+            first, last = last + 1, reader.line_num
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                yield first, last, cells
+    except csv.Error as error:
+        limit = f"{csv.field_size_limit():,}"
+        raise DataError(
+            f"Line {last + 1} starts a cell that cannot be read ({error}); cells have at most {limit} characters. "
+            "Look for a quotation mark that is not closed."
+        ) from error
+
+
+def _sniff(text: str) -> str:
+    """The delimiter under which the first lines have equal numbers of cells, and the most cells are numbers."""
+    head = text[:65536]
+    if len(head) < len(text):
+        head = head[: head.rfind("\n") + 1] or head
+    scores = {delimiter: _score(head, delimiter) for delimiter in _DELIMITERS}
+    best = max(scores, key=lambda delimiter: scores[delimiter])
+    return best if scores[best][0] > 0 else ","
+
+
+def _score(head: str, delimiter: str) -> tuple[float, int]:
+    rows = []
+    try:
+        for _, _, row in _records(head, delimiter):
+            rows.append(row)
+            if len(rows) == 100:
+                break
+    except DataError:
+        return 0.0, 0
+    if not rows:
+        return 0.0, 0
+    width, count = Counter(len(row) for row in rows).most_common(1)[0]
+    if width < 2:
+        return 0.0, 0
+    cells = [cell for row in rows[1:] or rows if len(row) == width for cell in row if cell not in MISSING]
+    numeric = sum(bool(_NUMBER.fullmatch(cell)) for cell in cells) / max(len(cells), 1)
+    doubt = 0.5 if delimiter == " " else 1.0  # spaces also stand inside texts
+    return doubt * count / len(rows) * (0.05 + numeric), width
+
+
+def _collect(text: str, delimiter: str, first_line: int, form: Format) -> tuple[list[list[str]], list[int]]:
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    first = last = 0
+    for first, last, cells in _records(text, delimiter):
+        if last - first > MAX_QUOTED_LINES:
+            raise _open_quote(first + first_line - 1)
+        if len(rows) > form.max_rows:
+            raise too_many("rows", form.max_rows, "max_rows")
+        if len(cells) > form.max_columns + 1:
+            raise too_many("columns", form.max_columns, "max_columns")
+        rows.append(cells)
+        lines.append(first + first_line - 1)
+    if not rows:
+        raise DataError("The file is empty: it holds delimiters and quotation marks, but nothing between them.")
+    if last > first and text.count('"') % 2:
+        raise _open_quote(lines[-1])
+    return rows, lines
+
+
+def _open_quote(line: int) -> DataError:
+    return DataError(
+        f"A quotation mark opened on line {line} is not closed there or soon after; close it, or remove the "
+        "quotation marks."
+    )
+
+
+def _square(rows: list[list[str]], lines: list[int], delimiter: str) -> tuple[list[list[str]], list[str]]:
+    """Rows of one length; empty cells past the first line's length are cut, other differences are refused."""
+    width = len(rows[0])
+    body = {len(row) for row in rows[1:]}
+    if body == {width + 1} and any(row[-1] for row in rows[1:]):
+        note = "The first line has one cell less than the rows: the first column was read as names of the rows."
+        return [["row id", *rows[0]], *rows[1:]], [note]
+    rows = [row if any(row[width:]) else row[:width] for row in rows]
+    bad = [(line, len(row)) for line, row in zip(lines, rows, strict=True) if len(row) != width]
+    if not bad:
+        return rows, []
+    line, found = bad[0]
+    more = f" ({counted(len(bad), 'line')} differ in all)" if len(bad) > 1 else ""
+    raise DataError(
+        f"Line {line} has {counted(found, 'cell')}, but line {lines[0]} has {width}{more}, read with the delimiter "
+        f"{delimiter_in_words(delimiter)}. Mend these lines, quote cells that contain it, or name another delimiter."
+    )
+
+
+def _from_rows(
+    rows: list[list[str]],
+    form: Format,
+    decimal: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    notes: Sequence[str] = (),
+) -> Table:
+    """Header, names and decimal sign of equal rows of cells."""
+    told = list(notes)
+    if len(rows[0]) > form.max_columns:
+        raise too_many("columns", form.max_columns, "max_columns")
+    decimal = form.decimal or decimal or _decimal_sign(rows, delimiter)
+    if decimal == ",":
+        told.append("Numbers are written with a decimal comma (1,5) and were read so.")
+    header = _has_header(rows[:200], decimal) if form.header is None else form.header
+    body = rows[1:] if header else rows
+    if not body:
+        raise DataError("The file holds a header line only; expected at least one row below it.")
+    if len(body) > form.max_rows:
+        raise too_many("rows", form.max_rows, "max_rows")
+    check_cells(len(body), len(rows[0]))
+    if header:
+        names = _settle_names(rows[0], told)
+    else:
+        names = tuple(f"x{j + 1}" for j in range(len(rows[0])))
+        if form.header is None:
+            told.append(f"The first line holds data, no names: the columns are called x1 to x{len(names)}.")
+    columns = tuple(np.array(column, dtype=object) for column in zip(*body, strict=True))
+    return Table(names, columns, decimal, delimiter, encoding, header, tuple(told))
+
+
+def _decimal_sign(rows: list[list[str]], delimiter: str | None) -> str:
+    cells = [cell for row in rows[:1000] for cell in row]
+    commas = sum(bool(_DECIMAL_COMMA.fullmatch(cell)) for cell in cells)
+    points = sum(bool(_DECIMAL_POINT.fullmatch(cell)) for cell in cells)
+    if commas == points == 0 and delimiter == ";":  # 1,234 between semicolons: they are there to free the comma
+        commas = sum(bool(_UNCLEAR.fullmatch(cell)) for cell in cells)
+    return "," if commas > points else "."
+
+
+def _has_header(rows: list[list[str]], decimal: str) -> bool:
+    """The first line is a header unless it holds numbers wherever the rows below do."""
+    if len(rows) == 1:
+        return not all(np.isfinite(to_numbers(np.array(rows[0], dtype=object), decimal)))
+    numeric = False
+    for first, *rest in zip(*rows, strict=True):
+        cells = np.array(rest, dtype=object)
+        present = ~missing_cells(cells)
+        if not present.any() or np.isnan(to_numbers(cells[present], decimal)).mean() > 0.2:
+            continue
+        numeric = True
+        if first not in MISSING and np.isnan(to_numbers(np.array([first], dtype=object), decimal))[0]:
+            return True
+    return not numeric
+
+
+def _settle_names(cells: Sequence[str], notes: list[str]) -> tuple[str, ...]:
+    bare = ["".join(cell.split()) for cell in cells]
+    doubled = [cell for cell, bared in zip(cells, bare, strict=True) if bared and bare.count(bared) > 1]
+    if doubled:
+        which = listed(dict.fromkeys(clean_name(cell) for cell in doubled))
+        raise DataError(
+            f"Several columns have the same name: {which}; rename them so that every name is there once, "
+            "or set header=False if the first line holds data."
+        )
+    names: list[str] = []
+    taken: set[str] = set()
+    for place, cell in enumerate(cells, start=1):
+        stem = name = clean_name(cell) or f"column {place}"
+        again = 1
+        while name in taken:
+            again += 1
+            name = f"{stem[: MAX_NAME - 5]} ({again})"
+        taken.add(name)
+        names.append(name)
+    unnamed = [f"column {place}" for place, cell in enumerate(cells, start=1) if not clean_name(cell)]
+    if unnamed:
+        notes.append(f"{counted(len(unnamed), 'column')} without a name: now called {listed(unnamed)}.")
+    if any(len(cell) > MAX_NAME for cell in cells):
+        notes.append(f"Names longer than {MAX_NAME} characters were cut.")
+    return tuple(names)

@@ -1,0 +1,326 @@
+"""From a table in a file to a `Dataset`: the target, the task, the features, and notes on everything that changed.
+
+`describe_table` looks at every column before a target is chosen; `read_table` makes the data set. Both parse alike.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mklcore.data.columns import MAX_NAME, Column, Profile, clean_name, encode, numbers_or_labels, profile, told
+from mklcore.data.dataset import TASKS, Dataset, Groups, counted, joined, listed
+from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Format
+from mklcore.data.parsing import Source, Table, delimiter_in_words, parse
+from mklcore.errors import DataError, ParameterError
+
+TARGET_NAMES = ("target", "label", "class", "y")
+MAX_CLASSES = 50
+MAX_NUMBER_CLASSES = 20
+PREVIEW_ROWS = 10
+
+
+@dataclass(frozen=True)
+class TableSummary:
+    """What a table holds, before a target is chosen; `target` is the one `read_table` takes when none is named."""
+
+    n_rows: int
+    columns: tuple[Column, ...]
+    target: str
+    preview: tuple[tuple[str, ...], ...]
+    delimiter: str | None
+    encoding: str | None
+    decimal: str
+    header: bool
+    notes: tuple[str, ...]
+
+
+def describe_table(
+    source: Source,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    header: bool | None = None,
+    max_bytes: int = MAX_BYTES,
+    max_rows: int = MAX_ROWS,
+    max_columns: int = MAX_COLUMNS,
+) -> TableSummary:
+    """Types, missing values and the first rows of a table; the arguments are those of `read_table`."""
+    table = parse(source, Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns))
+    columns = tuple(
+        profile(name, cells, table.decimal).column for name, cells in zip(table.names, table.columns, strict=True)
+    )
+    rows = min(PREVIEW_ROWS, table.n_rows)
+    preview = tuple(tuple(_shown(column[row]) for column in table.columns) for row in range(rows))
+    target = table.names[_find_target(table.names, None)[0]]
+    notes = (*_how_read(table), *table.notes)
+    return TableSummary(
+        table.n_rows, columns, target, preview, table.delimiter, table.encoding, table.decimal, table.header, notes
+    )
+
+
+def read_table(
+    source: Source,
+    target: str | int | None = None,
+    *,
+    task: str | None = None,
+    keep: Sequence[str] = (),
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    header: bool | None = None,
+    max_bytes: int = MAX_BYTES,
+    max_rows: int = MAX_ROWS,
+    max_columns: int = MAX_COLUMNS,
+) -> Dataset:
+    """The data set in a CSV, TSV, Parquet or Excel table.
+
+    source : a path, bytes, or an open file, read from where it stands. target : the name or the index of a column;
+    None takes a column named target, label, class or y, else the last one. task : one of "binary", "multiclass",
+    "regression", "novelty"; None finds out. "novelty" without a target makes every column a feature and every y 1.
+    keep : columns to use although they look like an identifier, free text or a constant. The other arguments override
+    what is found in the file.
+
+    Missing numbers become the median of their column, categories become columns of 0 and 1, identifiers, free text,
+    dates and constants are left out, rows without a target are dropped; `notes` tells all of it. Columns that share a
+    prefix (fou_1, fou_2, kar_1, kar_2) become groups. Raises DataError, with what to do, where no data set results.
+    """
+    if task is not None and task not in TASKS:
+        raise ParameterError(f"task is {task!r}; expected one of {', '.join(TASKS)}.")
+    table = parse(source, Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns))
+    if len(table.names) == 1 and task != "novelty":
+        raise DataError(_one_column(table))
+    names = list(table.names)
+    columns = list(table.columns)
+    kept = _kept_names(names, keep)
+    notes = [*_how_read(table), *table.notes]
+    if task == "novelty" and target is None and not any(name.lower() in TARGET_NAMES for name in names):
+        y, target_name = np.ones(table.n_rows, dtype=np.int64), "y"
+        notes.append("No target was named: every column is a feature and every row counts as normal.")
+    else:
+        place, how = _find_target(table.names, target)
+        target_name = names.pop(place)
+        notes += how
+        cells = columns.pop(place)
+        y, rows, task, more = _read_target(target_name, cells, table.decimal, task)
+        notes += more
+        columns = [column[rows] for column in columns]
+    profiles = [profile(name, cells, table.decimal) for name, cells in zip(names, columns, strict=True)]
+    kept |= _spared_counters(profiles)
+    X, feature_names, groups = _features(profiles, kept)
+    notes += told(profiles, kept)
+    assert task is not None
+    return Dataset(X, y, feature_names, target_name, task, groups=groups, notes=tuple(notes))
+
+
+def _shown(cell: object) -> str:
+    return f"{cell:g}" if isinstance(cell, float) else clean_name(str(cell))
+
+
+def _how_read(table: Table) -> list[str]:
+    if table.delimiter in (None, ","):
+        return []
+    return [f"The columns are separated by {delimiter_in_words(table.delimiter)}."]
+
+
+def _one_column(table: Table) -> str:
+    start = f"The table has one column only ({table.names[0]!r}); expected a target and at least one feature."
+    if table.delimiter is None:
+        return start
+    return f"{start} If the columns are separated by something unusual, name it with delimiter=."
+
+
+def _near(names: Sequence[str], wanted: str) -> str:
+    folded = {name.casefold(): name for name in names}
+    close = [folded[name] for name in difflib.get_close_matches(wanted.casefold(), list(folded), n=3, cutoff=0.5)]
+    return f"close to it: {listed(close)}" if close else f"the columns are {listed(names, most=10)}"
+
+
+def _named(names: Sequence[str], wanted: str) -> int:
+    """The place of a column, by its name or, if only one fits, by its name in other capitals."""
+    name = clean_name(wanted)
+    if name in names:
+        return names.index(name)
+    same = [place for place, other in enumerate(names) if other.casefold() == name.casefold()]
+    if len(same) != 1:
+        raise DataError(f"There is no column {name!r}; {_near(names, name)}.")
+    return same[0]
+
+
+def _kept_names(names: Sequence[str], keep: Sequence[str]) -> set[str]:
+    if isinstance(keep, str):
+        keep = (keep,)
+    return {names[_named(names, name)] for name in keep}
+
+
+def _find_target(names: tuple[str, ...], target: str | int | None) -> tuple[int, list[str]]:
+    if isinstance(target, str):
+        return _named(names, target), []
+    if target is not None:
+        if isinstance(target, bool) or not -len(names) <= target < len(names):
+            raise DataError(f"There is no column number {target}; expected 0 to {len(names) - 1}, or a name.")
+        return int(target) % len(names), []
+    lowered = [name.lower() for name in names]
+    for name in TARGET_NAMES:
+        if name in lowered:
+            place = lowered.index(name)
+            return place, [f"No target was named: the column {names[place]!r} is taken, for its name."]
+    return len(names) - 1, [f"No target was named: the last column, {names[-1]!r}, is taken. target= names another."]
+
+
+def _read_target(
+    name: str, cells: np.ndarray, decimal: str, task: str | None
+) -> tuple[np.ndarray, np.ndarray, str, list[str]]:
+    """Target values, the rows that have one, the task, and notes."""
+    numbers, missing, _ = numbers_or_labels(cells, decimal)
+    rows = np.flatnonzero(~missing)
+    if len(rows) < 0.5 * len(cells) or not len(rows):
+        raise DataError(
+            f"The target {name!r} is missing in {len(cells) - len(rows):,} of {counted(len(cells), 'row')}; "
+            "choose another target, or remove these rows from the file."
+        )
+    notes = []
+    if gone := len(cells) - len(rows):
+        notes.append(f"Dropped {counted(gone, 'row')} without a usable target.")
+    values = numbers[rows] if numbers is not None else cells[rows]
+    distinct = len(np.unique(values))
+    if distinct == 1 and task != "novelty":
+        raise DataError(
+            f"The target {name!r} holds one class only ({_shown(values[0])!r} in every row); "
+            "expected at least two different values. Choose another target."
+        )
+    if task is None:
+        task, how = _find_task(name, values, distinct)
+        notes.append(how)
+    if task == "binary" and distinct != 2:
+        raise DataError(
+            f"The target {name!r} has {distinct:,} different values; a binary task needs two. "
+            "Choose another target, or leave task= out to find it."
+        )
+    if task == "regression":
+        if numbers is None:
+            raise DataError(f"The target {name!r} is text (as {_shown(values[0])!r}); regression needs numbers.")
+        return values, rows, task, notes
+    if task != "novelty" and len(rows) < 2 * distinct:
+        raise DataError(
+            f"The target {name!r} has {distinct} classes in {counted(len(rows), 'row')}: fewer rows than classes need, "
+            "two each. Choose another target, join classes, or use task='regression' for numbers."
+        )
+    labels, counts = np.unique(values, return_counts=True)
+    if counts.min() < 3 and task != "novelty":
+        rare = joined(f"{_shown(label)!r} ({count})" for label, count in zip(labels, counts, strict=True) if count < 3)
+        notes.append(f"Classes with fewer than 3 rows: {rare}; too few for training, validation and test.")
+    return _labels(name, values), rows, task, notes
+
+
+def _find_task(name: str, values: np.ndarray, distinct: int) -> tuple[str, str]:
+    if distinct == 2:
+        low, high = np.unique(values)
+        return "binary", f"{name!r} has two values ({_shown(low)} and {_shown(high)}): a binary task."
+    if values.dtype.kind != "f":
+        if distinct > MAX_CLASSES:
+            raise DataError(
+                f"The target {name!r} is text with {distinct} different values; expected numbers, or at most "
+                f"{MAX_CLASSES} classes. Choose another column with target=."
+            )
+        return "multiclass", f"{name!r} has {distinct} classes: a multiclass task."
+    whole = bool((values == np.round(values)).all())
+    if whole and distinct <= MAX_NUMBER_CLASSES and len(values) >= 5 * distinct:
+        how = f"{name!r} has {distinct} different whole numbers, read as classes: a multiclass task."
+        return "multiclass", f"{how} task='regression' reads them as numbers."
+    return "regression", f"{name!r} has {distinct:,} different numbers: a regression task."
+
+
+def _labels(name: str, values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind == "f":
+        whole = bool((values == np.round(values)).all())
+        return values if whole else np.array([f"{value:g}" for value in values], dtype=object)
+    if max(len(value) for value in values) > MAX_NAME:
+        raise DataError(
+            f"The target {name!r} holds texts longer than {MAX_NAME} characters; expected short names of classes. "
+            "Choose another target, or shorten them."
+        )
+    return np.array([clean_name(value) or "(blank)" for value in values], dtype=object)
+
+
+def _spared_counters(profiles: list[Profile]) -> set[str]:
+    """A column 1, 2, 3, ... counts rows beside other features, but alone it is the feature."""
+    if any(item.column.used for item in profiles):
+        return set()
+    return {item.column.name for item in profiles if item.counter}
+
+
+def _features(profiles: list[Profile], kept: set[str]) -> tuple[np.ndarray, tuple[str, ...], Groups]:
+    names: list[str] = []
+    values: list[np.ndarray] = []
+    members: dict[str, tuple[int, ...]] = {}
+    for item in profiles:
+        if not item.column.used and (item.column.name not in kept or item.column.kind == "empty"):
+            continue
+        new_names, new_values = encode(item)
+        members[item.column.name] = tuple(range(len(names), len(names) + len(new_names)))
+        names += new_names
+        values += new_values
+    if not names:
+        raise DataError(_nothing_left(profiles))
+    if len(names) * len(values[0]) > MAX_CELLS:
+        raise DataError(
+            f"With categories as columns of 0 and 1 the table has {len(values[0]):,} x {len(names):,} cells, more than "
+            f"{MAX_CELLS:,}; take fewer rows or columns."
+        )
+    return np.column_stack(values), _unique(names), _groups(members)
+
+
+def _nothing_left(profiles: list[Profile]) -> str:
+    if all(item.column.kind in ("constant", "empty") for item in profiles):
+        return (
+            f"Every feature is constant: {listed(item.column.name for item in profiles)}; "
+            "expected at least one column whose values differ."
+        )
+    found = ", ".join(f"{item.column.name!r} ({item.column.kind})" for item in profiles[:6])
+    return (
+        f"There is no numeric column and no category with few values to learn from; the columns are {found}. "
+        "Add columns of numbers, name columns in keep=, or check delimiter= and decimal=."
+    )
+
+
+def _unique(names: list[str]) -> tuple[str, ...]:
+    """Short enough and all different: levels of categories may be long, or repeat the name of another column."""
+    taken: dict[str, None] = {}
+    for raw in names:
+        stem = name = clean_name(raw)
+        again = 1
+        while name in taken:
+            again += 1
+            name = f"{stem} ({again})"
+        taken[name] = None
+    return tuple(taken)
+
+
+def _groups(members: dict[str, tuple[int, ...]]) -> Groups:
+    """Columns that share a prefix, when at least two groups of at least two do; else the columns of each category.
+
+    What belongs to no group makes a last one, so that the groups together hold every feature.
+    """
+    prefixes: dict[str, list[str]] = {}
+    for name in members:
+        if found := re.match(r"([^_.:]+)[_.:]", name):
+            prefixes.setdefault(found[1], []).append(name)
+    shared = {prefix: names for prefix, names in prefixes.items() if len(names) > 1}
+    if len(shared) > 1:
+        groups = [(prefix, tuple(j for name in names for j in members[name])) for prefix, names in shared.items()]
+    else:
+        groups = [(name, columns) for name, columns in members.items() if len(columns) > 1]
+    grouped = {j for _, columns in groups for j in columns}
+    rest = tuple(j for columns in members.values() for j in columns if j not in grouped)
+    if not groups or not rest:
+        return tuple(groups)
+    name = "other columns"
+    while any(name == other for other, _ in groups):
+        name += " (rest)"
+    return (*groups, (name, rest))

@@ -1,0 +1,225 @@
+"""Seeded generators whose truth is known: each returns a `Dataset` and a named tuple that says what is in it.
+
+Sources: the toy of the lp-norm experiment (Kloft, Brefeld, Sonnenburg and Zien, JMLR 2011, section 6.1), the sparse
+polynomial of hierarchical kernel learning (Bach, NIPS 2008), ringnorm and twonorm (Breiman, Bias, variance and arcing
+classifiers, 1996), and spectra in the manner of the near-infrared experiments of sparse MKL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import ncx2, norm
+
+from mklcore.data.dataset import Dataset
+from mklcore.errors import ParameterError
+
+N_BANDS = 10
+POLYNOMIAL_NOISE = 0.2
+SPECTRA_NOISE = 0.05
+NORM_DIMENSION = 20
+
+
+class ToyTruth(NamedTuple):
+    """`theta` (d,) is 1 on the informative features; class y has mean y * `mean`; errors are shares of points."""
+
+    informative: tuple[int, ...]
+    theta: np.ndarray
+    mean: np.ndarray
+    bayes_error: float
+
+
+class PolynomialTruth(NamedTuple):
+    """y = `signal` + noise, signal = sum of coefficients[k] * product of the columns monomials[k] before rotation."""
+
+    monomials: tuple[tuple[int, ...], ...]
+    coefficients: np.ndarray
+    variables: tuple[int, ...]
+    signal: np.ndarray
+    noise_std: float
+    rotation: np.ndarray | None
+
+
+class SpectraTruth(NamedTuple):
+    """y = `concentrations` (n, 10) @ `coefficients` (10,) + noise; coefficients are 0 outside the informative bands."""
+
+    informative_bands: tuple[int, ...]
+    coefficients: np.ndarray
+    concentrations: np.ndarray
+    wavelengths: np.ndarray
+    noise_std: float
+
+
+class NormTruth(NamedTuple):
+    """Class +1 is N(means[0], variances[0] I), class -1 is N(means[1], variances[1] I); both equally likely."""
+
+    means: np.ndarray
+    variances: tuple[float, float]
+    bayes_error: float
+
+
+def make_mkl_toy(
+    n: int, n_informative: int, seed: int, n_features: int = 50, rho: float = 1.75
+) -> tuple[Dataset, ToyTruth]:
+    """x = y rho theta / ||theta||_2 + N(0, I), theta = 1 on the first `n_informative` features, 0 elsewhere.
+
+    y is -1 or +1 in equal numbers. Whatever the sparsity, the Bayes error is Phi(-rho): 4.006 % for rho = 1.75.
+    """
+    _check_count("n", n, 2)
+    _check_count("n_features", n_features, 1)
+    _check_count("n_informative", n_informative, 1, n_features)
+    if not 0 < rho < np.inf:
+        raise ParameterError(f"rho is {rho!r}; expected a positive number, the distance of a class mean from 0.")
+    rng = np.random.default_rng(seed)
+    theta = (np.arange(n_features) < n_informative).astype(float)
+    mean = rho * theta / np.linalg.norm(theta)
+    y = _balanced_labels(n, rng)
+    X = y[:, None] * mean + rng.standard_normal((n, n_features))
+    note = f"Generated: the first {n_informative} of {n_features} features carry the class, the rest is noise."
+    data = Dataset(X, y, _numbered("x", n_features), "class", "binary", notes=(note,))
+    return data, ToyTruth(tuple(range(n_informative)), theta, mean, float(norm.cdf(-rho)))
+
+
+def make_sparse_polynomial(n: int, p: int, seed: int, rotate: bool = False) -> tuple[Dataset, PolynomialTruth]:
+    """A regression target of at most eight monomials of degree 1 to 4 in at most eight of p correlated variables.
+
+    X is normal with the covariance S'S (S 1024 x 1024 standard normal) scaled to a unit diagonal, first p coordinates.
+    A monomial is a product of distinct variables with coefficient +-1 / its standard deviation; the sum is scaled to
+    standard deviation 1, and N(0, 0.2^2) is added. `rotate` turns X by a random orthogonal matrix after y is made, so
+    that no single variable matters any more. The published description leaves number and degree of the monomials open.
+    """
+    _check_count("n", n, 2)
+    _check_count("p", p, 1, 1024)
+    rng = np.random.default_rng(seed)
+    S = rng.standard_normal((1024, p))
+    S /= np.linalg.norm(S, axis=0)
+    X = rng.standard_normal((n, p)) @ np.linalg.cholesky(S.T @ S + 1e-12 * np.eye(p)).T
+    variables = tuple(sorted(int(j) for j in rng.choice(p, size=min(p, 8), replace=False)))
+    monomials = _draw_monomials(variables, rng)
+    products = np.column_stack([X[:, list(monomial)].prod(axis=1) for monomial in monomials])
+    coefficients = rng.choice([-1.0, 1.0], size=len(monomials)) / products.std(axis=0)
+    coefficients /= (products @ coefficients).std()
+    signal = products @ coefficients
+    y = signal + POLYNOMIAL_NOISE * rng.standard_normal(n)
+    rotation = _haar(p, rng) if rotate else None
+    words = f"Generated: a sum of {len(monomials)} products of up to 4 out of {len(variables)} variables"
+    note = f"{words}, then rotated." if rotate else f"{words}."
+    data = Dataset(X if rotation is None else X @ rotation, y, _numbered("x", p), "y", "regression", notes=(note,))
+    return data, PolynomialTruth(monomials, coefficients, variables, signal, POLYNOMIAL_NOISE, rotation)
+
+
+def make_spectra(
+    n: int, n_wavelengths: int, informative_bands: int | Sequence[int], seed: int
+) -> tuple[Dataset, SpectraTruth]:
+    """Smooth absorption spectra with ten equal bands of wavelengths, of which few decide the target.
+
+    Each band holds one absorption peak (a Gaussian over wavelength) whose height is the concentration of one substance,
+    uniform on [0, 1]; offset and slope of the baseline vary between spectra, and a little noise is added. The target is
+    the weighted sum of the concentrations in `informative_bands`: band numbers from 0 to 9, or how many to draw.
+    The bands are the groups of the data set.
+    """
+    _check_count("n", n, 2)
+    _check_count("n_wavelengths", n_wavelengths, 2 * N_BANDS)
+    rng = np.random.default_rng(seed)
+    chosen = _chosen_bands(informative_bands, rng)
+    bands = np.array_split(np.arange(n_wavelengths), N_BANDS)
+    wavelengths = np.linspace(1000.0, 2500.0, n_wavelengths)
+    concentrations = rng.uniform(size=(n, N_BANDS))
+    peaks = _peaks(wavelengths, bands)
+    position = np.linspace(-1.0, 1.0, n_wavelengths)
+    baseline = rng.normal(0.5, 0.05, size=(n, 1)) + rng.normal(0.0, 0.05, size=(n, 1)) * position
+    X = concentrations @ peaks + baseline + 0.005 * rng.standard_normal((n, n_wavelengths))
+    coefficients = np.zeros(N_BANDS)
+    coefficients[list(chosen)] = rng.uniform(0.5, 1.5, size=len(chosen))
+    y = concentrations @ coefficients + SPECTRA_NOISE * rng.standard_normal(n)
+    note = f"Generated: the target is read off {len(chosen)} of {N_BANDS} bands ({', '.join(str(b) for b in chosen)})."
+    groups = tuple((f"band {b}", tuple(int(j) for j in members)) for b, members in enumerate(bands))
+    names = _numbered("w", n_wavelengths)
+    data = Dataset(X, y, names, "concentration", "regression", groups=groups, notes=(note,))
+    return data, SpectraTruth(chosen, coefficients, concentrations, wavelengths, SPECTRA_NOISE)
+
+
+def make_ringnorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
+    """Breiman's ringnorm in 20 dimensions: class +1 is N(0, 4 I), class -1 is N((a, ..., a), I), a = 2 / sqrt(20).
+
+    Classes in equal numbers. The exact Bayes error is 1.24 % (Breiman reports 1.3 %): the log ratio of the densities is
+    a squared distance from 4/3 of the mean, which is noncentral chi-squared under either class.
+    """
+    d, square = NORM_DIMENSION, 4.0
+    threshold = (d * np.log(4.0) + square / 3.0) / 0.75
+    wide = ncx2.cdf(threshold / 4.0, d, 4.0 / 9.0 * square)
+    narrow = ncx2.sf(threshold, d, square / 9.0)
+    means = np.vstack([np.zeros(d), np.full(d, 2.0 / np.sqrt(d))])
+    return _two_normals("ringnorm", n, seed, NormTruth(means, (4.0, 1.0), float(wide + narrow) / 2.0))
+
+
+def make_twonorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
+    """Breiman's twonorm in 20 dimensions: N((a, ..., a), I) against N((-a, ..., -a), I), a = 2 / sqrt(20).
+
+    Classes in equal numbers. The Bayes rule is linear and its error is Phi(-2) = 2.275 %.
+    """
+    mean = np.full(NORM_DIMENSION, 2.0 / np.sqrt(NORM_DIMENSION))
+    return _two_normals("twonorm", n, seed, NormTruth(np.vstack([mean, -mean]), (1.0, 1.0), float(norm.cdf(-2.0))))
+
+
+def _two_normals(name: str, n: int, seed: int, truth: NormTruth) -> tuple[Dataset, NormTruth]:
+    _check_count("n", n, 2)
+    rng = np.random.default_rng(seed)
+    y = _balanced_labels(n, rng)
+    which = (y < 0).astype(int)
+    X = truth.means[which] + np.sqrt(np.array(truth.variances))[which, None] * rng.standard_normal((n, NORM_DIMENSION))
+    note = f"Generated: {name}, two normal classes in {NORM_DIMENSION} dimensions."
+    return Dataset(X, y, _numbered("x", NORM_DIMENSION), "class", "binary", notes=(note,)), truth
+
+
+def _check_count(name: str, value: int, least: int, most: int | None = None) -> None:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        bound = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise ParameterError(f"{name} is {value!r}; expected a whole number {bound}.")
+
+
+def _balanced_labels(n: int, rng: np.random.Generator) -> np.ndarray:
+    """-1 and +1 in equal numbers (an odd n has one +1 more), in random order."""
+    return rng.permutation(np.where(np.arange(n) % 2 == 0, 1, -1))
+
+
+def _numbered(letter: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{letter}{j + 1:0{len(str(count))}d}" for j in range(count))
+
+
+def _draw_monomials(variables: tuple[int, ...], rng: np.random.Generator) -> tuple[tuple[int, ...], ...]:
+    """Up to eight different products of 1 to 4 distinct variables, every degree equally likely."""
+    top = min(4, len(variables))
+    possible = sum(len(list(combinations(variables, degree))) for degree in range(1, top + 1))
+    found: set[tuple[int, ...]] = set()
+    while len(found) < min(8, possible):
+        degree = int(rng.integers(1, top + 1))
+        found.add(tuple(sorted(int(j) for j in rng.choice(variables, size=degree, replace=False))))
+    return tuple(sorted(found, key=lambda monomial: (len(monomial), monomial)))
+
+
+def _haar(p: int, rng: np.random.Generator) -> np.ndarray:
+    """A random orthogonal matrix; the signs of R make the QR factor uniform (Haar)."""
+    Q, R = np.linalg.qr(rng.standard_normal((p, p)))
+    return Q * np.sign(np.diag(R))
+
+
+def _chosen_bands(wanted: int | Sequence[int], rng: np.random.Generator) -> tuple[int, ...]:
+    if isinstance(wanted, (int, np.integer)):
+        _check_count("informative_bands", int(wanted), 1, N_BANDS)
+        return tuple(sorted(int(b) for b in rng.choice(N_BANDS, size=int(wanted), replace=False)))
+    chosen = tuple(sorted({int(b) for b in wanted}))
+    if not chosen or not 0 <= chosen[0] <= chosen[-1] < N_BANDS:
+        raise ParameterError(f"informative_bands is {wanted!r}; expected band numbers from 0 to {N_BANDS - 1}.")
+    return chosen
+
+
+def _peaks(wavelengths: np.ndarray, bands: Sequence[np.ndarray]) -> np.ndarray:
+    """(10, n_wavelengths): one peak in the middle of each band, three standard deviations inside it."""
+    middles = np.array([wavelengths[band].mean() for band in bands])
+    width = (wavelengths[-1] - wavelengths[0]) / N_BANDS / 6.0
+    return np.exp(-0.5 * ((wavelengths - middles[:, None]) / width) ** 2)
