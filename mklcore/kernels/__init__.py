@@ -1,0 +1,32 @@
+"""Kernel functions, dictionaries of them, their Gram matrices, and numbers that describe those."""
+
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import KERNELS, RBF, KernelSpec, Laplacian, Linear, Polynomial
+from mklcore.kernels.grams import NORMALISATIONS, Forecast, GramStack
+from mklcore.kernels.maps import KernelMap
+from mklcore.kernels.measures import (
+    alignment_matrix,
+    duplicates,
+    effective_rank,
+    eigenvalues,
+    target_alignment,
+)
+
+__all__ = [
+    "KERNELS",
+    "NORMALISATIONS",
+    "RBF",
+    "Forecast",
+    "GramStack",
+    "KernelDictionary",
+    "KernelMap",
+    "KernelSpec",
+    "Laplacian",
+    "Linear",
+    "Polynomial",
+    "alignment_matrix",
+    "duplicates",
+    "effective_rank",
+    "eigenvalues",
+    "target_alignment",
+]

@@ -1,0 +1,264 @@
+"""Kernel dictionaries: which kernels a model may choose from, written down before any data are seen.
+
+A dictionary is frozen and hashable, so it is a cache key and a value of the app's parameters. Widths may be multiples
+of the training median distance and columns may be bands of a table whose width is not known yet; both are settled when
+`grams` meets the training rows, and nowhere else. Dictionaries add up with `+`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+
+from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.functions import RBF, KernelSpec, LazyColumns, Linear, Polynomial
+from mklcore.kernels.grams import Forecast, GramStack, build_grams, forecast, kernel_table
+from mklcore.kernels.maps import as_rows
+
+DEFAULT_MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
+# Beyond this many columns the default dictionary does not offer one kernel per column.
+DEFAULT_PER_FEATURE = 50
+
+
+@dataclass(frozen=True)
+class Band(LazyColumns):
+    """Band number `index` (from 0) of `count` contiguous, nearly equal column bands."""
+
+    index: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"band {self.index + 1} of {self.count}"
+
+    def resolve(self, n_features: int) -> tuple[int, ...]:
+        if n_features < self.count:
+            raise KernelError(
+                f"{self.count} bands need at least {self.count} columns, the data have {n_features}. Use fewer bands."
+            )
+        return tuple(range(self.index * n_features // self.count, (self.index + 1) * n_features // self.count))
+
+
+@dataclass(frozen=True)
+class RandomColumns(LazyColumns):
+    """Draw number `index` (from 0) of `size` different columns, reproducible from `seed`."""
+
+    index: int
+    size: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"random {self.size} columns, draw {self.index + 1}"
+
+    def resolve(self, n_features: int) -> tuple[int, ...]:
+        if n_features < self.size:
+            raise KernelError(
+                f"A random subspace of {self.size} columns needs at least as many, the data have {n_features}. "
+                "Use a smaller size."
+            )
+        draw = np.random.default_rng((self.seed, self.index)).choice(n_features, self.size, replace=False)
+        return tuple(sorted(int(j) for j in draw))
+
+
+def _as_specs(specs: KernelSpec | Iterable[KernelSpec]) -> tuple[KernelSpec, ...]:
+    found = (specs,) if isinstance(specs, KernelSpec) else tuple(specs) if isinstance(specs, Iterable) else (specs,)
+    for spec in found:
+        if not isinstance(spec, KernelSpec):
+            raise ParameterError(f"A dictionary holds kernel specs such as RBF(1.0) or Linear(), got {spec!r}.")
+    if not found:
+        raise ParameterError("A dictionary needs at least one kernel, got none.")
+    return found
+
+
+def _as_count(name: str, value: Any, least: int = 1) -> int:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < least:
+        raise ParameterError(f"{name} must be a whole number from {least} on, got {value!r}.")
+    return int(value)
+
+
+def _without_columns(specs: KernelSpec | Iterable[KernelSpec]) -> tuple[KernelSpec, ...]:
+    found = _as_specs(specs)
+    for spec in found:
+        if spec.features is not None:
+            raise ParameterError(f"{spec!r} already names its columns; this builder chooses them. Leave out features.")
+    return found
+
+
+@dataclass(frozen=True)
+class KernelDictionary:
+    """The kernels a model chooses from: min over weights theta >= 0 of a machine with K = sum_m theta_m K_m.
+
+    specs: kernel specs in order; standardize: bring every column to mean 0 and variance 1 on the training rows first
+    (constant columns are only centred); feature_names: what names call the columns. ParameterError for anything that
+    is not a spec, KernelError when the names and the columns of X do not match.
+    """
+
+    specs: tuple[KernelSpec, ...]
+    standardize: bool = True
+    feature_names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "specs", _as_specs(self.specs))
+        if not isinstance(self.standardize, bool | np.bool_):
+            raise ParameterError(f"standardize must be True or False, got {self.standardize!r}.")
+        object.__setattr__(self, "standardize", bool(self.standardize))
+        if self.feature_names is not None:
+            object.__setattr__(self, "feature_names", tuple(str(name) for name in self.feature_names))
+
+    @classmethod
+    def rbf_grid(cls, multiples: Iterable[float], *, standardize: bool = True) -> Self:
+        """RBF kernels on all columns, widths in multiples of the median distance between training rows."""
+        return cls(tuple(RBF(width, relative=True) for width in multiples), standardize)
+
+    @classmethod
+    def rbf_widths(cls, widths: Iterable[float], *, standardize: bool = True) -> Self:
+        """RBF kernels on all columns with these absolute widths, in units of the (standardised) columns."""
+        return cls(tuple(RBF(width) for width in widths), standardize)
+
+    @classmethod
+    def per_feature(
+        cls,
+        spec: KernelSpec | Iterable[KernelSpec],
+        n_features: int,
+        *,
+        standardize: bool = True,
+        feature_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Each spec once on every single column: M = len(specs) * n_features, column by column."""
+        found, count = _without_columns(spec), _as_count("n_features", n_features)
+        names = None if feature_names is None else tuple(feature_names)
+        return cls(tuple(replace(s, features=(j,)) for j in range(count) for s in found), standardize, names)
+
+    @classmethod
+    def per_group(
+        cls,
+        specs: KernelSpec | Iterable[KernelSpec],
+        groups: Mapping[str, Sequence[int]] | Iterable[Any],
+        *,
+        standardize: bool = True,
+    ) -> Self:
+        """Each spec once on every group of columns; groups are (name, column indices) pairs, a mapping of them, or
+        bare lists of indices."""
+        found = _without_columns(specs)
+        pairs = list(groups.items()) if isinstance(groups, Mapping) else [_as_pair(group) for group in groups]
+        return cls(tuple(replace(s, features=cols, label=name) for name, cols in pairs for s in found), standardize)
+
+    @classmethod
+    def bands(
+        cls,
+        n_bands: int,
+        specs: KernelSpec | Iterable[KernelSpec],
+        n_features: int | None = None,
+        *,
+        standardize: bool = True,
+    ) -> Self:
+        """Each spec once on every one of `n_bands` contiguous column bands; without n_features the bands are cut when
+        the training rows are seen."""
+        count = _as_count("n_bands", n_bands)
+        return cls(_on(_without_columns(specs), [Band(i, count) for i in range(count)], n_features), standardize)
+
+    @classmethod
+    def random_subspaces(
+        cls,
+        spec: KernelSpec | Iterable[KernelSpec],
+        size: int,
+        count: int,
+        seed: int,
+        n_features: int | None = None,
+        *,
+        standardize: bool = True,
+    ) -> Self:
+        """Each spec once on `count` random choices of `size` different columns, the same for the same seed."""
+        start, width = _as_count("seed", seed, 0), _as_count("size", size)
+        draws = [RandomColumns(i, width, start) for i in range(_as_count("count", count))]
+        return cls(_on(_without_columns(spec), draws, n_features), standardize)
+
+    @classmethod
+    def default(cls, n_features: int) -> Self:
+        """A dictionary for a table nothing is known about: RBF at five widths, linear, quadratic, and one linear
+        kernel per column for 2 to 50 columns."""
+        count = _as_count("n_features", n_features)
+        whole = cls.rbf_grid(DEFAULT_MULTIPLES) + cls((Linear(), Polynomial(2)))
+        return whole + cls.per_feature(Linear(), count) if 2 <= count <= DEFAULT_PER_FEATURE else whole
+
+    def with_feature_names(self, feature_names: Sequence[str] | None) -> Self:
+        """The same dictionary, with columns called by these names."""
+        return replace(self, feature_names=None if feature_names is None else tuple(feature_names))
+
+    def __len__(self) -> int:
+        return len(self.specs)
+
+    def __iter__(self) -> Iterator[KernelSpec]:
+        return iter(self.specs)
+
+    def __add__(self, other: "KernelDictionary") -> Self:
+        if not isinstance(other, KernelDictionary):
+            return NotImplemented
+        if self.standardize != other.standardize:
+            raise ParameterError("Only dictionaries with the same standardize can be added; set it alike in both.")
+        ours, theirs = self.feature_names, other.feature_names
+        if ours is not None and theirs is not None and ours != theirs:
+            raise ParameterError("Only dictionaries with the same feature_names can be added; set them alike in both.")
+        return replace(self, specs=self.specs + other.specs, feature_names=theirs if ours is None else ours)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One name per kernel, all different: a name met before gets a number."""
+        met: Counter[str] = Counter()
+        names = []
+        for spec in self.specs:
+            name = spec.name(self.feature_names)
+            met[name] += 1
+            names.append(name if met[name] == 1 else f"{name} ({met[name]})")
+        return tuple(names)
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Registry key of every kernel."""
+        return tuple(spec.family for spec in self.specs)
+
+    def foresee(self, n_samples: int) -> Forecast:
+        """Bytes, a rough number of seconds and M for grams on `n_samples` rows, before anything is built."""
+        count = _as_count("n_samples", n_samples)
+        return forecast(len(self), count, len({(spec.base, spec.features) for spec in self.specs}))
+
+    def grams(
+        self,
+        X: Any,
+        normalise: str | None = "multiplicative",
+        center: bool = False,
+        memory_limit_mb: float = 4096.0,
+    ) -> GramStack:
+        """Gram matrices of every kernel on the training rows X (n, d), centred and normalised as asked.
+
+        normalise: "multiplicative" (variance 1 in feature space), "spherical" (K_ii = 1), "trace" (tr K = 1), "diag"
+        (max K_ii = 1) or None; center: H K H, before normalising. Kernels that are constant on the training rows
+        cannot be scaled: they are left out and named in `notes`, and KernelError is raised when none is left or when
+        the stack needs more than `memory_limit_mb` megabytes. DataError when X is not a finite numeric table.
+        """
+        if self.feature_names is not None:
+            X = as_rows(X)
+            if X.shape[1] != len(self.feature_names):
+                raise KernelError(
+                    f"The dictionary names {len(self.feature_names)} columns, X has {X.shape[1]}. "
+                    "Use with_feature_names(None) or the names of this table."
+                )
+        return build_grams(X, self.specs, self.names, self.standardize, normalise, center, memory_limit_mb)
+
+    def _repr_html_(self) -> str:
+        return kernel_table(f"KernelDictionary({len(self)} kernels)", self.names, self.families)
+
+
+def _as_pair(group: Any) -> tuple[str | None, Any]:
+    named = isinstance(group, Sequence) and len(group) == 2 and isinstance(group[0], str)
+    return (group[0], group[1]) if named else (None, group)
+
+
+def _on(specs: Sequence[KernelSpec], lazy: Sequence[LazyColumns], n_features: int | None) -> tuple[KernelSpec, ...]:
+    """Every spec on every choice of columns, resolved at once where the number of columns is known."""
+    if n_features is None:
+        return tuple(replace(spec, features=columns) for columns in lazy for spec in specs)
+    count = _as_count("n_features", n_features)
+    return tuple(replace(s, features=cols.resolve(count), label=str(cols)) for cols in lazy for s in specs)

@@ -1,0 +1,393 @@
+"""Kernel functions k(x, z): what each one is, how it is named, and the leaf that fills its Gram matrix.
+
+A kernel here is a function of one *base* number per pair of rows, so kernels on the same columns share the base:
+
+    inner     <x, z>                Linear, Polynomial
+    squared   ||x - z||_2^2         RBF
+    absolute  ||x - z||_1           Laplacian
+
+A spec is frozen and hashable. It may be unresolved: `relative=True` measures the width in median distances of the
+training rows, and `LazyColumns` choose columns once their number is known. `spec.at(features, unit)` resolves both.
+Adding a kernel is one class and one line in `KERNELS`.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numba import njit
+
+from mklcore.errors import KernelError, ParameterError
+
+LOG2_E = math.log2(math.e)
+# ln 2 in two parts: k * LN2_HIGH is exact for every exponent k of a double, LN2_LOW carries the rest.
+LN2_HIGH = 6.93147180369123816490e-01
+LN2_LOW = 1.90821492927058770002e-10
+# Adding 1.5 * 2^52 rounds a double to the nearest integer and leaves that integer in its lowest bits.
+ROUNDER = 6755399441055744.0
+# Below this, exp is no normal double any more and the fill writes 0.
+SMALLEST_EXPONENT = -708.0
+WIDTH_RANGE = (1e-100, 1e100)
+MAX_DEGREE = 100
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def fill_squared(left: np.ndarray, right: np.ndarray, upper: bool, out: np.ndarray) -> None:
+    """Squared Euclidean distances; columns come feature by feature, left (s, a), right (s, b), out (a, b)."""
+    for i in range(out.shape[0]):
+        start = i if upper else 0
+        target = out[i, start:]
+        target[:] = 0.0
+        for k in range(left.shape[0]):
+            here = left[k, i]
+            source = right[k, start:]
+            for j in range(target.size):
+                gap = source[j] - here
+                target[j] += gap * gap
+
+
+@njit(cache=True, nogil=True)
+def fill_absolute(left: np.ndarray, right: np.ndarray, upper: bool, out: np.ndarray) -> None:
+    """City-block distances, laid out as in `fill_squared`."""
+    for i in range(out.shape[0]):
+        start = i if upper else 0
+        target = out[i, start:]
+        target[:] = 0.0
+        for k in range(left.shape[0]):
+            here = left[k, i]
+            source = right[k, start:]
+            for j in range(target.size):
+                target[j] += abs(source[j] - here)
+
+
+@njit(cache=True, nogil=True)
+def fill_power(base: np.ndarray, coef0: float, degree: int, upper: bool, out: np.ndarray) -> None:
+    """out = (base + coef0)^degree by repeated products; only j >= i when `upper`."""
+    for i in range(out.shape[0]):
+        start = i if upper else 0
+        source = base[i, start:]
+        target = out[i, start:]
+        for j in range(target.size):
+            target[j] = source[j] + coef0
+        for _ in range(degree - 1):
+            for j in range(target.size):
+                target[j] *= source[j] + coef0
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def fill_exponential(base: np.ndarray, rate: float, upper: bool, out: np.ndarray) -> None:
+    """out = exp(-rate * base) for base >= 0; only j >= i when `upper`. Relative error below 3e-16, 0 below e^-708.
+
+    exp(x) = 2^k exp(r) with |r| <= ln(2) / 2 and the Taylor polynomial of degree 13 for exp(r). Written out with
+    conditional values instead of calls: in this shape the loop becomes vector instructions, math.exp does not.
+    """
+    for i in range(out.shape[0]):
+        start = i if upper else 0
+        source = base[i, start:]
+        target = out[i, start:]
+        for j in range(target.size):
+            x = -rate * source[j]
+            t = x if x > SMALLEST_EXPONENT else SMALLEST_EXPONENT
+            shifted = t * LOG2_E + ROUNDER
+            k = shifted - ROUNDER
+            r = (t - k * LN2_HIGH) - k * LN2_LOW
+            s = 1 / 479001600 + r * (1 / 6227020800)
+            s = 1 / 39916800 + r * s
+            s = 1 / 3628800 + r * s
+            s = 1 / 362880 + r * s
+            s = 1 / 40320 + r * s
+            s = 1 / 5040 + r * s
+            s = 1 / 720 + r * s
+            s = 1 / 120 + r * s
+            s = 1 / 24 + r * s
+            s = 1 / 6 + r * s
+            s = 0.5 + r * s
+            s = 1.0 + r * s
+            s = 1.0 + r * s
+            power = np.int64((np.float64(shifted).view(np.int64) + 1023) << 52).view(np.float64)
+            target[j] = s * power if x > SMALLEST_EXPONENT else 0.0
+
+
+def fill_base(kind: str, left: np.ndarray, right: np.ndarray, upper: bool, out: np.ndarray) -> None:
+    """Base numbers of every pair of rows: left (a, s), right (b, s) into out (a, b). Entries below the diagonal are
+    undefined when `upper`."""
+    if kind == "inner":
+        np.dot(left, right.T, out=out)
+        return
+    fill = fill_squared if kind == "squared" else fill_absolute
+    fill(np.array(left.T, order="C"), np.array(right.T, order="C"), upper, out)
+
+
+def base_diagonal(kind: str, rows: np.ndarray) -> np.ndarray:
+    """Base number of every row with itself, shape (a,)."""
+    return np.einsum("ij,ij->i", rows, rows) if kind == "inner" else np.zeros(rows.shape[0])
+
+
+class LazyColumns:
+    """Columns chosen once their number is known; subclasses are frozen dataclasses."""
+
+    def resolve(self, n_features: int) -> tuple[int, ...]:
+        raise NotImplementedError
+
+
+def _as_real(owner: str, name: str, value: Any, low: float, high: float) -> float:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not low <= float(value) <= high:
+        raise ParameterError(f"{owner}: {name} must be a number between {low:g} and {high:g}, got {value!r}.")
+    return float(value)
+
+
+def _as_features(owner: str, features: Any) -> tuple[int, ...] | LazyColumns | None:
+    if features is None or isinstance(features, LazyColumns):
+        return features
+    if isinstance(features, str) or not isinstance(features, Iterable):
+        raise ParameterError(f"{owner}: features must be a tuple of column indices or None, got {features!r}.")
+    columns = list(features)
+    if not columns:
+        raise ParameterError(f"{owner}: features is empty; give at least one column index, or None for all columns.")
+    for column in columns:
+        if isinstance(column, bool | np.bool_) or not isinstance(column, Integral) or column < 0:
+            raise ParameterError(f"{owner}: features must hold column indices from 0 on, got {column!r}.")
+    if len(set(columns)) != len(columns):
+        raise ParameterError(f"{owner}: features names a column twice: {tuple(columns)}. Give each column once.")
+    return tuple(int(column) for column in columns)
+
+
+def columns_in_words(features: Sequence[int], feature_names: Sequence[str] | None = None) -> str:
+    """Columns as a reader says them: "worst radius", "x0, x3, x7", "x0 … x9", "x0, x4, … (12 columns)"."""
+    known = () if feature_names is None else feature_names
+    words = [str(known[j]) if j < len(known) else f"x{j}" for j in features]
+    if len(words) <= 3:
+        return ", ".join(words)
+    if all(b == a + 1 for a, b in pairwise(features)):
+        return f"{words[0]} … {words[-1]}"
+    return f"{words[0]}, {words[1]}, … ({len(words)} columns)"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class KernelSpec:
+    """One kernel function on some columns; `features=None` means all, `label` is what names call those columns."""
+
+    features: tuple[int, ...] | LazyColumns | None = None
+    label: str | None = None
+
+    family: ClassVar[str]
+    base: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", _as_features(type(self).__name__, self.features))
+        if self.label is not None:
+            object.__setattr__(self, "label", str(self.label))
+
+    def __repr__(self) -> str:
+        given = [f for f in fields(self) if f.default is MISSING or getattr(self, f.name) != f.default]
+        return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in given)})"
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether a width waits for the training rows."""
+        return False
+
+    def columns(self, n_features: int) -> tuple[int, ...]:
+        """The column indices once their number is known; KernelError where there are too few."""
+        if self.features is None:
+            return tuple(range(n_features))
+        features = self.features.resolve(n_features) if isinstance(self.features, LazyColumns) else self.features
+        if max(features) >= n_features:
+            raise KernelError(
+                f"{self!r} needs column {max(features)}, but the data have {n_features} feature(s), "
+                f"numbered from 0. Choose columns below {n_features}."
+            )
+        return features
+
+    def at(self, features: tuple[int, ...], unit: float) -> Self:
+        """The resolved spec: these columns, and widths in absolute terms (`unit` = their median distance)."""
+        return replace(self, features=features)
+
+    def fill(self, base: np.ndarray, upper: bool, out: np.ndarray) -> None:
+        """Kernel values of base numbers (a, b) into out (a, b); only j >= i when `upper`."""
+        raise NotImplementedError
+
+    @property
+    def title(self) -> str:
+        """The kernel without its columns: "linear", "RBF 0.5 × median"."""
+        raise NotImplementedError
+
+    def name(self, feature_names: Sequence[str] | None = None) -> str:
+        """Kernel and columns in words: "linear worst radius", "RBF 0.5 × median, band 2 of 8"."""
+        where = self.label
+        if where is None:
+            if self.features is None:
+                return self.title
+            lazy = isinstance(self.features, LazyColumns)
+            where = str(self.features) if lazy else columns_in_words(self.features, feature_names)  # type: ignore[arg-type]
+        return f"{self.title}{', ' if ' ' in self.title else ' '}{where}"
+
+
+@dataclass(frozen=True, repr=False)
+class Linear(KernelSpec):
+    """k(x, z) = x'z."""
+
+    family: ClassVar[str] = "linear"
+    base: ClassVar[str] = "inner"
+
+    @property
+    def title(self) -> str:
+        return "linear"
+
+    def fill(self, base: np.ndarray, upper: bool, out: np.ndarray) -> None:
+        fill_power(base, 0.0, 1, upper, out)
+
+
+@dataclass(frozen=True, repr=False)
+class Polynomial(KernelSpec):
+    """k(x, z) = (x'z + coef0)^degree, with a whole degree from 1 to 100 and coef0 >= 0."""
+
+    degree: int
+    coef0: float = 1.0
+
+    family: ClassVar[str] = "polynomial"
+    base: ClassVar[str] = "inner"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole = isinstance(self.degree, Integral) and not isinstance(self.degree, bool)
+        if not whole or not 1 <= self.degree <= MAX_DEGREE:
+            raise ParameterError(
+                f"Polynomial: degree must be a whole number from 1 to {MAX_DEGREE}, got {self.degree!r}."
+            )
+        object.__setattr__(self, "degree", int(self.degree))
+        object.__setattr__(self, "coef0", _as_real("Polynomial", "coef0", self.coef0, 0.0, 1e100))
+
+    @property
+    def title(self) -> str:
+        return f"polynomial {self.degree}" + ("" if self.coef0 == 1.0 else f" (coef0 {self.coef0:g})")
+
+    def fill(self, base: np.ndarray, upper: bool, out: np.ndarray) -> None:
+        fill_power(base, self.coef0, self.degree, upper, out)
+
+
+@dataclass(frozen=True, repr=False)
+class _Width(KernelSpec):
+    """A kernel that falls with distance: `width` in units of the columns, or of their median distance."""
+
+    width: float
+    relative: bool = False
+
+    word: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "width", _as_real(type(self).__name__, "width", self.width, *WIDTH_RANGE))
+        if not isinstance(self.relative, bool | np.bool_):
+            raise ParameterError(f"{type(self).__name__}: relative must be True or False, got {self.relative!r}.")
+        object.__setattr__(self, "relative", bool(self.relative))
+
+    @property
+    def is_relative(self) -> bool:
+        return self.relative
+
+    @property
+    def title(self) -> str:
+        return f"{self.word} {self.width:g}" + (" × median" if self.relative else "")
+
+    def at(self, features: tuple[int, ...], unit: float) -> Self:
+        width = self.width * unit if self.relative else self.width
+        return replace(self, features=features, width=width, relative=False)
+
+
+@dataclass(frozen=True, repr=False)
+class RBF(_Width):
+    """k(x, z) = exp(-||x - z||_2^2 / (2 width^2)); `relative=True`: width in median distances of the training rows."""
+
+    family: ClassVar[str] = "rbf"
+    base: ClassVar[str] = "squared"
+    word: ClassVar[str] = "RBF"
+
+    def fill(self, base: np.ndarray, upper: bool, out: np.ndarray) -> None:
+        fill_exponential(base, 0.5 / (self.width * self.width), upper, out)
+
+
+@dataclass(frozen=True, repr=False)
+class Laplacian(_Width):
+    """k(x, z) = exp(-||x - z||_1 / width); `relative=True`: width in median L1 distances of the training rows."""
+
+    family: ClassVar[str] = "laplacian"
+    base: ClassVar[str] = "absolute"
+    word: ClassVar[str] = "Laplacian"
+
+    def fill(self, base: np.ndarray, upper: bool, out: np.ndarray) -> None:
+        fill_exponential(base, 1.0 / self.width, upper, out)
+
+
+@dataclass(frozen=True)
+class KernelParameter:
+    """A number a person may choose for a kernel; `kind` is "integer", "real" or "log" (a log-scaled control)."""
+
+    name: str
+    label: str
+    kind: str
+    default: float
+    low: float
+    high: float
+    help: str
+
+
+@dataclass(frozen=True)
+class KernelEntry:
+    """What a select box needs to offer a kernel; `relative` tells whether its width may count median distances."""
+
+    key: str
+    label: str
+    spec: type[KernelSpec]
+    formula: str
+    help: str
+    parameters: tuple[KernelParameter, ...] = ()
+    relative: bool = False
+
+
+_DEGREE = KernelParameter(
+    "degree", "Degree", "integer", 2, 1, 10, "Larger degree: products of more columns, and larger values at far rows."
+)
+_COEF0 = KernelParameter(
+    "coef0", "Constant", "real", 1.0, 0.0, 10.0, "Larger constant: lower-order terms count for more; 0 leaves them out."
+)
+_WIDTH = KernelParameter(
+    "width", "Width", "log", 1.0, 0.01, 100.0, "Larger width: a smoother fit. In median distances when relative."
+)
+
+KERNELS: dict[str, KernelEntry] = {
+    entry.key: entry
+    for entry in (
+        KernelEntry("linear", "Linear", Linear, r"x^\top z", "A straight-line effect of the columns."),
+        KernelEntry(
+            "polynomial",
+            "Polynomial",
+            Polynomial,
+            r"(x^\top z + c)^d",
+            "Effects of the columns and of their products up to the degree.",
+            (_DEGREE, _COEF0),
+        ),
+        KernelEntry(
+            "rbf",
+            "RBF (Gaussian)",
+            RBF,
+            r"\exp\left(-\frac{\lVert x - z\rVert_2^2}{2\sigma^2}\right)",
+            "Smooth effects of any shape; rows further apart than a few widths do not see each other.",
+            (_WIDTH,),
+            relative=True,
+        ),
+        KernelEntry(
+            "laplacian",
+            "Laplacian",
+            Laplacian,
+            r"\exp\left(-\frac{\lVert x - z\rVert_1}{\sigma}\right)",
+            "Effects with kinks; less smooth than RBF and kinder to outlying rows.",
+            (_WIDTH,),
+            relative=True,
+        ),
+    )
+}

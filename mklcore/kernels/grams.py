@@ -1,0 +1,402 @@
+"""Gram matrices of many kernels as one stack (M, n, n): built, centred, normalised, checked, and carried to new rows.
+
+Every kernel passes the same four steps; kernels with the same base and columns share the first:
+
+    base numbers of row pairs  ->  kernel values (upper triangle)  ->  sums that normalisation needs  ->  finish
+
+    finish:  K_ij <- (K_ij - r_i - r_j + g) f_i f_j
+
+with r the row means and g the grand mean of the training gram (both 0 without centring), f = s^(-1/2) for a scale s,
+and f_i = K_ii^(-1/2) for spherical. A test block goes through the same formula with the training r_j, g, f_j, s.
+Centring comes before normalisation, so that the stack that comes out has the property its normalisation promises.
+
+| normalise | the factor, from the training gram | promise |
+|---|---|---|
+| multiplicative | s = tr(K)/n - 1'K1/n^2 | unit variance in feature space (Kloft et al. 2011, eq. 27) |
+| spherical | K_ii per row | K_ii = 1 (eq. 28); rows with K_ii = 0 become 0 |
+| trace | s = tr(K) | tr(K) = 1 |
+| diag | s = max_i K_ii | k(x, x) <= 1 on the training rows |
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any, Self
+
+import numpy as np
+from numba import njit
+
+from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.checks import check_gram, one_blas_thread
+from mklcore.kernels.functions import KernelSpec, fill_base
+from mklcore.kernels.maps import (
+    CONSTANT_TOLERANCE,
+    KernelMap,
+    as_rows,
+    column_statistics,
+    read_only,
+    share_bases,
+    spherical_factors,
+    standardise_rows,
+)
+from mklcore.kernels.measures import as_stack, duplicates
+
+NORMALISATIONS: tuple[str | None, ...] = ("multiplicative", "spherical", "trace", "diag", None)
+MEDIAN_ROWS = 2000
+TILE = 64
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def sum_rows(gram: np.ndarray) -> np.ndarray:
+    """Row sums of a symmetric matrix (n, n) whose upper triangle is filled."""
+    n = gram.shape[0]
+    sums = np.zeros(n)
+    for i in range(n):
+        row = gram[i, i + 1 :]
+        below = sums[i + 1 :]
+        total = gram[i, i]
+        for j in range(row.size):
+            total += row[j]
+            below[j] += row[j]
+        sums[i] += total
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def finish_square(gram: np.ndarray, means: np.ndarray, grand: float, factors: np.ndarray) -> None:
+    """Centre and scale the upper triangle of gram (n, n) and mirror it.
+
+    Tile by tile: the mirror image is read from a small copy, so that neither half is walked column by column.
+    """
+    n = gram.shape[0]
+    tile = np.empty((TILE, TILE))
+    for top in range(0, n, TILE):
+        bottom = min(top + TILE, n)
+        for left in range(top, n, TILE):
+            right = min(left + TILE, n)
+            column_means = means[left:right]
+            column_factors = factors[left:right]
+            for i in range(top, bottom):
+                row = gram[i, left:right]
+                kept = tile[i - top]
+                shift = grand - means[i]
+                factor = factors[i]
+                for j in range(row.size):
+                    kept[j] = (row[j] + shift - column_means[j]) * (factor * column_factors[j])
+                if left > top:
+                    for j in range(row.size):
+                        row[j] = kept[j]
+            for j in range(right - left):
+                target = gram[left + j, top:bottom]
+                for i in range(target.size):
+                    target[i] = tile[i, j] if left > top else tile[min(i, j), max(i, j)]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a stack will cost before it is built: bytes while building, a rough time in seconds, kernels."""
+
+    bytes: int
+    seconds: float
+    n_kernels: int
+
+    @property
+    def megabytes(self) -> float:
+        return self.bytes / 1e6
+
+
+def forecast(n_kernels: int, n_samples: int, n_bases: int = 1) -> Forecast:
+    """Cost of M = n_kernels grams of n_samples rows over `n_bases` shared distance matrices."""
+    entries = n_samples * n_samples
+    return Forecast(8 * entries * (n_kernels + 1), entries * (3.0e-9 * n_kernels + 3.0e-9 * n_bases), n_kernels)
+
+
+def median_distance(spec: KernelSpec, columns: np.ndarray, base: np.ndarray) -> float:
+    """Median over row pairs of the distance a relative width counts in.
+
+    columns (n, s); base (n, n) holds their base numbers above the diagonal. Above 2000 rows a seeded sample of 2000
+    is used. Where more than half of the pairs coincide, the median of the others; 1 where all rows coincide.
+    """
+    if columns.shape[0] > MEDIAN_ROWS:
+        chosen = np.random.default_rng(0).choice(columns.shape[0], MEDIAN_ROWS, replace=False)
+        columns = columns[chosen]
+        base = np.empty((MEDIAN_ROWS, MEDIAN_ROWS))
+        fill_base(spec.base, columns, columns, True, base)
+    if columns.shape[0] < 2:
+        return 1.0
+    pairs = np.concatenate([base[i, i + 1 :] for i in range(columns.shape[0] - 1)])
+    if spec.base == "squared":
+        np.sqrt(pairs, out=pairs)
+    median = float(np.median(pairs))
+    if median > 0:
+        return median
+    apart = pairs[pairs > 0]
+    return float(np.median(apart)) if apart.size else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class GramStack:
+    """M Gram matrices on the same n rows, with what is needed to carry them to new rows.
+
+    values (M, n, n): C-contiguous float64, read-only; names, families, scales: one per kernel, `scales` being the
+    factor each gram was divided by (1 where none); specs: the resolved kernels, None for a precomputed stack;
+    notes: in words, which kernels were left out or coincide; transform: the `KernelMap` behind `cross`.
+    """
+
+    values: np.ndarray
+    names: tuple[str, ...]
+    scales: np.ndarray
+    families: tuple[str, ...]
+    specs: tuple[KernelSpec, ...] | None = None
+    notes: tuple[str, ...] = ()
+    transform: KernelMap | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", as_stack(self.values))
+        object.__setattr__(self, "scales", read_only(self.scales))
+
+    @classmethod
+    def from_array(cls, K: Any, names: Sequence[str] | None = None) -> Self:
+        """A stack of kernels computed elsewhere, used as it is: no centring, no normalisation.
+
+        K (M, n, n) numeric. A C-contiguous float64 array is not copied: do not write to it afterwards. KernelError,
+        with the kernel's name and the number that failed, unless every kernel is finite, symmetric to 1e-8 of its
+        largest entry, and PSD: smallest eigenvalue >= -1e-8 of the largest.
+        """
+        values = as_stack(K)
+        labels = tuple(f"kernel {m}" for m in range(len(values))) if names is None else tuple(map(str, names))
+        if len(labels) != len(values):
+            raise KernelError(f"The stack holds {len(values)} kernels, but {len(labels)} names were given.")
+        with one_blas_thread():
+            for label, gram in zip(labels, values, strict=True):
+                check_gram(label, gram)
+        notes = tuple(_duplicate_notes(values, labels))
+        return cls(values, labels, np.ones(len(values)), ("precomputed",) * len(values), notes=notes)
+
+    @property
+    def n_kernels(self) -> int:
+        return self.values.shape[0]
+
+    @property
+    def n_samples(self) -> int:
+        return self.values.shape[1]
+
+    @property
+    def normalise(self) -> str | None:
+        """The normalisation asked for when the stack was built; None for precomputed stacks."""
+        return None if self.transform is None else self.transform.normalise
+
+    def cross(self, X_new: Any) -> np.ndarray:
+        """Kernel values (M, n_new, n) between new rows X_new (n_new, d) and the rows of this stack.
+
+        Standardisation, widths, scales and centring are those of the training rows. KernelError for a stack made by
+        `from_array`, which does not know its kernel functions.
+        """
+        if self.transform is None:
+            raise KernelError(
+                "This stack was made from an array, so it cannot evaluate its kernels on new rows. "
+                "Pass test blocks of shape (M, n_new, n) to predict instead."
+            )
+        return self.transform.cross(X_new)
+
+    def block(self, rows: Any, columns: Any) -> np.ndarray:
+        """Kernel values (M, a, b) between two choices of rows (indices or boolean masks), as a new array.
+
+        Scales and centring stay those of all rows of the stack. For a validation score that has not seen the
+        validation rows at all, build the stack on the training rows and use `cross`.
+        """
+        left, right = self._indices(rows), self._indices(columns)
+        out = np.empty((self.n_kernels, left.size, right.size))
+        for gram, part in zip(self.values, out, strict=True):
+            part[...] = gram[left[:, None], right]
+        return out
+
+    def take(self, rows: Any) -> "GramStack":
+        """The stack on some of its rows (indices or a boolean mask); `cross` then refers to these rows. See `block`
+        for what stays fixed."""
+        chosen = self._indices(rows)
+        transform = None if self.transform is None else self.transform.take(chosen)
+        return replace(self, values=self.block(chosen, chosen), transform=transform)
+
+    def _indices(self, rows: Any) -> np.ndarray:
+        chosen = np.asarray(rows)
+        if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "biu":
+            raise KernelError("Rows of a stack are chosen by a list of indices or a boolean mask, and at least one.")
+        if chosen.dtype.kind == "b":
+            if chosen.size != self.n_samples:
+                raise KernelError(f"The mask has {chosen.size} entries, the stack has {self.n_samples} rows.")
+            return np.flatnonzero(chosen)
+        if chosen.min() < 0 or chosen.max() >= self.n_samples:
+            raise KernelError(f"Row indices must lie between 0 and {self.n_samples - 1}, got {chosen.tolist()[:5]}.")
+        return chosen.astype(np.int64)
+
+    def __repr__(self) -> str:
+        return f"GramStack({self.n_kernels} kernels, {self.n_samples} rows, normalise={self.normalise!r})"
+
+    def _repr_html_(self) -> str:
+        return kernel_table(repr(self), self.names, self.families, [f"{s:.3g}" for s in self.scales], self.notes)
+
+
+def kernel_table(
+    title: str, names: Sequence[str], families: Sequence[str], scales: Sequence[str] = (), notes: Sequence[str] = ()
+) -> str:
+    """An HTML table of kernels for notebooks: the first twelve rows, then how many more."""
+    shown = list(zip(names, families, *([scales] if scales else []), strict=True))
+    head = "".join(f"<th>{word}</th>" for word in ("kernel", "family", "scale")[: len(shown[0])])
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in shown[:12])
+    more = f"<p>and {len(shown) - 12} more</p>" if len(shown) > 12 else ""
+    remarks = "".join(f"<p>{escape(note)}</p>" for note in notes)
+    return f"<p><b>{escape(title)}</b></p><table><tr>{head}</tr>{body}</table>{more}{remarks}"
+
+
+def _duplicate_notes(values: np.ndarray, names: Sequence[str]) -> list[str]:
+    return [
+        f"{', '.join(names[m] for m in group)}: the same kernel after normalisation. "
+        "All are kept; read their weights together."
+        for group in duplicates(values)
+    ]
+
+
+def check_memory(n_kernels: int, n_samples: int, memory_limit_mb: float) -> None:
+    """KernelError when the stack would need more than `memory_limit_mb` (1 MB = 10^6 bytes)."""
+    if not memory_limit_mb > 0:
+        raise ParameterError(f"memory_limit_mb must be a positive number of megabytes, got {memory_limit_mb!r}.")
+    needed = forecast(n_kernels, n_samples).megabytes
+    if needed > memory_limit_mb:
+        rows = int(np.sqrt(memory_limit_mb * 1e6 / (8 * (n_kernels + 1))))
+        kernels = int(memory_limit_mb * 1e6 / (8 * n_samples**2)) - 1
+        fewer = f", at most {kernels:,} kernels" if kernels > 0 else ""
+        raise KernelError(
+            f"{n_kernels:,} kernels on {n_samples:,} rows need {needed:,.0f} MB, above the limit of "
+            f"{memory_limit_mb:,.0f} MB. Use at most {rows:,} rows{fewer}, or raise memory_limit_mb."
+        )
+
+
+@dataclass
+class _Finish:
+    """The numbers of the formula at the top for every kernel, filled one kernel at a time."""
+
+    scales: np.ndarray
+    factors: np.ndarray
+    row_means: np.ndarray
+    grand_means: np.ndarray
+    constant: list[int]
+    dropped: list[int]
+
+    @classmethod
+    def empty(cls, n_kernels: int, n: int) -> Self:
+        shape = (n_kernels, n)
+        return cls(np.ones(n_kernels), np.ones(shape), np.zeros(shape), np.zeros(n_kernels), [], [])
+
+    def apply(self, m: int, gram: np.ndarray, normalise: str | None, center: bool) -> bool:
+        """Centre and normalise kernel m, whose upper triangle is filled; False when it holds an overflow.
+
+        A kernel that cannot be scaled is marked as dropped and left unfinished.
+        """
+        n = gram.shape[0]
+        diagonal, sums = gram.diagonal().copy(), sum_rows(gram)
+        trace, grand = float(diagonal.sum()), float(sums.sum()) / n**2
+        if not (np.isfinite(trace) and np.isfinite(grand)):
+            return False
+        spread = trace / n - grand
+        if spread <= CONSTANT_TOLERANCE * trace / n:
+            self.constant.append(m)
+            if center or normalise == "multiplicative" or (trace <= 0 and normalise in ("trace", "diag")):
+                self.dropped.append(m)
+                return True
+        if center:
+            self.row_means[m], self.grand_means[m] = sums / n, grand
+        own = diagonal - 2 * self.row_means[m] + self.grand_means[m]
+        if normalise == "spherical":
+            self.factors[m] = spherical_factors(diagonal, self.row_means[m], self.grand_means[m])
+        elif normalise is not None:
+            self.scales[m] = {"multiplicative": spread, "trace": own.sum(), "diag": own.max()}[normalise]
+            self.factors[m] = self.scales[m] ** -0.5
+        finish_square(gram, self.row_means[m], self.grand_means[m], self.factors[m])
+        return True
+
+
+def build_grams(
+    X: Any,
+    specs: Sequence[KernelSpec],
+    names: Sequence[str],
+    standardize: bool = True,
+    normalise: str | None = "multiplicative",
+    center: bool = False,
+    memory_limit_mb: float = 4096.0,
+) -> GramStack:
+    """Grams of every spec on the training rows X (n, d); `KernelDictionary.grams` is the public door.
+
+    Kernels that normalisation cannot scale (constant on the training rows) are left out and named in `notes`.
+    """
+    if normalise not in NORMALISATIONS:
+        known = ", ".join(repr(name) for name in NORMALISATIONS)
+        raise ParameterError(f"normalise must be one of {known}, got {normalise!r}.")
+    rows = as_rows(X)
+    n, d = rows.shape
+    check_memory(len(specs), n, memory_limit_mb)
+    means, scales = column_statistics(rows) if standardize else (np.zeros(d), np.ones(d))
+    rows = standardise_rows(rows, means, scales)
+    resolved = [replace(spec, features=spec.columns(d)) for spec in specs]
+    values = np.empty((len(specs), n, n))
+    finish = _Finish.empty(len(specs), n)
+    with one_blas_thread():
+        _fill(values, rows, resolved, names, finish, normalise, center)
+    parts = (finish.scales, finish.factors, finish.row_means, finish.grand_means)
+    transform = KernelMap(tuple(resolved), rows, means, scales, *parts, np.arange(n), normalise, center)
+    return _assemble(values, tuple(names), finish, transform)
+
+
+def _fill(
+    values: np.ndarray,
+    rows: np.ndarray,
+    specs: list[KernelSpec],
+    names: Sequence[str],
+    finish: _Finish,
+    normalise: str | None,
+    center: bool,
+) -> None:
+    """Fill and finish every gram over one shared base matrix, settling relative widths in `specs` on the way."""
+    base = np.empty(values.shape[1:])
+    for (kind, columns), members in share_bases(specs).items():
+        table = np.take(rows, columns, axis=1)
+        fill_base(kind, table, table, True, base)
+        relative = [specs[m] for m in members if specs[m].is_relative]
+        unit = median_distance(relative[0], table, base) if relative else 1.0
+        for m in members:
+            specs[m] = specs[m].at(columns, unit)
+            specs[m].fill(base, True, values[m])
+            if not finish.apply(m, values[m], normalise, center):
+                raise KernelError(
+                    f"{names[m]} grows beyond the largest number on these rows. "
+                    "Standardise the columns or lower its degree."
+                )
+
+
+def _assemble(values: np.ndarray, names: tuple[str, ...], finish: _Finish, transform: KernelMap) -> GramStack:
+    """Close the gaps that dropped kernels leave, in place, and say in words what happened."""
+    n = values.shape[1]
+    kept = sorted(set(range(len(names))) - set(finish.dropped))
+    if not kept:
+        raise KernelError(
+            f"Every kernel is constant on the training rows (n_samples = {n}): {', '.join(names[:3])}"
+            f"{', …' if len(names) > 3 else ''}. Use rows that differ, or columns that vary."
+        )
+    for place, m in enumerate(kept):
+        if place != m:
+            values[place] = values[m]
+    notes = [
+        f"{names[m]}: constant on the training rows, {'left out' if m in finish.dropped else 'kept'}."
+        for m in sorted(finish.constant)
+    ]
+    values, names = values[: len(kept)], tuple(names[m] for m in kept)
+    transform = transform.subset(kept)
+    return GramStack(
+        values,
+        names,
+        transform.scales,
+        tuple(spec.family for spec in transform.specs),
+        transform.specs,
+        tuple(notes + _duplicate_notes(values, names)),
+        transform,
+    )

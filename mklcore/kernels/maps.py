@@ -1,0 +1,185 @@
+"""New rows to test blocks: the same columns, widths, centring and scales as the training rows, and never new ones.
+
+With r the row means, g the grand mean and f the factors of the training gram (see `grams`), a block K (n_new, n) is
+
+    K_ij <- (K_ij - mean_j K_ij - r_j + g) f'_i f_j
+
+where f'_i = s^(-1/2), or for spherical normalisation the new row's own (centred) self-kernel to the power -1/2.
+A `KernelMap` is specs and plain arrays: it is all that a saved model needs, and it does not hold the stack itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from mklcore.errors import DataError
+from mklcore.kernels.functions import KernelSpec, base_diagonal, fill_base
+
+CONSTANT_TOLERANCE = 1e-12
+
+
+@njit(cache=True, nogil=True)
+def finish_block(
+    block: np.ndarray,
+    left_means: np.ndarray,
+    right_means: np.ndarray,
+    grand: float,
+    left_factors: np.ndarray,
+    right_factors: np.ndarray,
+) -> None:
+    """Centre and scale a block (a, b) between new rows and training rows, in place."""
+    for i in range(block.shape[0]):
+        row = block[i]
+        shift = grand - left_means[i]
+        for j in range(row.size):
+            row[j] = (row[j] + shift - right_means[j]) * (left_factors[i] * right_factors[j])
+
+
+def as_rows(X: Any, n_features: int | None = None) -> np.ndarray:
+    """X as a new C-contiguous float64 table (n, d); DataError for anything that is not a finite numeric table."""
+    try:
+        raw = np.asarray(X)
+        if raw.dtype.kind == "c":
+            raise TypeError("complex numbers")
+        rows = np.array(raw, dtype=np.float64, order="C", copy=True)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"Kernels need a numeric table X (n, d): {error}. Encode text columns as numbers.") from None
+    if rows.ndim != 2 or 0 in rows.shape:
+        raise DataError(
+            f"Kernels need a table X (n, d) with at least one row and one column, got shape {rows.shape}. "
+            "For a single column use X.reshape(-1, 1)."
+        )
+    bad = np.argwhere(~np.isfinite(rows))
+    if bad.size:
+        i, j = bad[0]
+        raise DataError(
+            f"X holds {len(bad)} value(s) that are NaN or infinite, the first in row {i}, column {j}. "
+            "Fill in or drop these rows first."
+        )
+    if n_features is not None and rows.shape[1] != n_features:
+        raise DataError(f"X has {rows.shape[1]} features, but the kernels were built on {n_features} features.")
+    return rows
+
+
+def column_statistics(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and biased standard deviation of every column; a constant column gets scale 1."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        means, scales = rows.mean(axis=0), rows.std(axis=0)
+    wild = np.flatnonzero(~np.isfinite(scales))
+    if wild.size:
+        raise DataError(f"Column {wild[0]} holds values too large to standardise (above 1e150). Rescale it first.")
+    flat = np.ptp(rows, axis=0) <= 10 * np.finfo(np.float64).eps * np.abs(rows).max(axis=0)
+    flat |= scales == 0.0  # differences whose squares are below the smallest double
+    return np.where(flat, rows[0], means), np.where(flat, 1.0, scales)
+
+
+def standardise_rows(rows: np.ndarray, means: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """(rows - means) / scales; DataError where that leaves the range of doubles."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = (rows - means) / scales
+    wild = np.flatnonzero(~np.isfinite(result).all(axis=0))
+    if wild.size:
+        raise DataError(f"Column {wild[0]} is too far from its training mean for a double. Check its units.")
+    return result
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A view of the array that cannot be written through."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def spherical_factors(diagonal: np.ndarray, means: np.ndarray, grand: float) -> np.ndarray:
+    """K_ii^(-1/2) of the (centred) self-kernels, and 0 where K_ii is 0 or only rounding."""
+    own = diagonal - 2 * means + grand
+    floor = CONSTANT_TOLERANCE * np.abs(diagonal) if grand or means.any() else 0.0
+    present = own > floor
+    return np.where(present, 1.0 / np.sqrt(np.where(present, own, 1.0)), 0.0)
+
+
+def share_bases(specs: Sequence[KernelSpec]) -> dict[tuple[str, tuple[int, ...]], list[int]]:
+    """Kernels by what they share: (base, columns) -> their indices. The specs are resolved."""
+    groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+    for m, spec in enumerate(specs):
+        groups.setdefault((spec.base, spec.features), []).append(m)  # type: ignore[arg-type]
+    return groups
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMap:
+    """How new rows become test blocks: everything `cross` needs, as specs and plain read-only arrays.
+
+    specs: M resolved kernels (tuple columns, absolute widths); rows (n, d): training rows after standardising;
+    column_means, column_scales (d,); scales (M,): the factor s of each kernel, 1 where none; factors (M, n),
+    row_means (M, n), grand_means (M,): the f, r, g of the training gram; kept (n_kept,): which training rows the
+    columns of a block refer to.
+    """
+
+    specs: tuple[KernelSpec, ...]
+    rows: np.ndarray
+    column_means: np.ndarray
+    column_scales: np.ndarray
+    scales: np.ndarray
+    factors: np.ndarray
+    row_means: np.ndarray
+    grand_means: np.ndarray
+    kept: np.ndarray
+    normalise: str | None = None
+    center: bool = False
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if isinstance(getattr(self, field.name), np.ndarray):
+                object.__setattr__(self, field.name, read_only(getattr(self, field.name)))
+
+    def subset(self, kernels: Any) -> "KernelMap":
+        """The same map for some of the kernels only, in the given order."""
+        chosen = np.asarray(kernels, dtype=np.int64)
+        return replace(
+            self,
+            specs=tuple(self.specs[m] for m in chosen),
+            scales=self.scales[chosen],
+            factors=self.factors[chosen],
+            row_means=self.row_means[chosen],
+            grand_means=self.grand_means[chosen],
+        )
+
+    def take(self, rows: Any) -> "KernelMap":
+        """The same map with blocks against some of the training rows only."""
+        return replace(self, kept=self.kept[np.asarray(rows)])
+
+    def cross(self, X_new: Any) -> np.ndarray:
+        """Kernel values between new rows and training rows, with the training standardisation, scales and centring.
+
+        X_new (n_new, d). Returns (M, n_new, n_kept), C-contiguous float64. DataError when X_new is not a finite
+        table with d columns.
+        """
+        new = standardise_rows(as_rows(X_new, self.rows.shape[1]), self.column_means, self.column_scales)
+        shape = (new.shape[0], self.rows.shape[0])
+        cut = not np.array_equal(self.kept, np.arange(shape[1]))
+        out = np.empty((len(self.specs), shape[0], self.kept.size))
+        base, spare = np.empty(shape), np.empty(shape if cut else (0, 0))
+        for (kind, columns), members in share_bases(self.specs).items():
+            left = np.take(new, columns, axis=1)
+            fill_base(kind, left, np.take(self.rows, columns, axis=1), False, base)
+            diagonal = base_diagonal(kind, left)
+            for m in members:
+                block = spare if cut else out[m]
+                self.specs[m].fill(base, False, block)
+                self._finish(m, diagonal, block)
+                if cut:
+                    np.take(block, self.kept, axis=1, out=out[m])
+        return out
+
+    def _finish(self, m: int, diagonal: np.ndarray, block: np.ndarray) -> None:
+        means = block.mean(axis=1) if self.center else np.zeros(block.shape[0])
+        factors = np.full(block.shape[0], self.scales[m] ** -0.5)
+        if self.normalise == "spherical":
+            own = np.empty((block.shape[0], 1))
+            self.specs[m].fill(diagonal[:, None], False, own)
+            factors = spherical_factors(own[:, 0], means, self.grand_means[m])
+        finish_block(block, means, self.row_means[m], self.grand_means[m], factors, self.factors[m])

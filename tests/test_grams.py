@@ -1,0 +1,386 @@
+"""Gram stacks: normalisations by their definitions, test blocks, cutting, refusals."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.kernels import checks, grams
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import KERNELS, RBF, Laplacian, Linear, Polynomial
+from mklcore.kernels.grams import NORMALISATIONS, GramStack
+
+DICTIONARY = KernelDictionary(
+    (
+        RBF(0.5, relative=True),
+        RBF(2.0, relative=True),
+        Linear(),
+        Polynomial(3),
+        Laplacian(1.0, relative=True, features=(0, 2)),
+        Linear(features=(3,)),
+        RBF(1.5, features=(1, 2)),
+        Polynomial(2, coef0=0.0, features=(0, 2)),
+    )
+)
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(4).standard_normal((83, 4)) * [1, 10, 0.1, 3] + 5
+
+
+@pytest.fixture
+def X_new():
+    return np.random.default_rng(5).standard_normal((29, 4)) * [1, 10, 0.1, 3] + 5
+
+
+def centred(K):
+    H = np.eye(len(K)) - 1 / len(K)
+    return H @ K @ H
+
+
+def by_definition(K, normalise):
+    n = len(K)
+    match normalise:
+        case "multiplicative":
+            return K / (np.trace(K) / n - K.sum() / n**2)
+        case "spherical":
+            return K / np.sqrt(np.outer(K.diagonal(), K.diagonal()))
+        case "trace":
+            return K / np.trace(K)
+        case "diag":
+            return K / K.diagonal().max()
+    return K
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("normalise", NORMALISATIONS)
+def test_normalisation_and_centring_by_definition_on_train_and_test(X, X_new, normalise, center):
+    stack = DICTIONARY.grams(X, normalise=normalise, center=center)
+    # The test rows beside the training rows in one gram: what the definition asks of an infinite table.
+    plain = DICTIONARY.grams(X, normalise=None)
+    own = np.stack([[plain.cross(x[None])[m, 0] for x in X_new] for m in range(plain.n_kernels)])
+    np.testing.assert_allclose(plain.cross(X_new), own, rtol=1e-12, atol=1e-13)
+    for m in range(plain.n_kernels):
+        K = plain.values[m]
+        G = centred(K) if center else K
+        np.testing.assert_allclose(stack.values[m], by_definition(G, normalise), rtol=1e-9, atol=1e-11)
+        B = plain.cross(X_new)[m]
+        joint = np.vstack([X, X_new])
+        D = self_kernels(plain, m, joint)[len(X) :]
+        if center:
+            D = D - 2 * B.mean(axis=1) + K.mean()
+            B = B - K.mean(axis=0) - B.mean(axis=1, keepdims=True) + K.mean()
+        B = B / (np.sqrt(np.outer(D, G.diagonal())) if normalise == "spherical" else stack.scales[m])
+        np.testing.assert_allclose(stack.cross(X_new)[m], B, rtol=1e-9, atol=1e-11)
+
+
+def self_kernels(plain, m, rows):
+    spec = plain.specs[m]
+    Z = (rows - plain.transform.column_means) / plain.transform.column_scales
+    return KernelDictionary((spec,), standardize=False).grams(Z, normalise=None).values[0].diagonal()
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("normalise", NORMALISATIONS)
+def test_cross_of_the_training_rows_is_the_stack(X, normalise, center):
+    stack = DICTIONARY.grams(X, normalise=normalise, center=center)
+    block = stack.cross(X)
+    assert block.shape == stack.values.shape
+    assert block.flags.c_contiguous
+    np.testing.assert_allclose(block, stack.values, rtol=1e-11, atol=1e-12)
+
+
+def test_promises_of_the_normalisations(X):
+    stack = DICTIONARY.grams(X)
+    n = len(X)
+    variances = np.trace(stack.values, axis1=1, axis2=2) / n - stack.values.sum(axis=(1, 2)) / n**2
+    np.testing.assert_allclose(variances, 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(stack.values, stack.values.transpose(0, 2, 1))
+    raw = KernelDictionary(Linear(features=(1,)), standardize=False).grams(X)
+    assert raw.scales[0] == pytest.approx(X[:, 1].var(), rel=1e-10)
+    both = DICTIONARY.grams(X, center=True)
+    np.testing.assert_allclose(both.scales, stack.scales, rtol=1e-10)
+    assert np.abs(both.values.sum(axis=2)).max() < 1e-9
+    for normalise in ("spherical", "diag"):
+        diagonals = DICTIONARY.grams(X, normalise=normalise).values.diagonal(axis1=1, axis2=2)
+        np.testing.assert_allclose(diagonals.max(axis=1), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 130])
+def test_every_size_is_mirrored_fully(n):
+    X = np.random.default_rng(n).standard_normal((n, 3))
+    K = KernelDictionary((Linear(), RBF(1.0)), standardize=False).grams(X, normalise=None).values
+    np.testing.assert_allclose(K[0], X @ X.T, atol=1e-13)
+    np.testing.assert_allclose(K[1], np.exp(-((X[:, None] - X) ** 2).sum(2) / 2), rtol=1e-13)
+
+
+def test_sharing_distances_changes_nothing(X, X_new):
+    together = DICTIONARY.grams(X)
+    for m, spec in enumerate(DICTIONARY):
+        alone = KernelDictionary((spec,)).grams(X)
+        np.testing.assert_array_equal(alone.values[0], together.values[m])
+        np.testing.assert_array_equal(alone.cross(X_new)[0], together.cross(X_new)[m])
+        assert alone.specs[0] == together.specs[m]
+
+
+def test_permuting_rows_and_kernels_permutes_the_stack(X):
+    stack = DICTIONARY.grams(X)
+    rows, kernels = np.random.default_rng(6).permutation(83), [3, 0, 7, 6, 5, 4, 2, 1]
+    shuffled = KernelDictionary(tuple(DICTIONARY.specs[m] for m in kernels)).grams(X[rows])
+    np.testing.assert_allclose(shuffled.values, stack.values[kernels][:, rows][:, :, rows], rtol=1e-10, atol=1e-11)
+    assert shuffled.names == tuple(stack.names[m] for m in kernels)
+
+
+@pytest.mark.parametrize("form", ["read-only", "fortran", "float32", "list", "strided"])
+def test_any_numeric_table_is_accepted_and_left_alone(X, form):
+    X = X.astype(np.float32).astype(np.float64)
+    expected = DICTIONARY.grams(X)
+    table = {
+        "fortran": np.asfortranarray(X),
+        "float32": X.astype(np.float32),
+        "list": X.tolist(),
+        "strided": np.repeat(X, 2, axis=0)[::2],
+    }.get(form, X.copy())
+    if form == "read-only":
+        table.flags.writeable = False
+    before = np.array(table)
+    stack = DICTIONARY.grams(table)
+    np.testing.assert_array_equal(stack.values, expected.values)
+    np.testing.assert_array_equal(stack.cross(table), expected.cross(X))
+    np.testing.assert_array_equal(before, table)
+
+
+def test_a_stack_is_frozen_contiguous_and_survives_pickling(X, X_new):
+    stack = DICTIONARY.grams(X)
+    assert stack.values.flags.c_contiguous
+    assert stack.values.dtype == np.float64
+    assert (stack.n_kernels, stack.n_samples) == stack.values.shape[:2]
+    assert stack.normalise == "multiplicative"
+    assert stack.families[:4] == ("rbf", "rbf", "linear", "polynomial")
+    with pytest.raises(ValueError, match="read-only"):
+        stack.values[0, 0, 0] = 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        stack.transform.factors[0, 0] = 1.0
+    with pytest.raises(AttributeError):
+        stack.names = ()
+    again = pickle.loads(pickle.dumps(stack.transform))
+    np.testing.assert_array_equal(again.cross(X_new), stack.cross(X_new))
+
+
+def test_a_map_is_rebuilt_from_plain_arrays_and_parameters(X, X_new):
+    stack = DICTIONARY.grams(X, normalise="spherical", center=True)
+    state = dict(vars(stack.transform))
+    parameters = [(spec.family, vars(spec)) for spec in state["specs"]]
+    state["specs"] = tuple(KERNELS[family].spec(**values) for family, values in parameters)
+    rebuilt = type(stack.transform)(**state)
+    np.testing.assert_array_equal(rebuilt.cross(X_new), stack.cross(X_new))
+    some = stack.transform.subset([5, 1]).cross(X_new)
+    np.testing.assert_array_equal(some, stack.cross(X_new)[[5, 1]])
+
+
+def test_constant_kernels_are_left_out_and_named(X, X_new):
+    X = X.copy()
+    X[:, 3] = 2.5
+    X_new = X_new.copy()
+    d = DICTIONARY.with_feature_names(["a", "b", "c", "d"])
+    stack = d.grams(X)
+    assert stack.n_kernels == 7
+    assert "linear d" not in stack.names
+    assert stack.notes == ("linear d: constant on the training rows, left out.",)
+    assert len(stack.scales) == len(stack.families) == len(stack.specs) == len(stack.names) == 7
+    np.testing.assert_allclose(stack.cross(X), stack.values, rtol=1e-11, atol=1e-12)
+    alone = KernelDictionary((d.specs[6],)).grams(X)
+    np.testing.assert_array_equal(stack.values[5], alone.values[0])
+    for normalise in ("trace", "diag"):
+        assert d.grams(X, normalise=normalise).n_kernels == 7
+    for normalise in ("spherical", None):
+        kept = d.grams(X, normalise=normalise)
+        assert kept.n_kernels == 8
+        assert kept.notes == ("linear d: constant on the training rows, kept.",)
+        assert (kept.values[5] == 0).all()
+        assert d.grams(X, normalise=normalise, center=True).n_kernels == 7
+
+
+def test_a_wide_kernel_counts_as_constant(X):
+    stack = KernelDictionary((RBF(1e9), Linear())).grams(X)
+    assert stack.names == ("linear",)
+    ones = KernelDictionary((RBF(1e9),)).grams(X, normalise="trace")
+    np.testing.assert_allclose(ones.values, 1 / 83, rtol=1e-12)
+
+
+@pytest.mark.parametrize("X", [np.ones((5, 3)), np.array([[1.0, 2.0]])], ids=["constant columns", "one row"])
+def test_nothing_but_constant_kernels_is_refused(X):
+    with pytest.raises(KernelError, match=r"Every kernel is constant on the training rows \(n_samples = \d\)"):
+        KernelDictionary.default(X.shape[1]).grams(X)
+
+
+def test_duplicates_are_named_and_kept(X):
+    d = KernelDictionary((Linear(features=(0,)), RBF(1.0), Linear(features=(0,)), RBF(1.0 + 1e-13)))
+    stack = d.grams(X)
+    assert stack.n_kernels == 4
+    assert stack.notes[0].startswith("linear x0, linear x0 (2): the same kernel after normalisation")
+    assert stack.notes[1].startswith("RBF 1, RBF 1 (2): the same")
+    assert len(stack.notes) == 2
+
+
+def test_spherical_rows_without_length_become_zero():
+    X = np.array([[0.0], [1.0], [2.0]])
+    stack = KernelDictionary((Linear(),), standardize=False).grams(X, normalise="spherical")
+    np.testing.assert_allclose(stack.values[0], [[0, 0, 0], [0, 1, 1], [0, 1, 1]])
+    np.testing.assert_allclose(stack.cross([[0.0], [-3.0]])[0], [[0, 0, 0], [0, -1, -1]])
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("normalise", ["multiplicative", "spherical"])
+def test_cut_stacks_stay_consistent(X, X_new, normalise, center):
+    stack = DICTIONARY.grams(X, normalise=normalise, center=center)
+    rows, others = np.array([5, 2, 80, 33]), np.array([1, 7])
+    part = stack.take(rows)
+    np.testing.assert_array_equal(part.values, stack.values[:, rows][:, :, rows])
+    np.testing.assert_array_equal(part.cross(X_new), stack.cross(X_new)[:, :, rows])
+    np.testing.assert_array_equal(part.take([3, 0]).cross(X_new), stack.cross(X_new)[:, :, [33, 5]])
+    block = stack.block(others, rows)
+    np.testing.assert_array_equal(block, stack.values[:, others][:, :, rows])
+    assert block.flags.c_contiguous
+    np.testing.assert_allclose(part.cross(X[others]), block, rtol=1e-10, atol=1e-11)
+    mask = np.zeros(83, dtype=bool)
+    mask[[2, 5]] = True
+    np.testing.assert_array_equal(stack.take(mask).values, stack.take([2, 5]).values)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([], "at least one"),
+        ([83], "between 0 and 82"),
+        ([-1], "between 0 and 82"),
+        ([0.5], "list of indices"),
+        ([True], "mask has 1"),
+    ],
+)
+def test_bad_cuts_are_refused(X, rows, words):
+    with pytest.raises(KernelError, match=words):
+        DICTIONARY.grams(X).take(rows)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (np.arange(4.0), r"got shape \(4,\)"),
+        (np.empty((0, 2)), r"at least one row and one column"),
+        ([[1.0, np.nan], [0.0, 1.0]], r"1 value\(s\) that are NaN or infinite, the first in row 0, column 1"),
+        ([["a", "b"]], "numeric table"),
+        (np.ones((2, 2)) * 1j, "complex numbers"),
+        ([[1.0], [1.0, 2.0]], "numeric table"),
+    ],
+)
+def test_bad_tables_are_refused(X, table, words):
+    with pytest.raises(DataError, match=words):
+        DICTIONARY.grams(table)
+    with pytest.raises(DataError, match=words):
+        DICTIONARY.grams(X).cross(table)
+
+
+def test_other_refusals(X):
+    with pytest.raises(ParameterError, match="normalise must be one of 'multiplicative', 'spherical'"):
+        DICTIONARY.grams(X, normalise="variance")
+    with pytest.raises(KernelError, match="needs column 2, but the data have 2"):
+        DICTIONARY.grams(X[:, :2])
+    with pytest.raises(DataError, match="X has 3 features, but the kernels were built on 4 features"):
+        DICTIONARY.grams(X).cross(X[:, :3])
+    with pytest.raises(DataError, match="Column 0 is too far from its training mean"):
+        KernelDictionary(Linear()).grams(1e-9 * X).cross(1e305 * X)
+    with pytest.raises(KernelError, match="polynomial 100 grows beyond the largest number"):
+        KernelDictionary(Polynomial(100), standardize=False).grams(1e3 * X)
+
+
+def test_a_stack_from_an_array_is_used_as_it_is(X):
+    K = np.array(DICTIONARY.grams(X).values)
+    K.flags.writeable = False
+    stack = GramStack.from_array(K, names=[f"k{m}" for m in range(8)])
+    assert np.shares_memory(stack.values, K)
+    assert stack.names[1] == "k1"
+    assert stack.families == ("precomputed",) * 8
+    assert stack.specs is None
+    assert stack.normalise is None
+    assert (stack.scales == 1).all()
+    assert GramStack.from_array(K.astype(np.float32).astype(np.float64) + np.eye(83)).names[2] == "kernel 2"
+    np.testing.assert_array_equal(stack.take([1, 4]).values, K[:, [1, 4]][:, :, [1, 4]])
+    with pytest.raises(KernelError, match=r"made from an array.*Pass test blocks"):
+        stack.cross(X)
+    assert GramStack.from_array([[[1, 0], [0, 1]], [[2, 2], [2, 2]]]).values.dtype == np.float64
+    repeated = GramStack.from_array(np.stack([K[0], K[1], 3 * K[0]]), names=["a", "b", "c"])
+    assert repeated.notes[0].startswith("a, c: the same kernel")
+
+
+def test_singular_kernels_and_zero_are_positive_semidefinite():
+    v = np.random.default_rng(7).standard_normal((40, 2))
+    low_rank = v @ v.T
+    just_so = low_rank - 0.9e-8 * np.linalg.eigvalsh(low_rank)[-1] * np.eye(40)
+    stack = GramStack.from_array(np.stack([low_rank, np.zeros((40, 40)), np.ones((40, 40)), just_so]))
+    assert stack.n_kernels == 4
+
+
+def test_a_kernel_that_is_not_positive_semidefinite_is_refused_with_its_eigenvalue():
+    v = np.random.default_rng(7).standard_normal((40, 2))
+    low_rank = v @ v.T
+    below = low_rank - 2e-8 * np.linalg.eigvalsh(low_rank)[-1] * np.eye(40)
+    smallest = f"{np.linalg.eigvalsh(below)[0]:.3g}"
+    with pytest.raises(KernelError, match=rf"ok2 is not positive semidefinite: its smallest eigenvalue is {smallest}"):
+        GramStack.from_array(np.stack([low_rank, below]), names=["ok", "ok2"])
+    with pytest.raises(KernelError, match="smallest eigenvalue is -1"):
+        GramStack.from_array(-np.eye(3)[None])
+    with pytest.raises(KernelError, match="smallest eigenvalue is -1"):
+        GramStack.from_array(np.array([[[0.0, 1.0], [1.0, 0.0]]]))
+
+
+@pytest.mark.parametrize(
+    ("K", "words"),
+    [
+        (np.eye(3), r"three axes \(M, n, n\); this one has shape \(3, 3\). For one kernel pass K\[None\]"),
+        (np.ones((2, 3, 4)), r"square matrices \(M, n, n\); this one has shape \(2, 3, 4\)"),
+        (np.empty((0, 3, 3)), "at least one kernel and one row"),
+        (np.empty((1, 2, 2), dtype=object), "must be numeric; this one has dtype object"),
+        (np.full((1, 2, 2), "a"), "must be numeric"),
+        (np.eye(2)[None] * 1j, "must be numeric; this one has dtype complex128"),
+        ([[[1.0, 2.0], [3.0]]], "ragged"),
+        (np.diag([1.0, np.nan])[None], r"kernel 0 is not finite: entry \(1, 1\) is nan"),
+        (np.diag([1.0, np.inf])[None], r"kernel 0 is not finite: entry \(1, 1\) is inf"),
+        (np.array([np.eye(2), [[1.0, 0.1], [0.2, 1.0]]]), r"kernel 1 is not symmetric: max \|K_ij - K_ji\| is 0.1"),
+    ],
+)
+def test_bad_stacks_are_refused(K, words):
+    with pytest.raises(KernelError, match=words):
+        GramStack.from_array(K)
+
+
+def test_wrong_number_of_names_is_refused():
+    with pytest.raises(KernelError, match="holds 2 kernels, but 1 names were given"):
+        GramStack.from_array(np.stack([np.eye(2)] * 2), names=["a"])
+
+
+def test_asymmetry_looks_at_every_tile():
+    K = np.eye(150)
+    K[140, 3] = 1e-3
+    gap, size = checks.asymmetry(K)
+    assert (gap, size) == (1e-3, 1.0)
+    K[3, 140] = 1e-3
+    assert checks.asymmetry(K) == (0.0, 1.0)
+
+
+def test_leaves_are_compiled_once_for_writable_and_read_only_input(X, X_new):
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    DICTIONARY.grams(X).cross(X_new)
+    before = len(grams.finish_square.signatures)
+    DICTIONARY.grams(frozen).cross(np.asfortranarray(X_new))
+    assert len(grams.finish_square.signatures) == before == 1
+
+
+def test_stacks_show_themselves(X):
+    html = DICTIONARY.grams(X)._repr_html_()
+    assert "GramStack(8 kernels, 83 rows, normalise=&#x27;multiplicative&#x27;)" in html
+    assert "RBF 0.5 × median" in html
+    assert html.count("<tr>") == 9
