@@ -1,0 +1,257 @@
+"""What an error costs, and what the cost looks like from the dual side.
+
+A loss V(t, y) enters the primal as C sum_i V(t_i, y_i). In the dual it is the concave function
+Lin(a) = -C sum_i V*(-a_i / C, y_i) of the signed dual variable a, finite on a box ``low <= a <= high``
+(a solver adds 1'a = 0 when the intercept is free). A loss object carries both sides and nothing else; machines and
+solvers ask it what they need. Signed duals keep labels out of the kernels: K_m appears for every loss.
+
+Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (4), (9), (17) and section 4.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from scipy.special import expit, xlogy
+
+from mklcore.errors import ParameterError
+
+Array = np.ndarray
+
+
+class Loss(Protocol):
+    """The interface of a loss; arrays are (n,), ``C`` is the cost of one unit of loss."""
+
+    name: ClassVar[str]
+    label: ClassVar[str]
+    formula: ClassVar[str]
+    tasks: ClassVar[tuple[str, ...]]
+    box_is_scaled_by_C: ClassVar[bool]
+
+    def value(self, t: Array, y: Array) -> Array:
+        """V(t_i, y_i) for every point."""
+
+    def dual(self, a: Array, y: Array, C: float) -> float:
+        """Lin(a); minus infinity outside the box."""
+
+    def box(self, y: Array, C: float) -> tuple[Array, Array]:
+        """The box (low, high) of feasible duals."""
+
+    def curvature(self, a: Array, y: Array, C: float) -> Array:
+        """Second derivative of -Lin at a (0 where Lin is linear)."""
+
+    def best_intercept(self, f: Array, y: Array) -> float:
+        """The b that minimises sum_i V(f_i + b, y_i); the midpoint where an interval does."""
+
+    def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
+        """max_s Lin(s a) - s^2 norm over multiples s that stay in the box: a free improvement of a dual value."""
+
+
+def _median_interval(breakpoints: Array, rank: int) -> float:
+    """Midpoint of the interval between the order statistics ``rank`` and ``rank + 1`` (1-based), one-sided at the ends."""
+    last = breakpoints.size
+    if rank <= 0:
+        return float(breakpoints.min())
+    if rank >= last:
+        return float(breakpoints.max())
+    ordered = np.partition(breakpoints, (rank - 1, rank))
+    return float(0.5 * (ordered[rank - 1] + ordered[rank]))
+
+
+def _best_multiple_of_linear(a: Array, linear: float, C: float, norm: float) -> float:
+    largest = float(np.max(np.abs(a), initial=0.0))
+    if largest == 0.0 or linear <= 0.0:
+        return 0.0
+    limit = C / largest
+    s = limit if norm <= 0.0 else min(linear / (2.0 * norm), limit)
+    return s * linear - s * s * norm
+
+
+def _inside(a: Array, low: Array, high: Array, C: float) -> bool:
+    slack = 1e-9 * C
+    return bool(np.all(a >= low - slack) and np.all(a <= high + slack))
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """V(t, y) = max(0, 1 - y t), labels y in {-1, +1}: the support vector machine."""
+
+    name: ClassVar[str] = "hinge"
+    label: ClassVar[str] = "hinge (support vector machine)"
+    formula: ClassVar[str] = r"\max(0,\,1-y_i f(x_i))"
+    tasks: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
+    box_is_scaled_by_C: ClassVar[bool] = True
+
+    def value(self, t: Array, y: Array) -> Array:
+        return np.maximum(0.0, 1.0 - y * t)
+
+    def dual(self, a: Array, y: Array, C: float) -> float:
+        return float(y @ a) if _inside(a, *self.box(y, C), C) else -np.inf
+
+    def box(self, y: Array, C: float) -> tuple[Array, Array]:
+        return np.minimum(0.0, C * y), np.maximum(0.0, C * y)
+
+    def curvature(self, a: Array, y: Array, C: float) -> Array:
+        return np.zeros_like(a)
+
+    def best_intercept(self, f: Array, y: Array) -> float:
+        # Each breakpoint y_i - f_i raises the slope by one, from minus the number of positive labels.
+        return _median_interval(y - f, int(np.count_nonzero(y > 0)))
+
+    def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
+        return _best_multiple_of_linear(a, float(y @ a), C, norm)
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive:
+    """V(t, y) = max(0, |y - t| - epsilon): support vector regression with a tube of half-width epsilon."""
+
+    epsilon: float = 0.1
+
+    name: ClassVar[str] = "epsilon_insensitive"
+    label: ClassVar[str] = "epsilon-insensitive (support vector regression)"
+    formula: ClassVar[str] = r"\max(0,\,|y_i-f(x_i)|-\varepsilon)"
+    tasks: ClassVar[tuple[str, ...]] = ("regression",)
+    box_is_scaled_by_C: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
+            raise ParameterError(f"epsilon is the half-width of the tube and must be 0 or more; got {self.epsilon!r}.")
+
+    def value(self, t: Array, y: Array) -> Array:
+        return np.maximum(0.0, np.abs(y - t) - self.epsilon)
+
+    def dual(self, a: Array, y: Array, C: float) -> float:
+        if not _inside(a, *self.box(y, C), C):
+            return -np.inf
+        return float(y @ a - self.epsilon * np.abs(a).sum())
+
+    def box(self, y: Array, C: float) -> tuple[Array, Array]:
+        return np.full(y.shape, -C), np.full(y.shape, C)
+
+    def curvature(self, a: Array, y: Array, C: float) -> Array:
+        return np.zeros_like(a)
+
+    def best_intercept(self, f: Array, y: Array) -> float:
+        ends = np.concatenate([y - f - self.epsilon, y - f + self.epsilon])
+        return _median_interval(ends, y.size)
+
+    def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
+        return _best_multiple_of_linear(a, float(y @ a - self.epsilon * np.abs(a).sum()), C, norm)
+
+
+@dataclass(frozen=True)
+class Squared:
+    """V(t, y) = (y - t)^2 / 2: kernel ridge regression, or the least-squares machine on labels -1 and +1."""
+
+    name: ClassVar[str] = "squared"
+    label: ClassVar[str] = "squared (kernel ridge)"
+    formula: ClassVar[str] = r"\tfrac12(y_i-f(x_i))^2"
+    tasks: ClassVar[tuple[str, ...]] = ("binary", "multiclass", "regression")
+    box_is_scaled_by_C: ClassVar[bool] = False
+
+    def value(self, t: Array, y: Array) -> Array:
+        return 0.5 * (y - t) ** 2
+
+    def dual(self, a: Array, y: Array, C: float) -> float:
+        return float(y @ a - a @ a / (2.0 * C))
+
+    def box(self, y: Array, C: float) -> tuple[Array, Array]:
+        return np.full(y.shape, -np.inf), np.full(y.shape, np.inf)
+
+    def curvature(self, a: Array, y: Array, C: float) -> Array:
+        return np.full_like(a, 1.0 / C)
+
+    def best_intercept(self, f: Array, y: Array) -> float:
+        return float(np.mean(y - f))
+
+    def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
+        denominator = 2.0 * (a @ a / C + 2.0 * norm)
+        return float((y @ a) ** 2 / denominator) if denominator > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """V(t, y) = log(1 + exp(-y t)), labels y in {-1, +1}: kernel logistic regression."""
+
+    name: ClassVar[str] = "logistic"
+    label: ClassVar[str] = "logistic (logistic regression)"
+    formula: ClassVar[str] = r"\log(1+e^{-y_i f(x_i)})"
+    tasks: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
+    box_is_scaled_by_C: ClassVar[bool] = True
+
+    def value(self, t: Array, y: Array) -> Array:
+        return np.logaddexp(0.0, -y * t)
+
+    def dual(self, a: Array, y: Array, C: float) -> float:
+        if not _inside(a, *self.box(y, C), C):
+            return -np.inf
+        z = np.clip(y * a / C, 0.0, 1.0)
+        return float(-C * np.sum(xlogy(z, z) + xlogy(1.0 - z, 1.0 - z)))
+
+    def box(self, y: Array, C: float) -> tuple[Array, Array]:
+        return np.minimum(0.0, C * y), np.maximum(0.0, C * y)
+
+    def curvature(self, a: Array, y: Array, C: float) -> Array:
+        z = np.clip(y * a / C, 1e-14, 1.0 - 1e-14)
+        return 1.0 / (C * z * (1.0 - z))
+
+    def best_intercept(self, f: Array, y: Array) -> float:
+        positive = int(np.count_nonzero(y > 0))
+        if positive in (0, y.size):
+            return float(np.sign(y[0]) * (40.0 + np.max(np.abs(f))))
+        low, high = -45.0 - float(f.max()), 45.0 - float(f.min())
+        b = float(np.clip(np.log(positive / (y.size - positive)) - f.mean(), low, high))
+        for _ in range(200):  # Newton inside a shrinking bracket of the increasing derivative
+            s = expit(f + b)
+            slope = float(s.sum() - positive)
+            low, high = (b, high) if slope < 0 else (low, b)
+            if abs(slope) <= 1e-14 * y.size or high - low <= 1e-15 * max(1.0, abs(b)):
+                break
+            step = slope / max(float((s * (1.0 - s)).sum()), 1e-300)
+            b = b - step if low < b - step < high else 0.5 * (low + high)
+        return b
+
+    def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
+        return self.dual(a, y, C) - norm
+
+
+@dataclass(frozen=True)
+class OneClass:
+    """V(t) = max(0, 1 - t) without labels or intercept: novelty detection in the form (3.4) of the paper."""
+
+    name: ClassVar[str] = "one_class"
+    label: ClassVar[str] = "one-class (novelty detection)"
+    formula: ClassVar[str] = r"\max(0,\,1-f(x_i))"
+    tasks: ClassVar[tuple[str, ...]] = ("novelty",)
+    box_is_scaled_by_C: ClassVar[bool] = True
+
+    def value(self, t: Array, y: Array) -> Array:
+        return np.maximum(0.0, 1.0 - t)
+
+    def dual(self, a: Array, y: Array, C: float) -> float:
+        return float(a.sum()) if _inside(a, *self.box(y, C), C) else -np.inf
+
+    def box(self, y: Array, C: float) -> tuple[Array, Array]:
+        return np.zeros(y.shape), np.full(y.shape, C)
+
+    def curvature(self, a: Array, y: Array, C: float) -> Array:
+        return np.zeros_like(a)
+
+    def best_intercept(self, f: Array, y: Array) -> float:
+        return 0.0
+
+    def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
+        return _best_multiple_of_linear(a, float(a.sum()), C, norm)
+
+
+LOSSES: dict[str, type] = {loss.name: loss for loss in (Hinge, Squared, EpsilonInsensitive, Logistic, OneClass)}
+
+
+def make_loss(name: str, *, epsilon: float = 0.1) -> Loss:
+    """The loss called ``name``; ``epsilon`` is the tube of the epsilon-insensitive one."""
+    if name not in LOSSES:
+        raise ParameterError(f"There is no loss called {name!r}; the losses are {', '.join(LOSSES)}.")
+    return EpsilonInsensitive(epsilon) if name == EpsilonInsensitive.name else LOSSES[name]()

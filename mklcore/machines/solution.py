@@ -1,0 +1,48 @@
+"""What every machine gives back, and the helpers machines share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mklcore.losses import Array, Loss
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The optimum of  C sum V(f_i + b, y_i) + 1/2 a'K a  with f = K a, to a duality gap.
+
+    ``dual`` (n,) signed; ``intercept``; ``decision`` (n,) = K a without the intercept; ``objective`` primal;
+    ``gap`` = primal - dual >= 0; ``regulariser`` = 1/2 a'K a; ``steps`` of the machine's own iteration.
+    """
+
+    dual: Array
+    intercept: float
+    decision: Array
+    objective: float
+    gap: float
+    regulariser: float
+    steps: int
+
+
+def dual_gap(a: Array, f: Array, b: float, y: Array, C: float, loss: Loss) -> tuple[float, float]:
+    """Primal objective and duality gap of one machine at (a, b), f = K a."""
+    half = 0.5 * float(a @ f)
+    objective = C * float(loss.value(f + b, y).sum()) + half
+    return objective, objective - (loss.dual(a, y, C) - half)
+
+
+def feasible_start(warm: Array | None, low: Array, high: Array, balanced: bool) -> Array:
+    """``warm`` clipped into the box and, if ``balanced``, shrunk on its heavier side until it sums to zero."""
+    if warm is None:
+        return np.zeros(low.shape)
+    a = np.clip(warm, low, high)
+    if not balanced:
+        return a
+    up, down = float(a[a > 0].sum()), float(-a[a < 0].sum())
+    if up > down:
+        a[a > 0] *= down / up
+    elif down > up:
+        a[a < 0] *= up / down
+    return a

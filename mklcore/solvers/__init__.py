@@ -1,0 +1,76 @@
+"""One file per method; the outer loop is in ``driver``. ``SOLVERS`` are the ways to weigh kernels, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mklcore.errors import ParameterError
+from mklcore.losses import Loss, make_loss
+from mklcore.penalties import LpNorm, Penalty
+from mklcore.solvers.driver import Array, Fit, run
+from mklcore.solvers.newton import Newton
+from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
+
+SOLVERS: dict[str, type[Reweighting]] = {"wrapper": Reweighting, "newton": Newton}
+
+_ANALYTIC_FROM = 4.0  # from this p on the analytic update needs two or three steps and no Hessian
+
+
+def fit_weighted(
+    K: Array,
+    y: Array,
+    C: float,
+    loss: Loss,
+    penalty: Penalty,
+    fit_intercept: bool,
+    *,
+    solver: str = "auto",
+    tol: float = 1e-3,
+    max_iter: int = 500,
+    warm: WarmStart | None = None,
+    callback: Callable[..., Any] | None = None,
+) -> Fit:
+    """Learn kernel weights and machine together:
+
+        min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m      over the weights ``penalty`` allows
+
+    ``K`` (M, n, n) float64, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0. ``solver`` is a key of
+    ``SOLVERS`` or "auto": damped Newton for the lp norm below p = 4, the analytic update otherwise.
+    Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16).
+    """
+    newton_fits = isinstance(penalty, LpNorm) and np.isfinite(penalty.p)
+    if solver == "auto":
+        solver = "newton" if newton_fits and penalty.p < _ANALYTIC_FROM else "wrapper"  # type: ignore[attr-defined]
+    if solver == "newton" and not newton_fits:
+        raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
+    if solver not in SOLVERS:
+        raise ParameterError(f"There is no solver called {solver!r}; the solvers are auto, {', '.join(SOLVERS)}.")
+    problem = Problem(K, y, float(C), loss, penalty, fit_intercept)
+    return run(SOLVERS[solver](problem, tol=tol, warm=warm), tol=tol, max_iter=max_iter, callback=callback)
+
+
+def certificate(
+    K: Array, y: Array, weights: Array, dual_coef: Array, intercept: float, loss: str | Loss, C: float, penalty: Penalty
+) -> tuple[float, float]:
+    """Primal and dual value of any point, not only of ours: the optimum lies between them.
+
+    primal = C sum_i V(f_i + b, y_i) + min_theta 1/2 sum_m ||w_m||^2 / theta_m,   w_m = weights_m sum_i a_i psi_m(x_i)
+    dual   = Lin(a) - max_theta 1/2 theta'Q,   Q_m = a'K_m a;   minus infinity when a is not feasible
+
+    ``K`` (M, n, n), ``y`` (n,) (labels -1 / +1), ``weights`` (M,) non-negative, ``dual_coef`` (n,) signed, ``intercept``
+    0.0 for a machine without one (then 1'a = 0 is not asked for only if the dual does not sum to zero and b = 0).
+    Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17).
+    """
+    loss = make_loss(loss) if isinstance(loss, str) else loss
+    K, y, a = np.asarray(K, dtype=float), np.asarray(y, dtype=float), np.asarray(dual_coef, dtype=float)
+    weights = np.asarray(weights, dtype=float)
+    G = np.stack([kernel @ a for kernel in K])
+    Q = np.maximum(G @ a, 0.0)
+    errors = C * float(loss.value(weights @ G + intercept, y).sum())
+    primal = errors + penalty.regulariser(weights * np.sqrt(Q))
+    balanced = abs(float(a.sum())) <= 1e-9 * max(float(np.abs(a).sum()), 1e-300)
+    dual = loss.dual(a, y, C) - penalty.dual_price(Q) if balanced or intercept == 0.0 else -np.inf
+    return primal, dual

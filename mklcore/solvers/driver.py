@@ -1,0 +1,245 @@
+"""The one outer loop. A method says how to start, how to step and how to finish; everything else lives here.
+
+The driver keeps history, best primal point, best dual value, the stopping rule, the non-finite check and the cancel
+callback, and returns one frozen ``Fit`` for every method. A method is an object with
+
+    start()            -> Point      the first point
+    step(best, last)   -> Point | Status
+    finish(best)       -> Point      last polish (pruning, re-solving); its certificate is heard too
+
+Stopping rule (specification of the lp-norm solver): best primal minus best dual <= tol * R, where R is the regulariser
+term of the dual. R, not the objective: at small C the objective is nearly all loss and accepts the uniform start.
+"""
+
+from __future__ import annotations
+
+import enum
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from mklcore.errors import MKLError, NotConvergedWarning
+from mklcore.kernels.checks import one_blas_thread
+
+Array = np.ndarray
+
+
+class Status(enum.Enum):
+    """How a fit ended; the text says what that means and what to do next."""
+
+    CONVERGED = "converged: the certificate is within the tolerance"
+    COMPLETE = "complete: the number of kernels asked for was reached"
+    NO_GAIN = "complete: no further kernel improves the fit by more than score_tol"
+    EXHAUSTED = "complete: every kernel is in use"
+    CANCELLED = "cancelled before the tolerance was reached; start again to go on from here"
+    MAX_ITER = "stopped at max_iter before the tolerance was reached; raise max_iter or tol"
+    STALLED = "no step improves the objective any more; loosen tol, or remove near-duplicate kernels"
+
+    @property
+    def ok(self) -> bool:
+        """True when the method did all it was asked to do."""
+        return self in (Status.CONVERGED, Status.COMPLETE, Status.NO_GAIN, Status.EXHAUSTED)
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One iterate: a model, its objective, and, where the method has one, its certificate.
+
+    ``weights`` (M,), ``dual`` (n,) or (n, T) signed, ``intercept`` float, ``objective`` primal value,
+    ``dual_objective`` lower bound or None, ``scale`` R of the stopping rule, ``solves`` machine solves spent on it,
+    ``selected`` kernels in order of entry (None for methods that weigh all), ``state`` what the method carries on.
+    """
+
+    weights: Array
+    dual: Array
+    intercept: float
+    objective: float
+    dual_objective: float | None = None
+    scale: float = 0.0
+    solves: int = 1
+    selected: tuple[int, ...] | None = None
+    state: Any = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of the history: best primal and dual so far, cumulative machine solves and seconds."""
+
+    iteration: int
+    objective: float
+    dual_objective: float | None
+    gap: float | None
+    relative_gap: float | None
+    solves: int
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What every solver returns. A field that does not apply to a method is None, never absent."""
+
+    weights: Array
+    dual_coef: Array
+    intercept: float
+    objective: float
+    dual_objective: float | None
+    status: Status
+    n_iter: int
+    history: tuple[Record, ...]
+    solver: str
+    solves: int
+    seconds: float
+    selected: tuple[int, ...] | None = None
+    points: tuple[Point, ...] | None = field(default=None, repr=False)
+
+    @property
+    def gap(self) -> float | None:
+        """Primal minus dual: the distance to the optimum is at most this. None for methods without a certificate."""
+        return None if self.dual_objective is None else self.objective - self.dual_objective
+
+    @property
+    def relative_gap(self) -> float | None:
+        """The gap as a share of the objective."""
+        return None if self.gap is None else _share(self.gap, self.objective)
+
+    def _repr_html_(self) -> str:
+        certificate = (
+            "no certificate" if self.relative_gap is None else f"within {100 * self.relative_gap:.3g} % of the optimum"
+        )
+        used = int(np.count_nonzero(self.weights > 0))
+        return (
+            f"<b>{self.solver}</b>: objective {self.objective:.6g}, {certificate}, "
+            f"{used} of {self.weights.size} kernels, {self.solves} solves, {self.seconds:.2f} s ({self.status.value})"
+        )
+
+
+class Method(Protocol):
+    """A solver as the driver sees it."""
+
+    name: str
+    keeps_points: bool
+
+    def start(self) -> Point: ...
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status: ...
+
+    def finish(self, best: Point) -> Point: ...
+
+
+def _share(gap: float, objective: float) -> float:
+    return gap / max(abs(objective), np.finfo(float).tiny)
+
+
+class Board:
+    """What the driver remembers of a run: best primal point, best dual value, history."""
+
+    def __init__(self, tol: float) -> None:
+        self.tol = tol
+        self.best: Point | None = None
+        self.dual: float | None = None
+        self.solves = 0
+        self.history: list[Record] = []
+        self._clock = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._clock
+
+    def add(self, point: Point) -> None:
+        if not np.isfinite(point.objective):
+            raise MKLError(
+                f"The objective became {point.objective} at iteration {len(self.history)}. The kernels or targets are too "
+                "badly scaled for this tolerance: normalise the kernels, or scale the target to unit variance."
+            )
+        if self.best is None or point.objective <= self.best.objective or point.dual_objective is None:
+            self.best = point
+        if point.dual_objective is not None:
+            self.dual = point.dual_objective if self.dual is None else max(self.dual, point.dual_objective)
+        self.solves += point.solves
+        gap = None if self.dual is None else self.best.objective - self.dual
+        share = None if gap is None else _share(gap, self.best.objective)
+        self.history.append(
+            Record(len(self.history), self.best.objective, self.dual, gap, share, self.solves, self.seconds)
+        )
+
+    @property
+    def gap(self) -> float:
+        return np.inf if self.best is None or self.dual is None else self.best.objective - self.dual
+
+    @property
+    def target(self) -> float:
+        """The gap at which the run may stop."""
+        if self.best is None:
+            return 0.0
+        return max(self.tol * self.best.scale, 100 * np.finfo(float).eps * abs(self.best.objective))
+
+
+def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record], Any] | None = None) -> Fit:
+    """Drive ``method`` until its certificate is within ``tol``, it says it is done, or ``max_iter`` steps are made.
+
+    ``callback(record)`` is called after every iteration; a true answer ends the run with ``Status.CANCELLED``, an
+    exception passes through. The best point seen is kept in every case.
+    """
+    board, points = Board(tol), []
+    with one_blas_thread():
+        last = method.start()
+        while True:
+            board.add(last)
+            if method.keeps_points:
+                points.append(last)
+            status = _verdict(board, max_iter, callback)
+            if status is not None:
+                break
+            assert board.best is not None
+            following = method.step(board.best, last, board)
+            if isinstance(following, Status):
+                status = following
+                break
+            last = following
+        steps = len(board.history) - 1
+        assert board.best is not None
+        polished = method.finish(board.best)
+        if polished is not board.best:
+            board.best = None
+            board.add(polished)
+    best = board.best
+    assert best is not None
+    if status is Status.STALLED and board.gap <= board.target:
+        status = Status.CONVERGED
+    return Fit(
+        best.weights,
+        best.dual,
+        best.intercept,
+        best.objective,
+        board.dual,
+        status,
+        steps,
+        tuple(board.history),
+        method.name,
+        board.solves,
+        board.seconds,
+        best.selected,
+        tuple(points) if method.keeps_points else None,
+    )
+
+
+def _verdict(board: Board, max_iter: int, callback: Callable[[Record], Any] | None) -> Status | None:
+    if board.gap <= board.target:
+        return Status.CONVERGED
+    if callback is not None and callback(board.history[-1]):
+        return Status.CANCELLED
+    return Status.MAX_ITER if len(board.history) > max_iter else None
+
+
+def warn_unless_converged(fit: Fit, tol: float) -> None:
+    """A NotConvergedWarning that tells the gap reached, the gap asked and what to change."""
+    if fit.status.ok:
+        return
+    reached = (
+        "" if fit.relative_gap is None else f" Relative gap reached {fit.relative_gap:.2e}, tolerance asked {tol:.0e}."
+    )
+    warnings.warn(f"{fit.solver} {fit.status.value}.{reached}", NotConvergedWarning, stacklevel=3)

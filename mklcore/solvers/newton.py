@@ -1,0 +1,187 @@
+"""The damped Newton step for the kernel weights: few machine solves where the analytic update crawls (p = 1 above all).
+
+J(theta) = max_a Lin(a) - 1/2 theta'Q(a) is convex, its gradient is -Q/2, and with the free points F of the machine
+(those off their bounds), B = K_theta[F, F] + diag(h) and U = ((K_m a)_F)_m, its Hessian is
+
+    H = U'X,   X = S_U - S_1 (S_1'U) / (1'S_1)  (the second term with an intercept),   S = B^{-1} [U, 1]
+
+p = 1   the step solves a quadratic programme on the simplex, by the pair leaf of the support vector machine;
+p > 1   the step solves the stationarity conditions in log theta, bordered by the norm.
+
+Damping goes from Newton (0) to the analytic update (1, at H = 0). H is right only while the same points stay free, so a
+step is taken only if J falls by more than the machine's own gap; else it is shortened along its own curve, and after
+three refusals the analytic update, which never raises J, is taken. The printed algorithm of the paper has no such step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve
+
+from mklcore.machines.svm import smo_pairs
+from mklcore.penalties import LpNorm
+from mklcore.solvers.bundle import Bundle
+from mklcore.solvers.driver import Array, Board, Point, Status
+from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, certifies, gains, keeping_dual
+from mklcore.solvers.stack import products
+
+_TRIES = 3
+_LARGEST_DAMPING = 4.0
+
+
+class Newton(Reweighting):
+    """Algorithm 1 with a damped Newton step for theta; only for the (unweighted) lp norm with finite p."""
+
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+        super().__init__(problem, tol=tol, warm=warm)
+        assert isinstance(problem.penalty, LpNorm)
+        self.p = problem.penalty.p
+        self.name = "lp damped Newton"
+        kinked = self.p == 1 and problem.loss.name in ("hinge", "epsilon_insensitive", "one_class")
+        self._bundle = Bundle(problem.K) if kinked else None
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        accuracy, damping = min(self.accuracy(board), last.state.accuracy), last.state.damping
+        refused: list[Point] = []
+        curve = self._curve(last, damping)
+        length = 1.0
+        for _ in range(_TRIES if curve is not None else 0):
+            assert curve is not None
+            path, slope = curve
+            point = self.solve(path(length), last.dual, accuracy)
+            if gains(last, point) or certifies(point, board):
+                eased = damping / 4.0 if damping >= 2e-3 else 0.0
+                damping = eased if length == 1.0 else min(_LARGEST_DAMPING, max(2.0 * damping, 0.02))
+                return keeping_dual(replace(point, state=replace(point.state, damping=damping)), *refused)
+            refused.append(point)
+            if self._bundle is not None:
+                return self._mix(last, refused, accuracy, board)
+            length *= _shorter(last.state.value, slope * length, point.state.value)
+        update = self.problem.penalty.update(last.weights, last.state.Q)
+        following = self.solve(update, last.dual, accuracy, damping)
+        outcome = self.accept_or_sharpen(last, following, board)
+        return outcome if isinstance(outcome, Status) else keeping_dual(outcome, *refused)
+
+    def _mix(self, last: Point, refused: list[Point], accuracy: float, board: Board) -> Point | Status:
+        """Ask the bundle of all duals so far; its mixture is the next point, and its weights give the bundle one more."""
+        task, bundle = self.problem, self._bundle
+        assert bundle is not None
+        for point in (last, *refused):
+            bundle.add(point.dual, task.loss.dual(point.dual, task.y, task.C))
+        theta, a, G, Q = bundle.solve()
+        f = theta @ G
+        b = task.loss.best_intercept(f, task.y) if task.fit_intercept else 0.0
+        errors, linear = task.C * float(task.loss.value(f + b, task.y).sum()), task.loss.dual(a, task.y, task.C)
+        half = 0.5 * float(theta @ Q)
+        price = task.penalty.dual_price(Q)
+        mixed = Point(
+            theta,
+            a,
+            b,
+            errors + task.penalty.regulariser(theta * np.sqrt(Q)),
+            linear - price,
+            price,
+            solves=0,
+            state=Weighed(Q, errors + half, errors + 2.0 * half - linear, accuracy, last.state.damping),
+        )
+        if certifies(mixed, board):
+            return keeping_dual(mixed, *refused)
+        sharper = max(_FLOOR, 0.05 * self.tol, 0.3 * accuracy)
+        fresh = self.solve(theta, a, sharper, last.state.damping)
+        bundle.add(fresh.dual, task.loss.dual(fresh.dual, task.y, task.C))
+        chosen, other = (fresh, mixed) if fresh.objective <= mixed.objective else (mixed, fresh)
+        return keeping_dual(chosen, other, *refused)
+
+    def _curve(self, point: Point, damping: float) -> tuple[Callable[[float], Array], float] | None:
+        """The Newton curve s -> theta(s) out of ``point`` and the slope of J along it; None where it does not descend."""
+        theta, Q, H = point.weights, point.state.Q, self._hessian(point)
+        if self.p == 1:
+            target = self._on_simplex(point, H, damping if H.any() else max(damping, 0.02))
+            if target is None:
+                return None
+            slope = -0.5 * float(Q @ (target - theta))
+            return ((lambda s: theta + s * (target - theta)), slope) if slope < 0 else None
+        delta = self._in_logarithms(point, H, damping)
+        if delta is None:
+            return None
+        slope = -0.5 * float(Q @ (theta * delta))
+        return ((lambda s: self.problem.penalty.scale(theta * np.exp(s * delta))), slope) if slope < 0 else None
+
+    def _hessian(self, point: Point) -> Array:
+        """H (M, M), symmetric with its negative eigenvalues clipped; zero where no point is free."""
+        task, a = self.problem, point.dual
+        low, high = task.loss.box(task.y, task.C)
+        inside = (a > low) & (a < high)
+        kink = task.loss.name == "epsilon_insensitive"
+        free = np.flatnonzero(inside & (a != 0.0) if kink else inside)
+        nothing = np.zeros((point.weights.size, point.weights.size))
+        if free.size == 0:
+            return nothing
+        U = np.ascontiguousarray(products(task.K, a, np.flatnonzero(a))[:, free].T)
+        B = self._block(point, free)
+        B.flat[:: free.size + 1] += task.loss.curvature(a, task.y, task.C)[free] + 1e-10 * np.mean(np.diag(B))
+        try:
+            factor = cho_factor(B, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            return nothing
+        S = cho_solve(factor, np.column_stack([U, np.ones(free.size)]), check_finite=False)
+        X, ones = S[:, :-1], S[:, -1]
+        if task.fit_intercept:
+            X = X - np.outer(ones, (ones @ U) / ones.sum())
+        H = U.T @ X
+        values, vectors = np.linalg.eigh(0.5 * (H + H.T))
+        return (vectors * np.maximum(values, 0.0)) @ vectors.T
+
+    def _block(self, point: Point, free: Array) -> Array:
+        block = np.zeros((free.size, free.size))
+        for m in np.flatnonzero(point.weights):
+            block += point.weights[m] * self.problem.K[m][np.ix_(free, free)]
+        return block
+
+    def _on_simplex(self, point: Point, H: Array, damping: float) -> Array | None:
+        """min -Q/2'(x - theta) + 1/2 (x - theta)'(H + damping diag(Q / theta))(x - theta) over the simplex."""
+        theta, Q = point.weights, point.state.Q
+        M = theta.size
+        model = H + np.diag(damping * Q / np.maximum(theta, 0.05 / M))
+        model.flat[:: M + 1] += 1e-10 * max(float(np.trace(model)) / M, 1e-300)
+        x, slope = theta.copy(), 0.5 * Q  # the linear term minus model @ x, at x = theta
+        scale = float(np.abs(slope).max())
+        if scale <= 0.0:
+            return None
+        smo_pairs(model / scale, np.zeros(M), np.ones(M), 0.0, x, slope / scale, 1e-10, 200 * M)
+        x = np.maximum(x, 0.0)
+        return x / x.sum()
+
+    def _in_logarithms(self, point: Point, H: Array, damping: float) -> Array | None:
+        """The Newton change of log theta for  log Q_m = (p - 1) log theta_m + const  on ||theta||_p = 1."""
+        theta, Q, p = point.weights, point.state.Q, self.p
+        live = np.flatnonzero((theta > 1e-14) & (1e-14 * Q.max(initial=0.0) < Q))
+        if live.size == 0:
+            return None
+        t, q = theta[live], Q[live]
+        system = np.zeros((live.size + 1, live.size + 1))
+        system[:-1, :-1] = 2.0 * H[np.ix_(live, live)] * t[None, :] / q[:, None]
+        diagonal = np.arange(live.size)
+        system[diagonal, diagonal] += p - 1.0 + 2.0 * damping
+        system[:-1, -1] = -1.0
+        with np.errstate(under="ignore"):
+            system[-1, :-1] = t**p / np.sum(t**p)
+        right = np.append(np.log(q) - (p - 1.0) * np.log(t), 0.0)
+        try:
+            delta = solve(system, right, check_finite=False)[:-1]
+        except LinAlgError:
+            return None
+        if not np.all(np.isfinite(delta)):
+            return None
+        full = np.zeros_like(theta)
+        full[live] = np.clip(delta, -8.0, 8.0)
+        return full
+
+
+def _shorter(value: float, slope: float, reached: float) -> float:
+    """The factor for the next step length: the minimum of the parabola through value, slope and the value reached."""
+    bend = reached - value - slope
+    return float(np.clip(-slope / (2.0 * bend), 0.05, 0.5)) if bend > 0 else 0.5

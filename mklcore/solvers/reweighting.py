@@ -1,0 +1,166 @@
+"""The reweighting loop: solve one machine, read the block norms, set the kernel weights in closed form, repeat.
+
+    min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m      subject to  ||theta|| <= 1        (16)
+    max_a                   Lin(a) - 1/2 ||(a'K_m a)_m||_*                                                          (17)
+
+Algorithm 1 of Kloft, Brefeld, Sonnenburg, Zien (2011):
+
+    theta <- equal weights
+    repeat   a, b <- machine with K = sum_m theta_m K_m                                  (23)
+             theta_m <- analytic update from ||w_m|| = theta_m sqrt(a'K_m a)             (24), (19)
+    until    best primal - best dual <= tol * R
+
+A dual point certifies every theta, so the gap needs no exact machine: the accuracy of the machine follows the gap.
+``newton.py`` replaces the update of theta and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mklcore.losses import Loss
+from mklcore.machines import MACHINES
+from mklcore.penalties import LpNorm, Penalty
+from mklcore.solvers.driver import Array, Board, Point, Status
+from mklcore.solvers.stack import combine, quadratic_forms
+
+_FLOOR = 1e-13  # no machine is asked for a smaller relative gap
+NEGLIGIBLE = 1e-6  # weights below this share of the largest are set to zero at p = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One binary or regression problem: ``K`` (M, n, n), ``y`` (n,) float, ``C`` > 0, a loss, a penalty, an intercept or not."""
+
+    K: Array
+    y: Array
+    C: float
+    loss: Loss
+    penalty: Penalty
+    fit_intercept: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """What the loop carries with a point: quadratic forms, the machine's own value and gap, its accuracy, the damping."""
+
+    Q: Array
+    value: float
+    inner_gap: float
+    accuracy: float
+    damping: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class WarmStart:
+    """Weights (M,) and signed dual (n,) of a neighbouring problem, and the C it was solved for."""
+
+    weights: Array
+    dual: Array
+    C: float
+
+    def dual_for(self, C: float, loss: Loss) -> Array:
+        """The dual moved to another C: scaled with it once a point sits at its bound, else kept."""
+        if not loss.box_is_scaled_by_C:
+            return self.dual
+        largest = float(np.max(np.abs(self.dual), initial=0.0))
+        at_bound = largest >= self.C * (1.0 - 1e-9)
+        return self.dual * (C / self.C) if at_bound or largest > C or loss.name == "logistic" else self.dual
+
+
+class Reweighting:
+    """The wrapper of Algorithm 1 as the driver's method. ``warm`` starts it from a neighbouring solution."""
+
+    keeps_points = False
+
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+        self.problem, self.tol, self.warm = problem, tol, warm
+        self.name = f"{problem.penalty.name} reweighting (analytic update)"
+        self._sum = np.empty(problem.K.shape[1:])
+
+    def start(self) -> Point:
+        penalty, M = self.problem.penalty, self.problem.K.shape[0]
+        if self.warm is None:
+            return self.solve(penalty.start(M), None, 0.0003)
+        weights = self._lifted(self.warm.weights)
+        return self.solve(weights, self.warm.dual_for(self.problem.C, self.problem.loss), max(0.1 * self.tol, _FLOOR))
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        accuracy = min(self.accuracy(board), last.state.accuracy)
+        following = self.solve(self.problem.penalty.update(last.weights, last.state.Q), last.dual, accuracy)
+        return self.accept_or_sharpen(last, following, board)
+
+    def finish(self, best: Point) -> Point:
+        """At p = 1, zero the negligible weights and solve the machine once more."""
+        if not (isinstance(self.problem.penalty, LpNorm) and self.problem.penalty.p == 1):
+            return best
+        small = best.weights < NEGLIGIBLE * best.weights.max()
+        if not np.any(small & (best.weights > 0)):
+            return best
+        weights = self.problem.penalty.scale(np.where(small, 0.0, best.weights))
+        return self.solve(weights, best.dual, max(0.05 * self.tol, _FLOOR))
+
+    def accuracy(self, board: Board) -> float:
+        """Relative gap asked of the next machine: a tenth of the present gap, never far below the tolerance."""
+        R = board.best.scale if board.best is not None else 0.0
+        share = board.gap / R if R > 0 else 1.0
+        return float(np.clip(0.1 * share, max(0.05 * self.tol, _FLOOR), 0.0003))
+
+    def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> Point:
+        """One machine solve at ``weights``, and the certificate it gives to the whole problem."""
+        task = self.problem
+        combine(task.K, weights, self._sum)
+        found = MACHINES[task.loss.name](
+            self._sum, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy
+        )
+        Q = quadratic_forms(task.K, found.dual, np.flatnonzero(found.dual))
+        errors = task.C * float(task.loss.value(found.decision + found.intercept, task.y).sum())
+        price = task.penalty.dual_price(Q)
+        dual = max(
+            task.loss.dual(found.dual, task.y, task.C) - price,
+            task.loss.best_multiple(found.dual, task.y, task.C, price),
+        )
+        return Point(
+            weights,
+            found.dual,
+            found.intercept,
+            errors + task.penalty.regulariser(weights * np.sqrt(Q)),
+            dual,
+            price,
+            state=Weighed(Q, found.objective, found.gap, accuracy, damping),
+        )
+
+    def accept_or_sharpen(self, last: Point, following: Point, board: Board) -> Point | Status:
+        """``following`` if it gains; else the same weights with a sharper machine; else say that nothing gains."""
+        if gains(last, following) or certifies(following, board):
+            return following
+        if last.state.accuracy <= 10 * _FLOOR:
+            return Status.STALLED
+        sharper = self.solve(last.weights, last.dual, max(_FLOOR, 0.1 * last.state.accuracy), last.state.damping)
+        return keeping_dual(sharper, following)
+
+    def _lifted(self, weights: Array) -> Array:
+        """Zero weights are absorbing in (19): a warm start lifts them first."""
+        lift = 1e-3 if isinstance(self.problem.penalty, LpNorm) and self.problem.penalty.p == 1 else 1e-6
+        return self.problem.penalty.scale(np.maximum(weights, lift * max(float(weights.max()), 1e-300)))
+
+
+def gains(last: Point, following: Point) -> bool:
+    """The machine's optimal value fell by more than its own gap."""
+    return following.state.value < last.state.value - following.state.inner_gap
+
+
+def certifies(point: Point, board: Board) -> bool:
+    """The point closes the gap, gain or no gain."""
+    assert board.best is not None
+    assert board.dual is not None
+    assert point.dual_objective is not None
+    return min(point.objective, board.best.objective) - max(point.dual_objective, board.dual) <= board.target
+
+
+def keeping_dual(point: Point, *others: Point) -> Point:
+    """``point`` with the best dual value and all the solves of the tries that led to it."""
+    duals = [p.dual_objective for p in (point, *others) if p.dual_objective is not None]
+    return replace(point, dual_objective=max(duals), solves=point.solves + sum(p.solves for p in others))

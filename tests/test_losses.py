@@ -1,0 +1,86 @@
+"""Losses against their definitions: conjugates by maximisation, intercepts by a fine search, multiples by a grid."""
+
+import numpy as np
+import pytest
+
+from mklcore.errors import ParameterError
+from mklcore.losses import LOSSES, EpsilonInsensitive, make_loss
+
+C = 0.7
+
+
+def _labels(loss, rng, n=9):
+    return np.where(rng.random(n) > 0.4, 1.0, -1.0) if "regression" not in loss.tasks else rng.standard_normal(n)
+
+
+def _feasible(loss, y, rng):
+    low, high = loss.box(y, C)
+    low, high = np.maximum(low, -2.0), np.minimum(high, 2.0)
+    return low + (high - low) * rng.uniform(0.05, 0.95, y.size)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_dual_is_minus_the_conjugate(name):
+    loss, rng = make_loss(name), np.random.default_rng(1)
+    y = _labels(loss, rng)
+    a = _feasible(loss, y, rng)
+    kinks = np.concatenate([y + shift for shift in (-1, -0.1, 0, 0.1, 1)])
+    t = np.sort(np.concatenate([np.linspace(-60, 60, 240_001), kinks]))
+    conjugate = [np.max(-ai / C * t - loss.value(t, np.full_like(t, yi))) for ai, yi in zip(a, y, strict=True)]
+    assert loss.dual(a, y, C) == pytest.approx(-C * np.sum(conjugate), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in LOSSES if name != "squared"])
+def test_dual_outside_the_box_is_minus_infinity(name):
+    loss, rng = make_loss(name), np.random.default_rng(2)
+    y = _labels(loss, rng)
+    a = loss.box(y, C)[1].copy()
+    a[0] += 0.1
+    assert loss.dual(a, y, C) == -np.inf
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", [name for name in LOSSES if name != "one_class"])
+def test_best_intercept_minimises(name, seed):
+    loss, rng = make_loss(name), np.random.default_rng(seed)
+    y = _labels(loss, rng, n=20 + seed)
+    f = 2 * rng.standard_normal(y.size)
+    b = loss.best_intercept(f, y)
+    around = b + np.concatenate([np.linspace(-4, 4, 801), 1e-4 * np.linspace(-1, 1, 11)])
+    best = min(loss.value(f + c, y).sum() for c in around)
+    assert loss.value(f + b, y).sum() <= best + 1e-9
+
+
+def test_hinge_intercept_is_the_midpoint_of_its_interval():
+    # f = 0, one label of each sign: every b in [-1, 1] has the same loss.
+    assert make_loss("hinge").best_intercept(np.zeros(2), np.array([1.0, -1.0])) == 0.0
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_best_multiple_is_at_least_the_value_and_never_beyond_the_grid(name):
+    loss, rng = make_loss(name), np.random.default_rng(3)
+    y = _labels(loss, rng)
+    a = _feasible(loss, y, rng) * 0.5
+    price = 0.3
+    reached = loss.best_multiple(a, y, C, price)
+    grid = [loss.dual(s * a, y, C) - s * s * price for s in np.linspace(-6, 6, 12001)]
+    assert reached >= loss.dual(a, y, C) - price - 1e-12
+    assert reached <= max(grid) + 1e-3
+
+
+@pytest.mark.parametrize("name", ["squared", "logistic"])
+def test_curvature_by_differences(name):
+    loss, rng = make_loss(name), np.random.default_rng(4)
+    y = _labels(loss, rng)
+    a, h = _feasible(loss, y, rng), 1e-4
+    for i in range(3):
+        e = np.eye(y.size)[i] * h
+        second = -(loss.dual(a + e, y, C) - 2 * loss.dual(a, y, C) + loss.dual(a - e, y, C)) / h**2
+        assert loss.curvature(a, y, C)[i] == pytest.approx(second, rel=1e-4)
+
+
+def test_refusals():
+    with pytest.raises(ParameterError, match="no loss called 'huber'"):
+        make_loss("huber")
+    with pytest.raises(ParameterError, match="half-width of the tube"):
+        EpsilonInsensitive(-0.1)

@@ -1,0 +1,104 @@
+"""Machines against scikit-learn and closed forms, by objective; gaps must be true."""
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC, SVR
+
+from mklcore.losses import make_loss
+from mklcore.machines import MACHINES
+
+
+def _problem(seed, n=80, d=4):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    score = X[:, 0] + X[:, 1] ** 2 - 1 + 0.5 * rng.standard_normal(n)
+    squares = ((X[:, None, :] - X[None, :, :]) ** 2).sum(-1)
+    return X, np.exp(-squares / (2 * d)), np.where(score > 0, 1.0, -1.0), score
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_hinge_equals_svc_in_dual_objective(seed, C):
+    _, K, y, _ = _problem(seed)
+    found = MACHINES["hinge"](K, y, C, make_loss("hinge"), True, accuracy=1e-10)
+    svc = SVC(C=C, kernel="precomputed", tol=1e-10).fit(K, y)
+    a = np.zeros(y.size)
+    a[svc.support_] = svc.dual_coef_[0]
+    ours, theirs = (y @ v - 0.5 * v @ K @ v for v in (found.dual, a))
+    assert ours == pytest.approx(theirs, rel=1e-8)
+    assert found.gap <= 1e-9 * found.objective
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+def test_tube_equals_svr_in_dual_objective(C, epsilon):
+    _, K, _, target = _problem(0)
+    found = MACHINES["epsilon_insensitive"](
+        K, target, C, make_loss("epsilon_insensitive", epsilon=epsilon), True, accuracy=1e-10
+    )
+    svr = SVR(C=C, kernel="precomputed", tol=1e-10, epsilon=epsilon).fit(K, target)
+    a = np.zeros(target.size)
+    a[svr.support_] = svr.dual_coef_[0]
+    ours, theirs = (target @ v - epsilon * np.abs(v).sum() - 0.5 * v @ K @ v for v in (found.dual, a))
+    assert ours == pytest.approx(theirs, rel=1e-7)
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_ridge_without_intercept_equals_kernel_ridge(C):
+    _, K, _, target = _problem(1)
+    found = MACHINES["squared"](K, target, C, make_loss("squared"), False)
+    assert found.dual == pytest.approx(
+        KernelRidge(alpha=1 / C, kernel="precomputed").fit(K, target).dual_coef_, rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_ridge_with_intercept_solves_its_equations(C):
+    _, K, _, target = _problem(2)
+    found = MACHINES["squared"](K, target, C, make_loss("squared"), True)
+    residual = target - K @ found.dual - found.intercept
+    assert found.dual == pytest.approx(C * residual, abs=1e-9 * C)
+    assert abs(found.dual.sum()) < 1e-10
+    assert abs(found.gap) <= 1e-10 * found.objective
+
+
+def test_logistic_equals_the_linear_model():
+    X, _, y, _ = _problem(3)
+    found = MACHINES["logistic"](X @ X.T, y, 2.0, make_loss("logistic"), True, accuracy=1e-10)
+    linear = LogisticRegression(C=2.0, tol=1e-10, max_iter=10_000).fit(X, y)
+    assert found.dual @ X == pytest.approx(linear.coef_[0], abs=1e-5)
+    assert found.intercept == pytest.approx(linear.intercept_[0], abs=1e-5)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("name", list(MACHINES))
+def test_gap_is_true_and_warm_equals_cold(name, fit_intercept):
+    if name == "one_class" and fit_intercept:
+        fit_intercept = False
+    _, K, labels, target = _problem(4)
+    loss = make_loss(name)
+    y = target if name in ("squared", "epsilon_insensitive") else labels
+    y = np.ones_like(y) if name == "one_class" else y
+    sharp = MACHINES[name](K, y, 1.0, loss, fit_intercept, accuracy=1e-9)
+    rough = MACHINES[name](K, y, 1.0, loss, fit_intercept, accuracy=1e-2)
+    warm = MACHINES[name](K, y, 1.0, loss, fit_intercept, warm=rough.dual * 0.9, accuracy=1e-9)
+    assert warm.objective == pytest.approx(sharp.objective, rel=1e-8)
+    assert rough.objective - sharp.objective <= rough.gap + 1e-9
+    assert sharp.gap <= 1e-9 * max(1.0, abs(sharp.objective))
+
+
+def test_read_only_kernels_are_accepted():
+    _, K, y, _ = _problem(5)
+    free = MACHINES["hinge"](K, y, 1.0, make_loss("hinge"), True, accuracy=1e-6)
+    K.flags.writeable = False
+    assert MACHINES["hinge"](K, y, 1.0, make_loss("hinge"), True, accuracy=1e-6).objective == free.objective
+
+
+def test_a_warm_start_outside_the_box_is_brought_inside():
+    _, K, y, _ = _problem(6)
+    wild = np.full(y.size, 50.0)
+    found = MACHINES["hinge"](K, y, 1.0, make_loss("hinge"), True, warm=wild, accuracy=1e-8)
+    cold = MACHINES["hinge"](K, y, 1.0, make_loss("hinge"), True, accuracy=1e-8)
+    assert found.objective == pytest.approx(cold.objective, rel=1e-7)
