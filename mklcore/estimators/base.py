@@ -1,0 +1,283 @@
+"""What all kernel estimators share: kernels in, one fit out, scikit-learn's conventions around it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.grams import GramStack
+from mklcore.solvers.driver import Array, Fit, Status
+
+USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
+
+
+class KernelEstimator(BaseEstimator):
+    """Base of every estimator on kernels: builds or checks the stack, carries it to new rows, publishes the fit.
+
+    Shared parameters
+    -----------------
+    kernels : None (a default dictionary from X), a ``KernelDictionary``, or "precomputed" (X is a stack (M, n, n))
+    normalise : "auto" (this estimator's own), "multiplicative", "spherical", "trace", "diag" or None; stacks are never touched
+    center : centre the kernels in feature space
+    """
+
+    default_normalise: ClassVar[str | None] = "multiplicative"
+
+    weights_: Any
+    dual_coef_: Any
+    intercept_: Any
+    objective_: Any
+    dual_objective_: Any
+    dual_gap_: Any
+    relative_gap_: Any
+    history_: Any
+    fit_: Any
+
+    # -- kernels -------------------------------------------------------------------------------------------------
+
+    @property
+    def _is_precomputed(self) -> bool:
+        if isinstance(self.kernels, str) and self.kernels != "precomputed":
+            raise ParameterError(f'kernels must be None, a KernelDictionary or "precomputed"; got {self.kernels!r}.')
+        return isinstance(self.kernels, str)
+
+    def _stack(self, X: Any) -> GramStack:
+        """The training stack of ``X``: built from the dictionary, or checked when it is precomputed."""
+        if isinstance(X, GramStack):
+            return X
+        if self._is_precomputed:
+            return GramStack.from_array(X)
+        dictionary = KernelDictionary.default(X.shape[1]) if self.kernels is None else self.kernels
+        if not isinstance(dictionary, KernelDictionary):
+            raise ParameterError(
+                f'kernels must be None, a KernelDictionary or "precomputed"; got {type(dictionary).__name__}.'
+            )
+        normalise = self.default_normalise if self.normalise == "auto" else self.normalise
+        return dictionary.grams(X, normalise=normalise, center=self.center)
+
+    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        """``X`` as a validated table, or as it is when it is a stack."""
+        if isinstance(X, GramStack):
+            return X
+        if self._is_precomputed:
+            if np.ndim(X) != 3:
+                raise KernelError(
+                    f'kernels="precomputed" takes a stack (M, n, n); got an array of {np.ndim(X)} dimensions. scikit-learn\'s '
+                    "splitters cannot cut stacks: use mklcore.cross_validate_path, or a KernelDictionary inside a Pipeline."
+                )
+            return X
+        return validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
+
+    def _blocks(self, X: Any) -> Array:
+        """Kernel values between new rows and the training rows for every kernel, (M, n_new, n)."""
+        check_is_fitted(self)
+        if self._map is not None:
+            return self._map.cross(self._checked_rows(X, reset=False))
+        blocks = np.asarray(X, dtype=np.float64)
+        expected = (len(self.kernel_names_), self.n_train_)
+        if blocks.ndim != 3 or (blocks.shape[0], blocks.shape[2]) != expected:
+            raise KernelError(
+                f"Test blocks must be (M, n_new, n) with M = {expected[0]} kernels and n = {expected[1]} training rows; "
+                f"got shape {blocks.shape}."
+            )
+        return blocks
+
+    # -- fitting -------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,)."""
+        self._check_parameters()
+        X = self._checked_rows(X, reset=True)
+        y = self._checked_target(X, y)
+        return self._fit_stack(self._stack(X), y)
+
+    def _checked_target(self, X: Any, y: Any) -> Array:
+        if y is None:
+            raise ValueError(f"requires y to be passed, but the target y is None; {type(self).__name__} is supervised.")
+        n = X.n_samples if isinstance(X, GramStack) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
+        y = self._target(y)
+        if y.shape[0] != n:
+            raise DataError(
+                f"The kernels have {n} training rows and the target has {y.shape[0]}; they must be the same rows."
+            )
+        return y
+
+    def _fit_stack(self, stack: GramStack, y: Array, warm: Any = None) -> Self:
+        """Fit on a built stack and a checked target; ``warm`` is a fitted estimator of a neighbouring problem."""
+        self._solve(stack, y, warm)
+        self._remember(stack)
+        return self
+
+    def _remember(self, stack: GramStack) -> None:
+        self.kernel_names_ = tuple(stack.names)
+        self.kernel_families_ = tuple(stack.families)
+        self.n_train_ = stack.n_samples
+        self._map = stack.transform
+        if self._map is not None and not hasattr(self, "n_features_in_"):
+            self.n_features_in_ = self._map.rows.shape[1]
+        weights = np.atleast_2d(self.weights_).mean(axis=0)
+        used = np.flatnonzero(weights > USED * max(float(weights.max()), 1e-300))
+        self.n_kernels_ = int(used.size)
+        if not hasattr(self, "selected_"):
+            self.selected_ = used
+
+    def _along(self, stack: GramStack, y: Array, param: str, values: Sequence[float], attribute: str) -> Iterator[Any]:
+        """One fitted copy per value, each started from the one before; methods with a shorter way override this."""
+        previous = None
+        for value in values:
+            previous = self._copy_with(attribute, value)._fit_stack(stack, y, previous)
+            yield previous
+
+    def _copy_with(self, attribute: str, value: Any) -> Any:
+        """An unfitted copy with one parameter changed; the user's own object is never touched."""
+        fresh = copy.copy(self)
+        for name in [name for name in vars(fresh) if name.endswith("_") and not name.startswith("_")]:
+            if name not in ("classes_", "n_features_in_", "feature_names_in_"):
+                delattr(fresh, name)
+        fresh.set_params(**{attribute: value})
+        fresh._check_parameters()
+        return fresh
+
+    # -- what a subclass says -------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def _target(self, y: Any) -> Array:
+        raise NotImplementedError
+
+    def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
+        raise NotImplementedError
+
+    def _decide(self, blocks: Array) -> Array:
+        """sum_m weights_m K_m a + b on blocks (M, n_new, n); one column per output where there are several."""
+        return weighted_blocks(blocks, self.weights_, self.dual_coef_) + self.intercept_
+
+    def _from_blocks(self, blocks: Array) -> Array:
+        raise NotImplementedError
+
+    # -- shared checks and words ----------------------------------------------------------------------------------
+
+    def _positive(self, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+            if not (good and np.isfinite(value) and value > 0):
+                raise ParameterError(f"{name} must be a finite number above 0; got {value!r}.")
+
+    def _publish(self, fit: Fit) -> None:
+        self.weights_, self.dual_coef_, self.intercept_ = fit.weights, fit.dual_coef, fit.intercept
+        self.objective_, self.dual_objective_ = fit.objective, fit.dual_objective
+        self.dual_gap_, self.relative_gap_ = fit.gap, fit.relative_gap
+        self.status_, self.history_, self.fit_ = fit.status, fit.history, fit
+        self.n_iter_ = len(fit.history)
+        self.n_solves_ = fit.solves
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.kernels, str):
+            tags.input_tags.two_d_array = False
+            tags.input_tags.three_d_array = True
+        return tags
+
+    def _repr_html_inner(self) -> str:
+        if not hasattr(self, "kernel_names_"):
+            return super()._repr_html_inner()
+        weights = np.atleast_2d(self.weights_).mean(axis=0)
+        order = np.argsort(-weights, kind="stable")[:12]
+        rows = "".join(
+            f"<tr><td>{escape(self.kernel_names_[m])}</td><td style='text-align:right'>{weights[m]:.3g}</td></tr>"
+            for m in order
+            if weights[m] > 0
+        )
+        gap = self.relative_gap_
+        certificate = "no certificate" if gap is None else f"within {100 * float(np.max(gap)):.3g} % of the optimum"
+        return (
+            f"<b>{type(self).__name__}</b>: {self.n_kernels_} of {len(self.kernel_names_)} kernels used, {certificate}"
+            f"<table><tr><th>kernel</th><th>weight</th></tr>{rows}</table>"
+        )
+
+
+class KernelClassifier(ClassifierMixin, KernelEstimator):
+    """Targets as class codes; ``decision_function`` > 0 means ``classes_[1]`` for two classes."""
+
+    def _target(self, y: Any) -> Array:
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+            raise DataError("The target holds NaN or infinite values; drop or fill these rows first.")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.classes_.size < 2:
+            raise DataError(
+                f"A classifier needs at least two classes; the training target holds one class only ({self.classes_[0]!r})."
+            )
+        return codes
+
+    def decision_function(self, X: Any) -> Array:
+        """Signed scores of rows X (n_new, d), or of a test block (M, n_new, n).
+
+        (n_new,) for two classes, positive for ``classes_[1]``; (n_new, n_classes) for more, the largest wins.
+        """
+        return self._decide(self._blocks(X))
+
+    def predict(self, X: Any) -> Array:
+        """The class of every row of X (n_new, d), or of a test block (M, n_new, n), as (n_new,)."""
+        return self._from_blocks(self._blocks(X))
+
+    def _from_blocks(self, blocks: Array) -> Array:
+        decision = self._decide(blocks)
+        codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else np.argmax(decision, axis=1)
+        return self.classes_[codes]
+
+
+class KernelRegressor(RegressorMixin, KernelEstimator):
+    """Targets as floats."""
+
+    def _target(self, y: Any) -> Array:
+        y = column_or_1d(y, warn=True)
+        try:
+            y = y.astype(np.float64)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"Unknown label type: a regressor needs a numeric target; got one of type {y.dtype}. For classes use a classifier."
+            ) from None
+        if not np.all(np.isfinite(y)):
+            raise DataError("The target holds NaN or infinite values; drop or fill these rows first.")
+        return y
+
+    def predict(self, X: Any) -> Array:
+        """Predicted targets (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n)."""
+        return self._from_blocks(self._blocks(X))
+
+    def _from_blocks(self, blocks: Array) -> Array:
+        return self._decide(blocks)
+
+
+def signs(codes: Array, positive: int) -> Array:
+    """Labels -1 / +1 for one class against the rest."""
+    return np.where(codes == positive, 1.0, -1.0)
+
+
+def worst(statuses: Sequence[Status]) -> Status:
+    """The status to report for several binary problems: the first that is not well, else the first."""
+    return next((status for status in statuses if not status.ok), statuses[0])
+
+
+def weighted_blocks(blocks: Array, weights: Array, dual: Array) -> Array:
+    """sum_m weights[m] blocks[m] @ dual, skipping kernels of weight zero. blocks (M, n_new, n), dual (n,) or (n, T)."""
+    out = np.zeros((blocks.shape[1], *dual.shape[1:]))
+    for m in np.flatnonzero(weights):
+        out += weights[m] * (blocks[m] @ dual)
+    return out
+
+
+Callback = Callable[..., Any] | None

@@ -1,0 +1,23 @@
+"""Arrays in, plotly figures out: nothing is shown here, and nothing is solved.
+
+Every function takes ``dark`` for the theme and leaves its alternative text in ``figure.layout.meta["alt"]``.
+"""
+
+from mklcore.figures.grams import alignment_heatmap, eigenvalue_decay, gram_heatmap
+from mklcore.figures.paths import explore_figure, gap_convergence, path_positions, score_path, weight_path
+from mklcore.figures.style import kernel_colours
+from mklcore.figures.weights import target_alignment_bar, weights_bar
+
+__all__ = [
+    "alignment_heatmap",
+    "eigenvalue_decay",
+    "explore_figure",
+    "gap_convergence",
+    "gram_heatmap",
+    "kernel_colours",
+    "path_positions",
+    "score_path",
+    "target_alignment_bar",
+    "weight_path",
+    "weights_bar",
+]

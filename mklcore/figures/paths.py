@@ -1,0 +1,350 @@
+"""Pictures along a path: kernel weights, scores, and how the gap closes.
+
+Every path figure reads a ``Path`` by its fields alone: ``param``, ``values`` (L,), ``weights`` (L, M), ``statuses``,
+``train_score``, ``val_score``, ``score_name``, ``kernel_names``, ``kernel_families``. A line is solid between two
+points solved to tolerance and dashed elsewhere: what is not certain is drawn, and seen to be so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mklcore.errors import ParameterError
+from mklcore.figures import style
+from mklcore.figures.weights import leaders
+
+AXIS_TITLES = {
+    "C": "C, cost of an error",
+    "lam": "λ, ridge penalty",
+    "p": "p, norm of the weights",
+    "s": "s, number of kernels",
+}
+SYMBOLS = {"lam": "λ"}
+NORM_TICKS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+LABEL_ROOM = 130
+WEIGHT_DOMAIN = (0.0, 0.48)
+SCORE_DOMAIN = (0.75, 1.0)
+
+
+def path_positions(path: Any) -> np.ndarray:
+    """Where each solved value lies on the x axis (L,): the value itself, with p = ∞ one doubling to the right."""
+    values = np.asarray(path.values, dtype=float)
+    finite = values[np.isfinite(values)]
+    return np.where(np.isfinite(values), values, 2 * finite.max() if finite.size else 1.0)
+
+
+def solved(path: Any) -> np.ndarray:
+    """Which points of the path did all they were asked to do (L,); the others stopped before their tolerance."""
+    return np.array([status.ok for status in path.statuses], dtype=bool)
+
+
+def weight_path(path: Any, index: int | None = None, *, dark: bool = False) -> go.Figure:
+    """Kernel weights θ along the path, one line per kernel, with a cursor at the ``index``-th value.
+
+    The six kernels largest anywhere on the path are drawn in their colours and named at the line's end; the rest step
+    back to grey. Raises ``ParameterError`` for an index outside the path.
+    """
+    if len(path.values) == 0:
+        return style.empty_figure("No path yet. Choose a range and press Compute.", dark)
+    figure = style.new_figure(_weight_alt(path, index), dark, margin={"l": 52, "r": LABEL_ROOM, "t": 16, "b": 44})
+    _draw_weights(figure, path, dark, "")
+    _draw_cursor(figure, path, index, dark)
+    return figure
+
+
+def score_path(
+    path: Any, index: int | None = None, *, test: Sequence[float] | None = None, dark: bool = False
+) -> go.Figure:
+    """Training (grey) and validation (dashed) score along the path, with a cursor at the ``index``-th value.
+
+    ``test`` (L,), nan wherever it has not been asked for, is drawn as dots. Points not solved to tolerance are hollow.
+    """
+    if len(path.values) == 0:
+        return style.empty_figure("No path yet. Choose a range and press Compute.", dark)
+    figure = style.new_figure(_score_alt(path, index, test), dark, margin={"l": 52, "r": 72, "t": 16, "b": 44})
+    _draw_scores(figure, path, dark, "", test)
+    _draw_cursor(figure, path, index, dark)
+    return figure
+
+
+def explore_figure(path: Any, *, dark: bool = False, height: int = style.FIGURE_HEIGHT) -> go.Figure:
+    """The weight path on axes x, y and the score path on axes x2, y2, side by side in one constant figure.
+
+    No cursor is drawn: it is laid over both axes in the browser, at ``path_positions(path)``.
+    """
+    if len(path.values) == 0:
+        return style.empty_figure("No path yet. Choose a range and press Compute.", dark, height)
+    figure = style.new_figure(
+        f"{_weight_alt(path, None)} {_score_alt(path, None, None)}",
+        dark,
+        height,
+        margin={"l": 52, "r": 72, "t": 30, "b": 44},
+    )
+    _draw_weights(figure, path, dark, "")
+    _draw_scores(figure, path, dark, "2", None)
+    figure.update_layout(xaxis_domain=WEIGHT_DOMAIN, xaxis2_domain=SCORE_DOMAIN, xaxis2_anchor="y2", yaxis2_anchor="x2")
+    score_title = f"{path.score_name[:1].upper()}{path.score_name[1:]} along the path"
+    figure.update_layout(yaxis2_title_text=None)  # the title above says it, and the labels need the room
+    for axes, title in (("", "Solution path"), ("2", score_title)):
+        figure.add_annotation(
+            text=title,
+            name="title",
+            x=0.5,
+            xref=f"x{axes} domain",
+            y=1.0,
+            yref="paper",
+            yanchor="bottom",
+            yshift=6,
+            showarrow=False,
+            font={"size": 13, "color": style.theme(dark).ink},
+        )
+    return figure
+
+
+def gap_convergence(history: Sequence[Any], *, dark: bool = False) -> go.Figure:
+    """Relative duality gap, as a percentage of the optimum, after every iteration of one fit.
+
+    ``history`` holds records with ``iteration``, ``relative_gap``, ``solves`` and ``seconds``.
+    """
+    gaps = np.array([np.nan if r.relative_gap is None else float(r.relative_gap) for r in history])
+    if not np.isfinite(gaps).any():
+        return style.empty_figure("This method has no certificate, so there is no gap to follow.", dark)
+    shown = 100 * np.maximum(gaps, np.finfo(float).eps)
+    tone, rounds = style.theme(dark), [r.iteration for r in history]
+    figure = style.new_figure(_gap_alt(gaps, history), dark, margin={"l": 56, "r": 72, "t": 16, "b": 44})
+    figure.add_scatter(
+        x=rounds,
+        y=shown,
+        name="relative gap",
+        mode="lines+markers",
+        line={"color": tone.ink, "width": 2},
+        marker={"size": 5},
+        customdata=[[r.solves, r.seconds] for r in history],
+        hovertemplate="iteration %{x}: %{y:.2g} % of the optimum"
+        "<br>%{customdata[0]} solves, %{customdata[1]:.1f} s<extra></extra>",
+    )
+    figure.update_xaxes(style.axis("iteration", dark, tickformat="d", rangemode="tozero"))
+    figure.update_yaxes(style.log_axis("gap, % of the optimum", shown, dark, pad=0.06, showgrid=True))
+    return figure
+
+
+# Drawing
+
+
+def _draw_weights(figure: go.Figure, path: Any, dark: bool, axes: str) -> None:
+    weights = np.asarray(path.weights, dtype=float)
+    peaks = style.peak_weights(weights, weights.shape[1])
+    colours = style.kernel_colours(path.kernel_families, peaks, dark)
+    named = [m for m in style.largest(peaks) if peaks[m] > 0]
+    rest = [m for m in range(weights.shape[1]) if m not in named]
+    grey = style.faded(style.theme(dark).grey)
+    _add_lines(figure, path, rest, "the other kernels", {"color": grey, "width": 1}, axes)
+    for m in named:
+        _add_lines(figure, path, [m], path.kernel_names[m], {"color": colours[m], "width": 2}, axes)
+    top = 1.05 * (float(peaks.max(initial=0.0)) or 1.0)
+    figure.update_layout(
+        {
+            f"xaxis{axes}": _parameter_axis(path, dark),
+            f"yaxis{axes}": style.axis("weight θ", dark, range=[-0.01 * top, top], zeroline=True),
+        }
+    )
+    last = int(np.argmax(path_positions(path)))
+    ends = [style.EndLabel(style.short(path.kernel_names[m]), float(weights[last, m]), colours[m]) for m in named]
+    style.label_ends(figure, ends, (-0.01 * top, top), dark, axes)
+
+
+def _add_lines(
+    figure: go.Figure, path: Any, kernels: Sequence[int], name: str, line: dict[str, Any], axes: str
+) -> None:
+    """The given kernels as one trace, and a dashed one where the path is not solved; gaps part the lines."""
+    weights = np.asarray(path.weights, dtype=float)
+    order = np.argsort(path_positions(path), kind="stable")
+    positions, done = path_positions(path)[order], solved(path)[order]
+    for is_solved, runs in stretches(done).items():
+        if not runs or not kernels:
+            continue
+        x, y, text = [], [], []
+        for m in kernels:
+            for start, stop in runs:
+                x += [*positions[start:stop], None]
+                y += [*weights[order[start:stop], m], None]
+                text += [style.short(path.kernel_names[m], 60)] * (stop - start + 1)
+        figure.add_scatter(
+            x=x[:-1],
+            y=y[:-1],
+            text=text[:-1],
+            name=name,
+            mode="lines" if len(positions) > 1 else "markers",
+            line={**line, "dash": "solid" if is_solved else "dash"},
+            meta={"solved": is_solved},
+            hovertemplate="%{text}<br>θ = %{y:.3g} at "
+            + f"{_symbol(path)} = %{{x:.3g}}"
+            + ("" if is_solved else "<br>not solved to tolerance")
+            + "<extra></extra>",
+            xaxis=f"x{axes}",
+            yaxis=f"y{axes}",
+        )
+
+
+def stretches(done: np.ndarray) -> dict[bool, list[tuple[int, int]]]:
+    """Runs [start, stop) of points joined by solved segments (True) and by the others (False).
+
+    A segment is solved where both its ends are; runs share their end points, so the line has no holes.
+    """
+    if len(done) == 1:
+        return {True: [(0, 1)] if done[0] else [], False: [] if done[0] else [(0, 1)]}
+    segments = done[:-1] & done[1:]
+    breaks = np.flatnonzero(np.diff(segments.astype(int))) + 1
+    edges = [0, *(int(b) for b in breaks), len(segments)]
+    runs: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
+    for start, stop in pairwise(edges):
+        runs[bool(segments[start])].append((start, stop + 1))
+    return runs
+
+
+def _draw_scores(figure: go.Figure, path: Any, dark: bool, axes: str, test: Sequence[float] | None) -> None:
+    tone = style.theme(dark)
+    looks = {
+        "train": ("lines", tone.grey, "solid"),
+        "validation": ("lines", tone.ink, "dash"),
+        "test": ("lines+markers", tone.ink, "solid"),
+    }
+    positions = path_positions(path)
+    order = np.argsort(positions, kind="stable")
+    ends: list[style.EndLabel] = []
+    every: list[float] = []
+    for name, scores in _scores(path, test).items():
+        y = scores[order]
+        mode, colour, dash = looks[name]
+        figure.add_scatter(
+            x=positions[order],
+            y=y,
+            name=name,
+            mode="markers" if len(order) == 1 else mode,
+            line={"color": colour, "width": 2, "dash": dash},
+            hovertemplate=f"{name} {path.score_name} %{{y:.3f}} at {_symbol(path)} = %{{x:.3g}}<extra></extra>",
+            xaxis=f"x{axes}",
+            yaxis=f"y{axes}",
+        )
+        known = y[np.isfinite(y)]
+        ends.append(style.EndLabel(name, float(known[-1]), colour))
+        every += known.tolist()
+    _mark_provisional(figure, path, dark, axes)
+    low, high = (min(every), max(every)) if every else (0.0, 1.0)
+    room = 0.06 * (high - low) or 0.05
+    limits = (low - room, high + room)
+    figure.update_layout(
+        {
+            f"xaxis{axes}": _parameter_axis(path, dark),
+            f"yaxis{axes}": style.axis(path.score_name, dark, range=list(limits)),
+        }
+    )
+    style.label_ends(figure, ends, limits, dark, axes)
+
+
+def _scores(path: Any, test: Sequence[float] | None) -> dict[str, np.ndarray]:
+    """The scores that were measured anywhere on the path, by name."""
+    candidates = {"train": path.train_score, "validation": path.val_score, "test": test}
+    arrays = {name: np.asarray(scores, dtype=float) for name, scores in candidates.items() if scores is not None}
+    return {name: scores for name, scores in arrays.items() if np.isfinite(scores).any()}
+
+
+def _mark_provisional(figure: go.Figure, path: Any, dark: bool, axes: str) -> None:
+    open_points = ~solved(path)
+    scores = list(_scores(path, None).values())
+    if not scores or not open_points.any():
+        return
+    figure.add_scatter(
+        x=path_positions(path)[open_points],
+        y=scores[-1][open_points],
+        name="not solved to tolerance",
+        mode="markers",
+        marker={"symbol": "circle-open", "size": 7, "color": style.theme(dark).ink},
+        hovertemplate="not solved to tolerance<extra></extra>",
+        xaxis=f"x{axes}",
+        yaxis=f"y{axes}",
+    )
+
+
+def _parameter_axis(path: Any, dark: bool) -> dict[str, Any]:
+    title, positions = AXIS_TITLES.get(path.param, path.param), path_positions(path)
+    if path.param == "s":
+        return style.axis(title, dark, tickformat="d", showgrid=False)
+    if path.param != "p":
+        return style.log_axis(title, positions, dark)
+    finite = np.isfinite(np.asarray(path.values, dtype=float))
+    ticks = [t for t in NORM_TICKS if positions.min() <= t <= positions[finite].max(initial=1.0)]
+    ticks = style.thinned(ticks, 0.09 * float(np.log(positions.max() / positions.min())))
+    labels = [f"{t:g}" for t in ticks] + ([] if finite.all() else ["∞"])
+    places = ticks + ([] if finite.all() else [float(positions[~finite][0])])
+    return style.log_axis(title, positions, dark, tickvals=places, ticktext=labels)
+
+
+def _draw_cursor(figure: go.Figure, path: Any, index: int | None, dark: bool) -> None:
+    if index is None:
+        return
+    position = float(path_positions(path)[_checked(path, index)])
+    figure.add_vline(position, name="cursor", line={"color": style.theme(dark).ink, "width": 1.5})
+
+
+def _checked(path: Any, index: int) -> int:
+    if 0 <= index < len(path.values):
+        return index
+    raise ParameterError(
+        f"The cursor is at index {index}, but the path has {len(path.values)} points. "
+        f"Choose an index from 0 to {len(path.values) - 1}."
+    )
+
+
+# Words
+
+
+def _symbol(path: Any) -> str:
+    return SYMBOLS.get(path.param, path.param)
+
+
+def _extent(path: Any) -> str:
+    values = np.asarray(path.values, dtype=float)
+    return (
+        f"along {_symbol(path)} from {style.number(values.min())} to {style.number(values.max())} "
+        f"({style.counted(len(values), 'solved point')})"
+    )
+
+
+def _weight_alt(path: Any, index: int | None) -> str:
+    weights = np.asarray(path.weights, dtype=float)
+    at = int(np.argmax(path_positions(path))) if index is None else _checked(path, index)
+    used, provisional = int(np.count_nonzero(weights[at] > 0)), int((~solved(path)).sum())
+    return (
+        f"Weights of {style.counted(weights.shape[1], 'kernel')} {_extent(path)}. "
+        f"At {_symbol(path)} = {style.number(path.values[at])} the largest weights are "
+        f"{leaders(weights[at], path.kernel_names)}; {style.counted(used, 'kernel')} "
+        f"{'has' if used == 1 else 'have'} a positive weight."
+        + (f" Dashed: {style.counted(provisional, 'point')} not solved to tolerance." if provisional else "")
+    )
+
+
+def _score_alt(path: Any, index: int | None, test: Sequence[float] | None) -> str:
+    sentences = []
+    for name, scores in _scores(path, test).items():
+        best = int(np.nanargmax(scores))
+        at = f"{_symbol(path)} = {style.number(path.values[best])}"
+        sentence = f"The {name} {path.score_name} is highest, {style.number(scores[best])}, at {at}"
+        if index is not None:
+            sentence += f", and {style.number(scores[_checked(path, index)])} at the cursor"
+        sentences.append(f"{sentence}.")
+    return f"Scores {_extent(path)}. " + (" ".join(sentences) or "No score was measured.")
+
+
+def _gap_alt(gaps: np.ndarray, history: Sequence[Any]) -> str:
+    known = gaps[np.isfinite(gaps)]
+    return (
+        f"Relative duality gap, on a logarithmic axis: {style.percent(known[0])} of the optimum at the start and "
+        f"{style.percent(known[-1])} after {style.counted(history[-1].iteration, 'iteration')} and "
+        f"{style.counted(history[-1].solves, 'machine solve')}."
+    )

@@ -1,0 +1,371 @@
+"""Colours, axes, numbers and labels: what every figure shares.
+
+Colour carries one meaning, the family of a kernel. The hues are those of Okabe and Ito, which people with the common
+kinds of colour blindness tell apart; only their lightness moves, until they can be seen on the theme's background:
+marks reach a contrast of 3:1 and text 4.5:1 (WCAG 2). Members of a family differ in lightness.
+Backgrounds stay transparent and no font is named, so a figure takes both from the page around it.
+"""
+
+from __future__ import annotations
+
+import colorsys
+import html
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+FAMILY_HUES = {
+    "linear": "#0072B2",
+    "polynomial": "#009E73",
+    "rbf": "#E69F00",
+    "laplacian": "#CC79A7",
+    "hkl": "#56B4E9",
+    "precomputed": "#D55E00",
+}
+SEQUENTIAL = "Cividis"
+MARK_CONTRAST = 3.0
+TEXT_CONTRAST = 4.5
+STRONGEST_CONTRAST = 9.0
+SAFETY = 1.03  # rounding to 8 bits per channel, and paper that is not quite the theme's
+DOMINANT_SHARE = 0.8
+N_NAMED = 6
+STEP_BACK = 0.35
+TRANSPARENT = "rgba(0,0,0,0)"
+LABEL_SIZE = 11
+LABEL_GAP = 14
+FIGURE_HEIGHT = 330
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The neutral colours of one theme: background, drawing ink, quiet text, grey marks, grid."""
+
+    paper: str
+    ink: str
+    muted: str
+    grey: str
+    grid: str
+
+
+LIGHT = Theme(paper="#FFFFFF", ink="#1A1A1A", muted="#63625E", grey="#7F7E7A", grid="#E6E5E0")
+DARK = Theme(paper="#171614", ink="#FFFFFF", muted="#B3B0A8", grey="#8E8B84", grid="#3A3833")
+
+
+def theme(dark: bool) -> Theme:
+    return DARK if dark else LIGHT
+
+
+# Colours
+
+
+def _channels(colour: str) -> tuple[float, float, float]:
+    return int(colour[1:3], 16) / 255, int(colour[3:5], 16) / 255, int(colour[5:7], 16) / 255
+
+
+def luminance(colour: str) -> float:
+    """WCAG relative luminance of ``#rrggbb``, from 0 (black) to 1 (white)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _channels(colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(first: str, second: str) -> float:
+    """WCAG contrast ratio of two colours, from 1 (the same) to 21 (black on white)."""
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@lru_cache(maxsize=1024)
+def at_contrast(colour: str, paper: str, ratio: float) -> str:
+    """The lightness of a hue whose contrast with ``paper`` is ``ratio``: darker on light paper, lighter on dark."""
+    hue, _, saturation = colorsys.rgb_to_hls(*_channels(colour))
+    base = luminance(paper) + 0.05
+    paper_is_light = base > 0.23
+    wanted = (base / ratio if paper_is_light else base * ratio) - 0.05
+    low, high, shade = 0.0, 1.0, colour
+    for _ in range(24):
+        middle = (low + high) / 2
+        shade = "#" + "".join(f"{round(255 * c):02X}" for c in colorsys.hls_to_rgb(hue, middle, saturation))
+        low, high = (middle, high) if luminance(shade) < wanted else (low, middle)
+    return shade
+
+
+def readable(colour: str, dark: bool, ratio: float = MARK_CONTRAST) -> str:
+    """``colour`` itself where it can be seen on the theme's background, else the nearest lightness that can."""
+    paper = theme(dark).paper
+    return colour if contrast(colour, paper) >= ratio * SAFETY else at_contrast(colour, paper, ratio * SAFETY)
+
+
+def faded(colour: str, opacity: float = STEP_BACK) -> str:
+    """``colour`` stepped back, as CSS rgba."""
+    red, green, blue = (round(255 * c) for c in _channels(colour))
+    return f"rgba({red},{green},{blue},{opacity:g})"
+
+
+def _bit_reversed(index: int) -> float:
+    """0, 1/2, 1/4, 3/4, 1/8, ...: neighbours lie far apart, and adding a kernel moves no earlier one."""
+    value, step = 0.0, 0.5
+    while index:
+        value += step * (index & 1)
+        index, step = index >> 1, step / 2
+    return value
+
+
+def family_shade(family: str, member: int, dark: bool) -> str:
+    """Colour of the ``member``-th kernel of a family: the family's hue, in one of the lightnesses that can be seen."""
+    first = readable(FAMILY_HUES.get(family, FAMILY_HUES["precomputed"]), dark)
+    paper, weakest = theme(dark).paper, MARK_CONTRAST * SAFETY
+    span = math.log(STRONGEST_CONTRAST / weakest)
+    start = math.log(contrast(first, paper) / weakest) / span
+    turn = (start + _bit_reversed(member)) % 1.0
+    return first if member == 0 else at_contrast(first, paper, weakest * math.exp(turn * span))
+
+
+def peak_weights(weights: Any, n_kernels: int) -> np.ndarray:
+    """Largest weight of each kernel (M,), from weights (M,) or a path of weights (L, M)."""
+    table = np.abs(np.atleast_2d(np.asarray(weights, dtype=float)))
+    return np.nan_to_num(table).max(axis=0) if table.size else np.zeros(n_kernels)
+
+
+def largest(peaks: np.ndarray, count: int = N_NAMED) -> list[int]:
+    """Indices of the ``count`` largest kernels, in the order of the dictionary; ties go to the earlier kernel."""
+    return sorted(int(m) for m in np.argsort(-peaks, kind="stable")[:count])
+
+
+def kernel_colours(families: Sequence[str], weights: Any = None, dark: bool = False) -> list[str]:
+    """One ``#rrggbb`` per kernel, the same on every page.
+
+    Families take their hue and members differ in lightness. Where one family is more than four fifths of the
+    dictionary and ``weights`` (M,) or (L, M) are given, the six largest kernels take the six hues and the rest are
+    grey. Hand over the weights of the whole path, so that colours stay while a cursor moves.
+    """
+    if len(families) == 0:
+        return []
+    family, count = Counter(families).most_common(1)[0]
+    if weights is not None and count > DOMINANT_SHARE * len(families):
+        return _six_hues(families, family, largest(peak_weights(weights, len(families))), dark)
+    seen: Counter[str] = Counter()
+    colours = []
+    for name in families:
+        colours.append(family_shade(name, seen[name], dark))
+        seen[name] += 1
+    return colours
+
+
+def _six_hues(families: Sequence[str], dominant: str, chosen: Sequence[int], dark: bool) -> list[str]:
+    """Grey for all but the chosen six; a kernel of another family keeps its own hue, so the hue still names it."""
+    free = sorted(FAMILY_HUES, key=lambda key: key != dominant)
+    hues: dict[int, str] = {}
+    for m in sorted(chosen, key=lambda m: families[m] == dominant):
+        hue = families[m] if families[m] in free and families[m] != dominant else free[0]
+        free.remove(hue)
+        hues[m] = hue
+    grey = theme(dark).grey
+    return [readable(FAMILY_HUES[hues[m]], dark) if m in hues else grey for m in range(len(families))]
+
+
+# Numbers and words
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def number(value: float) -> str:
+    """Three significant digits: 0.0123, 1.5, 1230, 4.2 × 10⁷."""
+    value = float(value)
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else {math.inf: "∞", -math.inf: "-∞"}.get(value, "not available")
+    digits, exponent = f"{value:.2e}".split("e")
+    power = int(exponent)
+    if not -4 <= power < 6:
+        return f"{float(digits):g} × 10{str(power).translate(_SUPERSCRIPTS)}"
+    text = f"{float(f'{value:.2e}'):.{max(0, 2 - power)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def percent(share: float) -> str:
+    """A gap as a percentage of the optimum; what is below a hundredth of a percent is said to be."""
+    return "< 0.01 %" if share < 1e-4 else f"{number(100 * share)} %"
+
+
+def in_words(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def short(name: str, length: int = 18) -> str:
+    """A kernel's name as a label of at most ``length`` characters; what plotly would read as markup is made harmless.
+
+    Names of one family begin alike, so a long one is cut in its middle.
+    """
+    head = (length - 1) * 2 // 5
+    cut = name if len(name) <= length else f"{name[:head].rstrip()}…{name[len(name) - length + 1 + head :].lstrip()}"
+    return html.escape(cut, quote=False)
+
+
+# Layout, axes and labels
+
+
+def new_figure(alt: str, dark: bool, height: int = FIGURE_HEIGHT, **layout: Any) -> go.Figure:
+    """An empty figure in the house style; ``alt`` is its alternative text, kept in ``layout.meta["alt"]``."""
+    tone = theme(dark)
+    figure = go.Figure()
+    figure.update_layout(
+        paper_bgcolor=TRANSPARENT,
+        plot_bgcolor=TRANSPARENT,
+        font={"color": tone.ink, "size": 12},
+        margin={"l": 48, "r": 16, "t": 28, "b": 44},
+        height=height,
+        showlegend=False,
+        hovermode="closest",
+        hoverlabel={"bgcolor": tone.paper, "bordercolor": tone.muted, "font": {"color": tone.ink}},
+        meta={"alt": alt},
+    )
+    return figure.update_layout(**layout)
+
+
+def axis(title: str, dark: bool, **more: Any) -> dict[str, Any]:
+    """A linear axis: quiet ticks, hair grid, its title with the symbol and the unit."""
+    tone = theme(dark)
+    return {
+        "title": {"text": title, "font": {"color": tone.muted, "size": 12}, "standoff": 6},
+        "tickfont": {"color": tone.muted, "size": LABEL_SIZE},
+        "gridcolor": tone.grid,
+        "zerolinecolor": tone.muted,
+        "zeroline": False,
+        "automargin": True,
+        "ticklabelstandoff": 3,
+        **more,
+    }
+
+
+def log_axis(title: str, values: Any, dark: bool, pad: float = 0.02, **more: Any) -> dict[str, Any]:
+    """A logarithmic axis over the positive ``values``, which says so and carries human ticks (0.01, 0.1, 1, 10)."""
+    positive = np.asarray(values, dtype=float)
+    positive = positive[np.isfinite(positive) & (positive > 0)]
+    low, high = (np.log10(positive.min()), np.log10(positive.max())) if positive.size else (0.0, 1.0)
+    if high - low < 1e-9:
+        low, high = low - 0.5, high + 0.5
+    room = pad * (high - low)
+    ticks = human_ticks(low - room, high + room)
+    log_only = {
+        "type": "log",
+        "range": [float(low - room), float(high + room)],
+        "tickvals": ticks,
+        "ticktext": [tick_text(t, plain=all(1e-4 <= t < 1e6 for t in ticks)) for t in ticks],
+        "showgrid": False,
+    }
+    return axis(f"{title} (log scale)", dark, **{**log_only, **more})
+
+
+def human_ticks(low: float, high: float) -> list[float]:
+    """Round ticks between 10^low and 10^high: at most eight decades, or 1, 2, 5 where fewer than two decades fit."""
+    decades = range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
+    if len(decades) >= 2:
+        step = math.ceil(len(decades) / 8)
+        return [float(f"1e{d}") for d in decades if d % step == 0]
+    steps = [float(f"{m}e{d}") for d in range(math.floor(low), math.ceil(high) + 1) for m in (1, 2, 5)]
+    inside = [s for s in steps if low - 1e-9 <= math.log10(s) <= high + 1e-9]
+    return inside or [float(f"{10 ** ((low + high) / 2):.2g}")]
+
+
+def thinned(ticks: Sequence[float], gap: float) -> list[float]:
+    """Those of the sorted ``ticks`` that lie at least ``gap`` apart in natural logarithm, from the first on."""
+    kept: list[float] = []
+    for tick in ticks:
+        if not kept or math.log(tick / kept[-1]) >= gap:
+            kept.append(tick)
+    return kept
+
+
+def tick_text(value: float, plain: bool = True) -> str:
+    """0.01, 0.1, 1, 10; powers of ten outside 0.01 to 100 where another tick of the axis needs one."""
+    if plain or 0.01 <= value <= 100:
+        return f"{value:.10f}".rstrip("0").rstrip(".")
+    mantissa, exponent = f"{value:.0e}".split("e")
+    power = f"10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+    return power if mantissa == "1" else f"{mantissa} × {power}"
+
+
+def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> np.ndarray:
+    """Positions nearest to ``wanted``, in the same order, at least ``gap`` apart and within [low, high] where they fit.
+
+    Least squares: subtracting k * gap from the k-th smallest turns the gaps into monotonicity, solved by pooling.
+    """
+    target = np.asarray(wanted, dtype=float)
+    order = np.argsort(target, kind="stable")
+    steps = gap * np.arange(target.size)
+    pools: list[list[float]] = []
+    for value in target[order] - steps:
+        pools.append([value])
+        while len(pools) > 1 and np.mean(pools[-2]) >= np.mean(pools[-1]):
+            tail = pools.pop()
+            pools[-1] += tail
+    level = np.concatenate([np.full(len(pool), np.mean(pool)) for pool in pools]) if pools else np.empty(0)
+    ceiling = max(low, high - gap * (target.size - 1))
+    placed = np.empty_like(target)
+    placed[order] = np.clip(level, low, ceiling) + steps
+    return placed
+
+
+@dataclass(frozen=True)
+class EndLabel:
+    """A label at the right end of a line that ends at height ``y``, and at ``x`` unless it ends at the right edge.
+
+    On a logarithmic axis the position is the logarithm, as plotly has it for annotations.
+    """
+
+    text: str
+    y: float
+    colour: str
+    x: float | None = None
+
+
+def label_ends(
+    figure: go.Figure, labels: Sequence[EndLabel], y_range: tuple[float, float], dark: bool, axes: str = ""
+) -> None:
+    """Write each label to the right of its line's end, moved up or down in pixels where two would overlap."""
+    if not labels:
+        return
+    margin = figure.layout.margin
+    plot_height = figure.layout.height - margin.t - margin.b
+    scale = plot_height / (y_range[1] - y_range[0])
+    wanted = [(label.y - y_range[0]) * scale for label in labels]
+    placed = spread(wanted, LABEL_GAP, 0.0, plot_height)
+    for label, before, after in zip(labels, wanted, placed, strict=True):
+        figure.add_annotation(
+            text=label.text,
+            name="end label",
+            x=1.0 if label.x is None else label.x,
+            xref=f"x{axes} domain" if label.x is None else f"x{axes}",
+            xanchor="left",
+            xshift=6,
+            y=label.y,
+            yref=f"y{axes}",
+            yanchor="middle",
+            yshift=float(after - before),
+            showarrow=False,
+            font={"size": LABEL_SIZE, "color": readable(label.colour, dark, TEXT_CONTRAST)},
+        )
+
+
+def empty_figure(message: str, dark: bool, height: int = FIGURE_HEIGHT) -> go.Figure:
+    """A figure with nothing to draw, which says what to do next."""
+    figure = new_figure(message, dark, height, xaxis={"visible": False}, yaxis={"visible": False})
+    figure.add_annotation(
+        text=html.escape(message, quote=False),
+        x=0.5,
+        y=0.5,
+        xref="paper",
+        yref="paper",
+        showarrow=False,
+        font={"size": 13, "color": theme(dark).muted},
+    )
+    return figure

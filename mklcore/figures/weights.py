@@ -1,0 +1,128 @@
+"""Bars, one per kernel: the weights now, and how well each kernel agrees with the target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mklcore.errors import ParameterError
+from mklcore.figures import style
+
+ROW_HEIGHT = 22
+N_BARS = 12
+
+
+def weights_bar(
+    weights: Any,
+    names: Sequence[str],
+    families: Sequence[str],
+    *,
+    peaks: Any = None,
+    shares: Any = None,
+    limit: int = N_BARS,
+    certified: bool = True,
+    dark: bool = False,
+) -> go.Figure:
+    """Kernel weights θ as horizontal bars, the largest on top.
+
+    ``weights`` (M,); ``peaks`` (M,) or (L, M), the weights along a path: they fix the order, the colours and the axis,
+    so that nothing but the bars' lengths changes while a cursor moves. ``shares`` (M,) are shares of ||f||, shown on
+    hover. At most ``limit`` bars are drawn and the alternative text counts the others. Weights that are not
+    ``certified`` are drawn hollow. Raises ``ParameterError`` where the lengths disagree.
+    """
+    theta = np.asarray(weights, dtype=float)
+    _check_lengths(theta, names, families)
+    if theta.size == 0:
+        return style.empty_figure("No kernel yet. Add one on the Kernels page.", dark)
+    highest = style.peak_weights(theta if peaks is None else peaks, theta.size)
+    figure = _bars(theta, highest, names, families, limit, dark)
+    figure.update_xaxes(title_text="weight θ", range=[0, 1.05 * (float(highest.max()) or 1.0)])
+    if shares is not None:
+        percents = [style.percent(shares[m]) for m in _order(highest, limit)]
+        figure.update_traces(
+            customdata=percents, hovertemplate="%{text}<br>θ = %{x:.3g}, %{customdata} of ||f||<extra></extra>"
+        )
+    if not certified:
+        _make_hollow(figure)
+    used = int(np.count_nonzero(theta > 0))
+    figure.layout.meta["alt"] = (
+        f"Kernel weights. {used} of {style.counted(theta.size, 'kernel')} "
+        f"{'has' if used == 1 else 'have'} a positive weight; the largest are {leaders(theta, names)}."
+        + _not_drawn(theta.size, limit)
+        + ("" if certified else " These weights are provisional: the solver has not reached its tolerance.")
+    )
+    return figure
+
+
+def target_alignment_bar(
+    alignment: Any, names: Sequence[str], families: Sequence[str], *, limit: int = 2 * N_BARS, dark: bool = False
+) -> go.Figure:
+    """Alignment of every kernel with the target, ``alignment`` (M,) between 0 and 1, best first."""
+    values = np.asarray(alignment, dtype=float)
+    _check_lengths(values, names, families)
+    if values.size == 0:
+        return style.empty_figure("No kernel yet. Add one on the Kernels page.", dark)
+    figure = _bars(values, values, names, families, limit, dark)
+    figure.update_xaxes(title_text="alignment with the target, ⟨K, yy'⟩ / (||K|| ||yy'||)", rangemode="tozero")
+    figure.update_traces(hovertemplate="%{text}<br>alignment %{x:.3g}<extra></extra>")
+    figure.layout.meta["alt"] = (
+        f"Alignment of {style.counted(values.size, 'kernel')} with the target. The best are {leaders(values, names)}."
+        + _not_drawn(values.size, limit)
+    )
+    return figure
+
+
+def leaders(values: np.ndarray, names: Sequence[str], count: int = 3) -> str:
+    """The largest entries in words: "a with 0.5, b with 0.25 and c with 0.1"."""
+    top = np.argsort(-np.nan_to_num(values), kind="stable")[:count]
+    return style.in_words([f"{names[m]} with {style.number(values[m])}" for m in top])
+
+
+def _check_lengths(values: np.ndarray, names: Sequence[str], families: Sequence[str]) -> None:
+    if values.ndim == 1 and values.size == len(names) == len(families):
+        return
+    raise ParameterError(
+        f"The bars need one value, one name and one family per kernel; got values of shape {values.shape}, "
+        f"{len(names)} names and {len(families)} families. Hand over three lists of one length."
+    )
+
+
+def _order(values: np.ndarray, limit: int) -> np.ndarray:
+    return np.argsort(-values, kind="stable")[:limit]
+
+
+def _not_drawn(size: int, limit: int) -> str:
+    return f" {style.counted(size - limit, 'smaller kernel')} left out." if size > limit else ""
+
+
+def _bars(
+    values: np.ndarray, ranking: np.ndarray, names: Sequence[str], families: Sequence[str], limit: int, dark: bool
+) -> go.Figure:
+    shown = _order(ranking, limit)
+    colours = style.kernel_colours(families, ranking, dark)
+    figure = style.new_figure("", dark, height=72 + ROW_HEIGHT * len(shown), bargap=0.3)
+    figure.add_bar(
+        x=values[shown],
+        y=np.arange(len(shown)),
+        orientation="h",
+        marker={"color": [colours[m] for m in shown], "line": {"width": 0}},
+        text=[style.short(names[m], 60) for m in shown],
+        textposition="none",
+        hovertemplate="%{text}<br>θ = %{x:.3g}<extra></extra>",
+    )
+    tone = style.theme(dark)
+    figure.update_xaxes(style.axis("", dark, zeroline=True, zerolinecolor=tone.muted))
+    labels = [style.short(names[m]) for m in shown]
+    figure.update_yaxes(
+        style.axis("", dark, tickvals=list(range(len(shown))), ticktext=labels, autorange="reversed", showgrid=False)
+    )
+    return figure
+
+
+def _make_hollow(figure: go.Figure) -> None:
+    bars = figure.data[0]
+    outline = {"color": bars.marker.color, "width": 1.5}
+    bars.marker = {"color": style.TRANSPARENT, "line": outline}

@@ -1,0 +1,217 @@
+"""Paths: one model per value of a parameter, each started from its neighbour, with a certificate and scores at every point."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.metrics import accuracy_score, r2_score
+
+from mklcore.errors import ParameterError
+from mklcore.kernels.grams import GramStack
+from mklcore.losses import Array
+from mklcore.penalties import LpNorm
+from mklcore.solvers.driver import Status
+
+PATH_ATTRIBUTES = {"C": "C", "lam": "lam", "p": "p", "s": "n_kernels"}
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """A solution path over L values of ``param``; arrays are (L,) unless said, NaN where a figure does not apply.
+
+    ``weights`` (L, M): kernel weights, averaged over the one-vs-rest problems where there are several. ``fits`` are the
+    solver results, ``estimators`` the fitted models. ``dual_gap`` is primal minus dual, the worst over the problems.
+    """
+
+    param: str
+    values: Array
+    weights: Array
+    objective: Array
+    dual_gap: Array
+    relative_gap: Array
+    n_nonzero: Array
+    train_score: Array
+    val_score: Array
+    seconds: Array
+    solves: Array
+    statuses: tuple[Status, ...]
+    fits: tuple[Any, ...]
+    estimators: tuple[Any, ...]
+    kernel_names: tuple[str, ...]
+    kernel_families: tuple[str, ...]
+    score_name: str
+
+    def __len__(self) -> int:
+        return self.values.size
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{v:.4g}</td><td>{k}</td><td>{t:.4f}</td><td>{s:.4f}</td><td>{100 * g:.2g} %</td></tr>"
+            for v, k, t, s, g in zip(
+                self.values, self.n_nonzero, self.train_score, self.val_score, self.relative_gap, strict=True
+            )
+        )
+        return (
+            f"<b>path over {escape(self.param)}</b>, {len(self)} points, {len(self.kernel_names)} kernels"
+            f"<table><tr><th>{escape(self.param)}</th><th>kernels</th><th>train {self.score_name}</th>"
+            f"<th>validation {self.score_name}</th><th>gap</th></tr>{rows}</table>"
+        )
+
+
+def log_grid(low: float, high: float, n: int) -> Array:
+    """``n`` values from ``low`` to ``high``, equal in ratio; both ends exact."""
+    if not (0 < low < high and np.isfinite(high)) or n < 2:
+        raise ParameterError(f"A log grid needs 0 < low < high and at least 2 points; got {low!r}, {high!r}, {n!r}.")
+    grid = np.geomspace(low, high, n)
+    grid[0], grid[-1] = low, high
+    return grid
+
+
+def fit_path(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    param: str,
+    values: Sequence[float] | Array,
+    X_val: Any = None,
+    y_val: Any = None,
+    callback: Callable[[int, int], Any] | None = None,
+) -> Path:
+    """Fit ``estimator`` at every value of ``param``, each fit started from the one before (weights and dual carried).
+
+    Parameters
+    ----------
+    estimator : an unfitted estimator of this library; it is not changed
+    X, y : training table (n, d), or a stack (M, n, n) or ``GramStack``, and the target (n,)
+    param : "C", "lam", "p" or "s" (the number of kernels)
+    values : (L,) in the order in which they are to be solved
+    X_val, y_val : validation rows, or a test block (M, n_val, n) for a stack; scores are NaN without them
+    callback : called as callback(done, total) before the first and after every point; raise in it to cancel
+
+    Kernels are built once. A point that did not converge keeps its gap and its ``Status`` and warns.
+    """
+    grid = _checked_values(param, values)
+    attribute = PATH_ATTRIBUTES[param]
+    if attribute not in estimator.get_params():
+        raise ParameterError(f"{type(estimator).__name__} has no parameter {attribute!r}, so no path over {param!r}.")
+    model = estimator._copy_with(attribute, grid[0].item() if param != "s" else int(grid[0]))
+    checked = model._checked_rows(X, reset=True)
+    target = model._checked_target(checked, y)
+    stack = model._stack(checked)
+    blocks = _validation_blocks(stack, X_val)
+    if callback is not None:
+        callback(0, grid.size)
+    points, seconds, clock = [], [], time.perf_counter()
+    for fitted in model._along(stack, target, param, grid.tolist(), attribute):
+        points.append(fitted)
+        seconds.append(time.perf_counter() - clock)
+        if callback is not None:
+            callback(len(points), grid.size)
+        clock = time.perf_counter()
+    return _collect(param, grid, points, seconds, stack, y, blocks, y_val)
+
+
+def _checked_values(param: str, values: Sequence[float] | Array) -> Array:
+    if param not in PATH_ATTRIBUTES:
+        raise ParameterError(f"A path runs over one of {', '.join(PATH_ATTRIBUTES)}; got {param!r}.")
+    try:
+        grid = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"The values of a path must be numbers; got {values!r}.") from None
+    if grid.ndim != 1 or grid.size == 0 or np.any(np.isnan(grid)):
+        raise ParameterError(f"The values of a path must be a non-empty list of numbers; got {values!r}.")
+    if param == "s" and (np.any(grid != np.round(grid)) or np.any(grid < 1)):
+        raise ParameterError(f"The values of a path over s are numbers of kernels: whole, from 1 on; got {values!r}.")
+    return grid
+
+
+def _validation_blocks(stack: GramStack, X_val: Any) -> Array | None:
+    if X_val is None:
+        return None
+    if np.ndim(X_val) == 3:
+        return np.asarray(X_val, dtype=np.float64)
+    return stack.cross(X_val)
+
+
+def _score(estimator: Any, blocks: Array, y: Any) -> float:
+    predicted = estimator._from_blocks(blocks)
+    return float(accuracy_score(y, predicted) if hasattr(estimator, "classes_") else r2_score(y, predicted))
+
+
+def _collect(
+    param: str,
+    values: Array,
+    points: list[Any],
+    seconds: list[float],
+    stack: GramStack,
+    y: Any,
+    blocks: Array | None,
+    y_val: Any,
+) -> Path:
+    def figures(name: str) -> Array:
+        found = [getattr(point, name) for point in points]
+        return np.array([np.nan if value is None else float(np.max(value)) for value in found])
+
+    weights = np.array([np.atleast_2d(point.weights_).mean(axis=0) for point in points])
+    return Path(
+        param,
+        values,
+        weights,
+        np.array([float(np.sum(point.objective_)) for point in points]),
+        figures("dual_gap_"),
+        figures("relative_gap_"),
+        np.array([point.n_kernels_ for point in points]),
+        np.array([_score(point, stack.values, y) for point in points]),
+        np.array([np.nan if blocks is None else _score(point, blocks, y_val) for point in points]),
+        np.array(seconds),
+        np.array([point.n_solves_ for point in points]),
+        tuple(point.status_ for point in points),
+        tuple(point.fit_ for point in points),
+        tuple(points),
+        tuple(stack.names),
+        tuple(stack.families),
+        "accuracy" if hasattr(points[0], "classes_") else "R²",
+    )
+
+
+def path_grid(estimator: Any, stack: GramStack, y: Any, param: str, n: int = 25) -> Array:
+    """A grid for ``param`` scaled by the data: from where the solution starts to move to where it has settled.
+
+    C: from a third of the value at which the first point can leave its bound under equal weights, up four decades.
+    lam: around the largest eigenvalue of a kernel over n, four decades down. p: the published list from 1 to infinity.
+    s: 1, 2, ... up to ``n`` or the number of kernels.
+    """
+    if param == "p":
+        return np.array([1, 32 / 31, 16 / 15, 8 / 7, 4 / 3, 2, 4, 8, 16, np.inf])
+    if param == "s":
+        return np.arange(1.0, min(n, stack.n_kernels) + 1)
+    if param == "C":
+        critical = _critical_C(estimator, stack, y)
+        return log_grid(critical / 3, critical * 1e4, n)
+    if param == "lam":
+        largest = max(float(np.linalg.norm(kernel)) for kernel in stack.values) / stack.n_samples
+        return log_grid(largest * 1e-4, largest * 10, n)
+    raise ParameterError(f"A path runs over one of {', '.join(PATH_ATTRIBUTES)}; got {param!r}.")
+
+
+def _critical_C(estimator: Any, stack: GramStack, y: Any) -> float:
+    """1 / max |K u| for the balanced direction u along which a = C u at small C, K the sum under equal weights."""
+    y = np.asarray(y)
+    if is_classifier(estimator):
+        rest = y != y.max() if y.dtype.kind in "fiu" else y != np.max(y.astype(str))
+        u = np.where(rest, -1.0 / max(rest.sum(), 1), 1.0 / max((~rest).sum(), 1))
+    else:
+        u = y - y.mean()
+    u = u / max(float(np.abs(u).max()), 1e-300)
+    reach = np.zeros(stack.n_samples)
+    for kernel in stack.values:
+        reach += kernel @ u
+    p = estimator.p if "p" in estimator.get_params() else np.inf
+    largest = float(np.abs(reach).max()) * LpNorm(p).start(stack.n_kernels)[0]
+    return 1.0 / largest if largest > 0 else 1.0

@@ -1,0 +1,236 @@
+"""Estimators: scikit-learn's conventions, stacks as well as tables, one-vs-rest, refusals in words."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import check_estimator
+
+import mklcore as mkl
+from mklcore.errors import DataError, KernelError, NotConvergedWarning, ParameterError
+from mklcore.estimators.registry import EVERY_TASK
+
+CLASSIFIERS = [mkl.LpMKLClassifier, mkl.GOMPClassifier, mkl.UniformMKLClassifier]
+REGRESSORS = [mkl.LpMKLRegressor, mkl.GOMPRegressor, mkl.UniformMKLRegressor]
+ALL = CLASSIFIERS + REGRESSORS
+# Needs the environment variable SCIPY_ARRAY_API at import; these estimators take numpy arrays only.
+SKIPPED_CHECKS = {"check_array_api_input"}
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((70, 4))
+    score = X[:, 0] - X[:, 1] ** 2 + 0.7 + 0.3 * rng.standard_normal(70)
+    return X, np.where(score > 0, "yes", "no"), score
+
+
+def _target(cls, table):
+    return table[1] if cls in CLASSIFIERS else table[2]
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_scikit_learn_conventions(cls):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks provoke warnings on purpose; a wrong one is a failed check
+        results = check_estimator(cls(), on_fail=None)
+    assert len(results) > 40
+    wrong = {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")}
+    assert wrong == {}
+    assert {r["check_name"] for r in results if r["status"] == "skipped"} <= SKIPPED_CHECKS
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_a_stack_gives_what_the_table_gives(cls, table):
+    X, y = table[0], _target(cls, table)
+    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0])
+    stack = kernels.grams(X[:50])
+    on_table = cls(kernels=kernels).fit(X[:50], y[:50])
+    on_array = cls(kernels="precomputed").fit(stack.values, y[:50])
+    assert on_array.weights_ == pytest.approx(on_table.weights_)
+    assert np.array_equal(on_array.predict(stack.cross(X[50:])), on_table.predict(X[50:]))
+    assert on_array.score(stack.cross(X[50:]), y[50:]) == on_table.score(X[50:], y[50:])
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_decisions_are_weights_times_kernels_times_dual(cls, table):
+    X, y = table[0], _target(cls, table)
+    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0])
+    model = cls(kernels=kernels).fit(X[:50], y[:50])
+    blocks = kernels.grams(X[:50]).cross(X[50:])
+    expected = np.tensordot(model.weights_, blocks, 1) @ model.dual_coef_ + model.intercept_
+    found = model.decision_function(X[50:]) if cls in CLASSIFIERS else model.predict(X[50:])
+    assert found == pytest.approx(expected)
+    if cls in CLASSIFIERS:
+        assert np.array_equal(model.predict(X[50:]) == model.classes_[1], found > 0)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_published_attributes_fit_together(cls, table):
+    model = cls().fit(table[0], _target(cls, table))
+    assert len(model.kernel_names_) == model.weights_.size
+    assert np.all(model.weights_ >= 0)
+    assert model.n_kernels_ == len(model.selected_)
+    assert model.status_.ok
+    assert len(model.history_) == model.n_iter_
+    if model.dual_gap_ is not None:
+        assert model.dual_gap_ == pytest.approx(model.objective_ - model.dual_objective_)
+        assert model.relative_gap_ == pytest.approx(model.dual_gap_ / model.objective_)
+    assert all(name in model._repr_html_() for name in (cls.__name__, "kernels used"))
+
+
+def test_one_kernel_is_svc_and_kernel_ridge(table):
+    X, labels, target = table
+    K = mkl.KernelDictionary.rbf_grid([1.0]).grams(X).values
+    ours = mkl.LpMKLClassifier(kernels="precomputed", C=2.0, tol=1e-8).fit(K, labels)
+    svc = SVC(kernel="precomputed", C=2.0, tol=1e-8).fit(K[0], labels)
+    assert ours.decision_function(K) == pytest.approx(svc.decision_function(K[0]), abs=1e-4)
+    ridge = mkl.LpMKLRegressor(kernels="precomputed", C=2.0, fit_intercept=False, tol=1e-8).fit(K, target)
+    assert ridge.predict(K) == pytest.approx(
+        KernelRidge(alpha=0.5, kernel="precomputed").fit(K[0], target).predict(K[0])
+    )
+    greedy = mkl.GOMPRegressor(kernels="precomputed", lam=0.01, fit_intercept=False).fit(K, target)
+    same = KernelRidge(alpha=0.01 * len(target), kernel="precomputed").fit(K[0], target)
+    assert greedy.predict(K) == pytest.approx(same.predict(K[0]))
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_more_than_two_classes(cls):
+    X, y = load_iris(return_X_y=True)
+    model = cls(kernels=mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 4)).fit(X, y)
+    assert model.decision_function(X).shape == (150, 3)
+    assert model.score(X, y) > 0.9
+    if cls is mkl.GOMPClassifier:
+        assert model.weights_.shape == (4,)
+        assert model.dual_coef_.shape == (150, 3)
+    else:
+        assert model.weights_.shape == (3, 4)
+        assert model.dual_coef_.shape == (3, 150)
+        assert model.relative_gap_.shape == (3,)
+        alone = clone(model).fit(X, y == 1)
+        assert model.weights_[1] == pytest.approx(alone.weights_, abs=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "squared"])
+def test_certificate_of_the_fit_holds_from_scratch(loss, table):
+    X, labels, _ = table
+    model = mkl.LpMKLClassifier(p=1.5, loss=loss).fit(X, labels)
+    K = mkl.KernelDictionary.default(4).grams(X).values
+    y = np.where(labels == "yes", 1.0, -1.0)
+    primal, dual = mkl.certificate(K, y, model.weights_, model.dual_coef_, model.intercept_, loss, 1.0, mkl.LpNorm(1.5))
+    assert primal == pytest.approx(model.objective_, rel=1e-9)
+    assert dual <= model.dual_objective_ + 1e-9
+
+
+def test_works_inside_a_pipeline_and_cross_validation(table):
+    X, labels, _ = table
+    model = make_pipeline(StandardScaler(), mkl.LpMKLClassifier(kernels=mkl.KernelDictionary.rbf_grid([0.5, 1.0])))
+    assert cross_val_score(model, X, labels, cv=3).mean() > 0.6
+
+
+def test_exact_duplicates_compete_only_on_request(table):
+    X, _, target = table
+    K = mkl.KernelDictionary.rbf_grid([1.0, 2.0]).grams(X).values
+    twice = np.concatenate([K, K[:1]])
+    assert set(mkl.GOMPRegressor(kernels="precomputed", lam=0.1, score_tol=0).fit(twice, target).selected_) == {0, 1}
+    kept = mkl.GOMPRegressor(kernels="precomputed", lam=0.1, score_tol=0, keep_duplicates=True).fit(twice, target)
+    assert set(kept.selected_) == {0, 1, 2}
+
+
+def test_stopping_early_warns_with_the_gap_and_what_to_change(table):
+    with pytest.warns(
+        NotConvergedWarning, match=r"raise max_iter or tol.*Relative gap reached .*tolerance asked 1e-09"
+    ):
+        model = mkl.LpMKLClassifier(p=1.0, tol=1e-9, max_iter=1).fit(table[0], table[1])
+    assert model.status_ is mkl.Status.MAX_ITER
+
+
+@pytest.mark.parametrize("algorithm", mkl.ESTIMATORS.values(), ids=lambda a: a.key)
+@pytest.mark.parametrize("task", EVERY_TASK)
+def test_registry_entries_fit_with_their_own_defaults(algorithm, task):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((45, 3))
+    y = {"binary": X[:, 0] > 0, "multiclass": np.digitize(X[:, 0], [-0.5, 0.5]), "regression": X[:, 0]}[task]
+    defaults = {c.name: c.default for c in algorithm.controls if task in c.tasks}
+    model = algorithm.estimator(task, **defaults).fit(X, y)
+    assert model.score(X, y) > 0.7
+    assert all(c.help and c.label for c in algorithm.controls)
+    for path in algorithm.paths:
+        assert path.attribute in model.get_params()
+
+
+@pytest.mark.parametrize(
+    ("cls", "parameters", "words"),
+    [
+        (mkl.LpMKLClassifier, {"C": 0}, "C must be a finite number above 0; got 0"),
+        (mkl.LpMKLClassifier, {"C": -1.0}, "C must be a finite number above 0"),
+        (mkl.LpMKLRegressor, {"C": np.inf}, "C must be a finite number above 0"),
+        (mkl.LpMKLClassifier, {"p": 0.9}, "must be 1 or more"),
+        (mkl.LpMKLClassifier, {"loss": "huber"}, "loss must be one of hinge, logistic, squared"),
+        (mkl.LpMKLClassifier, {"solver": "magic"}, "solver must be one of auto"),
+        (mkl.LpMKLClassifier, {"max_iter": 0}, "max_iter must be a whole number"),
+        (mkl.LpMKLRegressor, {"loss": "epsilon_insensitive", "epsilon": -1}, "half-width of the tube"),
+        (mkl.GOMPClassifier, {"lam": 0}, "lam must be a finite number above 0"),
+        (mkl.GOMPClassifier, {"n_kernels": 0}, "n_kernels must be a whole number"),
+        (mkl.GOMPClassifier, {"score_tol": -1}, "score_tol is a share"),
+        (mkl.GOMPClassifier, {"loss": "hinge"}, "loss must be squared"),
+        (mkl.LpMKLClassifier, {"kernels": "rbf"}, 'a KernelDictionary or "precomputed"'),
+        (mkl.LpMKLClassifier, {"kernels": 3}, 'a KernelDictionary or "precomputed"'),
+    ],
+)
+def test_bad_parameters_are_refused_in_words(cls, parameters, words, table):
+    with pytest.raises(ParameterError, match=words):
+        cls(**parameters).fit(table[0], _target(cls, table))
+
+
+def test_bad_targets_and_stacks_are_refused_in_words(table):
+    X, labels, target = table
+    K = mkl.KernelDictionary.rbf_grid([1.0]).grams(X).values
+    with pytest.raises(DataError, match="one class only"):
+        mkl.LpMKLClassifier().fit(X, np.zeros(len(X), dtype=int))
+    with pytest.raises(DataError, match="NaN or infinite"):
+        mkl.LpMKLRegressor().fit(X, np.where(target > 0, target, np.nan))
+    with pytest.raises(DataError, match="Unknown label type"):
+        mkl.LpMKLRegressor().fit(X, labels)
+    with pytest.raises(DataError, match="must be the same rows"):
+        mkl.LpMKLClassifier(kernels="precomputed").fit(K, labels[:-1])
+    with pytest.raises(KernelError, match="splitters cannot cut stacks"):
+        mkl.LpMKLClassifier(kernels="precomputed").fit(X, labels)
+    model = mkl.LpMKLClassifier(kernels="precomputed").fit(K, labels)
+    with pytest.raises(KernelError, match=r"Test blocks must be \(M, n_new, n\)"):
+        model.predict(K[:, :, :-1])
+
+
+def _broken(K, how):
+    K = K.copy()
+    if how == "square":
+        return K[:, :, :-1]
+    if how == "symmetric":
+        K[0, 0, 1] += 1.0
+    elif how == "finite":
+        K[0, 2, 2] = np.nan
+    else:
+        K[0] -= 2.0 * np.eye(K.shape[1])
+    return K
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("square", "square|\\(M, n, n\\)"),
+        ("symmetric", "symmetric"),
+        ("finite", "finite|NaN"),
+        ("psd", "eigenvalue|semi"),
+    ],
+)
+def test_broken_stacks_are_refused_in_words(how, words, table):
+    K = _broken(mkl.KernelDictionary.rbf_grid([1.0]).grams(table[0]).values, how)
+    with pytest.raises(KernelError, match=words):
+        mkl.LpMKLClassifier(kernels="precomputed").fit(K, table[1])

@@ -1,0 +1,149 @@
+"""Paths: every point equals its own cold fit, scores are scikit-learn's, kernels are built once, cancel is heard."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import r2_score
+
+import mklcore as mkl
+from mklcore.errors import ParameterError
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((90, 4))
+    score = X[:, 0] + np.sin(2 * X[:, 1]) + 0.4 * rng.standard_normal(90)
+    return X[:60], (score > 0).astype(int)[:60], score[:60], X[60:], (score > 0).astype(int)[60:], score[60:]
+
+
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
+RUNS = [
+    (mkl.LpMKLClassifier(kernels=KERNELS, p=1.0), "C", mkl.log_grid(0.01, 100, 7)),
+    (mkl.LpMKLClassifier(kernels=KERNELS, p=1.5, loss="squared"), "C", mkl.log_grid(0.01, 100, 5)),
+    (mkl.LpMKLClassifier(kernels=KERNELS), "p", [np.inf, 4, 2, 4 / 3, 1]),
+    (mkl.GOMPClassifier(kernels=KERNELS), "s", [1, 2, 3, 4]),
+    (mkl.GOMPClassifier(kernels=KERNELS), "lam", [1.0, 0.1, 0.01]),
+    (mkl.UniformMKLClassifier(kernels=KERNELS), "C", [0.1, 1, 10]),
+]
+ATTRIBUTES = {"C": "C", "p": "p", "lam": "lam", "s": "n_kernels"}
+
+
+@pytest.mark.parametrize(
+    ("model", "param", "values"), RUNS, ids=lambda v: v if isinstance(v, str) else type(v).__name__
+)
+def test_every_point_equals_its_cold_fit(model, param, values, table):
+    X, y, _, X_val, y_val, _ = table
+    path = mkl.fit_path(model, X, y, param, values, X_val, y_val)
+    assert path.weights.shape == (len(values), len(KERNELS))
+    for k, value in enumerate(values):
+        cold = model._copy_with(ATTRIBUTES[param], value).fit(X, y)
+        assert path.objective[k] == pytest.approx(cold.objective_, rel=2e-3)
+        assert path.val_score[k] == pytest.approx(path.estimators[k].score(X_val, y_val))
+        assert path.train_score[k] == pytest.approx(path.estimators[k].score(X, y))
+        assert path.statuses[k].ok
+    certified = np.isfinite(path.relative_gap)
+    assert certified.all() or not certified.any()
+    assert np.all(path.relative_gap[certified] <= 2e-3)
+
+
+def test_regression_paths_score_by_r2(table):
+    X, _, y, X_val, _, y_val = table
+    path = mkl.fit_path(mkl.LpMKLRegressor(kernels=KERNELS, p=2.0), X, y, "C", [0.1, 1.0], X_val, y_val)
+    assert path.score_name == "R²"
+    assert path.val_score[1] == pytest.approx(r2_score(y_val, path.estimators[1].predict(X_val)))
+
+
+def test_stacks_and_tables_give_the_same_path(table):
+    X, y, _, X_val, y_val, _ = table
+    stack = KERNELS.grams(X)
+    on_table = mkl.fit_path(mkl.LpMKLClassifier(kernels=KERNELS), X, y, "C", [0.1, 1.0], X_val, y_val)
+    on_stack = mkl.fit_path(
+        mkl.LpMKLClassifier(kernels="precomputed"), stack.values, y, "C", [0.1, 1.0], stack.cross(X_val), y_val
+    )
+    ready = mkl.fit_path(mkl.LpMKLClassifier(kernels=KERNELS), stack, y, "C", [0.1, 1.0], X_val, y_val)
+    assert on_stack.weights == pytest.approx(on_table.weights)
+    assert ready.val_score == pytest.approx(on_table.val_score)
+
+
+def test_the_estimator_is_not_changed(table):
+    model = mkl.LpMKLClassifier(kernels=KERNELS, C=7.0)
+    before = dict(vars(model))
+    mkl.fit_path(model, table[0], table[1], "C", [0.1, 1.0])
+    assert vars(model) == before
+
+
+def test_warm_starts_save_machine_solves(table):
+    X, y = table[0], table[1]
+    values = mkl.log_grid(0.5, 5, 8)
+    model = mkl.LpMKLClassifier(kernels=KERNELS, p=1.0, tol=1e-4)
+    path = mkl.fit_path(model, X, y, "C", values)
+    cold = sum(model._copy_with("C", value).fit(X, y).n_solves_ for value in values)
+    assert path.solves.sum() < cold
+
+
+def test_progress_is_told_and_an_exception_cancels(table):
+    told = []
+    mkl.fit_path(
+        mkl.UniformMKLClassifier(kernels=KERNELS),
+        table[0],
+        table[1],
+        "C",
+        [0.1, 1, 10],
+        callback=lambda *s: told.append(s),
+    )
+    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+    class Stop(Exception):
+        pass
+
+    def stop(done, total):
+        if done == 1:
+            raise Stop
+
+    with pytest.raises(Stop):
+        mkl.fit_path(mkl.UniformMKLClassifier(kernels=KERNELS), table[0], table[1], "C", [0.1, 1, 10], callback=stop)
+
+
+def test_without_validation_rows_scores_are_nan(table):
+    path = mkl.fit_path(mkl.UniformMKLClassifier(kernels=KERNELS), table[0], table[1], "C", [1.0])
+    assert np.isnan(path.val_score).all()
+    assert np.isfinite(path.train_score).all()
+    assert "path over C" in path._repr_html_()
+
+
+@pytest.mark.parametrize("param", ["C", "lam", "p", "s"])
+def test_grids_are_scaled_by_the_data(param, table):
+    X, y = table[0], table[1]
+    model = mkl.GOMPClassifier() if param in ("lam", "s") else mkl.LpMKLClassifier()
+    stack = KERNELS.grams(X)
+    grid = mkl.path_grid(model, stack, y, param)
+    assert np.all(np.diff(grid) > 0)
+    if param == "C":
+        path = mkl.fit_path(
+            mkl.UniformMKLClassifier(), stack, y, "C", mkl.path_grid(mkl.UniformMKLClassifier(), stack, y, "C")
+        )
+        grid = path.values
+        bound = np.abs(path.estimators[0].dual_coef_)
+        inside = (bound > 0.001 * grid[0]) & (bound < 0.999 * grid[0])
+        assert np.mean(inside) < 0.05  # hardly a point has left its bound yet
+    if param == "lam":
+        assert 1e-9 < grid[0] < grid[-1] < 1e3
+
+
+def test_refusals(table):
+    X, y = table[0], table[1]
+    model = mkl.LpMKLClassifier(kernels=KERNELS)
+    with pytest.raises(ParameterError, match="runs over one of C, lam, p, s"):
+        mkl.fit_path(model, X, y, "gamma", [1.0])
+    with pytest.raises(ParameterError, match="no parameter 'lam'"):
+        mkl.fit_path(model, X, y, "lam", [1.0])
+    with pytest.raises(ParameterError, match="non-empty list of numbers"):
+        mkl.fit_path(model, X, y, "C", [])
+    with pytest.raises(ParameterError, match="must be numbers"):
+        mkl.fit_path(model, X, y, "C", ["a"])
+    with pytest.raises(ParameterError, match="C must be a finite number above 0"):
+        mkl.fit_path(model, X, y, "C", [1.0, -1.0])
+    with pytest.raises(ParameterError, match="whole, from 1 on"):
+        mkl.fit_path(mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [0.5])
+    with pytest.raises(ParameterError, match="0 < low < high"):
+        mkl.log_grid(1.0, 0.1, 5)
