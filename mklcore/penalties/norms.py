@@ -100,5 +100,3 @@ class LpNorm:
             return weights
         return self.scale((squares / largest) ** (1.0 / (self.p + 1.0)))
 
-
-PENALTIES: dict[str, type] = {LpNorm.name: LpNorm}

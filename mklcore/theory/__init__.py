@@ -1,0 +1,1 @@
+"""One function per theorem of the papers: bounds, coherence, rates, recovery diagnostics."""
