@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mklcore.losses import Array, EpsilonInsensitive, Loss
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
@@ -194,10 +195,45 @@ def solve_svm(
             tolerance = min(0.25 * tolerance, 0.5 * violation if violation > 0 else tolerance)
             v = lin - K @ a if tolerance < 1e-5 else v  # drift of the running gradient would hide the last digits
         else:
+            _active_set_steps(K, low, high, tube, a, v, fit_intercept)
             idle = idle + 1 if solution.gap > 0.5 * previous else 0
             if idle >= _PATIENCE:  # round-off: identical rows at a bound can trade weight for ever
                 return solution
             previous = solution.gap
+
+
+def _active_set_steps(
+    K: Array, low: Array, high: Array, tube: float, a: Array, v: Array, balanced: bool, most: int = 50
+) -> None:
+    """Exact steps on the points off their bounds, in place, each to the first bound it meets: where pairs only creep."""
+    for _ in range(most):
+        free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (tube == 0.0)))
+        if free.size <= 1:
+            return
+        block = K[np.ix_(free, free)]
+        block.flat[:: free.size + 1] += 1e-14 * float(np.trace(block)) / free.size
+        right = np.column_stack([v[free] - tube * np.sign(a[free]), np.ones(free.size)])
+        try:
+            solved = cho_solve(cho_factor(block, lower=True, overwrite_a=True, check_finite=False), right)
+        except LinAlgError:
+            return
+        step = solved[:, 0]
+        if balanced:
+            step = step - solved[:, 1] * (step.sum() / solved[:, 1].sum())
+        x, ends = a[free], np.where(step > 0, high[free], low[free])
+        if tube > 0.0:
+            ends = np.where(x * step < 0, 0.0, ends)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(step != 0.0, (ends - x) / step, np.inf)
+        if not np.all(np.isfinite(step)):
+            return
+        length = min(1.0, float(room.min()))
+        x = x + length * step
+        x[room <= length] = ends[room <= length]
+        v -= K[:, free] @ (x - a[free])
+        a[free] = x
+        if length == 1.0:
+            return
 
 
 def _read(a: Array, f: Array, y: Array, C: float, loss: Loss, fit_intercept: bool, steps: int) -> Solution:

@@ -25,7 +25,7 @@ from mklcore.machines.svm import smo_pairs
 from mklcore.penalties import LpNorm
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Array, Board, Point, Status
-from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, certifies, gains, keeping_dual
+from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, certifies, keeping_dual
 from mklcore.solvers.stack import products
 
 _TRIES = 3
@@ -52,7 +52,7 @@ class Newton(Reweighting):
             assert curve is not None
             path, slope = curve
             point = self.solve(path(length), last.dual, accuracy)
-            if gains(last, point) or certifies(point, board):
+            if self.gains(last, point) or certifies(point, board):
                 eased = damping / 4.0 if damping >= 2e-3 else 0.0
                 damping = eased if length == 1.0 else min(_LARGEST_DAMPING, max(2.0 * damping, 0.02))
                 return keeping_dual(replace(point, state=replace(point.state, damping=damping)), *refused)

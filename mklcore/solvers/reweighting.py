@@ -134,22 +134,24 @@ class Reweighting:
 
     def accept_or_sharpen(self, last: Point, following: Point, board: Board) -> Point | Status:
         """``following`` if it gains; else the same weights with a sharper machine; else say that nothing gains."""
-        if gains(last, following) or certifies(following, board):
+        if self.gains(last, following) or certifies(following, board):
             return following
         if last.state.accuracy <= 10 * _FLOOR:
             return Status.STALLED
         sharper = self.solve(last.weights, last.dual, max(_FLOOR, 0.1 * last.state.accuracy), last.state.damping)
         return keeping_dual(sharper, following)
 
+    def gains(self, last: Point, following: Point) -> bool:
+        """The machine's optimal value moved the right way by more than its own gap: up for block norms, else down."""
+        fall = last.state.value - following.state.value
+        if self.problem.penalty.ascends:
+            return -fall > last.state.inner_gap + 1e-14 * abs(last.state.value)
+        return fall > following.state.inner_gap
+
     def _lifted(self, weights: Array) -> Array:
         """Zero weights are absorbing in (19): a warm start lifts them first."""
         lift = 1e-3 if isinstance(self.problem.penalty, LpNorm) and self.problem.penalty.p == 1 else 1e-6
         return self.problem.penalty.scale(np.maximum(weights, lift * max(float(weights.max()), 1e-300)))
-
-
-def gains(last: Point, following: Point) -> bool:
-    """The machine's optimal value fell by more than its own gap."""
-    return following.state.value < last.state.value - following.state.inner_gap
 
 
 def certifies(point: Point, board: Board) -> bool:
