@@ -29,6 +29,7 @@ class Loss(Protocol):
     formula: ClassVar[str]
     tasks: ClassVar[tuple[str, ...]]
     box_is_scaled_by_C: ClassVar[bool]
+    total: ClassVar[float]  # what the dual sums to when the intercept is free; the primal then carries total * b
 
     def value(self, t: Array, y: Array) -> Array:
         """V(t_i, y_i) for every point."""
@@ -83,6 +84,7 @@ class Hinge:
     formula: ClassVar[str] = r"\max(0,\,1-y_i f(x_i))"
     tasks: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
     box_is_scaled_by_C: ClassVar[bool] = True
+    total: ClassVar[float] = 0.0
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, 1.0 - y * t)
@@ -115,6 +117,7 @@ class EpsilonInsensitive:
     formula: ClassVar[str] = r"\max(0,\,|y_i-f(x_i)|-\varepsilon)"
     tasks: ClassVar[tuple[str, ...]] = ("regression",)
     box_is_scaled_by_C: ClassVar[bool] = True
+    total: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
@@ -151,6 +154,7 @@ class Squared:
     formula: ClassVar[str] = r"\tfrac12(y_i-f(x_i))^2"
     tasks: ClassVar[tuple[str, ...]] = ("binary", "multiclass", "regression")
     box_is_scaled_by_C: ClassVar[bool] = False
+    total: ClassVar[float] = 0.0
 
     def value(self, t: Array, y: Array) -> Array:
         return 0.5 * (y - t) ** 2
@@ -181,6 +185,7 @@ class Logistic:
     formula: ClassVar[str] = r"\log(1+e^{-y_i f(x_i)})"
     tasks: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
     box_is_scaled_by_C: ClassVar[bool] = True
+    total: ClassVar[float] = 0.0
 
     def value(self, t: Array, y: Array) -> Array:
         return np.logaddexp(0.0, -y * t)
@@ -227,6 +232,7 @@ class OneClass:
     formula: ClassVar[str] = r"\max(0,\,1-f(x_i))"
     tasks: ClassVar[tuple[str, ...]] = ("novelty",)
     box_is_scaled_by_C: ClassVar[bool] = True
+    total: ClassVar[float] = 0.0
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, 1.0 - t)
@@ -247,11 +253,68 @@ class OneClass:
         return _best_multiple_of_linear(a, float(a.sum()), C, norm)
 
 
-LOSSES: dict[str, type] = {loss.name: loss for loss in (Hinge, Squared, EpsilonInsensitive, Logistic, OneClass)}
+@dataclass(frozen=True)
+class NuOneClass:
+    """The nu form of novelty detection: min 1/2 ||w||^2 + 1/(nu n) sum max(0, rho - f_i) - rho, written with b = -rho.
+
+    V(t) = max(0, -t) at C = 1 / (nu n), a free intercept and the extra term b, whose dual is 1'a = 1. At most a share nu
+    of the points is left outside, at least a share nu supports the boundary.
+    """
+
+    nu: float = 0.5
+
+    name: ClassVar[str] = "nu_one_class"
+    label: ClassVar[str] = "one-class, nu form"
+    formula: ClassVar[str] = r"\max(0,\,\rho-f(x_i))"
+    tasks: ClassVar[tuple[str, ...]] = ("novelty",)
+    box_is_scaled_by_C: ClassVar[bool] = False
+    total: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.nu) and 0 < self.nu <= 1):
+            raise ParameterError(
+                f"nu is the share of points left outside and must be above 0 and at most 1; got {self.nu!r}."
+            )
+
+    def value(self, t: Array, y: Array) -> Array:
+        return np.maximum(0.0, -t)
+
+    def dual(self, a: Array, y: Array, C: float) -> float:
+        return 0.0 if _inside(a, *self.box(y, C), C) else -np.inf
+
+    def box(self, y: Array, C: float) -> tuple[Array, Array]:
+        return np.zeros(y.shape), np.full(y.shape, C)
+
+    def curvature(self, a: Array, y: Array, C: float) -> Array:
+        return np.zeros_like(a)
+
+    def best_intercept(self, f: Array, y: Array) -> float:
+        # b + C sum max(0, -(f + b)): rising b past -f_i takes point i out of the sum; nu n points stay in it.
+        inside = y.size - self.nu * y.size
+        whole = round(inside)
+        rank = whole if abs(inside - whole) < 1e-9 else None
+        if rank is not None:
+            return _median_interval(-f, rank)
+        return float(np.partition(-f, int(np.floor(inside)))[int(np.floor(inside))])
+
+    def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
+        return self.dual(a, y, C) - norm  # 1'a = 1 leaves no multiple free
 
 
-def make_loss(name: str, *, epsilon: float = 0.1) -> Loss:
-    """The loss called ``name``; ``epsilon`` is the tube of the epsilon-insensitive one."""
+def total_loss(loss: Loss, f: Array, b: float, y: Array, C: float) -> float:
+    """C sum_i V(f_i + b, y_i), plus the intercept's own term where the loss has one."""
+    return C * float(loss.value(f + b, y).sum()) + loss.total * b
+
+
+LOSSES: dict[str, type] = {
+    loss.name: loss for loss in (Hinge, Squared, EpsilonInsensitive, Logistic, OneClass, NuOneClass)
+}
+
+
+def make_loss(name: str, *, epsilon: float = 0.1, nu: float = 0.5) -> Loss:
+    """The loss called ``name``; ``epsilon`` is the tube of the epsilon-insensitive one, ``nu`` the share of the nu form."""
     if name not in LOSSES:
         raise ParameterError(f"There is no loss called {name!r}; the losses are {', '.join(LOSSES)}.")
+    if name == NuOneClass.name:
+        return NuOneClass(nu)
     return EpsilonInsensitive(epsilon) if name == EpsilonInsensitive.name else LOSSES[name]()

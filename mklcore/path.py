@@ -158,7 +158,7 @@ def _collect(
         found = [getattr(point, name) for point in points]
         return np.array([np.nan if value is None else float(np.max(value)) for value in found])
 
-    weights = np.array([np.atleast_2d(point.weights_).mean(axis=0) for point in points])
+    weights, names, families = points[0]._path_table(points, stack)
     return Path(
         param,
         values,
@@ -174,8 +174,8 @@ def _collect(
         tuple(point.status_ for point in points),
         tuple(point.fit_ for point in points),
         tuple(points),
-        tuple(stack.names),
-        tuple(stack.families),
+        names,
+        families,
         "accuracy" if hasattr(points[0], "classes_") else "R²",
     )
 
@@ -184,8 +184,8 @@ def path_grid(estimator: Any, stack: GramStack, y: Any, param: str, n: int = 25)
     """A grid for ``param`` scaled by the data: from where the solution starts to move to where it has settled.
 
     C: from a third of the value at which the first point can leave its bound under equal weights, up four decades.
-    lam: around the largest eigenvalue of a kernel over n, four decades down. p: the published list from 1 to infinity.
-    s: 1, 2, ... up to ``n`` or the number of kernels.
+    lam: around the largest eigenvalue of a kernel over n, four decades down; for greedy descent from where nothing enters,
+    three decades down. p: the published list from 1 to infinity. s: 1, 2, ... up to ``n`` or the number of kernels.
     """
     if param == "p":
         return np.array([1, 32 / 31, 16 / 15, 8 / 7, 4 / 3, 2, 4, 8, 16, np.inf])
@@ -194,6 +194,9 @@ def path_grid(estimator: Any, stack: GramStack, y: Any, param: str, n: int = 25)
     if param == "C":
         critical = _critical_C(estimator, stack, y)
         return log_grid(critical / 3, critical * 1e4, n)
+    if param == "lam" and hasattr(estimator, "_lam_range"):
+        low, high = estimator._lam_range(stack, y)
+        return log_grid(low, high, n)
     if param == "lam":
         largest = max(float(np.linalg.norm(kernel)) for kernel in stack.values) / stack.n_samples
         return log_grid(largest * 1e-4, largest * 10, n)
@@ -204,7 +207,7 @@ def _critical_C(estimator: Any, stack: GramStack, y: Any) -> float:
     """1 / max |K u| for the balanced direction u along which a = C u at small C, K the sum under equal weights."""
     y = np.asarray(y)
     if is_classifier(estimator):
-        rest = y != y.max() if y.dtype.kind in "fiu" else y != np.max(y.astype(str))
+        rest = y != np.unique(y)[-1]
         u = np.where(rest, -1.0 / max(rest.sum(), 1), 1.0 / max((~rest).sum(), 1))
     else:
         u = y - y.mean()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mklcore.errors import ParameterError
-from mklcore.losses import LOSSES, EpsilonInsensitive, make_loss
+from mklcore.losses import LOSSES, EpsilonInsensitive, NuOneClass, make_loss, total_loss
 
 C = 0.7
 
@@ -47,8 +47,9 @@ def test_best_intercept_minimises(name, seed):
     f = 2 * rng.standard_normal(y.size)
     b = loss.best_intercept(f, y)
     around = b + np.concatenate([np.linspace(-4, 4, 801), 1e-4 * np.linspace(-1, 1, 11)])
-    best = min(loss.value(f + c, y).sum() for c in around)
-    assert loss.value(f + b, y).sum() <= best + 1e-9
+    cost = 1.0 / (0.5 * y.size)  # the C at which the nu form is stated; the others do not depend on it
+    best = min(total_loss(loss, f, c, y, cost) for c in around)
+    assert total_loss(loss, f, b, y, cost) <= best + 1e-9
 
 
 def test_hinge_intercept_is_the_midpoint_of_its_interval():
@@ -84,3 +85,5 @@ def test_refusals():
         make_loss("huber")
     with pytest.raises(ParameterError, match="half-width of the tube"):
         EpsilonInsensitive(-0.1)
+    with pytest.raises(ParameterError, match="share of points left outside"):
+        NuOneClass(1.5)

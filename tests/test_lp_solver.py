@@ -1,6 +1,6 @@
 """lp-norm MKL against trusted optima, by reductions, and by its own certificate."""
 
-import itertools
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from mklcore.errors import MKLError, ParameterError
 from mklcore.losses import make_loss
 from mklcore.machines import MACHINES
 from mklcore.penalties import LpNorm, vector_norm
-from mklcore.solvers import SOLVERS, certificate, fit_weighted
+from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.driver import Status
 from mklcore.solvers.reweighting import WarmStart
 from tests.reference import lp_optima
@@ -126,7 +126,7 @@ def test_scaling_kernels_against_C_leaves_the_decisions(scale):
 
 
 @pytest.mark.parametrize(
-    ("solver", "p"), [(s, p) for s in SOLVERS for p in (1.0, 1.2, 2.0) if (s, p) != ("wrapper", 1.0)]
+    ("solver", "p"), [("newton", 1.0), ("newton", 1.2), ("newton", 2.0), ("wrapper", 1.2), ("wrapper", 2.0)]
 )
 def test_warm_start_reaches_the_same_optimum(solver, p):
     case = OPTIMA[0]
@@ -203,8 +203,9 @@ def test_callback_cancels_and_the_best_point_is_kept():
 def test_history_only_improves():
     case = next(c for c in OPTIMA if c.name.startswith("generic-hinge-C10-1"))
     records = _fit(case).history
-    assert all(b.objective <= a.objective + 1e-12 for a, b in itertools.pairwise(records))
-    assert all(b.dual_objective >= a.dual_objective - 1e-12 for a, b in itertools.pairwise(records))
+    pruned = 1e-6 * records[-1].objective  # zeroing negligible weights at the end may cost this much
+    assert all(after.objective <= before.objective + pruned for before, after in pairwise(records))
+    assert all(after.dual_objective >= before.dual_objective for before, after in pairwise(records))
 
 
 def test_same_problem_same_answer():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
-from sklearn.svm import SVC, SVR
+from sklearn.svm import SVC, SVR, OneClassSVM
 
 from mklcore.losses import make_loss
 from mklcore.machines import MACHINES
@@ -75,18 +75,31 @@ def test_logistic_equals_the_linear_model():
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("name", list(MACHINES))
 def test_gap_is_true_and_warm_equals_cold(name, fit_intercept):
-    if name == "one_class" and fit_intercept:
-        fit_intercept = False
+    if name in ("one_class", "nu_one_class"):  # each form has or has not its offset
+        fit_intercept = name == "nu_one_class"
     _, K, labels, target = _problem(4)
+    cost = 1.0 / (0.5 * len(labels)) if name == "nu_one_class" else 1.0
     loss = make_loss(name)
     y = target if name in ("squared", "epsilon_insensitive") else labels
-    y = np.ones_like(y) if name == "one_class" else y
-    sharp = MACHINES[name](K, y, 1.0, loss, fit_intercept, accuracy=1e-9)
-    rough = MACHINES[name](K, y, 1.0, loss, fit_intercept, accuracy=1e-2)
-    warm = MACHINES[name](K, y, 1.0, loss, fit_intercept, warm=rough.dual * 0.9, accuracy=1e-9)
+    y = np.ones_like(y) if "one_class" in name else y
+    sharp = MACHINES[name](K, y, cost, loss, fit_intercept, accuracy=1e-9)
+    rough = MACHINES[name](K, y, cost, loss, fit_intercept, accuracy=1e-2)
+    warm = MACHINES[name](K, y, cost, loss, fit_intercept, warm=rough.dual * 0.9, accuracy=1e-9)
     assert warm.objective == pytest.approx(sharp.objective, rel=1e-8)
     assert rough.objective - sharp.objective <= rough.gap + 1e-9
     assert sharp.gap <= 1e-9 * max(1.0, abs(sharp.objective))
+
+
+@pytest.mark.parametrize("nu", [0.05, 0.23, 0.5, 0.9])
+def test_nu_form_equals_one_class_svm(nu):
+    _, K, _, _ = _problem(7)
+    y = np.ones(len(K))
+    found = MACHINES["nu_one_class"](K, y, 1 / (nu * len(K)), make_loss("nu_one_class", nu=nu), True, accuracy=1e-10)
+    svm = OneClassSVM(nu=nu, kernel="precomputed", tol=1e-10).fit(K)
+    a = np.zeros(len(K))
+    a[svm.support_] = svm.dual_coef_[0] / svm.dual_coef_.sum()
+    assert found.dual @ K @ found.dual == pytest.approx(a @ K @ a, rel=1e-7)
+    assert -found.intercept == pytest.approx(svm.offset_[0] / svm.dual_coef_.sum(), rel=1e-6)
 
 
 def test_read_only_kernels_are_accepted():

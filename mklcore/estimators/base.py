@@ -15,8 +15,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
+from mklcore.kernels.rows import KernelRows
 from mklcore.solvers.driver import Array, Fit, Status
 
+_BLOCK_MB = 256.0
 USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
 
 
@@ -50,7 +52,7 @@ class KernelEstimator(BaseEstimator):
             raise ParameterError(f'kernels must be None, a KernelDictionary or "precomputed"; got {self.kernels!r}.')
         return isinstance(self.kernels, str)
 
-    def _stack(self, X: Any) -> GramStack:
+    def _stack(self, X: Any) -> Any:
         """The training stack of ``X``: built from the dictionary, or checked when it is precomputed."""
         if isinstance(X, GramStack):
             return X
@@ -62,7 +64,13 @@ class KernelEstimator(BaseEstimator):
                 f'kernels must be None, a KernelDictionary or "precomputed"; got {type(dictionary).__name__}.'
             )
         normalise = self.default_normalise if self.normalise == "auto" else self.normalise
+        if self._wants_rows(dictionary, X.shape[0]):
+            return KernelRows.build(dictionary, X, normalise=normalise, center=self.center)
         return dictionary.grams(X, normalise=normalise, center=self.center)
+
+    def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
+        """Whether to work on kernel rows instead of a stored stack; only some solvers can."""
+        return False
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """``X`` as a validated table, or as it is when it is a stack."""
@@ -77,7 +85,7 @@ class KernelEstimator(BaseEstimator):
             return X
         return validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
 
-    def _blocks(self, X: Any) -> Array:
+    def _blocks(self, X: Any) -> Any:
         """Kernel values between new rows and the training rows for every kernel, (M, n_new, n)."""
         check_is_fitted(self)
         if self._map is not None:
@@ -111,13 +119,13 @@ class KernelEstimator(BaseEstimator):
             )
         return y
 
-    def _fit_stack(self, stack: GramStack, y: Array, warm: Any = None) -> Self:
+    def _fit_stack(self, stack: GramStack | KernelRows, y: Array, warm: Any = None) -> Self:
         """Fit on a built stack and a checked target; ``warm`` is a fitted estimator of a neighbouring problem."""
         self._solve(stack, y, warm)
         self._remember(stack)
         return self
 
-    def _remember(self, stack: GramStack) -> None:
+    def _remember(self, stack: Any) -> None:
         self.kernel_names_ = tuple(stack.names)
         self.kernel_families_ = tuple(stack.families)
         self.n_train_ = stack.n_samples
@@ -137,6 +145,12 @@ class KernelEstimator(BaseEstimator):
             previous = self._copy_with(attribute, value)._fit_stack(stack, y, previous)
             yield previous
 
+    @staticmethod
+    def _path_table(points: Sequence[Any], stack: Any) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+        """Weights (L, M) of the points of a path, and the names and families of the M kernels."""
+        weights = np.array([np.atleast_2d(point.weights_).mean(axis=0) for point in points])
+        return weights, tuple(stack.names), tuple(stack.families)
+
     def _copy_with(self, attribute: str, value: Any) -> Any:
         """An unfitted copy with one parameter changed; the user's own object is never touched."""
         fresh = copy.copy(self)
@@ -155,15 +169,33 @@ class KernelEstimator(BaseEstimator):
     def _target(self, y: Any) -> Array:
         raise NotImplementedError
 
-    def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
+    def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         raise NotImplementedError
 
-    def _decide(self, blocks: Array) -> Array:
+    def _decide(self, blocks: Any) -> Array:
         """sum_m weights_m K_m a + b on blocks (M, n_new, n); one column per output where there are several."""
         return weighted_blocks(blocks, self.weights_, self.dual_coef_) + self.intercept_
 
+    def _label(self, decision: Array) -> Array:
+        """Predictions from decision values."""
+        return decision
+
     def _from_blocks(self, blocks: Array) -> Array:
-        raise NotImplementedError
+        """Predictions from kernel blocks (M, n_new, n), whatever the estimator was fitted on."""
+        return self._label(self._decide(blocks))
+
+    def _decisions(self, X: Any) -> Array:
+        """Decision values of rows X, a few at a time so that no block outgrows ``_BLOCK_MB``; or of a test block."""
+        check_is_fitted(self)
+        if self._map is None:
+            return self._decide(self._blocks(X))
+        rows = self._checked_rows(X, reset=False)
+        step = max(1, int(_BLOCK_MB * 1e6 / (8 * len(self.kernel_names_) * self.n_train_)))
+        if rows.shape[0] <= step:
+            return self._decide(self._map.cross(rows))
+        return np.concatenate(
+            [self._decide(self._map.cross(rows[k : k + step])) for k in range(0, rows.shape[0], step)]
+        )
 
     # -- shared checks and words ----------------------------------------------------------------------------------
 
@@ -227,14 +259,13 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
         (n_new,) for two classes, positive for ``classes_[1]``; (n_new, n_classes) for more, the largest wins.
         """
-        return self._decide(self._blocks(X))
+        return self._decisions(X)
 
     def predict(self, X: Any) -> Array:
         """The class of every row of X (n_new, d), or of a test block (M, n_new, n), as (n_new,)."""
-        return self._from_blocks(self._blocks(X))
+        return self._label(self._decisions(X))
 
-    def _from_blocks(self, blocks: Array) -> Array:
-        decision = self._decide(blocks)
+    def _label(self, decision: Array) -> Array:
         codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else np.argmax(decision, axis=1)
         return self.classes_[codes]
 
@@ -256,10 +287,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
 
     def predict(self, X: Any) -> Array:
         """Predicted targets (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n)."""
-        return self._from_blocks(self._blocks(X))
-
-    def _from_blocks(self, blocks: Array) -> Array:
-        return self._decide(blocks)
+        return self._decisions(X)
 
 
 def signs(codes: Array, positive: int) -> Array:

@@ -16,15 +16,19 @@ from mklcore.estimators.base import (
     weighted_blocks,
     worst,
 )
-from mklcore.kernels.grams import GramStack
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.rows import KernelRows
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers import SOLVERS, fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged
+from mklcore.solvers.interleaved import LOSSES as INTERLEAVED_LOSSES
 from mklcore.solvers.reweighting import WarmStart
 
+STACK_LIMIT_MB = 2000.0  # above this "auto" works on kernel rows, where the loss allows it
 
-class _LpBase(KernelEstimator):
+
+class LpBase(KernelEstimator):
     """min C sum_i V(f(x_i) + b, y_i) + 1/2 sum_m ||w_m||^2 / theta_m  over  ||theta||_p <= 1, theta >= 0."""
 
     losses: ClassVar[tuple[str, ...]] = ()
@@ -52,11 +56,17 @@ class _LpBase(KernelEstimator):
     def _solver_name(self) -> str:
         return self.solver
 
-    def _fit_one(self, stack: GramStack, y: Array, warm: WarmStart | None) -> Fit:
+    def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
+        able = self.loss in INTERLEAVED_LOSSES and not self._penalty.ascends
+        return self._solver_name == "interleaved" or (
+            self._solver_name == "auto" and able and dictionary.foresee(n).megabytes > STACK_LIMIT_MB
+        )
+
+    def _fit_one(self, stack: Any, y: Array, warm: WarmStart | None, C: float | None = None) -> Fit:
         fit = fit_weighted(
-            stack.values,
+            stack if isinstance(stack, KernelRows) else stack.values,
             y,
-            self.C,
+            self.C if C is None else C,
             self._loss,
             self._penalty,
             self.fit_intercept,
@@ -70,14 +80,14 @@ class _LpBase(KernelEstimator):
         return fit
 
 
-class _LpClassifier(_LpBase, KernelClassifier):
+class _LpClassifier(LpBase, KernelClassifier):
     losses = ("hinge", "logistic", "squared")
 
-    def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
+    def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         if self.classes_.size == 2:
-            self._publish(self._fit_one(stack, signs(y, 1), _warm_start(warm, None)))
+            self._publish(self._fit_one(stack, signs(y, 1), warm_start(warm, None)))
             return
-        fits = [self._fit_one(stack, signs(y, k), _warm_start(warm, k)) for k in range(self.classes_.size)]
+        fits = [self._fit_one(stack, signs(y, k), warm_start(warm, k)) for k in range(self.classes_.size)]
         self.weights_ = np.array([fit.weights for fit in fits])
         self.dual_coef_ = np.array([fit.dual_coef for fit in fits])
         self.intercept_ = np.array([fit.intercept for fit in fits])
@@ -98,14 +108,14 @@ class _LpClassifier(_LpBase, KernelClassifier):
         return np.column_stack([weighted_blocks(blocks, w, a) + b for w, a, b in problems])
 
 
-class _LpRegressor(_LpBase, KernelRegressor):
+class _LpRegressor(LpBase, KernelRegressor):
     losses = ("squared", "epsilon_insensitive")
 
-    def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
-        self._publish(self._fit_one(stack, y, _warm_start(warm, None)))
+    def _solve(self, stack: Any, y: Array, warm: Any) -> None:
+        self._publish(self._fit_one(stack, y, warm_start(warm, None)))
 
 
-def _warm_start(fitted: Any, k: int | None) -> WarmStart | None:
+def warm_start(fitted: Any, k: int | None) -> WarmStart | None:
     if fitted is None:
         return None
     weights, dual = (fitted.weights_, fitted.dual_coef_) if k is None else (fitted.weights_[k], fitted.dual_coef_[k])
@@ -123,7 +133,8 @@ class LpMKLClassifier(_LpClassifier):
     C : cost of one unit of loss, > 0; 1 is the usual start for normalised kernels
     loss : "hinge", "logistic" or "squared"
     penalty : a penalty object that replaces ||theta||_p <= 1, or None
-    solver : "auto", "wrapper" (analytic update) or "newton" (damped Newton on the weights)
+    solver : "auto", "wrapper" (analytic update), "newton" (damped Newton on the weights), "interleaved" (kernel rows on
+        the fly, no stored Gram matrix) or "silp" (cutting planes, p = 1, for comparison)
     kernels, normalise, center : see ``KernelEstimator``
     fit_intercept : learn the free b
     tol : stop when the duality gap is within tol times the regulariser
@@ -212,7 +223,7 @@ class LpMKLRegressor(_LpRegressor):
         self.callback = callback
 
 
-class _Uniform(_LpBase):
+class _Uniform(LpBase):
     """Every kernel with weight one: lp-norm MKL at p = infinity, where one machine solve is the whole optimum."""
 
     @property

@@ -158,7 +158,12 @@ class KernelMap:
         X_new (n_new, d). Returns (M, n_new, n_kept), C-contiguous float64. DataError when X_new is not a finite
         table with d columns.
         """
-        new = standardise_rows(as_rows(X_new, self.rows.shape[1]), self.column_means, self.column_scales)
+        return self.cross_standardised(
+            standardise_rows(as_rows(X_new, self.rows.shape[1]), self.column_means, self.column_scales)
+        )
+
+    def cross_standardised(self, new: np.ndarray) -> np.ndarray:
+        """The same for rows (n_new, d) that are already standardised, such as the training rows themselves."""
         shape = (new.shape[0], self.rows.shape[0])
         cut = not np.array_equal(self.kept, np.arange(shape[1]))
         out = np.empty((len(self.specs), shape[0], self.kept.size))

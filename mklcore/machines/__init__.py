@@ -11,6 +11,7 @@ MACHINES: dict[str, Callable[..., Solution]] = {
     "hinge": solve_svm,
     "epsilon_insensitive": solve_svm,
     "one_class": solve_svm,
+    "nu_one_class": solve_svm,
     "squared": solve_ridge,
     "logistic": solve_logistic,
 }

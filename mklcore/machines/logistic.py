@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
-from mklcore.losses import Array, Loss
+from mklcore.losses import Array, Loss, total_loss
 from mklcore.machines.solution import Solution, dual_gap
 
 _MAX_NEWTON = 100
@@ -45,7 +45,7 @@ def solve_logistic(
 
 
 def _primal(c: Array, f: Array, b: float, y: Array, C: float, loss: Loss) -> float:
-    return C * float(loss.value(f + b, y).sum()) + 0.5 * float(c @ f)
+    return total_loss(loss, f, b, y, C) + 0.5 * float(c @ f)
 
 
 def _newton_point(K: Array, f: Array, b: float, y: Array, C: float, fit_intercept: bool) -> tuple[Array, float]:

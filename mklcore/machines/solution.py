@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mklcore.losses import Array, Loss
+from mklcore.losses import Array, Loss, total_loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,17 +29,20 @@ class Solution:
 def dual_gap(a: Array, f: Array, b: float, y: Array, C: float, loss: Loss) -> tuple[float, float]:
     """Primal objective and duality gap of one machine at (a, b), f = K a."""
     half = 0.5 * float(a @ f)
-    objective = C * float(loss.value(f + b, y).sum()) + half
+    objective = total_loss(loss, f, b, y, C) + half
     return objective, objective - (loss.dual(a, y, C) - half)
 
 
-def feasible_start(warm: Array | None, low: Array, high: Array, balanced: bool) -> Array:
-    """``warm`` clipped into the box and, if ``balanced``, shrunk on its heavier side until it sums to zero."""
-    if warm is None:
+def feasible_start(warm: Array | None, low: Array, high: Array, balanced: bool, total: float = 0.0) -> Array:
+    """``warm`` clipped into the box and, if ``balanced``, moved inside it until it sums to ``total``."""
+    if warm is None and (total == 0.0 or not balanced):
         return np.zeros(low.shape)
-    a = np.clip(warm, low, high)
+    a = np.full(low.shape, total / low.size) if warm is None else np.clip(warm, low, high)
     if not balanced:
         return a
+    if total != 0.0:  # non-negative duals only: shrink, or fill the room that is left
+        excess = float(a.sum()) - total
+        return a * (total / a.sum()) if excess > 0 else a - (high - a) * (excess / max(float((high - a).sum()), 1e-300))
     up, down = float(a[a > 0].sum()), float(-a[a < 0].sum())
     if up > down:
         a[a > 0] *= down / up

@@ -19,30 +19,30 @@ from mklcore.losses import Array, EpsilonInsensitive, Loss
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
 _CHUNK = 40_000_000  # matrix entries touched in one call of a leaf: 20-50 ms, so that a cancel is heard
-_TINY = 1e-12
+TINY = 1e-12
 _PATIENCE = 3  # calls of a leaf that do not halve the gap
 
 
 @njit(cache=True, nogil=True)
-def _offsets(a, low, high, tube, up, down):
+def offsets(a, low, high, tube, up, down):
     """Fill what must be added to the negative gradient to get the slope of moving a_i up, or down (inf: cannot move)."""
     for k in range(a.size):
-        _offset(k, a, low, high, tube, up, down)
+        offset(k, a, low, high, tube, up, down)
 
 
 @njit(cache=True, nogil=True)
-def _offset(k, a, low, high, tube, up, down):
+def offset(k, a, low, high, tube, up, down):
     up[k] = -np.inf if a[k] >= high[k] else (-tube if a[k] >= 0.0 else tube)
     down[k] = np.inf if a[k] <= low[k] else (-tube if a[k] > 0.0 else tube)
 
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "reassoc", "contract"})
-def _best_partner(row, diagonal, own, v, down, top, gain):
+def best_partner(row, diagonal, own, v, down, top, gain):
     """argmax_k (top - v_k - down_k)^2 / (K_ii + K_kk - 2 K_ik) over violating k; -1 when there is none."""
     best = 0.0
     for k in range(v.size):
         slope = max(top - v[k] - down[k], 0.0)
-        curve = max(own + diagonal[k] - 2.0 * row[k], _TINY)
+        curve = max(own + diagonal[k] - 2.0 * row[k], TINY)
         g = slope * slope / curve
         gain[k] = g
         best = max(best, g)
@@ -75,13 +75,13 @@ def _first(v, up, top):
 
 
 @njit(cache=True, nogil=True)
-def _to_kink(value, step):
+def to_kink(value, step):
     """The length of a step of sign ``step`` from ``value`` that would end at zero, or infinity."""
     return abs(value) if value * step < 0.0 else np.inf
 
 
 @njit(cache=True, nogil=True)
-def _landed(value, low, high, scale):
+def landed(value, low, high, scale):
     """``value``, moved onto a bound or zero when it is only round-off away."""
     if value - low <= 1e-14 * scale:
         return low
@@ -97,24 +97,24 @@ def smo_pairs(K, low, high, tube, a, v, tol, max_steps):
     up, down, gain, diagonal = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     for k in range(n):
         diagonal[k] = K[k, k]
-    _offsets(a, low, high, tube, up, down)
+    offsets(a, low, high, tube, up, down)
     top, bottom = _pair_update(v, 0.0, v, v, up, down)
     for step in range(max_steps):
         if top - bottom <= tol:
             return step, top - bottom
         i = _first(v, up, top)
-        j = _best_partner(K[i], diagonal, diagonal[i], v, down, top, gain)
+        j = best_partner(K[i], diagonal, diagonal[i], v, down, top, gain)
         if i < 0 or j < 0 or i == j:
             return step, top - bottom
-        curve = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], _TINY)
+        curve = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], TINY)
         t = (top - v[j] - down[j]) / curve
         t = min(t, high[i] - a[i], a[j] - low[j])
         if tube > 0.0:
-            t = min(t, _to_kink(a[i], 1.0), _to_kink(a[j], -1.0))
-        a[i] = _landed(a[i] + t, low[i], high[i], high[i] - low[i])
-        a[j] = _landed(a[j] - t, low[j], high[j], high[j] - low[j])
-        _offset(i, a, low, high, tube, up, down)
-        _offset(j, a, low, high, tube, up, down)
+            t = min(t, to_kink(a[i], 1.0), to_kink(a[j], -1.0))
+        a[i] = landed(a[i] + t, low[i], high[i], high[i] - low[i])
+        a[j] = landed(a[j] - t, low[j], high[j], high[j] - low[j])
+        offset(i, a, low, high, tube, up, down)
+        offset(j, a, low, high, tube, up, down)
         top, bottom = _pair_update(v, t, K[i], K[j], up, down)
     return max_steps, top - bottom
 
@@ -124,14 +124,14 @@ def smo_single(K, low, high, tube, a, v, tol, max_steps):
     """The same without the equality: one coordinate at a time, chosen by largest decrease; returns (steps, violation)."""
     n = v.size
     up, down = np.empty(n), np.empty(n)
-    _offsets(a, low, high, tube, up, down)
+    offsets(a, low, high, tube, up, down)
     for step in range(max_steps):
         best, chosen, worst = 0.0, -1, 0.0
         for k in range(n):
             slope = max(v[k] + up[k], -(v[k] + down[k]))
             if slope > 0.0:
                 worst = max(worst, slope)
-                gain = slope * slope / max(K[k, k], _TINY)
+                gain = slope * slope / max(K[k, k], TINY)
                 if gain > best:
                     best, chosen = gain, k
         if chosen < 0 or worst <= tol:
@@ -139,12 +139,12 @@ def smo_single(K, low, high, tube, a, v, tol, max_steps):
         i = chosen
         upward = v[i] + up[i]
         if upward > 0.0:
-            t = min(upward / max(K[i, i], _TINY), high[i] - a[i], _to_kink(a[i], 1.0) if tube > 0.0 else np.inf)
+            t = min(upward / max(K[i, i], TINY), high[i] - a[i], to_kink(a[i], 1.0) if tube > 0.0 else np.inf)
         else:
-            t = -(v[i] + down[i]) / max(K[i, i], _TINY)
-            t = -min(t, a[i] - low[i], _to_kink(a[i], -1.0) if tube > 0.0 else np.inf)
-        a[i] = _landed(a[i] + t, low[i], high[i], high[i] - low[i])
-        _offset(i, a, low, high, tube, up, down)
+            t = -(v[i] + down[i]) / max(K[i, i], TINY)
+            t = -min(t, a[i] - low[i], to_kink(a[i], -1.0) if tube > 0.0 else np.inf)
+        a[i] = landed(a[i] + t, low[i], high[i], high[i] - low[i])
+        offset(i, a, low, high, tube, up, down)
         for k in range(n):
             v[k] -= t * K[i, k]
     return max_steps, worst
@@ -176,8 +176,8 @@ def solve_svm(
     """
     low, high = loss.box(y, C)
     tube = loss.epsilon if isinstance(loss, EpsilonInsensitive) else 0.0
-    lin = np.ones_like(y) if loss.name == "one_class" else y
-    a = feasible_start(warm, low, high, fit_intercept)
+    lin = {"one_class": np.ones_like(y), "nu_one_class": np.zeros_like(y)}.get(loss.name, y)
+    a = feasible_start(warm, low, high, fit_intercept, loss.total)
     v = lin - K @ a if a.any() else lin.copy()
     leaf = smo_pairs if fit_intercept else smo_single
     chunk = int(np.clip(_CHUNK // max(1, y.size), 1_000, 50_000))

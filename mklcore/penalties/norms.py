@@ -216,7 +216,8 @@ class EllipticNorm:
         smallest = float(np.linalg.eigvalsh(E)[0])
         if smallest <= 1e-12 * float(np.abs(E).max()):
             raise ParameterError(
-                f"E must be positive definite; its smallest eigenvalue is {smallest:.3g}. Add a multiple of the identity, e.g. 0.05."
+                f"E must be positive definite; its smallest eigenvalue is {smallest:.3g}. "
+                "Add a multiple of the identity, for example 0.05."
             )
         E.flags.writeable = False
         object.__setattr__(self, "E", E)

@@ -8,19 +8,40 @@ from typing import Any
 import numpy as np
 
 from mklcore.errors import ParameterError
-from mklcore.losses import Loss, make_loss
-from mklcore.penalties import LpNorm, Penalty
+from mklcore.kernels.rows import KernelRows
+from mklcore.losses import Loss, make_loss, total_loss
+from mklcore.penalties import GroupTerm, LpNorm, Penalty
 from mklcore.solvers.driver import Array, Fit, run
+from mklcore.solvers.interleaved import Interleaved
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
+from mklcore.solvers.silp import SILP
 
-SOLVERS: dict[str, type[Reweighting]] = {"wrapper": Reweighting, "newton": Newton}
+SOLVERS: dict[str, Callable[..., Any]] = {
+    "wrapper": Reweighting,
+    "newton": Newton,
+    "interleaved": Interleaved,
+    "silp": SILP,
+}
 
 _ANALYTIC_FROM = 4.0  # from this p on the analytic update needs two or three steps and no Hessian
 
 
+def choose_solver(K: Array | KernelRows, penalty: Penalty) -> tuple[str, str]:
+    """The solver that "auto" means here, and why, in words."""
+    if isinstance(K, KernelRows):
+        return "interleaved", "the kernels are computed row by row, so no Gram matrix is stored"
+    if not isinstance(penalty, LpNorm):
+        return "wrapper", f"the {penalty.name} has an analytic update only"
+    if np.isinf(penalty.p):
+        return "wrapper", "at p = infinity one machine solve is the optimum"
+    if penalty.p < _ANALYTIC_FROM:
+        return "newton", f"at p = {penalty.p:.4g} the analytic update would crawl"
+    return "wrapper", f"at p = {penalty.p:.4g} the analytic update needs a few steps and no Hessian"
+
+
 def fit_weighted(
-    K: Array,
+    K: Array | KernelRows,
     y: Array,
     C: float,
     loss: Loss,
@@ -38,18 +59,29 @@ def fit_weighted(
         min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m      over the weights ``penalty`` allows
 
     ``K`` (M, n, n) float64, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0. ``solver`` is a key of
-    ``SOLVERS`` or "auto": damped Newton for the lp norm below p = 4, the analytic update otherwise.
+    ``SOLVERS`` or "auto": ``choose_solver`` says which and why, and the fit's ``solver`` text repeats it.
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16).
     """
+    if isinstance(penalty, GroupTerm):
+        raise ParameterError(
+            f"The term {penalty.formula!r} is concave and has no dual, which this solver needs for its certificate; "
+            "use SMKLClassifier or SMKLRegressor."
+        )
     newton_fits = isinstance(penalty, LpNorm) and np.isfinite(penalty.p)
-    if solver == "auto":
-        solver = "newton" if newton_fits and penalty.p < _ANALYTIC_FROM else "wrapper"  # type: ignore[attr-defined]
+    if solver not in ("auto", *SOLVERS):
+        raise ParameterError(f"There is no solver called {solver!r}; the solvers are auto, {', '.join(SOLVERS)}.")
     if solver == "newton" and not newton_fits:
         raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
-    if solver not in SOLVERS:
-        raise ParameterError(f"There is no solver called {solver!r}; the solvers are auto, {', '.join(SOLVERS)}.")
-    problem = Problem(K, y, float(C), loss, penalty, fit_intercept)
-    return run(SOLVERS[solver](problem, tol=tol, warm=warm), tol=tol, max_iter=max_iter, callback=callback)
+    if isinstance(K, KernelRows) and solver not in ("auto", "interleaved"):
+        raise ParameterError(
+            f'solver="{solver}" needs the Gram matrices; use solver="interleaved" to work without them.'
+        )
+    chosen, reason = choose_solver(K, penalty) if solver == "auto" else (solver, "")
+    problem = Problem(K, y, float(C), loss, penalty, fit_intercept)  # type: ignore[arg-type]
+    method = SOLVERS[chosen](problem, tol=tol, warm=warm)
+    if reason:
+        method.name += f", chosen because {reason}"
+    return run(method, tol=tol, max_iter=max_iter, callback=callback)
 
 
 def certificate(
@@ -69,8 +101,8 @@ def certificate(
     weights = np.asarray(weights, dtype=float)
     G = np.stack([kernel @ a for kernel in K])
     Q = np.maximum(G @ a, 0.0)
-    errors = C * float(loss.value(weights @ G + intercept, y).sum())
+    errors = total_loss(loss, weights @ G, intercept, y, C)
     primal = errors + penalty.regulariser(weights * np.sqrt(Q))
-    balanced = abs(float(a.sum())) <= 1e-9 * max(float(np.abs(a).sum()), 1e-300)
+    balanced = abs(float(a.sum()) - loss.total) <= 1e-9 * max(float(np.abs(a).sum()), 1e-300)
     dual = loss.dual(a, y, C) - penalty.dual_price(Q) if balanced or intercept == 0.0 else -np.inf
     return primal, dual

@@ -14,7 +14,6 @@ from __future__ import annotations
 import numpy as np
 
 from mklcore.losses import Array
-from mklcore.solvers.stack import products
 
 _MOST = 30  # duals kept; the least used one leaves
 _STEPS = 60
@@ -24,17 +23,17 @@ class Bundle:
     """Stored duals with their products K_m a_k (r, M, n) and mixed forms a_k'K_m a_l (M, r, r)."""
 
     def __init__(self, K: Array) -> None:
-        self._K = K
         M, n = K.shape[:2]
         self.duals, self.products = np.zeros((0, n)), np.zeros((0, M, n))
         self.linear, self.forms = np.zeros(0), np.zeros((M, 0, 0))
         self.mixture = np.zeros(0)
 
-    def add(self, a: Array, linear: float) -> None:
-        """Store the dual ``a`` (n,) with its value ``linear`` = Lin(a)."""
+    def add(self, a: Array, linear: float, G: Array) -> None:
+        """Store the dual ``a`` (n,) with its value ``linear`` = Lin(a) and its products ``G`` (M, n); not twice."""
+        if np.any(np.all(self.duals == a, axis=1)):
+            return
         if len(self.linear) >= _MOST:
             self._keep(np.delete(np.arange(_MOST), np.argmin(self.mixture)))
-        G = products(self._K, a, np.flatnonzero(a))
         self.duals = np.vstack([self.duals, a])
         self.products = np.concatenate([self.products, G[None]])
         self.linear, self.mixture = np.append(self.linear, linear), np.append(self.mixture, 1.0)

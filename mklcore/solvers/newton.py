@@ -21,12 +21,12 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve
 
+from mklcore.losses import total_loss
 from mklcore.machines.svm import smo_pairs
 from mklcore.penalties import LpNorm
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Array, Board, Point, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, certifies, keeping_dual
-from mklcore.solvers.stack import products
 
 _TRIES = 3
 _LARGEST_DAMPING = 4.0
@@ -35,17 +35,21 @@ _LARGEST_DAMPING = 4.0
 class Newton(Reweighting):
     """Algorithm 1 with a damped Newton step for theta; only for the (unweighted) lp norm with finite p."""
 
+    needs_products = True
+
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         super().__init__(problem, tol=tol, warm=warm)
         assert isinstance(problem.penalty, LpNorm)
         self.p = problem.penalty.p
         self.name = "lp damped Newton"
-        kinked = self.p == 1 and problem.loss.name in ("hinge", "epsilon_insensitive", "one_class")
+        kinked = self.p == 1 and problem.loss.name in ("hinge", "epsilon_insensitive", "one_class", "nu_one_class")
         self._bundle = Bundle(problem.K) if kinked else None
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
         accuracy, damping = min(self.accuracy(board), last.state.accuracy), last.state.damping
         refused: list[Point] = []
+        if last.state.mixed and _halved(board):
+            return self._mix(last, refused, accuracy, board)
         curve = self._curve(last, damping)
         length = 1.0
         for _ in range(_TRIES if curve is not None else 0):
@@ -70,11 +74,12 @@ class Newton(Reweighting):
         task, bundle = self.problem, self._bundle
         assert bundle is not None
         for point in (last, *refused):
-            bundle.add(point.dual, task.loss.dual(point.dual, task.y, task.C))
+            if not point.state.mixed:
+                bundle.add(point.dual, task.loss.dual(point.dual, task.y, task.C), point.state.G)
         theta, a, G, Q = bundle.solve()
         f = theta @ G
         b = task.loss.best_intercept(f, task.y) if task.fit_intercept else 0.0
-        errors, linear = task.C * float(task.loss.value(f + b, task.y).sum()), task.loss.dual(a, task.y, task.C)
+        errors, linear = total_loss(task.loss, f, b, task.y, task.C), task.loss.dual(a, task.y, task.C)
         half = 0.5 * float(theta @ Q)
         price = task.penalty.dual_price(Q)
         mixed = Point(
@@ -85,13 +90,14 @@ class Newton(Reweighting):
             linear - price,
             price,
             solves=0,
-            state=Weighed(Q, errors + half, errors + 2.0 * half - linear, accuracy, last.state.damping),
+            state=Weighed(Q, errors + half, errors + 2.0 * half - linear, accuracy, last.state.damping, G, True),
         )
         if certifies(mixed, board):
             return keeping_dual(mixed, *refused)
         sharper = max(_FLOOR, 0.05 * self.tol, 0.3 * accuracy)
         fresh = self.solve(theta, a, sharper, last.state.damping)
-        bundle.add(fresh.dual, task.loss.dual(fresh.dual, task.y, task.C))
+        bundle.add(fresh.dual, task.loss.dual(fresh.dual, task.y, task.C), fresh.state.G)
+        fresh = replace(fresh, state=replace(fresh.state, mixed=True))
         chosen, other = (fresh, mixed) if fresh.objective <= mixed.objective else (mixed, fresh)
         return keeping_dual(chosen, other, *refused)
 
@@ -120,7 +126,7 @@ class Newton(Reweighting):
         nothing = np.zeros((point.weights.size, point.weights.size))
         if free.size == 0:
             return nothing
-        U = np.ascontiguousarray(products(task.K, a, np.flatnonzero(a))[:, free].T)
+        U = np.ascontiguousarray(point.state.G[:, free].T)
         B = self._block(point, free)
         B.flat[:: free.size + 1] += task.loss.curvature(a, task.y, task.C)[free] + 1e-10 * np.mean(np.diag(B))
         try:
@@ -179,6 +185,12 @@ class Newton(Reweighting):
         full = np.zeros_like(theta)
         full[live] = np.clip(delta, -8.0, 8.0)
         return full
+
+
+def _halved(board: Board) -> bool:
+    """The last step took a good part of the gap away."""
+    before, now = (record.gap for record in board.history[-2:])
+    return before is not None and now is not None and now < 0.7 * before
 
 
 def _shorter(value: float, slope: float, reached: float) -> float:

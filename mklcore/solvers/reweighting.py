@@ -20,11 +20,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mklcore.losses import Loss
+from mklcore.losses import Loss, total_loss
 from mklcore.machines import MACHINES
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers.driver import Array, Board, Point, Status
-from mklcore.solvers.stack import combine, quadratic_forms
+from mklcore.solvers.stack import combine, products, quadratic_forms
 
 _FLOOR = 1e-13  # no machine is asked for a smaller relative gap
 NEGLIGIBLE = 1e-6  # weights below this share of the largest are set to zero at p = 1
@@ -44,13 +44,18 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Weighed:
-    """What the loop carries with a point: quadratic forms, the machine's own value and gap, its accuracy, the damping."""
+    """What the loop carries with a point: quadratic forms, the machine's own value and gap, its accuracy, the damping.
+
+    ``G`` (M, n) = K_m a where the method needs it; ``mixed`` says that the point came from the bundle of all duals.
+    """
 
     Q: Array
     value: float
     inner_gap: float
     accuracy: float
     damping: float = 0.0
+    G: Array | None = None
+    mixed: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +79,7 @@ class Reweighting:
     """The wrapper of Algorithm 1 as the driver's method. ``warm`` starts it from a neighbouring solution."""
 
     keeps_points = False
+    needs_products = False
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         self.problem, self.tol, self.warm = problem, tol, warm
@@ -115,13 +121,11 @@ class Reweighting:
         found = MACHINES[task.loss.name](
             self._sum, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy
         )
-        Q = quadratic_forms(task.K, found.dual, np.flatnonzero(found.dual))
-        errors = task.C * float(task.loss.value(found.decision + found.intercept, task.y).sum())
-        price = task.penalty.dual_price(Q)
-        dual = max(
-            task.loss.dual(found.dual, task.y, task.C) - price,
-            task.loss.best_multiple(found.dual, task.y, task.C, price),
-        )
+        support = np.flatnonzero(found.dual)
+        G = products(task.K, found.dual, support) if self.needs_products else None
+        Q = quadratic_forms(task.K, found.dual, support) if G is None else np.maximum(G @ found.dual, 0.0)
+        errors = total_loss(task.loss, found.decision, found.intercept, task.y, task.C)
+        dual, price = self.bound(found.dual, Q)
         return Point(
             weights,
             found.dual,
@@ -129,8 +133,14 @@ class Reweighting:
             errors + task.penalty.regulariser(weights * np.sqrt(Q)),
             dual,
             price,
-            state=Weighed(Q, found.objective, found.gap, accuracy, damping),
+            state=Weighed(Q, found.objective, found.gap, accuracy, damping, G),
         )
+
+    def bound(self, a: Array, Q: Array) -> tuple[float | None, float]:
+        """The dual value that a machine's dual gives to the whole problem, and R of the stopping rule."""
+        task = self.problem
+        price = task.penalty.dual_price(Q)
+        return max(task.loss.dual(a, task.y, task.C) - price, task.loss.best_multiple(a, task.y, task.C, price)), price
 
     def accept_or_sharpen(self, last: Point, following: Point, board: Board) -> Point | Status:
         """``following`` if it gains; else the same weights with a sharper machine; else say that nothing gains."""
@@ -155,11 +165,12 @@ class Reweighting:
 
 
 def certifies(point: Point, board: Board) -> bool:
-    """The point closes the gap, gain or no gain."""
+    """The point closes the gap, or takes a good part of it away, gain or no gain."""
     assert board.best is not None
     assert board.dual is not None
     assert point.dual_objective is not None
-    return min(point.objective, board.best.objective) - max(point.dual_objective, board.dual) <= board.target
+    gap = min(point.objective, board.best.objective) - max(point.dual_objective, board.dual)
+    return gap <= board.target or gap < 0.8 * board.gap
 
 
 def keeping_dual(point: Point, *others: Point) -> Point:

@@ -1,0 +1,205 @@
+"""Rows of many Gram matrices, computed when asked for: the stack (M, n, n) is never stored.
+
+For training sets whose stack would not fit. The numbers that centring and normalisation need (diagonal, row sums) come
+from one pass over blocks of rows, after which a row costs O(M n) and nothing else is kept.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import base_diagonal, fill_base
+from mklcore.kernels.grams import CONSTANT_TOLERANCE, NORMALISATIONS, median_distance
+from mklcore.kernels.maps import (
+    KernelMap,
+    as_rows,
+    column_statistics,
+    share_bases,
+    spherical_factors,
+    standardise_rows,
+)
+
+_BLOCK = 256  # rows per block of the first pass
+PIECE = 64  # rows computed together: M * PIECE * n doubles of scratch
+
+
+class KernelRows:
+    """M kernels on n training rows, one block of rows at a time.
+
+    ``names``, ``families``, ``specs``, ``scales``, ``notes`` and ``transform`` as in ``GramStack``; ``diagonal`` (M, n);
+    ``block(rows)`` -> (M, r, n). Kernels that are constant on the training rows are left out and named in ``notes``.
+    """
+
+    def __init__(self, transform: KernelMap, names: Sequence[str], diagonal: np.ndarray, notes: Sequence[str]) -> None:
+        self.transform, self.names, self.diagonal, self.notes = transform, tuple(names), diagonal, tuple(notes)
+        self.specs = transform.specs
+        self.scales = transform.scales
+        self.families = tuple(spec.family for spec in transform.specs)
+
+    @property
+    def n_kernels(self) -> int:
+        return len(self.specs)
+
+    @property
+    def n_samples(self) -> int:
+        return self.transform.rows.shape[0]
+
+    def block(self, rows: np.ndarray) -> np.ndarray:
+        """Rows of every kernel, (M, r, n)."""
+        return self.transform.cross_standardised(self.transform.rows[rows])
+
+    def cross(self, X_new: Any) -> np.ndarray:
+        """Kernel values (M, n_new, n) between new rows X_new (n_new, d) and the training rows."""
+        return self.transform.cross(X_new)
+
+    @classmethod
+    def build(
+        cls, dictionary: KernelDictionary, X: Any, normalise: str | None = "multiplicative", center: bool = False
+    ) -> KernelRows:
+        """Resolve the dictionary on training rows X (n, d) and find its scales, without storing a Gram matrix."""
+        if normalise not in NORMALISATIONS:
+            raise ParameterError(f"normalise must be one of {', '.join(map(repr, NORMALISATIONS))}, got {normalise!r}.")
+        rows = as_rows(X)
+        n, d = rows.shape
+        flat = (np.zeros(d), np.ones(d))
+        means, scales = column_statistics(rows) if dictionary.standardize else flat
+        rows = standardise_rows(rows, means, scales)
+        specs = _resolved(dictionary, rows)
+        M = len(specs)
+        plain = KernelMap(
+            specs, rows, means, scales, np.ones(M), np.ones((M, n)), np.zeros((M, n)), np.zeros(M), np.arange(n)
+        )
+        diagonal = _diagonals(plain)
+        sums = _row_sums(plain) if center or normalise == "multiplicative" else np.zeros((M, n))
+        return _finished(plain, dictionary.names, diagonal, sums, normalise, center)
+
+
+def _resolved(dictionary: KernelDictionary, rows: np.ndarray) -> tuple:
+    specs = [replace(spec, features=spec.columns(rows.shape[1])) for spec in dictionary]
+    for (kind, columns), members in share_bases(specs).items():
+        relative = [specs[m] for m in members if specs[m].is_relative]
+        unit = 1.0
+        if relative:
+            table = np.take(rows, columns, axis=1)
+            few = np.empty((table.shape[0],) * 2 if table.shape[0] <= 2000 else (0, 0))
+            if few.size:
+                fill_base(kind, table, table, True, few)
+            unit = median_distance(relative[0], table, few)
+        for m in members:
+            specs[m] = specs[m].at(columns, unit)
+    return tuple(specs)
+
+
+def _diagonals(plain: KernelMap) -> np.ndarray:
+    out = np.empty((len(plain.specs), plain.rows.shape[0]))
+    for (kind, columns), members in share_bases(plain.specs).items():
+        base = base_diagonal(kind, np.take(plain.rows, columns, axis=1))[:, None]
+        for m in members:
+            own = np.empty_like(base)
+            plain.specs[m].fill(base, False, own)
+            out[m] = own[:, 0]
+    return out
+
+
+def _row_sums(plain: KernelMap) -> np.ndarray:
+    """Row sums of every kernel, (M, n): each pair of rows is evaluated once, in blocks right of the diagonal."""
+    n = plain.rows.shape[0]
+    sums = np.zeros((len(plain.specs), n))
+    for (kind, columns), members in share_bases(plain.specs).items():
+        table = np.take(plain.rows, columns, axis=1)
+        for top in range(0, n, _BLOCK):
+            left = table[top : top + _BLOCK]
+            base = np.empty((left.shape[0], n - top))
+            fill_base(kind, left, np.ascontiguousarray(table[top:]), False, base)
+            block = np.empty_like(base)
+            for m in members:
+                plain.specs[m].fill(base, False, block)
+                sums[m, top : top + left.shape[0]] += block.sum(axis=1)
+                sums[m, top + left.shape[0] :] += block[:, left.shape[0] :].sum(axis=0)
+    return sums
+
+
+def _finished(
+    plain: KernelMap, names: Sequence[str], diagonal: np.ndarray, sums: np.ndarray, normalise: str | None, center: bool
+) -> KernelRows:
+    M, n = diagonal.shape
+    row_means = sums / n if center else np.zeros((M, n))
+    grand = sums.sum(axis=1) / n**2
+    grand_means = grand if center else np.zeros(M)
+    own = diagonal - 2 * row_means + grand_means[:, None]
+    spread = diagonal.mean(axis=1) - grand
+    factors, scales = np.ones((M, n)), np.ones(M)
+    constant = (spread <= CONSTANT_TOLERANCE * diagonal.mean(axis=1)) & (center or normalise == "multiplicative")
+    empty = (diagonal.sum(axis=1) <= 0) & (normalise in ("trace", "diag"))
+    kept = np.flatnonzero(~(constant | empty))
+    if kept.size == 0:
+        raise KernelError(f"Every kernel is constant on the training rows (n_samples = {n}). Use rows that differ.")
+    for m in kept:
+        if normalise == "spherical":
+            factors[m] = spherical_factors(diagonal[m], row_means[m], grand_means[m])
+        elif normalise is not None:
+            scales[m] = {"multiplicative": spread[m], "trace": own[m].sum(), "diag": own[m].max()}[normalise]
+            factors[m] = scales[m] ** -0.5
+    transform = replace(
+        plain,
+        scales=scales,
+        factors=factors,
+        row_means=row_means,
+        grand_means=grand_means,
+        normalise=normalise,
+        center=center,
+    ).subset(kept)
+    notes = [f"{names[m]}: constant on the training rows, left out." for m in range(M) if m not in set(kept)]
+    return KernelRows(transform, [names[m] for m in kept], (own * factors**2)[kept], notes)
+
+
+class StackRows:
+    """The rows of a stored stack (M, n, n), asked for like those of ``KernelRows``."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+        self.diagonal = np.ascontiguousarray(np.einsum("mii->mi", values))
+
+    def block(self, rows: np.ndarray) -> np.ndarray:
+        """Rows of every kernel, (M, r, n)."""
+        return self.values[:, rows, :]
+
+
+class RowCache:
+    """Least recently used rows within a budget, all kernels of one training row together, in single precision.
+
+    ``slab`` (most, M, n) float32 holds them; ``fetch`` tells in which slots. Sums of many rows that must be exact use
+    ``source.block`` instead.
+    """
+
+    def __init__(self, source: KernelRows | StackRows, budget_mb: float, least: int) -> None:
+        self.source = source
+        self.hits = self.misses = 0
+        M, n = source.diagonal.shape
+        self.most = min(n, max(least, int(budget_mb * 1e6 / (4 * M * n))))
+        self.slab = np.empty((self.most, M, n), dtype=np.float32)
+        self._slot: OrderedDict[int, int] = OrderedDict()
+
+    def fetch(self, rows: np.ndarray) -> np.ndarray:
+        """Slots of the rows asked for (at most ``most``), in their order; missing ones are computed together."""
+        missing = [i for i in rows.tolist() if i not in self._slot]
+        self.misses += len(missing)
+        self.hits += rows.size - len(missing)
+        for i in rows.tolist():
+            if i in self._slot:
+                self._slot.move_to_end(i)
+        for first in range(0, len(missing), PIECE):
+            part = missing[first : first + PIECE]
+            block = self.source.block(np.array(part))
+            for k, i in enumerate(part):
+                slot = len(self._slot) if len(self._slot) < self.most else self._slot.popitem(last=False)[1]
+                self._slot[i] = slot
+                self.slab[slot] = block[:, k]
+        return np.array([self._slot[i] for i in rows.tolist()])

@@ -1,0 +1,50 @@
+"""Cutting planes for p = 1: the semi-infinite linear programme of Sonnenburg et al. (2006), for comparison.
+
+    min_{theta in the simplex, t}  t     subject to   t >= Lin(a_k) - 1/2 theta'Q(a_k)   for every machine solution a_k
+
+Each step solves the programme (HiGHS) and asks the machine for one more plane at its solution. Kept as the historical
+baseline: its last digits are slow, and damped Newton needs fewer machines. Source: Kloft et al. (2011), section 4.1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linprog
+
+from mklcore.errors import ParameterError
+from mklcore.penalties import LpNorm
+from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart
+
+
+class SILP(Reweighting):
+    """The wrapper with theta from a linear programme over all planes so far; only for the lp norm at p = 1."""
+
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+        if not (isinstance(problem.penalty, LpNorm) and problem.penalty.p == 1):
+            raise ParameterError('solver="silp" is for p = 1 only; use solver="auto" for other norms.')
+        super().__init__(problem, tol=tol, warm=warm)
+        self.name = "cutting planes (SILP)"
+        self._planes: list[tuple[float, np.ndarray]] = []
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        task = self.problem
+        self._planes.append((task.loss.dual(last.dual, task.y, task.C), last.state.Q))
+        linear = np.array([plane for plane, _ in self._planes])
+        forms = np.array([Q for _, Q in self._planes])
+        M = forms.shape[1]
+        scale = max(float(np.abs(linear).max()), 1e-300)
+        found = linprog(
+            np.append(np.zeros(M), 1.0),
+            A_ub=np.column_stack([-0.5 * forms, -np.ones(len(linear))]) / scale,
+            b_ub=-linear / scale,
+            A_eq=np.append(np.ones(M), 0.0)[None],
+            b_eq=[1.0],
+            bounds=[(0.0, 1.0)] * M + [(None, None)],
+            method="highs",
+        )
+        if found.x is None:
+            return Status.STALLED
+        theta = np.maximum(found.x[:-1], 0.0)
+        accuracy = max(0.3 * min(self.accuracy(board), last.state.accuracy), _FLOOR, 0.01 * self.tol)
+        return self.solve(theta / theta.sum(), last.dual, accuracy)

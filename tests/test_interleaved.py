@@ -1,0 +1,124 @@
+"""The interleaved solver, kernel rows and cutting planes: equal to the wrapper, inside their budget, refusing in words."""
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.rows import KernelRows, RowCache, StackRows
+from mklcore.losses import make_loss
+from mklcore.penalties import BlockNorm, LpNorm
+from mklcore.solvers import choose_solver, fit_weighted
+from mklcore.solvers.driver import Status
+
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 6)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 6))
+    target = X[:, 0] + np.sin(2 * X[:, 1]) + 0.4 * rng.standard_normal(300)
+    return X, np.sign(target), target, KERNELS.grams(X), KernelRows.build(KERNELS, X)
+
+
+@pytest.mark.parametrize("normalise", ["multiplicative", "spherical", "trace", "diag", None])
+@pytest.mark.parametrize("center", [False, True])
+def test_rows_equal_the_stack(normalise, center):
+    X = np.random.default_rng(1).standard_normal((40, 3))
+    kernels = mkl.KernelDictionary((mkl.Linear(), mkl.Polynomial(2), mkl.RBF(1.0, relative=True), mkl.Laplacian(2.0)))
+    stack = kernels.grams(X, normalise=normalise, center=center)
+    rows = KernelRows.build(kernels, X, normalise=normalise, center=center)
+    assert rows.block(np.arange(40)) == pytest.approx(stack.values, abs=1e-12)
+    assert rows.diagonal == pytest.approx(np.einsum("mii->mi", stack.values), abs=1e-12)
+    assert rows.cross(X[:5] + 0.1) == pytest.approx(stack.cross(X[:5] + 0.1), abs=1e-12)
+    assert rows.names == stack.names
+
+
+def test_constant_kernels_are_left_out_and_named():
+    X = np.column_stack([np.random.default_rng(2).standard_normal(20), np.ones(20)])
+    rows = KernelRows.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 2), X)
+    assert rows.n_kernels == 1
+    assert "constant on the training rows" in rows.notes[0]
+    with pytest.raises(KernelError, match="Every kernel is constant"):
+        KernelRows.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 1), X[:, 1:])
+    with pytest.raises(ParameterError, match="normalise must be one of"):
+        KernelRows.build(KERNELS, np.ones((3, 6)), normalise="odd")
+
+
+@pytest.mark.parametrize("p", [1.0, 1.1, 4 / 3, 2.0, 4.0])
+@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
+def test_interleaved_equals_the_wrapper(loss, p, problem):
+    _, labels, target, stack, rows = problem
+    y = labels if loss == "hinge" else target
+    exact = fit_weighted(stack.values, y, 1.0, make_loss(loss), LpNorm(p), True, tol=1e-6)
+    fit = fit_weighted(rows, y, 1.0, make_loss(loss), LpNorm(p), True, max_iter=5000)
+    stored = fit_weighted(stack.values, y, 1.0, make_loss(loss), LpNorm(p), True, solver="interleaved", max_iter=5000)
+    assert fit.status is Status.CONVERGED
+    assert fit.objective == pytest.approx(exact.objective, rel=1e-3)
+    assert fit.dual_objective <= exact.objective
+    assert fit.objective >= exact.dual_objective
+    assert stored.objective == pytest.approx(fit.objective, rel=1e-3)
+
+
+def test_without_an_intercept_single_points_move(problem):
+    _, labels, _, stack, rows = problem
+    exact = fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(2.0), False, tol=1e-6)
+    fit = fit_weighted(rows, labels, 1.0, make_loss("hinge"), LpNorm(2.0), False, max_iter=5000)
+    assert fit.status is Status.CONVERGED
+    assert fit.intercept == 0.0
+    assert fit.objective == pytest.approx(exact.objective, rel=1e-3)
+
+
+def test_cutting_planes_equal_newton(problem):
+    _, labels, _, stack, _ = problem
+    planes = fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(1.0), True, solver="silp", tol=1e-2)
+    newton = fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(1.0), True, tol=1e-6)
+    assert planes.status is Status.CONVERGED
+    assert planes.objective == pytest.approx(newton.objective, rel=1e-2)
+    assert planes.solves > newton.solves
+
+
+def test_the_cache_keeps_its_budget_and_its_order():
+    values = np.random.default_rng(3).standard_normal((2, 30, 30))
+    cache = RowCache(StackRows(values), budget_mb=1e-6, least=4)
+    first = cache.fetch(np.array([1, 2, 3]))
+    assert cache.slab[first] == pytest.approx(values[:, [1, 2, 3]].transpose(1, 0, 2), rel=1e-6)
+    assert (cache.hits, cache.misses) == (0, 3)
+    cache.fetch(np.array([1, 5]))
+    assert (cache.hits, cache.misses) == (1, 4)
+    cache.fetch(np.array([6]))  # 2 was used longest ago
+    assert cache.fetch(np.array([1, 3, 5])).size == 3
+    assert cache.misses == 5
+    assert cache.slab.shape[0] == 4
+
+
+def test_estimators_never_build_a_stack(problem, monkeypatch):
+    X, labels, _, _, _ = problem
+    monkeypatch.setattr(mkl.KernelDictionary, "grams", lambda *a, **k: pytest.fail("a stack was built"))
+    model = mkl.LpMKLClassifier(kernels=KERNELS, p=2.0, solver="interleaved").fit(X, labels)
+    assert model.score(X, labels) > 0.8
+    assert "interleaved" in model.fit_.solver
+
+
+def test_auto_says_which_solver_and_why(problem):
+    *_, stack, rows = problem
+    assert choose_solver(rows, LpNorm(2.0))[0] == "interleaved"
+    assert choose_solver(stack.values, LpNorm(1.0))[0] == "newton"
+    assert choose_solver(stack.values, LpNorm(np.inf))[0] == "wrapper"
+    assert choose_solver(stack.values, LpNorm(8.0))[0] == "wrapper"
+    assert choose_solver(stack.values, BlockNorm(3.0))[0] == "wrapper"
+    fit = fit_weighted(stack.values, problem[1], 1.0, make_loss("hinge"), LpNorm(1.0), True)
+    assert "chosen because" in fit.solver
+
+
+def test_refusals(problem):
+    _, labels, _, stack, rows = problem
+    with pytest.raises(ParameterError, match="is for the losses hinge, epsilon_insensitive"):
+        fit_weighted(rows, labels, 1.0, make_loss("logistic"), LpNorm(2.0), True)
+    with pytest.raises(ParameterError, match="does not know the block norm"):
+        fit_weighted(rows, labels, 1.0, make_loss("hinge"), BlockNorm(3.0), True)
+    with pytest.raises(ParameterError, match="needs the Gram matrices"):
+        fit_weighted(rows, labels, 1.0, make_loss("hinge"), LpNorm(2.0), True, solver="newton")
+    with pytest.raises(ParameterError, match="for p = 1 only"):
+        fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(2.0), True, solver="silp")
