@@ -1,0 +1,130 @@
+"""What stands behind the picture at the cursor: certificate, scores, cost, weights as a table, formula and reading help."""
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from mklcore.estimators.registry import Algorithm
+from mklcore.figures import style
+from mklcore.path import Path
+from pages._parts import cache, controls, model, player, state, tables
+from pages._parts.state import Params
+
+STEPS = {"C": 0.01, "lam": 0.001, "p": 0.1}
+
+
+def number_box(path: Path, here: player.Place) -> None:
+    """Draw the box for an exact value of the path's own parameter; an empty box stands for infinity."""
+    sign = player.symbol(path.param)
+    value: float | int | None = here.value if here.value <= 1e6 or path.param != "p" else None
+    if path.param == "s":
+        value = int(here.value)
+        limits: dict[str, Any] = {"min_value": 1, "max_value": int(np.max(path.values)), "step": 1}
+    else:
+        low, high = player.BOUNDS.get(path.param, (1e-10, 1e10))
+        limits = {"min_value": low, "max_value": high, "step": STEPS.get(path.param, 0.1), "format": "%.4g"}
+    if path.param == "p":
+        limits |= {"max_value": 1e6, "value": None, "placeholder": "∞"}
+
+    def keep(chosen: float | None) -> None:
+        if chosen is not None or path.param == "p":
+            state.change(at=np.inf if chosen is None else float(chosen))
+
+    state.view(
+        st.number_input, f"{sign}, exactly", f"exact_{path.param}", value, keep,
+        help=f"Solves at any {sign}, also between the points of the path.", **limits,
+    )  # fmt: skip
+
+
+def certificate(path: Path, index: int, method: Algorithm) -> str:
+    """Return the certificate badge and its sentence, in Markdown."""
+    gap, status = float(path.relative_gap[index]), path.statuses[index]
+    if np.isnan(gap):
+        why = ": greedy" if "greedy" in method.cannot_tell else ""
+        return f":gray-badge[:material/radio_button_unchecked: no certificate{why}]"
+    if status.ok:
+        return f":blue-badge[:material/verified: certified] within **{style.percent(gap)}** of the optimum"
+    return (
+        f":orange-badge[:material/radio_button_unchecked: not certified] gap **{style.percent(gap)}**; {status.value}"
+    )
+
+
+def _score(name: str, value: float) -> str:
+    if np.isnan(value):
+        return "not measured"
+    return f"**{100 * value:.1f} %**" if name == "accuracy" else f"**{style.number(value)}**"
+
+
+def show(path: Path, index: int, params: Params) -> None:
+    """Draw the facts of one point, with the test score on request."""
+    certified, cost, scores, test = st.columns([3.5, 1.9, 2.2, 1.6], vertical_alignment="center")
+    tolerance = getattr(path.estimators[index], "tol", None)
+    told = [] if tolerance is None or np.isnan(path.relative_gap[index]) else [f"tolerance {tolerance:g}"]
+    told.append(f"normalisation {params.normalise}{', centred' if params.center else ''}")
+    certified.markdown(f"{certificate(path, index, model.algorithm(params))}  \n:small[:gray[{', '.join(told)}]]")
+    solves = style.counted(int(path.solves[index]), "solve")
+    cost.markdown(
+        f"**{int(path.n_nonzero[index])}** of {len(path.kernel_names)} kernels used  \n"
+        f"{solves}, **{controls.seconds(float(path.seconds[index]))}**"
+    )
+    measured = (("train", path.train_score), ("validation", path.val_score))
+    lines = [f"{part} {path.score_name} {_score(path.score_name, float(values[index]))}" for part, values in measured]
+    scores.markdown("  \n".join(lines))
+    with test:
+        _test(path, index, params)
+
+
+def _test(path: Path, index: int, params: Params) -> None:
+    """Draw the test score of this point once it is asked for."""
+    asked = st.session_state.setdefault("tests", set())
+    point = (model.key(params), float(path.values[index]))
+    if point not in asked:
+        # One look per chosen point: the score is not drawn along the path, where it would be used to choose.
+        st.button(
+            "Show test score", key="show_test", on_click=asked.add, args=(point,),
+            help="Choose the point first, then look once.",
+        )  # fmt: skip
+        return
+    score = cache.shelf(params).made(("test", point), lambda: model.test_score(params, path, index))
+    st.markdown(f"test {path.score_name} {_score(path.score_name, score)}")
+
+
+def weights_table(point: Path, path: Path, index: int) -> None:
+    """Draw the weights of one point as a table, once it is opened; they and the whole path can be taken away."""
+    where = player.label(point.param, float(point.values[index]))
+    label = f"All weights at {where}, as a table"
+    opened = st.expander(label, icon=":material/table_rows:", key="weights_table", on_change="rerun")
+    if not opened.open:
+        return
+    frame = tables.weights(point, index)
+    opened.dataframe(
+        frame,
+        hide_index=True,
+        height=280,
+        alt=f"Kernel weights at {where}",
+        column_config={
+            "weight": st.column_config.NumberColumn(format="%.6f"),
+            "share": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
+        },
+    )
+    one, whole, _ = opened.columns([1, 1, 3])
+    one.download_button(
+        "Weights as CSV", frame.to_csv(index=False), "weights.csv", "text/csv", key="csv_weights",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+    whole.download_button(
+        "Path as CSV", lambda: tables.along(path).to_csv(index=False), "path.csv", "text/csv", key="csv_path",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+
+
+def explanation(method: Algorithm) -> None:
+    """Draw the problem that is solved and how to read its picture."""
+    st.latex(method.formula)
+    look, limits = st.columns(2, gap="large")
+    look.markdown(f"**What to look for.** {method.look_for}")
+    limits.markdown(f"**What it cannot tell.** {method.cannot_tell}")
+    st.caption(f"The problem above, with the parameters on the left: {method.paper}.")
+    with st.expander("What the certificate says", icon=":material/verified:"):
+        st.markdown(controls.text("certificate"))

@@ -1,0 +1,68 @@
+"""The list of pages, and the door every page goes through first."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+
+@dataclass(frozen=True)
+class Room:
+    """One page of the app: its file, its name in the menu and the one question it answers."""
+
+    file: str
+    title: str
+    icon: str
+    question: str
+
+
+ROOMS = (
+    Room("data", "Data", ":material/table:", "Which table does the model learn from?"),
+    Room("kernels", "Kernels", ":material/grid_on:", "Which views of the data may the model combine?"),
+    Room("explore", "Explore", ":material/show_chart:", "Which kernels does the model use, and how sure are we?"),
+)
+
+
+def _pages() -> dict[str, StreamlitPage]:
+    """Build the pages of the menu; the first one is the default and lives at ``/``."""
+    return {
+        room.file: st.Page(
+            f"pages/{room.file}.py", title=room.title, icon=room.icon, url_path=room.file, default=room is ROOMS[0]
+        )
+        for room in ROOMS
+    }
+
+
+def menu() -> tuple[StreamlitPage, Room]:
+    """Draw the menu along the top and return the page asked for with its room."""
+    pages = _pages()
+    chosen = st.navigation(list(pages.values()), position="top")
+    return chosen, next(room for room in ROOMS if room.title == chosen.title)
+
+
+def link(file: str, label: str) -> None:
+    """Draw a link to another page of the app."""
+    st.page_link(_pages()[file], label=label, icon=":material/arrow_forward:")
+
+
+def through_app() -> None:
+    """Send a visitor who reached a page file directly through ``app.py``.
+
+    A deep link that is the first request of a server runs the page file alone, because Streamlit's own discovery of
+    ``pages/`` ends only once ``st.navigation`` has run. Calling the menu here ends it and keeps the page asked for.
+    """
+    if not st.session_state.get("inside"):
+        menu()
+        st.rerun()
+
+
+@contextmanager
+def inside() -> Iterator[None]:
+    """Mark that the page runs inside ``app.py``."""
+    st.session_state["inside"] = True
+    try:
+        yield
+    finally:
+        st.session_state["inside"] = False

@@ -1,0 +1,298 @@
+"""What the person has chosen: one frozen object, whose text is the link.
+
+No widget owns a value. Widgets are views of :class:`Params`: their value is set from it before they are drawn and written
+back when they move. The link is read when a session begins and when the person goes back or forward in the browser.
+"""
+
+import math
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import streamlit as st
+
+from mklcore.data.samples import SAMPLES
+from mklcore.estimators.registry import ESTIMATORS, Control
+
+STAGES = ("data", "kernels", "path", "view")
+UPLOAD = "upload:"
+REMEMBERED_STEPS = 50
+LINK_SECONDS = 1.0  # a run this soon after a change may still bring the link from before it
+METHODS = {key: method for key, method in ESTIMATORS.items() if method.on == "kernels"}
+Setting = str | float | int | bool
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How one parameter is read from text, and what is expected in words when it cannot be."""
+
+    read: Callable[[str], Any]
+    expected: str
+
+
+def _number(low: float, high: float) -> Rule:
+    def read(text: str) -> float:
+        value = float(text)
+        if not low <= value <= high:
+            raise ValueError
+        return value
+
+    return Rule(read, f"a number from {low:g} to {high:g}")
+
+
+def _whole(low: int, high: int) -> Rule:
+    def read(text: str) -> int:
+        value = int(text)
+        if not low <= value <= high:
+            raise ValueError
+        return value
+
+    return Rule(read, f"a whole number from {low} to {high}")
+
+
+def _choice(*names: str) -> Rule:
+    def read(text: str) -> str:
+        if text not in names:
+            raise ValueError
+        return text
+
+    return Rule(read, "one of " + ", ".join(names))
+
+
+def _flag() -> Rule:
+    return Rule({"yes": True, "no": False}.__getitem__, "yes or no")
+
+
+def _source() -> Rule:
+    def read(text: str) -> str:
+        if text not in SAMPLES and not re.fullmatch(UPLOAD + "[0-9a-f]{64}", text):
+            raise ValueError
+        return text
+
+    return Rule(read, "the name of a sample or the fingerprint of an uploaded file")
+
+
+def _position() -> Rule:
+    def read(text: str) -> float:
+        value = float(text)
+        if not value > 0:
+            raise ValueError
+        return value
+
+    return Rule(read, "a number above 0")
+
+
+def _param(default: Any, stage: str, rule: Rule) -> Any:
+    return field(default=default, metadata={"stage": stage, "rule": rule})
+
+
+@dataclass(frozen=True)
+class Params:
+    """Everything the screen depends on. Hashable, so that its part up to a stage is the key of what that stage computes."""
+
+    data: str = _param("breast_cancer", "data", _source())
+    target: str = _param("", "data", Rule(str, "the name of a column"))
+    validation: float = _param(0.25, "data", _number(0.05, 0.45))
+    test: float = _param(0.25, "data", _number(0.05, 0.45))
+    seed: int = _param(0, "data", _whole(0, 9999))
+    widths: int = _param(5, "kernels", _whole(0, 20))
+    linear: bool = _param(True, "kernels", _flag())
+    degree: int = _param(2, "kernels", _whole(0, 6))
+    each: str = _param("auto", "kernels", _choice("auto", "none", "linear", "rbf"))
+    groups: bool = _param(False, "kernels", _flag())
+    normalise: str = _param(
+        "multiplicative", "kernels", _choice("multiplicative", "spherical", "trace", "diag", "none")
+    )
+    center: bool = _param(False, "kernels", _flag())
+    algorithm: str = _param("lp", "path", _choice(*METHODS))
+    path: str = _param("", "path", Rule(str, "the parameter a path runs over"))
+    settings: tuple[tuple[str, Setting], ...] = field(default=(), metadata={"stage": "path"})
+    at: float | None = _param(None, "view", _position())
+    shown: int = _param(0, "view", _whole(0, 9999))
+
+    def upto(self, stage: str) -> "Params":
+        """Return these parameters with every later stage at its usual values: the key of what ``stage`` computes."""
+        later = STAGES[STAGES.index(stage) + 1 :]
+        usual = {f.name: f.default for f in fields(self) if f.metadata["stage"] in later}
+        return replace(self, **usual)  # type: ignore[arg-type]
+
+    def with_setting(self, name: str, value: Setting) -> "Params":
+        """Return these parameters with one control of the algorithm set."""
+        return replace(self, settings=tuple(sorted({**dict(self.settings), name: value}.items())))
+
+    def setting(self, control: Control) -> Setting:
+        """Return what is set for ``control``, or its usual value where nothing usable is set."""
+        value = dict(self.settings).get(control.name, control.default)
+        return value if accepts(control, value) else control.default
+
+
+def accepts(control: Control, value: Setting) -> bool:
+    """Tell whether ``value`` is one that ``control`` can take."""
+    match control.kind:
+        case "choice":
+            return value in control.choices
+        case "flag":
+            return isinstance(value, bool)
+        case _ if isinstance(value, bool | str):
+            return False
+        case "integer":
+            return value == int(value) and control.low <= value <= control.high
+        case "p":
+            return value >= 1
+        case _:
+            return control.low <= value <= control.high
+
+
+def _read_setting(name: str, text: str) -> Setting:
+    """Read one control's value; any algorithm that has the control may have been meant. Raises ValueError in words."""
+    meant = [control for algorithm in METHODS.values() for control in algorithm.controls if control.name == name]
+    if not meant:
+        raise ValueError(f"The link speaks of {name!r}, which this app does not know. It is left out.")
+    readers: dict[str, Callable[[str], Setting]] = {"choice": str, "flag": _flag().read, "integer": int}
+    for control in meant:
+        try:
+            value = readers.get(control.kind, float)(text)
+        except (ValueError, KeyError):
+            continue
+        if accepts(control, value):
+            return value
+    raise ValueError(_refusal(name, text, "within the range its control shows", meant[0].default))
+
+
+def _refusal(name: str, text: str, expected: str, usual: object) -> str:
+    shown = "the first one that fits" if usual in ("", None) else write(usual)
+    return (
+        f"The link asks for {name} = {text[:40]!r}, but {name} has to be {expected}. The usual value is used: {shown}."
+    )
+
+
+def read(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
+    """Read a link: the parameters, and one sentence for each part that had to be refused."""
+    good: dict[str, Any] = {}
+    settings: dict[str, Setting] = {}
+    refused: list[str] = []
+    known = {f.name: f for f in fields(Params) if "rule" in f.metadata}
+    for name, text in query.items():
+        if name in known:
+            rule = known[name].metadata["rule"]
+            try:
+                good[name] = rule.read(text)
+            except (ValueError, KeyError):
+                refused.append(_refusal(name, text, rule.expected, known[name].default))
+        else:
+            try:
+                settings[name] = _read_setting(name, text)
+            except ValueError as error:
+                refused.append(str(error))
+    if good.get("validation", 0.25) + good.get("test", 0.25) > 0.8:
+        refused.append("The link leaves less than a fifth of the rows for training. The usual split is used.")
+        good = {name: value for name, value in good.items() if name not in ("validation", "test")}
+    runs_over = METHODS[good.get("algorithm", "lp")].path_params
+    if good.get("path", runs_over[0]) not in runs_over:
+        refused.append(_refusal("path", good.pop("path"), "one of " + ", ".join(runs_over), runs_over[0]))
+    return Params(**good, settings=tuple(sorted(settings.items()))), tuple(refused)
+
+
+def write(value: object) -> str:
+    """Return one value as the text a link holds."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return repr(value) if isinstance(value, float) and math.isfinite(value) else str(value)
+
+
+def text(params: Params) -> dict[str, str]:
+    """Return the link's parts: what differs from the usual values."""
+    named = {f.name: getattr(params, f.name) for f in fields(Params) if f.name != "settings"}
+    usual = {f.name: f.default for f in fields(Params)}
+    parts = {name: write(value) for name, value in named.items() if value != usual[name]}
+    return parts | {name: write(value) for name, value in params.settings}
+
+
+def current() -> Params:
+    """Return the parameters of this session."""
+    return st.session_state["params"]
+
+
+def begin(page: str) -> None:
+    """Bring link and parameters together; the first act of ``app.py`` in every run.
+
+    The link is read at the session's start, and again when the browser went back or forward: when no widget spoke in this
+    run and the link is neither the one last written nor one the browser had no time to replace.
+    Choosing a page in the menu empties the link and keeps the parameters.
+    """
+    memory, query = st.session_state, st.query_params.to_dict()
+    moved, turned = memory.pop("moved", False), memory.get("page") != page
+    memory["page"] = page
+    memory["bare"] = bool(memory.get("bare")) and not (moved or turned or query)
+    if "params" not in memory:
+        memory["params"], memory["refused"] = read(query)
+        memory["past"], memory["empty_means_usual"], memory["written_at"] = [], not query, -math.inf
+    elif turned and not query:
+        memory["empty_means_usual"] = current() == Params()
+    elif not moved and query != memory.get("written", query) and time.monotonic() > memory["written_at"] + LINK_SECONDS:
+        if query or memory["empty_means_usual"]:
+            _replace_all(*read(query))
+        else:
+            memory["bare"] = True  # Back to the moment the page was opened: leave the history alone
+
+
+def _replace_all(params: Params, refused: tuple[str, ...]) -> None:
+    st.session_state["past"] = [*st.session_state["past"], current()][-REMEMBERED_STEPS:]
+    st.session_state["params"], st.session_state["refused"] = params, refused
+
+
+def end() -> None:
+    """Write the parameters into the link; in ``app.py`` before the page runs, and after each change inside a fragment."""
+    query, want = st.query_params.to_dict(), text(current())
+    if query != want and not st.session_state["bare"]:
+        st.query_params.from_dict(want)
+        st.session_state["written_at"] = time.monotonic()
+    st.session_state["written"] = st.query_params.to_dict()
+
+
+def change(**values: Any) -> None:
+    """Set parameters by name, as a step that can be undone."""
+    set_params(replace(current(), **values))
+
+
+def set_params(params: Params) -> None:
+    """Set all parameters at once, as a step that can be undone."""
+    if params != current():
+        _replace_all(params, ())
+    st.session_state["moved"] = True
+
+
+def undo() -> None:
+    """Return to the parameters before the last step."""
+    if st.session_state["past"]:
+        st.session_state["params"] = st.session_state["past"].pop()
+    st.session_state["moved"] = True
+
+
+def rerun() -> None:
+    """Run the whole app again. The link in the browser may be a step behind, so it does not speak this time."""
+    st.session_state["moved"] = True
+    st.rerun()
+
+
+def view(
+    kind: Callable[..., Any], label: str, key: str, value: Any, keep: Callable[[Any], None], /, **options: Any
+) -> Any:
+    """Draw a keyed widget that shows ``value`` and hands what the person chose to ``keep``.
+
+    The widget's state is set only where it differs: setting it on every run loses quick key presses.
+    """
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    return kind(label, key=key, on_change=lambda: keep(st.session_state[key]), **options)
+
+
+def field_view(kind: Callable[..., Any], label: str, name: str, **options: Any) -> Any:
+    """Draw a widget for the parameter ``name``; ``to`` and ``back`` translate between parameter and widget."""
+    to = options.pop("to", lambda value: value)
+    back = options.pop("back", lambda value: value)
+    return view(
+        kind, label, f"field_{name}", to(getattr(current(), name)), lambda v: change(**{name: back(v)}), **options
+    )

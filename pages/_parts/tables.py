@@ -1,0 +1,77 @@
+"""Tables on a page: the first rows and the columns of the data, the weights of a point, a whole path."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mklcore.data.dataset import Dataset
+from mklcore.path import Path
+from pages._parts import cache
+from pages._parts.state import UPLOAD, Params
+
+PREVIEW_ROWS = 200
+
+
+def first_rows(table: Dataset) -> pd.DataFrame:
+    """Return the first rows as they enter the model, the target first."""
+    frame = pd.DataFrame(table.X[:PREVIEW_ROWS], columns=list(table.feature_names))
+    frame.insert(0, f"{table.target_name} (target)", table.y[:PREVIEW_ROWS].astype(str), allow_duplicates=True)
+    return frame
+
+
+def columns(table: Dataset, params: Params) -> pd.DataFrame:
+    """Return what is known about each column: of the file for an upload, of the features for a sample."""
+    if params.data.startswith(UPLOAD):
+        found = cache.summary(params).columns
+        return pd.DataFrame(
+            {
+                "column": [column.name for column in found],
+                "type": [column.kind for column in found],
+                "what was done": ["target" if c.name == table.target_name else c.done for c in found],
+                "missing": [column.missing for column in found],
+                "different values": [column.distinct for column in found],
+                "first value": [column.example for column in found],
+            }
+        )
+    return pd.DataFrame(
+        {
+            "column": table.feature_names,
+            "type": "number",
+            "missing": 0,
+            "smallest": table.X.min(axis=0),
+            "mean": table.X.mean(axis=0),
+            "largest": table.X.max(axis=0),
+        }
+    )
+
+
+def weights(point: Path, index: int) -> pd.DataFrame:
+    """Return the kernels of one point with weight and share, the largest first."""
+    values = np.asarray(point.weights[index], dtype=float)
+    frame = pd.DataFrame(
+        {
+            "kernel": point.kernel_names,
+            "family": point.kernel_families,
+            "weight": values,
+            "share": values / (float(values.sum()) or 1.0),
+        }
+    )
+    return frame.sort_values("weight", ascending=False, kind="stable")
+
+
+def along(path: Path) -> pd.DataFrame:
+    """Return a path as one row per value: scores, certificate, cost and every weight."""
+    facts: dict[str, Any] = {
+        path.param: path.values,
+        "train": path.train_score,
+        "validation": path.val_score,
+        "objective": path.objective,
+        "relative_gap": path.relative_gap,
+        "kernels_used": path.n_nonzero,
+        "solves": path.solves,
+        "seconds": path.seconds,
+        "status": [status.value for status in path.statuses],
+    }
+    every_weight = pd.DataFrame(path.weights, columns=[f"weight {name}" for name in path.kernel_names])
+    return pd.concat([pd.DataFrame(facts), every_weight], axis=1)

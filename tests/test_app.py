@@ -1,0 +1,378 @@
+"""The app without a browser: every page and sample, the link's refusals, what survives and what is dropped."""
+
+import io
+import threading
+import time
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mklcore.data import SAMPLES
+from mklcore.errors import KernelError
+from pages._parts import cache, jobs, state
+from pages._parts.jobs import Job, JobState
+from pages._parts.state import Params
+
+PAGES = ("pages/data.py", "pages/kernels.py", "pages/explore.py")
+PATIENCE = 60.0
+
+
+def open_app(**query: str) -> AppTest:
+    app = AppTest.from_file("../app.py", default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    return quiet(app.run())
+
+
+def quiet(app: AppTest) -> AppTest:
+    assert [error.message for error in app.exception] == []
+    return app
+
+
+def go(app: AppTest, page: str) -> AppTest:
+    app.switch_page(page)
+    return quiet(app.run())
+
+
+def words(app: AppTest) -> str:
+    elements = [*app.markdown, *app.caption, *app.error, *app.warning, *app.info]
+    return "\n".join(element.value for element in elements)
+
+
+def wait_for_path(app: AppTest) -> AppTest:
+    until = time.monotonic() + PATIENCE
+    while "kernels used" not in words(app):
+        assert time.monotonic() < until, words(app)
+        time.sleep(0.05)
+        quiet(app.run())
+    return app
+
+
+def upload(app: AppTest, content: bytes, name: str = "table.csv") -> AppTest:
+    app.file_uploader(key="uploader").upload(name, content, "text/csv").run()
+    return quiet(app)
+
+
+def table(n: int = 60, seed: int = 0, target: str = "label") -> bytes:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    y = (X[:, 0] + 0.3 * rng.standard_normal(n) > 0).astype(int)
+    rows = "\n".join(",".join([*(f"{v:.4f}" for v in row), str(label)]) for row, label in zip(X, y, strict=True))
+    return f"a,b,c,{target}\n{rows}\n".encode()
+
+
+# Every page and sample
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_every_sample_goes_through_data_and_kernels(sample: str) -> None:
+    app = open_app(data=sample, widths="2", each="none")
+    assert "rows for training" in words(app).lower()
+    go(app, "pages/kernels.py")
+    assert "**4** kernels on" in words(app)
+    go(app, "pages/explore.py")
+    assert app.selectbox(key="field_algorithm").value == "lp"
+
+
+@pytest.mark.parametrize("algorithm", state.METHODS)
+@pytest.mark.parametrize("sample", ["iris", "diabetes"])
+def test_every_algorithm_ends_with_its_certificate_or_says_that_it_has_none(algorithm: str, sample: str) -> None:
+    method = state.METHODS[algorithm]
+    for param in method.path_params:
+        app = go(open_app(data=sample, widths="2", each="none", algorithm=algorithm, path=param), "pages/explore.py")
+        wait_for_path(app)
+        said, gaps = words(app), app.session_state["answer"].relative_gap
+        assert ("no certificate" in said) == bool(np.isnan(gaps).all())
+        assert ("certified" in said) == bool(np.isfinite(gaps).all())
+        assert method.look_for in said
+        assert method.cannot_tell in said
+
+
+def test_a_fresh_start_shows_a_sample_without_a_click() -> None:
+    app = open_app()
+    assert "**569** rows, **30** features" in words(app)
+    assert not app.error
+    assert not app.warning
+
+
+def test_every_figure_carries_an_alternative_text() -> None:
+    app = open_app(data="iris", widths="2")
+    found = 0
+    for page in PAGES:
+        go(app, page)
+        if page.endswith("explore.py"):
+            wait_for_path(app)
+        charts = app.get("plotly_chart")
+        found += len(charts)
+        assert all(chart.proto.alt for chart in charts)
+    assert found == 6
+
+
+# The link
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("data", "titanic", "the name of a sample"),
+        ("data", "upload:42", "the fingerprint of an uploaded file"),
+        ("validation", "0.9", "a number from 0.05 to 0.45"),
+        ("validation", "nan", "a number from 0.05 to 0.45"),
+        ("seed", "1.5", "a whole number from 0 to 9999"),
+        ("widths", "-1", "a whole number from 0 to 20"),
+        ("linear", "maybe", "yes or no"),
+        ("each", "twice", "one of auto, none, linear, rbf"),
+        ("algorithm", "magic", "one of " + ", ".join(state.METHODS)),
+        ("path", "s", "one of C, p"),
+        ("at", "-3", "a number above 0"),
+        ("p", "0.5", "within the range its control shows"),
+        ("C", "-1", "within the range its control shows"),
+        ("loss", "zero-one", "within the range its control shows"),
+        ("colour", "red", "which this app does not know"),
+    ],
+)
+def test_a_link_is_refused_in_words_where_it_asks_for_what_cannot_be(name: str, value: str, said: str) -> None:
+    params, refused = state.read({name: value, "widths": "3"} if name != "widths" else {name: value})
+    assert len(refused) == 1
+    assert said in refused[0]
+    assert params == Params(widths=3 if name != "widths" else 5)
+    app = open_app(**{name: value})
+    assert [said in warning.value for warning in app.warning] == [True]
+
+
+def test_a_link_that_leaves_no_training_rows_is_refused() -> None:
+    params, refused = state.read({"validation": "0.45", "test": "0.4"})
+    assert "less than a fifth of the rows" in refused[0]
+    assert params == Params()
+
+
+@pytest.mark.parametrize(("path", "at"), [("C", 1e9), ("C", 1e-9), ("p", 0.3), ("p", "inf"), ("p", 1e9)])
+def test_a_link_to_a_point_beyond_the_bounds_shows_the_nearest(path: str, at: object) -> None:
+    app = go(open_app(data="iris", widths="1", each="none", path=path, at=str(at)), "pages/explore.py")
+    wait_for_path(app)
+    assert not app.error
+
+
+def test_numbers_of_kernels_are_whole() -> None:
+    app = go(open_app(data="iris", widths="3", each="none", algorithm="gomp", at="2.4"), "pages/explore.py")
+    wait_for_path(app)
+    assert app.number_input(key="exact_s").value == 2
+
+
+def test_a_link_says_the_same_as_the_parameters_it_came_from() -> None:
+    params = Params(data="wine", validation=0.3, seed=7, linear=False, algorithm="gomp", path="lam", at=0.0123456789)
+    params = params.with_setting("n_kernels", 12).with_setting("p", float("inf")).with_setting("loss", "squared")
+    assert state.read(state.text(params)) == (params, ())
+    assert state.text(Params()) == {}
+
+
+def test_the_link_follows_what_the_person_chooses() -> None:
+    app = open_app()
+    app.button(key="table_wine").click().run()
+    assert app.query_params["data"] == "wine"
+    app.button(key="undo").click().run()
+    assert "data" not in app.query_params
+    assert "**569** rows" in words(app)
+
+
+def test_a_key_holds_what_a_stage_needs_and_nothing_later() -> None:
+    params = Params(data="wine", widths=3, algorithm="gomp", at=2.0, shown=4)
+    assert params.upto("data") == Params(data="wine")
+    assert params.upto("kernels") == Params(data="wine", widths=3)
+    assert params.upto("path") == Params(data="wine", widths=3, algorithm="gomp")
+
+
+# What survives and what is dropped
+
+
+def test_choices_survive_a_change_of_page() -> None:
+    app = go(open_app(data="iris"), "pages/kernels.py")
+    app.slider(key="field_widths").set_value(7).run()
+    app.toggle(key="field_linear").set_value(False).run()
+    go(app, "pages/explore.py")
+    go(app, "pages/kernels.py")
+    assert app.slider(key="field_widths").value == 7
+    assert app.toggle(key="field_linear").value is False
+    assert app.session_state["params"] == Params(data="iris", widths=7, linear=False)
+
+
+def test_a_path_is_dropped_and_told_when_the_table_or_the_kernels_change() -> None:
+    app = wait_for_path(go(open_app(data="iris", widths="2"), "pages/explore.py"))
+    assert "answer" in app.session_state
+    go(app, "pages/kernels.py")
+    app.slider(key="field_widths").set_value(3).run()
+    assert "The kernels changed, so the path computed before is dropped" in words(app)
+    assert "answer" not in app.session_state
+    wait_for_path(go(app, "pages/explore.py"))
+    assert "is dropped" not in words(app)
+    go(app, "pages/data.py")
+    app.number_input(key="field_seed").set_value(5).run()
+    assert "The table or its split changed" in words(app)
+    assert "answer" not in app.session_state
+
+
+def test_the_released_cursor_and_the_number_box_choose_the_point() -> None:
+    app = wait_for_path(go(open_app(data="iris", widths="2"), "pages/explore.py"))
+    path = app.session_state["answer"]
+    app.session_state["player"] = {"report": {"index": 7, "time": 1, "turn": 1}}
+    quiet(app.run())
+    assert app.session_state["params"].at == path.values[7]
+    assert app.number_input(key="exact_C").value == path.values[7]
+    app.session_state["player"] = {"report": {"index": 900, "time": 2, "turn": 1}}
+    quiet(app.run())
+    assert app.session_state["params"].at == path.values[-1]
+    app.number_input(key="exact_C").set_value(0.5).run()
+    assert app.session_state["params"].at == 0.5
+    assert "All weights at C = 0.5, as a table" in [expander.label for expander in app.expander]
+    app.button(key="undo").click().run()
+    assert app.session_state["params"].at == path.values[-1]
+
+
+def test_the_test_score_is_shown_once_asked_for_and_for_that_point_only() -> None:
+    app = wait_for_path(go(open_app(data="iris", widths="2", seed="3"), "pages/explore.py"))
+    assert "test accuracy **" not in words(app)
+    app.button(key="show_test").click().run()
+    assert "test accuracy **" in words(app)
+    app.session_state["player"] = {"report": {"index": 0, "time": 1, "turn": 1}}
+    quiet(app.run())
+    assert "test accuracy **" not in words(app)
+
+
+def test_a_cancelled_path_can_be_asked_for_again() -> None:
+    gate = threading.Event()
+    cache.worker().submit(gate.wait)
+    try:
+        app = go(open_app(data="diabetes", widths="3", each="none", seed="11"), "pages/explore.py")
+        job = app.session_state["job"]
+        assert job.state is JobState.QUEUED
+        assert "The path appears here" in words(app)
+        app.button(key="job_cancel").click().run()
+    finally:
+        gate.set()
+    assert job.ended.wait(PATIENCE)
+    assert job.state is JobState.CANCELLED
+    assert "The path was cancelled" in words(quiet(app.run()))
+    wait_for_path(app.button(key="compute").click().run())
+
+
+# Work in the background
+
+
+def test_work_ends_in_the_state_that_says_why() -> None:
+    def ended(work, **fields) -> Job:
+        job = Job("key", "Path", 3, **fields)
+        jobs.LINE.enter(job)
+        jobs._work(job, work)
+        assert not job.live
+        assert job.ended.is_set()
+        return job
+
+    assert ended(lambda job: job.tick(3, 3)).state is JobState.DONE
+    assert ended(lambda job: job.stop.set() or job.tick(1, 3)).state is JobState.CANCELLED
+    unseen = ended(lambda job: job.tick(1, 3), seen=time.monotonic() - 60)
+    assert unseen.state is JobState.ABANDONED
+
+    def refuse(job: Job) -> None:
+        raise KernelError("The kernel is not square.")
+
+    refused = ended(refuse)
+    assert (refused.state, refused.error) == (JobState.FAILED, "The kernel is not square.")
+
+
+def test_a_job_knows_its_place_in_the_line() -> None:
+    first, second = Job("a", "Path", 3), Job("b", "Path", 3)
+    for job in (first, second):
+        jobs.LINE.enter(job)
+    assert (jobs.LINE.ahead(first), jobs.LINE.ahead(second)) == (0, 1)
+    first.stop.set()
+    assert jobs.LINE.ahead(second) == 0
+    for job in (first, second):
+        jobs.LINE.leave(job)
+    assert jobs.LINE.ahead(second) == 0
+
+
+def test_the_shelf_keeps_what_was_used_last() -> None:
+    shelf = cache.Shelf(2)
+    shelf.put("a", 1)
+    shelf.put("b", 2)
+    assert shelf.get("a") == 1
+    shelf.put("c", 3)
+    assert [shelf.get(key) for key in "abc"] == [1, None, 3]
+    assert shelf.made("c", lambda: 4) == 3
+
+
+# Files
+
+
+def test_an_uploaded_table_is_read_and_stays_when_the_page_changes() -> None:
+    app = upload(open_app(), table())
+    assert "**60** rows, **3** features. Target **label**" in words(app)
+    go(app, "pages/kernels.py")
+    assert "**10** kernels on **30** training rows" in words(app)
+    go(app, "pages/data.py")
+    assert "**60** rows" in words(app)
+    app.selectbox(key="field_target").set_value("a").run()
+    assert "Target **a**: a number" in words(app)
+    assert app.query_params["target"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "empty"),
+        (bytes(range(256)) * 40, "the file is binary"),
+        (b"a,b,y\n1,2,0\n3,4\n5,6,7,8\n", "line 3 has 2 cells"),
+        (b"name,y\nanna,0\nbert,1\ncarl,0\ndora,1\nemil,0\nfay,1\n", "no numeric column"),
+        (b"a,y\n1,0\n2,0\n3,0\n4,0\n", "one class only"),
+        (b"a,b,y\n1,1,0\n1,1,1\n1,1,0\n1,1,1\n", "constant"),
+        (b"a,y\n1,\n2,\n3,\n4,1\n5,0\n", "missing"),
+        (b"a,y\n1,u\n2,v\n3,w\n", "fewer rows than classes"),
+    ],
+    ids=["empty", "binary", "ragged", "no number", "one class", "constant", "target missing", "few rows"],
+)
+def test_a_file_that_cannot_be_used_gives_a_sentence(content: bytes, said: str) -> None:
+    app = upload(open_app(), content)
+    assert len(app.error) == 1
+    assert said in app.error[0].value.replace("\\", "").lower()
+    for page in PAGES[1:]:
+        go(app, page)
+        assert len(app.error) == 1
+    go(app, "pages/data.py")
+    app.button(key="table_iris").click().run()
+    assert "**150** rows" in words(quiet(app))
+
+
+def test_a_target_the_table_does_not_have_gives_a_sentence() -> None:
+    app = upload(open_app(), table())
+    source = app.session_state["params"].data
+    app.session_state["params"] = Params(data=source, target="weight")
+    quiet(app.run())
+    assert "no column 'weight'" in app.error[0].value
+
+
+def test_a_link_to_a_file_resolves_only_where_the_file_was_uploaded() -> None:
+    content = table(seed=9)
+    owner = upload(open_app(), content)
+    link = owner.query_params["data"]
+    for page in PAGES:
+        stranger = open_app(data=link)
+        go(stranger, page)
+        assert "upload the same file" in words(stranger)
+        assert "60" not in words(stranger)
+    upload(stranger := open_app(data=link), content)
+    assert "**60** rows" in words(stranger)
+
+
+def test_names_from_a_file_are_shown_as_they_are() -> None:
+    content = io.BytesIO(table(target="*y* [x](http://x.y)")).getvalue()
+    app = upload(open_app(), content)
+    assert r"\*y\* \[x\]\(http\:" in words(app)
+
+
+def test_a_dictionary_above_the_memory_limit_is_refused_with_the_number() -> None:
+    app = go(open_app(data="digits", widths="20", each="linear", validation="0.05", test="0.05"), "pages/kernels.py")
+    assert len(app.error) == 1
+    assert "MB, above the limit of 800 MB" in app.error[0].value.replace("\\", "")
+    go(app, "pages/explore.py")
+    assert len(app.error) == 1
