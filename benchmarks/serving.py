@@ -1,0 +1,101 @@
+"""The app as a visitor meets it: a server of its own on a free port, and headless Chromium in front of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+# Beside the sandbox switch, which root needs, these keep Chromium from looking for hosts of its own.
+CHROMIUM_FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+IDLE = "[data-testid='stApp'][data-test-script-state='notRunning']"
+
+
+@dataclass(frozen=True)
+class App:
+    """A running server: its address and the file that holds what it prints."""
+
+    url: str
+    log: Path
+
+    def tracebacks(self) -> str:
+        """All it printed if there was a traceback in it, else nothing."""
+        printed = self.log.read_text(encoding="utf-8", errors="replace")
+        return printed if "Traceback (most recent call last)" in printed else ""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def healthy(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
+            return answer.status == 200 and answer.read() == b"ok"
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+@contextmanager
+def running_app(patience: float = 120.0) -> Iterator[App]:
+    """``streamlit run app.py`` as the README has it, until its health endpoint answers; stopped on leaving."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    streamlit = Path(sys.executable).with_name("streamlit")
+    command = [str(streamlit), "run", "app.py", "--server.headless=true", f"--server.port={port}"]
+    with tempfile.TemporaryDirectory() as folder:
+        app = App(url, Path(folder) / "server.log")
+        with app.log.open("wb") as log:
+            server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            deadline = time.monotonic() + patience
+            while not healthy(url):
+                if server.poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError(f"The server did not become healthy.\n{app.log.read_text(encoding='utf-8')}")
+                time.sleep(0.2)
+            yield app
+        finally:
+            server.terminate()
+            try:
+                server.wait(20)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Debian's Chromium, headless. ``CHROMIUM`` in the environment names another one."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        raise RuntimeError(
+            "Chromium is not installed. Install the Debian package chromium, or set CHROMIUM to its path."
+        )
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
+
+
+def settled(page: Page, patience: float = 120.0) -> None:
+    """Wait until the page has drawn a heading and its script rests."""
+    expect(page.get_by_role("heading").first).to_be_visible(timeout=1000 * patience)
+    expect(page.locator(IDLE)).to_be_attached(timeout=1000 * patience)

@@ -1,0 +1,269 @@
+"""The house holds: who imports whom, what is never imported, how leaves are compiled and caches bounded.
+
+Everything is read from the source by ``ast``: nothing here depends on what happens to be installed or already imported.
+"""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mklcore
+
+ROOT = Path(__file__).resolve().parents[1]
+CORE, PAGES, APP = ROOT / "mklcore", ROOT / "pages", ROOT / "app.py"
+
+# The rows of the house from the top; a module imports only from rows above, or from its own row.
+ROWS = {
+    "mklcore.errors": 1,
+    "mklcore.data": 2,
+    "mklcore.kernels": 3,
+    "mklcore.losses": 4,
+    "mklcore.penalties": 5,
+    "mklcore.machines": 6,
+    "mklcore.solvers": 7,
+    "mklcore.path": 8,
+    "mklcore.selection": 8,
+    "mklcore.selection_loo": 8,
+    "mklcore.theory": 9,
+    "mklcore.estimators": 10,
+    "mklcore.figures": 11,
+    "mklcore.store": 12,
+    "mklcore.sweep": 12,
+    "mklcore.warmup": 12,
+    "mklcore.experiments": 12,
+    "pages._parts": 13,
+    "pages": 14,
+    "app": 14,
+}
+FRONT_DOOR = "mklcore"  # the package itself re-exports every room: it is above nothing and below everything
+BLIND = {
+    "mklcore.solvers",
+    "mklcore.machines",
+    "mklcore.estimators",
+    "mklcore.path",
+    "mklcore.selection",
+    "mklcore.selection_loo",
+}
+UNSAFE_MODULES = {"pickle", "cloudpickle", "dill", "marshal", "shelve"}
+UNSAFE_CALLS = {"eval", "exec", "compile", "__import__", "joblib.load", "joblib.dump"}
+ALGEBRA = {
+    "linalg",
+    "dot",
+    "vdot",
+    "inner",
+    "outer",
+    "matmul",
+    "einsum",
+    "tensordot",
+    "kron",
+    "cholesky",
+    "eigh",
+    "svd",
+}
+
+
+def sources(*places: Path) -> list[Path]:
+    files = [file for place in places for file in ([place] if place.is_file() else sorted(place.rglob("*.py")))]
+    return [file for file in files if "__pycache__" not in file.parts]
+
+
+EVERYTHING = sources(CORE, PAGES, APP)
+IDS = [str(file.relative_to(ROOT)) for file in EVERYTHING]
+each_source = pytest.mark.parametrize("file", EVERYTHING, ids=IDS)
+
+
+def module_name(file: Path) -> str:
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"), str(file))
+
+
+def room(module: str) -> str:
+    """The longest entry of the table that the module lies in."""
+    found = [entry for entry in ROWS if module == entry or module.startswith(entry + ".")]
+    return max(found, key=len, default="")
+
+
+def imports(file: Path) -> Iterator[tuple[int, str]]:
+    """Line and full name of everything imported, also inside functions and in ``from package import module``."""
+    name = module_name(file)
+    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(parsed(file)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, node.module] if node.module else above)
+            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+
+
+def in_house(name: str) -> bool:
+    return name.split(".")[0] in {"mklcore", "pages", "app"}
+
+
+def dotted(node: ast.AST) -> str:
+    """``a.b.c`` of a name, an attribute or a call of one; empty for anything else."""
+    if isinstance(node, ast.Call):
+        return dotted(node.func)
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def keywords(call: ast.Call) -> dict[str, object]:
+    return {k.arg: getattr(k.value, "value", None) for k in call.keywords if k.arg}
+
+
+def test_there_is_a_house_to_look_at():
+    names = {module_name(file) for file in EVERYTHING}
+    assert {"mklcore", "mklcore.errors", "pages._parts.cache", "app"} <= names
+    assert len(names) > 20
+
+
+# Who imports whom
+
+
+@each_source
+def test_every_module_has_a_row(file):
+    name = module_name(file)
+    assert name == FRONT_DOOR or room(name), f"{name} is in no room of the house; add its row to the table and say why."
+
+
+@each_source
+def test_modules_import_only_from_rows_above(file):
+    name = module_name(file)
+    if name == FRONT_DOOR:
+        return
+    own = ROWS.get(room(name), 0)
+    for line, target in imports(file):
+        if not in_house(target):
+            continue
+        # Pages may use the front door, as any user does; inside the library it would be a circle.
+        if room(target) == "":
+            assert own >= ROWS["pages._parts"], f"{file}:{line} imports {target}; name the module it lies in."
+            continue
+        assert ROWS[room(target)] <= own, f"{file}:{line}: row {own} imports {target} of row {ROWS[room(target)]}."
+
+
+@pytest.mark.parametrize("file", sources(CORE), ids=lambda file: str(file.relative_to(ROOT)))
+def test_the_library_knows_nothing_of_streamlit_or_pages(file):
+    outside = {target.split(".")[0] for _, target in imports(file)}
+    assert not outside & {"streamlit", "pages", "app"}
+
+
+@pytest.mark.parametrize("file", sources(CORE / "figures"), ids=lambda file: file.name)
+def test_figures_never_import_what_solves(file):
+    assert not {room(target) for _, target in imports(file)} & BLIND
+
+
+# What is never done
+
+
+@each_source
+def test_nothing_is_unpickled_or_evaluated(file):
+    assert not {target.split(".")[0] for _, target in imports(file)} & UNSAFE_MODULES
+    for node in ast.walk(parsed(file)):
+        if isinstance(node, ast.Call):
+            assert dotted(node) not in UNSAFE_CALLS, f"{file}:{node.lineno}"
+            assert keywords(node).get("allow_pickle") is not True, f"{file}:{node.lineno}"
+
+
+@pytest.mark.parametrize("file", sources(PAGES, APP), ids=lambda file: str(file.relative_to(ROOT)))
+def test_pages_do_no_linear_algebra(file):
+    for _, target in imports(file):
+        assert not set(target.split(".")) & {"linalg", "numba"}, f"{file} imports {target}"
+    for node in ast.walk(parsed(file)):
+        assert not isinstance(node, ast.MatMult), f"{file} multiplies matrices"
+        if isinstance(node, ast.Attribute):
+            assert node.attr not in ALGEBRA, f"{file}:{node.lineno} uses .{node.attr}"
+
+
+# Leaves and caches
+
+
+def compilers(tree: ast.Module) -> Iterator[tuple[ast.AST, dict[str, object] | None]]:
+    """Every use of numba's compiler with its options, None for a bare decorator."""
+    called = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and dotted(node).split(".")[-1] in {"njit", "jit", "vectorize", "guvectorize"}:
+            called.add(id(node.func))
+            yield node, keywords(node)
+    for node in ast.walk(tree):
+        bare = isinstance(node, ast.Name | ast.Attribute) and dotted(node).split(".")[-1] in {"njit", "jit"}
+        if bare and id(node) not in called:
+            yield node, None
+
+
+@pytest.mark.parametrize("file", sources(CORE), ids=lambda file: str(file.relative_to(ROOT)))
+def test_leaves_are_cached_serial_and_free_of_the_lock(file):
+    for node, options in compilers(parsed(file)):
+        place = f"{file}:{node.lineno}"
+        assert options is not None, f"{place}: a bare @njit; write @njit(cache=True, nogil=True)"
+        assert options.get("cache") is True, place
+        assert options.get("nogil") is True, place
+        assert "parallel" not in options, place
+
+
+def test_leaves_were_found():
+    assert sum(1 for file in sources(CORE) for _ in compilers(parsed(file))) >= 10
+
+
+def caches(tree: ast.Module) -> Iterator[tuple[ast.AST, bool, bool]]:
+    """Every use of ``st.cache_*``: the node, whether ``max_entries`` is given, whether it may go without."""
+    without_arguments = {
+        id(decorator)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and not ast.unparse(node.args)
+        for decorator in node.decorator_list
+    }
+    calls = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name | ast.Attribute) and dotted(node).split(".")[-1] in {
+            "cache_data",
+            "cache_resource",
+        }:
+            use = calls.get(id(node), node)
+            bounded = isinstance(use, ast.Call) and "max_entries" in keywords(use)
+            yield use, bounded, id(use) in without_arguments
+
+
+@pytest.mark.parametrize("file", sources(PAGES, APP), ids=lambda file: str(file.relative_to(ROOT)))
+def test_caches_are_bounded_and_live_in_one_place(file):
+    for node, bounded, may_go_without in caches(parsed(file)):
+        assert module_name(file) in {"pages._parts.cache", "pages._parts.jobs"}, f"{file}:{node.lineno}"
+        assert bounded or may_go_without, f"{file}:{node.lineno}: a cache without max_entries"
+
+
+def test_caches_were_found():
+    assert sum(1 for _ in caches(parsed(PAGES / "_parts" / "cache.py"))) >= 1
+
+
+# Public names
+
+
+def test_public_names_are_sorted_strings_that_exist():
+    names = mklcore.__all__
+    assert all(isinstance(name, str) and not name.startswith("_") for name in names)
+    constants_classes_functions = sorted(set(names), key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    assert list(names) == constants_classes_functions
+    assert [name for name in names if not hasattr(mklcore, name)] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Dataset", "ESTIMATORS", "GOMPClassifier", "GramStack", "KERNELS", "KernelDictionary", "LOSSES", "LpMKLClassifier",
+     "MKLError", "PENALTIES", "SAMPLES", "figures", "fit_path", "load_sample", "log_grid", "read_table", "warm_up"],
+)  # fmt: skip
+def test_what_people_rely_on_is_public(name):
+    assert name in mklcore.__all__
+
+
+def test_importing_the_library_does_not_load_streamlit():
+    code = "import mklcore, sys; sys.exit('streamlit' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
