@@ -1,6 +1,6 @@
 """n = 10,000 rows, d = 20, M = 20 kernels, no Gram matrix stored: seconds, memory and gap of the interleaved solver.
 
-    python benchmarks/interleaved_large.py [--n 10000]
+python benchmarks/interleaved_large.py [--n 10000]
 """
 
 import argparse

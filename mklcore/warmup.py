@@ -13,6 +13,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.grams import NORMALISATIONS, GramStack
 from mklcore.kernels.measures import alignment_matrix
+from mklcore.solvers.hkl.bases import ANOVABasis
 
 
 def warm_up(progress: Callable[[float, str], None] | None = None) -> None:
@@ -45,6 +46,9 @@ def _kernels(X: np.ndarray) -> None:
 
 
 def _algorithm(algorithm: Algorithm, X: np.ndarray, y: np.ndarray) -> None:
+    if algorithm.on == "table":
+        _table_algorithm(algorithm, X, y)
+        return
     stack = KernelDictionary.rbf_grid([0.5, 2.0]).grams(X)
     for task, target in (("binary", y), ("regression", X[:, 1])):
         losses = next((c.choices for c in algorithm.controls if c.name == "loss" and task in c.tasks), (None,))
@@ -53,3 +57,11 @@ def _algorithm(algorithm: Algorithm, X: np.ndarray, y: np.ndarray) -> None:
             model = algorithm.estimator(task, kernels="precomputed", **parameters)
             model.fit(stack, target)
             model.fit(stack.values.copy(), target)
+
+
+def _table_algorithm(algorithm: Algorithm, X: np.ndarray, y: np.ndarray) -> None:
+    """Levels as columns and as blocks go through different leaves; a small budget goes the way without tables."""
+    for basis in (None, ANOVABasis()):
+        for memory in (64, 0.05):
+            algorithm.estimator("regression", basis=basis, memory_mb=memory, lam=0.1).fit(X, X[:, 1]).predict(X[:5])
+    algorithm.estimator("binary", loss="hinge", lam=0.1).fit(X, y)

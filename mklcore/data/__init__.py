@@ -4,6 +4,15 @@ from mklcore.data.columns import Column
 from mklcore.data.dataset import TASKS, Dataset, Split, standardise, three_way_split
 from mklcore.data.reading import TableSummary, describe_table, read_table
 from mklcore.data.samples import SAMPLES, Sample, load_sample
+from mklcore.data.spectra import (
+    average_neighbours,
+    band_edges,
+    read_spectra,
+    standardise_spectra,
+    wavelengths,
+    with_bands,
+    with_second_differences,
+)
 from mklcore.data.synthetic import (
     NormTruth,
     PolynomialTruth,
@@ -28,6 +37,8 @@ __all__ = [
     "Split",
     "TableSummary",
     "ToyTruth",
+    "average_neighbours",
+    "band_edges",
     "describe_table",
     "load_sample",
     "make_mkl_toy",
@@ -35,7 +46,12 @@ __all__ = [
     "make_sparse_polynomial",
     "make_spectra",
     "make_twonorm",
+    "read_spectra",
     "read_table",
     "standardise",
+    "standardise_spectra",
     "three_way_split",
+    "wavelengths",
+    "with_bands",
+    "with_second_differences",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any, ClassVar, Self
 
@@ -34,6 +35,7 @@ class KernelEstimator(BaseEstimator):
 
     default_normalise: ClassVar[str | None] = "multiplicative"
 
+    _carry: Any = None
     weights_: Any
     dual_coef_: Any
     intercept_: Any
@@ -121,6 +123,7 @@ class KernelEstimator(BaseEstimator):
 
     def _fit_stack(self, stack: GramStack | KernelRows, y: Array, warm: Any = None) -> Self:
         """Fit on a built stack and a checked target; ``warm`` is a fitted estimator of a neighbouring problem."""
+        self.__dict__.pop("selected_", None)
         self._solve(stack, y, warm)
         self._remember(stack)
         return self
@@ -129,7 +132,7 @@ class KernelEstimator(BaseEstimator):
         self.kernel_names_ = tuple(stack.names)
         self.kernel_families_ = tuple(stack.families)
         self.n_train_ = stack.n_samples
-        self._map = stack.transform
+        self._map = None if self._is_precomputed else stack.transform
         if self._map is not None and not hasattr(self, "n_features_in_"):
             self.n_features_in_ = self._map.rows.shape[1]
         weights = np.atleast_2d(self.weights_).mean(axis=0)
@@ -142,8 +145,13 @@ class KernelEstimator(BaseEstimator):
         """One fitted copy per value, each started from the one before; methods with a shorter way override this."""
         previous = None
         for value in values:
-            previous = self._copy_with(attribute, value)._fit_stack(stack, y, previous)
+            following = self._copy_with(attribute, value)._fit_stack(stack, y, previous)
+            if previous is not None:
+                previous._carry = None  # only the next neighbour needs it, and it is large
+            previous = following
             yield previous
+        if previous is not None:
+            previous._carry = None
 
     @staticmethod
     def _path_table(points: Sequence[Any], stack: Any) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
@@ -210,7 +218,8 @@ class KernelEstimator(BaseEstimator):
         self.weights_, self.dual_coef_, self.intercept_ = fit.weights, fit.dual_coef, fit.intercept
         self.objective_, self.dual_objective_ = fit.objective, fit.dual_objective
         self.dual_gap_, self.relative_gap_ = fit.gap, fit.relative_gap
-        self.status_, self.history_, self.fit_ = fit.status, fit.history, fit
+        self.status_, self.history_, self.fit_ = fit.status, fit.history, replace(fit, carry=None)
+        self._carry = fit.carry
         self.n_iter_ = len(fit.history)
         self.n_solves_ = fit.solves
 

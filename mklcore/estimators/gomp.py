@@ -2,43 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mklcore.errors import ParameterError
-from mklcore.estimators.base import Array, KernelClassifier, KernelEstimator, KernelRegressor, signs
+from mklcore.errors import DataError, ParameterError
+from mklcore.estimators.base import Array, KernelClassifier, KernelRegressor, signs
+from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import duplicates
-from mklcore.solvers.driver import Fit, Status, run, warn_unless_converged
-from mklcore.solvers.gomp import GOMP, Spectra
+from mklcore.solvers.driver import Fit, run, warn_unless_converged
+from mklcore.solvers.gomp import GOMP, HingeGOMP
+from mklcore.solvers.spectra import Spectra
 
 
-class _GompBase(KernelEstimator):
-    """min_f (1/n) sum (y_i - f(x_i))^2 + lam ||f||^2 over at most ``n_kernels`` kernels, chosen greedily."""
+class _GompBase(BudgetedEstimator):
+    """min_f (1/n) sum V(y_i, f(x_i)) + lam ||f||^2 over at most ``n_kernels`` kernels, chosen greedily."""
 
     def _check_parameters(self) -> None:
-        self._positive("lam")
-        if not (isinstance(self.score_tol, (int, float, np.number)) and self.score_tol >= 0):
+        super()._check_parameters()
+        self._whole("n_candidates")
+        tolerance = self.score_tol
+        if not (isinstance(tolerance, (int, float, np.number)) and np.isfinite(tolerance) and tolerance >= 0):
             raise ParameterError(
                 f"score_tol is a share of the target's energy and must be 0 or more; got {self.score_tol!r}."
             )
-        for name in ("n_kernels", "n_candidates"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, (int, np.integer)) and value >= 1):
-                raise ParameterError(f"{name} must be a whole number of 1 or more, or None for all; got {value!r}.")
+
+    @property
+    def _is_hinge(self) -> bool:
+        return getattr(self, "loss", "squared") == "hinge"
+
+    def _prepared(self, stack: GramStack) -> Spectra | None:
+        return None if self._is_hinge else super()._prepared(stack)
 
     def _columns(self, y: Array) -> tuple[Array, Array]:
         """The target as columns (n, T) and what to add back to predictions (T,)."""
         raise NotImplementedError
 
-    def _solve(self, stack: GramStack, y: Array, warm: Any, spectra: Spectra | None = None) -> None:
+    def _run(self, stack: GramStack, y: Array, prepared: Spectra | None) -> None:
         Y, shift = self._columns(y)
         M = stack.n_kernels
-        allowed = np.arange(M) if self.keep_duplicates else _first_of_each(stack.values)
-        method = GOMP(
+        copies = () if self.keep_duplicates else exact_copies(stack.values)
+        left_out = {m for group in copies for m in group[1:]}
+        method = (HingeGOMP if self._is_hinge else GOMP)(
             stack.values,
             Y,
             self.lam,
@@ -46,70 +52,49 @@ class _GompBase(KernelEstimator):
             score_tol=self.score_tol,
             n_candidates=self.n_candidates,
             seed=self.random_state,
-            allowed=allowed,
-            spectra=spectra,
+            allowed=np.array([m for m in range(M) if m not in left_out]),
+            spectra=prepared,
         )
         fit = run(method, tol=0.0, max_iter=M + 1, callback=self.callback)
         warn_unless_converged(fit, 0.0)
-        self._publish_columns(fit, shift)
+        self._publish_columns(fit, shift, y.ndim == 1, tuple(_told(group, stack.names) for group in copies))
 
-    def _publish_columns(self, fit: Fit, shift: Array) -> None:
+    def _cut_to(self, whole: Any, size: int) -> None:
+        flat = whole.dual_coef_.ndim == 1
+        self._publish_columns(truncated(whole.fit_, size), np.atleast_1d(whole.intercept_), flat, whole.notes_)
+
+    def _publish_columns(self, fit: Fit, shift: Array, flat: bool, notes: tuple[str, ...]) -> None:
+        """``flat`` says that the target was (n,): then so are coefficients and predictions, if there is one column."""
         self._publish(fit)
-        single = fit.dual_coef.shape[1] == 1
+        single = flat and fit.dual_coef.shape[1] == 1
         self.dual_coef_ = fit.dual_coef[:, 0] if single else fit.dual_coef
         self.intercept_ = float(shift[0]) if single else shift
         self.selected_ = np.array(fit.selected, dtype=np.intp)
-
-    def _along(self, stack: GramStack, y: Array, param: str, values: Sequence[float], attribute: str) -> Iterator[Any]:
-        spectra = Spectra.of(stack.values)
-        if param != "s":
-            for value in values:
-                copy = self._copy_with(attribute, value)
-                copy._solve(stack, y, None, spectra)
-                copy._remember(stack)
-                yield copy
-            return
-        largest = self._copy_with(attribute, int(max(values)))
-        largest._solve(stack, y, None, spectra)
-        shift = largest._columns(y)[1]
-        for value in values:
-            copy = self._copy_with(attribute, int(value))
-            copy._publish_columns(_truncated(largest.fit_, int(value)), shift)
-            copy._remember(stack)
-            yield copy
+        self.notes_ = notes
 
 
-def _first_of_each(K: Array) -> Array:
-    """Indices of the kernels that are not exact duplicates of an earlier one."""
-    later = {m for group in duplicates(K) for m in group[1:]}
-    return np.array([m for m in range(K.shape[0]) if m not in later], dtype=np.intp)
+def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
+    """Groups of kernels of ``K`` (M, n, n) that are the same, scale included; the first of each group stands for all."""
+    found = []
+    for group in duplicates(K):
+        by_scale: dict[float, list[int]] = {}
+        for m in group:
+            size = float(K[m].diagonal().max())
+            same = next((known for known in by_scale if abs(known - size) <= 1e-9 * max(known, size)), size)
+            by_scale.setdefault(same, []).append(m)
+        found += [tuple(members) for members in by_scale.values() if len(members) > 1]
+    return tuple(found)
 
 
-def _truncated(fit: Fit, size: int) -> Fit:
-    """The same greedy run, stopped after ``size`` kernels."""
-    assert fit.points is not None
-    points = fit.points[: size + 1]
-    last, history = points[-1], fit.history[: len(points)]
-    status = Status.COMPLETE if len(points) < len(fit.points) else fit.status
-    return replace(
-        fit,
-        weights=last.weights,
-        dual_coef=last.dual,
-        objective=last.objective,
-        status=status,
-        n_iter=len(points) - 1,
-        history=history,
-        solves=history[-1].solves,
-        seconds=history[-1].seconds,
-        selected=last.selected,
-        points=points,
-    )
+def _told(group: tuple[int, ...], names: tuple[str, ...]) -> str:
+    others = ", ".join(names[m] for m in group[1:])
+    return f"{others}: the same as {names[group[0]]}, left out. keep_duplicates=True lets every copy compete."
 
 
 class GOMPClassifier(_GompBase, KernelClassifier):
-    """MKL-GOMP for classification: least squares on labels -1 and +1, kernels chosen greedily under an l0 budget.
+    """MKL-GOMP for classification: labels -1 and +1, kernels chosen greedily under an l0 budget.
 
-        min_f  (1/n) sum_i (y_i - f(x_i))^2 + lam ||f||^2     using at most n_kernels kernels
+        min_f  (1/n) sum_i V(y_i, f(x_i)) + lam ||f||^2     using at most n_kernels kernels
 
     Parameters
     ----------
@@ -118,14 +103,15 @@ class GOMPClassifier(_GompBase, KernelClassifier):
     score_tol : stop before adding a kernel whose score is below this share of ||y||^2 / n
     n_candidates : score only this many kernels per step, redrawn with ``random_state``; None for all
     keep_duplicates : let exact copies of a kernel compete; by default only the first of them does
-    loss : "squared"
-    fit_intercept : subtract the mean of each target column and add it back
+    loss : "squared", (y - f)^2, or "hinge", max(0, 1 - y f); the hinge scores solve one machine per kernel and step
+    fit_intercept : subtract the mean of each target column and add it back (squared loss only: there is no bias term)
     kernels, normalise, center, callback : see ``KernelEstimator``
 
-    Attributes: weights_ (M,) of zeros and ones, selected_ in order of entry, dual_coef_ (n,) or (n, T) for more than two
-    classes, objective_, history_, status_. The choice is greedy: dual_gap_ is None.
+    Attributes: weights_ (M,) of zeros and ones, selected_ in order of entry, dual_coef_ (n,) or, for more than two
+    classes, (n, T) with one set of kernels for all, objective_, history_, status_, notes_ (which copies were left out).
+    The choice is greedy: dual_gap_ is None. fit_.points holds every step.
 
-    Source: Sindhwani and Lozano (2011), equation (5), with the corrected score of the specification.
+    Source: Sindhwani and Lozano (2011), equation (5), with the corrected score of the specification (A.2, A.5).
     """
 
     def __init__(
@@ -159,8 +145,13 @@ class GOMPClassifier(_GompBase, KernelClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.loss != "squared":
-            raise ParameterError(f"loss must be squared here; got {self.loss!r}.")
+        if self.loss not in ("squared", "hinge"):
+            raise ParameterError(f"loss must be squared or hinge here; got {self.loss!r}.")
+        if self._is_hinge and self.fit_intercept:
+            raise ParameterError(
+                "MKL-GOMP has no bias term, and the mean of the labels means nothing to the hinge loss: "
+                'use fit_intercept=False with loss="hinge".'
+            )
 
     def _columns(self, y: Array) -> tuple[Array, Array]:
         classes = [1] if self.classes_.size == 2 else range(self.classes_.size)
@@ -172,7 +163,8 @@ class GOMPClassifier(_GompBase, KernelClassifier):
 class GOMPRegressor(_GompBase, KernelRegressor):
     """MKL-GOMP for regression, with one target or several that share one set of kernels.
 
-    ``fit_intercept`` subtracts each target's training mean and adds it back. Everything else as in ``GOMPClassifier``.
+    ``y`` is (n,) or (n, T); predictions have its shape, ``dual_coef_`` is (n,) or (n, T). ``fit_intercept`` subtracts each
+    target's training mean and adds it back. Everything else as in ``GOMPClassifier`` with squared loss.
     Source: Sindhwani and Lozano (2011), equation (5), with the corrected score of the specification.
     """
 
@@ -203,7 +195,21 @@ class GOMPRegressor(_GompBase, KernelRegressor):
         self.random_state = random_state
         self.callback = callback
 
+    def _target(self, y: Any) -> Array:
+        table = np.asarray(y)
+        if table.ndim != 2:
+            return super()._target(y)
+        columns = [super(GOMPRegressor, self)._target(column) for column in table.T]
+        if not columns:
+            raise DataError("The target has no columns; give at least one.")
+        return np.column_stack(columns)
+
     def _columns(self, y: Array) -> tuple[Array, Array]:
         Y = y[:, None] if y.ndim == 1 else y
         shift = Y.mean(axis=0) if self.fit_intercept else np.zeros(Y.shape[1])
         return Y - shift, shift
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

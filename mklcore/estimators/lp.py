@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -99,7 +100,8 @@ class _LpClassifier(LpBase, KernelClassifier):
         self.n_iter_ = max(len(fit.history) for fit in fits)
         self.n_solves_ = sum(fit.solves for fit in fits)
         self.status_ = worst([fit.status for fit in fits])
-        self.fit_ = tuple(fits)
+        self.fit_ = tuple(replace(fit, carry=None) for fit in fits)
+        self._carry = tuple(fit.carry for fit in fits)
 
     def _decide(self, blocks: Array) -> Array:
         if self.weights_.ndim == 1:
@@ -116,10 +118,13 @@ class _LpRegressor(LpBase, KernelRegressor):
 
 
 def warm_start(fitted: Any, k: int | None) -> WarmStart | None:
+    """What a fitted neighbour hands on; ``k`` picks one of several one-vs-rest problems."""
     if fitted is None:
         return None
-    weights, dual = (fitted.weights_, fitted.dual_coef_) if k is None else (fitted.weights_[k], fitted.dual_coef_[k])
-    return WarmStart(weights, dual, fitted.C)
+    if k is None:
+        return WarmStart(fitted.weights_, fitted.dual_coef_, fitted.C, fitted._carry)
+    carry = None if fitted._carry is None else fitted._carry[k]
+    return WarmStart(fitted.weights_[k], fitted.dual_coef_[k], fitted.C, carry)
 
 
 class LpMKLClassifier(_LpClassifier):

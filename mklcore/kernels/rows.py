@@ -157,7 +157,7 @@ def _finished(
         center=center,
     ).subset(kept)
     notes = [f"{names[m]}: constant on the training rows, left out." for m in range(M) if m not in set(kept)]
-    return KernelRows(transform, [names[m] for m in kept], (own * factors**2)[kept], notes)
+    return KernelRows(transform, [names[m] for m in kept.tolist()], (own * factors**2)[kept], notes)
 
 
 class StackRows:

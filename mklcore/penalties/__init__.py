@@ -9,16 +9,34 @@ from mklcore.penalties.norms import (
     conjugate_exponent,
     vector_norm,
 )
+from mklcore.penalties.terms import (
+    TERMS,
+    GroupLasso,
+    GroupTerm,
+    LogTerm,
+    MFocuss,
+    SquaredGroupLasso,
+    SumOfTerms,
+    make_terms,
+)
 
-PENALTIES: dict[str, type] = {norm.name: norm for norm in (LpNorm, WeightedLpNorm, BlockNorm, EllipticNorm)}
+PENALTIES: dict[str, type] = {norm.name: norm for norm in (LpNorm, WeightedLpNorm, BlockNorm, EllipticNorm)} | TERMS
 
 __all__ = [
     "PENALTIES",
+    "TERMS",
     "BlockNorm",
     "EllipticNorm",
+    "GroupLasso",
+    "GroupTerm",
+    "LogTerm",
     "LpNorm",
+    "MFocuss",
     "Penalty",
+    "SquaredGroupLasso",
+    "SumOfTerms",
     "WeightedLpNorm",
     "conjugate_exponent",
+    "make_terms",
     "vector_norm",
 ]

@@ -127,7 +127,9 @@ class WeightedLpNorm:
 
     def _factor(self, M: int) -> Array:
         if len(self.d) != M:
-            raise ParameterError(f"The norm has {len(self.d)} prices d, but there are {M} kernels; give one per kernel.")
+            raise ParameterError(
+                f"The norm has {len(self.d)} prices d, but there are {M} kernels; give one per kernel."
+            )
         return np.ones(M) if np.isinf(self.p) else np.array(self.d) ** (1.0 / self.p)
 
     def start(self, M: int) -> Array:

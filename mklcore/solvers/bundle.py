@@ -11,6 +11,8 @@ is concave) and its theta the weights to try next: cutting planes that keep the 
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from mklcore.losses import Array
@@ -43,6 +45,13 @@ class Bundle:
         forms[:, :-1, :-1] = self.forms
         forms[:, -1, :], forms[:, :, -1] = column, column
         self.forms = forms
+
+    def scaled(self, factor: float) -> Bundle:
+        """The same duals times ``factor``: still feasible when the box grows or shrinks with C, and Lin is linear."""
+        other = copy(self)
+        other.duals, other.products = factor * self.duals, factor * self.products
+        other.linear, other.forms = factor * self.linear, factor**2 * self.forms
+        return other
 
     def solve(self) -> tuple[Array, Array, Array, Array]:
         """theta (M,), the mixed dual (n,), its products (M, n) and its forms Q (M,)."""

@@ -32,17 +32,28 @@ class Status(enum.Enum):
     """How a fit ended; the text says what that means and what to do next."""
 
     CONVERGED = "converged: the certificate is within the tolerance"
+    SETTLED = "settled: the kernel weights no longer change; with log or mf terms other starts may end elsewhere"
     COMPLETE = "complete: the number of kernels asked for was reached"
     NO_GAIN = "complete: no further kernel improves the fit by more than score_tol"
     EXHAUSTED = "complete: every kernel is in use"
     CANCELLED = "cancelled before the tolerance was reached; start again to go on from here"
     MAX_ITER = "stopped at max_iter before the tolerance was reached; raise max_iter or tol"
+    MAX_NODES = "not certified: stopped at max_nodes; raise max_nodes or depth_weight, loosen tol, or take a larger lam"
+    OUT_OF_TIME = (
+        "not certified: stopped at max_seconds; raise max_seconds or depth_weight, loosen tol, or take a larger lam"
+    )
+    OUT_OF_MEMORY = (
+        "not certified: stopped at memory_mb; raise memory_mb or depth_weight, use fewer rows, or take a larger lam"
+    )
+    PROVISIONAL = (
+        'provisional: only the necessary condition was checked; the answer can be wrong in kind, use search="certified"'
+    )
     STALLED = "no step improves the objective any more; loosen tol, or remove near-duplicate kernels"
 
     @property
     def ok(self) -> bool:
         """True when the method did all it was asked to do."""
-        return self in (Status.CONVERGED, Status.COMPLETE, Status.NO_GAIN, Status.EXHAUSTED)
+        return self in (Status.CONVERGED, Status.SETTLED, Status.COMPLETE, Status.NO_GAIN, Status.EXHAUSTED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +106,7 @@ class Fit:
     seconds: float
     selected: tuple[int, ...] | None = None
     points: tuple[Point, ...] | None = field(default=None, repr=False)
+    carry: Any = field(default=None, repr=False)  # what the method hands to the fit of a neighbouring problem
 
     @property
     def gap(self) -> float | None:
@@ -206,6 +218,8 @@ def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record
         if polished is not board.best:
             board.best = None
             board.add(polished)
+            if polished.dual_objective is None:  # a polish without a certificate is no step: the history ends before it
+                board.history.pop()
     best = board.best
     assert best is not None
     if status is Status.STALLED and board.gap <= board.target:
@@ -224,6 +238,7 @@ def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record
         board.seconds,
         best.selected,
         tuple(points) if method.keeps_points else None,
+        getattr(method, "carry", None),
     )
 
 

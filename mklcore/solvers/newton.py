@@ -29,6 +29,7 @@ from mklcore.solvers.driver import Array, Board, Point, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, certifies, keeping_dual
 
 _TRIES = 3
+_FIRST_ACCURACY = 3e-4
 _LARGEST_DAMPING = 4.0
 
 
@@ -44,11 +45,32 @@ class Newton(Reweighting):
         self.name = "lp damped Newton"
         kinked = self.p == 1 and problem.loss.name in ("hinge", "epsilon_insensitive", "one_class", "nu_one_class")
         self._bundle = Bundle(problem.K) if kinked else None
+        if kinked and warm is not None and problem.loss.total == 0:
+            self._adopt(warm)
+
+    def _adopt(self, warm: WarmStart) -> None:
+        """Take over a neighbour's bundle, scaled with C as its dual is."""
+        task, carried = self.problem, warm.carry
+        if not (isinstance(carried, Bundle) and carried.linear.size and carried.duals.shape[1:] == task.y.shape):
+            return
+        kept = warm.dual_for(task.C, task.loss) is warm.dual and np.abs(carried.duals).max() <= task.C
+        self._bundle = carried.scaled(1.0 if kept else task.C / warm.C)
+
+    @property
+    def carry(self) -> Bundle | None:
+        """The bundle, for the next value of C."""
+        return self._bundle
+
+    def start(self) -> Point:
+        """The mixture of a neighbour's duals when there is one: a certified point without a machine solve."""
+        if self._bundle is None or not self._bundle.linear.size:
+            return super().start()
+        return self._mixture(_FIRST_ACCURACY, 0.0)
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
         accuracy, damping = min(self.accuracy(board), last.state.accuracy), last.state.damping
         refused: list[Point] = []
-        if last.state.mixed and _halved(board):
+        if last.state.mixed and (len(board.history) < 2 or _halved(board)):
             return self._mix(last, refused, accuracy, board)
         curve = self._curve(last, damping)
         length = 1.0
@@ -76,30 +98,28 @@ class Newton(Reweighting):
         for point in (last, *refused):
             if not point.state.mixed:
                 bundle.add(point.dual, task.loss.dual(point.dual, task.y, task.C), point.state.G)
-        theta, a, G, Q = bundle.solve()
-        f = theta @ G
-        b = task.loss.best_intercept(f, task.y) if task.fit_intercept else 0.0
-        errors, linear = total_loss(task.loss, f, b, task.y, task.C), task.loss.dual(a, task.y, task.C)
-        half = 0.5 * float(theta @ Q)
-        price = task.penalty.dual_price(Q)
-        mixed = Point(
-            theta,
-            a,
-            b,
-            errors + task.penalty.regulariser(theta * np.sqrt(Q)),
-            linear - price,
-            price,
-            solves=0,
-            state=Weighed(Q, errors + half, errors + 2.0 * half - linear, accuracy, last.state.damping, G, True),
-        )
+        mixed = self._mixture(accuracy, last.state.damping)
         if certifies(mixed, board):
             return keeping_dual(mixed, *refused)
         sharper = max(_FLOOR, 0.05 * self.tol, 0.3 * accuracy)
-        fresh = self.solve(theta, a, sharper, last.state.damping)
+        fresh = self.solve(mixed.weights, mixed.dual, sharper, last.state.damping)
         bundle.add(fresh.dual, task.loss.dual(fresh.dual, task.y, task.C), fresh.state.G)
         fresh = replace(fresh, state=replace(fresh.state, mixed=True))
         chosen, other = (fresh, mixed) if fresh.objective <= mixed.objective else (mixed, fresh)
         return keeping_dual(chosen, other, *refused)
+
+    def _mixture(self, accuracy: float, damping: float) -> Point:
+        """The point that the bundle proposes, with its certificate."""
+        task = self.problem
+        assert self._bundle is not None
+        theta, a, G, Q = self._bundle.solve()
+        f = theta @ G
+        b = task.loss.best_intercept(f, task.y) if task.fit_intercept else 0.0
+        errors, linear = total_loss(task.loss, f, b, task.y, task.C), task.loss.dual(a, task.y, task.C)
+        half, price = 0.5 * float(theta @ Q), task.penalty.dual_price(Q)
+        state = Weighed(Q, errors + half, errors + 2.0 * half - linear, accuracy, damping, G, True)
+        primal = errors + task.penalty.regulariser(theta * np.sqrt(Q))
+        return Point(theta, a, b, primal, linear - price, price, solves=0, state=state)
 
     def _curve(self, point: Point, damping: float) -> tuple[Callable[[float], Array], float] | None:
         """The Newton curve s -> theta(s) out of ``point`` and the slope of J along it; None where it does not descend."""

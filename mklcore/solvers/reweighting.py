@@ -17,6 +17,7 @@ A dual point certifies every theta, so the gap needs no exact machine: the accur
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -60,11 +61,12 @@ class Weighed:
 
 @dataclass(frozen=True, eq=False)
 class WarmStart:
-    """Weights (M,) and signed dual (n,) of a neighbouring problem, and the C it was solved for."""
+    """Weights (M,) and signed dual (n,) of a neighbouring problem, the C it was solved for, and what its method carried."""
 
     weights: Array
     dual: Array
     C: float
+    carry: Any = None
 
     def dual_for(self, C: float, loss: Loss) -> Array:
         """The dual moved to another C: scaled with it once a point sits at its bound, else kept."""

@@ -333,9 +333,9 @@ class Pulse(threading.Thread):
 
 
 def test_two_sessions_at_once_on_the_workqueue_layer(start, visit) -> None:
-    server = start(NUMBA_THREADING_LAYER="workqueue")
+    server, idle = start(NUMBA_THREADING_LAYER="workqueue"), start()
     first, second = visit(server.url), visit(server.url)
-    pulse = Pulse(server.url)
+    pulse, control = Pulse(server.url), Pulse(idle.url)  # on a starved machine an idle server is slow as well
     for visitor, name, seed in ((first, "one.csv", 1), (second, "two.csv", 2)):
         visitor.open()
         upload(visitor, table(seed=seed), name)
@@ -344,6 +344,7 @@ def test_two_sessions_at_once_on_the_workqueue_layer(start, visit) -> None:
         visitor.page.wait_for_selector("text=Preparing the solvers", state="detached")
         visitor.settle(1.0)
     pulse.start()
+    control.start()
     for visitor in (first, second):
         visitor.page.locator("[data-testid=stTopNavLink]", has_text="Explore").click()
     for visitor in (first, second):
@@ -357,10 +358,12 @@ def test_two_sessions_at_once_on_the_workqueue_layer(start, visit) -> None:
             drag(visitor, to=0.2 + 0.3 * step, seconds=0.3)
     for visitor in (first, second):
         visitor.settle(1.0)
-    pulse.over.set()
-    pulse.join()
+    for thread in (pulse, control):
+        thread.over.set()
+        thread.join()
     assert server.process.poll() is None
-    assert (pulse.failed, pulse.slowest < 1.0) == (0, True), f"slowest health answer {pulse.slowest:.2f} s"
+    assert pulse.failed == 0
+    assert pulse.slowest < 1.0 + control.slowest
     for visitor, mine, other in ((first, "one.csv", "two.csv"), (second, "two.csv", "one.csv")):
         assert visitor.page.locator("[data-testid=stException]").count() == 0
         link = visitor.page.url

@@ -1,0 +1,161 @@
+"""Spectra: wide tables whose column names are wavelengths, and what is usually done to them before kernels are made.
+
+A spectrum is a row; ``wavelengths`` reads the positions of the columns out of their names. Every step takes a `Dataset`
+and gives one, with a note: average neighbours, standardise, append second differences, cut into bands. Bands become the
+groups of the data set; ``kernels.spectra.spectral_dictionary`` puts kernels on them.
+
+Source: Subrahmanya and Shin (2010), the near-infrared experiments; constants as in the specification of sparse MKL, C.5.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from mklcore.data.dataset import Dataset, counted, listed, standardise
+from mklcore.data.parsing import Source
+from mklcore.data.reading import read_table
+from mklcore.errors import DataError, ParameterError
+
+SECOND = "Δ²"  # second differences are called Δ²850 after the wavelength in their middle
+LEAST = 3  # fewer numeric names are no spectrum
+_NAME = re.compile(r"(?P<before>[^\W\d_]*[ _.\-]?)(?P<number>\d+(\.\d+)?([eE][+-]?\d+)?)(?P<after> ?[^\W\d]*)")
+
+
+def wavelengths(data: Dataset | Sequence[str]) -> np.ndarray:
+    """Positions (d,) of the columns, read from their names: "850", "850.5 nm", "nm850", "w001", and "Δ²850" for
+    second differences. DataError where a name holds no number, or where the names are not alike."""
+    names = data.feature_names if isinstance(data, Dataset) else tuple(data)
+    plain = [str(name).removeprefix(SECOND) for name in names]
+    matches = [_NAME.fullmatch(name) for name in plain]
+    odd = [name for name, match in zip(names, matches, strict=True) if match is None]
+    shapes = {(match["before"], match["after"].strip()) for match in matches if match is not None}
+    if odd or len(shapes) != 1:
+        raise DataError(
+            f"These columns are no wavelengths: {listed(odd or names)}. Expected names such as 850, 850.5 nm or nm850, all "
+            "alike; read the table with read_spectra, which leaves other columns out."
+        )
+    return np.array([float(match["number"]) for match in matches if match is not None])
+
+
+def read_spectra(source: Source, target: str | int | None = None, *, header: bool = True, **reading: Any) -> Dataset:
+    """The spectra of a wide table: columns whose names are wavelengths, in rising order, and a target.
+
+    source, target and the other arguments are those of `read_table`; names that are bare numbers are taken as a header.
+    Of several families of names (850 ... 1050; x1, x2) the largest is the spectrum. Columns that are no wavelengths are
+    left out, which `notes` tell. Raises DataError where fewer than three columns are called by numbers.
+    """
+    table = read_table(source, target, header=header, **reading)
+    chosen = _spectral_columns(table.feature_names)
+    if len(chosen) < LEAST:
+        raise DataError(
+            f"No spectrum is in this table: {counted(len(chosen), 'column')} called by a wavelength, at least {LEAST} are "
+            f"needed. The columns are {listed(table.feature_names)}. For other tables use read_table."
+        )
+    names = [table.feature_names[j] for j in chosen]
+    positions = wavelengths(names)
+    order = np.argsort(positions, kind="stable")
+    if np.any(np.diff(positions[order]) == 0):
+        twice = positions[order][:-1][np.diff(positions[order]) == 0]
+        raise DataError(f"Two columns have the same wavelength ({twice[0]:g}); drop or rename one.")
+    notes = [f"{counted(len(chosen), 'wavelength')} from {positions.min():g} to {positions.max():g}."]
+    if not np.array_equal(order, np.arange(order.size)):
+        notes.append("The columns were put in the order of their wavelengths.")
+    others = [name for j, name in enumerate(table.feature_names) if j not in set(chosen)]
+    if others:
+        notes.append(f"Left out, because their names are no wavelengths: {listed(others)}.")
+    spectra = replace(table, groups=()).select(chosen[int(j)] for j in order)
+    return replace(spectra, notes=(*table.notes, *notes))
+
+
+def average_neighbours(data: Dataset, width: int) -> Dataset:
+    """Every `width` neighbouring columns replaced by their mean, at the mean of their wavelengths.
+
+    A shorter rest at the end becomes one more column. Groups are dropped: cut bands afterwards.
+    """
+    _check_whole("width", width, 1, data.n_features)
+    places = wavelengths(data)
+    if any(name.startswith(SECOND) for name in data.feature_names):
+        raise DataError("Average the neighbours before second differences are appended.")
+    blocks = [np.arange(k, min(k + width, data.n_features)) for k in range(0, data.n_features, width)]
+    X = np.column_stack([data.X[:, block].mean(axis=1) for block in blocks])
+    names = tuple(f"{places[block].mean():.10g}" for block in blocks)
+    note = f"Every {width} neighbouring wavelengths were averaged: {counted(len(blocks), 'column')} left."
+    return replace(data, X=X, feature_names=names, groups=(), notes=(*data.notes, note))
+
+
+def standardise_spectra(train: Dataset, *others: Dataset, by: str = "spectrum") -> tuple[Dataset, ...]:
+    """Mean 0 and standard deviation 1: of every row by itself (by="spectrum"), or of every column on the training rows
+    (by="column", the same as `standardise`). A flat spectrum is only centred."""
+    if by == "column":
+        return standardise(train, *others)
+    if by != "spectrum":
+        raise ParameterError(f"by is {by!r}; expected 'spectrum' (each row) or 'column' (each wavelength).")
+    return tuple(_each_row(part) for part in (train, *others))
+
+
+def with_second_differences(data: Dataset) -> Dataset:
+    """x_{j+1} - 2 x_j + x_{j-1} appended for every inner wavelength j: curvature, free of offset and slope.
+
+    The new columns are called Δ² and the wavelength of j, and join the band of j.
+    """
+    if data.n_features < LEAST:
+        raise DataError(f"Second differences need at least {LEAST} wavelengths; the table has {data.n_features}.")
+    wavelengths(data)
+    if any(name.startswith(SECOND) for name in data.feature_names):
+        raise DataError("The second differences are appended already.")
+    X = np.hstack([data.X, np.diff(data.X, n=2, axis=1)])
+    names = (*data.feature_names, *(SECOND + name for name in data.feature_names[1:-1]))
+    place = {j: data.n_features + j - 1 for j in range(1, data.n_features - 1)}
+    groups = tuple((name, (*cols, *(place[j] for j in cols if j in place))) for name, cols in data.groups)
+    note = f"{counted(len(place), 'second difference')} appended."
+    return replace(data, X=X, feature_names=names, groups=groups, notes=(*data.notes, note))
+
+
+def with_bands(data: Dataset, n_bands: int) -> Dataset:
+    """The same data with `n_bands` nearly equal bands of neighbouring wavelengths as groups, called "850–868".
+
+    Second differences go to the band of the wavelength in their middle.
+    """
+    places = wavelengths(data)
+    distinct = np.unique(places)
+    _check_whole("n_bands", n_bands, 1, distinct.size)
+    groups = []
+    for k in range(n_bands):
+        band = distinct[k * distinct.size // n_bands : (k + 1) * distinct.size // n_bands]
+        inside = np.flatnonzero((places >= band[0]) & (places <= band[-1]))
+        groups.append((f"{band[0]:g}–{band[-1]:g}", tuple(int(j) for j in inside)))
+    return replace(data, groups=tuple(groups))
+
+
+def band_edges(data: Dataset) -> tuple[tuple[float, float], ...]:
+    """Lowest and highest wavelength of every group, in the order of the groups."""
+    places = wavelengths(data)
+    return tuple((float(places[list(cols)].min()), float(places[list(cols)].max())) for _, cols in data.groups)
+
+
+def _spectral_columns(names: Sequence[str]) -> list[int]:
+    """The columns of the largest family of names that differ only in a number."""
+    found = [
+        (match["before"], match["after"].strip(), j) for j, name in enumerate(names) if (match := _NAME.fullmatch(name))
+    ]
+    families = [[j for *_, j in members] for _, members in groupby(sorted(found), key=lambda item: item[:2])]
+    return max(families, key=len, default=[])
+
+
+def _each_row(data: Dataset) -> Dataset:
+    centred = data.X - data.X.mean(axis=1, keepdims=True)
+    scale = data.X.std(axis=1, keepdims=True)
+    scale[np.ptp(data.X, axis=1) == 0] = 1.0
+    return replace(data, X=centred / scale, notes=(*data.notes, "Every spectrum was brought to mean 0, deviation 1."))
+
+
+def _check_whole(name: str, value: Any, least: int, most: int) -> None:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or not least <= value <= most:
+        raise ParameterError(f"{name} must be a whole number from {least} to {most}; got {value!r}.")

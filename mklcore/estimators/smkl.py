@@ -1,0 +1,296 @@
+"""Sparse MKL by group selection terms as scikit-learn estimators: few kernels, and no certificate that they are the best few."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from mklcore.errors import ParameterError
+from mklcore.estimators.base import (
+    Array,
+    KernelClassifier,
+    KernelEstimator,
+    KernelRegressor,
+    signs,
+    weighted_blocks,
+    worst,
+)
+from mklcore.kernels.functions import Linear
+from mklcore.kernels.grams import GramStack
+from mklcore.losses import make_loss
+from mklcore.penalties.terms import GroupTerm, make_terms
+from mklcore.solvers.smkl import TOL_MODES, Search, fit_selection, starts
+
+_TIE_BREAK = 1e-9  # the most that margins may add to a whole number of votes
+
+
+class _SMKLBase(KernelEstimator):
+    """min g(w) + C sum_i V(f(x_i), y_i) with a group selection term g, from equal weights."""
+
+    default_normalise = "trace"
+    losses: ClassVar[tuple[str, ...]] = ()
+
+    def _check_parameters(self) -> None:
+        self._positive("C", "tol")
+        if self.loss not in self.losses:
+            raise ParameterError(f"loss must be one of {', '.join(self.losses)} here; got {self.loss!r}.")
+        if self.tol_mode not in TOL_MODES:
+            raise ParameterError(f"tol_mode must be one of {', '.join(TOL_MODES)}; got {self.tol_mode!r}.")
+        for name in ("max_iter", "n_starts"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not (isinstance(value, (int, np.integer)) and value >= 1):
+                raise ParameterError(f"{name} must be a whole number of 1 or more; got {value!r}.")
+        jitter = self.init_jitter
+        if not (isinstance(jitter, (int, float, np.number)) and 0 <= jitter < 1):
+            raise ParameterError(f"init_jitter is a share of the first weights, from 0 to below 1; got {jitter!r}.")
+        make_terms(self.terms, eta=self.eta, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
+        make_loss(self.loss, epsilon=getattr(self, "epsilon", 0.1))
+
+    def _penalty(self, stack: GramStack) -> GroupTerm:
+        eta = group_sizes(stack) if self.eta is None else self.eta
+        return make_terms(self.terms, eta=eta, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
+
+    def _search(self, K: Array, y: Array, penalty: GroupTerm, rng: np.random.RandomState) -> Search:
+        return fit_selection(
+            K,
+            y,
+            self.C,
+            make_loss(self.loss, epsilon=getattr(self, "epsilon", 0.1)),
+            penalty,
+            self.fit_intercept,
+            tol=self.tol,
+            tol_mode=self.tol_mode,
+            max_iter=self.max_iter,
+            first_weights=starts(len(K), self.n_starts, float(self.init_jitter), rng),
+            callback=self.callback,
+        )
+
+    def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
+        """``warm`` is not used: zero weights absorb, so every point of a path starts from equal weights."""
+        found = self._search(stack.values, y, self._penalty(stack), check_random_state(self.random_state))
+        self._publish(found.fit)
+        self.start_objectives_ = found.objectives
+        self.start_spread_ = float(np.nanmax(found.objectives) - np.nanmin(found.objectives))
+
+    def _remember(self, stack: Any) -> None:
+        super()._remember(stack)
+        table = np.atleast_2d(self.weights_) > 0.0
+        self.selected_ = np.flatnonzero(table.any(axis=0))
+        self.n_kernels_ = int(self.selected_.size)
+        self.mean_kernels_ = float(table.sum(axis=1).mean())
+
+    def _repr_html_inner(self) -> str:
+        text = super()._repr_html_inner()
+        if not hasattr(self, "start_spread_"):
+            return text
+        if make_terms(self.terms, log_epsilon=self.log_epsilon, mf_power=self.mf_power).is_convex:
+            return f"{text}<p>The price is convex: every start ends in the same optimum.</p>"
+        spread = f", over which the objective spreads by {np.max(self.start_spread_):.3g}" if self.n_starts > 1 else ""
+        starts = f"{self.n_starts} start{'s' if self.n_starts > 1 else ''}"
+        return f"{text}<p>A local minimum, the best of {starts}{spread}; other starts may keep other kernels.</p>"
+
+    @property
+    def coef_(self) -> Array:
+        """(d,) or (n_pairs, d): coefficients of the (standardised) columns, where every kernel in use is linear."""
+        transform = getattr(self, "_map", None)
+        if transform is None or transform.center or transform.normalise == "spherical":
+            raise AttributeError("coef_ needs a fit on a table with kernels that are neither centred nor spherical.")
+        if not all(isinstance(transform.specs[m], Linear) for m in self.selected_):
+            raise AttributeError("coef_ needs linear kernels only; another kernel is in use.")
+        weights, duals = np.atleast_2d(self.weights_), np.atleast_2d(self.dual_coef_)
+        coefficients = np.zeros((len(weights), transform.rows.shape[1]))
+        for m in self.selected_:
+            columns = list(transform.specs[m].features)
+            share = weights[:, m, None] / transform.scales[m]
+            coefficients[:, columns] += share * (duals @ transform.rows[:, columns])
+        return coefficients if np.ndim(self.weights_) == 2 else coefficients[0]
+
+
+class _SMKLClassifier(_SMKLBase, KernelClassifier):
+    losses = ("hinge", "logistic", "squared")
+
+    def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
+        self.pairs_ = tuple(combinations(range(self.classes_.size), 2))
+        if len(self.pairs_) == 1:
+            super()._solve(stack, signs(y, 1), warm)
+            return
+        penalty, rng = self._penalty(stack), check_random_state(self.random_state)
+        found, duals = [], np.zeros((len(self.pairs_), y.size))
+        for dual, pair in zip(duals, self.pairs_, strict=True):
+            rows = np.flatnonzero(np.isin(y, pair))
+            found.append(self._search(stack.block(rows, rows), signs(y[rows], pair[1]), penalty, rng))
+            dual[rows] = found[-1].fit.dual_coef
+        self._publish_pairs(found, duals)
+
+    def _publish_pairs(self, found: list[Search], duals: Array) -> None:
+        fits = tuple(search.fit for search in found)
+        self.weights_, self.dual_coef_ = np.array([fit.weights for fit in fits]), duals
+        self.intercept_ = np.array([fit.intercept for fit in fits])
+        self.objective_ = np.array([fit.objective for fit in fits])
+        self.dual_objective_ = self.dual_gap_ = self.relative_gap_ = None
+        self.history_ = tuple(fit.history for fit in fits)
+        self.n_iter_ = max(len(fit.history) for fit in fits)
+        self.n_solves_ = sum(fit.solves for fit in fits)
+        self.status_, self.fit_ = worst([fit.status for fit in fits]), fits
+        self.start_objectives_ = np.array([search.objectives for search in found])
+        self.start_spread_ = np.nanmax(self.start_objectives_, axis=1) - np.nanmin(self.start_objectives_, axis=1)
+
+    def pair_decisions(self, X: Any) -> Array:
+        """(n_new, n_pairs) signed scores of the binary machines; positive for the second class of ``pairs_``."""
+        return self._pair_scores(self._blocks(X))
+
+    def _pair_scores(self, blocks: Array) -> Array:
+        problems = zip(
+            np.atleast_2d(self.weights_), np.atleast_2d(self.dual_coef_), np.atleast_1d(self.intercept_), strict=True
+        )
+        return np.column_stack([weighted_blocks(blocks, w, a) + b for w, a, b in problems])
+
+    def _decide(self, blocks: Array) -> Array:
+        if len(self.pairs_) == 1:
+            return super()._decide(blocks)
+        votes = np.zeros((blocks.shape[1], self.classes_.size))
+        for (first, second), score in zip(self.pairs_, self._pair_scores(blocks).T, strict=True):
+            wins = score > 0
+            margin = _TIE_BREAK / self.classes_.size * score / (1.0 + np.abs(score))
+            votes[:, second] += wins + margin
+            votes[:, first] += ~wins - margin
+        return votes
+
+
+class _SMKLRegressor(_SMKLBase, KernelRegressor):
+    losses = ("squared", "epsilon_insensitive")
+
+
+def group_sizes(stack: GramStack) -> Any:
+    """The group weights of ``eta=None``: sqrt(d_k) for explicit linear groups, 1 for every other kernel.
+
+    A linear kernel on d_k columns that was not normalised (``normalise=None``) is the group of these columns itself, and
+    larger groups are charged more. Normalised kernels, other functions and precomputed stacks count 1.
+    """
+    if stack.specs is None or stack.normalise is not None:
+        return 1.0
+    return tuple(float(np.sqrt(len(s.features))) if isinstance(s, Linear) else 1.0 for s in stack.specs)  # type: ignore[arg-type]
+
+
+class SMKLClassifier(_SMKLClassifier):
+    """Sparse MKL for two classes, or one-vs-one with kernels of its own for every pair of classes.
+
+        min_{w, b}  g(w) + C sum_i V(y_i, f(x_i)),    f = sum_k <w_k, Phi_k> + b,   g concave in r_k = ||w_k||^2
+
+    Parameters
+    ----------
+    terms : g, a sum of "log", "gl" (group lasso), "mf" (M-FOCUSS) and "mkl" (squared group lasso); or a term object
+    C : cost of one unit of loss, > 0; kernels of trace 1 often need more than 1
+    loss : "hinge", "logistic" or "squared" (least-squares machine with an intercept, ridge without)
+    eta : group weights: a number, one per kernel, or None: 1, and sqrt(d_k) for explicit linear groups, that is linear
+        kernels with ``normalise=None`` such as ``KernelDictionary.per_group(Linear(), groups)``
+    log_epsilon, mf_power : the floor inside the logarithm; the power of the block norms, at most 1
+    tol, tol_mode : stop when the l1 change of the kernel weights is at most tol, "relative" to their sum or "absolute"
+    init_jitter : relative random change of the equal first weights; exact duplicates share their weight unless it parts
+        them: 1e-3 does for many copies, 0.1 and a smaller tol for two
+    n_starts : further starts from random weights; the smallest objective is kept, ``start_objectives_`` tells all
+    kernels, normalise, center : see ``KernelEstimator``; "auto" is trace. Kernels are scaled on all training rows
+    fit_intercept, max_iter, random_state, callback : as in ``LpMKLClassifier``
+
+    Attributes
+    ----------
+    weights_ (M,), dual_coef_ (n,) signed, intercept_, objective_ (after pruning and solving once more), history_ (the
+    objective at every step), status_, n_iter_, n_kernels_ (used by any pair), mean_kernels_ (per machine), selected_,
+    kernel_names_, pairs_ (indices into classes_, the second is the positive one), start_objectives_, start_spread_,
+    coef_ (linear kernels only). dual_objective_, dual_gap_ and relative_gap_ are None: with log or mf terms the answer is
+    a local minimum. With more than two classes weights_ is (n_pairs, M), dual_coef_ (n_pairs, n) and zero outside the
+    pair, intercept_ and objective_ (n_pairs,); ``decision_function`` counts votes, and margins only break ties.
+
+    Source: Subrahmanya and Shin (2010), Algorithm 2.
+    """
+
+    def __init__(
+        self,
+        terms="log+gl",
+        C=1.0,
+        loss="hinge",
+        eta=None,
+        log_epsilon=1e-6,
+        mf_power=0.5,
+        *,
+        tol=1e-3,
+        tol_mode="relative",
+        init_jitter=0.0,
+        n_starts=1,
+        kernels=None,
+        normalise="auto",
+        center=False,
+        fit_intercept=True,
+        max_iter=500,
+        random_state=None,
+        callback=None,
+    ):
+        self.terms = terms
+        self.C = C
+        self.loss = loss
+        self.eta = eta
+        self.log_epsilon = log_epsilon
+        self.mf_power = mf_power
+        self.tol = tol
+        self.tol_mode = tol_mode
+        self.init_jitter = init_jitter
+        self.n_starts = n_starts
+        self.kernels = kernels
+        self.normalise = normalise
+        self.center = center
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.callback = callback
+
+
+class SMKLRegressor(_SMKLRegressor):
+    """Sparse MKL for regression: kernel ridge or support vector regression that keeps few kernels.
+
+    ``loss`` is "squared" or "epsilon_insensitive" with the tube ``epsilon``, in units of the target. Everything else as
+    in ``SMKLClassifier``. Source: Subrahmanya and Shin (2010), Algorithm 2.
+    """
+
+    def __init__(
+        self,
+        terms="log+gl",
+        C=1.0,
+        loss="squared",
+        epsilon=0.1,
+        eta=None,
+        log_epsilon=1e-6,
+        mf_power=0.5,
+        *,
+        tol=1e-3,
+        tol_mode="relative",
+        init_jitter=0.0,
+        n_starts=1,
+        kernels=None,
+        normalise="auto",
+        center=False,
+        fit_intercept=True,
+        max_iter=500,
+        random_state=None,
+        callback=None,
+    ):
+        self.terms = terms
+        self.C = C
+        self.loss = loss
+        self.epsilon = epsilon
+        self.eta = eta
+        self.log_epsilon = log_epsilon
+        self.mf_power = mf_power
+        self.tol = tol
+        self.tol_mode = tol_mode
+        self.init_jitter = init_jitter
+        self.n_starts = n_starts
+        self.kernels = kernels
+        self.normalise = normalise
+        self.center = center
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.callback = callback

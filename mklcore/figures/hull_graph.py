@@ -1,0 +1,181 @@
+"""The hull as a graph by depth: what is inside, how much each node carries, and what could enter next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mklcore.figures import style
+from mklcore.figures.hulls import Levels, certificate_words, own_norms, variable_names
+
+LARGEST, SMALLEST = 36, 9  # marker diameters; areas are proportional to the norm above the smallest
+N_OUTSIDE = 8
+N_NODES = 40
+N_LABELS = 24
+ROW = 84
+Places = dict[Levels, tuple[float, int]]
+
+
+def hull_graph(
+    model: Any, names: Sequence[str] | None = None, *, limit: int = N_NODES, dark: bool = False
+) -> go.Figure:
+    """The hull as a graph by depth: area is ||beta_v||, extreme points are outlined, hollow nodes could enter next.
+
+    At most ``limit`` nodes (a hull again: those with the largest norms and what is above them) and the first eight sources.
+    ``names`` are the variable names, needed for the sources (x1, x2, ... without). Every mark's id is its node, its p levels
+    joined by commas.
+    """
+    shown = _largest_hull(model, limit)
+    first = sorted(model.sources_, key=model.sources_.__getitem__, reverse=True)
+    candidates = [node for node in first if all(parent in shown for parent in _parents(node))][:N_OUTSIDE]
+    places = _places([*shown, *candidates])
+    deepest = max(level for _, level in places.values())
+    figure = style.new_figure("", dark, height=90 + ROW * (deepest + 1), margin={"l": 64, "r": 24, "t": 24, "b": 24})
+    grey = style.theme(dark).grey
+    _edges(figure, shown, places, {"color": grey, "width": 1.5, "dash": "solid" if model.certified_ else "dash"})
+    _edges(figure, candidates, places, {"color": grey, "width": 1, "dash": "dot"})
+    _draw_inside(figure, model, shown, places, dark)
+    labels = variable_names(names, len(model.hull_[0]))
+    outside = [(_name(node, labels, model), style.percent(model.sources_[node])) for node in candidates]
+    _draw_outside(figure, candidates, outside, places, dark)
+    figure.update_xaxes(visible=False, range=[-0.04, 1.04])
+    figure.update_yaxes(
+        style.axis("depth", dark, tickvals=list(range(deepest + 1)), autorange=False, range=[deepest + 0.6, -0.5])
+    )
+    figure.layout.meta["alt"] = _graph_alt(model, shown, outside)
+    return figure
+
+
+# Drawing
+
+
+def _draw_inside(figure: go.Figure, model: Any, shown: Sequence[Levels], places: Places, dark: bool) -> None:
+    norms = dict(zip(model.hull_, own_norms(model), strict=True))
+    called = dict(zip(model.hull_, model.kernel_names_, strict=True))
+    top, outlined, ink = max(norms.values()) or 1.0, set(model.extreme_points_), style.theme(dark).ink
+    marker = {
+        "size": [max(SMALLEST, LARGEST * float(np.sqrt(norms[node] / top))) for node in shown],
+        "color": style.readable(style.FAMILY_HUES["hkl"], dark),
+        "opacity": 1.0,
+        "line": {"color": ink, "width": [2.5 if node in outlined else 0 for node in shown]},
+    }
+    labels = [_short(called[node]) if len(shown) <= N_LABELS else "" for node in shown]
+    hover = [f"{called[node]}<br>‖β‖ = {style.number(norms[node])}" for node in shown]
+    _nodes(figure, shown, places, labels, hover, marker, ink, "middle right")
+
+
+def _draw_outside(
+    figure: go.Figure, nodes: Sequence[Levels], outside: Sequence[tuple[str, str]], places: Places, dark: bool
+) -> None:
+    tone = style.theme(dark)
+    marker = {"size": 11, "color": tone.paper, "line": {"color": tone.muted, "width": 1.5}}
+    labels = [f"{_short(word)}<br>{share}" for word, share in outside]
+    hover = [f"{word}<br>{share} of the way to entering" for word, share in outside]
+    _nodes(figure, nodes, places, labels, hover, marker, tone.muted, "bottom center")
+
+
+def _short(name: str) -> str:
+    return style.short(name, 14)
+
+
+def _places(nodes: Sequence[Levels]) -> Places:
+    """Rows by depth; within a row, nodes lie below the mean of their parents and are spread evenly."""
+    rows: dict[int, list[Levels]] = {}
+    for node in nodes:
+        rows.setdefault(sum(node), []).append(node)
+    found: Places = {}
+    for level in sorted(rows):
+        wanted = {
+            node: float(np.mean([found[parent][0] for parent in _parents(node) if parent in found] or [0.5]))
+            for node in rows[level]
+        }
+        order = sorted(rows[level], key=wanted.__getitem__)
+        found.update({node: ((k + 0.5) / len(order), level) for k, node in enumerate(order)})
+    return found
+
+
+def _edges(figure: go.Figure, nodes: Sequence[Levels], places: Places, line: dict[str, Any]) -> None:
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for node in nodes:
+        for parent in _parents(node):
+            if parent in places:
+                x += [places[parent][0], places[node][0], None]
+                y += [places[parent][1], places[node][1], None]
+    figure.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", name="edges")
+
+
+def _nodes(
+    figure: go.Figure,
+    nodes: Sequence[Levels],
+    places: Places,
+    labels: Sequence[str],
+    hover: Sequence[str],
+    marker: dict[str, Any],
+    ink: str,
+    side: str,
+) -> None:
+    figure.add_scatter(
+        x=[places[node][0] for node in nodes],
+        y=[places[node][1] for node in nodes],
+        mode="markers+text",
+        marker=marker,
+        text=list(labels),
+        textposition=side,
+        ids=[",".join(map(str, node)) for node in nodes],
+        textfont={"size": style.LABEL_SIZE, "color": ink},
+        customdata=list(hover),
+        hovertemplate="%{customdata}<extra></extra>",
+        name="nodes",
+        cliponaxis=False,
+    )
+
+
+# Reading the model
+
+
+def _parents(node: Levels) -> list[Levels]:
+    return [(*node[:i], level - 1, *node[i + 1 :]) for i, level in enumerate(node) if level]
+
+
+def _name(node: Levels, labels: Sequence[str], model: Any) -> str:
+    """The name of a node outside the hull, from the grid's own words where there are any."""
+    design: Any = getattr(model, "design_", None)
+    word: Callable[[str, int], str] | None = None if design is None else design.levels.level_name
+    parts = [word(labels[i], level) if word else f"{labels[i]}^{level}" for i, level in enumerate(node) if level]
+    return "·".join(parts) or "1"
+
+
+def _largest_hull(model: Any, limit: int) -> list[Levels]:
+    """Nodes by falling norm, each with all of its ancestors, until ``limit`` would be passed."""
+    by_norm = [model.hull_[k] for k in np.argsort(-np.array(own_norms(model)), kind="stable")]
+    kept: dict[Levels, None] = {}
+    for node in by_norm:
+        needed, stack = {node}, [node]
+        while stack:
+            fresh = [parent for parent in _parents(stack.pop()) if parent not in needed and parent not in kept]
+            needed.update(fresh)
+            stack += fresh
+        needed -= kept.keys()
+        if len(kept) + len(needed) <= limit:
+            kept.update(dict.fromkeys(needed))
+    return sorted(kept, key=lambda node: (sum(node), [-level for level in node]))
+
+
+def _graph_alt(model: Any, shown: Sequence[Levels], outside: Sequence[tuple[str, str]]) -> str:
+    order = max(sum(level > 0 for level in node) for node in model.hull_)
+    left = len(model.hull_) - len(shown)
+    parts = [
+        f"The hull as a graph: {style.counted(len(model.hull_), 'node')} down to depth {max(sum(v) for v in model.hull_)}, "
+        f"interactions of up to {style.counted(order, 'variable')}."
+    ]
+    if left:
+        parts.append(f"{style.counted(left, 'node')} with small weight left out.")
+    if outside:
+        parts.append(
+            "Next to enter: " + style.in_words([f"{word} ({share} of the way)" for word, share in outside[:3]]) + "."
+        )
+    return " ".join(parts) + certificate_words(model)

@@ -1,0 +1,242 @@
+"""Which point of a path to keep: validation curves, folds that also cut stacks, and rules of choice.
+
+Ties are broken the same way everywhere: the highest score, then the fewest kernels, then the strongest regularisation
+(largest lam, smallest C, p or s).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from mklcore.errors import DataError, ParameterError
+from mklcore.kernels.grams import GramStack
+from mklcore.losses import Array
+from mklcore.path import Path, _checked_values, _score, _validation_blocks, fit_path
+
+RULES = ("best", "1se", "sparsest")
+_SAME = 1e-12  # scores this close are equal
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationCurve:
+    """Validation scores over lam (L,) and the number of kernels (S,); arrays are (L, S).
+
+    ``scores``, ``n_nonzero`` kernels really used, ``objective``; ``best`` (row, column) by the tie rule, ``lam`` and ``size``
+    there, ``estimator`` the fitted model of that point.
+    """
+
+    lams: Array
+    sizes: Array
+    scores: Array
+    n_nonzero: Array
+    objective: Array
+    best: tuple[int, int]
+    estimator: Any
+    score_name: str
+
+    @property
+    def lam(self) -> float:
+        """The chosen lam."""
+        return float(self.lams[self.best[0]])
+
+    @property
+    def size(self) -> int:
+        """The chosen number of kernels."""
+        return int(self.sizes[self.best[1]])
+
+    def _repr_html_(self) -> str:
+        return (
+            f"<b>validation curve</b>: {self.lams.size} values of lam, {self.sizes.size} sizes; the best {self.score_name} is "
+            f"{self.scores[self.best]:.4f} at lam = {self.lam:.4g} with {self.size} kernels"
+        )
+
+
+def validation_curve(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    X_val: Any,
+    y_val: Any,
+    lams: Sequence[float] | Array,
+    sizes: Sequence[int] | Array,
+    callback: Callable[[int, int], Any] | None = None,
+) -> ValidationCurve:
+    """Score every (lam, number of kernels) on validation rows, from one greedy run per lam.
+
+    ``estimator`` an unfitted MKL-GOMP or greedy estimator, not changed; ``X``, ``y``, ``X_val``, ``y_val`` as in ``fit_path``;
+    ``lams`` > 0, ``sizes`` whole numbers from 1. Decompositions are made once. ``callback(done, total)`` after every lam.
+    Ties: fewest kernels, then largest lam. Source: Sindhwani and Lozano (2011), section 4; specification, A.4.
+    """
+    rows, columns = _checked_values("lam", lams), _checked_values("s", sizes)
+    if not hasattr(estimator, "_grid"):
+        raise ParameterError(
+            f"{type(estimator).__name__} does not add kernels one by one, so it has no curve over lam and size; use fit_path."
+        )
+    model = estimator._copy_with("lam", rows[0].item())
+    checked = model._checked_rows(X, reset=True)
+    target = model._checked_target(checked, y)
+    stack = model._stack(checked)
+    blocks = _validation_blocks(stack, X_val)
+    if blocks is None:
+        raise ParameterError("A validation curve needs validation rows: pass X_val and y_val.")
+    scores, used, objective = np.empty((3, rows.size, columns.size))
+    chosen, best = None, (0, 0)
+    for i, fitted in enumerate(model._grid(stack, target, rows.tolist(), [int(size) for size in columns])):
+        scores[i] = [_score(point, blocks, y_val) for point in fitted]
+        used[i] = [point.n_kernels_ for point in fitted]
+        objective[i] = [float(np.sum(point.objective_)) for point in fitted]
+        place = _first_of(scores[: i + 1], used[: i + 1], -rows[: i + 1, None] + 0.0 * columns)
+        if place[0] == i:
+            chosen, best = fitted[place[1]], (int(place[0]), int(place[1]))
+        if callback is not None:
+            callback(i + 1, rows.size)
+    name = "accuracy" if is_classifier(estimator) else "R²"
+    return ValidationCurve(rows, columns.astype(int), scores, used.astype(int), objective, best, chosen, name)
+
+
+def _first_of(scores: Array, used: Array, strength: Array) -> tuple[int, ...]:
+    """Index of the highest score; ties: fewest kernels, then the smallest ``strength``, then the first."""
+    tied = scores >= np.nanmax(scores) - _SAME
+    order = np.lexsort((strength.ravel(), used.ravel(), ~tied.ravel()))
+    return tuple(int(k) for k in np.unravel_index(order[0], scores.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidated:
+    """Scores of F folds along a path of L values: ``scores`` (F, L), ``n_nonzero`` (L,) mean number of kernels used,
+    ``selected`` (L, M) share of the folds that use each kernel (empty when the folds' dictionaries differ in size).
+
+    ``val_score`` is the mean over the folds, ``standard_error`` its standard error: what ``choose`` reads.
+    """
+
+    param: str
+    values: Array
+    scores: Array
+    n_nonzero: Array
+    selected: Array
+    score_name: str
+
+    @property
+    def val_score(self) -> Array:
+        """Mean score over the folds, (L,)."""
+        return self.scores.mean(axis=0)
+
+    @property
+    def standard_error(self) -> Array:
+        """Standard error of that mean, (L,)."""
+        return self.scores.std(axis=0, ddof=1) / np.sqrt(self.scores.shape[0])
+
+    def _repr_html_(self) -> str:
+        best = choose(self)
+        return (
+            f"<b>{self.scores.shape[0]} folds over {escape(self.param)}</b>: best {self.score_name} "
+            f"{self.val_score[best]:.4f} &plusmn; {self.standard_error[best]:.4f} at {self.values[best]:.4g}"
+        )
+
+
+def cross_validate_path(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    param: str,
+    values: Sequence[float] | Array,
+    n_splits: int = 5,
+    seed: int = 0,
+    callback: Callable[[int, int], Any] | None = None,
+) -> CrossValidated:
+    """Fit a whole path on every fold and score it on the rows left out; works on tables and on kernel stacks.
+
+    ``X`` a table (n, d), whose kernels are built anew on the training rows of every fold; or a stack (M, n, n) or
+    ``GramStack``, which is cut (its scales stay those of all rows). ``y`` (n,) or (n, T); ``param``, ``values`` and
+    ``estimator`` as in ``fit_path``. ``n_splits`` folds, stratified for classifiers, drawn with ``seed``.
+    ``callback(done, total)`` counts points over all folds; raise in it to cancel. scikit-learn's splitters cannot cut stacks.
+    """
+    grid = _checked_values(param, values)
+    target = np.asarray(y)
+    if not (isinstance(n_splits, (int, np.integer)) and 2 <= n_splits <= target.shape[0]):
+        raise ParameterError(f"n_splits must be a whole number from 2 to the {target.shape[0]} rows; got {n_splits!r}.")
+    total = n_splits * grid.size
+    paths: list[Path] = []
+    for train, test in _folds(estimator, target, int(n_splits), seed):
+        done = len(paths) * grid.size
+        tick = None if callback is None else lambda k, _, done=done: callback(done + k, total)
+        rows, left_out = _cut(X, train, test, target.shape[0])
+        paths.append(fit_path(estimator, rows, target[train], param, grid, left_out, target[test], tick))
+    used = [path.weights > 1e-6 * np.maximum(path.weights.max(axis=1, keepdims=True), 1e-300) for path in paths]
+    same = len({path.kernel_names for path in paths}) == 1
+    return CrossValidated(
+        param,
+        grid,
+        np.array([path.val_score for path in paths]),
+        np.mean([path.n_nonzero for path in paths], axis=0),
+        np.mean(used, axis=0) if same else np.empty((grid.size, 0)),
+        paths[0].score_name,
+    )
+
+
+def _folds(estimator: Any, y: Array, n_splits: int, seed: int) -> Iterator[tuple[Array, Array]]:
+    if not is_classifier(estimator):
+        return KFold(n_splits, shuffle=True, random_state=seed).split(y)
+    smallest = int(np.unique(y, return_counts=True)[1].min())
+    if smallest < n_splits:
+        raise DataError(
+            f"The smallest class has {smallest} rows, fewer than the {n_splits} folds: some fold would train without it. "
+            f"Use n_splits={max(smallest, 2)} or merge small classes."
+        )
+    return StratifiedKFold(n_splits, shuffle=True, random_state=seed).split(y, y)
+
+
+def _cut(X: Any, train: Array, test: Array, n: int) -> tuple[Any, Any]:
+    """The training part of ``X`` and the part left out: rows of a table, or blocks of a stack."""
+    size = X.n_samples if isinstance(X, GramStack) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
+    if size != n:
+        raise DataError(f"X has {size} rows and the target has {n}; they must be the same rows.")
+    if isinstance(X, GramStack):
+        return X.take(train), X.block(test, train)
+    if np.ndim(X) == 3:
+        stack = np.asarray(X)
+        return np.ascontiguousarray(stack[:, train[:, None], train]), stack[:, test[:, None], train]
+    return (X.iloc[train], X.iloc[test]) if hasattr(X, "iloc") else (np.asarray(X)[train], np.asarray(X)[test])
+
+
+def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None = None) -> int:
+    """The index of the point of ``path`` to keep.
+
+    "best": the highest validation score. "1se": the strongest regularisation within one standard error of it. "sparsest":
+    the fewest kernels within one standard error of it. Ties: fewest kernels, then strongest regularisation. A ``Path`` has one
+    validation score per point and so no standard error: give ``slack``, how far below the best score a point may lie, or use
+    ``cross_validate_path``. ParameterError when there are no validation scores.
+    """
+    if rule not in RULES:
+        raise ParameterError(f"rule must be one of {', '.join(RULES)}; got {rule!r}.")
+    scores = np.asarray(path.val_score, dtype=float)
+    if np.all(np.isnan(scores)):
+        raise ParameterError("This path has no validation scores to choose by: pass X_val and y_val to fit_path.")
+    used = np.asarray(path.n_nonzero, dtype=float)
+    strength = -path.values if path.param == "lam" else path.values
+    best = _first_of(scores, used, strength)[0]
+    if rule == "best":
+        return best
+    near = scores >= scores[best] - _slack(path, best, slack) - _SAME
+    keys = (used, strength) if rule == "1se" else (strength, used)
+    return int(np.lexsort((*keys, ~near))[0])
+
+
+def _slack(path: Path | CrossValidated, best: int, slack: float | None) -> float:
+    if slack is not None:
+        if not slack >= 0:
+            raise ParameterError(f"slack is a difference of scores and must be 0 or more; got {slack!r}.")
+        return float(slack)
+    if not isinstance(path, CrossValidated):
+        raise ParameterError(
+            "One validation score per point has no standard error: use cross_validate_path, or say with slack how far "
+            "below the best score a point may lie."
+        )
+    return float(path.standard_error[best])

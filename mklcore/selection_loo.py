@@ -1,0 +1,270 @@
+"""How large should C be? Leave-one-out without n fits, the xi-alpha estimate, and plain folds.
+
+    squared loss    e_i = y_i - f^(-i)(x_i) = a_i / B_ii,   B the inverse of K + I/C, bordered by ones with an intercept
+    hinge           (1/n) #{ i : 2 |a_i| R^2 + xi_i >= 1 },   R^2 = max_i K_ii,   xi_i = max(0, 1 - y_i f(x_i))
+
+The first is exact for the machine, the second an estimate that errs on the safe side (Joachims' xi-alpha). Both need one fit
+and hold the kernel weights fixed at what all rows chose, so they say nothing about the choice of kernels itself; folds do,
+since every fold builds its kernels and chooses among them without the rows it is scored on.
+
+Source: Subrahmanya and Shin (2010), section on model selection; specification of sparse MKL, C.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.kernels.checks import one_blas_thread
+from mklcore.kernels.grams import GramStack
+from mklcore.losses import Array
+
+RULES = ("auto", "loo", "xi_alpha", "kfold")
+_SUITS = {"squared": "loo", "hinge": "xi_alpha"}
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What ``choose_C`` found: the best ``C`` (and ``epsilon``, None without tubes) and everything it compared.
+
+    ``errors`` and ``n_kernels`` are (n_tubes, n_values), one row per tube (one row in all without tubes): mean squared
+    error for regression, share of wrong rows for classes. ``estimator`` is the fit on all rows at the best value.
+    """
+
+    rule: str
+    C: float
+    epsilon: float | None
+    values: Array
+    epsilons: Array | None
+    errors: Array
+    n_kernels: Array
+    estimator: Any
+
+
+def leave_one_out(K: Array, y: Array, C: float, *, weights: Array | None = None, fit_intercept: bool = True) -> Array:
+    """y_i - f^(-i)(x_i) for every row, where f^(-i) is the squared-loss machine fitted without row i:
+
+        f^(-i) = argmin_f  C/2 sum_{j != i} (y_j - f(x_j))^2 + 1/2 ||f||^2_K,   with a free intercept or without
+
+    ``K`` (n, n), or a stack (M, n, n) with ``weights`` (M,); ``y`` (n,), labels -1 / +1 for classes; ``C`` > 0. Returns
+    (n,), exact, from one inverse. ParameterError where C is not above 0. Source: specification of sparse MKL, C.5.
+    """
+    if not (np.isfinite(C) and C > 0):
+        raise ParameterError(f"C must be a finite number above 0; got {C!r}.")
+    K, y = _combined(K, weights, y)
+    with one_blas_thread():
+        inverse = np.linalg.inv(K + np.eye(y.size) / C)
+    dual, diagonal = inverse @ y, np.diag(inverse).copy()
+    if fit_intercept:
+        if y.size < 2:
+            raise DataError("Leaving one row out needs at least two rows with an intercept; got one.")
+        ones = inverse.sum(axis=1)
+        dual = dual - ones * (ones @ y) / ones.sum()
+        diagonal -= ones**2 / ones.sum()
+    return dual / diagonal
+
+
+def xi_alpha(K: Array, y: Array, dual_coef: Array, intercept: float = 0.0, *, weights: Array | None = None) -> float:
+    """The xi-alpha estimate of a support vector machine's leave-one-out error, between 0 and 1, usually too high.
+
+    ``K`` (n, n), or a stack (M, n, n) with ``weights`` (M,); ``y`` (n,) labels -1 / +1; ``dual_coef`` (n,) signed.
+    """
+    K, y = _combined(K, weights, y)
+    if not np.all(np.abs(y) == 1.0):
+        raise DataError("The xi-alpha estimate is for two classes: labels must be -1 and +1.")
+    slack = np.maximum(0.0, 1.0 - y * (K @ dual_coef + intercept))
+    return float(np.mean(2.0 * np.abs(dual_coef) * float(np.diag(K).max()) + slack >= 1.0))
+
+
+def choose_C(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    values: Sequence[float] | Array,
+    *,
+    epsilons: Sequence[float] | Array | None = None,
+    rule: str = "auto",
+    n_splits: int = 10,
+    seed: int = 0,
+    callback: Callable[[int, int], Any] | None = None,
+) -> Choice:
+    """Fit ``estimator`` at every C (and tube) and choose the one with the smallest estimated error.
+
+    Parameters
+    ----------
+    estimator : an unfitted estimator with a parameter C; it is not changed
+    X, y : table (n, d), stack (M, n, n) or ``GramStack``, and the target (n,)
+    values : candidates for C, in the order in which they are to be fitted
+    epsilons : candidates for the tube, with loss="epsilon_insensitive"
+    rule : "loo" (squared loss), "xi_alpha" (hinge), "kfold" (any), or "auto": the first of them that suits the loss
+    n_splits, seed : number and shuffling of the folds, stratified for classes
+    callback : called as callback(done, total); raise in it to cancel
+
+    Ties go to the fewest kernels, then to the smallest C. With several classes the errors are those of the binary
+    machines. ParameterError for a rule that does not suit the loss. Source: specification of sparse MKL, C.5.
+    """
+    grid = _positive("values", values)
+    tubes = _tubes(estimator, epsilons)
+    rule = _rule(estimator, rule)
+    y = np.asarray(y)
+    report = _counter(len(tubes) * (n_splits if rule == "kfold" else 1) * grid.size, callback)
+    if not isinstance(X, GramStack) and estimator.get_params().get("kernels") == "precomputed":
+        X = GramStack.from_array(X)
+    if rule == "kfold":
+        errors, counts = _by_folds(estimator, X, y, grid, tubes, _folds(estimator, y, n_splits, seed), report)
+    else:
+        errors, counts = _by_one_fit(estimator, X, y, grid, tubes, rule, report)
+    order = np.lexsort((np.broadcast_to(grid, errors.shape).ravel(), counts.ravel(), errors.ravel()))
+    tube, place = (int(k) for k in np.unravel_index(order[0], errors.shape))
+    best = _with(estimator, tubes[tube])._copy_with("C", float(grid[place])).fit(X, y)
+    epsilon = None if tubes[tube] is None else float(tubes[tube])  # type: ignore[arg-type]
+    compared = None if epsilons is None else np.array(tubes, dtype=float)
+    return Choice(rule, float(grid[place]), epsilon, grid, compared, errors, counts, best)
+
+
+def _combined(K: Array, weights: Array | None, y: Array) -> tuple[Array, Array]:
+    K, y = np.asarray(K, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if K.ndim == 3:
+        if weights is None:
+            raise ParameterError("A stack (M, n, n) needs the weights (M,) of its kernels; hand over weights=.")
+        K = np.tensordot(np.asarray(weights, dtype=np.float64), K, 1)
+    if K.shape != (y.size, y.size):
+        raise KernelError(f"The kernel has shape {K.shape}, the target {y.size} rows; expected (n, n) and (n,).")
+    return K, y
+
+
+def _positive(name: str, values: Any) -> Array:
+    grid = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if grid.ndim != 1 or grid.size == 0 or not np.all(np.isfinite(grid) & (grid > 0)):
+        raise ParameterError(f"{name} must be numbers above 0, at least one; got {values!r}.")
+    return grid
+
+
+def _tubes(estimator: Any, epsilons: Any) -> list[float | None]:
+    if epsilons is None:
+        return [None]
+    if estimator.get_params().get("loss") != "epsilon_insensitive":
+        raise ParameterError('epsilons are tubes; they need a regressor with loss="epsilon_insensitive".')
+    return [float(epsilon) for epsilon in _positive("epsilons", epsilons)]
+
+
+def _rule(estimator: Any, rule: str) -> str:
+    if "C" not in estimator.get_params():
+        raise ParameterError(f"{type(estimator).__name__} has no parameter C to choose.")
+    if rule not in RULES:
+        raise ParameterError(f"rule must be one of {', '.join(RULES)}; got {rule!r}.")
+    loss = estimator.get_params().get("loss")
+    suits = _SUITS.get(loss, "kfold")
+    if rule in ("loo", "xi_alpha") and rule != suits:
+        raise ParameterError(f'rule="{rule}" does not suit the loss {loss!r}; use rule="{suits}".')
+    return suits if rule == "auto" else rule
+
+
+def _folds(estimator: Any, y: Array, n_splits: int, seed: int) -> list[tuple[Array, Array]]:
+    labels = np.unique(y, return_counts=True)[1] if is_classifier(estimator) else np.array([y.size])
+    if isinstance(n_splits, bool) or not isinstance(n_splits, (int, np.integer)) or not 2 <= n_splits <= labels.min():
+        what = "rows of the smallest class" if is_classifier(estimator) else "rows"
+        raise ParameterError(f"n_splits must be a whole number from 2 to {labels.min()}, the {what}; got {n_splits!r}.")
+    kind = StratifiedKFold if is_classifier(estimator) else KFold
+    return list(kind(n_splits, shuffle=True, random_state=seed).split(np.zeros(y.size), y))
+
+
+def _with(estimator: Any, epsilon: float | None) -> Any:
+    return estimator if epsilon is None else estimator._copy_with("epsilon", epsilon)
+
+
+def _counter(total: int, callback: Callable[[int, int], Any] | None) -> Callable[[], None]:
+    done = 0
+
+    def report() -> None:
+        nonlocal done
+        done += 1
+        if callback is not None:
+            callback(done, total)
+
+    if callback is not None:
+        callback(0, total)
+    return report
+
+
+def _fits(model: Any, X: Any, y: Array, grid: Array) -> tuple[GramStack, Iterator[Any]]:
+    """The training stack and one fitted model per C, each started from its neighbour where the method can."""
+    model = model._copy_with("C", float(grid[0]))
+    checked = model._checked_rows(X, reset=True)
+    target = model._checked_target(checked, y)
+    stack = model._stack(checked)
+    return stack, model._along(stack, target, "C", grid.tolist(), "C")
+
+
+def _by_one_fit(
+    estimator: Any, X: Any, y: Array, grid: Array, tubes: list[float | None], rule: str, report: Callable[[], None]
+) -> tuple[Array, Array]:
+    stack, fits = _fits(_with(estimator, tubes[0]), X, y, grid)
+    errors, counts = np.empty((1, grid.size)), np.empty((1, grid.size))
+    for place, fitted in enumerate(fits):
+        errors[0, place], counts[0, place] = _estimate(fitted, stack.values, y, rule), fitted.n_kernels_
+        report()
+    return errors, counts
+
+
+def _by_folds(
+    estimator: Any,
+    X: Any,
+    y: Array,
+    grid: Array,
+    tubes: list[float | None],
+    folds: list[tuple[Array, Array]],
+    report: Callable[[], None],
+) -> tuple[Array, Array]:
+    errors, counts = np.zeros((len(tubes), grid.size)), np.zeros((len(tubes), grid.size))
+    for rows, held in folds:
+        part = X.take(rows) if isinstance(X, GramStack) else np.asarray(X)[rows]
+        for tube, epsilon in enumerate(tubes):
+            stack, fits = _fits(_with(estimator, epsilon), part, y[rows], grid)
+            blocks = X.block(held, rows) if isinstance(X, GramStack) else stack.cross(np.asarray(X)[held])
+            for place, fitted in enumerate(fits):
+                predicted = fitted._from_blocks(blocks)
+                wrong = predicted != y[held] if is_classifier(estimator) else (predicted - y[held]) ** 2
+                errors[tube, place] += float(np.sum(wrong)) / y.size
+                counts[tube, place] += fitted.n_kernels_ / len(folds)
+                report()
+    return errors, counts
+
+
+def _estimate(fitted: Any, K: Array, y: Array, rule: str) -> float:
+    """The error of the fitted machines under ``rule``, all rows of all machines counting alike."""
+    wrong, total = 0.0, 0
+    for rows, target, weights, dual, intercept in _machines(fitted, y):
+        part = np.zeros((rows.size, rows.size))
+        for m in np.flatnonzero(weights):
+            part += weights[m] * K[m][np.ix_(rows, rows)]
+        if rule == "xi_alpha":
+            wrong += rows.size * xi_alpha(part, target, dual, intercept)
+        else:
+            left = leave_one_out(part, target, fitted.C, fit_intercept=fitted.fit_intercept)
+            wrong += float(np.sum(target * left >= 1.0) if is_classifier(fitted) else left @ left)
+        total += rows.size
+    return wrong / total
+
+
+def _machines(fitted: Any, y: Array) -> Iterator[tuple[Array, Array, Array, Array, float]]:
+    """Rows, target (labels -1 / +1), weights, dual and intercept of every binary or regression machine."""
+    everything = np.arange(y.size)
+    if not is_classifier(fitted):
+        yield everything, np.asarray(y, dtype=np.float64), fitted.weights_, fitted.dual_coef_, fitted.intercept_
+        return
+    codes = np.searchsorted(fitted.classes_, y)
+    problems = getattr(fitted, "pairs_", None)
+    if np.ndim(fitted.weights_) == 1:
+        problems = ((0, 1),)
+    tables = (np.atleast_2d(fitted.weights_), np.atleast_2d(fitted.dual_coef_), np.atleast_1d(fitted.intercept_))
+    for k, (weights, dual, intercept) in enumerate(zip(*tables, strict=True)):
+        positive = k if problems is None else problems[k][1]
+        rows = everything if problems is None else np.flatnonzero(np.isin(codes, problems[k]))
+        yield rows, np.where(codes[rows] == positive, 1.0, -1.0), weights, dual[rows], float(intercept)

@@ -1,0 +1,287 @@
+"""What the greedy methods are compared with: lq-norm ridge MKL, the two-stage rule, and the case against it.
+
+    lq-norm RLS-MKL   min_{f, gamma >= 0, ||gamma||_q = 1}  (1/n) ||y - f||^2 + lam sum_j ||f_j||^2 / gamma_j       (2)-(4)
+    two stages        solve min_f 1/(2n) ||y - f||^2 + lam sum_j ||f_j||, keep the d largest ||f_j||, solve again on them
+
+With copies of one kernel in the dictionary the norms ||f_j|| of the second problem are not unique: an interior point (or any
+other symmetric) solver shares the weight among the copies, so that each looks small and the two-stage rule drops them all,
+while block descent leaves everything with the first copy. ``duplicate_counterexample`` shows both.
+
+Sources: Sindhwani and Lozano (2011), equations (2)-(4); Jin, Yang and Mahdavi (2013), section 2; specification, A.6 and B.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from mklcore.errors import DataError, ParameterError
+from mklcore.kernels.measures import as_stack
+from mklcore.losses import Squared
+from mklcore.penalties import LpNorm
+from mklcore.solvers import fit_weighted
+from mklcore.solvers.driver import Array, Board, Fit, Method, Point, Status, run, warn_unless_converged
+from mklcore.solvers.gomp import GOMP
+from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, certificate_of, unit_step_divisors
+from mklcore.solvers.reweighting import WarmStart
+from mklcore.solvers.spectra import Spectra
+from mklcore.solvers.stack import combine
+
+L1_SOLVERS = ("symmetric", "block")
+
+
+def lq_mkl(
+    K: Any, y: Any, lam: float, q: float, *, tol: float = 1e-8, max_iter: int = 2000, warm: Fit | None = None
+) -> Fit:
+    """lq-norm kernel ridge regression with learned weights, the baseline of MKL-GOMP:
+
+        min_{f, gamma}  (1/n) ||y - f||^2 + lam sum_j ||f_j||^2 / gamma_j,   gamma >= 0,  ||gamma||_q = 1
+
+    q = 1 is l1-MKL, q = infinity the plain sum of kernels. The same problem as lp-norm MKL with squared loss, p = q,
+    C = 1 / (lam n) and no intercept, 2 lam times as large; so it is solved by that solver and carries its certificate.
+
+    ``K`` (M, n, n) or a ``GramStack``, ``y`` (n,), ``lam`` > 0, ``q`` from 1 to infinity, ``tol`` relative duality gap of the
+    regulariser, ``warm`` a fit of a neighbouring problem on the same kernels. Returns a ``Fit`` with ``weights`` gamma (M,) and
+    ``dual_coef`` alpha (n,): f = sum_j gamma_j K_j alpha. Source: Sindhwani and Lozano (2011), equations (2)-(4).
+    """
+    K, y, lam = _checked(K, y, lam)
+    penalty, C = LpNorm(q), 1.0 / (lam * y.size)
+    start = None if warm is None else WarmStart(warm.weights, warm.dual_coef, C)
+    fit = fit_weighted(K, y, C, Squared(), penalty, False, tol=tol, max_iter=max_iter, warm=start)
+    warn_unless_converged(fit, tol)
+    return _scaled(fit, 2.0 * lam, f"l{q:g}-norm ridge MKL")
+
+
+def _scaled(fit: Fit, factor: float, name: str) -> Fit:
+    """The fit of a problem whose objective is ``factor`` times as large."""
+
+    def scaled(value: float | None) -> float | None:
+        return None if value is None else factor * value
+
+    history = tuple(
+        replace(r, objective=factor * r.objective, dual_objective=scaled(r.dual_objective), gap=scaled(r.gap))
+        for r in fit.history
+    )
+    objective = factor * fit.objective
+    return replace(fit, objective=objective, dual_objective=scaled(fit.dual_objective), history=history, solver=name)
+
+
+def _checked(K: Any, y: Any, lam: float) -> tuple[Array, Array, float]:
+    values, target = as_stack(K), np.ascontiguousarray(y, dtype=np.float64)
+    if target.shape != values.shape[1:2] or not np.all(np.isfinite(target)):
+        raise DataError(f"The target must be {values.shape[1]} finite numbers, one per row; got shape {target.shape}.")
+    if not (np.isfinite(lam) and lam > 0):
+        raise ParameterError(f"lam must be a finite number above 0; got {lam!r}.")
+    return values, target, float(lam)
+
+
+@dataclass(frozen=True, eq=False)
+class _Inside:
+    """Where the interior point method stands: t (M,), its slacks z (M,), and what its next step needs."""
+
+    t: Array
+    z: Array
+    slopes: Array
+    curvature: Array
+
+
+class SymmetricL1:
+    """Problem (1) by a primal-dual interior point method in the norms t_j = ||f_j||, as the driver's method:
+
+        min_{t >= 0}  1/2 (y'(sum_j t_j K_j + lam n I)^{-1} y + sum_j t_j)      (lam times this is L at its minimum over f)
+
+    Starts from equal norms and treats all kernels alike, so copies of a kernel end with equal norms.
+    """
+
+    keeps_points = False
+    name = "interior point (symmetric)"
+
+    def __init__(self, K: Array, y: Array, lam: float) -> None:
+        self.K, self.y, self.lam = K, y, lam
+        self._system = np.empty(K.shape[1:])
+
+    def start(self) -> Point:
+        M = self.K.shape[0]
+        trace = max(float(np.mean([np.trace(kernel) for kernel in self.K])), 1e-300)
+        return self._point(np.full(M, float(np.linalg.norm(self.y)) / (M * np.sqrt(trace))), np.full(M, 1.0))
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        at: _Inside = last.state
+        target = 0.1 * float(at.t @ at.z) / at.t.size
+        if target < 1e-300:
+            return Status.STALLED
+        system = at.curvature + np.diag(at.z / at.t)
+        move = np.linalg.solve(system, target / at.t - at.slopes)
+        slack_move = target / at.t - at.z - at.z / at.t * move
+        t = at.t + _inside_share(at.t, move) * move
+        return self._point(t, at.z + _inside_share(at.z, slack_move) * slack_move)
+
+    def finish(self, best: Point) -> Point:
+        return best
+
+    def _point(self, t: Array, z: Array) -> Point:
+        n = self.y.size
+        combine(self.K, t, self._system)
+        self._system.flat[:: n + 1] += self.lam * n
+        factor = cho_factor(self._system, lower=True, check_finite=False)
+        alpha = cho_solve(factor, self.y, check_finite=False)
+        products = np.array([kernel @ alpha for kernel in self.K])
+        forms = np.maximum(products @ alpha, 0.0)
+        curvature = products @ cho_solve(factor, products.T, check_finite=False)
+        r, norms = self.lam * n * alpha, t * np.sqrt(forms)
+        objective = 0.5 * float(r @ r) / n + self.lam * float(norms.sum())
+        lower = certificate_of(self.y, r, self.lam * np.sqrt(forms), self.lam)
+        state = _Inside(t, z, 0.5 * (1.0 - forms), curvature)
+        return Point(norms, t[:, None] * alpha, 0.0, objective, lower, self.lam * float(norms.sum()), state=state)
+
+
+def _inside_share(values: Array, move: Array) -> float:
+    """The share of ``move`` that keeps ``values`` positive, 0.995 of the way to the wall at most."""
+    falling = move < 0
+    return min(1.0, 0.995 * float(np.min(-values[falling] / move[falling], initial=np.inf)))
+
+
+def _l1(K: Array, y: Array, lam: float, solver: str, tol: float) -> Fit:
+    """Problem (1) on all kernels of ``K``; ``dual_coef`` (M, n)."""
+    if solver not in L1_SOLVERS:
+        raise ParameterError(f"solver must be one of {', '.join(L1_SOLVERS)}; got {solver!r}.")
+    if solver == "symmetric":
+        fit = run(SymmetricL1(K, y, lam), tol=tol, max_iter=200)
+    else:
+        fit = run(FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=K.shape[0]), tol=tol, max_iter=K.shape[0] + 1)
+        dual = np.zeros(K.shape[:2])
+        dual[list(fit.selected or ())] = fit.dual_coef
+        fit = replace(fit, dual_coef=dual, selected=None, points=None)
+    warn_unless_converged(fit, tol)
+    return fit
+
+
+def two_stage(K: Any, y: Any, lam: float, n_kernels: int, *, solver: str = "symmetric", tol: float = 1e-9) -> Fit:
+    """The two-stage rule: solve (1) on all kernels, keep the ``n_kernels`` with the largest ||f_j||, solve (1) on those.
+
+        min_f  1/(2n) ||y - f||^2 + lam sum_j ||f_j||                                                               (1)
+
+    ``K`` (M, n, n) or a ``GramStack``, ``y`` (n,), ``lam`` > 0; ``solver`` of the first stage: "symmetric" (interior point,
+    copies share) or "block" (block descent, the first copy takes all). Returns the ``Fit`` of the second stage: ``weights``
+    (M,) the ||f_j||, ``dual_coef`` (M, n), ``selected`` the kept kernels by falling first-stage norm (ties: lowest index);
+    its ``dual_objective`` is a bound for (1) on ALL kernels, so ``gap`` tells at most how much dropping kernels cost.
+    """
+    K, y, lam = _checked(K, y, lam)
+    if not (isinstance(n_kernels, (int, np.integer)) and 1 <= n_kernels <= K.shape[0]):
+        raise ParameterError(f"n_kernels must be a whole number from 1 to {K.shape[0]}; got {n_kernels!r}.")
+    first = _l1(K, y, lam, solver, tol)
+    # Copies that share the weight agree to round-off only: rounding lets the lowest index win, as a tie should.
+    shares = np.round(first.weights / max(float(first.weights.max()), 1e-300), 6)
+    kept = np.argsort(-shares, kind="stable")[:n_kernels]
+    second = _l1(np.ascontiguousarray(K[kept]), y, lam, "block", tol)
+    weights, dual = np.zeros(K.shape[0]), np.zeros(K.shape[:2])
+    weights[kept], dual[kept] = second.weights, second.dual_coef
+    return replace(
+        second,
+        weights=weights,
+        dual_coef=dual,
+        dual_objective=first.dual_objective,
+        selected=tuple(int(j) for j in kept),
+        solver=f"two stages ({first.solver})",
+        solves=first.solves + second.solves,
+        seconds=first.seconds + second.seconds,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Counterexample:
+    """What copies of a kernel do to the two-stage rule. Kernel A is the one that is copied, kernel B stays alone.
+
+    Shares are ||f_j|| / sum ||f_k|| at the optimum of (1): ``two_kernels`` (2,), A and B; with ``copies`` of A and B last,
+    ``symmetric`` and ``block_descent`` (copies + 1,). ``objective_two`` = ``objective_many``: copies change nothing in what
+    can be fitted. ``two_stage`` is the kernel the rule keeps under each solver, ``greedy`` the one that MKL-GOMP and
+    Algorithms 1 and 2 pick first, with and without copies: "A" or "B".
+    """
+
+    lam: float
+    copies: int
+    two_kernels: Array
+    symmetric: Array
+    block_descent: Array
+    objective_two: float
+    objective_many: float
+    two_stage: dict[str, str]
+    greedy: dict[str, str]
+
+    @property
+    def words(self) -> str:
+        """What is to be seen, in three sentences."""
+        a, b = self.two_kernels
+        return (
+            f"Alone, A carries {a:.2f} of the weight and B {b:.2f}. With {self.copies} copies of A a symmetric solver leaves "
+            f"{self.symmetric[0]:.3f} to each copy, and the two-stage rule keeps {self.two_stage['symmetric']}. Block descent "
+            f"leaves {self.block_descent[0]:.2f} to the first copy and keeps {self.two_stage['block']}: same optimum, other split."
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.words)}</p>"
+
+
+def duplicate_counterexample(K: Any = None, y: Any = None, lam: float = 0.05, copies: int = 10) -> Counterexample:
+    """The two-stage rule drops the better kernel once it comes in many copies.
+
+    ``K`` (2, n, n): kernel A, which will be copied, and kernel B; ``y`` (n,) is standardised first. Without them the built-in
+    problem is used: 30 rows uniform on [-1, 1]^2, one RBF kernel of width 1/2 per column, y = sin(pi x_1) + 0.36118225
+    sin(pi x_2), where the shares are 0.8 and 0.2. ``lam`` > 0 of problem (1), ``copies`` of A, 2 or more.
+    Source: Jin, Yang and Mahdavi (2013), section 2, with the caveat of the specification (B.6): the split is not unique.
+    """
+    if (K is None) != (y is None):
+        raise ParameterError("Give both K (2, n, n) and y (n,), or neither for the built-in problem.")
+    if not (isinstance(copies, (int, np.integer)) and copies >= 2):
+        raise ParameterError(f"copies must be a whole number of 2 or more; got {copies!r}.")
+    if K is None:
+        K, y = _built_in()
+    pair, target, lam = _checked(K, y, lam)
+    if len(pair) != 2 or np.ptp(target) == 0:
+        raise DataError(f"The counterexample needs two kernels and a target that varies; got {len(pair)} kernels.")
+    target = (target - target.mean()) / target.std()
+    many = np.ascontiguousarray(pair[[0] * copies + [1]])
+    alone, together = (_l1(part, target, lam, "symmetric", 1e-10) for part in (pair, many))
+    block = _l1(many, target, lam, "block", 1e-10)
+    kept = {solver: two_stage(many, target, lam, 1, solver=solver).selected for solver in L1_SOLVERS}
+    shares = [fit.weights / max(float(fit.weights.sum()), 1e-300) for fit in (alone, together, block)]
+    return Counterexample(
+        lam,
+        int(copies),
+        shares[0],
+        shares[1],
+        shares[2],
+        alone.objective,
+        together.objective,
+        {solver: _letter((selected or (0,))[0], copies) for solver, selected in kept.items()},
+        _first_picks(pair, many, target, lam),
+    )
+
+
+def _built_in() -> tuple[Array, Array]:
+    X = np.random.default_rng(303).uniform(-1.0, 1.0, (30, 2))
+    distances = (X.T[:, :, None] - X.T[:, None, :]) ** 2
+    return np.exp(-2.0 * distances), np.sin(np.pi * X[:, 0]) + 0.36118225 * np.sin(np.pi * X[:, 1])
+
+
+def _letter(pick: int, copies: int) -> str:
+    return "A" if pick < copies else "B"
+
+
+def _first_picks(pair: Array, many: Array, y: Array, lam: float) -> dict[str, str]:
+    """The first kernel of every greedy method, without and with copies."""
+    found = {}
+    for words, K, copies in (("two kernels", pair, 1), ("with copies", many, len(many) - 1)):
+        methods: dict[str, Method] = {
+            "MKL-GOMP": GOMP(K, y[:, None], lam, n_kernels=1, score_tol=0.0),
+            "Algorithm 1": FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=1),
+            "Algorithm 2": EmpiricalGreedy(K, y, n_steps=1, linesearch=False, divisors=unit_step_divisors(K)),
+        }
+        for name, method in methods.items():
+            selected = run(method, tol=0.0, max_iter=1).selected or (len(K) - 1,)
+            found[f"{name}, {words}"] = _letter(selected[0], copies)
+    return found

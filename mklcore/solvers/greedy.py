@@ -1,0 +1,322 @@
+"""Greedy coordinate descent for sparse MKL: Algorithms 1 and 2 of Jin, Yang and Mahdavi (2013).
+
+    min_f  L(f) = E_N(f) + lam sum_j ||f_j||_Hj,     E_N(f) = 1/(2N) sum_i (y_i - f(x_i))^2,    f = sum_j f_j           (1)
+
+With r = y - f the functional gradients have norms ||grad_j||_H = sqrt(r'K_j r) / N and ||grad_j||_l2 = ||K_j r|| / N^{3/2}.
+
+    Algorithm 1 (``FunctionalGreedy``)                       Algorithm 2 (``EmpiricalGreedy``)
+    S <- {}, f <- 0                                          f <- 0
+    for k = 1 .. d                                           for k = 1 .. d
+        j <- argmax_j ||grad_j||_H                               j <- argmax_j ||grad_j||_l2   (repeats allowed)
+        exit if ||grad_j||_H <= lam (1 + 1e-6)                   f_j <- f_j + eta/N sum_i r_i k_j(x_i, .)
+        S <- S + j;  f <- the minimiser of (1) on S
+
+The minimiser on S is found by cyclic block descent with exact blocks: with K_j = U diag(d) U' and c = U'(r + f_j), f_j = 0 if
+sqrt(sum d c^2) <= lam N, else ||f_j|| = t is the root of sum d c^2 / (d t + lam N)^2 = 1 and f_j = K_j U c t / (d t + lam N).
+Where blocks are nearly parallel the descent creeps: after _SWEEPS sweeps a few Newton steps on the norms of the chosen blocks,
+min over t >= 0 of lam/2 (y'(sum t_j K_j + lam N I)^{-1} y + sum t_j), carry it on if they lower L; descent has the last word.
+Any residual gives a certificate: theta = min(1, lam / max_j ||grad_j||_H) r / N is feasible, theta'y - N/2 ||theta||^2 <= L*.
+
+Algorithm 2 ignores lam. Its unit step (eta = 1) descends when lmax(K_j / N) <= 1, which k(x, x) <= 1 implies, and diverges
+above 2: kernels beyond 1 are divided by their lmax(K_j / N), and the run says so. The projection of r on the span of K_j in
+the paper changes coefficients, not the function, and is left out. eta = r'Kr / ||Kr||^2 (K = K_j / N) is an option of ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from scipy.linalg import cho_factor, cho_solve
+
+from mklcore.errors import MKLError
+from mklcore.solvers.driver import Array, Board, Point, Status
+from mklcore.solvers.spectra import Spectra
+from mklcore.solvers.stack import combine
+
+SLACK = 1e-6  # active kernels and their copies sit exactly at lam
+_STILL = 1e-12  # a sweep that changes r by less than this share of y has settled
+_CHUNK = 40_000_000  # matrix entries touched in one call of a leaf, so that a cancel is heard
+_SWEEPS = 30  # before Newton steps are tried
+_MAX_SWEEPS = 100_000
+_NEWTON, _FLAT = 8, 1e-11  # at most so many, until 1 - ||grad_j||^2 / lam^2 is this small on every chosen block
+
+
+@njit(cache=True, nogil=True)
+def block_norm(d, c, floor):
+    """The root t of sum d c^2 / (d t + floor)^2 = 1, or 0 when sqrt(sum d c^2) <= floor.
+
+    Newton on the reciprocal root, which is concave and nearly straight in t: it rises to the root from the left.
+    """
+    t = 0.0
+    for _ in range(100):
+        total, slope = 0.0, 0.0
+        for i in range(d.size):
+            inverse = 1.0 / (d[i] * t + floor)
+            part = d[i] * (c[i] * inverse) ** 2
+            total += part
+            slope += d[i] * inverse * part
+        if total <= 1.0:
+            return t
+        step = total * (np.sqrt(total) - 1.0) / slope
+        t += step
+        if step <= 1e-15 * t:
+            return t
+    return t
+
+
+@njit(cache=True, nogil=True, fastmath={"nsz", "reassoc", "contract"})
+def _spectrum_of(vectors, r, first, c):
+    for i in range(c.size):
+        row, total = vectors[first + i], 0.0
+        for k in range(r.size):
+            total += row[k] * r[k]
+        c[i] = total
+
+
+@njit(cache=True, nogil=True, fastmath={"nsz", "reassoc", "contract"})
+def _add_rows(vectors, first, coefficients, r):
+    for i in range(coefficients.size):
+        if coefficients[i] != 0.0:
+            row, factor = vectors[first + i], coefficients[i]
+            for k in range(r.size):
+                r[k] += factor * row[k]
+
+
+@njit(cache=True, nogil=True)
+def descend_blocks(vectors, values, starts, chosen, floor, b, r, norms, still, sweeps):
+    """Cyclic block descent of (1) on the kernels ``chosen`` in place; returns (sweeps made, change of r in the last).
+
+    b (P,): f_j = K_j U_j b_j; r (n,) the residual; norms (M,) the ||f_j||; floor = lam N; stops when a sweep changes r by
+    ``still`` or less.
+    """
+    before, change = np.empty(r.size), 0.0
+    for sweep in range(sweeps):
+        before[:] = r
+        for j in chosen:
+            first, last = starts[j], starts[j + 1]
+            d, old = values[first:last], b[first:last]
+            c = np.empty(d.size)
+            _spectrum_of(vectors, r, first, c)
+            for i in range(d.size):
+                c[i] += d[i] * old[i]
+            t = block_norm(d, c, floor)
+            norms[j] = t
+            for i in range(d.size):
+                new = c[i] * t / (d[i] * t + floor)
+                c[i] = d[i] * (old[i] - new)
+                old[i] = new
+            _add_rows(vectors, first, c, r)
+        change = 0.0
+        for k in range(r.size):
+            change += (r[k] - before[k]) ** 2
+        change = np.sqrt(change)
+        if change <= still:
+            return sweep + 1, change
+    return sweeps, change
+
+
+@dataclass(frozen=True, eq=False)
+class Gradients:
+    """What a point carries: the gradient norms (M,) BEFORE its pick (None at the start), the pick and its step length."""
+
+    norms: Array | None
+    pick: int | None = None
+    eta: float | None = None
+
+
+def certificate_of(y: Array, r: Array, gradients: Array, lam: float) -> float:
+    """The dual value of (1) that the residual ``r`` gives; ``gradients`` (M,) are its ||grad_j||_H."""
+    largest = float(gradients.max(initial=0.0))
+    share = min(1.0, lam / largest) if largest > 0 else 1.0
+    theta = (share / y.size) * r
+    return float(theta @ y - 0.5 * y.size * (theta @ theta))
+
+
+def critical_lam(K: Array, y: Array) -> float:
+    """The smallest lam at which nothing enters: max_j sqrt(y'K_j y) / N. ``K`` (M, n, n), ``y`` (n,)."""
+    return float(np.sqrt(max(max(float(y @ (kernel @ y)) for kernel in K), 0.0))) / y.size
+
+
+def newton_norms(K: Array, y: Array, lam: float, chosen: Array, norms: Array) -> tuple[Array, Array, Array]:
+    """A few damped Newton steps on min_{t >= 0} lam/2 (y'(sum_j t_j K_j + lam N I)^{-1} y + sum_j t_j), t_j = ||f_j||.
+
+    ``norms`` (M,) is the start; only positive entries of ``chosen`` move. Returns t (M,), alpha = (...)^{-1} y, and K_j alpha
+    for the chosen kernels (|S|, n).
+    """
+    n, t, system = y.size, norms.copy(), np.empty(K.shape[1:])
+    free = chosen[norms[chosen] > 0]
+    for step in range(_NEWTON + 1):
+        combine(K, t, system)
+        system.flat[:: n + 1] += lam * n
+        factor = cho_factor(system, lower=True, check_finite=False)
+        alpha = cho_solve(factor, y, check_finite=False)
+        products = np.array([K[j] @ alpha for j in free])
+        slopes = 1.0 - products @ alpha if free.size else np.zeros(0)
+        if step == _NEWTON or np.max(np.abs(slopes), initial=0.0) <= _FLAT:
+            break
+        curvature = 2.0 * products @ cho_solve(factor, products.T, check_finite=False)
+        curvature.flat[:: free.size + 1] *= 1.0 + 1e-12
+        move = np.linalg.lstsq(curvature, -slopes, rcond=None)[0]
+        falling = move < 0
+        room = float(np.min(-t[free][falling] / move[falling], initial=np.inf))
+        t[free] += min(1.0, 0.9 * room) * move
+    return t, alpha, np.array([K[j] @ alpha for j in chosen])
+
+
+class FunctionalGreedy:
+    """Algorithm 1 as the driver's method. ``K`` (M, n, n) and its ``spectra``; ``y`` (n,), ``lam`` > 0, ``n_kernels`` the
+    bound d on the number of kernels.
+
+    A point's ``dual`` is (|S|, n): the coefficients of the chosen kernels in order of entry; ``weights`` are ||f_j||_H.
+    """
+
+    keeps_points = True
+    name = "greedy coordinate descent (Algorithm 1)"
+
+    def __init__(self, K: Array, spectra: Spectra, y: Array, lam: float, *, n_kernels: int) -> None:
+        self.K, self.spectra, self.y, self.lam, self.n_kernels = K, spectra, y, lam, n_kernels
+
+    def start(self) -> Point:
+        self._b = np.zeros(self.spectra.values.size)
+        self._r, self._norms = self.y.copy(), np.zeros(self.spectra.n_kernels)
+        self._gradients = self._gradient_norms()
+        return self._point((), Gradients(None), 0)
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        chosen, gradients = last.selected or (), self._gradients
+        outside = np.setdiff1d(np.arange(gradients.size), chosen)
+        if outside.size == 0:
+            return Status.EXHAUSTED
+        if len(chosen) >= self.n_kernels:
+            return Status.COMPLETE
+        pick = int(outside[np.argmax(gradients[outside])])
+        if gradients[pick] <= self.lam * (1.0 + SLACK):
+            return Status.STALLED  # the exact optimum; the driver says CONVERGED when its certificate agrees
+        chosen = (*chosen, pick)
+        self._descend(np.array(chosen, dtype=np.int64))
+        self._gradients = self._gradient_norms()
+        return self._point(chosen, Gradients(gradients, pick), 1)
+
+    def finish(self, best: Point) -> Point:
+        return best
+
+    def _descend(self, chosen: Array) -> None:
+        """Minimise (1) on ``chosen``, from where the last minimisation ended."""
+        s = self.spectra
+        work = max(1, int(np.sum(np.diff(s.starts)[chosen]))) * self.y.size
+        still, used, newton = _STILL * float(np.linalg.norm(self.y)), 0, True
+        while used < _MAX_SWEEPS:
+            sweeps = min(_SWEEPS if newton else _MAX_SWEEPS, max(1, _CHUNK // work))
+            made, change = descend_blocks(
+                s.vectors,
+                s.values,
+                s.starts,
+                chosen,
+                self.lam * self.y.size,
+                self._b,
+                self._r,
+                self._norms,
+                still,
+                sweeps,
+            )
+            used += made
+            if change <= still:
+                return
+            newton = newton and self._jump(chosen)
+        raise MKLError(
+            f"Block descent has not settled after {used} sweeps (change {change:.1e}, asked {still:.1e}): the chosen kernels "
+            "are nearly the same. Remove near-duplicates, or raise lam."
+        )
+
+    def _jump(self, chosen: Array) -> bool:
+        """Newton steps on the norms of the chosen blocks; False, and nothing changed, when they do not lower L."""
+        norms, alpha, products = newton_norms(self.K, self.y, self.lam, chosen, self._norms)
+        r = self.lam * self.y.size * alpha
+        sizes = norms.copy()
+        sizes[chosen] *= np.sqrt(np.maximum(products @ alpha, 0.0))
+        if self._value(r, sizes) >= self._value(self._r, self._norms):
+            return False
+        for j in chosen:
+            part = self.spectra.rows(j)
+            self._b[part] = norms[j] * (self.spectra.vectors[part] @ alpha)
+        self._r[:], self._norms = r, sizes
+        return True
+
+    def _value(self, r: Array, norms: Array) -> float:
+        return 0.5 * float(r @ r) / self.y.size + self.lam * float(norms.sum())
+
+    def _gradient_norms(self) -> Array:
+        return np.sqrt(self.spectra.forms(self._r)) / self.y.size
+
+    def _point(self, chosen: tuple[int, ...], state: Gradients, solves: int) -> Point:
+        s = self.spectra
+        dual = np.array([self._b[s.rows(j)] @ s.vectors[s.rows(j)] for j in chosen]).reshape(len(chosen), self.y.size)
+        size, objective = self.lam * float(self._norms.sum()), self._value(self._r, self._norms)
+        lower = certificate_of(self.y, self._r, self._gradients, self.lam)
+        return Point(self._norms.copy(), dual, 0.0, objective, lower, size, solves=solves, selected=chosen, state=state)
+
+
+class EmpiricalGreedy:
+    """Algorithm 2 as the driver's method: ``n_steps`` steps over ``K`` (M, n, n), each kernel as often as it wins.
+
+    ``linesearch`` takes the best step instead of the unit step. ``divisors`` (M,) are what the kernels are divided by so
+    that lmax(K_j / N) <= 1 (``unit_step_divisors``). A point's ``dual`` is (number of distinct picks, n), ``weights`` are
+    ||f_j||_H, ``objective`` is E_N; there is no certificate. Each point's state tells its pick and step length.
+    """
+
+    keeps_points = True
+    name = "greedy coordinate descent (Algorithm 2)"
+
+    def __init__(self, K: Array, y: Array, *, n_steps: int, linesearch: bool, divisors: Array) -> None:
+        self.K, self.y, self.n_steps, self.linesearch, self.divisors = K, y, n_steps, linesearch, divisors
+
+    def start(self) -> Point:
+        self._r = self.y.copy()
+        objective = 0.5 * float(self.y @ self.y) / self.y.size
+        nothing = np.empty((0, self.y.size))
+        return Point(np.zeros(self.K.shape[0]), nothing, 0.0, objective, solves=0, selected=(), state=Gradients(None))
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        if len(board.history) > self.n_steps:
+            return Status.COMPLETE
+        n = self.y.size
+        moves = np.array([kernel @ self._r for kernel in self.K]) / (n * self.divisors[:, None])
+        lengths = np.linalg.norm(moves, axis=1)
+        pick = int(np.argmax(lengths))
+        if lengths[pick] <= 1e-14 * np.linalg.norm(self.y):
+            return Status.NO_GAIN
+        move = moves[pick]
+        eta = float(self._r @ move) / float(move @ move) if self.linesearch else 1.0
+        added = (eta / (n * self.divisors[pick])) * self._r
+        self._r = self._r - eta * move
+        return self._moved(last, pick, added, Gradients(lengths / np.sqrt(n), pick, eta))
+
+    def finish(self, best: Point) -> Point:
+        return best
+
+    def _moved(self, last: Point, pick: int, added: Array, state: Gradients) -> Point:
+        chosen = last.selected or ()
+        if pick in chosen:
+            dual, place = last.dual.copy(), chosen.index(pick)
+            dual[place] += added
+        else:
+            dual, place, chosen = np.vstack([last.dual, added]), len(chosen), (*chosen, pick)
+        weights = last.weights.copy()
+        weights[pick] = np.sqrt(max(float(dual[place] @ (self.K[pick] @ dual[place])), 0.0))
+        objective = 0.5 * float(self._r @ self._r) / self.y.size
+        return Point(weights, dual, 0.0, objective, solves=1, selected=chosen, state=state)
+
+
+def unit_step_divisors(K: Array) -> Array:
+    """What each kernel of ``K`` (M, n, n) has to be divided by so that lmax(K_j / N) <= 1: 1 where it already is.
+
+    k(x, x) <= 1 on the sample is enough; eigenvalues are computed only where that fails.
+    """
+    n = K.shape[1]
+    divisors = np.ones(K.shape[0])
+    for j, kernel in enumerate(K):
+        if float(np.trace(kernel)) > n:
+            divisors[j] = max(1.0, float(np.linalg.eigvalsh(kernel)[-1]) / n)
+    return divisors

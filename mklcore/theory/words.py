@@ -1,0 +1,37 @@
+"""A bound is a number that may say nothing; then it is infinite and tells why."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+
+from mklcore.errors import ParameterError
+
+
+class Bound(float):
+    """A float with ``words``: what the number means here, or why it is infinite."""
+
+    words: str
+
+    def __new__(cls, value: float, words: str = "") -> Self:
+        bound = super().__new__(cls, value)
+        bound.words = words
+        return bound
+
+    @property
+    def is_vacuous(self) -> bool:
+        """True when the bound says nothing."""
+        return not np.isfinite(self)
+
+
+def require(condition: bool, message: str) -> None:
+    """ParameterError with ``message`` unless ``condition``."""
+    if not condition:
+        raise ParameterError(message)
+
+
+def require_positive(**values: float) -> None:
+    """ParameterError naming the first value that is not a finite number above 0."""
+    for name, value in values.items():
+        require(np.isfinite(value) and value > 0, f"{name} must be a finite number above 0; got {value!r}.")

@@ -1,0 +1,354 @@
+"""Greedy coordinate descent against certified optima, computed paths, optimality conditions and reductions."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+import mklcore as mkl
+from mklcore.errors import MKLError, NotConvergedWarning, ParameterError
+from mklcore.solvers import greedy
+from mklcore.solvers.driver import Status, run
+from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam, unit_step_divisors
+from mklcore.solvers.spectra import Spectra
+from mklcore.theory import greedy_rate_bound
+from tests.reference_greedy import KERNELS, TARGETS, descents, penalised
+from tests.test_estimators import SKIPPED_CHECKS
+
+OPTIMA, DESCENTS = penalised(), descents()
+each_optimum = pytest.mark.parametrize("case", OPTIMA, ids=lambda case: case.name)
+each_descent = pytest.mark.parametrize("case", DESCENTS, ids=lambda case: case.name)
+
+
+def algorithm_1(case, tol=1e-10, **options):
+    settings = {"n_kernels": len(case.K), **options}
+    return run(FunctionalGreedy(case.K, Spectra.of(case.K), case.y, case.lam, **settings), tol=tol, max_iter=99)
+
+
+def algorithm_2(K, y, n_steps=30, linesearch=False):
+    method = EmpiricalGreedy(K, y, n_steps=n_steps, linesearch=linesearch, divisors=unit_step_divisors(K))
+    return run(method, tol=0.0, max_iter=10_000)
+
+
+# Algorithm 1
+
+
+@each_optimum
+def test_every_optimum_is_reached_and_certified(case):
+    fit = algorithm_1(case)
+    assert fit.objective == pytest.approx(case.objective, rel=1e-8)
+    assert fit.dual_objective <= case.objective + 1e-12
+    assert fit.status.ok
+    assert fit.gap <= 1e-10 * case.objective
+    if not case.name.startswith("P3_"):  # among copies the norms are not unique
+        assert fit.weights == pytest.approx(case.norms, abs=2e-5 * case.norms.max())
+
+
+@each_optimum
+def test_every_step_of_algorithm_1(case):
+    fit = algorithm_1(case)
+    assert fit.selected == tuple(case.picks)
+    for k, point in enumerate(fit.points[1:]):
+        assert point.state.norms == pytest.approx(case.path_gradients[k], rel=1e-5, abs=1e-7)
+        assert point.objective == pytest.approx(case.path_objective[k], rel=1e-8)
+        assert point.weights == pytest.approx(case.path_norms[k], abs=1e-4 * case.path_norms[k].max())
+
+
+@each_optimum
+def test_optimality_conditions_hold(case):
+    """||grad_j|| <= lam for every kernel, equality where f_j is not 0, and f_j = ||f_j|| / (lam N) K_j r."""
+    fit = algorithm_1(case)
+    fitted = sum(case.K[j] @ fit.dual_coef[k] for k, j in enumerate(fit.selected))
+    r = case.y - fitted
+    gradients = np.sqrt(np.einsum("i,mij,j->m", r, case.K, r)) / len(r)
+    assert gradients.max() <= case.lam * (1 + 2e-6)
+    active = fit.weights > 1e-4
+    assert gradients[active] == pytest.approx(case.lam, rel=1e-6)
+    assert gradients == pytest.approx(case.gradients, rel=1e-5, abs=1e-6)
+    for k, j in enumerate(fit.selected):
+        expected = fit.weights[j] / (case.lam * len(r)) * (case.K[j] @ r)
+        assert case.K[j] @ fit.dual_coef[k] == pytest.approx(expected, abs=1e-7)
+        norm = np.sqrt(max(fit.dual_coef[k] @ case.K[j] @ fit.dual_coef[k], 0.0))
+        assert norm == pytest.approx(fit.weights[j], abs=1e-7)
+
+
+@each_optimum
+def test_the_rate_of_theorem_1_holds_on_every_path(case):
+    total = case.norms.sum()
+    for d, point in enumerate(algorithm_1(case).points[2:], start=2):
+        assert point.objective - case.dual <= greedy_rate_bound(total, d)
+
+
+@pytest.mark.parametrize(("name", "truth"), [("P1_lam0.1", {1, 4}), ("P1_lam0.2", {1, 4}), ("P2_lam0.1", {0, 3})])
+def test_the_support_is_recovered(name, truth):
+    case = next(case for case in OPTIMA if case.name == name)
+    assert set(algorithm_1(case).selected) == truth
+
+
+def test_newton_steps_and_plain_descent_agree(monkeypatch):
+    case = next(case for case in OPTIMA if case.name == "P1_lam0.02")
+    quick = algorithm_1(case)
+    monkeypatch.setattr(FunctionalGreedy, "_jump", lambda self, chosen: False)
+    slow = algorithm_1(case, tol=1e-8)
+    assert slow.objective == pytest.approx(quick.objective, rel=1e-9)
+    assert slow.weights == pytest.approx(quick.weights, abs=1e-4)
+    assert slow.gap > quick.gap  # what the Newton steps are for
+
+
+def test_how_algorithm_1_ends():
+    case = OPTIMA[0]
+    assert algorithm_1(case, n_kernels=1).status is Status.COMPLETE
+    assert algorithm_1(case).status is Status.CONVERGED
+    none = run(
+        FunctionalGreedy(case.K, Spectra.of(case.K), case.y, 1.001 * critical_lam(case.K, case.y), n_kernels=9),
+        tol=0,
+        max_iter=9,
+    )
+    assert none.selected == ()
+    assert none.gap == 0.0
+    assert (
+        run(FunctionalGreedy(case.K, Spectra.of(case.K), 0 * case.y, 0.1, n_kernels=9), tol=0, max_iter=9).objective
+        == 0
+    )
+    two = [0, 1]
+    both = FunctionalGreedy(case.K[two], Spectra.of(case.K[two]), case.y, 1e-4, n_kernels=9)
+    assert run(both, tol=0.0, max_iter=9).status in (Status.EXHAUSTED, Status.CONVERGED)
+
+
+def test_one_kernel_is_the_exact_block():
+    """t = ||f|| solves sum d c^2 / (d t + lam N)^2 = 1, checked by bisection."""
+    K, y, lam = KERNELS["P1"][:1], TARGETS["P1"], 0.02
+    fit = run(FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=1), tol=1e-12, max_iter=9)
+    d, U = np.linalg.eigh(K[0])
+    c, low, high = U.T @ y, 0.0, 1e6
+    for _ in range(200):
+        t = 0.5 * (low + high)
+        low, high = (t, high) if np.sum(d * c**2 / (d * t + lam * len(y)) ** 2) > 1 else (low, t)
+    assert fit.weights[0] == pytest.approx(t, rel=1e-9)
+
+
+def test_copies_never_enter_twice():
+    case = next(case for case in OPTIMA if case.name == "P3_lam0.05")
+    fit = algorithm_1(case)
+    assert fit.selected == (0, 10)
+    assert fit.weights[1:10].max() == 0.0
+
+
+def test_descent_that_does_not_settle_is_told(monkeypatch):
+    monkeypatch.setattr(greedy, "_MAX_SWEEPS", 2)
+    monkeypatch.setattr(greedy, "_SWEEPS", 1)
+    monkeypatch.setattr(FunctionalGreedy, "_jump", lambda self, chosen: False)
+    with pytest.raises(MKLError, match=r"has not settled after .* sweeps .* Remove near-duplicates, or raise lam"):
+        algorithm_1(OPTIMA[0])
+
+
+def test_permuting_kernels_permutes_the_answer():
+    case = OPTIMA[0]
+    order = np.random.default_rng(0).permutation(len(case.K))
+    mixed = case._replace(K=np.ascontiguousarray(case.K[order]))
+    assert algorithm_1(mixed).weights == pytest.approx(algorithm_1(case).weights[order], abs=1e-8)
+
+
+# Algorithm 2
+
+
+@each_descent
+def test_every_step_of_algorithm_2(case):
+    fit = algorithm_2(case.K, case.y, len(case.picks), case.linesearch)
+    compared = 12 if case.linesearch else 30  # with line search late picks hang on round-off
+    for k, point in enumerate(fit.points[1 : compared + 1]):
+        assert point.state.pick == case.picks[k]
+        assert point.state.norms == pytest.approx(case.gradients[k], rel=1e-10, abs=1e-12)
+        assert point.state.eta == pytest.approx(case.eta[k], rel=1e-10)
+        assert point.objective == pytest.approx(case.loss[k], rel=1e-10, abs=1e-12)
+    assert fit.status is Status.COMPLETE
+    assert fit.dual_objective is None
+
+
+@each_descent
+def test_every_step_lowers_the_loss_as_promised(case):
+    """By at least half the squared gradient for the unit step (lmax(K/N) <= 1), and always for the line search."""
+    points = algorithm_2(case.K, case.y, 15, case.linesearch).points
+    for before, after in itertools.pairwise(points):
+        fall = before.objective - after.objective
+        assert fall >= (0.0 if case.linesearch else 0.5 * after.state.norms.max() ** 2) - 1e-15
+
+
+def test_the_first_fourteen_unit_steps_use_the_truth_only():
+    fit = algorithm_2(KERNELS["P1"], TARGETS["P1"], 14)
+    assert set(fit.selected) == {1, 4}
+    assert algorithm_2(KERNELS["P2"], TARGETS["P2"], 30).selected == (3, 0)
+
+
+def test_coefficients_make_the_function():
+    K, y = KERNELS["P1"], TARGETS["P1"]
+    fit = algorithm_2(K, y, 20)
+    fitted = sum(K[j] @ fit.dual_coef[k] for k, j in enumerate(fit.selected))
+    assert 0.5 * np.mean((y - fitted) ** 2) == pytest.approx(fit.objective, rel=1e-12)
+    norms = [np.sqrt(a @ K[j] @ a) for j, a in zip(fit.selected, fit.dual_coef, strict=True)]
+    assert fit.weights[list(fit.selected)] == pytest.approx(norms)
+
+
+def test_large_kernels_are_rescaled_where_the_unit_step_would_diverge():
+    K, y = KERNELS["P1"], TARGETS["P1"]
+    largest = np.linalg.eigvalsh(K)[:, -1] / len(y)
+    big = K * (3.0 / largest)[:, None, None]
+    assert unit_step_divisors(K) == pytest.approx(np.ones(8))
+    assert unit_step_divisors(big) == pytest.approx(np.full(8, 3.0))
+    free = EmpiricalGreedy(big, y, n_steps=10, linesearch=False, divisors=np.ones(8))
+    assert run(free, tol=0, max_iter=99).objective > 100.0  # what happens without
+    assert algorithm_2(big, y, 10).objective < 0.3
+
+
+def test_a_fit_without_residual_has_nothing_to_gain():
+    assert algorithm_2(KERNELS["P1"], np.zeros(40)).status is Status.NO_GAIN
+
+
+# Estimators
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((70, 4))
+    score = X[:, 0] - X[:, 1] ** 2 + 0.7 + 0.3 * rng.standard_normal(70)
+    return X, np.digitize(score, [-0.5, 0.7]), score
+
+
+@each_optimum
+def test_the_regressor_is_algorithm_1(case):
+    model = mkl.GreedyMKLRegressor(kernels="precomputed", lam=case.lam, fit_intercept=False, tol=1e-9).fit(
+        case.K, case.y
+    )
+    assert model.objective_ == pytest.approx(case.objective, rel=1e-8)
+    assert model.dual_gap_ == model.objective_ - model.dual_objective_
+    assert tuple(model.selected_) == tuple(case.picks)
+    assert model.dual_coef_.shape == case.K.shape[:2]
+    residual = case.y - model.predict(case.K)
+    assert 0.5 * np.mean(residual**2) + case.lam * model.weights_.sum() == pytest.approx(model.objective_, rel=1e-9)
+
+
+@each_descent
+def test_the_regressor_is_algorithm_2(case):
+    step = "linesearch" if case.linesearch else "unit"
+    model = mkl.GreedyMKLRegressor(
+        "empirical", n_kernels=12, step=step, kernels="precomputed", fit_intercept=False
+    ).fit(case.K, case.y)
+    assert list(model.steps_) == list(case.picks[:12])
+    assert model.objective_ == pytest.approx(case.loss[11], rel=1e-10, abs=1e-12)
+    assert model.dual_gap_ is None
+    assert model.relative_gap_ is None
+    assert 0.5 * np.mean((case.y - model.predict(case.K)) ** 2) == pytest.approx(model.objective_, abs=1e-12)
+
+
+@pytest.mark.parametrize("criterion", ["functional", "empirical"])
+def test_tables_stacks_and_new_rows(criterion, table):
+    X, _, target = table
+    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0])
+    stack = kernels.grams(X[:50], normalise="diag")
+    on_table = mkl.GreedyMKLRegressor(criterion, kernels=kernels).fit(X[:50], target[:50])
+    on_array = mkl.GreedyMKLRegressor(criterion, kernels="precomputed").fit(stack.values, target[:50])
+    blocks = stack.cross(X[50:])
+    expected = np.einsum("mij,mj->i", blocks, on_table.dual_coef_) + on_table.intercept_
+    assert on_table.predict(X[50:]) == pytest.approx(expected)
+    assert on_array.predict(blocks) == pytest.approx(expected)
+    assert on_table.score(X[50:], target[50:]) > 0.2
+    assert on_table.n_kernels_ == len(on_table.selected_)
+
+
+def test_the_intercept_is_the_mean(table):
+    X, _, target = table
+    model = mkl.GreedyMKLRegressor(lam=1e6).fit(X, target + 5.0)
+    assert model.predict(X[:3]) == pytest.approx(np.full(3, np.mean(target + 5.0)))
+    assert mkl.GreedyMKLRegressor(lam=1e6, fit_intercept=False).fit(X, target).predict(X[:3]) == pytest.approx(
+        np.zeros(3)
+    )
+
+
+def test_several_classes_are_one_against_the_rest(table):
+    X, codes, _ = table
+    model = mkl.GreedyMKLClassifier(lam=0.02).fit(X, codes)
+    assert model.decision_function(X).shape == (70, 3)
+    assert model.dual_coef_.shape == (3, len(model.kernel_names_), 70)
+    assert model.relative_gap_.shape == (3,)
+    assert np.all(model.dual_gap_ <= 1e-3 * 0.02 * model.weights_.sum(axis=1) + 1e-12)
+    alone = mkl.GreedyMKLClassifier(lam=0.02).fit(X, codes == 1)
+    assert model.weights_[1] == pytest.approx(alone.weights_)
+    assert model.decision_function(X)[:, 1] == pytest.approx(alone.decision_function(X))
+    assert model.score(X, codes) > 0.8
+
+
+def test_rescaled_kernels_are_told(table):
+    X, _, target = table
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
+    wide = kernels.grams(X, normalise=None)
+    model = mkl.GreedyMKLRegressor("empirical").fit(mkl.GramStack.from_array(7.0 * wide.values), target)
+    assert all("lmax(K/n) is 7, above 1" in note for note in model.notes_)
+    assert len(model.notes_) == 4
+    assert mkl.GreedyMKLRegressor("empirical", kernels=kernels).fit(X, target).notes_ == ()
+
+
+@pytest.mark.parametrize("criterion", ["functional", "empirical"])
+@pytest.mark.parametrize("several", [False, True])
+def test_a_path_over_s_is_one_run_cut_short(criterion, several, table):
+    X, codes, _ = table
+    y = codes if several else codes == 1
+    model = mkl.GreedyMKLClassifier(criterion, lam=0.01, tol=1e-6)
+    path = mkl.fit_path(model, X[:50], y[:50], "s", [3, 1, 2, 6], X[50:], y[50:])
+    for k, size in enumerate([3, 1, 2, 6]):
+        cold = mkl.GreedyMKLClassifier(criterion, lam=0.01, tol=1e-6, n_kernels=size).fit(X[:50], y[:50])
+        assert path.estimators[k].weights_ == pytest.approx(cold.weights_)
+        assert path.objective[k] == pytest.approx(np.sum(cold.objective_))
+        assert path.val_score[k] == cold.score(X[50:], y[50:])
+        assert path.statuses[k] is cold.status_
+        assert path.estimators[k].n_iter_ == cold.n_iter_
+    assert np.isnan(path.relative_gap).all() == (criterion == "empirical")
+
+
+def test_a_path_over_lam_equals_cold_fits(table):
+    X, _, target = table
+    model = mkl.GreedyMKLRegressor(tol=1e-6)
+    stack = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]).grams(X, normalise="diag")
+    grid = mkl.path_grid(model, stack, target, "lam", 5)
+    path = mkl.fit_path(model, stack, target, "lam", grid)
+    assert path.n_nonzero[-1] == 0  # the grid ends where nothing enters
+    assert grid[-1] == pytest.approx(critical_lam(stack.values, target - target.mean()))
+    for k, lam in enumerate(grid):
+        cold = mkl.GreedyMKLRegressor(lam=float(lam), tol=1e-6).fit(stack, target)
+        assert path.objective[k] == pytest.approx(cold.objective_, rel=1e-9)
+        assert path.weights[k] == pytest.approx(cold.weights_)
+
+
+def test_stopping_early_warns(table):
+    with pytest.warns(NotConvergedWarning, match=r"raise max_iter or tol.*Relative gap reached"):
+        mkl.GreedyMKLRegressor(lam=1e-3, max_iter=1, tol=1e-9).fit(table[0], table[2])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"lam": 0}, "lam must be a finite number above 0"),
+        ({"tol": -1}, "tol must be a finite number above 0"),
+        ({"criterion": "magic"}, "criterion must be one of functional, empirical; got 'magic'"),
+        ({"step": "long"}, "step must be one of unit, linesearch"),
+        ({"n_kernels": 0}, "n_kernels must be a whole number of 1 or more"),
+        ({"n_kernels": True}, "n_kernels must be a whole number of 1 or more"),
+        ({"max_iter": 0}, "max_iter must be a whole number"),
+    ],
+)
+def test_bad_parameters_are_refused_in_words(parameters, words, table):
+    with pytest.raises(ParameterError, match=words):
+        mkl.GreedyMKLRegressor(**parameters).fit(table[0], table[2])
+
+
+@pytest.mark.parametrize("cls", [mkl.GreedyMKLClassifier, mkl.GreedyMKLRegressor])
+@pytest.mark.parametrize("criterion", ["functional", "empirical"])
+def test_scikit_learn_conventions(cls, criterion):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks provoke warnings on purpose; a wrong one is a failed check
+        results = check_estimator(cls(criterion), on_fail=None)
+    assert len(results) > 40
+    assert {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")} == {}
+    assert {r["check_name"] for r in results if r["status"] == "skipped"} <= SKIPPED_CHECKS

@@ -1,0 +1,189 @@
+"""Choosing C: exact leave-one-out against n refits, xi-alpha by hand and as a bound, folds, refusals."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.model_selection import KFold
+from sklearn.svm import SVC
+
+from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.estimators.gomp import GOMPRegressor
+from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
+from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import Linear
+from mklcore.losses import make_loss
+from mklcore.machines.ridge import solve_ridge
+from mklcore.selection_loo import choose_C, leave_one_out, xi_alpha
+
+KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 3)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40, 3))
+    y = np.sin(2 * X[:, 0]) + 0.4 * rng.standard_normal(40)
+    return X, y, np.where(y > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("C", [0.1, 30.0])
+def test_leave_one_out_is_what_n_refits_give(fit_intercept, C, table):
+    X, y, _ = table
+    stack = KERNELS.grams(X, normalise="trace")
+    weights = np.linspace(0.0, 20.0, stack.n_kernels)
+    K = np.tensordot(weights, stack.values, 1)
+    expected = np.empty(y.size)
+    for i in range(y.size):
+        rest = np.delete(np.arange(y.size), i)
+        part = np.ascontiguousarray(K[np.ix_(rest, rest)])
+        fit = solve_ridge(part, y[rest], C, make_loss("squared"), fit_intercept)
+        expected[i] = y[i] - (K[i, rest] @ fit.dual + fit.intercept)
+    assert leave_one_out(K, y, C, fit_intercept=fit_intercept) == pytest.approx(expected, rel=1e-9)
+    assert leave_one_out(stack.values, y, C, weights=weights, fit_intercept=fit_intercept) == pytest.approx(expected)
+
+
+def test_xi_alpha_by_hand():
+    K, y, a = np.diag([1.0, 2.0, 1.0]), np.array([1.0, -1.0, 1.0]), np.array([0.2, -0.1, 0.1])
+    # f = (0.2, -0.2, 0.1), slack (0.8, 0.8, 0.9), 2 |a| R^2 = (0.8, 0.4, 0.4)
+    assert xi_alpha(K, y, a) == pytest.approx(1.0)
+    assert xi_alpha(K, y, a, 0.75) == pytest.approx(1 / 3)
+    assert xi_alpha(K[None], y, a, 0.75, weights=np.array([1.0])) == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("C", [0.5, 5.0])
+def test_xi_alpha_is_not_below_the_true_leave_one_out_error(C, table):
+    X, _, y = table
+    K = KernelDictionary.rbf_grid([0.5]).grams(X, normalise="spherical").values[0]
+    svc = SVC(kernel="precomputed", C=C, tol=1e-8).fit(K, y)
+    dual = np.zeros(y.size)
+    dual[svc.support_] = svc.dual_coef_[0]
+    wrong = 0
+    for i in range(y.size):
+        rest = np.delete(np.arange(y.size), i)
+        one = SVC(kernel="precomputed", C=C, tol=1e-8).fit(K[np.ix_(rest, rest)], y[rest])
+        wrong += int(one.predict(K[i : i + 1, rest])[0] != y[i])
+    assert wrong / y.size <= xi_alpha(K, y, dual, float(svc.intercept_[0])) <= 1.0
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_choose_by_leave_one_out_for_regression(fit_intercept, table):
+    X, y, _ = table
+    grid = [0.01, 1.0, 10.0, 1e3, 1e5]
+    choice = choose_C(SMKLRegressor(kernels=KERNELS, fit_intercept=fit_intercept), X, y, grid)
+    assert choice.rule == "loo"
+    assert choice.epsilon is choice.epsilons is None
+    assert choice.errors.shape == choice.n_kernels.shape == (1, 5)
+    K = KERNELS.grams(X, normalise="trace").values
+    for place, C in enumerate(grid):
+        fit = SMKLRegressor(kernels=KERNELS, C=C, fit_intercept=fit_intercept).fit(X, y)
+        left = leave_one_out(K, y, C, weights=fit.weights_, fit_intercept=fit_intercept)
+        assert choice.errors[0, place] == pytest.approx(np.mean(left**2))
+        assert choice.n_kernels[0, place] == fit.n_kernels_
+    assert choice.C == grid[int(np.argmin(choice.errors))] == choice.estimator.C
+    assert 0 < grid.index(choice.C) < 4
+    assert choice.estimator.score(X, y) > 0.3
+
+
+def test_ties_go_to_the_fewest_kernels_then_to_the_smallest_C(table):
+    X, _, y = table
+    choice = choose_C(SMKLClassifier(kernels=KERNELS), X, y, [1e-4, 1e-3, 1e-2])
+    assert choice.rule == "xi_alpha"
+    assert np.ptp(choice.errors) == 0.0
+    assert not choice.n_kernels.any()
+    assert choice.C == 1e-4
+
+
+@pytest.mark.parametrize("loss", ["squared", "hinge"])
+def test_several_classes_average_over_the_binary_machines(loss):
+    X, y = load_iris(return_X_y=True)
+    kernels = KernelDictionary.per_feature(Linear(), 4)
+    pairs = choose_C(SMKLClassifier(kernels=kernels, loss=loss), X, y, [1.0, 10.0])
+    assert pairs.estimator.weights_.shape == (3, 4)
+    model, K = SMKLClassifier(kernels=kernels, loss=loss, C=10.0).fit(X, y), kernels.grams(X, normalise="trace").values
+    wrong = []
+    for k, (first, second) in enumerate(model.pairs_):
+        rows = np.flatnonzero((y == first) | (y == second))
+        part = np.tensordot(model.weights_[k], K[:, rows][:, :, rows], 1)
+        target = np.where(y[rows] == second, 1.0, -1.0)
+        if loss == "squared":
+            wrong.append(np.mean(target * leave_one_out(part, target, 10.0) >= 1.0))
+        else:
+            wrong.append(xi_alpha(part, target, model.dual_coef_[k][rows], model.intercept_[k]))
+    assert pairs.errors[0, 1] == pytest.approx(np.mean(wrong))
+    rest = choose_C(LpMKLClassifier(kernels=kernels, loss=loss), X, y, [1.0])
+    assert rest.estimator.weights_.shape == (3, 4)
+    assert 0.0 < rest.errors[0, 0] < 0.5
+
+
+def test_folds_choose_C_and_the_tube_together(table):
+    X, y, _ = table
+    grid, tubes, done = [0.1, 10.0], [0.05, 0.5], []
+    model = SMKLRegressor(kernels=KERNELS, loss="epsilon_insensitive")
+    choice = choose_C(
+        model, X, y, grid, epsilons=tubes, n_splits=4, seed=1, callback=lambda now, total: done.append((now, total))
+    )
+    assert choice.rule == "kfold"
+    assert choice.errors.shape == (2, 2)
+    assert done == [(k, 16) for k in range(17)]
+    for e, epsilon in enumerate(tubes):
+        for c, C in enumerate(grid):
+            total = 0.0
+            for rows, held in KFold(4, shuffle=True, random_state=1).split(X):
+                one = SMKLRegressor(kernels=KERNELS, loss="epsilon_insensitive", epsilon=epsilon, C=C).fit(
+                    X[rows], y[rows]
+                )
+                total += np.sum((one.predict(X[held]) - y[held]) ** 2)
+            assert choice.errors[e, c] == pytest.approx(total / y.size)
+    best = np.unravel_index(np.argmin(choice.errors), (2, 2))
+    assert (choice.epsilon, choice.C) == (tubes[best[0]], grid[best[1]])
+    assert (choice.estimator.epsilon, choice.estimator.C) == (choice.epsilon, choice.C)
+    assert model.epsilon == 0.1
+
+
+def test_stacks_are_cut_for_folds(table):
+    X, _, y = table
+    stack = KERNELS.grams(X, normalise=None)
+    on_stack = choose_C(SMKLClassifier(kernels="precomputed"), stack.values, y, [1.0, 10.0], rule="kfold", n_splits=3)
+    on_built = choose_C(SMKLClassifier(kernels="precomputed"), stack, y, [1.0, 10.0], rule="kfold", n_splits=3)
+    assert on_stack.errors == pytest.approx(on_built.errors)
+    assert on_stack.estimator.predict(stack.values).shape == y.shape
+
+
+def test_any_estimator_with_a_C_will_do(table):
+    X, y, _ = table
+    choice = choose_C(LpMKLRegressor(kernels=KERNELS, p=2.0), X, y, [0.01, 1.0, 100.0])
+    assert choice.rule == "loo"
+    assert choice.estimator.C == choice.C
+
+
+def test_what_does_not_fit_is_refused_in_words(table):
+    X, y, labels = table
+    K = KERNELS.grams(X).values
+    cases = [
+        (lambda: choose_C(SMKLRegressor(), X, y, []), "values must be numbers above 0"),
+        (lambda: choose_C(SMKLRegressor(), X, y, [1.0, -1.0]), "values must be numbers above 0"),
+        (lambda: choose_C(SMKLRegressor(), X, y, [1.0], rule="aic"), "rule must be one of auto, loo"),
+        (lambda: choose_C(SMKLRegressor(), X, y, [1.0], rule="xi_alpha"), 'does not suit the loss .*use rule="loo"'),
+        (lambda: choose_C(SMKLClassifier(), X, labels, [1.0], rule="loo"), 'does not suit .*use rule="xi_alpha"'),
+        (lambda: choose_C(SMKLRegressor(), X, y, [1.0], epsilons=[0.1]), "epsilons are tubes"),
+        (lambda: choose_C(GOMPRegressor(), X, y, [1.0]), "has no parameter C"),
+        (lambda: choose_C(SMKLRegressor(), X, y, [1.0], rule="kfold", n_splits=1), "n_splits must be a whole number"),
+        (lambda: choose_C(SMKLRegressor(), X, y, [1.0], rule="kfold", n_splits=41), "from 2 to 40, the rows"),
+        (
+            lambda: choose_C(SMKLClassifier(), X, labels, [1.0], rule="kfold", n_splits=40),
+            "rows of the smallest class",
+        ),
+        (lambda: leave_one_out(K[0], y, 0.0), "C must be a finite number above 0"),
+        (lambda: leave_one_out(K, y, 1.0), r"needs the weights \(M,\)"),
+    ]
+    for call, words in cases:
+        with pytest.raises(ParameterError, match=words):
+            call()
+    with pytest.raises(KernelError, match=r"expected \(n, n\) and \(n,\)"):
+        leave_one_out(K[0], y[:-1], 1.0)
+    with pytest.raises(DataError, match="labels must be -1 and"):
+        xi_alpha(K[0], y, y)
+    with pytest.raises(DataError, match="at least two rows"):
+        leave_one_out(np.ones((1, 1)), np.ones(1), 1.0)

@@ -1,0 +1,201 @@
+"""Choosing a point: one greedy run per lam, the tie rule, folds that cut stacks, rules of choice."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import accuracy_score
+
+import mklcore as mkl
+from mklcore import selection
+from mklcore.errors import DataError, ParameterError
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((90, 4))
+    score = X[:, 0] + np.sin(2 * X[:, 1]) + 0.4 * rng.standard_normal(90)
+    return X, (score > 0).astype(int), score
+
+
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
+LAMS, SIZES = [1.0, 0.1, 0.01], [1, 2, 4]
+
+
+# Validation curve
+
+
+@pytest.mark.parametrize("cls", [mkl.GOMPClassifier, mkl.GreedyMKLClassifier])
+def test_every_cell_is_its_own_fit(cls, table):
+    X, y, _ = table
+    curve = mkl.validation_curve(cls(kernels=KERNELS), X[:60], y[:60], X[60:], y[60:], LAMS, SIZES)
+    assert curve.scores.shape == curve.n_nonzero.shape == (3, 3)
+    for i, lam in enumerate(LAMS):
+        for j, size in enumerate(SIZES):
+            cold = cls(kernels=KERNELS, lam=lam, n_kernels=size).fit(X[:60], y[:60])
+            assert curve.scores[i, j] == cold.score(X[60:], y[60:])
+            assert curve.n_nonzero[i, j] == cold.n_kernels_
+            assert curve.objective[i, j] == pytest.approx(cold.objective_)
+    assert curve.scores[curve.best] == curve.scores.max()
+    assert curve.estimator.lam == curve.lam
+    assert curve.estimator.n_kernels == curve.size
+    assert curve.estimator.score(X[60:], y[60:]) == curve.scores.max()
+    assert "the best accuracy is" in curve._repr_html_()
+
+
+def test_ties_go_to_fewest_kernels_then_largest_lam():
+    scores = np.array([[0.9, 0.9], [0.9, 0.9], [0.8, 0.9]])
+    used = np.array([[2, 3], [2, 3], [1, 1]])
+    strength = -np.array([[0.1, 0.1], [1.0, 1.0], [0.01, 0.01]])
+    assert selection._first_of(scores, used, strength) == (2, 1)
+    assert selection._first_of(scores, np.full((3, 2), 2), strength) == (1, 0)
+    assert selection._first_of(scores - 1e-3 * (used == 1), used, strength) == (1, 0)
+
+
+def test_the_tie_rule_inside_a_curve(table):
+    X, y, _ = table
+    easy = np.column_stack([y + 0.0, X[:, 1:]])  # one column is the answer: every cell is perfect
+    curve = mkl.validation_curve(
+        mkl.GOMPClassifier(kernels=mkl.KernelDictionary.per_feature(mkl.Linear(), 4)),
+        easy[:60], y[:60], easy[60:], y[60:], [0.001, 0.1, 0.01], [3, 1, 2],
+    )  # fmt: skip
+    assert curve.scores[:, 1].min() == 1.0
+    assert (curve.lam, curve.size) == (0.1, 1)
+
+
+def test_decompositions_are_made_once(table, monkeypatch):
+    X, y, _ = table
+    calls = []
+    original = np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda *a, **k: calls.append(1) or original(*a, **k))
+    told = []
+    mkl.validation_curve(
+        mkl.GOMPClassifier(kernels=KERNELS), X[:60], y[:60], X[60:], y[60:], LAMS, SIZES, lambda *s: told.append(s)
+    )
+    assert len(calls) == len(KERNELS)
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_curves_on_stacks_and_their_refusals(table):
+    X, y, target = table
+    stack = KERNELS.grams(X[:60])
+    model = mkl.GOMPRegressor(kernels="precomputed")
+    curve = mkl.validation_curve(model, stack.values, target[:60], stack.cross(X[60:]), target[60:], LAMS, SIZES)
+    assert curve.score_name == "R²"
+    assert curve.scores.max() > 0.5
+    with pytest.raises(ParameterError, match="does not add kernels one by one"):
+        mkl.validation_curve(mkl.LpMKLClassifier(), X, y, X, y, LAMS, SIZES)
+    with pytest.raises(ParameterError, match="needs validation rows"):
+        mkl.validation_curve(mkl.GOMPClassifier(), X, y, None, None, LAMS, SIZES)
+    with pytest.raises(ParameterError, match="whole, from 1 on"):
+        mkl.validation_curve(mkl.GOMPClassifier(), X, y, X, y, LAMS, [0, 1])
+    with pytest.raises(ParameterError, match="lam must be a finite number above 0"):
+        mkl.validation_curve(mkl.GOMPClassifier(), X, y, X, y, [0.0], [1])
+
+
+# Folds
+
+
+def test_folds_build_their_kernels_on_their_own_rows(table):
+    X, y, _ = table
+    found = mkl.cross_validate_path(mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [1, 3], n_splits=3, seed=4)
+    for k, (train, test) in enumerate(selection._folds(mkl.GOMPClassifier(), y, 3, 4)):
+        for column, size in enumerate([1, 3]):
+            model = mkl.GOMPClassifier(kernels=KERNELS, n_kernels=size).fit(X[train], y[train])
+            assert found.scores[k, column] == accuracy_score(y[test], model.predict(X[test]))
+    assert found.val_score == pytest.approx(found.scores.mean(axis=0))
+    assert found.standard_error == pytest.approx(found.scores.std(axis=0, ddof=1) / np.sqrt(3))
+    assert found.selected.shape == (2, len(KERNELS))
+    assert found.selected.sum(axis=1) == pytest.approx(found.n_nonzero)
+    assert "3 folds over s" in found._repr_html_()
+
+
+def test_stacks_are_cut(table):
+    X, _, target = table
+    stack = KERNELS.grams(X)
+    model = mkl.GreedyMKLRegressor(kernels="precomputed")
+    on_array = mkl.cross_validate_path(model, stack.values, target, "lam", [0.1, 0.01], n_splits=3)
+    on_stack = mkl.cross_validate_path(mkl.GreedyMKLRegressor(), stack, target, "lam", [0.1, 0.01], n_splits=3)
+    assert on_array.scores == pytest.approx(on_stack.scores)
+    for k, (train, test) in enumerate(selection._folds(model, target, 3, 0)):
+        K = stack.values[:, train[:, None], train]
+        cold = mkl.GreedyMKLRegressor(kernels="precomputed", lam=0.01).fit(K, target[train])
+        assert on_array.scores[k, 1] == pytest.approx(cold.score(stack.values[:, test[:, None], train], target[test]))
+
+
+def test_frames_and_several_targets(table):
+    X, y, target = table
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    a = mkl.cross_validate_path(mkl.UniformMKLClassifier(kernels=KERNELS), frame, y, "C", [1.0], n_splits=2)
+    b = mkl.cross_validate_path(mkl.UniformMKLClassifier(kernels=KERNELS), X, y, "C", [1.0], n_splits=2)
+    assert a.scores == pytest.approx(b.scores)
+    both = np.column_stack([target, X[:, 0]])
+    assert mkl.cross_validate_path(mkl.GOMPRegressor(kernels=KERNELS), X, both, "s", [2], n_splits=2).scores.min() > 0.3
+
+
+def test_folds_tell_progress_and_can_be_cancelled(table):
+    X, y, _ = table
+    told = []
+    mkl.cross_validate_path(
+        mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [1, 2], 2, callback=lambda *s: told.append(s)
+    )
+    assert told[-1] == (4, 4)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+    class Stop(Exception):
+        pass
+
+    def stop(done, total):
+        raise Stop
+
+    with pytest.raises(Stop):
+        mkl.cross_validate_path(mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [1, 2], 2, callback=stop)
+
+
+def test_folds_refuse_in_words(table):
+    X, y, _ = table
+    with pytest.raises(ParameterError, match="n_splits must be a whole number from 2 to the 90 rows"):
+        mkl.cross_validate_path(mkl.GOMPClassifier(), X, y, "s", [1], n_splits=1)
+    with pytest.raises(DataError, match="smallest class has 2 rows, fewer than the 5 folds"):
+        mkl.cross_validate_path(mkl.GOMPClassifier(), X, np.r_[0, 0, np.ones(88)].astype(int), "s", [1])
+    with pytest.raises(DataError, match="X has 90 rows and the target has 80"):
+        mkl.cross_validate_path(mkl.GOMPClassifier(), X, y[:80], "s", [1])
+
+
+# Rules
+
+
+def crossed(param, values, means, errors, used):
+    spread = np.array([[1.0], [-1.0]]) * np.array(errors)  # two folds: the standard error is their half distance
+    return selection.CrossValidated(
+        param, np.array(values), np.array(means) + spread, np.array(used), np.empty((len(values), 0)), "R²"
+    )
+
+
+def test_rules_of_choice():
+    found = crossed("lam", [0.01, 0.1, 1.0, 10.0], [0.90, 0.91, 0.89, 0.5], [0.03] * 4, [5, 4, 4, 1])
+    assert mkl.choose(found) == 1
+    assert mkl.choose(found, "1se") == 2  # the largest lam within 0.03 of 0.91
+    assert mkl.choose(found, "sparsest") == 2  # four kernels twice: then the stronger regularisation
+    assert mkl.choose(found, "sparsest", slack=1.0) == 3
+    assert mkl.choose(found, "1se", slack=0.0) == 1
+    costs = crossed("C", [0.1, 1.0, 10.0], [0.90, 0.91, 0.91], [0.02] * 3, [9, 3, 3])
+    assert mkl.choose(costs) == 1  # equal score and kernels: the smaller C
+    assert mkl.choose(costs, "1se") == 0
+    assert mkl.choose(costs, "sparsest") == 1
+
+
+def test_a_path_can_be_chosen_from(table):
+    X, y, _ = table
+    path = mkl.fit_path(mkl.GOMPClassifier(kernels=KERNELS), X[:60], y[:60], "s", [1, 2, 3, 4], X[60:], y[60:])
+    best = mkl.choose(path)
+    assert path.val_score[best] == path.val_score.max()
+    assert mkl.choose(path, "sparsest", slack=1.0) == 0
+    with pytest.raises(ParameterError, match="has no standard error: use cross_validate_path"):
+        mkl.choose(path, "1se")
+    with pytest.raises(ParameterError, match="rule must be one of best, 1se, sparsest"):
+        mkl.choose(path, "luck")
+    with pytest.raises(ParameterError, match="slack is a difference of scores"):
+        mkl.choose(path, "1se", slack=-1.0)
+    with pytest.raises(ParameterError, match="no validation scores to choose by"):
+        mkl.choose(mkl.fit_path(mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [1]))

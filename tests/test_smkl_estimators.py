@@ -1,0 +1,299 @@
+"""Sparse MKL as estimators: scikit-learn's conventions, one against one, explicit groups, starts, paths, refusals."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.utils.estimator_checks import check_estimator
+
+from mklcore.errors import NotConvergedWarning, ParameterError
+from mklcore.estimators.registry import ESTIMATORS
+from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor, group_sizes
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import RBF, Linear
+from mklcore.kernels.grams import GramStack
+from mklcore.path import fit_path, path_grid
+from mklcore.penalties.terms import GroupLasso, LogTerm
+from mklcore.solvers.driver import Status
+
+BOTH = [SMKLClassifier, SMKLRegressor]
+KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 4)
+# Needs the environment variable SCIPY_ARRAY_API at import; these estimators take numpy arrays only.
+SKIPPED_CHECKS = {"check_array_api_input"}
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((70, 4))
+    score = X[:, 0] - X[:, 1] ** 2 + 0.7 + 0.3 * rng.standard_normal(70)
+    return X, np.where(score > 0, "yes", "no"), score
+
+
+def _target(cls, table):
+    return table[1] if cls is SMKLClassifier else table[2]
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    model = SMKLClassifier(kernels=KernelDictionary.per_feature((Linear(), RBF(1.0, relative=True)), 4), C=10.0)
+    return X, y, model.fit(X, y)
+
+
+@pytest.mark.parametrize("cls", BOTH)
+def test_scikit_learn_conventions(cls):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks provoke warnings on purpose; a wrong one is a failed check
+        results = check_estimator(cls(), on_fail=None)
+    assert len(results) > 40
+    wrong = {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")}
+    assert wrong == {}
+    assert {r["check_name"] for r in results if r["status"] == "skipped"} <= SKIPPED_CHECKS
+
+
+@pytest.mark.parametrize("cls", BOTH)
+def test_decisions_are_weights_times_trace_one_kernels_times_dual(cls, table):
+    X, y = table[0], _target(cls, table)
+    model = cls(kernels=KERNELS, C=5.0).fit(X[:50], y[:50])
+    stack = KERNELS.grams(X[:50], normalise="trace")
+    assert [np.trace(kernel) for kernel in stack.values] == pytest.approx([1.0] * len(KERNELS))
+    expected = np.tensordot(model.weights_, stack.cross(X[50:]), 1) @ model.dual_coef_ + model.intercept_
+    found = model.decision_function(X[50:]) if cls is SMKLClassifier else model.predict(X[50:])
+    assert found == pytest.approx(expected)
+    on_array = cls(kernels="precomputed", C=5.0).fit(stack.values, y[:50])
+    assert on_array.weights_ == pytest.approx(model.weights_)
+    assert np.array_equal(on_array.predict(stack.cross(X[50:])), model.predict(X[50:]))
+
+
+@pytest.mark.parametrize("cls", BOTH)
+def test_published_attributes_fit_together(cls, table):
+    model = cls(kernels=KERNELS, C=5.0).fit(table[0], _target(cls, table))
+    assert model.status_ is Status.SETTLED
+    assert len(model.history_) == model.n_iter_
+    assert model.dual_objective_ is model.dual_gap_ is model.relative_gap_ is None
+    assert model.objective_ == pytest.approx(model.history_[-1].objective, rel=1e-3)
+    assert 0 < model.n_kernels_ == len(model.selected_) == np.count_nonzero(model.weights_) < len(KERNELS)
+    assert model.mean_kernels_ == model.n_kernels_
+    assert model.start_objectives_ == pytest.approx([model.objective_])
+    assert model.start_spread_ == 0.0
+    assert "no certificate" in model._repr_html_()
+    again = model.fit(table[0][:, ::-1], _target(cls, table))
+    assert np.array_equal(again.selected_, np.flatnonzero(again.weights_))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "squared"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_every_loss_of_the_classifier(loss, fit_intercept, table):
+    model = SMKLClassifier(kernels=KERNELS, C=20.0, loss=loss, fit_intercept=fit_intercept).fit(table[0], table[1])
+    assert model.score(table[0], table[1]) > 0.9
+    assert fit_intercept or model.intercept_ == 0.0
+
+
+def test_the_tube_of_the_regressor_leaves_rows_out(table):
+    X, _, y = table
+    narrow, wide = (
+        SMKLRegressor(kernels=KERNELS, C=10.0, loss="epsilon_insensitive", epsilon=e).fit(X, y) for e in (0.01, 0.8)
+    )
+    assert np.count_nonzero(wide.dual_coef_) < np.count_nonzero(narrow.dual_coef_)
+    assert narrow.score(X, y) > 0.9
+
+
+def test_one_against_one_has_its_own_kernels_for_every_pair(iris):
+    X, y, model = iris
+    assert model.pairs_ == ((0, 1), (0, 2), (1, 2))
+    assert model.weights_.shape == (3, 8)
+    assert model.dual_coef_.shape == (3, 150)
+    assert model.intercept_.shape == model.objective_.shape == model.start_spread_.shape == (3,)
+    assert len(model.history_) == len(model.fit_) == 3
+    for pair, dual in zip(model.pairs_, model.dual_coef_, strict=True):
+        assert not dual[~np.isin(y, pair)].any()
+        assert dual[np.isin(y, pair)].any()
+    per_pair = np.count_nonzero(model.weights_, axis=1)
+    assert model.mean_kernels_ == pytest.approx(per_pair.mean())
+    assert per_pair.max() <= model.n_kernels_ == len(model.selected_)
+    assert model.score(X, y) > 0.93
+
+
+def test_a_pair_is_the_machine_of_its_two_classes(iris):
+    X, y, model = iris
+    stack = model.kernels.grams(X, normalise="trace")
+    rows = np.flatnonzero(y != 0)
+    alone = SMKLClassifier(kernels="precomputed", C=10.0).fit(stack.block(rows, rows), y[rows])
+    assert model.weights_[2] == pytest.approx(alone.weights_)
+    assert model.dual_coef_[2][rows] == pytest.approx(alone.dual_coef_)
+    assert model.pair_decisions(X)[:, 2] == pytest.approx(alone.decision_function(stack.block(np.arange(150), rows)))
+
+
+def test_votes_decide_and_margins_only_break_ties(iris):
+    X, y, model = iris
+    rng = np.random.default_rng(0)
+    new = X.min(axis=0) + rng.uniform(size=(300, 4)) * np.ptp(X, axis=0)
+    scores, votes = model.pair_decisions(new), np.zeros((300, 3))
+    for k, pair in enumerate(model.pairs_):
+        votes[np.arange(300), np.where(scores[:, k] > 0, pair[1], pair[0])] += 1
+    decision = model.decision_function(new)
+    assert decision == pytest.approx(votes, abs=2e-9)
+    assert np.array_equal(model.predict(new), model.classes_[np.argmax(decision, axis=1)])
+    blocks = model._map.cross(new[:1])
+    model_of_ties = clone(model).fit(X, y)
+    model_of_ties._pair_scores = lambda _: np.array([[-2.0, 0.1, -0.5]])  # 0 beats 1, 2 beats 0, 1 beats 2
+    assert np.round(model_of_ties._decide(blocks)) == pytest.approx(np.ones((1, 3)))
+    assert np.argmax(model_of_ties._decide(blocks)) == 0
+
+
+def test_explicit_groups_are_the_group_lasso():
+    """sum_k sqrt(d_k) ||w_k|| + C/2 ||y - X w||^2, by its optimality conditions on the columns themselves."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((60, 9))
+    groups = {"a": (0, 1, 2, 3), "b": (4, 5), "c": (6,), "d": (7, 8)}
+    y = X[:, :4] @ [1.0, -1.0, 0.5, 2.0] + 1.5 * X[:, 6] + 0.1 * rng.standard_normal(60)
+    kernels = KernelDictionary.per_group(Linear(), groups, standardize=False)
+    model = SMKLRegressor(
+        "gl", C=0.3, kernels=kernels, normalise=None, fit_intercept=False, tol=1e-9, max_iter=5000
+    ).fit(X, y)
+    assert group_sizes(kernels.grams(X, normalise=None)) == pytest.approx([2.0, np.sqrt(2.0), 1.0, np.sqrt(2.0)])
+    residual = y - X @ model.coef_
+    assert model.predict(X) == pytest.approx(X @ model.coef_)
+    assert set(model.selected_) == {0, 2}
+    for m, columns in enumerate(groups.values()):
+        pull = 0.3 * X[:, columns].T @ residual
+        w, eta = model.coef_[list(columns)], np.sqrt(len(columns))
+        if m in model.selected_:
+            assert pull == pytest.approx(eta * w / np.linalg.norm(w), rel=1e-5)
+        else:
+            assert np.linalg.norm(pull) < eta
+    assert model.objective_ == pytest.approx(
+        sum(np.sqrt(len(c)) * np.linalg.norm(model.coef_[list(c)]) for c in groups.values())
+        + 0.15 * residual @ residual
+    )
+
+
+def test_group_weights_count_columns_only_for_explicit_linear_groups(table):
+    kernels = KernelDictionary.per_group((Linear(), RBF(1.0)), {"a": (0, 1, 2), "b": (3,)})
+    assert group_sizes(kernels.grams(table[0], normalise=None)) == pytest.approx((np.sqrt(3.0), 1.0, 1.0, 1.0))
+    assert group_sizes(kernels.grams(table[0], normalise="trace")) == 1.0
+    assert group_sizes(GramStack.from_array(kernels.grams(table[0]).values)) == 1.0
+    cheap = SMKLRegressor(kernels=kernels, C=5.0).fit(table[0], table[2])
+    dear = SMKLRegressor(kernels=kernels, C=5.0, eta=(1e3, 1e3, 1.0, 1.0)).fit(table[0], table[2])
+    assert {0, 1} & set(cheap.selected_)
+    assert not {0, 1} & set(dear.selected_)
+
+
+def test_linear_coefficients_are_there_only_for_linear_kernels(table):
+    X, _, y = table
+    model = SMKLRegressor(kernels=KernelDictionary.per_feature(Linear(), 4), C=5.0).fit(X, y)
+    standardised = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert model.predict(X) == pytest.approx(standardised @ model.coef_ + model.intercept_)
+    several = SMKLClassifier(kernels=KernelDictionary.per_feature(Linear(), 4), C=5.0).fit(
+        X, np.digitize(y, [-0.5, 0.5])
+    )
+    assert several.coef_.shape == (3, 4)
+    assert several.pair_decisions(X) == pytest.approx(standardised @ several.coef_.T + several.intercept_)
+    with pytest.raises(AttributeError, match="another kernel is in use"):
+        _ = SMKLRegressor(kernels=KernelDictionary.rbf_grid([1.0]), C=5.0).fit(X, y).coef_
+    with pytest.raises(AttributeError, match="needs a fit on a table"):
+        _ = SMKLRegressor().coef_
+
+
+def test_several_starts_keep_the_best_and_tell_the_spread(table):
+    X, _, y = table
+    one = SMKLRegressor("log", C=5.0, kernels=KERNELS).fit(X, y)
+    many = SMKLRegressor("log", C=5.0, kernels=KERNELS, n_starts=6, random_state=0).fit(X, y)
+    assert many.start_objectives_.shape == (6,)
+    assert many.start_objectives_[0] == pytest.approx(one.objective_)
+    assert many.objective_ == many.start_objectives_.min() <= one.objective_
+    assert many.start_spread_ == pytest.approx(np.ptp(many.start_objectives_))
+    assert many.start_spread_ > 0.1
+    assert "A local minimum, the best of 1 start;" in one._repr_html_()
+    assert "the best of 6 starts, over which the objective spreads by" in many._repr_html_()
+    assert "every start ends in the same optimum" in SMKLRegressor("gl", C=5.0).fit(X, y)._repr_html_()
+    again = SMKLRegressor("log", C=5.0, kernels=KERNELS, n_starts=6, random_state=0).fit(X, y)
+    assert np.array_equal(again.start_objectives_, many.start_objectives_)
+
+
+def test_jitter_parts_duplicates_of_a_dictionary(table):
+    X, _, y = table
+    K = KernelDictionary.rbf_grid([1.0, 2.0]).grams(X, normalise="trace").values
+    twice = np.concatenate([K, K])
+    even = SMKLRegressor(kernels="precomputed", C=5.0, tol=1e-4).fit(twice, y)
+    assert even.weights_[0] == pytest.approx(even.weights_[2])
+    parted = SMKLRegressor(kernels="precomputed", C=5.0, tol=1e-4, init_jitter=0.1, random_state=0).fit(twice, y)
+    assert parted.n_kernels_ < even.n_kernels_
+    assert parted.objective_ < even.objective_
+
+
+def test_a_term_object_takes_the_place_of_names(table):
+    X, _, y = table
+    named = SMKLRegressor("log+gl", C=5.0, kernels=KERNELS).fit(X, y)
+    given = SMKLRegressor(LogTerm() + GroupLasso(), C=5.0, kernels=KERNELS).fit(X, y)
+    assert np.array_equal(named.weights_, given.weights_)
+
+
+def test_every_point_of_a_path_is_its_own_cold_fit(table):
+    X, _, y = table
+    grid = [0.01, 1.0, 10.0, 100.0]
+    path = fit_path(SMKLRegressor(kernels=KERNELS), X[:50], y[:50], "C", grid, X[50:], y[50:])
+    for k, C in enumerate(grid):
+        cold = SMKLRegressor(kernels=KERNELS, C=C).fit(X[:50], y[:50])
+        assert np.array_equal(path.weights[k], cold.weights_)
+        assert path.val_score[k] == pytest.approx(cold.score(X[50:], y[50:]))
+    assert path.n_nonzero[0] == 0
+    assert path.n_nonzero[-1] > 0
+    assert np.isnan(path.relative_gap).all()
+    assert all(status.ok for status in path.statuses)
+
+
+def test_the_grid_of_a_path_starts_where_no_kernel_is_kept(table):
+    stack = KERNELS.grams(table[0], normalise="trace")
+    grid = path_grid(SMKLClassifier(kernels=KERNELS), stack, table[1], "C", 9)
+    kept = [SMKLClassifier(kernels=KERNELS, C=C).fit(table[0], table[1]).n_kernels_ for C in grid[[0, -1]]]
+    assert kept[0] == 0
+    assert kept[1] > 0
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+@pytest.mark.parametrize("terms", ["log+gl", "log", "gl", "mf", "mkl", "log+mkl"])
+def test_the_registry_offers_prices_that_fit(task, terms):
+    algorithm = ESTIMATORS["smkl"]
+    assert terms in next(c for c in algorithm.controls if c.name == "terms").choices
+    assert algorithm.path_params == ("C",)
+    assert "local minimum" in algorithm.cannot_tell
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((45, 3))
+    y = {"binary": X[:, 0] > 0, "multiclass": np.digitize(X[:, 0], [-0.5, 0.5]), "regression": X[:, 0]}[task]
+    model = algorithm.estimator(task, terms=terms, C=20.0).fit(X, y)
+    assert model.score(X, y) > 0.8
+
+
+def test_stopping_early_warns(table):
+    with pytest.warns(NotConvergedWarning, match=r"raise max_iter or tol.*Relative change of the weights reached"):
+        model = SMKLClassifier(kernels=KERNELS, C=5.0, max_iter=1).fit(table[0], table[1])
+    assert model.status_ is Status.MAX_ITER
+
+
+@pytest.mark.parametrize(
+    ("cls", "parameters", "words"),
+    [
+        (SMKLClassifier, {"C": 0}, "C must be a finite number above 0; got 0"),
+        (SMKLClassifier, {"tol": -1e-3}, "tol must be a finite number above 0"),
+        (SMKLClassifier, {"loss": "epsilon_insensitive"}, "loss must be one of hinge, logistic, squared here"),
+        (SMKLRegressor, {"loss": "hinge"}, "loss must be one of squared, epsilon_insensitive here"),
+        (SMKLRegressor, {"loss": "epsilon_insensitive", "epsilon": -1}, "half-width of the tube"),
+        (SMKLClassifier, {"terms": "ridge"}, "terms must be a sum of log, gl, mf, mkl"),
+        (SMKLClassifier, {"tol_mode": "loose"}, "tol_mode must be one of relative, absolute"),
+        (SMKLClassifier, {"max_iter": 0}, "max_iter must be a whole number of 1 or more; got 0"),
+        (SMKLClassifier, {"n_starts": 0}, "n_starts must be a whole number of 1 or more; got 0"),
+        (SMKLClassifier, {"n_starts": True}, "n_starts must be a whole number"),
+        (SMKLClassifier, {"init_jitter": 1.0}, "init_jitter is a share of the first weights"),
+        (SMKLClassifier, {"eta": -1.0}, "finite and above 0"),
+        (SMKLClassifier, {"eta": (1.0, 2.0)}, "eta holds 2 group weights, but there are 11 kernels"),
+        (SMKLClassifier, {"log_epsilon": 0.0}, "log_epsilon is the floor"),
+        (SMKLClassifier, {"mf_power": 2.0}, "mf_power is the power"),
+    ],
+)
+def test_bad_parameters_are_refused_in_words(cls, parameters, words, table):
+    with pytest.raises(ParameterError, match=words):
+        cls(**parameters).fit(table[0], _target(cls, table))
