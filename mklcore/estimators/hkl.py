@@ -1,0 +1,398 @@
+"""Hierarchical kernel learning as scikit-learn estimators: a certified hull in a grid of kernels too many to list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.estimators.base import _BLOCK_MB, Array, KernelClassifier, KernelEstimator, KernelRegressor, signs, worst
+from mklcore.kernels.grams import GramStack
+from mklcore.losses import make_loss
+from mklcore.solvers.driver import Fit, Status, run, warn_unless_converged
+from mklcore.solvers.hkl.dag import DepthWeights, by_depth, levels
+from mklcore.solvers.hkl.design import Design, Rows
+from mklcore.solvers.hkl.levels import Matrices
+from mklcore.solvers.hkl.machine import Task
+from mklcore.solvers.hkl.outcome import Outcome
+from mklcore.solvers.hkl.search import SEARCHES, HullSearch, Limits, WarmHull, lambda_range
+
+_GRID_DECADES = 1e-6  # of the eight decades over which lambda matters, the ones a certificate usually reaches
+
+
+class _HKLBase(KernelEstimator):
+    """min (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2 over all (q+1)^p products of one-variable kernels."""
+
+    losses: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self,
+        basis=None,
+        lam=1e-3,
+        loss="squared",
+        *,
+        depth_weight=None,
+        root_weight=0.1,
+        normalize_basis=True,
+        standardize=True,
+        search="certified",
+        max_nodes=5000,
+        memory_mb=2048,
+        max_seconds=None,
+        refit=False,
+        fit_intercept=True,
+        tol=1e-3,
+        max_iter=500,
+        random_state=None,
+        callback=None,
+    ):
+        self.basis = basis
+        self.lam = lam
+        self.loss = loss
+        self.depth_weight = depth_weight
+        self.root_weight = root_weight
+        self.normalize_basis = normalize_basis
+        self.standardize = standardize
+        self.search = search
+        self.max_nodes = max_nodes
+        self.memory_mb = memory_mb
+        self.max_seconds = max_seconds
+        self.refit = refit
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.callback = callback
+
+    # -- rows: a table, Gram matrices (p, q+1, n, n), or a Design that serves several fits ----------------------------
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.basis, (np.ndarray, list, tuple))
+
+    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        if isinstance(X, Design):
+            return X
+        if isinstance(X, GramStack) or np.ndim(X) == 3:
+            raise KernelError(
+                f"{type(self).__name__} works on a table of columns (n, p), whose products it searches; a kernel stack (M, n, n) "
+                "has no columns. Hand over the table, or one Gram matrix per variable and level (p, q+1, n, n)."
+            )
+        if np.ndim(X) == 4:
+            return X
+        if not reset and isinstance(self.design_.levels, Matrices):
+            return X  # the design says which shape of block it expects
+        return validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
+
+    def _stack(self, X: Any) -> Any:
+        if isinstance(X, Design):
+            return X
+        names = getattr(self, "feature_names_in_", None)
+        return Design(
+            X,
+            self.basis,
+            standardize=self.standardize,
+            normalize=self.normalize_basis,
+            names=None if names is None or np.ndim(X) == 4 else [str(name) for name in names],
+            memory_mb=self.memory_mb,
+        )
+
+    def _blocks(self, X: Any) -> Any:
+        check_is_fitted(self)
+        if isinstance(X, Rows):
+            return X
+        return self.design_.cross(self._checked_rows(X, reset=False))
+
+    def _checked_target(self, X: Any, y: Any) -> Array:
+        if y is None:
+            raise ValueError(f"requires y to be passed, but the target y is None; {type(self).__name__} is supervised.")
+        n = X.n_samples if isinstance(X, Design) else np.shape(X)[2 if np.ndim(X) == 4 else 0]
+        if self._is_precomputed and np.ndim(self.basis) == 4 and not isinstance(X, Design):
+            n = np.shape(self.basis)[2]
+        y = self._target(y)
+        if y.shape[0] != n:
+            raise DataError(
+                f"The kernels have {n} training rows and the target has {y.shape[0]}; they must be the same rows."
+            )
+        return y
+
+    # -- fitting -----------------------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        self._positive("lam", "tol", "memory_mb", "root_weight")
+        for name in ("depth_weight", "max_seconds"):
+            if getattr(self, name) is not None:
+                self._positive(name)
+        if self.loss not in self.losses:
+            raise ParameterError(f"loss must be one of {', '.join(self.losses)} here; got {self.loss!r}.")
+        if self.search not in SEARCHES:
+            raise ParameterError(f"search must be one of {', '.join(SEARCHES)}; got {self.search!r}.")
+        for name in ("max_iter", "max_nodes"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not (isinstance(value, (int, np.integer)) and value >= 1):
+                raise ParameterError(f"{name} must be a whole number of 1 or more; got {value!r}.")
+
+    def _weights_of(self, design: Design) -> DepthWeights:
+        base = DepthWeights.default_base(design.p) if self.depth_weight is None else float(self.depth_weight)
+        return DepthWeights(base, float(self.root_weight))
+
+    def _fit_one(self, design: Design, y: Array, warm: WarmHull | None) -> tuple[Fit, HullSearch]:
+        """One target of labels -1 / +1 or of numbers."""
+        task = Task(y, make_loss(self.loss), float(self.lam), self.fit_intercept)
+        search = HullSearch(
+            design,
+            task,
+            self._weights_of(design),
+            search=self.search,
+            tol=self.tol,
+            limits=Limits(self.max_nodes, self.max_seconds),
+            warm=warm,
+        )
+        fit = run(search, tol=self.tol, max_iter=self.max_iter, callback=self.callback)
+        if fit.status is not Status.PROVISIONAL:  # asked for, so no warning; the status and certified_ say what it is
+            warn_unless_converged(fit, self.tol)
+        return fit, search
+
+    def _solve(self, stack: Design, y: Array, warm: Any) -> None:
+        targets = self._targets(y)
+        if self.refit and stack.blocks.size:
+            raise ParameterError(
+                "refit=True needs a finite number of features per kernel; use a polynomial or Hermite basis, or refit=False."
+            )
+        before = [None] * len(targets) if warm is None else warm._warm
+        found = [self._fit_one(stack, target, start) for target, start in zip(targets, before, strict=True)]
+        self._warm = [search.warm_start() for _, search in found]
+        self.design_ = stack
+        if len(found) == 1:
+            self._publish(found[0][0])
+        else:
+            self._publish_all([fit for fit, _ in found])
+        self._publish_hull(stack, [search for _, search in found])
+        if self.refit:
+            self._refit(stack, np.column_stack(targets))
+
+    def _targets(self, y: Array) -> list[Array]:
+        return [y]
+
+    def _publish_all(self, fits: Sequence[Fit]) -> None:
+        """One against the rest: every certificate attribute is an array over the binary problems."""
+        self.dual_coef_ = np.array([fit.dual_coef for fit in fits])
+        self.intercept_ = np.array([fit.intercept for fit in fits])
+        self.objective_ = np.array([fit.objective for fit in fits])
+        known = all(fit.dual_objective is not None for fit in fits)
+        self.dual_objective_ = np.array([fit.dual_objective for fit in fits]) if known else None
+        self.dual_gap_ = self.objective_ - self.dual_objective_ if known else None
+        self.relative_gap_ = np.array([fit.relative_gap for fit in fits]) if known else None
+        self.history_ = tuple(fit.history for fit in fits)
+        self.n_iter_ = max(len(fit.history) for fit in fits)
+        self.n_solves_ = sum(fit.solves for fit in fits)
+        self.status_ = worst([fit.status for fit in fits])
+        self.fit_ = tuple(fits)
+
+    def _publish_hull(self, design: Design, searches: Sequence[HullSearch]) -> None:
+        """The hull (of all problems together), and per node of it zeta, eta, ||beta_D(v)||; zero where a problem lacks it."""
+        outcome, p = Outcome.of(design, searches), design.p
+        self._nodes = outcome.nodes
+        tables = outcome.zeta, outcome.eta, outcome.norms, outcome.own
+        self.zeta_, self.eta_, self.node_norms_, self.component_norms_ = (t[0] if len(t) == 1 else t for t in tables)
+        self.weights_ = self.zeta_
+        self.hull_ = tuple(levels(node, p) for node in outcome.nodes)
+        self.extreme_points_ = tuple(levels(node, p) for node in outcome.extreme)
+        self.sources_ = {levels(node, p): share for node, share in outcome.sources.items()}
+        touches = np.array(self.hull_) > 0
+        self.relevance_ = (outcome.own**2).mean(axis=0) @ touches
+        self.interaction_order_ = int(touches.sum(axis=1).max())
+        inner = None if design.blocks.size else design.columns_of(outcome.nodes).T @ self.dual_coef_.T
+        self.beta_ = None if inner is None else inner.T * self.weights_
+        self.n_dag_kernels_ = design.n_dag_kernels
+        self.n_visited_ = outcome.looked_at
+        self.certified_ = self.status_ is Status.CONVERGED
+
+    def _refit(self, design: Design, targets: Array) -> None:
+        """Unpenalised least squares on the features of the hull."""
+        features = design.columns_of(self._nodes)
+        shift = targets.mean(axis=0) if self.fit_intercept else np.zeros(targets.shape[1])
+        centre = features.mean(axis=0) if self.fit_intercept else np.zeros(features.shape[1])
+        solved = np.linalg.lstsq(features - centre, targets - shift, rcond=1e-10)[0]
+        intercept = shift - centre @ solved
+        single = targets.shape[1] == 1
+        self.refit_coef_ = solved[:, 0] if single else solved
+        self.refit_intercept_ = float(intercept[0]) if single else intercept
+
+    def _remember(self, stack: Any) -> None:
+        self.kernel_names_ = tuple(stack.name(node) for node in self._nodes)
+        self.kernel_families_ = ("hkl",) * len(self._nodes)
+        self.n_train_ = stack.n
+        weights = np.atleast_2d(self.weights_).max(axis=0)
+        self.selected_ = np.flatnonzero(weights > 0)
+        self.n_kernels_ = int(self.selected_.size)
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Fit on a table X (n, p), on Gram matrices (p, q+1, n, n), or on a ``Design``, and a target y (n,)."""
+        fitted = super().fit(X, y)
+        if not isinstance(X, Design):
+            self.design_.release()
+        return fitted
+
+    # -- paths -------------------------------------------------------------------------------------------------------
+
+    def _along(self, stack: Any, y: Array, param: str, values: Sequence[float], attribute: str) -> Iterator[Any]:
+        """One fitted copy per lambda; what only the next one needed is let go after the last."""
+        yield from super()._along(stack, y, param, values, attribute)
+        stack.release()
+
+    @staticmethod
+    def _path_table(points: Sequence[Any], stack: Design) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+        """Weights (L, M) over the union of the hulls along a path, zero where a hull lacks the node."""
+        nodes = by_depth({node for point in points for node in point._nodes}, stack.p)
+        place = {node: k for k, node in enumerate(nodes)}
+        weights = np.zeros((len(points), len(nodes)))
+        for row, point in zip(weights, points, strict=True):
+            row[[place[node] for node in point._nodes]] = np.atleast_2d(point.weights_).mean(axis=0)
+        return weights, tuple(stack.name(node) for node in nodes), ("hkl",) * len(nodes)
+
+    def _lam_range(self, stack: Design, y: Array) -> tuple[float, float]:
+        """The smallest lambda a grid goes to and the largest that changes anything."""
+        probe = self._copy_with("lam", 1.0)
+        targets = probe._targets(probe._checked_target(stack, y))
+        high = max(lambda_range(stack, target, self._weights_of(stack))[1] for target in targets)
+        return _GRID_DECADES * high, high
+
+    # -- prediction --------------------------------------------------------------------------------------------------
+
+    def _decisions(self, X: Any) -> Array:
+        """Decision values of new rows, a few at a time so that no block outgrows ``_BLOCK_MB``."""
+        check_is_fitted(self)
+        rows = self._checked_rows(X, reset=False)
+        step = max(1, int(_BLOCK_MB * 1e6 / (8 * self.n_train_)))
+        if np.ndim(rows) != 2 or rows.shape[0] <= step or not self.design_.blocks.size:
+            return self._decide(self.design_.cross(rows))
+        return np.concatenate([self._decide(self.design_.cross(rows[k : k + step])) for k in range(0, len(rows), step)])
+
+    def _decide(self, blocks: Any) -> Array:
+        rows: Rows = blocks
+        if self.refit:
+            found = np.zeros((rows.size, *np.shape(self.refit_coef_)[1:]))
+            for node, coefficient in zip(self._nodes, self.refit_coef_, strict=True):
+                found += np.multiply.outer(rows.node(node)[0], coefficient)
+            return found + self.refit_intercept_
+        duals = self.dual_coef_.T
+        found = np.zeros((rows.size, *duals.shape[1:]))
+        for node, weight in zip(self._nodes, self.weights_.T, strict=True):
+            if np.any(weight > 0):
+                found += rows.product(node, duals * weight)
+        return found + self.intercept_
+
+    def component(self, node: Sequence[int], rows: Any) -> Array:
+        """What one node adds to f at new rows: zeta_v K_v(rows, training) dual. ``node`` are its p levels."""
+        place = {full: k for k, full in enumerate(self.hull_)}
+        if tuple(node) not in place:
+            raise ParameterError(
+                f"{tuple(node)} is not in the hull; its nodes are hull_, largest weights first in relevance_."
+            )
+        k = place[tuple(node)]
+        weight = self.weights_.T[k]
+        return self._blocks(rows).product(self._nodes[k], self.dual_coef_.T * weight)
+
+    def __sklearn_tags__(self) -> Any:
+        return super(KernelEstimator, self).__sklearn_tags__()  # there is no parameter ``kernels`` to read
+
+
+class HKLClassifier(_HKLBase, KernelClassifier):
+    """Hierarchical kernel learning for two classes, or one-vs-rest for more.
+
+        min_{beta, b}  (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2,   f = sum_v <beta_v, Phi_v(x)> + b
+
+    over the grid of products k_v = prod_i k_{i, v_i}, v in {0..q}^p: a node enters only after its parents, and the answer is
+    certified against all (q+1)^p of them.
+
+    Parameters
+    ----------
+    basis : None (polynomial of degree 4), a basis such as ``HermiteBasis(3)`` or its key ("hermite"), or Gram matrices
+        (p, q+1, n, n)
+    lam : price of Omega^2, > 0; the hull need not grow as it falls
+    loss : "logistic", "hinge" or "squared"
+    depth_weight : d_v = depth_weight ** depth; None for 4, or sqrt(p) - 1 where that is more
+    root_weight : d of the root
+    normalize_basis : centre every level above 0 and scale it to mean diagonal 1; False as in the paper
+    standardize : bring the columns of X to mean 0 and standard deviation 1 first
+    search : "certified" (train small, certify large), "printed" (the algorithm of the paper) or "necessary" (quick and
+        provisional: it can miss interactions altogether, and has no gap)
+    max_nodes : bound on the certificate set, or as printed on the hull; the gap reached there is told
+    memory_mb : budget for matrices that depend on X alone; beyond it they are made again when needed
+    max_seconds : bound on the search, None for none
+    refit : predict by unpenalised least squares on the features of the hull (bases of columns only)
+    fit_intercept : an unpenalised b; it refers to uncentred factors when ``normalize_basis=False``
+    tol : full gap relative to the objective at which the search stops
+    max_iter : bound on its steps; callback : called with every history record, a true answer stops the fit
+
+    Attributes
+    ----------
+    hull_ (levels, by depth), weights_ = zeta_ (m,), kernel_names_, eta_, node_norms_ = ||beta_D(v)||, component_norms_ =
+    ||beta_v||, beta_ (m,) for bases of columns (else None), dual_coef_ (n,), intercept_,
+    extreme_points_, sources_ (node -> share of the threshold at which it would enter), relevance_ (p,),
+    interaction_order_, n_dag_kernels_ (exact), n_visited_, certified_, objective_, dual_objective_, dual_gap_,
+    relative_gap_, status_, history_, design_. With more classes weights_, eta_, node_norms_, dual_coef_, intercept_ and the
+    certificate gain a leading axis, and hull_ is the union.
+
+    Source: Bach (2008), equations (1) to (3), Propositions 1 to 3.
+    """
+
+    losses = ("logistic", "hinge", "squared")
+
+    def __init__(
+        self,
+        basis=None,
+        lam=1e-3,
+        loss="logistic",
+        *,
+        depth_weight=None,
+        root_weight=0.1,
+        normalize_basis=True,
+        standardize=True,
+        search="certified",
+        max_nodes=5000,
+        memory_mb=2048,
+        max_seconds=None,
+        refit=False,
+        fit_intercept=True,
+        tol=1e-3,
+        max_iter=500,
+        random_state=None,
+        callback=None,
+    ):
+        super().__init__(
+            basis,
+            lam,
+            loss,
+            depth_weight=depth_weight,
+            root_weight=root_weight,
+            normalize_basis=normalize_basis,
+            standardize=standardize,
+            search=search,
+            max_nodes=max_nodes,
+            memory_mb=memory_mb,
+            max_seconds=max_seconds,
+            refit=refit,
+            fit_intercept=fit_intercept,
+            tol=tol,
+            max_iter=max_iter,
+            random_state=random_state,
+            callback=callback,
+        )
+
+    def _targets(self, y: Array) -> list[Array]:
+        count = self.classes_.size
+        return [signs(y, 1)] if count == 2 else [signs(y, k) for k in range(count)]
+
+
+class HKLRegressor(_HKLBase, KernelRegressor):
+    """Hierarchical kernel learning for regression: squared loss 1/2 (y - f)^2. Everything else as in ``HKLClassifier``.
+
+    Source: Bach (2008), equations (1) to (3), Propositions 1 to 3.
+    """
+
+    losses = ("squared",)

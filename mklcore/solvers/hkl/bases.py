@@ -1,0 +1,246 @@
+"""One-dimensional kernels by level: what a node multiplies.
+
+A basis gives every variable q + 1 kernels k_0 .. k_q; the kernel of node v is prod_i k_{i, v_i}. A level is a column
+(a kernel of rank one, k(x, z) = f(x) f(z)) or a whole block. ``parts`` computes both for training and for new values.
+
+Source: Bach (2008), section 2.1 and 5; specification, section 5 (the Gaussian series with the constant the paper omits).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from mklcore.errors import ParameterError
+
+Array = np.ndarray
+_MOST_LEVELS = 60
+_SMALLEST_SHARE = 1e-12  # an eigenvalue below this share of the largest is rounding
+
+
+class Basis(Protocol):
+    """The interface of a basis: ``q`` the highest level, ``key`` and ``label`` for people."""
+
+    key: ClassVar[str]
+    label: ClassVar[str]
+
+    @property
+    def q(self) -> int: ...
+
+    def fit(self, x: Array) -> Any:
+        """What has to be remembered of the training values (n,) of one variable; None for most."""
+
+    def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
+        """The q + 1 levels at ``new`` (m,): a column (m,), or a block (m, n) against the training values ``x`` (n,)."""
+
+    def level_name(self, name: str, level: int) -> str:
+        """How the level of a variable called ``name`` is written."""
+
+
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def _whole(name: str, value: Any, low: int, high: int = _MOST_LEVELS) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
+        raise ParameterError(f"{name} must be a whole number from {low} to {high}; got {value!r}.")
+
+
+def _above_zero(name: str, value: Any) -> None:
+    good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not (good and np.isfinite(value) and value > 0):
+        raise ParameterError(f"{name} must be a finite number above 0; got {value!r}.")
+
+
+def hermite_functions(x: Array, count: int) -> list[Array]:
+    """H_k(x) / sqrt(2^k k!) for k = 0 .. count - 1 (physicists' polynomials), by a recurrence that does not overflow."""
+    found = [np.ones_like(x), math.sqrt(2.0) * x]
+    for k in range(1, count - 1):
+        found.append(x * math.sqrt(2.0 / (k + 1)) * found[k] - math.sqrt(k / (k + 1)) * found[k - 1])
+    return found[:count]
+
+
+@dataclass(frozen=True)
+class PolynomialBasis:
+    """Monomials: k_j(x, z) = binom(q, j) (x z)^j, j = 0 .. degree. They add up to (1 + x z)^degree."""
+
+    degree: int = 4
+    key: ClassVar[str] = "polynomial"
+    label: ClassVar[str] = "polynomial"
+
+    def __post_init__(self) -> None:
+        _whole("degree", self.degree, 1)
+
+    @property
+    def q(self) -> int:
+        return self.degree
+
+    def fit(self, x: Array) -> None:
+        return None
+
+    def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
+        return [math.sqrt(math.comb(self.degree, j)) * new**j for j in range(self.degree + 1)]
+
+    def level_name(self, name: str, level: int) -> str:
+        return name if level == 1 else f"{name}{str(level).translate(_SUPERSCRIPTS)}"
+
+
+class _Numbered:
+    """Levels that are no powers: the level is written as an index."""
+
+    def level_name(self, name: str, level: int) -> str:
+        return f"{name}₍{str(level).translate(_SUBSCRIPTS)}₎"
+
+
+@dataclass(frozen=True)
+class HermiteBasis(_Numbered):
+    """Hermite polynomials with geometric weights: columns sqrt((alpha/2)^j / j!) H_j(x), j = 0 .. q; 0 < alpha < 1."""
+
+    q: int = 3
+    alpha: float = 0.5
+    key: ClassVar[str] = "hermite"
+    label: ClassVar[str] = "Hermite"
+
+    def __post_init__(self) -> None:
+        _whole("q", self.q, 1)
+        _above_zero("alpha", self.alpha)
+        if self.alpha >= 1:
+            raise ParameterError(f"alpha must lie between 0 and 1, or the series diverges; got {self.alpha!r}.")
+
+    def fit(self, x: Array) -> None:
+        return None
+
+    def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
+        return [self.alpha ** (j / 2) * h for j, h in enumerate(hermite_functions(new, self.q + 1))]
+
+
+def gaussian_series(x: Array, count: int, b: float, sigma2: float) -> list[Array]:
+    """phi_0 .. phi_{count-1} with sum_k phi_k(x) phi_k(z) -> exp(-b (x - z)^2).
+
+    a = 1 / (4 sigma2), c = sqrt(a^2 + 2 a b), A = a + b + c,
+    phi_k(x) = (1 - (b/A)^2)^(1/4) sqrt((b/A)^k / (2^k k!)) exp(-(b/A)(a + c) x^2) H_k(sqrt(2c) x)
+    """
+    a = 1.0 / (4.0 * sigma2)
+    c = math.sqrt(a * a + 2.0 * a * b)
+    ratio = b / (a + b + c)
+    bump = (1.0 - ratio**2) ** 0.25 * np.exp(-ratio * (a + c) * x**2)
+    return [ratio ** (k / 2) * bump * h for k, h in enumerate(hermite_functions(math.sqrt(2.0 * c) * x, count))]
+
+
+@dataclass(frozen=True)
+class GaussianBasis(_Numbered):
+    """exp(-b (x - z)^2) cut into the first q terms of its Hermite series and the remainder: q + 1 kernels.
+
+    ``sigma2`` is the variance of the inputs the series is adapted to (1 after standardising). Level 0 is a bump, not a
+    constant.
+    """
+
+    q: int = 3
+    b: float = 0.5
+    sigma2: float = 1.0
+    key: ClassVar[str] = "gaussian"
+    label: ClassVar[str] = "Gaussian"
+
+    def __post_init__(self) -> None:
+        _whole("q", self.q, 1)
+        _above_zero("b", self.b)
+        _above_zero("sigma2", self.sigma2)
+
+    def fit(self, x: Array) -> None:
+        return None
+
+    def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
+        ours, theirs = (gaussian_series(v, self.q, self.b, self.sigma2) for v in (new, x))
+        remainder = np.exp(-self.b * (new[:, None] - x[None, :]) ** 2)
+        for left, right in zip(ours, theirs, strict=True):
+            remainder -= left[:, None] * right[None, :]
+        return [*ours, remainder]
+
+
+@dataclass(frozen=True)
+class ANOVABasis:
+    """Subsets of variables: k_0 = 1, k_1(x, z) = exp(-b (x - z)^2). A node is a subset; their sum is prod (1 + k_1)."""
+
+    b: float = 0.0625
+    key: ClassVar[str] = "anova"
+    label: ClassVar[str] = "ANOVA"
+
+    def __post_init__(self) -> None:
+        _above_zero("b", self.b)
+
+    @property
+    def q(self) -> int:
+        return 1
+
+    def fit(self, x: Array) -> None:
+        return None
+
+    def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
+        return [np.ones_like(new), np.exp(-self.b * (new[:, None] - x[None, :]) ** 2)]
+
+    def level_name(self, name: str, level: int) -> str:
+        return name
+
+
+@dataclass(frozen=True)
+class SplineBasis(_Numbered):
+    """Cubic splines about 0: k_0 = 1, k_1 = x z, k_2 = m^2 (3 M - m) / 6 where x z > 0, m <= M the two sizes, else 0."""
+
+    key: ClassVar[str] = "spline"
+    label: ClassVar[str] = "spline"
+
+    @property
+    def q(self) -> int:
+        return 2
+
+    def fit(self, x: Array) -> None:
+        return None
+
+    def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
+        left, right = np.abs(new)[:, None], np.abs(x)[None, :]
+        low, high = np.minimum(left, right), np.maximum(left, right)
+        same_side = new[:, None] * x[None, :] > 0
+        return [np.ones_like(new), new.copy(), np.where(same_side, low**2 * (3.0 * high - low) / 6.0, 0.0)]
+
+
+@dataclass(frozen=True)
+class KernelPCABasis(_Numbered):
+    """exp(-(x - z)^2 / (2 width^2)) cut along its principal components on the training rows: q of them and the rest."""
+
+    q: int = 3
+    width: float = 1.0
+    key: ClassVar[str] = "kernel_pca"
+    label: ClassVar[str] = "kernel PCA"
+
+    def __post_init__(self) -> None:
+        _whole("q", self.q, 1)
+        _above_zero("width", self.width)
+
+    def _kernel(self, new: Array, x: Array) -> Array:
+        return np.exp(-((new[:, None] - x[None, :]) ** 2) / (2.0 * self.width**2))
+
+    def fit(self, x: Array) -> Array:
+        """The coefficients (n, q) that turn kernel values into components; columns of zeros where there is none."""
+        values, vectors = np.linalg.eigh(self._kernel(x, x))
+        values, vectors = values[::-1][: self.q], vectors[:, ::-1][:, : self.q]
+        signs = np.where(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(values.size)] < 0, -1.0, 1.0)
+        kept = values > _SMALLEST_SHARE * values[0]
+        scale = np.divide(1.0, np.sqrt(values, where=kept, out=np.ones_like(values)), where=kept, out=0.0 * values)
+        found = np.zeros((x.size, self.q))
+        found[:, : values.size] = vectors * signs * scale
+        return found
+
+    def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
+        rest = self._kernel(new, x)
+        ours, theirs = rest @ state, self._kernel(x, x) @ state
+        rest -= ours @ theirs.T
+        return [*(np.ascontiguousarray(column) for column in ours.T), rest]
+
+
+BASES: dict[str, type] = {
+    basis.key: basis
+    for basis in (PolynomialBasis, HermiteBasis, GaussianBasis, ANOVABasis, SplineBasis, KernelPCABasis)
+}

@@ -1,0 +1,331 @@
+"""Everything that depends on the rows alone: levels of every variable, node columns and Gram matrices, level tables.
+
+A ``Design`` is made once and serves every lambda, loss and target. What is large is kept within ``memory_mb`` and made
+again where it does not fit. Levels are columns wherever the kernel has rank one, so such nodes cost O(n).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mklcore.errors import KernelError, ParameterError
+from mklcore.solvers.hkl.bases import BASES, PolynomialBasis
+from mklcore.solvers.hkl.dag import Array, DepthWeights, Node, level_of
+from mklcore.solvers.hkl.levels import Matrices, Scaling, Table, numeric
+from mklcore.solvers.hkl.sums import (
+    Plan,
+    chunk_of,
+    column_forms,
+    fill_table,
+    multiply_packed,
+    node_columns,
+    pack,
+    walk,
+)
+
+# Shares of the budget that the levels leave: tables of levels, Gram matrices kept, Gram matrices a hull trains on.
+_TABLE_SHARE, _KEPT_SHARE, _TRAINED_SHARE = 0.4, 0.2, 0.4
+_MB = 2**20
+
+
+class Design:
+    """The grid of kernels over n rows: p variables, levels 0 .. q, kernels k_v = prod_i k_{i, v_i}.
+
+    Parameters
+    ----------
+    X : (n, p) rows, or Gram matrices (p, q+1, n, n)
+    basis : a basis, its key in ``BASES``, None (polynomial of degree 4), or Gram matrices (p, q+1, n, n)
+    standardize : bring every column to mean 0 and standard deviation 1 first
+    normalize : centre every level above 0 and scale it to mean diagonal 1
+    names : names of the variables
+    memory_mb : budget for what is kept; raises ParameterError with the figure where the levels alone exceed it
+
+    Hand a ``Design`` to ``fit`` in place of X, and several lambdas, losses and targets share all of its matrices.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        basis: Any = None,
+        *,
+        standardize: bool = True,
+        normalize: bool = True,
+        names: Sequence[str] | None = None,
+        memory_mb: float = 2048.0,
+    ) -> None:
+        given = basis if isinstance(basis, (np.ndarray, list, tuple)) else X if np.ndim(X) == 4 else None
+        kind = PolynomialBasis() if basis is None else _named(basis) if isinstance(basis, str) else basis
+        if given is None and not all(hasattr(kind, part) for part in ("parts", "fit", "q")):
+            raise ParameterError(
+                "basis must be None, one of the bases (PolynomialBasis(4), HermiteBasis(3), ...) or an array of Gram matrices "
+                f"(p, q+1, n, n); got {basis!r}."
+            )
+        self.levels: Table | Matrices = Table(kind, np.asarray(X), standardize) if given is None else Matrices(given)
+        self.n, self.p, self.q = self.levels.n, self.levels.p, self.levels.q
+        self.names = tuple(names) if names is not None else tuple(f"x{i + 1}" for i in range(self.p))
+        self.memory_mb = memory_mb
+        self._read(normalize)
+        if isinstance(self.levels, Matrices):
+            self.levels.K = None
+        self._tables: dict[float, Array] = {}
+        self._grams: OrderedDict[Node, Array] = OrderedDict()
+
+    def _read(self, normalize: bool) -> None:
+        first = self.levels.train(0)
+        dense = sum(part.ndim == 2 for part in first) * self.p
+        size = self.n * (self.n + 1) // 2
+        if dense * size * 8 > self.memory_mb * _MB:
+            raise ParameterError(
+                f"The levels of this basis need {dense * size * 8 / _MB:.0f} MB for {self.n} rows and {self.p} variables, more "
+                f"than memory_mb={self.memory_mb:g}. Raise memory_mb, use fewer rows, or a basis of columns (polynomial, Hermite)."
+            )
+        self.columns = np.zeros((self.p, self.q + 1, self.n))
+        self.row_in = np.full((self.p, self.q + 1), -1, dtype=np.int64)
+        self.scaling: list[list[Scaling | None]] = []
+        blocks: list[Array] = []
+        for i in range(self.p):
+            parts = first if i == 0 else self.levels.train(i)
+            self.scaling.append([Scaling(part) if normalize and j > 0 else None for j, part in enumerate(parts)])
+            for j, part in enumerate(self._scaled(i, parts)):
+                if part.ndim == 1:
+                    self.columns[i, j] = part
+                else:
+                    self.row_in[i, j] = len(blocks)
+                    blocks.append(np.empty(size))
+                    pack(np.ascontiguousarray(part), blocks[-1])
+        self.blocks = np.array(blocks) if blocks else np.empty((0, 0))
+        self.unit = np.all(self.columns[:, 0] == 1.0, axis=1) & (self.row_in[:, 0] < 0)
+        self.root_is_constant = bool(self.unit.all())
+
+    def _scaled(self, i: int, parts: list[Array]) -> list[Array]:
+        return [part if scale is None else scale(part) for scale, part in zip(self.scaling[i], parts, strict=True)]
+
+    @property
+    def _spare(self) -> float:
+        """Bytes of the budget that the levels themselves leave."""
+        return max(0.0, self.memory_mb * _MB - self.blocks.nbytes)
+
+    def fits(self, nodes: Iterable[Node]) -> bool:
+        """Whether a hull of these nodes can be trained on within the budget; nodes of rank one always can."""
+        thick = sum(not self.is_column(node) for node in nodes) if self.blocks.size else 0
+        return thick * self.n**2 * 8 <= max(_TRAINED_SHARE * self._spare, 8 * self.n**2)
+
+    # -- words ------------------------------------------------------------------------------------------------------
+
+    @property
+    def n_samples(self) -> int:
+        return self.n
+
+    @property
+    def n_dag_kernels(self) -> int:
+        """(q + 1)^p, exactly."""
+        return (self.q + 1) ** self.p
+
+    def name(self, node: Node) -> str:
+        """How a node is written: 1, x1, x1·x3², ..."""
+        return "·".join(self.levels.level_name(self.names[i], level) for i, level in node) or "1"
+
+    # -- nodes ------------------------------------------------------------------------------------------------------
+
+    def is_column(self, node: Node) -> bool:
+        """Whether the node has rank one."""
+        above = dict(node)
+        return all(self.row_in[i, above.get(i, 0)] < 0 for i in self._variables(node))
+
+    def _variables(self, node: Node) -> Sequence[int]:
+        """The variables whose level does not drop out of the product."""
+        return (
+            [i for i, _ in node] if self.unit.all() else sorted({i for i, _ in node} | set(np.flatnonzero(~self.unit)))
+        )
+
+    def columns_of(self, nodes: Sequence[Node]) -> Array:
+        """The columns (n, k) of nodes of rank one."""
+        out = np.empty((self.n, len(nodes)))
+        node_columns(self.columns, self.unit, *_lists(nodes), out)
+        return out
+
+    def own_column(self, node: Node) -> Array:
+        """The product (n,) of those levels of the node that are columns."""
+        column = np.ones(self.n)
+        for i in self._variables(node):
+            level = level_of(node, i)
+            if self.row_in[i, level] < 0:
+                column *= self.columns[i, level]
+        return column
+
+    def gram(self, node: Node) -> Array:
+        """The Gram matrix (n, n) of one node; the most recent are kept as far as the budget goes."""
+        if node in self._grams:
+            self._grams.move_to_end(node)
+            return self._grams[node]
+        column = self.own_column(node)
+        found = np.outer(column, column)
+        for i in self._variables(node):
+            row = self.row_in[i, level_of(node, i)]
+            if row >= 0:
+                multiply_packed(found, self.blocks[row])
+        found.setflags(write=False)
+        self._grams[node] = found
+        while len(self._grams) > max(1, int(_KEPT_SHARE * self._spare / found.nbytes)):
+            self._grams.popitem(last=False)
+        return found
+
+    def forms(self, nodes: Sequence[Node], a: Array) -> Array:
+        """a'K_v a for every node."""
+        found = np.zeros(len(nodes))
+        column = np.array([self.is_column(node) for node in nodes], dtype=bool)
+        thin = [node for node, one in zip(nodes, column, strict=True) if one]
+        found[column] = column_forms(self.columns, self.unit, *_lists(thin), a)
+        thick = [node for node, one in zip(nodes, column, strict=True) if not one]
+        if thick:
+            found[~column] = self._streamed(thick, a, np.eye(self.q + 1), None, self.unit, None)
+        return np.maximum(found, 0.0)
+
+    def descendant_sums(
+        self, nodes: Sequence[Node], a: Array, weights: DepthWeights, stop: Callable[[], bool] | None = None
+    ) -> Array:
+        """S_t for every node t: the sum over all its descendants. ``stop()`` is asked every 50 ms; infinity if it agrees."""
+        table = self._table(weights)
+        none_is_unit = np.zeros(self.p, dtype=bool)
+        return np.maximum(self._streamed(nodes, a, weights.shares(self.q), table, none_is_unit, stop), 0.0)
+
+    def full_gram(self, shares: Array | None = None) -> Array:
+        """prod_i sum_j K_ij (n, n): the sum of all kernels of the grid."""
+        total = np.ones((self.n, self.n))
+        one, every = np.empty((1, self.n * (self.n + 1) // 2)), np.ones((self.q + 1, self.q + 1))
+        shares = every if shares is None else shares
+        for i in range(self.p):
+            fill_table(one, shares[:1], self.columns[i : i + 1], self.row_in[i : i + 1], self.blocks, self.n)
+            multiply_packed(total, one[0])
+        return total
+
+    def variable_gram(self, i: int) -> Array:
+        """sum_{j >= 1} K_ij (n, n): all levels of one variable but the first."""
+        total = self.columns[i, 1:].T @ self.columns[i, 1:]
+        for j in range(1, self.q + 1):
+            if self.row_in[i, j] >= 0:
+                block = np.ones((self.n, self.n))
+                multiply_packed(block, self.blocks[self.row_in[i, j]])
+                total += block
+        return total
+
+    def _table(self, weights: DepthWeights) -> Array | None:
+        """Level matrices M_i(t), if they fit the budget."""
+        if weights.base not in self._tables:
+            size = self.n * (self.n + 1) // 2
+            rows = self.p * (self.q + 1)
+            if rows * size * 8 > _TABLE_SHARE * self._spare:
+                return None
+            table = np.empty((rows, size))
+            fill_table(table, weights.shares(self.q), self.columns, self.row_in, self.blocks, self.n)
+            self._tables = {weights.base: table}
+        return self._tables[weights.base]
+
+    def _streamed(
+        self,
+        nodes: Sequence[Node],
+        a: Array,
+        shares: Array,
+        table: Array | None,
+        unit: Array,
+        stop: Callable[[], bool] | None,
+    ) -> Array:
+        plan = Plan.of(nodes, self.p)
+        out, size = np.zeros(len(nodes)), self.n * (self.n + 1) // 2
+        where = plan.pairs[:, 0] * (self.q + 1) + plan.pairs[:, 1]
+        a = np.ascontiguousarray(a)
+        for first in range(0, size, chunk := chunk_of(plan, self.p)):
+            walk(
+                first, min(first + chunk, size), table is not None, np.empty((0, 0)) if table is None else table, a, shares,
+                self.columns, self.row_in, self.blocks, unit, plan.starts, plan.variables, plan.slots, plan.last,
+                plan.ends, plan.pairs, where, plan.deepest, out,
+            )  # fmt: skip
+            if stop is not None and stop():
+                return np.full(len(nodes), np.inf)
+        found = np.empty(len(nodes))
+        found[plan.order] = out
+        return found
+
+    @property
+    def values(self) -> Rows:
+        """The training rows, seen as rows to predict."""
+        return Rows(self, None)
+
+    def release(self) -> None:
+        """Drop what can be made again."""
+        self._tables.clear()
+        self._grams.clear()
+
+    def cross(self, rows: Any) -> Rows:
+        """New rows (m, p), or blocks (p, q+1, m, n), seen through this design."""
+        return Rows(self, rows)
+
+
+class Rows:
+    """New rows (None: the training rows), whose levels are computed variable by variable as they are asked for."""
+
+    def __init__(self, design: Design, rows: Any) -> None:
+        self.design = design
+        self._parts: dict[int, list[Array]] = {}
+        if rows is not None and isinstance(design.levels, Matrices):
+            rows = numeric(rows)
+            expected = (design.p, design.q + 1, design.n)
+            if rows.ndim != 4 or (rows.shape[0], rows.shape[1], rows.shape[3]) != expected:
+                raise KernelError(
+                    f"Test blocks must be (p, q+1, n_new, n) with p = {expected[0]}, q+1 = {expected[1]} and n = {expected[2]} "
+                    f"training rows; got shape {rows.shape}."
+                )
+        self.rows = rows
+        self.size = design.n if rows is None else rows.shape[2 if isinstance(design.levels, Matrices) else 0]
+
+    def level(self, i: int, j: int) -> Array:
+        """Level j of variable i: a column (m,) or a block (m, n)."""
+        if self.rows is None:
+            return self._trained(i, j)
+        if i not in self._parts:
+            self._parts[i] = self.design._scaled(i, self.design.levels.new(self.rows, i))
+        return self._parts[i][j]
+
+    def _trained(self, i: int, j: int) -> Array:
+        row = self.design.row_in[i, j]
+        if row < 0:
+            return self.design.columns[i, j]
+        block = np.ones((self.size, self.size))
+        multiply_packed(block, self.design.blocks[row])
+        return block
+
+    def node(self, node: Node) -> tuple[Array, Array | None]:
+        """The product of the node's columns (m,), and of its blocks (m, n) where it has any."""
+        column, block = np.ones(self.size), None
+        for i in self.design._variables(node):
+            part = self.level(i, level_of(node, i))
+            if part.ndim == 1:
+                column = column * part
+            else:
+                block = part if block is None else block * part
+        return column, block
+
+    def product(self, node: Node, a: Array) -> Array:
+        """K_v(new, training) a: (m,) for a (n,), (m, T) for a (n, T)."""
+        column, block = self.node(node)
+        weighed = (self.design.own_column(node) * a.T).T
+        if block is None:
+            return np.multiply.outer(column, weighed.sum(axis=0))
+        return (column * (block @ weighed).T).T
+
+
+def _named(key: str) -> Any:
+    if key not in BASES:
+        raise ParameterError(f"There is no basis called {key!r}; the bases are {', '.join(BASES)}.")
+    return BASES[key]()
+
+
+def _lists(nodes: Sequence[Node]) -> tuple[Array, Array, Array]:
+    starts = np.cumsum([0, *(len(node) for node in nodes)]).astype(np.int64)
+    variables = np.array([i for node in nodes for i, _ in node], dtype=np.int64)
+    levels = np.array([level for node in nodes for _, level in node], dtype=np.int64)
+    return starts, variables, levels

@@ -1,0 +1,282 @@
+"""The machine on a hull: fit f = sum_w zeta_w K_w a + b for given zeta, and bend of its value in zeta.
+
+    (1/n) sum_i l(y_i, f_i + b) + lam/2 sum_w ||beta_w||^2 / zeta_w   =   lam [ C sum_i l + 1/2 a'K a ],   C = 1/(n lam)
+
+Two ways to the same answer. ``ColumnMachine``: every node has rank one and there are fewer nodes than rows, so all is
+algebra of the size of the hull. ``GramMachine``: anything else, by the kernel machines of the library.
+
+Second derivatives (specification, section 6): d2F / dzeta_w dzeta_u = lam (K_w a)'C^{-1}(K_u a), with C = K + n lam / W and
+the intercept projected out; W = 1 for the squared loss, s (1 - s) for the logistic one, and the curvature of the interior
+point for the hinge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import expit
+
+from mklcore.losses import Loss
+from mklcore.machines import MACHINES
+from mklcore.machines.solution import feasible_start
+from mklcore.solvers.hkl.dag import Array, Node
+from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.hinge import HingeProblem
+from mklcore.solvers.stack import combine, products, quadratic_forms
+
+_MAX_NEWTON = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One target under one loss at one lambda: ``y`` (n,) (labels -1 / +1 for hinge and logistic)."""
+
+    y: Array
+    loss: Loss
+    lam: float
+    fit_intercept: bool
+
+    @property
+    def C(self) -> float:
+        """The cost of one unit of loss for a machine whose regulariser is 1/2 ||f||^2."""
+        return 1.0 / (self.y.size * self.lam)
+
+    def primal(self, decision: Array, intercept: float, squared_norm: float) -> float:
+        """(1/n) sum l + lam/2 squared_norm."""
+        return float(np.mean(self.loss.value(decision + intercept, self.y))) + 0.5 * self.lam * squared_norm
+
+    def dual(self, a: Array, squared_norm: float) -> float:
+        """-(1/n) sum phi*(-n lam a) - lam/2 squared_norm, also for the best multiple of a: any bound on Omega*^2 will do."""
+        half = 0.5 * squared_norm
+        here = self.loss.dual(a, self.y, self.C) - half
+        return self.lam * max(here, self.loss.best_multiple(a, self.y, self.C, half), 0.0)  # a = 0 gives 0
+
+    def bend(self, answer: Answer) -> Array:
+        """W (n,): the curvature of the loss at the machine's optimum."""
+        if self.loss.name == "squared":
+            return np.ones_like(answer.dual)
+        if answer.diagonal is not None:
+            return self.y.size * self.lam / answer.diagonal
+        share = np.clip(np.abs(answer.dual) / self.C, 0.0, 1.0)
+        return np.maximum(share * (1.0 - share), 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A solved machine: dual (n,), intercept, decision (n,) = K a, and a'K_w a for every node of the hull (m,).
+
+    ``diagonal`` (n,): what the hinge machine adds to K in its last step, None for the others.
+    """
+
+    dual: Array
+    intercept: float
+    decision: Array
+    forms: Array
+    diagonal: Array | None = None
+
+
+class Machine(Protocol):
+    """The interface of a machine on a hull."""
+
+    def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> Answer: ...
+
+    def bending(self, zeta: Array, answer: Answer) -> Array: ...
+
+
+def machine_for(design: Design, task: Task, nodes: Sequence[Node]) -> Machine:
+    """The cheaper machine that can do it."""
+    thin = all(design.is_column(node) for node in nodes) and len(nodes) < design.n
+    return ColumnMachine(design, task, nodes) if thin else GramMachine(design, task, nodes)
+
+
+class ColumnMachine:
+    """All nodes of rank one: O(m^3) per solve once the (m, m) products of columns are there."""
+
+    def __init__(self, design: Design, task: Task, nodes: Sequence[Node]) -> None:
+        self.task, self.columns = task, design.columns_of(nodes)
+        self._gram: Array | None = None
+        if task.loss.name == "squared":
+            centred = self.columns - self.columns.mean(axis=0) if task.fit_intercept else self.columns
+            y = task.y - task.y.mean() if task.fit_intercept else task.y
+            self._centred, self._y = centred, y
+            self._gram, self._moments = centred.T @ centred, centred.T @ y
+
+    def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> Answer:
+        if self._gram is not None:
+            return self._ridge(zeta)
+        return (self._hinge if self.task.loss.name == "hinge" else self._logistic)(zeta, warm, accuracy)
+
+    def _ridge(self, zeta: Array) -> Answer:
+        root, shrink = np.sqrt(zeta), self.task.y.size * self.task.lam
+        assert self._gram is not None
+        system = self._gram * root[:, None] * root[None, :]
+        system.flat[:: zeta.size + 1] += shrink
+        beta = root * cho_solve(
+            cho_factor(system, lower=True, overwrite_a=True, check_finite=False),
+            root * self._moments,
+            check_finite=False,
+        )
+        dual = (self._y - self._centred @ beta) / shrink
+        return self._answer(zeta, dual - dual.mean() if self.task.fit_intercept else dual)
+
+    def _answer(self, zeta: Array, dual: Array) -> Answer:
+        """The primal point that this dual gives, so that what is certified is what predicts."""
+        task, inner = self.task, self.columns.T @ dual
+        decision = self.columns @ (zeta * inner)
+        intercept = task.loss.best_intercept(decision, task.y) if task.fit_intercept else 0.0
+        return Answer(dual, intercept, decision, inner**2)
+
+    def _hinge(self, zeta: Array, warm: Array | None, accuracy: float) -> Answer:
+        task = self.task
+        # With 1'a = 0 the centred columns say the same, without the cancellation a constant column brings.
+        columns = self.columns - self.columns.mean(axis=0) if task.fit_intercept else self.columns
+        scaled = columns * np.sqrt(zeta)
+
+        def solver(h: Array) -> Callable[[Array], Array]:
+            """(K + diag h)^{-1} through a system of the size of the hull."""
+            part = scaled / h[:, None]
+            system = scaled.T @ part
+            system.flat[:: zeta.size + 1] += 1.0
+            factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+            return lambda right: right / h - part @ cho_solve(factor, part.T @ right, check_finite=False)
+
+        problem = HingeProblem(lambda a: scaled @ (scaled.T @ a), solver, task.y, task.C, task.loss, task.fit_intercept)
+        dual, diagonal = problem.solve(warm, accuracy)
+        return replace(self._answer(zeta, dual), diagonal=diagonal)
+
+    def _logistic(self, zeta: Array, warm: Array | None, accuracy: float) -> Answer:
+        task, y, C = self.task, self.task.y, self.task.C
+        scaled = self.columns * np.sqrt(zeta)
+        v = np.zeros(zeta.size) if warm is None else scaled.T @ warm
+        f = scaled @ v
+        b = task.loss.best_intercept(f, y) if task.fit_intercept else 0.0
+        value = C * float(task.loss.value(f + b, y).sum()) + 0.5 * float(v @ v)
+        answer = None
+        for _ in range(_MAX_NEWTON):
+            pull = y * expit(-y * (f + b))
+            dual = feasible_start(C * pull, *task.loss.box(y, C), task.fit_intercept)
+            answer = self._answer(zeta, dual)
+            half = 0.5 * float(dual @ answer.decision)
+            primal = C * float(task.loss.value(answer.decision + answer.intercept, y).sum()) + half
+            if primal - (task.loss.dual(dual, y, C) - half) <= max(accuracy * half, 1e-14 * primal):
+                break
+            step = self._newton(scaled, v, f + b, pull)
+            length = 1.0
+            while length > 1e-8:
+                new_v, new_b = v + length * step[: v.size], b + length * step[v.size]
+                new_f = scaled @ new_v
+                new = C * float(task.loss.value(new_f + new_b, y).sum()) + 0.5 * float(new_v @ new_v)
+                if new <= value * (1.0 + 1e-14):
+                    break
+                length *= 0.5
+            else:
+                break
+            v, b, f, value = new_v, new_b, new_f, new
+        assert answer is not None
+        return answer
+
+    def _newton(self, scaled: Array, v: Array, t: Array, pull: Array) -> Array:
+        """The step of Newton's method in (v, b)."""
+        m, C = v.size, self.task.C
+        s = expit(t)
+        weight = C * np.maximum(s * (1.0 - s), 1e-12)
+        system = np.zeros((m + 1, m + 1))
+        system[:m, :m] = (scaled * weight[:, None]).T @ scaled
+        system.flat[: m * (m + 1) : m + 2] += 1.0
+        right = np.append(C * (scaled.T @ pull) - v, 0.0)
+        system[m, m] = 1.0
+        if self.task.fit_intercept:
+            system[:m, m] = system[m, :m] = scaled.T @ weight
+            system[m, m] = weight.sum()
+            right[m] = C * pull.sum()
+        return np.linalg.solve(system, right)
+
+    def bending(self, zeta: Array, answer: Answer) -> Array:
+        task = self.task
+        gram = self._gram
+        if gram is None:
+            weight = task.bend(answer)
+            columns = self.columns
+            if task.fit_intercept:
+                columns = columns - (weight @ columns) / weight.sum()
+            gram = (columns * weight[:, None]).T @ columns
+        root, shrink = np.sqrt(zeta), task.y.size * task.lam
+        side = gram * root[None, :]
+        system = side * root[:, None]
+        system.flat[:: zeta.size + 1] += shrink
+        solved = cho_solve(
+            cho_factor(system, lower=True, overwrite_a=True, check_finite=False), side.T, check_finite=False
+        )
+        inner = self.columns.T @ answer.dual
+        return task.lam / shrink * (gram - side @ solved) * inner[:, None] * inner[None, :]
+
+
+class GramMachine:
+    """Nodes of any rank by their Gram matrices; columns stay columns."""
+
+    def __init__(self, design: Design, task: Task, nodes: Sequence[Node]) -> None:
+        self.task = task
+        thin = np.array([design.is_column(node) for node in nodes])
+        self._thin, self._thick = np.flatnonzero(thin), np.flatnonzero(~thin)
+        self.columns = design.columns_of([nodes[int(k)] for k in self._thin])
+        self.stack = np.empty((self._thick.size, design.n, design.n))
+        for place, k in enumerate(self._thick):
+            self.stack[place] = design.gram(nodes[int(k)])
+        self._sum = np.zeros((design.n, design.n))
+
+    def _combined(self, zeta: Array) -> Array:
+        combine(self.stack, np.ascontiguousarray(zeta[self._thick]), self._sum)
+        return self._sum + (self.columns * zeta[self._thin]) @ self.columns.T
+
+    def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> Answer:
+        task = self.task
+        K = np.ascontiguousarray(self._combined(zeta))
+        K.flat[:: K.shape[0] + 1] += 1e-14 * float(np.trace(K)) / K.shape[0]
+        diagonal = None
+        if task.loss.name == "hinge":
+            dual, diagonal = self._hinge(K, warm, accuracy)
+        else:
+            machine = MACHINES[task.loss.name]
+            dual = machine(K, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy).dual
+        forms = np.empty(zeta.size)
+        forms[self._thin] = (self.columns.T @ dual) ** 2
+        forms[self._thick] = quadratic_forms(self.stack, dual, np.flatnonzero(dual))
+        decision = K @ dual
+        intercept = task.loss.best_intercept(decision, task.y) if task.fit_intercept else 0.0
+        return Answer(dual, intercept, decision, forms, diagonal)
+
+    def _hinge(self, K: Array, warm: Array | None, accuracy: float) -> tuple[Array, Array]:
+        task = self.task
+
+        def solver(h: Array) -> Callable[[Array], Array]:
+            system = K.copy()
+            system.flat[:: h.size + 1] += h
+            factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+            return lambda right: cho_solve(factor, right, check_finite=False)
+
+        problem = HingeProblem(K.__matmul__, solver, task.y, task.C, task.loss, task.fit_intercept)
+        return problem.solve(warm, accuracy)
+
+    def bending(self, zeta: Array, answer: Answer) -> Array:
+        task, a = self.task, answer.dual
+        images = np.empty((a.size, zeta.size))  # K_w a
+        images[:, self._thin] = self.columns * (self.columns.T @ a)
+        images[:, self._thick] = products(self.stack, a, np.flatnonzero(a)).T
+        weight = task.bend(answer)
+        rows = np.flatnonzero(weight > 0)
+        root = np.sqrt(weight[rows])
+        system = self._combined(zeta)[np.ix_(rows, rows)] * root[:, None] * root[None, :]
+        system.flat[:: rows.size + 1] += a.size * task.lam + 1e-13 * float(np.trace(system)) / max(rows.size, 1)
+        left = images[rows] * root[:, None]
+        if rows.size == 0:
+            return np.zeros((zeta.size, zeta.size))
+        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        solved = cho_solve(factor, left, check_finite=False)
+        if task.fit_intercept:
+            across = cho_solve(factor, root, check_finite=False)
+            solved -= np.outer(across, root @ solved) / float(root @ across)
+        return task.lam * left.T @ solved

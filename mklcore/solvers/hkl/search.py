@@ -1,0 +1,270 @@
+"""Hierarchical kernel learning over the whole grid: train on a small hull, certify on a large one.
+
+    min_{beta, b}  (1/n) sum_i l(y_i, f(x_i) + b) + lam/2 ( sum_v d_v ||beta_D(v)|| )^2,   f = sum_v <beta_v, Phi_v(x)>        (1)
+
+As printed                                          HKL2 (specification, section 6), the default ``search="certified"``
+    J <- {root}                                         J <- {root}, C <- J
+    repeat  solve (3) on J                              repeat  solve (3) on J
+            if N_J fails: J += largest violators                if N_J fails: J += largest violators
+            else if S_J fails: J += largest violators           else C += sources with S_t above the threshold, and if the
+    until   S_J holds or |J| >= Q                                    dual norm over C fails: J += the nodes that make it fail
+                                                        until   bound over C and S outside hold, or |C| >= Q
+
+``search="necessary"`` stops when N_J holds: quick, provisional, and possibly wrong in kind, because an interaction
+without main effects is found by the S phase only. Polished to 1e-7 and better before a hull is declared.
+
+Source: Bach (2008), algorithm of section 4; specification, sections 3, 6 and 10.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mklcore.solvers.driver import Array, Board, Point, Status
+from mklcore.solvers.hkl.certificate import Certifier, dual_norm
+from mklcore.solvers.hkl.dag import ROOT, DepthWeights, Hull, Node, by_depth
+from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.inner import Inner, solve_reduced
+from mklcore.solvers.hkl.machine import Task
+
+SEARCHES = ("certified", "printed", "necessary")
+ACTIVE = 1e-5  # a node is in the hull when ||beta_D(v)|| is above this share of the largest
+_ROUGH, _SHARP = 1e-6, 1e-9
+_VIOLATORS_N, _VIOLATORS_S = 10, 40  # as printed
+_STRICT = 1e-6  # relative room for rounding in N_J
+_ROUNDS = 25  # of polishing, and of the bound behind lambda_range
+_RANGE_NODES = 3  # per variable, for lambda_range
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a point of the search carries: the trained nodes, the inner iterate, and, at the end, who stands outside.
+
+    ``sources``: a_t / (d_t^2 delta^2) for every source; 1 is where it enters.
+    """
+
+    nodes: tuple[Node, ...]
+    inner: Inner
+    sources: dict[Node, float]
+    looked_at: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class WarmHull:
+    """Where a neighbouring lambda ended: shares of its trained nodes, its dual, its certificate set."""
+
+    shares: dict[Node, float]
+    dual: Array
+    certificate: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of a search: ``max_nodes`` of the certificate set (of J as printed), ``seconds`` (None: no bound)."""
+
+    max_nodes: int = 2000
+    seconds: float | None = None
+
+
+class HullSearch:
+    """The search as the driver's method. A step either grows the hull and trains again, or certifies."""
+
+    keeps_points = False
+
+    def __init__(
+        self,
+        design: Design,
+        task: Task,
+        weights: DepthWeights,
+        *,
+        search: str,
+        tol: float,
+        limits: Limits,
+        warm: WarmHull | None = None,
+    ) -> None:
+        self.design, self.task, self.weights = design, task, weights
+        self.search, self.tol, self.limits, self.warm = search, tol, limits, warm
+        self.name = f"HKL ({search} search)"
+        self.certifier = Certifier(design, weights, max_nodes=limits.max_nodes, stop=self._late)
+        self.bounded = False
+        self._rough = float(np.clip(0.1 * tol, _SHARP, _ROUGH))
+        self._begun = time.perf_counter()
+
+    def _late(self) -> bool:
+        return self.limits.seconds is not None and time.perf_counter() - self._begun > self.limits.seconds
+
+    # -- the driver's three calls ------------------------------------------------------------------------------------
+
+    def start(self) -> Point:
+        self._begun = time.perf_counter()
+        self.hull = Hull(self.design.p, self.design.q)
+        shares, dual = {ROOT: 1.0}, None
+        if self.warm is not None:
+            self.hull.add(self.warm.shares)
+            shares, dual = self.warm.shares, self._dual_from(self.warm.dual)
+            self.certifier.set.add(self.warm.certificate)
+        self._wanted: list[Node] = []
+        self._verdict_due = False
+        return self._train(shares, dual, self._rough)
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        if self._late():
+            return Status.OUT_OF_TIME
+        if len(self.hull) >= self.limits.max_nodes:
+            return Status.MAX_NODES
+        wanted = self._wanted or self._necessary(last)
+        if wanted:
+            if not self.design.fits([*self.hull.members, *wanted]):
+                return Status.OUT_OF_MEMORY
+            self._wanted = []
+            self.hull.add(wanted[: max(1, self.limits.max_nodes - len(self.hull))])
+            return self._train(self._shares(last), last.dual, self._rough)
+        if self.search == "necessary":
+            return Status.PROVISIONAL
+        if self._verdict_due:
+            return self._verdict_on_limits(last)
+        return self._certified(last)
+
+    def finish(self, best: Point) -> Point:
+        """Polish, take in what N_J still asks for, prune to the active nodes, and bound the gap if nobody has."""
+        point = self._polished(best)
+        active = [
+            v for v, norm in zip(point.state.nodes, _norms(point), strict=True) if norm > ACTIVE * _norms(point).max()
+        ]
+        if 0 < len(active) < len(point.state.nodes):
+            shares = self._shares(point)
+            self.hull = Hull(self.design.p, self.design.q, active)
+            pruned = self._train(shares, point.dual, _SHARP)
+            point = replace(pruned, solves=pruned.solves + point.solves)
+        if self.search != "necessary" and not self.bounded:
+            point = self._bounded_as_is(point)
+        inner: Inner = point.state.inner
+        outside = self.certifier.violations(self.hull, point.dual)
+        sources = {node: value / inner.bound if inner.bound > 0 else 0.0 for node, value in outside.items()}
+        looked_at = len(self.certifier.looked_at | set(self.certifier.set.members) | set(self.hull.members))
+        self.found = replace(point, state=replace(point.state, sources=sources, looked_at=looked_at))
+        return self.found
+
+    # -- training ----------------------------------------------------------------------------------------------------
+
+    def warm_start(self) -> WarmHull:
+        """What the next lambda starts from."""
+        return WarmHull(self._shares(self.found), self.found.dual, tuple(self.certifier.set.nodes))
+
+    def _train(self, shares: dict[Node, float], dual: Array | None, tol: float) -> Point:
+        """Solve (3) on the present hull; the full gap is not known yet."""
+        nodes = by_depth(self.hull.members, self.design.p)
+        x = np.array([shares.get(node, 0.0) for node in nodes])
+        x = x / x.sum() if x.sum() > 0 else np.full(len(nodes), 1.0 / len(nodes))
+        point, _, solves = solve_reduced(self.design, self.task, nodes, self.weights, x, dual, tol=tol)
+        self._verdict_due = False
+        whole = not self.hull.sources  # J is the whole grid: its certificate is everybody's
+        self.bounded = self.bounded or whole
+        return replace(
+            point,
+            dual_objective=point.state.dual_objective if whole else None,
+            solves=solves,
+            state=Found(tuple(nodes), point.state, {}),
+        )
+
+    def _shares(self, point: Point) -> dict[Node, float]:
+        return dict(zip(point.state.nodes, point.state.inner.x.tolist(), strict=True))
+
+    def _dual_from(self, dual: Array) -> Array | None:
+        """A neighbour's dual moved into this lambda's box; the smooth machines start from it, exactness is theirs."""
+        low, high = self.task.loss.box(self.task.y, self.task.C)
+        return np.clip(dual, low, high)
+
+    def _polished(self, best: Point) -> Point:
+        point = self._train(self._shares_on_hull(best), best.dual, _SHARP)
+        for _ in range(_ROUNDS):
+            wanted = self._necessary(point)
+            full = len(self.hull) >= self.limits.max_nodes or not self.design.fits([*self.hull.members, *wanted])
+            if not wanted or full or self._late():
+                return point
+            self.hull.add(wanted)
+            following = self._train(self._shares(point), point.dual, _SHARP)
+            point = replace(following, solves=following.solves + point.solves)
+        return point
+
+    def _shares_on_hull(self, best: Point) -> dict[Node, float]:
+        self.hull.add(best.state.nodes)
+        return self._shares(best)
+
+    # -- conditions --------------------------------------------------------------------------------------------------
+
+    def _necessary(self, point: Point) -> list[Node]:
+        """The largest violators of N_J."""
+        limit = point.state.inner.bound * (1.0 + _STRICT)
+        values = self.certifier.violations(self.hull, point.dual)
+        above = sorted((t for t, value in values.items() if value > limit), key=values.__getitem__, reverse=True)
+        return above[: self._batch(_VIOLATORS_N)]
+
+    def _batch(self, printed: int) -> int:
+        """As printed, or a third of the hull where that is more and the search is our own."""
+        return printed if self.search == "printed" else max(printed, len(self.hull) // 3)
+
+    def _threshold(self, point: Point) -> float:
+        """Omega*(a)^2 up to here keeps the full gap within the tolerance."""
+        inner: Inner = point.state.inner
+        spare = self.tol * abs(point.objective) * (1.0 - 1e-9) - (point.objective - inner.dual_objective)
+        return inner.bound + 2.0 * spare / self.task.lam
+
+    def _certified(self, last: Point) -> Point | Status:
+        threshold = self._threshold(last)
+        most = _VIOLATORS_S if self.search == "printed" else self._batch(_VIOLATORS_N)
+        verdict = self.certifier.certify(
+            self._shares(last), last.dual, threshold, grow=self.search != "printed", most=most
+        )
+        self._wanted, self._verdict_due = verdict.wanted, True
+        self._full = verdict.full
+        if not verdict.holds and (verdict.full or not verdict.wanted):
+            self._wanted = []
+        dual = None if verdict.bound is None else self.task.dual(last.dual, verdict.bound)
+        self.bounded = self.bounded or dual is not None
+        return replace(last, dual_objective=dual, solves=0)
+
+    def _verdict_on_limits(self, last: Point) -> Status:
+        if self._late():
+            return Status.OUT_OF_TIME
+        return Status.MAX_NODES if self._full else Status.STALLED
+
+    def _bounded_as_is(self, point: Point) -> Point:
+        """A full gap for the model as it stands, whatever it comes to: C is J, one pass over its sources."""
+        late, self.certifier.stop = self.certifier.stop, None
+        verdict = self.certifier.certify(self._shares(point), point.dual, np.inf, grow=False, most=0)
+        self.certifier.stop = late
+        assert verdict.bound is not None
+        self.bounded = True
+        return replace(point, dual_objective=self.task.dual(point.dual, verdict.bound))
+
+
+def _norms(point: Point) -> Array:
+    return point.state.inner.norms
+
+
+def lambda_range(design: Design, y: Array, weights: DepthWeights) -> tuple[float, float]:
+    """Where lambda matters: up to 100 Omega*(Phi'(y - mean)/n)^2 / var(y), where the fit is within 1 % of none; from 1e-8 of it.
+
+    Omega* is that of a hull grown by the necessary condition. There is no lambda with an empty hull, because Omega is squared:
+    the largest lambdas keep the nodes at which the dual norm is attained.
+    """
+    centred = y - y.mean()
+    spread = float(np.mean(centred**2))
+    if spread <= 0.0:
+        return 1e-8, 1.0
+    a, hull, certifier = centred / y.size, Hull(design.p, design.q), Certifier(design, weights, max_nodes=0)
+    hull.add(list(hull.sources))
+    while True:
+        forms = design.forms(hull.nodes, a)
+        lower = dual_norm(hull.nodes, forms, weights, np.zeros(len(hull)), np.inf, steps=_ROUNDS).lower
+        values = certifier.violations(hull, a)
+        above = sorted((t for t, value in values.items() if value > lower), key=values.__getitem__, reverse=True)
+        if not above or len(hull) > _RANGE_NODES * design.p:
+            break
+        hull.add(above[:_VIOLATORS_S])
+    high = 100.0 * max(lower, np.finfo(float).tiny) / spread
+    return 1e-8 * high, high

@@ -1,0 +1,124 @@
+"""When hierarchical kernel learning finds the right hull: the two conditions on the covariance of the features.
+
+W the hull of the truth (or of an estimate), Sigma the covariance of the features, beta the coefficients on W:
+
+    r_w = ( sum_{v in A(w)} d_v / ||beta_D(v)|| ) beta_w,     s = Sigma_WW^{-1} r_W
+
+    necessary (Proposition 5)    max_{t in sources of W^c} ||Sigma_tW s||^2 / d_t^2  <=  1
+    sufficient (Proposition 4)   max_{t in sources of W^c} sum_{w in D(t)} ||Sigma_wW s||^2 / (sum_{v in A(w) and D(t)} d_v)^2  <  1
+
+The paper prints r = Diag(d_v / ||beta_D(v)||) beta, without the sum over ancestors; that is the gradient of the norm
+only where the graph has no edges. With g = Phi_W s (centred), ||Sigma_wW s||^2 = g'K_w g / n^2, so the sum over
+exponentially many w is the same factorised sum that the certificate uses.
+
+Source: Bach (2008), Propositions 4 and 5; specification, section 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mklcore.errors import ParameterError
+from mklcore.solvers.hkl.dag import Ancestry, Array, DepthWeights, Hull, Node, levels, touched
+from mklcore.solvers.hkl.design import Design
+
+_SINGULAR = 1e-10
+
+
+class HKLConsistency(NamedTuple):
+    """``necessary`` and ``sufficient``: the two maxima; ``*_at``: the source (levels) where each is reached, None if the
+    hull is the whole grid; ``verdict``: what follows, in words."""
+
+    necessary: float
+    sufficient: float
+    necessary_at: tuple[int, ...] | None
+    sufficient_at: tuple[int, ...] | None
+    verdict: str
+
+
+def hkl_consistency(
+    design: Design,
+    hull: Sequence[Sequence[int]],
+    coefficients: Sequence[float] | Array,
+    *,
+    depth_weight: float | None = None,
+    root_weight: float = 0.1,
+) -> HKLConsistency:
+    """Can the hull W be recovered as n grows, on rows like those of ``design``?
+
+    Parameters
+    ----------
+    design : the grid over the rows, of a basis of columns; covariances are those of its rows
+    hull : the nodes of W as p levels each, e.g. ``model.hull_``
+    coefficients : (m,) beta_w of every node, in the same order, e.g. ``model.beta_``
+    depth_weight, root_weight : as in ``HKLRegressor``
+
+    Raises ParameterError for blocks instead of columns, a set that is no hull, a node without weight below it, or
+    collinear features on W.
+    """
+    nodes = [touched(full) for full in hull]
+    beta = np.asarray(coefficients, dtype=float)
+    _check(design, nodes, beta)
+    base = DepthWeights.default_base(design.p) if depth_weight is None else float(depth_weight)
+    weights = DepthWeights(base, float(root_weight))
+    slope = norm_slope(nodes, beta, weights)
+    features = design.columns_of(nodes)
+    features = features - features.mean(axis=0)
+    moving = features.std(axis=0) > 0  # the constant root has no covariance; its norm term stays in the slope
+    part = features[:, moving]
+    covariance = part.T @ part / design.n
+    spectrum = np.linalg.eigvalsh(covariance) if moving.any() else np.ones(1)
+    if spectrum[0] < _SINGULAR * spectrum[-1]:
+        raise ParameterError(
+            f"The features of the hull are collinear on these rows (eigenvalues from {spectrum[0]:.2g} to {spectrum[-1]:.2g}), "
+            "so the conditions are not defined. Use more rows than nodes, or a smaller hull."
+        )
+    g = part @ np.linalg.solve(covariance, slope[moving]) if moving.any() else np.zeros(design.n)
+    outside = sorted(Hull(design.p, design.q, nodes).sources)
+    if not outside:
+        return HKLConsistency(0.0, 0.0, None, None, "The hull is the whole grid: there is nothing left to exclude.")
+    single = design.forms(outside, g / design.n) / weights.of(outside) ** 2
+    summed = design.descendant_sums(outside, g / design.n, weights)
+    k, j = int(np.argmax(single)), int(np.argmax(summed))
+    necessary, sufficient = float(single[k]), float(summed[j])
+    places = levels(outside[k], design.p), levels(outside[j], design.p)
+    return HKLConsistency(necessary, sufficient, *places, _verdict(design, necessary, sufficient, outside[k]))
+
+
+def norm_slope(nodes: Sequence[Node], beta: Array, weights: DepthWeights) -> Array:
+    """r (m,): the gradient of Omega(beta) = sum_v d_v ||beta_D(v)|| on a hull of nodes of rank one."""
+    ancestry = Ancestry(nodes)
+    norms = np.sqrt(ancestry.down(beta**2))
+    return (ancestry.matrix() * (weights.of(nodes) / norms)[:, None]).sum(axis=0) * beta
+
+
+def _check(design: Design, nodes: Sequence[Node], beta: Array) -> None:
+    if design.blocks.size:
+        raise ParameterError("The conditions need features of finite dimension: use a polynomial or Hermite basis.")
+    if len(nodes) == 0 or beta.shape != (len(nodes),):
+        raise ParameterError(
+            f"One coefficient per node is needed; got {len(nodes)} nodes and coefficients {beta.shape}."
+        )
+    if len(Hull(design.p, design.q, nodes)) != len(set(nodes)):
+        raise ParameterError("The nodes are no hull: every parent of a node must be among them. Add the missing ones.")
+    if not np.all(np.isfinite(beta)) or np.any(Ancestry(nodes).down(beta**2) <= 0):
+        raise ParameterError(
+            "Every node of the hull needs a coefficient other than zero at it or below it; drop the nodes that have none."
+        )
+
+
+def _verdict(design: Design, necessary: float, sufficient: float, at: Node) -> str:
+    if necessary > 1:
+        return (
+            f"This hull cannot be recovered, however many rows there are: {design.name(at)} looks too much like it "
+            f"({necessary:.3g}, at most 1 is needed). A larger depth_weight can help."
+        )
+    if sufficient < 1:
+        return f"This hull is recovered as n grows: the sufficient condition holds ({sufficient:.3g} < 1)."
+    return (
+        f"Undecided: the necessary condition holds ({necessary:.3g} <= 1), the sufficient one does not ({sufficient:.3g}, less "
+        "than 1 is needed)."
+    )

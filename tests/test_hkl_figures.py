@@ -1,0 +1,148 @@
+"""Pictures of hulls: these tests read traces, layout and alternative text, never pixels."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from mklcore.errors import ParameterError
+from mklcore.estimators.hkl import HKLRegressor
+from mklcore.figures import style
+from mklcore.figures.components import component_plot, relevance_bars
+from mklcore.figures.hull_graph import hull_graph
+from mklcore.figures.hulls import hull_grid, kernel_count
+from mklcore.solvers.hkl.bases import PolynomialBasis
+
+NAMES = ["length", "width", "height", "age"]
+THEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+
+
+@pytest.fixture(scope="module")
+def model():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 4))
+    y = X[:, 0] + X[:, 0] * X[:, 1] + 0.5 * X[:, 2] ** 2 + 0.1 * rng.standard_normal(90)
+    return HKLRegressor(PolynomialBasis(3), lam=1e-3).fit(X, y)
+
+
+def drawn(model, dark):
+    x = np.linspace(-2, 2, 9)
+    return {
+        "grid": hull_grid(model, (0, 1), NAMES, dark=dark),
+        "graph": hull_graph(model, NAMES, dark=dark),
+        "relevance": relevance_bars(model.relevance_, NAMES, dark=dark),
+        "line": component_plot([x], x**2, ["length"], "length²", dark=dark),
+        "map": component_plot([x, x[:5]], np.outer(x[:5], x), ["length", "width"], "length·width", dark=dark),
+    }
+
+
+@THEMES
+def test_every_figure_keeps_the_house_style(model, dark):
+    for name, figure in drawn(model, dark).items():
+        assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)", name
+        assert figure.layout.showlegend is False, name
+        alt = figure.layout.meta["alt"]
+        assert alt[0].isupper(), name
+        assert alt.endswith("."), name
+        assert any(c.isdigit() for c in alt), name
+
+
+@THEMES
+def test_marks_and_labels_can_be_read_on_the_theme(model, dark):
+    paper = style.theme(dark).paper
+    for name, figure in drawn(model, dark).items():
+        for trace in figure.data:
+            if trace.type == "scatter" and trace.textfont.color:
+                assert style.contrast(trace.textfont.color, paper) >= style.TEXT_CONTRAST, name
+            line, fill = trace.marker.line.color if trace.type != "heatmap" else None, None
+            if trace.type == "scatter" and trace.mode == "markers" and isinstance(trace.marker.color, str):
+                fill = trace.marker.color
+            for colour in (line, fill):
+                if isinstance(colour, str) and colour.startswith("#") and colour != paper:
+                    assert style.contrast(colour, paper) >= style.MARK_CONTRAST, name
+
+
+def test_the_grid_shows_hull_extreme_points_and_sources_of_two_variables(model):
+    figure = hull_grid(model, (0, 1), NAMES)
+    traces = {trace.name: set(zip(trace.x, trace.y, strict=True)) for trace in figure.data}
+    inside = {(v[0], v[1]) for v in model.hull_ if v[2] == v[3] == 0}
+    outside = {(v[0], v[1]) for v in model.sources_ if v[2] == v[3] == 0}
+    assert traces["in the hull"] | traces["extreme point of the hull"] == inside
+    assert traces["could enter next"] == outside
+    assert sum(len(cells) for cells in traces.values()) == 16
+    assert (1, 1) in inside
+    hover = next(trace for trace in figure.data if trace.name == "could enter next").text
+    assert all("% of the way to entering" in text for text in hover)
+    assert figure.layout.xaxis.title.text == "level of length"
+    assert "Certified over all 256 kernels" in figure.layout.meta["alt"]
+
+
+def test_the_graph_lies_by_depth_with_area_by_weight_and_hollow_sources(model):
+    figure = hull_graph(model, NAMES)
+    edges, _, inside, outside = figure.data
+    assert {tuple(map(int, name.split(","))) for name in inside.ids} == set(model.hull_)
+    assert sorted(inside.y) == sorted(sum(node) for node in model.hull_)
+    assert max(inside.marker.size) == pytest.approx(36)
+    areas = dict(zip((text.split("<br>")[0] for text in inside.customdata), inside.marker.size, strict=True))
+    names = dict(zip(model.kernel_names_, model.component_norms_, strict=True))
+    assert max(areas, key=areas.__getitem__) == max(names, key=names.__getitem__)
+    assert sum(width > 0 for width in inside.marker.line.width) == len(model.extreme_points_)
+    assert edges.line.dash == "solid"
+    assert outside.marker.color == style.theme(False).paper
+    assert 0 < len(outside.x) <= 8
+    shares = [model.sources_[v] for v in sorted(model.sources_, key=model.sources_.__getitem__, reverse=True)]
+    assert style.percent(shares[0]) in outside.text[0]
+    assert "Next to enter" in figure.layout.meta["alt"]
+
+
+def test_a_large_hull_is_cut_to_a_hull(model):
+    figure = hull_graph(model, NAMES, limit=4)
+    assert len(figure.data[2].x) <= 4
+    assert "left out" in figure.layout.meta["alt"]
+
+
+def test_an_answer_without_certificate_is_dashed_and_says_so(model):
+    provisional = copy.copy(model)
+    provisional.certified_, provisional.relative_gap_ = False, None
+    figure = hull_graph(provisional, NAMES)
+    assert figure.data[0].line.dash == "dash"
+    assert "Provisional" in figure.layout.meta["alt"]
+    provisional.relative_gap_ = 0.4
+    assert "Not certified: the gap is 40 % of the objective" in hull_grid(provisional, (0, 1)).layout.meta["alt"]
+
+
+def test_relevance_is_sorted_and_relative_to_the_largest(model):
+    bars = relevance_bars(model.relevance_, NAMES).data[0]
+    assert bars.x[0] == 1.0
+    assert list(bars.x) == sorted(bars.x, reverse=True)
+    assert bars.text[0] == NAMES[int(np.argmax(model.relevance_))]
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (256, "256"),
+        (15_625, "15\u202f625"),
+        (10**6, "1\u202f000\u202f000"),
+        (5**32, "2.33 × 10²²"),
+        (5**900, "1.18 × 10⁶²⁹"),
+    ],
+)
+def test_the_number_of_kernels_is_written_out(count, words):
+    assert kernel_count(count) == words
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda m: hull_grid(m, (0, 0)), "Two different variables from 0 to 3"),
+        (lambda m: hull_grid(m, (0, 4)), "Two different variables from 0 to 3"),
+        (lambda m: hull_grid(m, (0, 1), NAMES[:2]), "One name per variable"),
+        (lambda m: relevance_bars(m.relevance_, NAMES[:2]), "One relevance per variable name"),
+        (lambda m: component_plot([[1, 2]], [1.0], ["x"], "x"), "one value per position"),
+        (lambda m: component_plot([[1], [1], [1]], [[[1.0]]], ["x", "y", "z"], "x"), "one or two variables"),
+    ],
+)
+def test_wrong_arguments_are_refused_in_words(call, words, model):
+    with pytest.raises(ParameterError, match=words):
+        call(model)

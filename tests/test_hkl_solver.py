@@ -1,0 +1,484 @@
+"""Hierarchical kernel learning: optima of an independent solver, factorised sums against brute force, bounds that hold."""
+
+import warnings
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+
+from mklcore.errors import KernelError, NotConvergedWarning, ParameterError
+from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
+from mklcore.losses import make_loss
+from mklcore.machines.svm import solve_svm
+from mklcore.solvers.driver import Status, run
+from mklcore.solvers.hkl.bases import (
+    ANOVABasis,
+    GaussianBasis,
+    HermiteBasis,
+    KernelPCABasis,
+    PolynomialBasis,
+    SplineBasis,
+    gaussian_series,
+    hermite_functions,
+)
+from mklcore.solvers.hkl.certificate import Certifier, dual_norm
+from mklcore.solvers.hkl.dag import (
+    Ancestry,
+    DepthWeights,
+    Hull,
+    ancestors,
+    by_depth,
+    child,
+    depth,
+    levels,
+    parents,
+    touched,
+)
+from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.inner import Barrier, EtaFixedPoint, Reduced
+from mklcore.solvers.hkl.machine import ColumnMachine, GramMachine, Task
+from mklcore.solvers.hkl.search import HullSearch, Limits, lambda_range
+from tests.reference_hkl import brute_descendant_sums, hull_optima
+
+OPTIMA = hull_optima()
+SMOOTH = [optimum for optimum in OPTIMA if optimum.is_smooth]
+BASES = [PolynomialBasis(2), HermiteBasis(2), GaussianBasis(2), ANOVABasis(0.5), SplineBasis(), KernelPCABasis(2)]
+by_name = pytest.mark.parametrize("basis", BASES, ids=lambda basis: basis.key)
+
+
+def named(optima):
+    return pytest.mark.parametrize("optimum", optima, ids=lambda optimum: optimum.name)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return np.random.default_rng(0).standard_normal((31, 3))
+
+
+def balanced(n, seed=1):
+    a = np.random.default_rng(seed).standard_normal(n)
+    return a - a.mean()
+
+
+def reduced(optimum, nodes=None):
+    settings = optimum.settings
+    design = Design(optimum.X, settings["basis"], standardize=False, normalize=False)
+    task = Task(optimum.y, make_loss(optimum.loss), settings["lam"], settings["fit_intercept"])
+    weights = DepthWeights(settings["depth_weight"], settings["root_weight"])
+    return Reduced(design, task, nodes or [touched(node) for node in optimum.nodes], weights)
+
+
+# Against the oracle
+
+
+def test_every_record_is_there():
+    assert len(OPTIMA) == 31
+    assert len(SMOOTH) == 28
+
+
+@named(SMOOTH)
+def test_objective_hull_and_predictions_of_every_smooth_record(optimum):
+    model = optimum.estimator().fit(optimum.X, optimum.y)
+    assert model.status_ is Status.CONVERGED
+    assert model.objective_ == pytest.approx(optimum.objective, rel=1e-6)
+    assert set(model.hull_) == optimum.hull
+    found = model.predict(optimum.X_test) if optimum.loss == "squared" else model.decision_function(optimum.X_test)
+    assert found == pytest.approx(optimum.predicted, abs=1e-3 * np.abs(optimum.predicted).max())
+    place = [optimum.nodes.index(node) for node in model.hull_]
+    assert model.eta_ == pytest.approx(optimum.eta[place], rel=1e-3, abs=1e-3 * optimum.eta.max())
+    assert model.zeta_ == pytest.approx(optimum.zeta[place], rel=1e-3, abs=1e-3 * optimum.zeta.max())
+    assert model.dual_objective_ <= optimum.objective * (1 + 1e-7)
+
+
+@named([optimum for optimum in OPTIMA if not optimum.is_smooth])
+def test_objective_of_every_hinge_record(optimum):
+    model = optimum.estimator().fit(optimum.X, optimum.y)
+    assert model.objective_ == pytest.approx(optimum.objective, rel=1e-6)
+    assert set(model.hull_) == optimum.hull
+    assert model.dual_objective_ <= optimum.objective * (1 + 1e-7)
+
+
+@named(SMOOTH[::3])
+def test_the_printed_search_finds_the_same(optimum):
+    model = optimum.estimator(search="printed").fit(optimum.X, optimum.y)
+    assert model.objective_ == pytest.approx(optimum.objective, rel=1e-6)
+    assert set(model.hull_) == optimum.hull
+
+
+@named(OPTIMA)
+@pytest.mark.parametrize(
+    "early", [{"max_iter": 1}, {"max_nodes": 3}, {"tol": 0.2}], ids=lambda early: next(iter(early))
+)
+def test_the_gap_is_never_below_the_true_suboptimality_when_stopped_early(optimum, early):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        model = optimum.estimator(**early).fit(optimum.X, optimum.y)
+    # Its own primal is an upper bound of the optimum, which the oracle knows to 1e-7.
+    assert model.objective_ >= optimum.objective * (1 - 1e-7)
+    assert model.dual_gap_ >= model.objective_ - optimum.objective * (1 + 1e-7)
+    assert model.dual_gap_ == pytest.approx(model.objective_ - model.dual_objective_)
+
+
+@named(SMOOTH[::4])
+@pytest.mark.parametrize("method", [EtaFixedPoint, Barrier])
+def test_every_step_of_the_inner_solvers_is_certified(optimum, method):
+    problem = reduced(optimum)
+    x = np.full(len(problem.nodes), 1.0 / len(problem.nodes))
+    seen = []
+
+    class Watched(method):
+        def _seen(self, point):
+            seen.append(point)
+            return super()._seen(point)
+
+    fit = run(Watched(problem, x, None, tol=1e-3 if method is EtaFixedPoint else 1e-8), tol=1e-8, max_iter=40)
+    for point in seen:
+        assert point.objective >= optimum.objective * (1 - 1e-7)
+        assert point.dual_objective <= optimum.objective * (1 + 1e-7)
+        assert point.objective <= point.state.value * (1 + 1e-9)
+    assert (fit.relative_gap < 1e-7) if method is Barrier else (fit.relative_gap < 0.1)
+
+
+def test_the_fixed_point_never_goes_up():
+    problem = reduced(SMOOTH[0])
+    fit = run(EtaFixedPoint(problem, np.full(16, 1 / 16), None, tol=1e-6), tol=1e-6, max_iter=30)
+    values = [record.objective for record in fit.history]
+    assert len(values) > 10
+    assert all(after <= before * (1 + 1e-12) for before, after in pairwise(values))
+
+
+# The sums
+
+
+@by_name
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("memory_mb", [64, 0.05], ids=["tables", "streamed"])
+def test_factorised_descendant_sums_are_the_brute_force_sums(basis, normalize, memory_mb, rows):
+    design = Design(rows, basis, normalize=normalize)
+    design.memory_mb = memory_mb
+    nodes = [touched(full) for full in np.ndindex(*(design.q + 1,) * 3)][1:]
+    a = balanced(len(rows))
+    found = design.descendant_sums(nodes, a, DepthWeights(2.5, 0.3))
+    assert found == pytest.approx(brute_descendant_sums(design, nodes, a, 2.5), rel=1e-12)
+    assert bool(design._tables) == (memory_mb == 64)
+
+
+def test_many_tiles_and_any_order_of_nodes_give_the_same_sums():
+    X = np.random.default_rng(3).standard_normal((75, 6))  # 2850 packed entries: six tiles
+    design, a = Design(X, PolynomialBasis(2)), balanced(75)
+    nodes = [touched(v) for v in ((0, 1, 0, 0, 2, 0), (1, 0, 0, 0, 0, 0), (0, 0, 0, 0, 0, 1), (1, 1, 1, 0, 0, 1))]
+    weights = DepthWeights(3.0, 1.0)
+    together = design.descendant_sums(nodes, a, weights)
+    alone = [design.descendant_sums([node], a, weights)[0] for node in nodes]
+    assert together == pytest.approx(alone, rel=1e-13)
+    shares = weights.shares(2)
+    product = np.ones((75, 75))
+    for i, level in enumerate(levels(nodes[0], 6)):
+        product *= sum(shares[level, j] * np.outer(design.columns[i, j], design.columns[i, j]) for j in range(3))
+    assert together[0] == pytest.approx(a @ product @ a, rel=1e-12)
+
+
+@by_name
+def test_forms_grams_and_the_full_kernel_agree(basis, rows):
+    design, a = Design(rows, basis), balanced(len(rows))
+    nodes = [touched(full) for full in np.ndindex(*(design.q + 1,) * 3)]
+    grams = [design.gram(node) for node in nodes]
+    assert design.forms(nodes, a) == pytest.approx([max(a @ gram @ a, 0) for gram in grams], rel=1e-9, abs=1e-10)
+    assert design.full_gram() == pytest.approx(sum(grams), rel=1e-12, abs=1e-10)
+    thin = [node for node in nodes if design.is_column(node)]
+    assert design.columns_of(thin).T @ a == pytest.approx([design.own_column(v) @ a for v in thin])
+
+
+def test_rank_one_nodes_are_columns_and_the_others_are_not(rows):
+    gaussian = Design(rows, GaussianBasis(2))
+    assert gaussian.is_column(((0, 1), (2, 1)))
+    assert not gaussian.is_column(((0, 1), (2, 2)))
+    assert Design(rows, PolynomialBasis(3)).blocks.size == 0
+
+
+# Bases
+
+
+@pytest.mark.parametrize("b", [0.05, 0.5])
+def test_the_hermite_series_converges_to_the_gaussian(b):
+    x = np.linspace(-3, 3, 41)
+    series = np.array(gaussian_series(x, 60, b, 1.0))
+    assert series.T @ series == pytest.approx(np.exp(-b * (x[:, None] - x[None, :]) ** 2), abs=5e-15)
+
+
+def test_normalised_hermite_polynomials_are_orthonormal_and_physicists():
+    nodes, weights = np.polynomial.hermite.hermgauss(80)
+    table = np.array(hermite_functions(nodes, 6))
+    assert (table * weights) @ table.T / np.sqrt(np.pi) == pytest.approx(np.eye(6), abs=1e-12)
+    assert hermite_functions(nodes, 3)[2] == pytest.approx((4 * nodes**2 - 2) / np.sqrt(8))
+
+
+def test_polynomial_levels_add_up_to_the_power(rows):
+    design = Design(rows, PolynomialBasis(4), standardize=False, normalize=False)
+    assert design.full_gram() == pytest.approx(np.prod([(1 + np.outer(x, x)) ** 4 for x in rows.T], axis=0))
+
+
+@pytest.mark.parametrize("basis", [GaussianBasis(3, 0.5), KernelPCABasis(3, 1.0), SplineBasis(), ANOVABasis(0.3)])
+def test_levels_are_positive_semidefinite_and_reach_new_rows(basis, rows):
+    x = np.sort(rows[:, 0])
+    for part in basis.parts(basis.fit(x), x, x):
+        gram = np.outer(part, part) if part.ndim == 1 else part
+        assert np.linalg.eigvalsh(gram)[0] >= -1e-9 * np.linalg.eigvalsh(gram)[-1]
+    ours, again = basis.parts(basis.fit(x), x, x), basis.parts(basis.fit(x), x[:5], x)
+    assert all(left[:5] == pytest.approx(right) for left, right in zip(ours, again, strict=True))
+
+
+@pytest.mark.parametrize("basis", [GaussianBasis(3, 0.5), KernelPCABasis(3, 1.0)])
+def test_levels_and_remainder_add_up_to_the_kernel(basis, rows):
+    x = rows[:, 0]
+    total = sum(np.outer(p, p) if p.ndim == 1 else p for p in basis.parts(basis.fit(x), x, x))
+    assert total == pytest.approx(np.exp(-0.5 * (x[:, None] - x[None, :]) ** 2), abs=1e-12)
+
+
+@by_name
+def test_levels_above_zero_are_centred_with_mean_diagonal_one(basis, rows):
+    design = Design(rows, basis)
+    for i, j in np.ndindex(3, design.q + 1):
+        part = design.values.level(i, j)
+        gram = np.outer(part, part) if part.ndim == 1 else part
+        if j > 0:
+            assert np.trace(gram) / len(rows) == pytest.approx(1.0)
+            assert np.abs(gram.sum(axis=0)).max() < 1e-10
+    assert design.values.product(((0, 1),), balanced(31)) == pytest.approx(design.gram(((0, 1),)) @ balanced(31))
+    assert design.cross(rows[:4]).product(((1, 1),), np.ones(31)) == pytest.approx(design.gram(((1, 1),))[:4].sum(1))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: PolynomialBasis(0), "degree must be a whole number from 1"),
+        (lambda: HermiteBasis(3, alpha=1.5), "alpha must lie between 0 and 1"),
+        (lambda: GaussianBasis(2, b=0.0), "b must be a finite number above 0"),
+        (lambda: GaussianBasis(2, sigma2=-1), "sigma2 must be a finite number above 0"),
+        (lambda: KernelPCABasis(True), "q must be a whole number"),
+        (lambda: ANOVABasis(float("nan")), "b must be a finite number above 0"),
+        (lambda: DepthWeights(0.0, 1.0), "depth_weight must be a finite number above 0"),
+        (lambda: DepthWeights(2.0, -1.0), "root_weight must be a finite number above 0"),
+    ],
+)
+def test_bad_bases_and_weights_are_refused_in_words(make, words):
+    with pytest.raises(ParameterError, match=words):
+        make()
+
+
+# The graph
+
+
+def test_nodes_parents_children_and_ancestors():
+    node = touched((0, 2, 0, 1))
+    assert node == ((1, 2), (3, 1))
+    assert levels(node, 4) == (0, 2, 0, 1)
+    assert depth(node) == 3
+    assert {levels(parent, 4) for parent in parents(node)} == {(0, 1, 0, 1), (0, 2, 0, 0)}
+    assert [levels(child(node, i), 4) for i in range(4)] == [(1, 2, 0, 1), (0, 3, 0, 1), (0, 2, 1, 1), (0, 2, 0, 2)]
+    assert len(list(ancestors(node))) == 6
+    assert by_depth([node, (), ((0, 1),)], 4) == [(), ((0, 1),), node]
+
+
+def test_sources_are_exactly_the_outsiders_with_all_parents_inside():
+    rng, q = np.random.default_rng(0), 2
+    hull = Hull(3, q)
+    everything = [touched(full) for full in np.ndindex(3, 3, 3)]
+    for k in rng.permutation(27)[:8]:
+        hull.add([everything[k]])
+        inside = set(hull.members)
+        assert all(set(parents(node)) <= inside for node in inside)
+        expected = {node for node in everything if node not in inside and set(parents(node)) <= inside}
+        assert hull.sources == expected
+        assert set(hull.extreme_points()) == {v for v in inside if not any(v in parents(w) for w in inside)}
+
+
+def test_kappa_columns_sum_to_one_and_zeta_is_their_harmonic_sum():
+    hull = Hull(3, 2, [touched((1, 1, 1)), touched((2, 0, 1))])
+    nodes, rng = hull.nodes, np.random.default_rng(0)
+    eta = rng.uniform(0.1, 1, len(nodes))
+    ancestry = Ancestry(nodes)
+    zeta = ancestry.zeta(eta)
+    kappa = ancestry.matrix() * zeta[None, :] / eta[:, None]
+    assert kappa.sum(axis=0) == pytest.approx(np.ones(len(nodes)))
+    values = rng.standard_normal(len(nodes))
+    assert ancestry.down(values) == pytest.approx(ancestry.matrix() @ values)
+
+
+def test_the_whole_dag_is_never_listed():
+    X = np.random.default_rng(0).standard_normal((20, 128))
+    design = Design(X, PolynomialBasis(4))
+    assert design.n_dag_kernels == 5**128
+    assert len(Hull(128, 4).sources) == 128
+
+
+# The certificate
+
+
+def test_the_dual_norm_bounds_close_on_the_dual_norm():
+    rng = np.random.default_rng(0)
+    nodes = Hull(2, 2, [touched((2, 2))]).nodes
+    forms, weights = rng.uniform(0, 1, len(nodes)), DepthWeights(1.5, 1.0)
+    loose = dual_norm(nodes, forms, weights, np.zeros(len(nodes)), np.inf)
+    assert loose.lower <= loose.upper
+    middle = 0.5 * (loose.lower + loose.upper)
+    tight = dual_norm(nodes, forms, weights, loose.x, middle)
+    assert tight.upper <= middle or tight.lower > middle
+    d, ancestry = weights.of(nodes), Ancestry(nodes)
+    for _ in range(200):  # any eta in H bounds it from below
+        x = rng.dirichlet(np.ones(len(nodes)))
+        assert ancestry.zeta(x / d**2) @ forms <= loose.upper * (1 + 1e-12)
+
+
+def test_the_bound_over_a_certificate_set_holds_for_the_whole_grid(rows):
+    design, weights, a = Design(rows, PolynomialBasis(2)), DepthWeights(2.0, 0.5), balanced(31)
+    everything = [touched(full) for full in np.ndindex(3, 3, 3)]
+    exact = dual_norm(everything, design.forms(everything, a), weights, np.zeros(27), -np.inf)
+    for threshold in (exact.upper * 0.5, exact.upper * 1.2, exact.upper * 3):
+        verdict = Certifier(design, weights, max_nodes=100).certify({(): 1.0}, a, threshold, grow=True, most=10)
+        if verdict.bound is not None:
+            assert verdict.bound >= exact.lower * (1 - 1e-9)
+        assert verdict.holds <= (exact.lower <= threshold)
+    printed = Certifier(design, weights, max_nodes=100).certify({(): 1.0}, a, exact.upper, grow=False, most=3)
+    assert printed.bound >= exact.lower
+    assert len(printed.wanted) <= 3
+
+
+def test_interactions_without_main_effects_need_the_sufficient_phase():
+    """y = x1 x2: no single column has a covariance with y, so N_J alone sees nothing to add behind them."""
+    grid = np.array(list(np.ndindex(7, 7, 2)), dtype=float) - [3.0, 3.0, 0.5]
+    y = grid[:, 0] * grid[:, 1] / 4
+    settings = {"basis": PolynomialBasis(2), "lam": 1e-3}
+    quick = HKLRegressor(search="necessary", **settings).fit(grid, y)
+    model = HKLRegressor(**settings).fit(grid, y)
+    assert model.certified_
+    assert (1, 1, 0) in model.hull_
+    assert (1, 1, 0) not in quick.hull_
+    assert quick.status_ is Status.PROVISIONAL
+    assert not quick.certified_
+    assert quick.dual_gap_ is None
+    assert model.score(grid, y) > 0.8 > 0.1 > quick.score(grid, y)
+
+
+# Reductions and invariance
+
+
+def test_permuting_the_variables_permutes_the_hull(rows):
+    y = rows[:, 0] + rows[:, 0] * rows[:, 2]
+    order = [2, 0, 1]
+    first = HKLRegressor(lam=1e-3, basis=PolynomialBasis(2)).fit(rows, y)
+    second = HKLRegressor(lam=1e-3, basis=PolynomialBasis(2)).fit(rows[:, order], y)
+    assert {tuple(node[i] for i in order) for node in first.hull_} == set(second.hull_)
+    assert second.objective_ == pytest.approx(first.objective_, rel=1e-6)
+
+
+def test_one_variable_with_one_level_is_a_ridge_in_closed_form():
+    """f = beta x: Omega = d_0 |beta| + d_1 |beta|, so (1) is a ridge with penalty lam (d_0 + d_1)^2."""
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal(40), rng.standard_normal(40)
+    y = y - y.mean() + x - x.mean()
+    model = HKLRegressor(PolynomialBasis(1), lam=0.05, depth_weight=2.0, root_weight=0.5, tol=1e-9)
+    model.fit(x[:, None], y)
+    z = (x - x.mean()) / x.std()
+    beta = z @ y / (z @ z + 40 * 0.05 * 2.5**2)
+    objective = 0.5 * np.mean((y - z * beta) ** 2) + 0.5 * 0.05 * (2.5 * beta) ** 2
+    assert model.objective_ == pytest.approx(objective, rel=1e-8)
+    assert model.predict(x[:, None]) == pytest.approx(z * beta, abs=1e-5)
+    assert model.beta_[-1] == pytest.approx(beta, rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_both_machines_give_the_same_answer(loss, fit_intercept, rows):
+    design = Design(rows, PolynomialBasis(3))
+    y = np.where(rows[:, 0] + rows[:, 1] ** 2 > 0.6, 1.0, -1.0)
+    task, nodes = (
+        Task(y, make_loss(loss), 0.01, fit_intercept),
+        Hull(3, 3, [touched((1, 2, 0)), touched((0, 0, 2))]).nodes,
+    )
+    zeta = np.random.default_rng(0).uniform(0.01, 0.1, len(nodes))
+    machines = [kind(design, task, nodes) for kind in (ColumnMachine, GramMachine)]
+    thin, thick = (machine.solve(zeta, None, 1e-13) for machine in machines)
+    assert thin.dual == pytest.approx(thick.dual, rel=1e-4, abs=1e-5 * np.abs(thick.dual).max())
+    assert thin.intercept == pytest.approx(thick.intercept, rel=1e-4, abs=1e-6)
+    rough = machines[1].solve(zeta, None, 1e-4)  # at 1e-13 rounding is most of what bends the hinge
+    bends = [machine.bending(zeta, rough) for machine in machines]
+    assert bends[0] == pytest.approx(bends[1], rel=1e-3, abs=1e-6 * np.abs(bends[1]).max())
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_hinge_machine_is_a_support_vector_machine_with_a_dual_inside_the_box(fit_intercept, rows):
+    design, loss = Design(rows, PolynomialBasis(2)), make_loss("hinge")
+    y = np.where(rows[:, 0] * rows[:, 1] > 0, 1.0, -1.0)
+    task, nodes = Task(y, loss, 0.02, fit_intercept), Hull(3, 2, [touched((1, 1, 0))]).nodes
+    answer = ColumnMachine(design, task, nodes).solve(np.full(len(nodes), 0.2), None, 1e-9)
+    K = 0.2 * design.columns_of(nodes) @ design.columns_of(nodes).T
+    svm = solve_svm(K, y, task.C, loss, fit_intercept, accuracy=1e-9)
+    half = 0.5 * answer.dual @ K @ answer.dual
+    assert task.C * loss.value(answer.decision + answer.intercept, y).sum() + half == pytest.approx(
+        svm.objective, rel=1e-7
+    )
+    assert loss.dual(answer.dual, y, task.C) - half == pytest.approx(svm.objective, rel=1e-7)
+    share = y * answer.dual / task.C
+    assert np.all((share > 0) & (share < 1))
+    assert abs(answer.dual.sum()) < 1e-9 or not fit_intercept
+
+
+def test_lambda_range_is_where_the_fit_moves(rows):
+    y = rows[:, 0] + 0.3 * rows[:, 1] ** 2
+    design, weights = Design(rows, PolynomialBasis(2)), DepthWeights(4.0, 0.1)
+    low, high = lambda_range(design, y, weights)
+    null = 0.5 * y.var()
+    assert HKLRegressor(PolynomialBasis(2), lam=high).fit(rows, y).objective_ == pytest.approx(null, rel=0.02)
+    assert HKLRegressor(PolynomialBasis(2), lam=1e-3 * high).fit(rows, y).objective_ < 0.9 * null
+    assert low == pytest.approx(1e-8 * high)
+    assert lambda_range(design, np.ones(31), weights) == (1e-8, 1.0)
+
+
+def test_limits_stop_the_search_and_say_so(rows):
+    y = sum(rows[:, i] * rows[:, j] for i, j in combinations(range(3), 2))
+    with pytest.warns(NotConvergedWarning, match=r"not certified: stopped at max_nodes; raise max_nodes.*Relative gap"):
+        model = HKLRegressor(lam=1e-4, max_nodes=4).fit(rows, y)
+    assert model.status_ is Status.MAX_NODES
+    assert not model.certified_
+    assert np.isfinite(model.relative_gap_)
+    design = Design(rows, PolynomialBasis(4))
+    task = Task(y, make_loss("squared"), 1e-4, True)
+    search = HullSearch(design, task, DepthWeights(4, 0.1), search="certified", tol=1e-3, limits=Limits(100, 0.0))
+    fit = run(search, tol=1e-3, max_iter=50)
+    assert fit.status is Status.OUT_OF_TIME
+    assert fit.dual_objective is not None
+
+
+def test_levels_that_do_not_fit_the_budget_are_refused_with_the_figure():
+    X = np.random.default_rng(0).standard_normal((300, 10))
+    with pytest.raises(ParameterError, match=r"need 3 MB for 300 rows and 10 variables, more than memory_mb=2"):
+        Design(X, ANOVABasis(), memory_mb=2)
+
+
+def test_broken_blocks_of_matrices_are_refused_in_words(rows):
+    grams = np.stack([[np.ones((31, 31)), np.outer(x, x)] for x in rows.T])
+    for broken, words in (
+        (grams[:, :1], "at least two levels"),
+        (grams[0], r"shape \(p, q\+1, n, n\)"),
+        (np.where(grams == grams[1, 1, 0, 3], np.nan, grams), "is not finite"),
+        (grams - 2.0 * np.eye(31), "Level 0 of variable 1 is not positive semidefinite"),
+        (np.full((1, 2, 3, 3), "a"), "must hold numbers"),
+    ):
+        with pytest.raises(KernelError, match=words):
+            Design(None, np.asarray(broken))
+    with pytest.raises(KernelError, match=r"Test blocks must be \(p, q\+1, n_new, n\)"):
+        Design(grams).cross(grams[:, :, :4, :5])
+    with pytest.raises(ParameterError, match="There is no basis called 'fourier'; the bases are polynomial"):
+        Design(rows, "fourier")
+    with pytest.raises(ParameterError, match="basis must be None, one of the bases"):
+        Design(rows, 3)
+
+
+def test_hinge_and_logistic_use_every_basis(rows):
+    labels = np.where(rows[:, 0] * rows[:, 1] > 0, "yes", "no")
+    for basis in BASES:
+        for loss in ("hinge", "logistic"):
+            model = HKLClassifier(basis, lam=0.01, loss=loss, tol=1e-2).fit(rows, labels)
+            assert model.certified_
+            assert model.relative_gap_ <= 1e-2
