@@ -44,6 +44,7 @@ def wait_for_path(app: AppTest) -> AppTest:
     until = time.monotonic() + PATIENCE
     while "kernels used" not in words(app):
         assert time.monotonic() < until, words(app)
+        assert "The path failed" not in words(app)
         time.sleep(0.05)
         quiet(app.run())
     return app
