@@ -384,3 +384,18 @@ def test_stacks_show_themselves(X):
     assert "GramStack(8 kernels, 83 rows, normalise=&#x27;multiplicative&#x27;)" in html
     assert "RBF 0.5 × median" in html
     assert html.count("<tr>") == 9
+
+
+def test_indefinite_kernels_are_clipped_on_request_with_a_warning():
+    rng = np.random.default_rng(5)
+    B = rng.standard_normal((12, 12))
+    indefinite, fine = 0.5 * (B + B.T), B @ B.T
+    K = np.stack([indefinite, fine])
+    with pytest.raises(KernelError, match="smallest eigenvalue"):
+        GramStack.from_array(K)
+    with pytest.warns(UserWarning, match=r"odd is not positive semidefinite .* set to 0"):
+        stack = GramStack.from_array(K, ["odd", "even"], clip=True)
+    spectrum, vectors = np.linalg.eigh(indefinite)
+    assert stack.values[0] == pytest.approx((vectors * np.maximum(spectrum, 0)) @ vectors.T, abs=1e-10)
+    assert np.array_equal(stack.values[1], fine)
+    assert np.array_equal(K[0], indefinite)

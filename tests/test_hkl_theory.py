@@ -130,6 +130,10 @@ def test_l2_is_kernel_ridge_with_the_full_kernel(basis, table):
     full = sum(design.cross(X[40:]).product(touched(v), model.dual) for v in np.ndindex(*(design.q + 1,) * 3))
     assert model.predict(X[40:]) == pytest.approx(full)
     assert hkl_l2(design, y[:40], 0.01).intercept != 0
+    scaled = hkl_l2(design, y[:40], 0.01, scaled=True)
+    K = design.full_gram()
+    same = hkl_l2(design, y[:40], 0.01 * (np.trace(K) / 40 - K.mean()))
+    assert scaled.predict(X[40:]) == pytest.approx(same.predict(X[40:]))
 
 
 def test_lasso_alpha_is_sparse_in_rows_and_optimal(table):
@@ -199,6 +203,8 @@ def test_bad_baselines_are_refused_in_words(table):
         hkl_l2(X, y, 0.0)
     with pytest.raises(ParameterError, match=r"One target per row is needed: 60 rows; got a target of shape \(59,\)"):
         hkl_l2(X, y[:-1], 0.1)
+    with pytest.raises(ParameterError, match="A Design already has its basis and options; got memory_mb"):
+        hkl_l2(Design(X, PolynomialBasis(2)), y, 0.1, memory_mb=10)
     with pytest.raises(ParameterError, match="n_kernels must be a whole number of 1 or more"):
         hkl_greedy(X, y, 0.1, 0)
     with pytest.raises(ParameterError, match=r"3 kernels of 60 rows need 0 MB, more than memory_mb=0.01"):

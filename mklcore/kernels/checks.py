@@ -1,5 +1,7 @@
 """Whether a matrix from elsewhere is a kernel: finite, symmetric, positive semidefinite."""
 
+import warnings
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 import numpy as np
@@ -68,3 +70,24 @@ def check_gram(name: str, gram: np.ndarray) -> None:
             f"{-PSD_TOLERANCE * max(spectrum[-1], 0.0):.3g} (-1e-8 of the largest) was expected. "
             "Compute it in float64, or clip its negative eigenvalues to 0."
         )
+
+
+def clipped(values: np.ndarray, names: Sequence[str]) -> np.ndarray:
+    """The stack (M, n, n) with negative eigenvalues of indefinite kernels set to 0; a UserWarning names each of them."""
+    out = values
+    for m, (name, gram) in enumerate(zip(names, values, strict=True)):
+        if not np.isfinite(gram).all():
+            continue  # refused in words by `check_gram`
+        spectrum, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
+        if spectrum[0] >= -PSD_TOLERANCE * max(spectrum[-1], 0.0):
+            continue
+        out = values.copy() if out is values else out
+        out[m] = (vectors * np.maximum(spectrum, 0.0)) @ vectors.T
+        out[m] = 0.5 * (out[m] + out[m].T)
+        warnings.warn(
+            f"{name} is not positive semidefinite (smallest eigenvalue {spectrum[0]:.3g}); its negative eigenvalues were "
+            "set to 0, so predictions from unclipped test blocks no longer belong to it.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return out

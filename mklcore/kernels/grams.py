@@ -27,7 +27,7 @@ import numpy as np
 from numba import njit
 
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.checks import check_gram, one_blas_thread
+from mklcore.kernels.checks import check_gram, clipped, one_blas_thread
 from mklcore.kernels.functions import KernelSpec, fill_base
 from mklcore.kernels.maps import (
     CONSTANT_TOLERANCE,
@@ -156,18 +156,22 @@ class GramStack:
         object.__setattr__(self, "scales", read_only(self.scales))
 
     @classmethod
-    def from_array(cls, K: Any, names: Sequence[str] | None = None) -> Self:
+    def from_array(cls, K: Any, names: Sequence[str] | None = None, *, clip: bool = False) -> Self:
         """A stack of kernels computed elsewhere, used as it is: no centring, no normalisation.
 
         K (M, n, n) numeric. A C-contiguous float64 array is not copied: do not write to it afterwards. KernelError,
         with the kernel's name and the number that failed, unless every kernel is finite, symmetric to 1e-8 of its
-        largest entry, and PSD: smallest eigenvalue >= -1e-8 of the largest.
+        largest entry, and PSD: smallest eigenvalue >= -1e-8 of the largest. With ``clip`` the negative eigenvalues of
+        an indefinite kernel are set to 0 instead, with a UserWarning that names it: its test blocks are then no longer
+        those of the kernel that was passed.
         """
         values = as_stack(K)
         labels = tuple(f"kernel {m}" for m in range(len(values))) if names is None else tuple(map(str, names))
         if len(labels) != len(values):
             raise KernelError(f"The stack holds {len(values)} kernels, but {len(labels)} names were given.")
         with one_blas_thread():
+            if clip:
+                values = clipped(values, labels)
             for label, gram in zip(labels, values, strict=True):
                 check_gram(label, gram)
         notes = tuple(_duplicate_notes(values, labels))

@@ -27,6 +27,7 @@ from mklcore.penalties import LpNorm
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Array, Board, Point, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, certifies, keeping_dual
+from mklcore.solvers.stack import combine_block
 
 _TRIES = 3
 _FIRST_ACCURACY = 3e-4
@@ -147,7 +148,7 @@ class Newton(Reweighting):
         if free.size == 0:
             return nothing
         U = np.ascontiguousarray(point.state.G[:, free].T)
-        B = self._block(point, free)
+        B = combine_block(task.K, point.weights, free)
         B.flat[:: free.size + 1] += task.loss.curvature(a, task.y, task.C)[free] + 1e-10 * np.mean(np.diag(B))
         try:
             factor = cho_factor(B, lower=True, overwrite_a=True, check_finite=False)
@@ -160,12 +161,6 @@ class Newton(Reweighting):
         H = U.T @ X
         values, vectors = np.linalg.eigh(0.5 * (H + H.T))
         return (vectors * np.maximum(values, 0.0)) @ vectors.T
-
-    def _block(self, point: Point, free: Array) -> Array:
-        block = np.zeros((free.size, free.size))
-        for m in np.flatnonzero(point.weights):
-            block += point.weights[m] * self.problem.K[m][np.ix_(free, free)]
-        return block
 
     def _on_simplex(self, point: Point, H: Array, damping: float) -> Array | None:
         """min -Q/2'(x - theta) + 1/2 (x - theta)'(H + damping diag(Q / theta))(x - theta) over the simplex."""

@@ -5,21 +5,49 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+TILE = 32
+
 
 @njit(cache=True, nogil=True)
 def combine(K, weights, out):
-    """out = sum_m weights[m] K[m], row by row so that a row of ``out`` stays in the fastest cache. K (M, n, k)."""
-    M, n, width = K.shape
+    """out = sum_m weights[m] K[m] for symmetric K[m] (M, n, n): the upper triangle is read, and mirrored.
+
+    Row by row, so that a row of ``out`` stays in the fastest cache; reading the stack is all that this costs.
+    """
+    M, n, _ = K.shape
     for i in range(n):
         row = out[i]
-        for k in range(width):
+        for k in range(i, n):
             row[k] = 0.0
         for m in range(M):
             w = weights[m]
             if w != 0.0:
                 source = K[m, i]
-                for k in range(width):
+                for k in range(i, n):
                     row[k] += w * source[k]
+    for top in range(0, n, TILE):
+        for left in range(top, n, TILE):
+            for i in range(top, min(top + TILE, n)):
+                for k in range(max(left, i + 1), min(left + TILE, n)):
+                    out[k, i] = out[i, k]
+
+
+@njit(cache=True, nogil=True)
+def combine_block(K, weights, rows):
+    """sum_m weights[m] K[m][rows, rows] for symmetric K[m], as a new (r, r) matrix."""
+    r = rows.size
+    out = np.zeros((r, r))
+    for m in range(K.shape[0]):
+        w = weights[m]
+        if w != 0.0:
+            for i in range(r):
+                source = K[m, rows[i]]
+                for k in range(i, r):
+                    out[i, k] += w * source[rows[k]]
+    for i in range(r):
+        for k in range(i):
+            out[i, k] = out[k, i]
+    return out
 
 
 @njit(cache=True, nogil=True)

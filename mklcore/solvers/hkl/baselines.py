@@ -33,18 +33,19 @@ _LASSO_STEPS = 100_000
 
 @dataclass(frozen=True, eq=False)
 class FullKernelModel:
-    """f = K(., training) dual + b with K the sum of all kernels of the grid; ``dual`` (n,), ``objective`` its own problem's."""
+    """f = K(., training) dual + b, K the sum of all kernels over ``size``; ``dual`` (n,), ``objective`` of its own problem."""
 
     name: str
     design: Design
     dual: Array
     intercept: float
     objective: float
+    size: float = 1.0
 
     def predict(self, X: Any) -> Array:
         """Decision values (m,) at new rows X (m, p)."""
         rows = self.design.cross(X)
-        K = np.ones((rows.size, self.design.n))
+        K = np.full((rows.size, self.design.n), 1.0 / self.size)
         for i in range(self.design.p):
             K *= variable_cross(rows, i, 0)
         return K @ self.dual + self.intercept
@@ -108,25 +109,31 @@ def hkl_l2(
     *,
     loss: str = "squared",
     fit_intercept: bool = True,
+    scaled: bool = False,
     **options: Any,
 ) -> FullKernelModel:
     """Ridge (or another loss) with the sum of all (q+1)^p kernels: no selection at all.
 
         min_{f, b}  (1/n) sum_i l(y_i, f(x_i) + b) + lam/2 ||f||^2,   K = prod_i sum_j K_ij
 
-    ``X`` (n, p) or a ``Design``; ``y`` (n,) (labels -1 / +1 for hinge and logistic); ``options`` as in ``Design``.
+    ``X`` (n, p) or a ``Design``; ``y`` (n,) (labels -1 / +1 for hinge and logistic); ``options`` as in ``Design``. K grows
+    like a number to the power p, and with it the lam that matters: ``scaled`` divides K by its mean diagonal (centred).
     """
     design, task = _problem(X, y, lam, basis, loss, fit_intercept, options)
-    found = MACHINES[loss](design.full_gram(), task.y, task.C, task.loss, fit_intercept, accuracy=1e-8)
-    return FullKernelModel("L2", design, found.dual, found.intercept, lam * found.objective)
+    K, size = _full(design, scaled)
+    found = MACHINES[loss](K, task.y, task.C, task.loss, fit_intercept, accuracy=1e-8)
+    return FullKernelModel("L2", design, found.dual, found.intercept, lam * found.objective, size)
 
 
 def hkl_lasso_alpha(
-    X: Any, y: Array, lam: float, basis: Any = None, *, fit_intercept: bool = True, **options: Any
+    X: Any, y: Array, lam: float, basis: Any = None, *, fit_intercept: bool = True, scaled: bool = False, **options: Any
 ) -> FullKernelModel:
-    """Few support rows instead of few kernels: min 1/2n ||y - K a - b||^2 + lam ||a||_1 with the full kernel K."""
+    """Few support rows instead of few kernels: min 1/2n ||y - K a - b||^2 + lam ||a||_1 with the full kernel K.
+
+    Parameters as in ``hkl_l2``.
+    """
     design, task = _problem(X, y, lam, basis, "squared", fit_intercept, options)
-    K = design.full_gram()
+    K, size = _full(design, scaled)
     lasso = Lasso(alpha=lam, fit_intercept=fit_intercept, max_iter=_LASSO_STEPS, tol=1e-6)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -135,7 +142,7 @@ def hkl_lasso_alpha(
         warnings.warn("lasso-alpha stopped before its tolerance; raise lam.", NotConvergedWarning, stacklevel=2)
     residual = task.y - K @ lasso.coef_ - lasso.intercept_
     objective = 0.5 * float(np.mean(residual**2)) + lam * float(np.abs(lasso.coef_).sum())
-    return FullKernelModel("lasso-alpha", design, lasso.coef_, float(lasso.intercept_), objective)
+    return FullKernelModel("lasso-alpha", design, lasso.coef_, float(lasso.intercept_), objective, size)
 
 
 def hkl_greedy(
@@ -219,11 +226,22 @@ def _problem(
 ) -> tuple[Design, Task]:
     if not (isinstance(lam, (int, float, np.number)) and np.isfinite(lam) and lam > 0):
         raise ParameterError(f"lam must be a finite number above 0; got {lam!r}.")
+    if isinstance(X, Design) and (options or basis is not None):
+        raise ParameterError(
+            f"A Design already has its basis and options; got {', '.join(options) or 'basis'} beside it. Make another Design."
+        )
     design = X if isinstance(X, Design) else Design(np.asarray(X, dtype=float), basis, **options)
     target = np.asarray(y, dtype=float)
     if target.shape != (design.n,):
         raise ParameterError(f"One target per row is needed: {design.n} rows; got a target of shape {target.shape}.")
     return design, Task(target, make_loss(loss), float(lam), fit_intercept)
+
+
+def _full(design: Design, scaled: bool) -> tuple[Array, float]:
+    """The sum of all kernels, and what it was divided by."""
+    K = design.full_gram()
+    size = float(np.trace(K) / design.n - K.mean()) if scaled else 1.0
+    return (K / size, size) if size > 0 else (K, 1.0)
 
 
 def _centred_trace(design: Design, node: Node) -> float:
