@@ -1,14 +1,10 @@
 """The frame of the app: parameters in, menu, one line of progress, the page, and nothing else."""
 
-from pathlib import Path
-
 import streamlit as st
 
 from pages._parts import controls, jobs, model, nav, state
 
-ICON = Path(__file__).parent / "pages" / "_parts" / "favicon.svg"
-
-st.set_page_config(page_title="MKL Explorer", page_icon=str(ICON), layout="wide", initial_sidebar_state=264)
+nav.frame()
 page, room = nav.menu()
 state.begin(room.file)
 state.end()

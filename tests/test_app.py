@@ -3,6 +3,7 @@
 import io
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ from streamlit.testing.v1 import AppTest
 
 from mklcore.data import SAMPLES
 from mklcore.errors import KernelError
-from pages._parts import cache, jobs, state
+from mklcore.figures import style
+from mklcore.solvers.hkl.bases import BASES
+from pages._parts import cache, hulls, jobs, state
 from pages._parts.jobs import Job, JobState
 from pages._parts.state import Params
 
-PAGES = ("pages/data.py", "pages/kernels.py", "pages/explore.py")
+PAGES = ("pages/data.py", "pages/kernels.py", "pages/explore.py", "pages/hulls.py")
 PATIENCE = 60.0
 
 
@@ -45,6 +48,16 @@ def wait_for_path(app: AppTest) -> AppTest:
     while "kernels used" not in words(app):
         assert time.monotonic() < until, words(app)
         assert "The path failed" not in words(app)
+        time.sleep(0.05)
+        quiet(app.run())
+    return app
+
+
+def wait_for_hulls(app: AppTest) -> AppTest:
+    until = time.monotonic() + PATIENCE
+    while "nodes in the hull" not in words(app) or ("job" in app.session_state and app.session_state["job"].live):
+        assert time.monotonic() < until, words(app)
+        assert "The hulls failed" not in words(app)
         time.sleep(0.05)
         quiet(app.run())
     return app
@@ -104,10 +117,90 @@ def test_every_figure_carries_an_alternative_text() -> None:
         go(app, page)
         if page.endswith("explore.py"):
             wait_for_path(app)
+        if page.endswith("hulls.py"):
+            wait_for_hulls(app)
         charts = app.get("plotly_chart")
         found += len(charts)
         assert all(chart.proto.alt for chart in charts)
-    assert found == 6
+    assert found == 10
+
+
+# Hulls
+
+
+@pytest.mark.parametrize(("sample", "kernels"), [("breast_cancer", "243"), ("diabetes", "243"), ("iris", "81")])
+def test_a_hull_ends_with_its_certificate_and_says_out_of_how_many_kernels(sample: str, kernels: str) -> None:
+    app = go(open_app(data=sample, hull_columns="1,2,3,4,5", hull_degree="2"), "pages/hulls.py")
+    said = words(wait_for_hulls(app))
+    assert "verified: certified] within" in said
+    assert f"over all **{kernels}** kernels" in said
+    assert hulls.METHOD.look_for in said
+    assert hulls.METHOD.cannot_tell in said
+    assert ("the union of their hulls" in said) == (sample == "iris")
+    assert not app.error
+    assert not app.warning
+
+
+def test_a_hull_without_certificate_says_how_far_it_is_from_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hulls, "SECONDS", 1e-6)
+    app = go(open_app(data="diabetes", hull_columns="1,3,4,5", hull_degree="2", seed="21"), "pages/hulls.py")
+    wait_for_hulls(app)
+    path = app.session_state["hulls"].path
+    index = next(k for k in range(len(path)) if not path.estimators[k].certified_)
+    app.select_slider(key="field_hull_at").set_value(float(path.values[index])).run()
+    assert f"not certified] gap **{style.percent(float(path.relative_gap[index]))}**" in words(app)
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_every_basis_has_a_hull_and_a_component_at_every_end(basis: str) -> None:
+    app = go(
+        open_app(data="iris", hull_columns="1,2,4", hull_degree="2", hull_loss="squared", hull_basis=basis),
+        "pages/hulls.py",
+    )
+    wait_for_hulls(app)
+    slider = app.select_slider(key="field_hull_at")
+    values = app.session_state["hulls"].path.values
+    for value in (values.min(), values.max()):
+        quiet(slider.set_value(float(value)).run())
+        assert len(app.get("plotly_chart")) == 4 - ("Only the root is in the hull" in words(app))
+
+
+def test_the_cursor_the_grid_and_the_node_of_a_hull_are_in_the_link_and_old_hulls_stay_until_new_ones() -> None:
+    app = go(open_app(data="diabetes", hull_columns="3,4,9", hull_degree="2"), "pages/hulls.py")
+    wait_for_hulls(app)
+    smallest = float(app.session_state["hulls"].path.values.min())
+    quiet(app.select_slider(key="field_hull_at").set_value(smallest).run())
+    app.selectbox(key="field_hull_node").set_value("9^1").run()
+    app.multiselect(key="field_hull_pair").set_value([2, 3]).run()
+    link = app.query_params
+    assert (link["hull_node"], link["hull_pair"], link["hull_at"]) == ("9^1", "3,4", repr(smallest))
+    gate = threading.Event()
+    cache.worker().submit(gate.wait)
+    try:
+        app.slider(key="field_hull_degree").set_value(1).run()
+        assert app.session_state["job"].live
+        assert app.select_slider(key="field_hull_at").disabled
+        assert "over all **27** kernels" in words(app)
+        go(app, "pages/explore.py")
+        go(app, "pages/hulls.py")
+    finally:
+        gate.set()
+    wait_for_hulls(app)
+    assert "over all **8** kernels" in words(app)
+
+
+def test_the_hulls_of_an_uploaded_table_stay_in_their_session() -> None:
+    app = go(upload(open_app(), table(seed=5)), "pages/hulls.py")
+    assert "nodes in the hull" in words(wait_for_hulls(app))
+    assert len(app.session_state["hull_shelf"]._items) == 1
+    stranger = go(open_app(data=app.query_params["data"]), "pages/hulls.py")
+    assert "upload the same file" in words(stranger)
+
+
+def test_columns_the_table_does_not_have_and_a_single_one_are_dealt_with() -> None:
+    app = go(open_app(data="iris", hull_columns="4,77", hull_pair="9,2", hull_node="9^1"), "pages/hulls.py")
+    assert "A grid needs two columns" in words(wait_for_hulls(app))
+    assert app.multiselect(key="field_hull_columns").value == [3]
 
 
 # The link
@@ -130,6 +223,14 @@ def test_every_figure_carries_an_alternative_text() -> None:
         ("p", "0.5", "within the range its control shows"),
         ("C", "-1", "within the range its control shows"),
         ("loss", "zero-one", "within the range its control shows"),
+        ("hull_basis", "fourier", "one of polynomial, hermite"),
+        ("hull_degree", "7", "a whole number from 1 to 6"),
+        ("hull_loss", "zero-one", "one of logistic, hinge, squared"),
+        ("hull_columns", "1;2", "numbers of columns with commas between them"),
+        ("hull_columns", "1," * 300 + "1", "numbers of columns with commas between them"),
+        ("hull_pair", "1,2,3", "one or two numbers of columns"),
+        ("hull_node", "a^2", "columns with levels"),
+        ("hull_at", "0", "a number above 0"),
         ("colour", "red", "which this app does not know"),
     ],
 )
@@ -163,6 +264,9 @@ def test_numbers_of_kernels_are_whole() -> None:
 
 def test_a_link_says_the_same_as_the_parameters_it_came_from() -> None:
     params = Params(data="wine", validation=0.3, seed=7, linear=False, algorithm="gomp", path="lam", at=0.0123456789)
+    params = replace(
+        params, hull_basis="hermite", hull_columns="1,3,4", hull_pair="1,4", hull_node="1^2*4^1", hull_at=0.02
+    )
     params = params.with_setting("n_kernels", 12).with_setting("p", float("inf")).with_setting("loss", "squared")
     assert state.read(state.text(params)) == (params, ())
     assert state.text(Params()) == {}
@@ -182,6 +286,9 @@ def test_a_key_holds_what_a_stage_needs_and_nothing_later() -> None:
     assert params.upto("data") == Params(data="wine")
     assert params.upto("kernels") == Params(data="wine", widths=3)
     assert params.upto("path") == Params(data="wine", widths=3, algorithm="gomp")
+    hull = replace(params, hull_degree=2, hull_at=0.1)
+    assert hull.upto("path") == params.upto("path")
+    assert hull.hulls() == Params(data="wine", hull_degree=2)
 
 
 # What survives and what is dropped

@@ -110,6 +110,7 @@ def test_auto_says_which_solver_and_why(problem):
     assert choose_solver(stack.values, BlockNorm(3.0))[0] == "wrapper"
     fit = fit_weighted(stack.values, problem[1], 1.0, make_loss("hinge"), LpNorm(1.0), True)
     assert "chosen because" in fit.solver
+    assert fit.history[0].note == fit.solver
 
 
 def test_refusals(problem):

@@ -15,6 +15,7 @@ LARGEST, SMALLEST = 36, 9  # marker diameters; areas are proportional to the nor
 N_OUTSIDE = 8
 N_NODES = 40
 N_LABELS = 24
+LABEL_GAP = 0.2  # of the width: marks of a row closer than this to a labelled one go without a label
 ROW = 84
 Places = dict[Levels, tuple[float, int]]
 
@@ -62,9 +63,10 @@ def _draw_inside(figure: go.Figure, model: Any, shown: Sequence[Levels], places:
         "opacity": 1.0,
         "line": {"color": ink, "width": [2.5 if node in outlined else 0 for node in shown]},
     }
-    labels = [_short(called[node]) if len(shown) <= N_LABELS else "" for node in shown]
+    roomy = _with_room(sorted(shown, key=lambda node: -norms[node])[:N_LABELS], places)
+    labels = [_short(called[node]) if node in roomy else "" for node in shown]
     hover = [f"{called[node]}<br>‖β‖ = {style.number(norms[node])}" for node in shown]
-    _nodes(figure, shown, places, labels, hover, marker, ink, "middle right")
+    _nodes(figure, shown, places, labels, hover, marker, ink, "top center")
 
 
 def _draw_outside(
@@ -72,9 +74,23 @@ def _draw_outside(
 ) -> None:
     tone = style.theme(dark)
     marker = {"size": 11, "color": tone.paper, "line": {"color": tone.muted, "width": 1.5}}
-    labels = [f"{_short(word)}<br>{share}" for word, share in outside]
+    roomy = _with_room(nodes, places)
+    labels = [
+        f"{_short(word)}<br>{share}" if node in roomy else ""
+        for node, (word, share) in zip(nodes, outside, strict=True)
+    ]
     hover = [f"{word}<br>{share} of the way to entering" for word, share in outside]
     _nodes(figure, nodes, places, labels, hover, marker, tone.muted, "bottom center")
+
+
+def _with_room(nodes: Sequence[Levels], places: Places) -> set[Levels]:
+    """The nodes whose labels do not touch those of their row, the first ones given preferred."""
+    taken: set[Levels] = set()
+    for node in nodes:
+        x, row = places[node]
+        if all(places[other][1] != row or abs(places[other][0] - x) >= LABEL_GAP for other in taken):
+            taken.add(node)
+    return taken
 
 
 def _short(name: str) -> str:

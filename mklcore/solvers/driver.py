@@ -78,7 +78,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Record:
-    """One line of the history: best primal and dual so far, cumulative machine solves and seconds."""
+    """One line of the history: best primal and dual so far, cumulative machine solves and seconds.
+
+    ``note`` of the first line names the method and, where it was chosen for the caller, says why.
+    """
 
     iteration: int
     objective: float
@@ -87,6 +90,7 @@ class Record:
     relative_gap: float | None
     solves: int
     seconds: float
+    note: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +153,8 @@ def _share(gap: float, objective: float) -> float:
 class Board:
     """What the driver remembers of a run: best primal point, best dual value, history."""
 
-    def __init__(self, tol: float) -> None:
-        self.tol = tol
+    def __init__(self, tol: float, name: str) -> None:
+        self.tol, self.name = tol, name
         self.best: Point | None = None
         self.dual: float | None = None
         self.solves = 0
@@ -175,7 +179,16 @@ class Board:
         gap = None if self.dual is None else self.best.objective - self.dual
         share = None if gap is None else _share(gap, self.best.objective)
         self.history.append(
-            Record(len(self.history), self.best.objective, self.dual, gap, share, self.solves, self.seconds)
+            Record(
+                len(self.history),
+                self.best.objective,
+                self.dual,
+                gap,
+                share,
+                self.solves,
+                self.seconds,
+                "" if self.history else self.name,
+            )
         )
 
     @property
@@ -196,7 +209,7 @@ def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record
     ``callback(record)`` is called after every iteration; a true answer ends the run with ``Status.CANCELLED``, an
     exception passes through. The best point seen is kept in every case.
     """
-    board, points = Board(tol), []
+    board, points = Board(tol, method.name), []
     with one_blas_thread():
         last = method.start()
         while True:

@@ -134,6 +134,18 @@ def shelf(params: Params) -> Shelf:
     return _shared_shelf()
 
 
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _shared_hulls() -> Shelf:
+    return Shelf(6)
+
+
+def hulls(params: Params) -> Shelf:
+    """Return the shelf for paths of hulls, which hold their levels for prediction: large, so few are kept."""
+    if params.data.startswith(UPLOAD):
+        return st.session_state.setdefault("hull_shelf", Shelf(2))
+    return _shared_hulls()
+
+
 # Tables
 
 

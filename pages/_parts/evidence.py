@@ -50,7 +50,8 @@ def certificate(path: Path, index: int, method: Algorithm) -> str:
     )
 
 
-def _score(name: str, value: float) -> str:
+def score(name: str, value: float) -> str:
+    """Return a score in Markdown, as the screen says it."""
     if np.isnan(value):
         return "not measured"
     return f"**{100 * value:.1f} %**" if name == "accuracy" else f"**{style.number(value)}**"
@@ -69,7 +70,7 @@ def show(path: Path, index: int, params: Params) -> None:
         f"{solves}, **{controls.seconds(float(path.seconds[index]))}**"
     )
     measured = (("train", path.train_score), ("validation", path.val_score))
-    lines = [f"{part} {path.score_name} {_score(path.score_name, float(values[index]))}" for part, values in measured]
+    lines = [f"{part} {path.score_name} {score(path.score_name, float(values[index]))}" for part, values in measured]
     scores.markdown("  \n".join(lines))
     with test:
         _test(path, index, params)
@@ -86,8 +87,8 @@ def _test(path: Path, index: int, params: Params) -> None:
             help="Choose the point first, then look once.",
         )  # fmt: skip
         return
-    score = cache.shelf(params).made(("test", point), lambda: model.test_score(params, path, index))
-    st.markdown(f"test {path.score_name} {_score(path.score_name, score)}")
+    reached = cache.shelf(params).made(("test", point), lambda: model.test_score(params, path, index))
+    st.markdown(f"test {path.score_name} {score(path.score_name, reached)}")
 
 
 def weights_table(point: Path, path: Path, index: int) -> None:

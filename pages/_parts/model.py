@@ -104,7 +104,7 @@ def follow(params: Params) -> None:
         memory["told"] = f"The {what} changed, so the path computed before is dropped. Explore computes it anew."
         del memory["answered"], memory["answer"]
     job: jobs.Job | None = memory.get("job")
-    if job is not None and job.live and job.key != key(params):
+    if job is not None and job.live and job.key not in (key(params), ("hulls", params.hulls())):
         job.stop.set()
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -22,6 +23,7 @@ ROOMS = (
     Room("data", "Data", ":material/table:", "Which table does the model learn from?"),
     Room("kernels", "Kernels", ":material/grid_on:", "Which views of the data may the model combine?"),
     Room("explore", "Explore", ":material/show_chart:", "Which kernels does the model use, and how sure are we?"),
+    Room("hulls", "Hulls", ":material/account_tree:", "Which columns act together, and is the rest ruled out?"),
 )
 
 
@@ -33,6 +35,12 @@ def _pages() -> dict[str, StreamlitPage]:
         )
         for room in ROOMS
     }
+
+
+def frame() -> None:
+    """Set title, icon and layout. Before any menu: without an icon of ours the browser asks another host for the page's."""
+    icon = str(Path(__file__).parent / "favicon.svg")
+    st.set_page_config(page_title="MKL Explorer", page_icon=icon, layout="wide", initial_sidebar_state=264)
 
 
 def menu() -> tuple[StreamlitPage, Room]:
@@ -54,6 +62,7 @@ def through_app() -> None:
     ``pages/`` ends only once ``st.navigation`` has run. Calling the menu here ends it and keeps the page asked for.
     """
     if not st.session_state.get("inside"):
+        frame()
         menu()
         st.rerun()
 

@@ -15,10 +15,12 @@ import streamlit as st
 
 from mklcore.data.samples import SAMPLES
 from mklcore.estimators.registry import ESTIMATORS, Control
+from mklcore.solvers.hkl.bases import BASES
 
-STAGES = ("data", "kernels", "path", "view")
+STAGES = ("data", "kernels", "path", "hulls", "view")
 UPLOAD = "upload:"
 REMEMBERED_STEPS = 50
+LONGEST_LIST = 400
 LINK_SECONDS = 1.0  # a run this soon after a change may still bring the link from before it
 METHODS = {key: method for key, method in ESTIMATORS.items() if method.on == "kernels"}
 Setting = str | float | int | bool
@@ -84,6 +86,15 @@ def _position() -> Rule:
     return Rule(read, "a number above 0")
 
 
+def _matching(pattern: str, expected: str) -> Rule:
+    def read(text: str) -> str:
+        if len(text) > LONGEST_LIST or not re.fullmatch(pattern, text, re.ASCII):
+            raise ValueError
+        return text
+
+    return Rule(read, expected)
+
+
 def _param(default: Any, stage: str, rule: Rule) -> Any:
     return field(default=default, metadata={"stage": stage, "rule": rule})
 
@@ -109,6 +120,17 @@ class Params:
     algorithm: str = _param("lp", "path", _choice(*METHODS))
     path: str = _param("", "path", Rule(str, "the parameter a path runs over"))
     settings: tuple[tuple[str, Setting], ...] = field(default=(), metadata={"stage": "path"})
+    hull_basis: str = _param("polynomial", "hulls", _choice(*BASES))
+    hull_degree: int = _param(3, "hulls", _whole(1, 6))
+    hull_loss: str = _param("logistic", "hulls", _choice("logistic", "hinge", "squared"))
+    hull_columns: str = _param(
+        "", "hulls", _matching(r"\d{1,5}(,\d{1,5})*", "numbers of columns with commas between them")
+    )
+    hull_at: float | None = _param(None, "view", _position())
+    hull_pair: str = _param("", "view", _matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5"))
+    hull_node: str = _param(
+        "", "view", _matching(r"\d{1,5}\^\d{1,2}(\*\d{1,5}\^\d{1,2})*", "columns with levels, as in 3^2*5^1")
+    )
     at: float | None = _param(None, "view", _position())
     shown: int = _param(0, "view", _whole(0, 9999))
 
@@ -117,6 +139,11 @@ class Params:
         later = STAGES[STAGES.index(stage) + 1 :]
         usual = {f.name: f.default for f in fields(self) if f.metadata["stage"] in later}
         return replace(self, **usual)  # type: ignore[arg-type]
+
+    def hulls(self) -> "Params":
+        """Return what the hulls depend on: the table and the fields of their own, everything else at its usual value."""
+        others = {f.name: f.default for f in fields(self) if f.metadata["stage"] in ("kernels", "path", "view")}
+        return replace(self, **others)  # type: ignore[arg-type]
 
     def with_setting(self, name: str, value: Setting) -> "Params":
         """Return these parameters with one control of the algorithm set."""

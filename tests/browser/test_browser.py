@@ -20,7 +20,7 @@ CHART = ".st-key-path_chart .js-plotly-plot"
 CURSOR = f"{CHART} .path-cursor line"
 QUIET = """() => !document.querySelector('[data-testid=stStatusWidget]') && !document.querySelector('[data-stale=true]')
   && !document.querySelector('[data-testid=stProgress]')"""
-PAGES = ("", "kernels", "explore")
+PAGES = ("", "kernels", "explore", "hulls")
 
 
 class Visitor:
