@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
 from typing import Any, ClassVar, Self
@@ -315,6 +315,3 @@ def weighted_blocks(blocks: Array, weights: Array, dual: Array) -> Array:
     for m in np.flatnonzero(weights):
         out += weights[m] * (blocks[m] @ dual)
     return out
-
-
-Callback = Callable[..., Any] | None
