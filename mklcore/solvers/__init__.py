@@ -16,10 +16,18 @@ from mklcore.solvers.interleaved import Interleaved
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
 from mklcore.solvers.silp import SILP
+from mklcore.solvers.working_set import FROM_KERNELS, WorkingSet
+
+
+def _newton(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Newton | WorkingSet:
+    """Newton, on a working set of kernels where most of them end without weight."""
+    sparse = isinstance(problem.penalty, LpNorm) and problem.penalty.p == 1 and problem.K.shape[0] >= FROM_KERNELS
+    return (WorkingSet if sparse else Newton)(problem, tol=tol, warm=warm)
+
 
 SOLVERS: dict[str, Callable[..., Any]] = {
     "wrapper": Reweighting,
-    "newton": Newton,
+    "newton": _newton,
     "interleaved": Interleaved,
     "silp": SILP,
 }

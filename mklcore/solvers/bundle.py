@@ -24,8 +24,7 @@ _STEPS = 60
 class Bundle:
     """Stored duals with their products K_m a_k (r, M, n) and mixed forms a_k'K_m a_l (M, r, r)."""
 
-    def __init__(self, K: Array) -> None:
-        M, n = K.shape[:2]
+    def __init__(self, M: int, n: int) -> None:
         self.duals, self.products = np.zeros((0, n)), np.zeros((0, M, n))
         self.linear, self.forms = np.zeros(0), np.zeros((M, 0, 0))
         self.mixture = np.zeros(0)
@@ -51,6 +50,12 @@ class Bundle:
         other = copy(self)
         other.duals, other.products = factor * self.duals, factor * self.products
         other.linear, other.forms = factor * self.linear, factor**2 * self.forms
+        return other
+
+    def among(self, kernels: Array) -> Bundle:
+        """The same duals for some of the kernels (positions among those it holds)."""
+        other = copy(self)
+        other.products, other.forms = self.products[:, kernels], self.forms[kernels]
         return other
 
     def solve(self) -> tuple[Array, Array, Array, Array]:

@@ -32,6 +32,8 @@ from mklcore.solvers.stack import combine_block
 _TRIES = 3
 _FIRST_ACCURACY = 3e-4
 _LARGEST_DAMPING = 4.0
+_OUTWARD = 0.6  # of the way from the best weights to those the bundle proposes: its minimum jumps while duals are few
+_NEAR = 1e-4  # share of R; below this gap the bundle is trusted all the way
 
 
 class Newton(Reweighting):
@@ -39,13 +41,15 @@ class Newton(Reweighting):
 
     needs_products = True
 
-    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
-        super().__init__(problem, tol=tol, warm=warm)
+    def __init__(
+        self, problem: Problem, *, tol: float, warm: WarmStart | None = None, live: Array | None = None
+    ) -> None:
+        super().__init__(problem, tol=tol, warm=warm, live=live)
         assert isinstance(problem.penalty, LpNorm)
         self.p = problem.penalty.p
         self.name = "lp damped Newton"
         kinked = self.p == 1 and problem.loss.name in ("hinge", "epsilon_insensitive", "one_class", "nu_one_class")
-        self._bundle = Bundle(problem.K) if kinked else None
+        self._bundle = Bundle(self.live.size, problem.y.size) if kinked else None
         if kinked and warm is not None and problem.loss.total == 0:
             self._adopt(warm)
 
@@ -56,6 +60,10 @@ class Newton(Reweighting):
             return
         kept = warm.dual_for(task.C, task.loss) is warm.dual and np.abs(carried.duals).max() <= task.C
         self._bundle = carried.scaled(1.0 if kept else task.C / warm.C)
+
+    def adopt(self, bundle: Bundle) -> None:
+        """Go on with stored duals."""
+        self._bundle = bundle
 
     @property
     def carry(self) -> Bundle | None:
@@ -103,7 +111,10 @@ class Newton(Reweighting):
         if certifies(mixed, board):
             return keeping_dual(mixed, *refused)
         sharper = max(_FLOOR, 0.05 * self.tol, 0.3 * accuracy)
-        fresh = self.solve(mixed.weights, mixed.dual, sharper, last.state.damping)
+        towards, centre = mixed.weights, board.best
+        if centre is not None and board.gap > _NEAR * centre.scale:
+            towards = _OUTWARD * mixed.weights + (1.0 - _OUTWARD) * centre.weights
+        fresh = self.solve(towards, mixed.dual, sharper, last.state.damping)
         bundle.add(fresh.dual, task.loss.dual(fresh.dual, task.y, task.C), fresh.state.G)
         fresh = replace(fresh, state=replace(fresh.state, mixed=True))
         chosen, other = (fresh, mixed) if fresh.objective <= mixed.objective else (mixed, fresh)
@@ -148,7 +159,7 @@ class Newton(Reweighting):
         if free.size == 0:
             return nothing
         U = np.ascontiguousarray(point.state.G[:, free].T)
-        B = combine_block(task.K, point.weights, free)
+        B = combine_block(task.K, self.among_all(point.weights), free)
         B.flat[:: free.size + 1] += task.loss.curvature(a, task.y, task.C)[free] + 1e-10 * np.mean(np.diag(B))
         try:
             factor = cho_factor(B, lower=True, overwrite_a=True, check_finite=False)

@@ -47,7 +47,8 @@ class Problem:
 class Weighed:
     """What the loop carries with a point: quadratic forms, the machine's own value and gap, its accuracy, the damping.
 
-    ``G`` (M, n) = K_m a where the method needs it; ``mixed`` says that the point came from the bundle of all duals.
+    ``G`` (M, n) = K_m a where the method needs it; ``mixed`` says that the point came from the bundle of all duals;
+    ``witness`` (n,) is the dual behind the point's dual value where that is not its own.
     """
 
     Q: Array
@@ -57,6 +58,7 @@ class Weighed:
     damping: float = 0.0
     G: Array | None = None
     mixed: bool = False
+    witness: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,18 +80,24 @@ class WarmStart:
 
 
 class Reweighting:
-    """The wrapper of Algorithm 1 as the driver's method. ``warm`` starts it from a neighbouring solution."""
+    """The wrapper of Algorithm 1 as the driver's method. ``warm`` starts it from a neighbouring solution.
+
+    ``live`` are the kernels it weighs, all of them unless told: weights, forms and products are those of ``live`` alone.
+    """
 
     keeps_points = False
     needs_products = False
 
-    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+    def __init__(
+        self, problem: Problem, *, tol: float, warm: WarmStart | None = None, live: Array | None = None
+    ) -> None:
         self.problem, self.tol, self.warm = problem, tol, warm
+        self.live = np.arange(problem.K.shape[0]) if live is None else live
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
         self._sum = np.empty(problem.K.shape[1:])
 
     def start(self) -> Point:
-        penalty, M = self.problem.penalty, self.problem.K.shape[0]
+        penalty, M = self.problem.penalty, self.live.size
         if self.warm is None:
             return self.solve(penalty.start(M), None, 0.0003)
         weights = self._lifted(self.warm.weights)
@@ -119,12 +127,12 @@ class Reweighting:
     def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> Point:
         """One machine solve at ``weights``, and the certificate it gives to the whole problem."""
         task = self.problem
-        combine(task.K, weights, self._sum)
+        combine(task.K, self.among_all(weights), self._sum)
         found = MACHINES[task.loss.name](
             self._sum, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy
         )
         support = np.flatnonzero(found.dual)
-        G = products(task.K, found.dual, support) if self.needs_products else None
+        G = products(task.K, found.dual, support, self.live) if self.needs_products else None
         Q = quadratic_forms(task.K, found.dual, support) if G is None else np.maximum(G @ found.dual, 0.0)
         errors = total_loss(task.loss, found.decision, found.intercept, task.y, task.C)
         dual, price = self.bound(found.dual, Q)
@@ -137,6 +145,12 @@ class Reweighting:
             price,
             state=Weighed(Q, found.objective, found.gap, accuracy, damping, G),
         )
+
+    def among_all(self, weights: Array) -> Array:
+        """The weights of the live kernels with zeros for all others, (M,)."""
+        everywhere = np.zeros(self.problem.K.shape[0])
+        everywhere[self.live] = weights
+        return everywhere
 
     def bound(self, a: Array, Q: Array) -> tuple[float | None, float]:
         """The dual value that a machine's dual gives to the whole problem, and R of the stopping rule."""
@@ -177,5 +191,11 @@ def certifies(point: Point, board: Board) -> bool:
 
 def keeping_dual(point: Point, *others: Point) -> Point:
     """``point`` with the best dual value and all the solves of the tries that led to it."""
-    duals = [p.dual_objective for p in (point, *others) if p.dual_objective is not None]
-    return replace(point, dual_objective=max(duals), solves=point.solves + sum(p.solves for p in others))
+    best = max((point, *others), key=lambda p: -np.inf if p.dual_objective is None else p.dual_objective)
+    solves = point.solves + sum(p.solves for p in others)
+    if best is point:
+        return replace(point, solves=solves)
+    witness = best.dual if best.state.witness is None else best.state.witness
+    return replace(
+        point, dual_objective=best.dual_objective, solves=solves, state=replace(point.state, witness=witness)
+    )

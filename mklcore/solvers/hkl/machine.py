@@ -223,6 +223,7 @@ class GramMachine:
         thin = np.array([design.is_column(node) for node in nodes])
         self._thin, self._thick = np.flatnonzero(thin), np.flatnonzero(~thin)
         self.columns = design.columns_of([nodes[int(k)] for k in self._thin])
+        design.make_room(self._thick.size)
         self.stack = np.empty((self._thick.size, design.n, design.n))
         for place, k in enumerate(self._thick):
             self.stack[place] = design.gram(nodes[int(k)])
@@ -265,7 +266,7 @@ class GramMachine:
         task, a = self.task, answer.dual
         images = np.empty((a.size, zeta.size))  # K_w a
         images[:, self._thin] = self.columns * (self.columns.T @ a)
-        images[:, self._thick] = products(self.stack, a, np.flatnonzero(a)).T
+        images[:, self._thick] = products(self.stack, a, np.flatnonzero(a), np.arange(len(self.stack))).T
         weight = task.bend(answer)
         rows = np.flatnonzero(weight > 0)
         root = np.sqrt(weight[rows])

@@ -1,0 +1,169 @@
+"""Newton on the kernels that matter: at p = 1 most weights are zero, and a kernel without weight need not be read.
+
+    a few Newton steps on all kernels from equal weights; what is hard goes on with those that have weight or nearly so
+    repeat   Newton steps on the working set until its own gap is half the tolerance
+             Q_m = a'K_m a for all kernels at the dual that certifies it
+    until    no kernel outside has a larger Q_m; else those that have come in
+
+A dual feasible on the working set is feasible for all kernels, so the last step is the certificate itself. A path hands
+the working set and its bundle of duals to the next value of C.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mklcore.solvers.bundle import Bundle
+from mklcore.solvers.driver import Array, Board, Point, Status
+from mklcore.solvers.newton import Newton
+from mklcore.solvers.reweighting import Problem, WarmStart
+from mklcore.solvers.stack import products, quadratic_forms
+
+FROM_KERNELS = 8  # fewer than these are all kept
+_SPARE = 4  # kernels kept besides those with weight: the nearest to entering
+_SHARE = 0.9  # of the tolerance is asked of the working set
+_MOST = 0.7  # a larger share of the kernels is not worth setting apart
+_OPENING = 10  # steps on all kernels: an easy problem ends before a set pays
+
+
+@dataclass(frozen=True, eq=False)
+class Carry:
+    """What a fit hands to its neighbour: the kernels it worked on and the duals it stored for them."""
+
+    live: Array
+    bundle: Bundle | None
+
+
+class WorkingSet:
+    """The damped Newton method of ``newton.py`` on a growing set of kernels; for p = 1."""
+
+    keeps_points = False
+
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+        self.problem, self.tol, self.warm = problem, tol, warm
+        self.name = "lp damped Newton on a working set of kernels"
+        self._everything = np.arange(problem.K.shape[0])
+        self._opening = self._certified = warm is None
+
+    @property
+    def carry(self) -> Carry:
+        """The working set and its bundle, for the next value of C; kernels far from having weight are left behind."""
+        near = _largest(self.last.weights, self.last.state.Q)
+        bundle = self.inner.carry
+        return Carry(self.inner.live[near], None if bundle is None else bundle.among(near))
+
+    def start(self) -> Point:
+        warm = self.warm
+        if warm is None:
+            self._begin(Newton(self.problem, tol=self.tol))
+            return self.last
+        carried = warm.carry if isinstance(warm.carry, Carry) else None
+        live = _largest(warm.weights, warm.weights) if carried is None else carried.live
+        inside = WarmStart(warm.weights[live], warm.dual, warm.C, carried.bundle if carried else None)
+        self._begin(Newton(self.problem, tol=_SHARE * self.tol, warm=inside, live=live))
+        return self._shown(self.last)
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        if self._opening and len(board.history) >= _OPENING:
+            self._shrink()
+        following = self.inner.step(self.board.best or self.last, self.last, self.board)
+        if isinstance(following, Status):
+            return following if self._whole else self._checked(self.last, following)
+        self._add(following)
+        if self._whole:
+            return following
+        return self._checked(following, None) if self.board.gap <= self.board.target else self._shown(following)
+
+    def finish(self, best: Point) -> Point:
+        """The best point on the working set without its negligible weights, certified over all kernels."""
+        inside = replace(best, weights=best.weights[self.inner.live])
+        polished = self.inner.finish(inside)
+        if polished is inside:
+            if self._certified:
+                return best
+            polished = replace(inside, solves=0)
+        return self._shown(polished, self._forms(polished.dual), polished.dual)
+
+    # -- the working set
+
+    def _begin(self, inner: Newton, point: Point | None = None) -> None:
+        self.inner, self.board = inner, Board(inner.tol, inner.name)
+        self._add(inner.start() if point is None else point)
+
+    def _add(self, point: Point) -> None:
+        self.last = point
+        before = self.board.dual
+        self.board.add(point)
+        if before is None or (point.dual_objective is not None and point.dual_objective >= before):
+            self.witness = point.dual if point.state.witness is None else point.state.witness
+
+    @property
+    def _whole(self) -> bool:
+        return self.inner.live.size == self._everything.size
+
+    def _shrink(self) -> None:
+        """Go on with the kernels that have weight and those nearest to it, where these are few."""
+        point, self._opening = self.last, False
+        live = _largest(point.weights, point.state.Q)
+        if live.size > _MOST * self._everything.size:
+            return
+        state = replace(point.state, Q=point.state.Q[live], G=np.ascontiguousarray(point.state.G[live]))
+        fewer = Newton(self.problem, tol=_SHARE * self.tol, live=live)
+        if self.inner.carry is not None:
+            fewer.adopt(self.inner.carry.among(live))
+        self._begin(fewer, replace(point, weights=point.weights[live], solves=0, state=state))
+
+    def _checked(self, point: Point, stalled: Status | None) -> Point | Status:
+        """``point`` with a certificate over all kernels; those that break it enter the working set."""
+        forms = self._forms(self.witness)
+        inside = forms[self.inner.live].max()
+        outside = np.setdiff1d(np.flatnonzero(forms > inside * (1.0 + 1e-9)), self.inner.live)
+        shown, self._certified = self._shown(point, forms), True
+        if outside.size:
+            self._grow(outside)
+        elif stalled is not None:
+            return stalled
+        else:
+            self.inner.tol *= 0.5
+            self.board.tol = self.inner.tol
+        return shown
+
+    def _grow(self, outside: Array) -> None:
+        point, live = self.last, np.union1d(self.inner.live, outside)
+        G = products(self.problem.K, point.dual, np.flatnonzero(point.dual), live)
+        Q = np.maximum(G @ point.dual, 0.0)
+        weights = self.inner.among_all(point.weights)[live]
+        dual, price = self.inner.bound(point.dual, Q)
+        grown = Newton(self.problem, tol=self.inner.tol, live=live)
+        if self.inner.carry is not None:
+            grown.adopt(self._wider(self.inner.carry, live))
+        state = replace(point.state, Q=Q, G=G, witness=None)
+        self._begin(grown, replace(point, weights=weights, dual_objective=dual, scale=price, solves=0, state=state))
+
+    def _wider(self, bundle: Bundle, live: Array) -> Bundle:
+        """The duals of ``bundle`` that its mixture uses, for more kernels."""
+        wider = Bundle(live.size, self.problem.y.size)
+        for a, linear in zip(bundle.duals[bundle.mixture > 0], bundle.linear[bundle.mixture > 0], strict=True):
+            wider.add(a, linear, products(self.problem.K, a, np.flatnonzero(a), live))
+        return wider
+
+    # -- a point as the driver sees it
+
+    def _forms(self, a: Array) -> Array:
+        return quadratic_forms(self.problem.K, a, np.flatnonzero(a))
+
+    def _shown(self, point: Point, forms: Array | None = None, witness: Array | None = None) -> Point:
+        """``point`` with weights for all kernels; a dual value only where the forms of all kernels are at hand."""
+        dual: float | None = -np.inf
+        if forms is not None:
+            dual = self.inner.bound(self.witness if witness is None else witness, forms)[0]
+        return replace(point, weights=self.inner.among_all(point.weights), dual_objective=dual)
+
+
+def _largest(weights: Array, nearness: Array) -> Array:
+    """Kernels with weight, and as many again (at least a few) that are nearest to having one, in order."""
+    used = np.flatnonzero(weights > 0.0)
+    spare = np.argsort(-nearness, kind="stable")[: used.size + max(_SPARE, used.size // 2)]
+    return np.union1d(used, spare)

@@ -1,0 +1,79 @@
+"""The working set of kernels at p = 1: the same optimum as with all kernels, whatever set it starts from."""
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.losses import make_loss
+from mklcore.penalties import LpNorm
+from mklcore.solvers import fit_weighted
+from mklcore.solvers.driver import Status, run
+from mklcore.solvers.newton import Newton
+from mklcore.solvers.reweighting import Problem, WarmStart
+from mklcore.solvers.working_set import Carry, WorkingSet
+
+LOSSES = ("hinge", "squared", "logistic", "epsilon_insensitive")
+
+
+@pytest.fixture(scope="module")
+def problem() -> tuple[np.ndarray, np.ndarray]:
+    data = mkl.load_sample("breast_cancer")
+    train, _ = data.split(test_size=0.7, seed=1)
+    kernels = mkl.KernelDictionary.rbf_grid([0.25, 0.5, 1, 2, 4]) + mkl.KernelDictionary.per_feature(
+        mkl.Linear(), data.n_features
+    )
+    return kernels.grams(train.X).values, np.where(train.y == np.unique(train.y)[-1], 1.0, -1.0)
+
+
+def solve(method: type, problem: tuple[np.ndarray, np.ndarray], loss: str, C: float, **more: object):
+    K, y = problem
+    return run(method(Problem(K, y, C, make_loss(loss), LpNorm(1.0), True), tol=1e-5, **more), tol=1e-5, max_iter=500)
+
+
+@pytest.mark.parametrize("C", [0.02, 1.0, 50.0])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_optimum_is_that_of_all_kernels(problem, loss, C):
+    every, few = solve(Newton, problem, loss, C), solve(WorkingSet, problem, loss, C)
+    assert few.status is every.status is Status.CONVERGED
+    assert few.objective == pytest.approx(every.objective, rel=2e-5)
+    assert few.dual_objective <= every.objective + 1e-12
+    assert few.objective >= every.dual_objective - 1e-12
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_set_without_the_kernels_that_matter_grows_until_it_has_them(problem, loss):
+    K, _ = problem
+    cold = solve(WorkingSet, problem, loss, 1.0)
+    useless = np.flatnonzero(cold.weights == 0)[:3]
+    weights = np.zeros(len(K))
+    weights[useless] = 1 / 3
+    warm = WarmStart(weights, np.zeros(K.shape[1]), 1.0, Carry(useless, None))
+    grown = solve(WorkingSet, problem, loss, 1.0, warm=warm)
+    assert grown.status is Status.CONVERGED
+    assert grown.objective == pytest.approx(cold.objective, rel=2e-5)
+    assert set(np.flatnonzero(cold.weights > 0.01)) <= set(np.flatnonzero(grown.weights > 0))
+
+
+def test_a_path_carries_its_set_and_ends_where_cold_fits_end(problem):
+    K, y = problem
+    loss, warm = make_loss("hinge"), None
+    for C in mkl.log_grid(0.01, 10, 8):
+        fit = fit_weighted(K, y, C, loss, LpNorm(1.0), True, tol=1e-4, warm=warm)
+        warm = WarmStart(fit.weights, fit.dual_coef, C, fit.carry)
+        cold = fit_weighted(K, y, C, loss, LpNorm(1.0), True, tol=1e-4, solver="newton")
+        assert fit.status is Status.CONVERGED
+        assert fit.objective <= cold.objective * (1 + 1e-4)
+        assert fit.dual_objective <= cold.objective * (1 + 1e-12)
+        assert fit.carry.live.size < len(K)
+
+
+def test_a_fit_cancelled_at_its_warm_start_still_has_a_certificate(problem):
+    K, y = problem
+    loss = make_loss("hinge")
+    fit = fit_weighted(K, y, 1.0, loss, LpNorm(1.0), True)
+    warm = WarmStart(fit.weights, fit.dual_coef, 1.0, fit.carry)
+    stopped = fit_weighted(K, y, 3.0, loss, LpNorm(1.0), True, warm=warm, callback=lambda record: True)
+    assert stopped.status is Status.CANCELLED
+    best = fit_weighted(K, y, 3.0, loss, LpNorm(1.0), True, tol=1e-6)
+    assert np.isfinite(stopped.dual_objective)
+    assert stopped.dual_objective <= best.objective <= stopped.objective * (1 + 1e-9)
