@@ -57,6 +57,8 @@ def _algorithm(algorithm: Algorithm, X: np.ndarray, y: np.ndarray) -> None:
             model = algorithm.estimator(task, kernels="precomputed", **parameters)
             model.fit(stack, target)
             model.fit(stack.values.copy(), target)
+            if any(control.kind == "p" for control in algorithm.controls):
+                model.set_params(p=2.0).fit(stack, target)
 
 
 def _table_algorithm(algorithm: Algorithm, X: np.ndarray, y: np.ndarray) -> None:

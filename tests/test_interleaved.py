@@ -10,6 +10,7 @@ from mklcore.losses import make_loss
 from mklcore.penalties import BlockNorm, LpNorm
 from mklcore.solvers import choose_solver, fit_weighted
 from mklcore.solvers.driver import Status
+from mklcore.solvers.reweighting import WarmStart
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 6)
 
@@ -123,3 +124,41 @@ def test_refusals(problem):
         fit_weighted(rows, labels, 1.0, make_loss("hinge"), LpNorm(2.0), True, solver="newton")
     with pytest.raises(ParameterError, match="for p = 1 only"):
         fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(2.0), True, solver="silp")
+
+
+@pytest.mark.parametrize("C", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("p", [1.01, 4 / 3, 2.0, 3.0])
+def test_interleaved_pairs_open_for_newton_and_end_at_the_same_optimum(p, C, problem):
+    values, y = problem[3].values, problem[1]
+    opened = fit_weighted(values, y, C, make_loss("hinge"), LpNorm(p), True, tol=1e-4)
+    newton = fit_weighted(values, y, C, make_loss("hinge"), LpNorm(p), True, tol=1e-4, solver="newton")
+    assert "interleaved" in opened.solver
+    assert opened.status is newton.status is Status.CONVERGED
+    assert opened.objective == pytest.approx(newton.objective, rel=2e-4)
+    assert opened.dual_objective <= newton.objective * (1 + 1e-9)
+    assert opened.objective >= newton.dual_objective * (1 - 1e-9)
+
+
+def test_a_fine_tolerance_and_a_large_stack_are_newtons_from_the_start(monkeypatch, problem):
+    values, y = problem[3].values, problem[1]
+    fine = fit_weighted(values, y, 1.0, make_loss("hinge"), LpNorm(2.0), True, tol=1e-7)
+    assert "interleaved" not in fine.solver
+    monkeypatch.setattr("mklcore.solvers.MOST_ROWS", 10)
+    large = fit_weighted(values, y, 1.0, make_loss("hinge"), LpNorm(2.0), True, tol=1e-3)
+    assert "interleaved" not in large.solver
+
+
+def test_a_neighbour_hands_on_its_rows_and_products_and_changes_nothing(problem):
+    values, y = problem[3].values, problem[1]
+    loss, penalty = make_loss("hinge"), LpNorm(2.0)
+    first = fit_weighted(values, y, 1.0, loss, penalty, True)
+    for C in (0.1, 1.0, 3.0):
+        warm = WarmStart(first.weights, first.dual_coef, 1.0, first.carry)
+        carried = fit_weighted(values, y, C, loss, penalty, True, tol=1e-5, warm=warm)
+        alone = fit_weighted(values, y, C, loss, penalty, True, tol=1e-5)
+        assert carried.objective == pytest.approx(alone.objective, rel=2e-5)
+    stranger = WarmStart(first.weights, first.dual_coef, 1.0, first.carry)
+    other = fit_weighted(2.0 * values, y, 0.5, loss, penalty, True, tol=1e-5, warm=stranger)
+    assert 2.0 * other.objective == pytest.approx(
+        fit_weighted(values, y, 1.0, loss, penalty, True, tol=1e-5).objective, rel=2e-5
+    )

@@ -175,8 +175,8 @@ class StackRows:
 class RowCache:
     """Least recently used rows within a budget, all kernels of one training row together, in single precision.
 
-    ``slab`` (most, M, n) float32 holds them; ``fetch`` tells in which slots. Sums of many rows that must be exact use
-    ``source.block`` instead.
+    ``slab`` (most, M, n) float32 holds them; ``fetch`` tells in which slots, ``slot`` (n,) where each row lies or -1. Sums
+    of many rows that must be exact use ``source.block`` instead.
     """
 
     def __init__(self, source: KernelRows | StackRows, budget_mb: float, least: int) -> None:
@@ -185,6 +185,7 @@ class RowCache:
         M, n = source.diagonal.shape
         self.most = min(n, max(least, int(budget_mb * 1e6 / (4 * M * n))))
         self.slab = np.empty((self.most, M, n), dtype=np.float32)
+        self.slot = np.full(n, -1)
         self._slot: OrderedDict[int, int] = OrderedDict()
 
     def fetch(self, rows: np.ndarray) -> np.ndarray:
@@ -199,7 +200,10 @@ class RowCache:
             part = missing[first : first + PIECE]
             block = self.source.block(np.array(part))
             for k, i in enumerate(part):
-                slot = len(self._slot) if len(self._slot) < self.most else self._slot.popitem(last=False)[1]
-                self._slot[i] = slot
+                slot = len(self._slot)
+                if slot == self.most:
+                    oldest, slot = self._slot.popitem(last=False)
+                    self.slot[oldest] = -1
+                self._slot[i] = self.slot[i] = slot
                 self.slab[slot] = block[:, k]
         return np.array([self._slot[i] for i in rows.tolist()])

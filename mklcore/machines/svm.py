@@ -55,7 +55,7 @@ def best_partner(row, diagonal, own, v, down, top, gain):
 
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "reassoc", "contract"})
-def _pair_update(v, step, row_i, row_j, up, down):
+def pair_update(v, step, row_i, row_j, up, down):
     """v -= step (K_i - K_j); returns the largest up-slope and the smallest down-slope that follow."""
     top, bottom = -np.inf, np.inf
     for k in range(v.size):
@@ -67,7 +67,7 @@ def _pair_update(v, step, row_i, row_j, up, down):
 
 
 @njit(cache=True, nogil=True)
-def _first(v, up, top):
+def first(v, up, top):
     for k in range(v.size):
         if v[k] + up[k] >= top:
             return k
@@ -91,6 +91,32 @@ def landed(value, low, high, scale):
 
 
 @njit(cache=True, nogil=True)
+def move_pair(i, j, top, row_i, diagonal, low, high, tube, a, v, up, down):
+    """Raise a[i] and lower a[j] to the best of the pair or the first bound (or kink); returns the length asked for."""
+    curve = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], TINY)
+    t = min((top - v[j] - down[j]) / curve, high[i] - a[i], a[j] - low[j])
+    if tube > 0.0:
+        t = min(t, to_kink(a[i], 1.0), to_kink(a[j], -1.0))
+    a[i] = landed(a[i] + t, low[i], high[i], high[i] - low[i])
+    a[j] = landed(a[j] - t, low[j], high[j], high[j] - low[j])
+    offset(i, a, low, high, tube, up, down)
+    offset(j, a, low, high, tube, up, down)
+    return t
+
+
+@njit(cache=True, nogil=True)
+def move_single(i, sign, diagonal, low, high, tube, a, v, up, down):
+    """Move a[i] along ``sign`` to its best or the first bound (or kink); returns the signed length asked for."""
+    slope = v[i] + up[i] if sign > 0 else -(v[i] + down[i])
+    t = min(slope / max(diagonal[i], TINY), high[i] - a[i] if sign > 0 else a[i] - low[i])
+    if tube > 0.0:
+        t = min(t, to_kink(a[i], sign))
+    a[i] = landed(a[i] + sign * t, low[i], high[i], high[i] - low[i])
+    offset(i, a, low, high, tube, up, down)
+    return sign * t
+
+
+@njit(cache=True, nogil=True)
 def smo_pairs(K, low, high, tube, a, v, tol, max_steps):
     """Improve (a, v = lin - K a) in place on 1'a = const until the violation is <= tol; returns (steps, violation)."""
     n = v.size
@@ -98,24 +124,16 @@ def smo_pairs(K, low, high, tube, a, v, tol, max_steps):
     for k in range(n):
         diagonal[k] = K[k, k]
     offsets(a, low, high, tube, up, down)
-    top, bottom = _pair_update(v, 0.0, v, v, up, down)
+    top, bottom = pair_update(v, 0.0, v, v, up, down)
     for step in range(max_steps):
         if top - bottom <= tol:
             return step, top - bottom
-        i = _first(v, up, top)
+        i = first(v, up, top)
         j = best_partner(K[i], diagonal, diagonal[i], v, down, top, gain)
         if i < 0 or j < 0 or i == j:
             return step, top - bottom
-        curve = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], TINY)
-        t = (top - v[j] - down[j]) / curve
-        t = min(t, high[i] - a[i], a[j] - low[j])
-        if tube > 0.0:
-            t = min(t, to_kink(a[i], 1.0), to_kink(a[j], -1.0))
-        a[i] = landed(a[i] + t, low[i], high[i], high[i] - low[i])
-        a[j] = landed(a[j] - t, low[j], high[j], high[j] - low[j])
-        offset(i, a, low, high, tube, up, down)
-        offset(j, a, low, high, tube, up, down)
-        top, bottom = _pair_update(v, t, K[i], K[j], up, down)
+        t = move_pair(i, j, top, K[i], diagonal, low, high, tube, a, v, up, down)
+        top, bottom = pair_update(v, t, K[i], K[j], up, down)
     return max_steps, top - bottom
 
 
@@ -123,7 +141,9 @@ def smo_pairs(K, low, high, tube, a, v, tol, max_steps):
 def smo_single(K, low, high, tube, a, v, tol, max_steps):
     """The same without the equality: one coordinate at a time, chosen by largest decrease; returns (steps, violation)."""
     n = v.size
-    up, down = np.empty(n), np.empty(n)
+    up, down, diagonal = np.empty(n), np.empty(n), np.empty(n)
+    for k in range(n):
+        diagonal[k] = K[k, k]
     offsets(a, low, high, tube, up, down)
     for step in range(max_steps):
         best, chosen, worst = 0.0, -1, 0.0
@@ -131,20 +151,13 @@ def smo_single(K, low, high, tube, a, v, tol, max_steps):
             slope = max(v[k] + up[k], -(v[k] + down[k]))
             if slope > 0.0:
                 worst = max(worst, slope)
-                gain = slope * slope / max(K[k, k], TINY)
+                gain = slope * slope / max(diagonal[k], TINY)
                 if gain > best:
                     best, chosen = gain, k
         if chosen < 0 or worst <= tol:
             return step, worst
         i = chosen
-        upward = v[i] + up[i]
-        if upward > 0.0:
-            t = min(upward / max(K[i, i], TINY), high[i] - a[i], to_kink(a[i], 1.0) if tube > 0.0 else np.inf)
-        else:
-            t = -(v[i] + down[i]) / max(K[i, i], TINY)
-            t = -min(t, a[i] - low[i], to_kink(a[i], -1.0) if tube > 0.0 else np.inf)
-        a[i] = landed(a[i] + t, low[i], high[i], high[i] - low[i])
-        offset(i, a, low, high, tube, up, down)
+        t = move_single(i, 1.0 if v[i] + up[i] > 0.0 else -1.0, diagonal, low, high, tube, a, v, up, down)
         for k in range(n):
             v[k] -= t * K[i, k]
     return max_steps, worst

@@ -12,8 +12,10 @@ from mklcore.kernels.rows import KernelRows
 from mklcore.losses import Loss, make_loss, total_loss
 from mklcore.penalties import GroupTerm, LpNorm, Penalty
 from mklcore.solvers.driver import Array, Fit, run
+from mklcore.solvers.interleaved import LOSSES as INTERLEAVED_LOSSES
 from mklcore.solvers.interleaved import Interleaved
 from mklcore.solvers.newton import Newton
+from mklcore.solvers.opening import FINEST, MOST_ROWS, Opening
 from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
 from mklcore.solvers.silp import SILP
 from mklcore.solvers.working_set import FROM_KERNELS, WorkingSet
@@ -23,6 +25,12 @@ def _newton(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> N
     """Newton, on a working set of kernels where most of them end without weight."""
     sparse = isinstance(problem.penalty, LpNorm) and problem.penalty.p == 1 and problem.K.shape[0] >= FROM_KERNELS
     return (WorkingSet if sparse else Newton)(problem, tol=tol, warm=warm)
+
+
+def _opens(problem: Problem, tol: float) -> bool:
+    """Whether interleaved pairs open for Newton: a small stack, a loss they know, weights that are not sparse."""
+    sparse = isinstance(problem.penalty, LpNorm) and problem.penalty.p == 1
+    return not sparse and tol >= FINEST and problem.y.size <= MOST_ROWS and problem.loss.name in INTERLEAVED_LOSSES
 
 
 SOLVERS: dict[str, Callable[..., Any]] = {
@@ -86,7 +94,8 @@ def fit_weighted(
         )
     chosen, reason = choose_solver(K, penalty) if solver == "auto" else (solver, "")
     problem = Problem(K, y, float(C), loss, penalty, fit_intercept)  # type: ignore[arg-type]
-    method = SOLVERS[chosen](problem, tol=tol, warm=warm)
+    opened = not isinstance(K, KernelRows) and solver == "auto" and chosen == "newton" and _opens(problem, tol)
+    method = Opening(problem, tol=tol, warm=warm) if opened else SOLVERS[chosen](problem, tol=tol, warm=warm)
     if reason:
         method.name += f", chosen because {reason}"
     return run(method, tol=tol, max_iter=max_iter, callback=callback)

@@ -4,7 +4,7 @@ Algorithm 2 of Kloft, Brefeld, Sonnenburg, Zien (2011), for the hinge and the ep
 a, g_m = K_m a (M, n) and theta:
 
     a <- 0, g <- 0, theta <- equal weights
-    repeat   n / 10 pairs, each by largest violation and largest decrease of v = y - sum_m theta_m g_m;
+    repeat   n / 4 pairs, each by largest violation and largest decrease of v = y - sum_m theta_m g_m;
              g_m += K_m[:, pair] (a_new - a_old)           kernel rows on the fly, least recently used rows cached
              if the machine's own gap is within the gap of the weights:   theta <- analytic update (19)
     until    best primal - best dual <= tol * R
@@ -25,12 +25,14 @@ from numba import njit
 from mklcore.errors import ParameterError
 from mklcore.kernels.rows import PIECE, KernelRows, RowCache, StackRows
 from mklcore.losses import EpsilonInsensitive, total_loss
-from mklcore.machines.svm import TINY, best_partner, landed, offset, offsets, to_kink
+from mklcore.machines.svm import best_partner, first, move_pair, move_single, offsets, pair_update
 from mklcore.penalties import Penalty
 from mklcore.solvers.driver import Array, Board, Point, Status
 from mklcore.solvers.reweighting import Problem, WarmStart
+from mklcore.solvers.stack import products
 
 CACHE_MB = 512.0
+MIXED_MB = 64.0  # rows of the weighted kernel, good until the weights change
 LOSSES = ("hinge", "epsilon_insensitive")
 
 
@@ -51,51 +53,71 @@ def add_rows(g, slab, slots, change):
 @njit(cache=True, nogil=True)
 def mixed_row(slab, slot, theta, out):
     """out = sum_m theta[m] slab[slot, m]."""
-    for i in range(out.size):
-        out[i] = 0.0
-    for m in range(theta.size):
-        w = theta[m]
-        if w != 0.0:
-            source = slab[slot, m]
-            for i in range(out.size):
-                out[i] += w * source[i]
+    out[:] = 0.0
+    M = theta.size
+    for m in range(0, M - 3, 4):
+        w0, w1, w2, w3 = theta[m], theta[m + 1], theta[m + 2], theta[m + 3]
+        s0, s1, s2, s3 = slab[slot, m], slab[slot, m + 1], slab[slot, m + 2], slab[slot, m + 3]
+        for i in range(out.size):
+            out[i] += w0 * s0[i] + w1 * s1[i] + w2 * s2[i] + w3 * s3[i]
+    for m in range(M - M % 4, M):
+        w, source = theta[m], slab[slot, m]
+        for i in range(out.size):
+            out[i] += w * source[i]
 
 
 @njit(cache=True, nogil=True)
-def pick(v, up, down, paired):
-    """The most violating point: (i, -1, direction, violation). Paired: the best to move up, violation against the rest."""
-    top, bottom, i, j = -np.inf, np.inf, -1, -1
-    for k in range(v.size):
-        if v[k] + up[k] > top:
-            top, i = v[k] + up[k], k
-        if v[k] + down[k] < bottom:
-            bottom, j = v[k] + down[k], k
-    if paired:
-        return i, -1, 1.0, top - bottom
-    return (i, -1, 1.0, top) if top >= -bottom else (j, -1, -1.0, -bottom)
+def ready(i, kept, theta, slab, slot, mixed, place, owner, hand):
+    """Where row i of K_theta lies in ``mixed``, mixing it over the oldest row but ``kept``; -1 when the slab lacks it."""
+    if place[i] >= 0:
+        return place[i]
+    if slot[i] < 0:
+        return -1
+    if hand[0] == kept:
+        hand[0] = (hand[0] + 1) % owner.size
+    at = hand[0]
+    hand[0] = (at + 1) % owner.size
+    if owner[at] >= 0:
+        place[owner[at]] = -1
+    owner[at], place[i] = i, at
+    mixed_row(slab, slot[i], theta, mixed[at])
+    return at
 
 
 @njit(cache=True, nogil=True)
-def move(i, j, sign, row_i, diagonal, low, high, tube, a, v, up, down):
-    """Move a[i] by t along ``sign`` and, when j >= 0, a[j] by -t; returns the changes. ``v`` is left to the caller."""
-    before_i = a[i]
-    if j < 0:
-        slope = v[i] + up[i] if sign > 0 else -(v[i] + down[i])
-        t = min(slope / max(diagonal[i], TINY), high[i] - a[i] if sign > 0 else a[i] - low[i])
-        t = min(t, to_kink(a[i], sign)) if tube > 0.0 else t
-        a[i] = landed(a[i] + sign * t, low[i], high[i], high[i] - low[i])
-        offset(i, a, low, high, tube, up, down)
-        return np.array([a[i] - before_i])
-    before_j = a[j]
-    curve = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], TINY)
-    t = min((v[i] + up[i] - v[j] - down[j]) / curve, high[i] - a[i], a[j] - low[j])
-    if tube > 0.0:
-        t = min(t, to_kink(a[i], 1.0), to_kink(a[j], -1.0))
-    a[i] = landed(a[i] + t, low[i], high[i], high[i] - low[i])
-    a[j] = landed(a[j] - t, low[j], high[j], high[j] - low[j])
-    offset(i, a, low, high, tube, up, down)
-    offset(j, a, low, high, tube, up, down)
-    return np.array([a[i] - before_i, a[j] - before_j])
+def pairs(a, v, change, theta, slab, slot, mixed, place, owner, hand, diagonal, low, high, tube, paired, tol, most):
+    """Move up to ``most`` pairs (or single points) by largest violation; returns how many, and the row that is missing.
+
+    ``v`` = y - K_theta a and ``change``, what was added to each a, are kept up to date. The missing row is -1 when the
+    violation is within ``tol`` or ``most`` pairs were moved.
+    """
+    n = a.size
+    up, down, gain, nothing = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
+    offsets(a, low, high, tube, up, down)
+    top, bottom = pair_update(v, 0.0, nothing, nothing, up, down)
+    for step in range(most):
+        sign = 1.0 if paired or top >= -bottom else -1.0
+        if (top - bottom if paired else max(top, -bottom)) <= tol:
+            return step, -1
+        i = first(v, up, top) if sign > 0 else first(-v, -down, -bottom)
+        at = ready(i, -1, theta, slab, slot, mixed, place, owner, hand)
+        if at < 0:
+            return step, i
+        before, j, partner = a[i], -1, nothing
+        if paired:
+            j = best_partner(mixed[at], diagonal, diagonal[i], v, down, top, gain)
+            if j < 0 or i == j:
+                return step, -1
+            other = ready(j, at, theta, slab, slot, mixed, place, owner, hand)
+            if other < 0:
+                return step, j
+            partner = mixed[other]
+            change[j] -= move_pair(i, j, top, mixed[at], diagonal, low, high, tube, a, v, up, down)
+        else:
+            move_single(i, sign, diagonal, low, high, tube, a, v, up, down)
+        change[i] += a[i] - before
+        top, bottom = pair_update(v, a[i] - before, mixed[at], partner, up, down)
+    return most, -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +127,16 @@ class Mixed:
     Q: Array
     inner_gap: float
     weights_gap: float
+
+
+@dataclass(frozen=True, eq=False)
+class Carry:
+    """What a fit hands to its neighbour on the same kernels: the rows it read, and a dual (n,) with its products (M, n)."""
+
+    kernels: Array | KernelRows
+    cache: RowCache
+    dual: Array
+    products: Array
 
 
 class Interleaved:
@@ -124,13 +156,33 @@ class Interleaved:
                 f'solver="interleaved" does not know the {problem.penalty.name}; use solver="wrapper".'
             )
         self.problem, self.tol, self.warm = problem, tol, warm
-        source = problem.K if isinstance(problem.K, KernelRows) else StackRows(problem.K)
-        self.cache = RowCache(source, cache_mb, least=64)
-        self.diagonal = source.diagonal
+        self.cache = self._rows(cache_mb)
+        self.diagonal = self.cache.source.diagonal
         self.name = f"{problem.penalty.name} interleaved chunking"
         self.low, self.high = problem.loss.box(problem.y, problem.C)
         self.tube = problem.loss.epsilon if isinstance(problem.loss, EpsilonInsensitive) else 0.0
         self._fruitless, self._tolerance = 0, 0.1
+        n = problem.y.size
+        room = int(np.clip(MIXED_MB * 1e6 / (8 * n), 3, n)) if n > 3 else 3
+        self._mixed, self._owner = np.empty((room, n)), np.full(room, -1)
+        self._place, self._hand = np.full(n, -1), np.zeros(1, dtype=np.int64)
+
+    def _rows(self, cache_mb: float) -> RowCache:
+        carried = self._carried
+        if carried is not None:
+            return carried.cache
+        K = self.problem.K
+        return RowCache(K if isinstance(K, KernelRows) else StackRows(K), cache_mb, least=64)
+
+    @property
+    def _carried(self) -> Carry | None:
+        found = None if self.warm is None else self.warm.carry
+        return found if isinstance(found, Carry) and found.kernels is self.problem.K else None
+
+    @property
+    def carry(self) -> Carry:
+        """The rows read so far and the products of the last dual, for the next value of C."""
+        return Carry(self.problem.K, self.cache, self.a, self.g)
 
     @property
     def _penalty(self) -> Penalty:
@@ -141,12 +193,13 @@ class Interleaved:
         self.a, self.g, self.theta = np.zeros(n), np.zeros((M, n)), self._penalty.start(M)
         if self.warm is not None:
             self.theta = self._penalty.scale(np.maximum(self.warm.weights, 1e-3 * self.warm.weights.max()))
-            self.a = np.clip(self.warm.dual_for(self.problem.C, self.problem.loss), self.low, self.high)
-            self._recompute()
+            moved = self.warm.dual_for(self.problem.C, self.problem.loss)
+            self.a = np.clip(moved, self.low, self.high)
+            self._take_products(moved)
         return self._read(solves=0)
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
-        moved = self._pairs(max(50, self.a.size // 10))
+        moved = self._pairs(max(50, self.a.size // 4))
         self._fruitless = 0 if moved else self._fruitless + 1
         if self._fruitless > 20:
             return Status.STALLED
@@ -165,30 +218,24 @@ class Interleaved:
         return self._read(solves=0)
 
     def _pairs(self, most: int) -> int:
-        """Move up to ``most`` pairs (or single points, without an intercept); returns how many moved."""
-        up, down, gain = np.empty(self.a.size), np.empty(self.a.size), np.empty(self.a.size)
-        diagonal = self.theta @ self.diagonal
-        v = self.problem.y - self.theta @ self.g
-        offsets(self.a, self.low, self.high, self.tube, up, down)
-        row_i, row_j = np.empty(self.a.size), np.empty(self.a.size)
-        for step in range(most):
-            i, j, sign, violation = pick(v, up, down, self.problem.fit_intercept)
-            if violation <= self._tolerance:
-                return step
-            slot = self.cache.fetch(np.array([i]))
-            mixed_row(self.cache.slab, slot[0], self.theta, row_i)
-            if self.problem.fit_intercept:
-                j = best_partner(row_i, diagonal, diagonal[i], v, down, v[i] + up[i], gain)
-                slot = self.cache.fetch(np.array([i, j]))
-                mixed_row(self.cache.slab, slot[1], self.theta, row_j)
-            change = move(i, j, sign, row_i, diagonal, self.low, self.high, self.tube, self.a, v, up, down)
-            if not change.any():
-                return step
-            v -= change[0] * row_i
-            if change.size > 1:
-                v -= change[1] * row_j
-            add_rows(self.g, self.cache.slab, slot, change)
-        return most
+        """Move up to ``most`` pairs (or single points, without an intercept) at the present weights; returns how many."""
+        cache, diagonal, moved = self.cache, self.theta @ self.diagonal, 0
+        v, change = self.problem.y - self.theta @ self.g, np.zeros(self.a.size)
+        self._place[:], self._owner[:] = -1, -1
+        while True:
+            steps, missing = pairs(
+                self.a, v, change, self.theta, cache.slab, cache.slot, self._mixed, self._place, self._owner, self._hand,
+                diagonal, self.low, self.high, self.tube, self.problem.fit_intercept, self._tolerance, most - moved,
+            )  # fmt: skip
+            moved += steps
+            if missing < 0:
+                break
+            cache.fetch(np.array([missing]))
+        rows = np.flatnonzero(change)
+        for first_row in range(0, rows.size, PIECE):
+            part = rows[first_row : first_row + PIECE]
+            add_rows(self.g, cache.slab, cache.fetch(part), change[part])
+        return moved
 
     def _read(self, solves: int) -> Point:
         task, a = self.problem, self.a
@@ -208,10 +255,25 @@ class Interleaved:
             state=Mixed(Q, errors + 2.0 * half - linear, price - half),
         )
 
+    def _take_products(self, moved: Array) -> None:
+        """g for the first a: those of the carried dual, scaled like it, or afresh."""
+        carried = self._carried
+        if carried is not None and self.warm is not None and np.array_equal(self.a, moved):
+            largest = int(np.argmax(np.abs(carried.dual)))
+            factor = moved[largest] / carried.dual[largest] if carried.dual[largest] else 0.0
+            if np.allclose(carried.dual * factor, moved, rtol=1e-9, atol=0.0):
+                self.g = factor * carried.products
+                return
+        self._recompute()
+
     def _recompute(self) -> None:
         """g = K_m a in double precision, support rows only."""
-        self.g[:] = 0.0
         support = np.flatnonzero(self.a)
-        for first in range(0, support.size, PIECE):
-            part = support[first : first + PIECE]
+        if isinstance(self.cache.source, StackRows):
+            values = self.cache.source.values
+            self.g = products(values, self.a, support, np.arange(len(values)))
+            return
+        self.g[:] = 0.0
+        for top in range(0, support.size, PIECE):
+            part = support[top : top + PIECE]
             self.g += np.einsum("mrn,r->mn", self.cache.source.block(part), self.a[part], optimize=True)

@@ -1,0 +1,48 @@
+"""Interleaved pairs first, damped Newton for what they leave: between p = 1 and p = 4, on small stored stacks.
+
+Pairs and weights that move together close most of the gap while a Newton method still solves its first machines; close
+to the optimum, or where C is large and pairs creep, the Newton step needs far fewer passes over the stack.
+"""
+
+from __future__ import annotations
+
+from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.interleaved import Carry, Interleaved
+from mklcore.solvers.newton import Newton
+from mklcore.solvers.reweighting import Problem, WarmStart
+
+MOST_ROWS = 800  # beyond, a chunk of pairs touches so many rows that combining the stack is cheaper
+FINEST = 1e-5  # rows are kept in single precision: finer tolerances are Newton's from the start
+_CHUNKS = 30
+
+
+class Opening:
+    """The two methods as one: the driver sees a single history."""
+
+    keeps_points = False
+
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+        self.problem, self.tol = problem, tol
+        self.method: Interleaved | Newton = Interleaved(problem, tol=tol, warm=warm)
+        self.name = f"{problem.penalty.name} interleaved chunking, then damped Newton"
+
+    @property
+    def carry(self) -> Carry | None:
+        """The rows read so far, when the optimum was reached without Newton."""
+        return self.method.carry if isinstance(self.method, Interleaved) else None
+
+    def start(self) -> Point:
+        return self.method.start()
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        if isinstance(self.method, Interleaved) and len(board.history) <= _CHUNKS:
+            following = self.method.step(best, last, board)
+            if isinstance(following, Point):
+                return following
+        if isinstance(self.method, Interleaved):
+            self.method = Newton(self.problem, tol=self.tol, warm=WarmStart(best.weights, best.dual, self.problem.C))
+            return self.method.start()
+        return self.method.step(best, last, board)
+
+    def finish(self, best: Point) -> Point:
+        return self.method.finish(best)
