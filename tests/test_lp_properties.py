@@ -1,0 +1,196 @@
+"""What holds for every lp-norm problem, tried on problems that hypothesis draws: certificates, derivatives, reductions."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mklcore.losses import make_loss
+from mklcore.machines import MACHINES
+from mklcore.penalties import LpNorm
+from mklcore.solvers import certificate, fit_weighted
+from mklcore.solvers.driver import Status
+from mklcore.solvers.newton import Newton
+from mklcore.solvers.reweighting import Problem
+
+LOSSES = ("hinge", "squared", "epsilon_insensitive", "logistic", "one_class")
+SMOOTH = ("squared", "logistic")
+often = settings(max_examples=40, deadline=None, derandomize=True)
+seldom = settings(max_examples=15, deadline=None, derandomize=True)
+
+seeds = st.integers(0, 2**31 - 1)
+losses = st.sampled_from(LOSSES)
+orders = st.one_of(st.just(1.0), st.floats(1.01, 12.0), st.just(np.inf))
+costs = st.floats(-2.0, 2.0).map(lambda e: 10.0**e)
+
+
+class Drawn(NamedTuple):
+    K: np.ndarray
+    y: np.ndarray
+    intercept: bool
+
+
+def draw(seed: int, loss: str, n: int = 24, M: int = 4) -> Drawn:
+    """Kernels of unit mean diagonal (Gaussian of several widths, and one of low rank) and a target for the loss."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    squared = ((X[:, None] - X[None]) ** 2).sum(-1)
+    K = np.stack([np.exp(-squared / width) for width in np.geomspace(0.5, 8.0, M - 1)] + [X @ X.T / 3])
+    real = X[:, 0] + np.sin(X[:, 1]) + 0.3 * rng.standard_normal(n)
+    labels = np.where(real > np.median(real), 1.0, -1.0)
+    y = {"hinge": labels, "logistic": labels, "one_class": np.ones(n)}.get(loss, real)
+    return Drawn(K, y, loss != "one_class")
+
+
+def feasible(rng: np.random.Generator, loss: str, y: np.ndarray, C: float, balanced: bool) -> np.ndarray:
+    """A dual inside its box, summing to zero where there is an intercept."""
+    low, high = make_loss(loss).box(y, C)
+    low, high = np.maximum(low, -3.0 * C), np.minimum(high, 3.0 * C)
+    a = low + rng.random(y.size) * (high - low)
+    if not balanced:
+        return a
+    up, down = a[a > 0].sum(), -a[a < 0].sum()
+    return np.where(a > 0, a * min(1.0, down / up), a * min(1.0, up / down))
+
+
+def solved(drawn: Drawn, loss: str, C: float, theta: np.ndarray):
+    K = np.tensordot(theta, drawn.K, 1)
+    return MACHINES[loss](K, drawn.y, C, make_loss(loss), drawn.intercept, accuracy=1e-12)
+
+
+@often
+@given(seed=seeds, loss=losses, p=orders, C=costs)
+def test_no_point_has_a_negative_gap(seed: int, loss: str, p: float, C: float) -> None:
+    drawn, rng, penalty = draw(seed, loss), np.random.default_rng(seed + 1), LpNorm(p)
+    a = feasible(rng, loss, drawn.y, C, drawn.intercept)
+    weights = penalty.scale(rng.random(len(drawn.K)) ** 3)
+    b = float(rng.standard_normal()) if drawn.intercept else 0.0
+    primal, dual = certificate(drawn.K, drawn.y, weights, a, b, loss, C, penalty)
+    assert np.isfinite(dual)
+    assert primal - dual >= -1e-9 * abs(primal)
+
+
+@often
+@given(seed=seeds, loss=losses, p=orders, C=costs)
+def test_a_fit_lies_between_its_own_bounds_and_those_of_any_other_point(
+    seed: int, loss: str, p: float, C: float
+) -> None:
+    drawn, rng, penalty = draw(seed, loss), np.random.default_rng(seed + 1), LpNorm(p)
+    fit = fit_weighted(drawn.K, drawn.y, C, make_loss(loss), penalty, drawn.intercept, tol=1e-3)
+    assert fit.status is Status.CONVERGED
+    a = feasible(rng, loss, drawn.y, C, drawn.intercept)
+    b = float(rng.standard_normal()) if drawn.intercept else 0.0
+    primal, dual = certificate(drawn.K, drawn.y, penalty.scale(rng.random(len(drawn.K))), a, b, loss, C, penalty)
+    slack = 1e-9 * abs(fit.objective)
+    assert dual <= fit.objective + slack
+    assert primal >= fit.dual_objective - slack
+    norm = np.max(fit.weights) if np.isinf(p) else np.sum(fit.weights**p) ** (1 / p)
+    assert norm == pytest.approx(1.0)
+    assert np.all(fit.weights >= 0)
+
+
+@often
+@given(seed=seeds, loss=losses, C=costs, t=st.floats(0.0, 1.0))
+def test_the_value_is_convex_in_the_weights(seed: int, loss: str, C: float, t: float) -> None:
+    drawn, rng = draw(seed, loss), np.random.default_rng(seed + 1)
+    one, two = rng.random(4) + 0.05, rng.random(4) + 0.05
+    values = [solved(drawn, loss, C, theta).objective for theta in (one, two, t * one + (1 - t) * two)]
+    assert values[2] <= t * values[0] + (1 - t) * values[1] + 1e-8 * abs(values[2])
+
+
+@often
+@given(seed=seeds, loss=losses, C=costs)
+def test_the_gradient_of_the_value_is_minus_half_the_forms(seed: int, loss: str, C: float) -> None:
+    drawn, rng = draw(seed, loss), np.random.default_rng(seed + 1)
+    theta, direction, h = rng.random(4) + 0.3, rng.standard_normal(4), 1e-5
+    a = solved(drawn, loss, C, theta).dual
+    slope = -0.5 * np.array([a @ K @ a for K in drawn.K]) @ direction
+    after, before = (solved(drawn, loss, C, theta + s * direction).objective for s in (h, -h))
+    scale = max(abs(slope), 1e-3 * abs(after))
+    assert (after - before) / (2 * h) == pytest.approx(slope, abs=2e-3 * scale)
+
+
+@seldom
+@given(seed=seeds, loss=st.sampled_from(SMOOTH), C=st.floats(-1.0, 1.0).map(lambda e: 10.0**e))
+def test_the_hessian_of_newton_is_that_of_the_value_and_the_analytic_update_bounds_it(
+    seed: int, loss: str, C: float
+) -> None:
+    drawn, rng = draw(seed, loss), np.random.default_rng(seed + 1)
+    theta, h = rng.random(4) + 0.3, 1e-4
+    method = Newton(Problem(drawn.K, drawn.y, C, make_loss(loss), LpNorm(2.0), drawn.intercept), tol=1e-12)
+    point = method.solve(theta, None, 1e-13)
+    H = method._hessian(point)
+
+    def forms(weights: np.ndarray) -> np.ndarray:
+        return method.solve(weights, point.dual, 1e-13).state.Q
+
+    columns = [-0.5 * (forms(theta + h * e) - forms(theta - h * e)) / (2 * h) for e in np.eye(4)]
+    assert np.array(columns) == pytest.approx(H, abs=1e-3 * np.abs(H).max())
+    smallest = np.linalg.eigvalsh(np.diag(point.state.Q / theta) - H).min()
+    assert smallest >= -1e-6 * np.max(point.state.Q / theta)
+
+
+@seldom
+@given(seed=seeds, loss=losses, C=costs)
+def test_a_large_p_nears_the_plain_sum(seed: int, loss: str, C: float) -> None:
+    drawn = draw(seed, loss)
+
+    def objective(p: float) -> float:
+        return fit_weighted(drawn.K, drawn.y, C, make_loss(loss), LpNorm(p), drawn.intercept, tol=1e-8).objective
+
+    alone = solved(drawn, loss, C, np.ones(4)).objective
+    assert objective(np.inf) == pytest.approx(alone, rel=1e-6)
+    assert objective(1e4) == pytest.approx(alone, rel=1e-3)
+
+
+@seldom
+@given(seed=seeds, loss=losses, p=orders, C=costs)
+def test_one_kernel_is_the_machine_for_every_p(seed: int, loss: str, p: float, C: float) -> None:
+    drawn = draw(seed, loss)
+    fit = fit_weighted(drawn.K[:1], drawn.y, C, make_loss(loss), LpNorm(p), drawn.intercept, tol=1e-7)
+    alone = MACHINES[loss](drawn.K[0], drawn.y, C, make_loss(loss), drawn.intercept, accuracy=1e-12)
+    assert fit.weights == pytest.approx([1.0])
+    assert fit.objective == pytest.approx(alone.objective, rel=1e-6)
+
+
+@seldom
+@given(seed=seeds, loss=losses, p=orders, C=costs, order=st.permutations(range(4)))
+def test_the_order_of_the_kernels_does_not_matter(seed: int, loss: str, p: float, C: float, order: list[int]) -> None:
+    drawn = draw(seed, loss)
+    plain, mixed = (
+        fit_weighted(np.ascontiguousarray(K), drawn.y, C, make_loss(loss), LpNorm(p), drawn.intercept, tol=1e-6)
+        for K in (drawn.K, drawn.K[order])
+    )
+    assert mixed.objective == pytest.approx(plain.objective, rel=2e-6)
+
+
+@seldom
+@given(seed=seeds, loss=losses, p=st.one_of(st.just(1.0), st.floats(1.05, 8.0)), C=costs)
+def test_two_copies_act_as_one_kernel(seed: int, loss: str, p: float, C: float) -> None:
+    drawn = draw(seed, loss)
+    single = drawn.K.copy()
+    single[1] *= 2 ** (1 - 1 / p)
+    twice, once = (
+        fit_weighted(K, drawn.y, C, make_loss(loss), LpNorm(p), drawn.intercept, tol=1e-6)
+        for K in (np.concatenate([drawn.K, drawn.K[1:2]]), single)
+    )
+    assert twice.objective == pytest.approx(once.objective, rel=3e-6)
+
+
+@seldom
+@given(
+    seed=seeds,
+    loss=st.sampled_from(("hinge", "squared", "logistic", "one_class")),
+    p=orders,
+    C=costs,
+    c=st.floats(-2.0, 2.0).map(lambda e: 10.0**e),
+)
+def test_scaling_the_kernels_is_scaling_C_back(seed: int, loss: str, p: float, C: float, c: float) -> None:
+    drawn = draw(seed, loss)
+    plain, moved = (
+        fit_weighted(K, drawn.y, cost, make_loss(loss), LpNorm(p), drawn.intercept, tol=1e-6)
+        for K, cost in ((drawn.K, C), (c * drawn.K, C / c))
+    )
+    assert c * moved.objective == pytest.approx(plain.objective, rel=3e-6)
