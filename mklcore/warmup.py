@@ -13,7 +13,9 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.grams import NORMALISATIONS, GramStack
 from mklcore.kernels.measures import alignment_matrix
+from mklcore.solvers.bundle import saddle_point
 from mklcore.solvers.hkl.bases import ANOVABasis
+from mklcore.solvers.working_set import FROM_KERNELS
 
 
 def warm_up(progress: Callable[[float, str], None] | None = None) -> None:
@@ -24,7 +26,8 @@ def warm_up(progress: Callable[[float, str], None] | None = None) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((16, 3))
     y = (X[:, 0] + 0.3 * rng.standard_normal(16) > 0).astype(int)
-    tasks: list[tuple[str, Callable[[], None]]] = [("kernels", partial(_kernels, X))]
+    tasks: list[tuple[str, Callable[[], Any]]] = [("kernels", partial(_kernels, X))]
+    tasks.append(("mixtures of duals", partial(saddle_point, np.ones(2), np.ones((3, 2, 2)))))
     tasks += [(algorithm.label, partial(_algorithm, algorithm, X, y)) for algorithm in ESTIMATORS.values()]
     for k, (name, task) in enumerate(tasks):
         if progress is not None:
@@ -49,7 +52,7 @@ def _algorithm(algorithm: Algorithm, X: np.ndarray, y: np.ndarray) -> None:
     if algorithm.on == "table":
         _table_algorithm(algorithm, X, y)
         return
-    stack = KernelDictionary.rbf_grid([0.5, 2.0]).grams(X)
+    stack = KernelDictionary.rbf_grid(np.geomspace(0.25, 4.0, FROM_KERNELS)).grams(X)
     for task, target in (("binary", y), ("regression", X[:, 1])):
         losses = next((c.choices for c in algorithm.controls if c.name == "loss" and task in c.tasks), (None,))
         for loss in losses:

@@ -14,11 +14,22 @@ from __future__ import annotations
 from copy import copy
 
 import numpy as np
+from numba import njit
 
 from mklcore.losses import Array
 
 _MOST = 30  # duals kept; the least used one leaves
 _STEPS = 60
+
+
+@njit(cache=True, nogil=True)
+def _room(v, d):
+    """The longest step along d that keeps v non-negative."""
+    room = np.inf
+    for k in range(v.size):
+        if d[k] < 0.0:
+            room = min(room, -v[k] / d[k])
+    return room
 
 
 class Bundle:
@@ -60,7 +71,7 @@ class Bundle:
 
     def solve(self) -> tuple[Array, Array, Array, Array]:
         """theta (M,), the mixed dual (n,), its products (M, n) and its forms Q (M,)."""
-        theta, mu = saddle_point(self.linear, self.forms)
+        theta, mu = saddle_point(self.linear, np.ascontiguousarray(self.forms))
         self.mixture = mu
         Q = np.einsum("k,mkl,l->m", mu, self.forms, mu, optimize=True)
         return theta, mu @ self.duals, np.tensordot(mu, self.products, 1), np.maximum(Q, 0.0)
@@ -70,47 +81,44 @@ class Bundle:
         self.forms, self.mixture = self.forms[:, chosen][:, :, chosen], self.mixture[chosen]
 
 
-def saddle_point(linear: Array, forms: Array) -> tuple[Array, Array]:
+@njit(cache=True, nogil=True)
+def saddle_point(linear, forms):
     """min_x max_mu  linear'mu - 1/2 sum_m x_m mu'forms[m] mu  over two simplices, by a primal-dual interior point.
 
-    ``linear`` (r,), ``forms`` (M, r, r) positive semi-definite. Returns x (M,) and mu (r,).
+    ``linear`` (r,), ``forms`` (M, r, r) contiguous and positive semi-definite. Returns x (M,) and mu (r,).
     """
     M, r = forms.shape[0], linear.size
-    scale = max(float(np.max(np.abs(linear))), float(np.max(np.abs(forms))), 1e-300)
+    scale = max(np.abs(linear).max(), np.abs(forms).max(), 1e-300)
     linear, forms = linear / scale, forms / scale
+    stacked, flat = forms.reshape(M * r, r), forms.reshape(M, r * r)
     x, mu, s, z = np.full(M, 1.0 / M), np.full(r, 1.0 / r), np.ones(r), np.ones(M)
     beta = nu = 0.0
-    system, right = np.zeros((r + M + 2, r + M + 2)), np.zeros(r + M + 2)
-    system[:r, r + M], system[r + M, :r] = 1.0, 1.0
-    system[r : r + M, r + M + 1], system[r + M + 1, r : r + M] = -1.0, 1.0
-    ii, jj = np.arange(r), np.arange(r, r + M)
     for _ in range(_STEPS):
-        bend = forms @ mu  # (M, r): forms[m] @ mu
         mean = (x @ z + mu @ s) / (M + r)
         if mean < 1e-13:
             break
-        target = 0.1 * mean
-        system[:r, :r] = np.tensordot(x, forms, 1)
-        system[ii, ii] += s / mu
+        bend, target = (stacked @ mu).reshape(M, r), 0.1 * mean  # bend[m] = forms[m] @ mu
+        system, right = np.zeros((r + M + 2, r + M + 2)), np.zeros(r + M + 2)
+        system[:r, :r] = (x @ flat).reshape(r, r)
         system[:r, r : r + M], system[r : r + M, :r] = bend.T, bend
-        system[jj, jj] = -z / x
+        for k in range(r):
+            system[k, k] += s[k] / mu[k]
+            system[k, r + M] = system[r + M, k] = 1.0
+        for m in range(M):
+            system[r + m, r + m] = -z[m] / x[m]
+            system[r + m, r + M + 1], system[r + M + 1, r + m] = -1.0, 1.0
         right[:r] = linear - x @ bend - beta + target / mu
         right[r : r + M] = -0.5 * (bend @ mu) + nu - target / x
         right[r + M], right[r + M + 1] = 1.0 - mu.sum(), 1.0 - x.sum()
         try:
             step = np.linalg.solve(system, right)
-        except np.linalg.LinAlgError:
+        except Exception:  # singular to round-off: the last point is as good as it gets
             break
         d_mu, d_x = step[:r], step[r : r + M]
         d_s, d_z = target / mu - s - s / mu * d_mu, target / x - z - z / x * d_x
-        length = 0.95 * min(1.0 / 0.95, *(_room(v, d) for v, d in ((mu, d_mu), (x, d_x), (s, d_s), (z, d_z))))
+        room = min(min(_room(mu, d_mu), _room(x, d_x)), min(_room(s, d_s), _room(z, d_z)))
+        length = min(1.0, 0.95 * room)
         mu, x, s, z = mu + length * d_mu, x + length * d_x, s + length * d_s, z + length * d_z
         beta, nu = beta + length * step[r + M], nu + length * step[r + M + 1]
     x, mu = np.where(x < 1e-12, 0.0, x), np.where(mu < 1e-12, 0.0, mu)
     return x / x.sum(), mu / mu.sum()
-
-
-def _room(v: Array, d: Array) -> float:
-    """The longest step along d that keeps v non-negative."""
-    falling = d < 0
-    return float(np.min(-v[falling] / d[falling])) if falling.any() else np.inf
