@@ -18,7 +18,7 @@ PATIENCE = 120_000
 
 def ask_for_path(page: Page) -> None:
     """Press the page's own button where the path is not computed unasked, and wait until its chart is drawn."""
-    chart = page.locator(".js-plotly-plot g.x2y2").first
+    chart = page.locator(".st-key-score_chart .js-plotly-plot g.xy").first
     button = page.get_by_role("button", name="Compute the path")
     expect(chart.or_(button).first).to_be_visible(timeout=PATIENCE)
     if button.is_visible():
@@ -33,7 +33,7 @@ def main() -> None:
     asked = words.parse_args()
     with running_app() as app, chromium() as browser:
         page = browser.new_page(viewport=SIZE, color_scheme="dark" if asked.dark else "light")
-        page.goto(f"{app.url}/explore")
+        page.goto(f"{app.url}/explore?look=path")
         settled(page, PATIENCE / 1000)
         ask_for_path(page)
         expect(page.get_by_role("progressbar")).to_have_count(0, timeout=PATIENCE)

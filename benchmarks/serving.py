@@ -55,12 +55,18 @@ def healthy(url: str) -> bool:
 
 
 @contextmanager
-def running_app(patience: float = 120.0) -> Iterator[App]:
-    """``streamlit run app.py`` as the README has it, until its health endpoint answers; stopped on leaving."""
+def running_app(patience: float = 120.0, before: str = "") -> Iterator[App]:
+    """``streamlit run app.py`` as the README has it, until its health endpoint answers; stopped on leaving.
+
+    ``before`` is Python that the server runs first, to measure a page at another size than the usual one.
+    """
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     streamlit = Path(sys.executable).with_name("streamlit")
     command = [str(streamlit), "run", "app.py", "--server.headless=true", f"--server.port={port}"]
+    if before:
+        start = f"import sys; sys.argv = {['streamlit', *command[1:]]!r}; {before}; from streamlit.web import cli; cli.main()"
+        command = [sys.executable, "-c", start]
     with tempfile.TemporaryDirectory() as folder:
         app = App(url, Path(folder) / "server.log")
         with app.log.open("wb") as log:

@@ -34,6 +34,8 @@ from mklcore.data.synthetic import make_mkl_toy, make_ringnorm, make_sparse_poly
 from mklcore.errors import DataError, KernelError, MKLError, NotConvergedWarning, ParameterError
 from mklcore.estimators import (
     ESTIMATORS,
+    BestKernelClassifier,
+    BestKernelRegressor,
     GOMPClassifier,
     GOMPRegressor,
     GreedyMKLClassifier,
@@ -48,14 +50,16 @@ from mklcore.estimators import (
     UniformMKLClassifier,
     UniformMKLRegressor,
 )
+from mklcore.estimators.explain import component_functions, decision_surface
 from mklcore.experiments import EXPERIMENTS
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KERNELS, RBF, Laplacian, Linear, Polynomial
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import alignment_matrix, target_alignment
 from mklcore.kernels.spectra import BAND_KERNELS, kernel_edges, spectral_dictionary
+from mklcore.kernels.stacks import read_stack
 from mklcore.losses import LOSSES
-from mklcore.path import Path, fit_path, log_grid, path_grid
+from mklcore.path import Path, fit_path, interval_along, log_grid, path_grid
 from mklcore.penalties import (
     PENALTIES,
     BlockNorm,
@@ -68,7 +72,7 @@ from mklcore.penalties import (
     WeightedLpNorm,
     make_terms,
 )
-from mklcore.selection import choose, cross_validate_path, validation_curve
+from mklcore.selection import choose, cross_validate_path, selection_frequency, validation_curve
 from mklcore.selection_loo import Choice, choose_C, leave_one_out, xi_alpha
 from mklcore.solvers import SOLVERS, certificate
 from mklcore.solvers.baselines import duplicate_counterexample, lq_mkl, two_stage
@@ -85,6 +89,8 @@ from mklcore.solvers.hkl.bases import (
     SplineBasis,
 )
 from mklcore.solvers.hkl.design import Design as HKLDesign
+from mklcore.store import load_model, save_model
+from mklcore.sweep import Repeats, SplitProblem, SplitSpec, repeat_splits
 from mklcore.theory import (
     gomp_coherence,
     gomp_risk_bound,
@@ -116,6 +122,8 @@ __all__ = [
     "SAMPLES",
     "SOLVERS",
     "ANOVABasis",
+    "BestKernelClassifier",
+    "BestKernelRegressor",
     "BlockNorm",
     "Choice",
     "DataError",
@@ -150,10 +158,13 @@ __all__ = [
     "Path",
     "Polynomial",
     "PolynomialBasis",
+    "Repeats",
     "SMKLClassifier",
     "SMKLRegressor",
     "SplineBasis",
     "Split",
+    "SplitProblem",
+    "SplitSpec",
     "SquaredGroupLasso",
     "Status",
     "UniformMKLClassifier",
@@ -165,7 +176,9 @@ __all__ = [
     "certificate",
     "choose",
     "choose_C",
+    "component_functions",
     "cross_validate_path",
+    "decision_surface",
     "describe_table",
     "duplicate_counterexample",
     "figures",
@@ -180,10 +193,12 @@ __all__ = [
     "hkl_l2",
     "hkl_lasso_alpha",
     "interval",
+    "interval_along",
     "ivanov_to_tikhonov",
     "kernel_correlation",
     "kernel_edges",
     "leave_one_out",
+    "load_model",
     "load_sample",
     "log_grid",
     "lp_margin_bound",
@@ -199,8 +214,12 @@ __all__ = [
     "nu_from_one_class",
     "path_grid",
     "read_spectra",
+    "read_stack",
     "read_table",
+    "repeat_splits",
     "restricted_condition",
+    "save_model",
+    "selection_frequency",
     "solve_tikhonov",
     "spectral_dictionary",
     "standardise",

@@ -17,6 +17,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.losses import Array
 from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import Status
+from mklcore.solvers.forms import Live
 
 PATH_ATTRIBUTES = {"C": "C", "lam": "lam", "p": "p", "s": "n_kernels"}
 
@@ -52,7 +53,8 @@ class Path:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{v:.4g}</td><td>{k}</td><td>{t:.4f}</td><td>{s:.4f}</td><td>{100 * g:.2g} %</td></tr>"
+            f"<tr><td>{v:.4g}</td><td>{k}</td><td>{t:.4f}</td><td>{_told(s, '.4f', 'not measured')}</td>"
+            f"<td>{_told(100 * g, '.2g', 'no certificate', ' %')}</td></tr>"
             for v, k, t, s, g in zip(
                 self.values, self.n_nonzero, self.train_score, self.val_score, self.relative_gap, strict=True
             )
@@ -62,6 +64,10 @@ class Path:
             f"<table><tr><th>{escape(self.param)}</th><th>kernels</th><th>train {self.score_name}</th>"
             f"<th>validation {self.score_name}</th><th>gap</th></tr>{rows}</table>"
         )
+
+
+def _told(value: float, form: str, otherwise: str, unit: str = "") -> str:
+    return otherwise if np.isnan(value) else f"{value:{form}}{unit}"
 
 
 def log_grid(low: float, high: float, n: int) -> Array:
@@ -82,6 +88,7 @@ def fit_path(
     X_val: Any = None,
     y_val: Any = None,
     callback: Callable[[int, int], Any] | None = None,
+    start: Any = None,
 ) -> Path:
     """Fit ``estimator`` at every value of ``param``, each fit started from the one before (weights and dual carried).
 
@@ -93,6 +100,8 @@ def fit_path(
     values : (L,) in the order in which they are to be solved
     X_val, y_val : validation rows, or a test block (M, n_val, n) for a stack; scores are NaN without them
     callback : called as callback(done, total) before the first and after every point; raise in it to cancel
+    start : a fitted model of a neighbouring value, on the same rows and kernels, from which the first point starts; methods
+        that cannot be started elsewhere leave it alone
 
     Kernels are built once. A point that did not converge keeps its gap and its ``Status`` and warns.
     """
@@ -107,6 +116,7 @@ def fit_path(
     blocks = _validation_blocks(stack, X_val)
     if callback is not None:
         callback(0, grid.size)
+    model._neighbour = _checked_start(start, model, stack)
     points, seconds, clock = [], [], time.perf_counter()
     for fitted in model._along(stack, target, param, grid.tolist(), attribute):
         points.append(fitted)
@@ -115,6 +125,18 @@ def fit_path(
             callback(len(points), grid.size)
         clock = time.perf_counter()
     return _collect(param, grid, points, seconds, stack, y, blocks, y_val)
+
+
+def _checked_start(start: Any, model: Any, stack: Any) -> Any:
+    if start is None:
+        return None
+    size = getattr(start, "n_train_", None), len(getattr(start, "kernel_names_", ()))
+    if type(start) is not type(model) or size != (stack.n_samples, stack.n_kernels):
+        raise ParameterError(
+            f"A path starts from a fitted {type(model).__name__} on the same {stack.n_samples} rows and "
+            f"{stack.n_kernels} kernels; got a {type(start).__name__}. Leave start out to begin from equal weights."
+        )
+    return start
 
 
 def _checked_values(param: str, values: Sequence[float] | Array) -> Array:
@@ -178,6 +200,67 @@ def _collect(
         families,
         "accuracy" if hasattr(points[0], "classes_") else "R²",
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """The optimum at ``value`` lies between ``low`` and ``high``, by the solved points beside it and no new solve.
+
+    Sums over the one-vs-rest problems, as ``Path.objective``. ``nearest`` is the point of the path to start from.
+    """
+
+    value: float
+    low: float
+    high: float
+    nearest: int
+
+    @property
+    def relative_gap(self) -> float:
+        """The width as a share of the upper end."""
+        return (self.high - self.low) / max(abs(self.high), 1e-300)
+
+
+def interval_along(path: Path, X: Any, y: Any, value: float) -> Interval | None:
+    """Between which numbers the optimum at an unsolved ``value`` lies: at once, from the two solved points beside it.
+
+    The weights of a neighbour give an upper end, its dual, scaled to the new C where the loss allows, a lower one.
+    ``X`` the training stack of the path (M, n, n) or a ``GramStack``, ``y`` (n,) its target. None for paths over other
+    parameters than C and p, and for methods without a dual. O(M n^2) for the products, no machine is solved.
+    Source: specification of the lp-norm solver, section 5, live slider design.
+    """
+    first = path.estimators[0]
+    if path.param not in ("C", "p") or not hasattr(first, "_penalty") or path.dual_gap is None:
+        return None
+    if np.isnan(path.dual_gap).all():
+        return None
+    values = np.minimum(path.values, 1e300)
+    distance = np.abs(np.log(values) - np.log(min(value, 1e300)))
+    beside = [
+        int(i) for side in (values <= value, values >= value) for i in np.flatnonzero(side)[_nearest(distance[side])]
+    ]
+    found = [_nearby(path.estimators[i], X, y, path.param, value) for i in dict.fromkeys(beside)]
+    return Interval(
+        float(value), max(low for low, _ in found), min(high for _, high in found), int(np.argmin(distance))
+    )
+
+
+def _nearest(distance: Array) -> list[int]:
+    return [int(np.argmin(distance))] if distance.size else []
+
+
+def _nearby(fitted: Any, X: Any, y: Any, param: str, value: float) -> tuple[float, float]:
+    """Lower and upper end by one solved neighbour, summed over its one-vs-rest problems."""
+    K = np.asarray(getattr(X, "values", X), dtype=float)
+    fits = fitted.fit_ if isinstance(fitted.fit_, tuple) else (fitted.fit_,)
+    moved = fitted._copy_with(param, value)
+    low = high = 0.0
+    for k, fit in enumerate(fits):
+        positive = k if len(fits) > 1 else 1
+        target = np.where(np.asarray(y) == fitted.classes_[positive], 1.0, -1.0) if hasattr(fitted, "classes_") else y
+        live = Live(K, np.asarray(target, dtype=float), fit, fitted.C, fitted._loss)
+        ends = live.at(p=moved.p) if param == "p" else live.at(penalty=moved._penalty, C=moved.C)
+        low, high = low + ends.dual, high + ends.primal
+    return low, high
 
 
 def path_grid(estimator: Any, stack: GramStack, y: Any, param: str, n: int = 25) -> Array:

@@ -12,8 +12,8 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.grams import GramStack
@@ -240,3 +240,89 @@ def _slack(path: Path | CrossValidated, best: int, slack: float | None) -> float
             "below the best score a point may lie."
         )
     return float(path.standard_error[best])
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionFrequency:
+    """How often each of M kernels was used in R refits on half of the rows.
+
+    ``used`` (R, M) of bool, ``share`` (M,) the frequencies, ``n_used`` (R,) kernels used per refit, ``kernel_names``.
+    """
+
+    used: Array
+    kernel_names: tuple[str, ...]
+
+    @property
+    def n_resamples(self) -> int:
+        """R, the number of refits."""
+        return self.used.shape[0]
+
+    @property
+    def share(self) -> Array:
+        """Share of the refits that used each kernel, (M,)."""
+        return self.used.mean(axis=0)
+
+    @property
+    def n_used(self) -> Array:
+        """Number of kernels used by each refit, (R,)."""
+        return self.used.sum(axis=1)
+
+    def of_any(self, kernels: Sequence[int]) -> float:
+        """Share of the refits that used at least one of ``kernels``."""
+        return float(self.used[:, list(kernels)].any(axis=1).mean()) if len(kernels) else 0.0
+
+    def _repr_html_(self) -> str:
+        order = np.argsort(-self.share, kind="stable")[:12]
+        rows = "".join(
+            f"<tr><td>{escape(self.kernel_names[m])}</td><td>{round(self.share[m] * self.n_resamples)}</td></tr>"
+            for m in order
+        )
+        return f"<b>{self.n_resamples} resamples</b><table><tr><th>kernel</th><th>times used</th></tr>{rows}</table>"
+
+
+def selection_frequency(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    n_resamples: int = 20,
+    seed: int = 0,
+    callback: Callable[[int, int], Any] | None = None,
+) -> SelectionFrequency:
+    """How stable is the choice of kernels: refit on random halves of the rows and count how often each kernel is used.
+
+    ``estimator`` an unfitted estimator, not changed; ``X`` a table (n, d), whose kernels are built anew on every half, or a
+    stack (M, n, n) or ``GramStack``, which is cut; ``y`` (n,). Halves are drawn without replacement with ``seed``, with the
+    classes in their shares. Every other parameter stays: at a cost C per row, half of the rows weigh half as much.
+    ``callback(done, total)`` before the first and after every refit; raise in it to cancel.
+    Frequencies say how much the choice hangs on the rows drawn, not how much a kernel matters: copies share theirs.
+    """
+    if isinstance(n_resamples, bool) or not (isinstance(n_resamples, (int, np.integer)) and n_resamples >= 1):
+        raise ParameterError(f"n_resamples must be a whole number of 1 or more; got {n_resamples!r}.")
+    target, found = np.asarray(y), []
+    names: dict[str, int] = {}
+    if callback is not None:
+        callback(0, n_resamples)
+    for half, rest in _halves(estimator, target, int(n_resamples), seed):
+        rows, _ = _cut(X, half, rest, target.shape[0])
+        fitted = clone(estimator).fit(rows, target[half])
+        called = [fitted.kernel_names_[m] for m in fitted.selected_]
+        for name in fitted.kernel_names_:
+            names.setdefault(name, len(names))
+        found.append(called)
+        if callback is not None:
+            callback(len(found), n_resamples)
+    used = np.zeros((len(found), len(names)), dtype=bool)
+    for row, called in zip(used, found, strict=True):
+        row[[names[name] for name in called]] = True
+    return SelectionFrequency(used, tuple(names))
+
+
+def _halves(estimator: Any, y: Array, n: int, seed: int) -> Iterator[tuple[Array, Array]]:
+    if y.shape[0] < 4:
+        raise DataError(f"Halves need at least 4 rows; there are {y.shape[0]}.")
+    if not is_classifier(estimator):
+        return ShuffleSplit(n, train_size=0.5, random_state=seed).split(y)
+    smallest = int(np.unique(y, return_counts=True)[1].min())
+    if smallest < 2:
+        raise DataError("The smallest class has one row, so half of the rows would miss it. Merge small classes.")
+    return StratifiedShuffleSplit(n, train_size=0.5, random_state=seed).split(y, y)

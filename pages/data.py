@@ -10,10 +10,10 @@ from contextlib import suppress
 
 import streamlit as st
 
-from mklcore.data.dataset import Dataset, Split
+from mklcore.data.dataset import Dataset, Split, counted
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import MKLError
-from pages._parts import cache, charts, controls, state, tables
+from pages._parts import cache, charts, controls, data_editing, data_notes, data_rail, state, tables
 
 TASKS = {
     "binary": "two classes",
@@ -21,122 +21,202 @@ TASKS = {
     "regression": "a number (regression)",
     "novelty": "novelty",
 }
-
-
-def take_upload() -> None:
-    """Keep the uploaded bytes in the session and make them the table in use."""
-    file = st.session_state.get("uploader")
-    if file is not None:
-        state.change(data=cache.keep_upload(file.name, file.getvalue()), target="")
-
-
-def uploader() -> None:
-    """Draw the upload."""
-    st.file_uploader(
-        "Your own table",
-        type=["csv", "tsv", "txt", "parquet"],
-        max_upload_size=cache.UPLOAD_LIMIT_MB,
-        key="uploader",
-        on_change=take_upload,
-        help="CSV, TSV or Parquet; the first row holds the column names. The file stays in this session.",
-    )
+GROUPINGS = {
+    "": "as found",
+    "none": "none",
+    "prefix": "by prefix of the names",
+    "categories": "by category",
+    "bands": "equal bands",
+    "hand": "by hand",
+}
+USUAL_BANDS = 8
 
 
 def gallery() -> None:
     """Draw the samples, and the files of this session, with one line each."""
     tables = {name: (sample.label, sample.teaches) for name, sample in SAMPLES.items()}
     for name, file in st.session_state.get("uploads", {}).items():
-        tables[name] = (controls.plain(file.name), "Your file. It stays in this session.")
+        what = "Your kernel stack" if file.is_stack else "Your file"
+        tables[name] = (controls.plain(file.name), f"{what}. No other session sees it.")
     for place, (name, (label, line)) in enumerate(tables.items()):
         if place % 3 == 0:
             row = st.columns(3, gap="medium")
         with row[place % 3]:
             st.button(
-                label, key=f"table_{name}", width="stretch", on_click=choose, args=(name,),
+                label, key=f"table_{name}", width="stretch", on_click=data_rail.choose, args=(name,),
                 type="primary" if name == state.current().data else "secondary",
             )  # fmt: skip
             st.caption(line)
 
 
-def choose(name: str) -> None:
-    """Make another table the one in use."""
-    state.change(data=name, target="")
-
-
-def division() -> None:
-    """Draw the shares of validation and test rows and the seed."""
-    params = state.current()
-    most = 0.8
-    state.field_view(
-        st.slider, "Validation rows", "validation", min_value=0.05, max_value=min(0.45, round(most - params.test, 2)),
-        step=0.05, format="percent", to=lambda v: round(v, 2), back=lambda v: round(v, 2),
-    )  # fmt: skip
-    state.field_view(
-        st.slider, "Test rows", "test", min_value=0.05, max_value=min(0.45, round(most - params.validation, 2)),
-        step=0.05, format="percent", to=lambda v: round(v, 2), back=lambda v: round(v, 2),
-    )  # fmt: skip
-    state.field_view(st.number_input, "Seed of the split", "seed", min_value=0, max_value=9999, step=1)
-    st.caption("Validation rows choose along the path. Test rows are looked at once, on request.")
-
-
-def target_choice() -> None:
-    """Draw the choice of the target column; a sample's target is fixed."""
-    params = state.current()
-    if not params.data.startswith(state.UPLOAD):
-        return
-    summary = cache.summary(params)
-    names = [column.name for column in summary.columns]
-    if params.target and params.target not in names:
-        st.error(f"The table has no column {params.target!r}. The column {summary.target!r} is the target instead.")
-        state.change(target="")
-    state.view(
-        st.selectbox, "Target", "field_target", params.target or summary.target,
-        lambda name: state.change(target=name), options=names,
-    )  # fmt: skip
-    st.caption("The column to predict. Every other usable column is a feature.")
-
-
 def facts(table: Dataset, parts: Split) -> None:
     """Say in one line what the table is."""
     rows = [len(part.y) for part in parts]
+    if cache.on_stack(state.current()):
+        kernels = cache.stack_file(state.current()).stack.n_kernels
+        what = f"**{kernels}** kernels on **{table.n_samples}** rows, without columns"
+    else:
+        what = f"**{table.n_samples}** rows, **{table.n_features}** features"
     st.markdown(
-        f"**{table.n_samples}** rows, **{table.n_features}** features. Target **{controls.plain(table.target_name)}**: "
+        f"{what}. Target **{controls.plain(table.target_name)}**: "
         f"{TASKS[table.task]}. Rows for training **{rows[0]}**, validation **{rows[1]}**, test **{rows[2]}**."
+    )
+    if table.task == "novelty":
+        st.info(
+            "Novelty asks whether a row is like the others. You see the table and its kernels here. The methods of Explore "
+            "and Compare need classes or a number; in Python, LpMKLOneClass learns this task.",
+            icon=":material/info:",
+        )
+
+
+def columns(table: Dataset) -> None:
+    """Draw what each column is; for an uploaded table, what it is used for can be changed."""
+    params = state.current()
+    st.subheader("Columns", anchor=False)
+    if not params.data.startswith(state.UPLOAD):
+        frame = tables.columns(table, params)
+        st.dataframe(frame, height=248, hide_index=True, alt="Type and range of each column")
+        return
+    data_editing.editor(
+        data_editing.column_rows(cache.summary(params), table, cache.uses(params), params.missing),
+        "columns",
+        (params.data, params.uses),
+        lambda rows: state.change(uses=data_editing.uses_text(rows)),
+        {
+            "column": st.column_config.TextColumn("column"),
+            "found": st.column_config.TextColumn("type"),
+            "use": st.column_config.SelectboxColumn(
+                "use as", options=[data_editing.FOUND, *data_editing.LETTERS], required=True,
+                help="What the column enters the model as",
+            ),
+            "done": st.column_config.TextColumn("what reading does with it", width="medium"),
+            "missing": st.column_config.NumberColumn("missing"),
+            "values": st.column_config.NumberColumn("different values"),
+            "first": st.column_config.TextColumn("first value"),
+        },
+        height=248,
+        fixed=("column", "found", "done", "missing", "values", "first"),
+    )  # fmt: skip
+
+
+def changes(table: Dataset) -> None:
+    """Say what was changed, and how to undo it."""
+    st.subheader("What reading changed, and how to undo it", anchor=False)
+    lines = []
+    for note in table.notes or ("Nothing had to be changed.",):
+        advice = data_notes.advice(note)
+        plain = controls.plain(data_notes.said(note))
+        lines.append(f"- {plain}" + (f" *{advice}*" if advice else ""))
+    st.markdown("\n".join(lines))
+
+
+def grouping(table: Dataset) -> None:
+    """Draw how columns are grouped, and the groups, which can be edited."""
+    params = state.current()
+    st.subheader("Groups of columns", anchor=False)
+    chosen = "" if not params.grouping else params.grouping.split()[0] if _is_rule(params.grouping) else "hand"
+    left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
+    with left:
+        state.view(
+            st.selectbox, "Group columns", "field_grouping", chosen, lambda name: regroup(name, table),
+            options=list(GROUPINGS), format_func=GROUPINGS.__getitem__,
+        )  # fmt: skip
+    if chosen == "bands":
+        with right:
+            state.view(
+                st.number_input, "Bands", "field_n_bands", int(params.grouping.split()[1]),
+                lambda count: state.change(grouping=f"bands {count}"), min_value=1, max_value=table.n_features, step=1,
+            )  # fmt: skip
+    st.caption("Kernels can have one kernel per group, and Explore adds up the weights of each group.")
+    if chosen == "hand":
+        edit_groups(table)
+    elif table.groups:
+        names = [f"{controls.plain(name)} ({len(members)})" for name, members in table.groups]
+        more = f" and {len(names) - 30} more" if len(names) > 30 else ""
+        st.markdown(f"{counted(len(names), 'group')}: {', '.join(names[:30])}{more}")
+    else:
+        st.markdown("No groups: " + ("no names of columns share a prefix." if chosen != "none" else "as you chose."))
+
+
+def _is_rule(text: str) -> bool:
+    return text in GROUPINGS or text.startswith("bands ")
+
+
+def regroup(how: str, table: Dataset) -> None:
+    """Group the columns in another way; by hand begins with the groups of the moment."""
+    if how == "bands":
+        how = f"bands {min(USUAL_BANDS, table.n_features)}"
+    elif how == "hand":
+        groups = table.groups or (("group 1", (0,)),)
+        how = data_editing.groups_text(data_editing.group_rows(groups, table), table)
+    state.change(grouping=how)
+
+
+def edit_groups(table: Dataset) -> None:
+    """Draw the groups as a table to edit."""
+    data_editing.editor(
+        data_editing.group_rows(table.groups, table),
+        "groups",
+        (state.current().data, state.current().grouping),
+        lambda rows: state.change(grouping=data_editing.groups_text(rows, table)),
+        {
+            "group": st.column_config.TextColumn("group", max_chars=36),
+            "columns": st.column_config.TextColumn("columns", help="Names with ; between, or numbers such as 1-3,7"),
+        },
+        dynamic=True,
     )
 
 
 def show(table: Dataset, parts: Split) -> None:
     """Draw what was read."""
-    dark = charts.is_dark()
-    facts(table, parts)
+    dark, stack = charts.is_dark(), cache.on_stack(state.current())
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.subheader("First rows", anchor=False)
-        st.dataframe(tables.first_rows(table), height=248, hide_index=True, alt="The first rows, target first")
+        if stack:
+            st.subheader("Kernels of the stack", anchor=False)
+            three_digits = st.column_config.NumberColumn(format="%.3g")
+            st.dataframe(
+                tables.stack(cache.stack_file(state.current()).stack), height=248, hide_index=True,
+                alt="Name and range of each kernel",
+                column_config=dict.fromkeys(("smallest", "mean", "largest"), three_digits),
+            )  # fmt: skip
+            st.caption("Pages that need columns say so. Explore, Compare and Kernels work on the stack.")
+        else:
+            st.subheader("First rows", anchor=False)
+            st.dataframe(tables.first_rows(table), height=248, hide_index=True, alt="The first rows, target first")
     with right:
         st.subheader("Target", anchor=False)
         charts.show(charts.target_figure(table, parts, dark=dark), "target_chart")
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.subheader("Columns", anchor=False)
-        st.dataframe(
-            tables.columns(table, state.current()), height=248, hide_index=True, alt="Type and range of each column"
-        )
+        if not stack:
+            columns(table)
+            grouping(table)
     with right:
-        st.subheader("What reading did", anchor=False)
-        controls.sentences(table.notes or ("Nothing had to be changed.",))
-        if table.groups:
-            names = ", ".join(f"{controls.plain(name)} ({len(members)})" for name, members in table.groups)
-            st.caption(f"Groups of columns: {names}")
+        changes(table)
+        nav.link("kernels", "Choose its kernels")
         nav.link("explore", "See which kernels a model uses")
 
 
 with st.sidebar:
-    uploader()
-    with suppress(cache.MissingFileError, MKLError):  # the page itself says what is wrong with the table
-        target_choice()
-    division()
+    data_rail.uploader()
+    with suppress(cache.MissingFileError):  # the page itself says so
+        if cache.on_stack(state.current()):
+            data_rail.stack_controls()
+        elif state.current().data.startswith(state.UPLOAD):
+            data_rail.table_controls()
+    data_rail.division()
 
-gallery()
+answer = st.container()
+if state.current().data.startswith(state.UPLOAD):
+    with st.expander("Other tables", key="other_tables"):
+        gallery()
+else:
+    gallery()
 if controls.usable_table():
-    show(cache.table(state.current()), cache.split(state.current()))
+    try:
+        with answer:
+            facts(cache.table(state.current()), cache.split(state.current()))
+        show(cache.table(state.current()), cache.split(state.current()))
+    except MKLError as error:
+        st.error(controls.plain(error))

@@ -1,4 +1,4 @@
-"""Explore: which kernels a model uses along a path, with a cursor one can drag, and how sure the answer is."""
+"""Explore: which columns and kernels a model uses along a path, with a cursor one can drag, and how sure the answer is."""
 
 # ruff: noqa: E402  the door comes first
 
@@ -11,30 +11,26 @@ from dataclasses import replace
 import streamlit as st
 
 from mklcore.errors import MKLError
-from mklcore.figures import explore_figure
-from pages._parts import cache, charts, controls, evidence, jobs, model, player, state
+from mklcore.figures import score_path, style, weight_path
+from mklcore.path import Path
+from pages._parts import (
+    cache,
+    charts,
+    controls,
+    evidence,
+    explore_columns,
+    explore_inside,
+    explore_rail,
+    explore_views,
+    jobs,
+    model,
+    player,
+    runs_repeats,
+    state,
+)
 
-COLUMNS = (1.3, 3)
-
-
-def rail() -> None:
-    """Draw the algorithm and its parameters, all but the one the path runs over."""
-    params = state.current()
-    method, task = model.algorithm(params), cache.table(params).task
-    state.view(
-        st.selectbox, "Algorithm", "field_algorithm", params.algorithm,
-        lambda name: state.change(algorithm=name, path="", at=None),
-        options=list(state.METHODS), format_func=lambda name: state.METHODS[name].label,
-    )  # fmt: skip
-    st.caption(method.one_line)
-    if len(method.path_params) > 1:
-        state.view(
-            st.segmented_control, "Path over", "field_path", model.runs_over(params).key,
-            lambda name: state.change(path=name, at=None),
-            options=list(method.path_params), format_func=player.symbol, required=True,
-        )  # fmt: skip
-        st.caption(model.runs_over(params).help)
-    controls.algorithm_controls(method, task, without=model.runs_over(params).attribute)
+COLUMNS = (1.3, 1.9, 1.1)
+LOOKS = {"columns": "Which columns matter", "path": "Path", "inside": "Inside"}
 
 
 def request() -> bool:
@@ -61,54 +57,153 @@ def request() -> bool:
     return True
 
 
-def figure(shown: model.Answer) -> None:
-    """Draw the constant figure of the path; the cursor is laid over it in the browser."""
+def figures(shown: model.Answer) -> None:
+    """Draw the weights and the scores along the path: constant figures, over which the browser lays the cursor."""
     dark, path = charts.is_dark(), shown.path
     named = replace(path, kernel_names=charts.labels(path.kernel_names, path.kernel_families))
-    key = ("figure", model.key(shown.params), dark)
-    drawn = cache.shelf(shown.params).made(key, lambda: explore_figure(named, dark=dark))
-    charts.show(charts.dimmed(drawn, dark=dark) if shown.waiting else drawn, player.CHART)
+    score_name = f"{path.score_name[:1].upper()}{path.score_name[1:]}"
+    drawn = {
+        player.CHART: ("Solution path", lambda: weight_path(named, dark=dark)),
+        player.SCORES: (f"{score_name} along the path", lambda: score_path(path, dark=dark, narrow=True)),
+    }
+    places = st.columns(COLUMNS[1:], gap="small")
+    for place, (key, (title, make)) in zip(places, drawn.items(), strict=True):
+        made = cache.shelf(shown.params).made((key, model.key(shown.params), dark), make)
+        with place:
+            st.markdown(f":small[**{title}**]")
+            charts.show(charts.dimmed(made, dark=dark) if shown.waiting else made, key)
+
+
+def exact_point(shown: model.Answer, value: float) -> Path | None:
+    """Return the answer between the path's points. Until it is solved, say between which numbers its optimum lies."""
+    params = shown.params
+    solved = model.known_point(params, value)
+    if solved is not None:
+        return solved
+    where, note = player.label(shown.path.param, value), st.empty()
+    known = model.interval(params, shown.path, value)
+    told = f"At {where} nothing is solved yet."
+    if known is not None:
+        told = (
+            f"At {where} the optimum lies between **{style.number(known.low)}** and **{style.number(known.high)}**: known at "
+            "once, from the solved points beside it."
+        )
+    job = jobs.mine(model.point_key(params, value))
+    if job is not None and not job.live:
+        ended = f"failed: {controls.plain(job.error)}" if job.error else f"was {job.state.value}."
+        note.warning(f"{told} The exact solve {ended}")
+        st.button("Solve it", key="solve_point", on_click=model.ask_point, args=(params, value))
+        return None
+    note.info(f"{told} Solving.", icon=":material/radio_button_unchecked:")
+    if job is None and model.is_quick(shown.path, value):
+        solved = model.point(params, value)
+    elif job is None:
+        model.ask_point(params, value)
+        state.rerun()
+    if solved is not None:
+        note.empty()
+    return solved
 
 
 @st.fragment
-def cursor(shown: model.Answer) -> None:
+def cursor(shown: model.Answer, views: list[player.View]) -> None:
     """Draw the cursor's slider, the number box, and what is known at the cursor; a release runs only this."""
     path, name = shown.path, (model.key(shown.params), shown.waiting)
     player.listen(path, name)
     params = state.current()
     here, exact = player.place(path, params.at), None
+    row, below = st.container(), st.container()
     if here.exact and not shown.waiting:
         try:
-            exact = model.point(params, here.value)
+            with below:
+                exact = exact_point(shown, here.value)
         except MKLError as error:
-            st.error(controls.plain(error))
+            below.error(controls.plain(error))
             here = player.place(path, None)
-    left, right = st.columns(COLUMNS, gap="medium", vertical_alignment="center")
-    with left:
-        evidence.number_box(path, here)
-    with right:
-        player.player(path, name, here, exact, waiting=shown.waiting)
+    facts = explore_views.facts(shown)
+    with row:
+        left, right = st.columns((COLUMNS[0], COLUMNS[1] + COLUMNS[2]), gap="medium", vertical_alignment="center")
+        with left:
+            evidence.number_box(path, here)
+        with right:
+            player.player(path, name, here, exact, [*views, facts], waiting=shown.waiting)
+        _beyond(path, params.at)
     state.end()
     point, index = (exact, 0) if exact else (path, here.index)
-    evidence.show(point, index, shown.params)
-    evidence.explanation(model.algorithm(shown.params))
+    with below:
+        known, test = st.columns([7.9, 1.5], vertical_alignment="center")
+        with known:
+            player.texts(facts, path, here.index, [2, 1, 1.35], waiting=shown.waiting)
+        with test:
+            evidence.test(point, index, shown.params)
+    if params.look == "columns":
+        explore_columns.stability(shown, point, index)
+    elif params.look == "inside":
+        explore_inside.draw(shown, point, index)
     evidence.weights_table(point, path, index)
 
 
+def _beyond(path: Path, at: float | None) -> None:
+    """Say so where more kernels are asked for than there are."""
+    if path.param == "s" and at is not None and at > len(path.kernel_names):
+        st.warning(
+            f"s = {style.number(at)} asks for more kernels than the {len(path.kernel_names)} of the dictionary; "
+            "the answer for all of them is shown."
+        )
+
+
 def show(shown: model.Answer) -> None:
-    """Draw the answer: weights at the cursor, the path, the scores, and what stands behind them."""
-    here = player.place(shown.path, state.current().at)
-    left, right = st.columns(COLUMNS, gap="medium")
-    with left:
-        player.bars(shown.path, here.index, dark=charts.is_dark(), waiting=shown.waiting)
-    with right:
-        figure(shown)
-    cursor(shown)
+    """Draw the answer: which columns matter, or the path, or the inside of the model; then what stands behind it."""
+    params = state.current()
+    state.view(
+        st.segmented_control, "What to look at", "field_look", params.look, lambda look: state.change(look=look),
+        options=list(LOOKS), format_func=LOOKS.__getitem__, required=True, label_visibility="collapsed",
+    )  # fmt: skip
+    here, path = player.place(shown.path, params.at), shown.path
+    views: list[player.View] = []
+    if params.look == "columns":
+        baselines = explore_columns.lanes(shown)
+        views = explore_columns.views(shown, baselines)
+        explore_columns.pictures(shown, here.index, baselines)
+    elif params.look == "path":
+        views = [explore_views.kernels(path)]
+        left, right = st.columns((COLUMNS[0], COLUMNS[1] + COLUMNS[2]), gap="medium")
+        with left:
+            rows = explore_views.kernel_rows(path, dark=charts.is_dark())
+            counted = len(rows) - (len(rows) < len(path.kernel_names))
+            most = max((max(entry[:counted]) for entry in views[0].of(path)), default=0.0)
+            player.bars(
+                views[0],
+                path,
+                here.index,
+                rows,
+                "Kernel weights θ at ",
+                waiting=shown.waiting,
+                most=most or 1.0,
+                sortable=True,
+            )
+        with right:
+            figures(shown)
+    cursor(shown, views)
+    runs_repeats.repeats(shown.params)
+    acting = {control.name: shown.params.setting(control) for control in model.acting(shown.params)}
+    evidence.explanation(model.algorithm(shown.params), model.algorithm(shown.params).told(acting))
 
 
-if controls.usable_table():
+def usable() -> bool:
+    """Tell whether there is a table with a target; if not, say what to do."""
+    if not controls.usable_table():
+        return False
+    if cache.table(state.current()).task != "novelty":
+        return True
+    st.info("This table has no target, and the methods on this page explain one. Choose a target on the Data page.")
+    nav.link("data", "Go to Data")
+    return False
+
+
+if usable():
     with st.sidebar:
-        rail()
+        explore_rail.draw()
     try:
         to_be_asked = request()
         shown = model.answer(state.current())

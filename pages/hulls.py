@@ -9,41 +9,19 @@ nav.through_app()
 import streamlit as st
 
 from mklcore.errors import MKLError
-from mklcore.figures import style
-from pages._parts import cache, controls, evidence, hull_view, hulls, jobs, player, state
-
-
-def rail() -> None:
-    """Draw what the hulls depend on, and the two columns of the grid."""
-    params, basis = state.current(), hulls.control("basis")
-    table = cache.table(params)
-    chosen, called = hulls.columns(params), table.feature_names.__getitem__
-    state.field_view(
-        st.selectbox, basis.label, "hull_basis", options=list(basis.choices), format_func=hulls.basis_label
-    )
-    st.caption(basis.help)
-    if params.hull_basis not in hulls.FIXED_LEVELS:
-        state.field_view(st.slider, "Degree q", "hull_degree", min_value=1, max_value=6)
-        st.caption("Larger q: every column has q levels, and the grid has (q + 1) to the number of columns of kernels.")
-    if table.task != "regression":
-        loss = hulls.control("loss")
-        state.field_view(st.selectbox, loss.label, "hull_loss", options=list(loss.choices))
-        st.caption(loss.help)
-    state.view(
-        st.multiselect, "Grid of", "field_hull_pair",
-        [j for j in hulls.read_columns(params.hull_pair, table) if j in chosen],
-        lambda picked: state.change(hull_pair=hulls.numbers(sorted(picked))),
-        options=chosen, format_func=called, max_selections=2, placeholder="the two most relevant",
-    )  # fmt: skip
-    usual = hulls.usual_columns(table)
-    box = st.expander("Columns that enter", key="hull_columns_box")
-    state.view(
-        box.multiselect, "Columns that enter", "field_hull_columns", chosen,
-        lambda picked: state.change(hull_columns="" if sorted(picked) == usual else hulls.numbers(sorted(picked))),
-        options=list(range(table.n_features)), format_func=called, max_selections=hulls.MOST_COLUMNS,
-        label_visibility="collapsed",
-    )  # fmt: skip
-    st.caption(f"{len(chosen)} of {table.n_features} enter. More columns: many more kernels, and a longer search.")
+from pages._parts import (
+    cache,
+    controls,
+    evidence,
+    hull_player,
+    hull_rail,
+    hull_reading,
+    hull_view,
+    hulls,
+    jobs,
+    player,
+    state,
+)
 
 
 def request() -> bool:
@@ -51,11 +29,13 @@ def request() -> bool:
     params = state.current()
     if cache.hulls(params).get(hulls.key(params)) is not None:
         return False
-    job = jobs.mine(hulls.key(params))
-    if job is None and hulls.is_small(params):
+    hulls.estimator(params)  # refused in words here rather than in the worker
+    job = jobs.mine(hulls.key(params)) or jobs.mine(hulls.quick_key(params))
+    quick = cache.hulls(params).get(hulls.quick_key(params)) is not None
+    if (job is None and (quick or hulls.is_small(params))) or (job is not None and job.state is jobs.JobState.DONE):
         hulls.ask(params)
         return False
-    if job is not None and (job.live or job.state is jobs.JobState.DONE):
+    if job is not None and job.live:
         return False
     if job is None:
         st.info(f"Hulls on {len(cache.split(params).train.y)} rows take a while. Start them when you like.")
@@ -69,31 +49,56 @@ def request() -> bool:
 
 @st.fragment
 def cursor(shown: hulls.Answer) -> None:
-    """Draw the cursor over λ and the hull at it; moving it runs only this."""
-    path = shown.path
-    index = player.place(path, state.current().hull_at).index
-    state.view(
-        st.select_slider, "λ, the price of the norm", "field_hull_at", float(path.values[index]),
-        lambda value: state.change(hull_at=float(value)),
-        options=sorted(path.values.tolist()), format_func=style.number, disabled=shown.waiting,
-        help=hulls.METHOD.path("lam").help,
-    )  # fmt: skip
+    """Draw the cursor over λ and the hull at it; a release or a click runs only this."""
+    hull_player.listen(shown)
+    params, between = state.current(), None
+    here = player.place(shown.path, params.hull_at)
+    wanted = here.exact and not shown.waiting and not shown.provisional
+    if wanted:
+        between = hulls.exact(shown, here.value)
+    hull = between or hulls.at(shown, here.index)
+    selected = selection(shown, hull)
+    hull_player.player(shown, here.index, between, selected)
+    if len(hulls.columns(shown.params)) < 2:
+        st.caption("A grid needs two columns: let another one enter.")
     state.end()
-    hull_view.facts(shown, index)
-    hull_view.pictures(shown, index)
-    hull_view.tables(shown, index)
+    if wanted and between is None:
+        hull_view.progress(shown, here.value, hull.value)
+    hull_view.facts(shown, hull)
+    hull_view.node(shown, hull, params.hull_node)
+    hull_view.tables(hull)
     evidence.explanation(hulls.METHOD)
+
+
+def selection(shown: hulls.Answer, hull: hulls.Hull) -> str:
+    """Return the node to mark: the one asked for, else the largest of the hull."""
+    ranked = hull_reading.by_norm(hull.fitted)
+    asked = state.current().hull_node
+    return asked or (hull_reading.written(ranked[0], hulls.columns(shown.params)) if ranked else "")
+
+
+def main() -> None:
+    """Draw the page for a table of columns with a target."""
+    with st.sidebar:
+        hull_rail.rail()
+    to_be_asked = request()
+    shown = hulls.answer(state.current())
+    if shown is not None:
+        cursor(shown)
+    elif not to_be_asked:
+        st.markdown(controls.text("waiting_hulls"))
 
 
 if controls.usable_table():
     try:
-        with st.sidebar:
-            rail()
-        to_be_asked = request()
-        shown = hulls.answer(state.current())
-        if shown is not None:
-            cursor(shown)
-        elif not to_be_asked:
-            st.markdown(controls.text("waiting_hulls"))
+        if cache.on_stack(state.current()):
+            st.info(
+                "Your file is a stack of ready kernels. Hulls multiply columns, and a stack has none: bring a table. "
+                "In Python, `HKLClassifier` and `HKLRegressor` also take Gram matrices of your own, one for each column and "
+                "level: an array (p, q + 1, n, n) as `basis`."
+            )
+            nav.link("data", "Go to Data")
+        else:
+            main()
     except MKLError as error:
         st.error(controls.plain(error))

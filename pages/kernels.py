@@ -6,7 +6,6 @@ from pages._parts import nav
 
 nav.through_app()
 
-import pandas as pd
 import streamlit as st
 
 from mklcore.errors import MKLError
@@ -18,87 +17,36 @@ from mklcore.figures import (
     style,
     target_alignment_bar,
 )
-from mklcore.kernels.measures import effective_rank
-from pages._parts import cache, charts, controls, state
+from pages._parts import cache, charts, controls, kernels_rail, kernels_table, state
 
-NORMALISATIONS = {
-    "multiplicative": "unit variance",
-    "spherical": "unit length of rows",
-    "trace": "trace 1",
-    "diag": "largest entry 1",
-    "none": "none",
-}
-EACH = {
-    "auto": f"linear, up to {cache.AUTO_FEATURES} columns",
-    "none": "none",
-    "linear": "linear, every column",
-    "rbf": "RBF, every column",
-}
-
-
-def builders() -> None:
-    """Draw the builders of the dictionary."""
-    state.field_view(st.slider, "RBF kernels of all columns", "widths", min_value=0, max_value=20, step=1)
-    st.caption("Widths from a quarter to four times the median distance. More widths: finer choice of smoothness.")
-    state.field_view(st.toggle, "Linear kernel of all columns", "linear")
-    state.field_view(
-        st.selectbox, "Polynomial kernel of all columns", "degree", options=[0, 2, 3, 4, 5, 6],
-        format_func=lambda degree: f"degree {degree}" if degree else "none",
-    )  # fmt: skip
-    state.field_view(
-        st.selectbox, "One kernel per column", "each", options=list(EACH), format_func=EACH.__getitem__
-    )  # fmt: skip
-    groups = cache.table(state.current()).groups
-    state.field_view(st.toggle, "One RBF kernel per group of columns", "groups", disabled=not groups)
-    st.caption(f"{len(groups)} groups in this table." if groups else "This table has no groups of columns.")
-    state.field_view(
-        st.selectbox, "Normalisation", "normalise", options=list(NORMALISATIONS),
-        format_func=NORMALISATIONS.__getitem__,
-    )  # fmt: skip
-    state.field_view(st.toggle, "Centre in feature space", "center")
-    st.caption("Normalised kernels compete on equal terms: a weight then speaks of fit, not of scale.")
+WAIT_SECONDS = 5.0
 
 
 def forecast() -> None:
     """Say what the dictionary costs before it is built."""
     params = state.current()
-    n_rows = len(cache.split(params).train.y)
-    cost = cache.dictionary(params).foresee(n_rows)
+    cost, n_rows = cache.foresee(params), len(cache.split(params).train.y)
+    limit, large = cache.MEMORY_LIMIT_MB, cost.megabytes > cache.MEMORY_LIMIT_MB
+    built = "" if cache.on_stack(params) else f" and **{controls.seconds(cost.seconds)}** to build"
     st.markdown(
         f"**{cost.n_kernels}** kernels on **{n_rows}** training rows: about "
-        f"**{style.number(cost.bytes / 1e6)} MB** and **{controls.seconds(cost.seconds)}** to build "
-        f"(limit {cache.MEMORY_LIMIT_MB:.0f} MB)."
+        f"**{style.number(cost.megabytes)} MB** with the validation rows{built} "
+        + (
+            f"(above {limit:,.0f} MB the server holds one such stack at a time; limit {cache.LARGE_LIMIT_MB:,.0f} MB)."
+            if large
+            else f"(limit {limit:,.0f} MB)."
+        )
     )
 
 
-def table(shown: int) -> None:
-    """Draw the kernels as a table; the row chosen is the kernel shown."""
-    params = state.current()
-    stack, measures = cache.grams(params).train, cache.measures(params)
-    frame = pd.DataFrame(
-        {
-            "kernel": stack.names,
-            "alignment with target": measures.target,
-            "effective rank": effective_rank(stack),
-        }
-    )
-    st.dataframe(
-        frame,
-        hide_index=True,
-        height=300,
-        alt=f"{len(frame)} kernels with alignment with the target and effective rank",
-        column_config={
-            "kernel": st.column_config.TextColumn(width="medium"),
-            "alignment with target": st.column_config.ProgressColumn(
-                "alignment", width="small", format="%.3f", min_value=0.0, max_value=1.0, help="With the target"
-            ),
-            "effective rank": st.column_config.NumberColumn("rank", width="small", format="%.1f", help="Effective"),
-        },
-    )
+def chosen_kernel(shown: int) -> None:
+    """Draw the choice of the kernel shown."""
+    names = cache.grams(state.current()).train.names  # a widget keeps its functions: they must not keep the stack
     state.view(
         st.selectbox, "Kernel shown", "field_shown", shown, lambda m: state.change(shown=m),
-        options=range(stack.n_kernels), format_func=lambda m: stack.names[m],
+        options=range(len(names)), format_func=names.__getitem__,
     )  # fmt: skip
+    st.caption("Click a row of the table, or choose here.")
 
 
 def show() -> None:
@@ -107,26 +55,32 @@ def show() -> None:
     stack, measures, train = cache.grams(params).train, cache.measures(params), cache.split(params).train
     names = charts.labels(stack.names, stack.families)
     shown = min(params.shown, stack.n_kernels - 1)
-    for note in stack.notes:
-        st.info(controls.plain(note), icon=":material/content_copy:")
+    labels = None if train.task == "novelty" else train.y
+    kernels_table.look_out()
     left, right = st.columns(2, gap="large")
     with left:
-        table(shown)
+        kernels_table.overview(shown)
+        chosen_kernel(shown)
     with right:
-        st.markdown("**Which kernel agrees with the target**")
-        bar = target_alignment_bar(measures.target, names, stack.families, limit=12, dark=dark)
-        charts.show(bar, "target_alignment", 330)
+        if labels is None:
+            st.markdown("**No target to agree with**")
+            st.markdown("Every row counts as normal, so there is nothing for a kernel to agree with.")
+        else:
+            st.markdown("**Which kernel agrees with the target**")
+            bar = target_alignment_bar(measures.target, names, stack.families, limit=12, dark=dark)
+            charts.show(bar, "target_alignment", 330)
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(f"**Gram matrix of {controls.plain(stack.names[shown])}**")
-        charts.show(gram_heatmap(stack.values[shown], train.y, dark=dark), "gram", 340)
+        charts.show(gram_heatmap(stack.values[shown], labels, dark=dark), "gram", 340)
     with right:
         st.markdown("**Which kernels see the same**")
         charts.show(alignment_heatmap(measures.between, names, dark=dark), "alignment", 340)
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("**How fast its eigenvalues fall**")
-        hue = kernel_colours(stack.families, measures.target, dark)[shown]
+        ranking = measures.target if labels is not None else cache.traits(params).ranks
+        hue = kernel_colours(stack.families, ranking, dark)[shown]
         decay = eigenvalue_decay(cache.spectrum(params, shown), [stack.names[shown]], colours=[hue], dark=dark)
         charts.show(decay, "spectrum", 280)
     with right:
@@ -134,11 +88,42 @@ def show() -> None:
         nav.link("explore", "See which of them a model uses")
 
 
-if controls.usable_table():
-    with st.sidebar:
-        builders()
+def edit() -> None:
+    """Draw the dictionary as a table to edit, folded until it is wanted."""
+    with st.expander("Edit the dictionary as a table", key="edit_box", expanded=bool(state.current().edited)):
+        st.caption(
+            "Switch kernels off, change any cell, add rows at the end, remove rows with the box on their left. "
+            "The builders wait until you return to them."
+            if not cache.on_stack(state.current())
+            else "Switch kernels of the stack on and off."
+        )
+        kernels_table.edit()
+
+
+@st.fragment(run_every=WAIT_SECONDS)
+def wait() -> None:
+    """Say that the place for a large stack is taken, and look again until it is free."""
     try:
+        cache.grams(state.current())
+    except cache.WaitError as error:
+        st.info(controls.plain(error), icon=":material/hourglass_top:")
+    except MKLError as error:
+        st.error(controls.plain(error))
+    else:
+        state.rerun()
+
+
+if controls.usable_table():
+    try:
+        with st.sidebar:
+            if cache.on_stack(state.current()):
+                kernels_rail.stack_words()
+            else:
+                kernels_rail.builders()
         forecast()
+        edit()
         show()
+    except cache.WaitError:
+        wait()
     except MKLError as error:
         st.error(controls.plain(error))

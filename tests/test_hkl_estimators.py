@@ -64,7 +64,8 @@ def test_published_attributes_fit_together(cls, basis, table):
         assert getattr(model, name).shape == (size,)
         assert np.all(getattr(model, name) >= 0)
     assert len(model.kernel_names_) == len(model.kernel_families_) == size
-    assert model.kernel_names_[0] == "1"
+    assert model.kernel_names_[0] == ("1" if model.design_.root_is_constant else "level 0 of all")
+    assert model.n_visited_on_path_ == model.n_visited_ >= size
     assert set(model.extreme_points_) <= set(model.hull_)
     assert not set(model.sources_) & set(model.hull_)
     assert all(0 <= share <= 1.001 for share in model.sources_.values())

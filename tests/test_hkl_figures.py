@@ -1,6 +1,7 @@
 """Pictures of hulls: these tests read traces, layout and alternative text, never pixels."""
 
 import copy
+import json
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from mklcore.estimators.hkl import HKLRegressor
 from mklcore.figures import style
 from mklcore.figures.components import component_plot, relevance_bars
 from mklcore.figures.hull_graph import hull_graph
+from mklcore.figures.hull_states import hull_layout, hull_state, way
 from mklcore.figures.hulls import hull_grid, kernel_count
 from mklcore.solvers.hkl.bases import PolynomialBasis
 
@@ -146,3 +148,69 @@ def test_the_number_of_kernels_is_written_out(count, words):
 def test_wrong_arguments_are_refused_in_words(call, words, model):
     with pytest.raises(ParameterError, match=words):
         call(model)
+
+
+def test_what_a_node_of_an_uncertified_hull_adds_is_dashed_and_says_so():
+    x = np.linspace(-2, 2, 9)
+    figure = component_plot([x], x**2, ["length"], "length²", certified=False)
+    assert figure.data[0].line.dash == "dash"
+    assert figure.layout.meta["alt"].endswith("Not certified.")
+    assert component_plot([x], x**2, ["length"], "length²").data[0].line.dash == "solid"
+
+
+# States along a path
+
+
+@pytest.fixture(scope="module")
+def along():
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((120, 6))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + X[:, 3] ** 2 * X[:, 4] + 0.3 * rng.standard_normal(120)
+    return [HKLRegressor(PolynomialBasis(3), lam=lam).fit(X, y) for lam in (1.0, 1e-2, 1e-6)]
+
+
+def test_places_are_a_hull_with_room_and_hold_for_the_whole_path(along):
+    layout = hull_layout(along, [f"v{i}" for i in range(6)])
+    place = dict(zip(layout.nodes, layout.places, strict=True))
+    assert len(set(layout.places)) == len(layout.nodes) <= 64
+    for node, (x, depth, _) in place.items():
+        assert depth == sum(node)
+        assert 0 < x < 1
+    inside = set(along[-1].hull_) & set(layout.nodes)
+    assert len(inside) <= 40 < len(along[-1].hull_)
+    for k, node in enumerate(layout.nodes):
+        assert all(sum(layout.nodes[parent]) == sum(node) - 1 for parent in layout.parents[k])
+        if node in inside:
+            assert len(layout.parents[k]) == sum(level > 0 for level in node)
+    assert layout.pair == tuple(sorted(layout.bars[:2]))
+    assert layout.names[layout.nodes.index((0, 1, 1, 0, 0, 0))] == "v1·v2"
+
+
+def test_a_state_says_what_it_leaves_out_and_that_it_can_be_written(along):
+    layout = hull_layout(along, pair=(1, 2))
+    for model in along:
+        state = json.loads(json.dumps(hull_state(model, layout)))
+        assert len(state["inside"]) + state["left_out"] == len(model.hull_)
+        assert state["certified"]
+        assert max(state["bars"]) == 1
+        kinds = {tuple(cell[:2]): cell[2] for cell in state["cells"]}
+        assert kinds[(0, 0)] == "hull"  # the constant adds nothing itself
+        assert all(0 <= share <= 1 for _, share, *_ in state["outside"])
+        assert "Certified over all 4\u202f096 kernels" in state["said"]
+    assert any(cell[:3] == [1, 1, "active"] for cell in state["cells"])
+
+
+@pytest.mark.parametrize(("share", "words"), [(0.5, "50 %"), (1.0, "100 %"), (1.0005, "100 %"), (112.0, "all")])
+def test_the_way_to_entering_ends_at_all_of_it(share, words):
+    assert way(share) == words
+
+
+def test_one_variable_has_no_grid():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40, 1))
+    model = HKLRegressor(PolynomialBasis(2), lam=1e-2).fit(X, X[:, 0] ** 2)
+    layout = hull_layout([model])
+    assert layout.pair is None
+    assert hull_state(model, layout)["cells"] == []
+    with pytest.raises(ParameterError, match="Two different variables"):
+        hull_layout([model], pair=(0, 1))

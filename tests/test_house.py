@@ -35,6 +35,7 @@ ROWS = {
     "mklcore.sweep": 12,
     "mklcore.warmup": 12,
     "mklcore.experiments": 12,
+    "mklcore.lessons": 12,
     "pages._parts": 13,
     "pages": 14,
     "app": 14,

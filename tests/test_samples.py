@@ -18,6 +18,10 @@ SHAPES = {
     "digits": (1797, 64, 2),
     "iris": (150, 4, 3),
     "mkl_toy": (400, 50, 2),
+    "mkl_toy_dense": (400, 50, 2),
+    "mkl_toy_sparse": (400, 50, 2),
+    "sparse_polynomial": (500, 12, 0),
+    "spectra": (200, 150, 0),
     "wine": (178, 13, 3),
 }
 
@@ -77,7 +81,7 @@ def test_samples_need_no_folder(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
     )
-    assert done.stdout.count("binary") == 3
+    assert done.stdout.count("binary") == 5
 
 
 def test_the_readme_names_every_sample():

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from mklcore.data.dataset import LARGEST_VALUE, counted, joined, listed
+from mklcore.errors import DataError
 
 MISSING = (
     frozenset({"", "NA", "N/A", "n/a", "na", "#N/A", "<NA>", "NaN", "nan", "NAN", "-nan", "NULL", "Null", "null"})
@@ -20,7 +21,8 @@ MAX_NAME = 60
 MAX_LEVELS = 20
 MISSING_LEVEL = "missing"
 OTHER_LEVEL = "other"
-LEFT_OUT = ("text", "identifier", "date", "constant", "empty")
+LEFT_OUT = ("text", "identifier", "date", "constant", "empty", "dropped")
+USES = ("number", "category", "left out")
 
 _THOUSANDS = {
     ".": re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?"),
@@ -38,8 +40,9 @@ _ID_CAMEL = re.compile(r".*[a-z](Id|ID|No|Nr)")
 class Column:
     """What one column of a table is, and what reading does with it.
 
-    kind : "number", "category", "text", "identifier", "date", "constant" or "empty". missing, distinct : counts of
-    cells and of different values. example : the first value. done : what happens to the column, in words.
+    kind : "number", "category", "text", "identifier", "date", "constant", "empty" or "dropped" (as asked).
+    missing, distinct : counts of cells and of different values. example : the first value. done : what happens to the
+    column, in words.
     """
 
     name: str
@@ -119,9 +122,13 @@ def numbers_or_labels(cells: np.ndarray, decimal: str) -> tuple[np.ndarray | Non
     return None, missing, stray if 2 * stray < present else 0
 
 
-def profile(name: str, cells: np.ndarray, decimal: str = ".") -> Profile:
-    """Find out what a column is; `Column.done` says it in words."""
+def profile(name: str, cells: np.ndarray, decimal: str = ".", use: str | None = None) -> Profile:
+    """Find out what a column is; `Column.done` says it in words. ``use`` (one of `USES`) settles it instead."""
     numbers, missing, stray = numbers_or_labels(cells, decimal)
+    if use == "number":
+        numbers, missing, stray = _as_numbers(name, cells, decimal)
+    elif use == "category":
+        numbers, stray, cells = None, 0, as_texts(cells)
     present = ~missing
     example = clean_name(str(cells[present][0])) if present.any() else ""
     values = (numbers if numbers is not None else cells)[present]
@@ -131,6 +138,8 @@ def profile(name: str, cells: np.ndarray, decimal: str = ".") -> Profile:
         kind = _kind_of_numbers(name, values, distinct, counter and not missing.any())
     else:
         kind = _kind_of_texts(values, distinct, bool(missing.any()))
+    if use is not None and kind != "empty":
+        kind = "dropped" if use == "left out" else use
     median = float(np.median(values)) if numbers is not None else float("nan")
     done = _in_words(kind, int(missing.sum()), stray, median, distinct)
     column = Column(name, kind, int(missing.sum()), distinct, example, done)
@@ -138,12 +147,32 @@ def profile(name: str, cells: np.ndarray, decimal: str = ".") -> Profile:
     return Profile(column, numbers, labels, stray, kind == "identifier" and counter and not _looks_like_id(name))
 
 
-def encode(item: Profile) -> tuple[list[str], list[np.ndarray]]:
-    """Names and values of the feature columns a profile gives: itself with missing cells filled, or 0/1 columns."""
+def as_texts(cells: np.ndarray) -> np.ndarray:
+    """Cells as texts, so that numbers can be read as categories: 3.0 is "3"."""
+    if cells.dtype.kind != "f":
+        return cells
+    return np.array(["" if np.isnan(cell) else f"{cell:.12g}" for cell in cells.tolist()], dtype=object)
+
+
+def missing_rows(item: Profile) -> np.ndarray:
+    """True in the rows where a column has no value."""
+    if item.numbers is not None:
+        return np.isnan(item.numbers)
+    assert item.labels is not None
+    return item.labels == ""
+
+
+def encode(item: Profile, indicator: bool = False) -> tuple[list[str], list[np.ndarray]]:
+    """Names and values of the feature columns a profile gives: itself with missing cells filled, or 0/1 columns.
+
+    With ``indicator`` a number with missing cells brings a second column that is 1 where it was missing.
+    """
     name = item.column.name
     if item.numbers is not None:
         missing = np.isnan(item.numbers)
         filled = np.where(missing, np.median(item.numbers[~missing]), item.numbers) if missing.any() else item.numbers
+        if indicator and missing.any():
+            return [name, f"{name} {MISSING_LEVEL}"], [filled, missing.astype(np.float64)]
         return [name], [filled]
     assert item.labels is not None
     labels = item.labels
@@ -160,7 +189,7 @@ def encode(item: Profile) -> tuple[list[str], list[np.ndarray]]:
     return [f"{name}={level}" for level, _ in wanted], [where.astype(np.float64) for _, where in wanted]
 
 
-def told(profiles: list[Profile], kept: set[str]) -> list[str]:
+def told(profiles: list[Profile], kept: set[str], indicator: bool = False) -> list[str]:
     """The notes for the reader: one sentence per kind of change, the columns by name."""
     used = [item for item in profiles if item.column.used or item.column.name in kept]
     numeric = [item for item in used if item.numbers is not None]
@@ -169,6 +198,8 @@ def told(profiles: list[Profile], kept: set[str]) -> list[str]:
         cells = sum(item.column.missing for item in filled)
         each = joined(f"'{item.column.name}' ({item.column.missing}, with {_median(item):.4g})" for item in filled)
         notes.append(f"{counted(cells, 'missing cell')} filled with the median of the column: {each}.")
+        if indicator:
+            notes.append(f"A column of 0 and 1 beside each says where: {listed(i.column.name for i in filled)}.")
     if strays := [item for item in numeric if item.stray]:
         cells = sum(item.stray for item in strays)
         where = listed(item.column.name for item in strays)
@@ -195,6 +226,7 @@ _REASONS = {
     "date": "dates",
     "constant": "the same value in every row",
     "empty": "empty in every row",
+    "dropped": "as asked",
 }
 _BY_LEVELS = f" To keep the {MAX_LEVELS} most frequent values as columns of 0 and 1, name the column in keep=."
 _HOW_TO_KEEP = {
@@ -203,7 +235,19 @@ _HOW_TO_KEEP = {
     "date": " Add columns such as month or hour to the file to use them.",
     "constant": " To keep it, name it in keep=.",
     "empty": "",
+    "dropped": " To use it again, take it out of uses=.",
 }
+
+
+def _as_numbers(name: str, cells: np.ndarray, decimal: str) -> tuple[np.ndarray, np.ndarray, int]:
+    """What can be read as a number, where nothing can, and how many cells hold something else."""
+    blank = missing_cells(cells)
+    numbers = to_numbers(cells, decimal)
+    numbers[blank] = np.nan
+    missing = np.isnan(numbers)
+    if missing.all():
+        raise DataError(f"No cell of {name!r} is a number, so it cannot be used as one; use it as a category.")
+    return numbers, missing, int((missing & ~blank).sum())
 
 
 def _median(item: Profile) -> float:

@@ -142,12 +142,15 @@ class Split(NamedTuple):
     test: Dataset
 
 
-def three_way_split(data: Dataset, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> Split:
+def three_way_split(
+    data: Dataset, validation: float = 0.2, test: float = 0.2, seed: int = 0, stratify: bool = True
+) -> Split:
     """Training, validation and test part, drawn without overlap; sizes are shares of ALL rows, or numbers of rows.
 
-    Classification is stratified. Raises DataError when a class has too few rows for three parts.
+    Classification is stratified unless ``stratify`` is False: then rows are drawn blindly. Raises DataError when a class
+    has too few rows for three parts, or none in the training rows.
     """
-    train, held_out, tested = _cut(data, (validation, test), seed)
+    train, held_out, tested = _cut(data, (validation, test), seed, stratify)
     return Split(data.take(train), data.take(held_out), data.take(tested))
 
 
@@ -299,7 +302,7 @@ def _strata(data: Dataset) -> np.ndarray | None:
     return None if data.task == "regression" or len(labels) < 2 else codes
 
 
-def _cut(data: Dataset, sizes: tuple[float, ...], seed: int) -> list[np.ndarray]:
+def _cut(data: Dataset, sizes: tuple[float, ...], seed: int, stratify: bool = True) -> list[np.ndarray]:
     """Row numbers of the remaining part and of one part per size, in this order; the last part is drawn first."""
     counts = [_row_count(size, data.n_samples) for size in sizes]
     codes = _strata(data)
@@ -315,8 +318,8 @@ def _cut(data: Dataset, sizes: tuple[float, ...], seed: int) -> list[np.ndarray]
     rows = np.arange(data.n_samples)
     drawn: list[np.ndarray] = []
     for step, count in enumerate(reversed(counts)):
-        _check_members(data, codes, rows, len(counts) + 1 - step)
-        strata = None if codes is None else codes[rows]
+        _check_members(data, codes, rows, len(counts) + 1 - step if stratify else 1)
+        strata = None if codes is None or not stratify else codes[rows]
         rows, part = train_test_split(rows, test_size=count, random_state=seed, stratify=strata)
         drawn.insert(0, part)
     _check_members(data, codes, rows, 1)

@@ -1,4 +1,4 @@
-"""What kind of file it is, how large it may be, and the kinds that are not text: Parquet and Excel.
+"""What kind of file it is, how large it may be, and the packed kind that is read here: Parquet.
 
 Nothing is executed and nothing is unpickled; the content decides, not the file's name. What a packed file unpacks to is
 bounded before or while it is unpacked.
@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +23,6 @@ MAX_BYTES = 20 * 2**20
 MAX_ROWS = 100_000
 MAX_COLUMNS = 10_000
 MAX_CELLS = 10_000_000
-EXCEL_ROWS = 2**20
 MAX_EXPANSION = 10  # unpacked size of a packed file, in multiples of max_bytes
 
 _ALIASES = {"tab": "\t", "\\t": "\t", "whitespace": " ", "spaces": " ", "\\s+": " "}
@@ -41,7 +38,6 @@ _SIGNATURES = {
     b"\x89PNG": "a picture",
     b"\xff\xd8\xff": "a picture",
     b"GIF8": "a picture",
-    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls)",
     b"SQLite format 3": "a database",
 }
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
@@ -60,6 +56,7 @@ class Format:
     max_bytes: int = MAX_BYTES
     max_rows: int = MAX_ROWS
     max_columns: int = MAX_COLUMNS
+    sheet: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None:
@@ -101,59 +98,6 @@ def check_cells(n_rows: int, n_columns: int) -> None:
         raise DataError(
             f"The table has {n_rows:,} x {n_columns:,} cells, more than {MAX_CELLS:,}; take fewer rows or columns."
         )
-
-
-def excel_rows(raw: bytes, form: Format) -> list[list[str]]:
-    """The first sheet of a workbook as equal rows of cells; other zip archives are refused."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            members = archive.infolist()
-    except zipfile.BadZipFile as error:
-        raise DataError("The file is a damaged archive; save the table again, as CSV.") from error
-    names = {member.filename for member in members}
-    if any(name.endswith(".npy") for name in names):
-        raise DataError("The file is a NumPy archive (.npz), not a table; load kernel stacks as stacks.")
-    if "xl/workbook.xml" not in names:
-        raise DataError("The file is a zip archive, not a table; unpack it first.")
-    try:
-        import openpyxl  # an optional companion
-    except ImportError:
-        raise DataError(
-            "Reading .xlsx needs the package openpyxl, which is not installed; save the sheet as CSV."
-        ) from None
-    if sum(member.file_size for member in members) > MAX_EXPANSION * form.max_bytes:
-        raise DataError(f"The workbook unpacks to more than {MAX_EXPANSION} times the limit; save the sheet as CSV.")
-    try:
-        sheet = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True).worksheets[0]
-        sheet.reset_dimensions()  # the size written in the file may be anything
-        rows = _sheet_rows(sheet, form)
-    except DataError:
-        raise
-    except Exception as error:  # a damaged workbook leads its reader into any of them
-        raise DataError(f"The workbook cannot be read ({type(error).__name__}); save the sheet as CSV.") from error
-    if not rows:
-        raise DataError("The first sheet of the workbook is empty; put the table there.")
-    width = max(len(row) for row in rows)
-    check_cells(len(rows), width)
-    return [row + [""] * (width - len(row)) for row in rows]
-
-
-def _sheet_rows(sheet: Any, form: Format) -> list[list[str]]:
-    """The rows that are not blank, each up to its last cell; the limits are looked at on the way."""
-    rows: list[list[str]] = []
-    seen = 0
-    for values in sheet.iter_rows(max_row=EXCEL_ROWS, values_only=True):
-        seen += len(values)
-        if seen > MAX_CELLS:
-            raise DataError(f"The sheet spans more than {MAX_CELLS:,} cells; save the part with the table as CSV.")
-        cells = ["" if value is None else str(value).strip() for value in values]
-        while cells and not cells[-1]:
-            cells.pop()
-        if cells:
-            rows.append(cells)
-        if len(rows) > form.max_rows + 1:
-            raise too_many("rows", form.max_rows, "max_rows")
-    return rows
 
 
 def parquet_columns(raw: bytes, form: Format) -> tuple[list[str], tuple[np.ndarray, ...], list[str]]:

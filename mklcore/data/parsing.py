@@ -11,7 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,7 +19,8 @@ import numpy as np
 
 from mklcore.data.columns import MAX_NAME, MISSING, clean_name, missing_cells, to_numbers
 from mklcore.data.dataset import counted, listed
-from mklcore.data.packed import Format, check_cells, excel_rows, parquet_columns, refuse_other_files, too_many
+from mklcore.data.packed import Format, check_cells, parquet_columns, refuse_other_files, too_many
+from mklcore.data.workbooks import is_workbook, workbook_rows
 from mklcore.errors import DataError
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[Any]
@@ -43,6 +44,7 @@ class Table:
     delimiter: str | None = None
     encoding: str | None = None
     header: bool = True
+    sheets: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -59,8 +61,9 @@ def parse(source: Source, form: Format) -> Table:
         raw_names, columns, told = parquet_columns(raw, form)
         names = _settle_names(raw_names, told)
         return Table(names, columns, notes=tuple(told))
-    if raw[:4] == b"PK\x03\x04":
-        return _from_rows(excel_rows(raw, form), form, decimal=".")
+    if is_workbook(raw):
+        rows, sheets, told = workbook_rows(raw, form)
+        return replace(_from_rows(rows, form, decimal=".", notes=told), sheets=sheets)
     refuse_other_files(raw)
     text, encoding, notes = _decode(raw, form.encoding)
     return _from_text(text, encoding, notes, form)
@@ -258,7 +261,7 @@ def _from_rows(
         if form.header is None:
             told.append(f"The first line holds data, no names: the columns are called x1 to x{len(names)}.")
     columns = tuple(np.array(column, dtype=object) for column in zip(*body, strict=True))
-    return Table(names, columns, decimal, delimiter, encoding, header, tuple(told))
+    return Table(names, columns, decimal, delimiter, encoding, header, notes=tuple(told))
 
 
 def _decimal_sign(rows: list[list[str]], delimiter: str | None) -> str:

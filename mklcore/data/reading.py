@@ -6,14 +6,25 @@
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from mklcore.data.columns import MAX_NAME, Column, Profile, clean_name, encode, numbers_or_labels, profile, told
+from mklcore.data.columns import (
+    MAX_NAME,
+    USES,
+    Column,
+    Profile,
+    clean_name,
+    encode,
+    missing_rows,
+    numbers_or_labels,
+    profile,
+    told,
+)
 from mklcore.data.dataset import TASKS, Dataset, Groups, counted, joined, listed
+from mklcore.data.grouping import REST, by_prefix
 from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Format
 from mklcore.data.parsing import Source, Table, delimiter_in_words, parse
 from mklcore.errors import DataError, ParameterError
@@ -22,6 +33,7 @@ TARGET_NAMES = ("target", "label", "class", "y")
 MAX_CLASSES = 50
 MAX_NUMBER_CLASSES = 20
 PREVIEW_ROWS = 10
+MISSING_RULES = ("median", "drop", "indicator")
 
 
 @dataclass(frozen=True)
@@ -37,6 +49,7 @@ class TableSummary:
     decimal: str
     header: bool
     notes: tuple[str, ...]
+    sheets: tuple[str, ...] = ()
 
 
 def describe_table(
@@ -46,12 +59,13 @@ def describe_table(
     encoding: str | None = None,
     decimal: str | None = None,
     header: bool | None = None,
+    sheet: str | None = None,
     max_bytes: int = MAX_BYTES,
     max_rows: int = MAX_ROWS,
     max_columns: int = MAX_COLUMNS,
 ) -> TableSummary:
     """Types, missing values and the first rows of a table; the arguments are those of `read_table`."""
-    table = parse(source, Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns))
+    table = parse(source, Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet))
     columns = tuple(
         profile(name, cells, table.decimal).column for name, cells in zip(table.names, table.columns, strict=True)
     )
@@ -60,7 +74,16 @@ def describe_table(
     target = table.names[_find_target(table.names, None)[0]]
     notes = (*_how_read(table), *table.notes)
     return TableSummary(
-        table.n_rows, columns, target, preview, table.delimiter, table.encoding, table.decimal, table.header, notes
+        table.n_rows,
+        columns,
+        target,
+        preview,
+        table.delimiter,
+        table.encoding,
+        table.decimal,
+        table.header,
+        notes,
+        table.sheets,
     )
 
 
@@ -70,29 +93,37 @@ def read_table(
     *,
     task: str | None = None,
     keep: Sequence[str] = (),
+    uses: Mapping[str, str] | None = None,
+    missing: str = "median",
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
     header: bool | None = None,
+    sheet: str | None = None,
     max_bytes: int = MAX_BYTES,
     max_rows: int = MAX_ROWS,
     max_columns: int = MAX_COLUMNS,
 ) -> Dataset:
-    """The data set in a CSV, TSV, Parquet or Excel table.
+    """The data set in a CSV, TSV, Parquet, Excel or OpenDocument table.
 
     source : a path, bytes, or an open file, read from where it stands. target : the name or the index of a column;
     None takes a column named target, label, class or y, else the last one. task : one of "binary", "multiclass",
-    "regression", "novelty"; None finds out. "novelty" without a target makes every column a feature and every y 1.
-    keep : columns to use although they look like an identifier, free text or a constant. The other arguments override
-    what is found in the file.
+    "regression", "novelty", or "classification" for as many classes as there are values; None finds out. "novelty"
+    without a target makes every column a feature and every y 1.
+    keep : columns to use although they look like an identifier, free text or a constant. uses : what to take columns for,
+    by name: "number", "category" or "left out". missing : "median" fills missing numbers, "indicator" also adds a column of
+    0 and 1 that says where, "drop" leaves out rows with a missing cell. sheet : which sheet of a workbook, the first
+    visible one if None. The other arguments override what is found in the file.
 
     Missing numbers become the median of their column, categories become columns of 0 and 1, identifiers, free text,
     dates and constants are left out, rows without a target are dropped; `notes` tells all of it. Columns that share a
     prefix (fou_1, fou_2, kar_1, kar_2) become groups. Raises DataError, with what to do, where no data set results.
     """
-    if task is not None and task not in TASKS:
-        raise ParameterError(f"task is {task!r}; expected one of {', '.join(TASKS)}.")
-    table = parse(source, Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns))
+    if task is not None and task not in (*TASKS, "classification"):
+        raise ParameterError(f"task is {task!r}; expected one of {', '.join(TASKS)} or classification.")
+    if missing not in MISSING_RULES:
+        raise ParameterError(f"missing is {missing!r}; expected one of {', '.join(MISSING_RULES)}.")
+    table = parse(source, Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet))
     if len(table.names) == 1 and task != "novelty":
         raise DataError(_one_column(table))
     names = list(table.names)
@@ -110,12 +141,45 @@ def read_table(
         y, rows, task, more = _read_target(target_name, cells, table.decimal, task)
         notes += more
         columns = [column[rows] for column in columns]
-    profiles = [profile(name, cells, table.decimal) for name, cells in zip(names, columns, strict=True)]
-    kept |= _spared_counters(profiles)
-    X, feature_names, groups = _features(profiles, kept)
-    notes += told(profiles, kept)
+    settled = _settled_uses(table.names, uses or {})
+    profiles, rows = _profiles(names, columns, table.decimal, settled, kept, missing == "drop")
+    if gone := len(y) - len(rows):
+        y = y[rows]
+        notes.append(f"Dropped {counted(gone, 'row')} with a missing cell in a column that is used.")
+    X, feature_names, groups = _features(profiles, kept, missing == "indicator")
+    notes += told(profiles, kept, missing == "indicator")
     assert task is not None
     return Dataset(X, y, feature_names, target_name, task, groups=groups, notes=tuple(notes))
+
+
+def _settled_uses(names: Sequence[str], uses: Mapping[str, str]) -> dict[str, str]:
+    for name, use in uses.items():
+        if use not in USES:
+            raise ParameterError(f"uses names {use!r} for {name!r}; expected one of {', '.join(USES)}.")
+    return {names[_named(names, name)]: use for name, use in uses.items()}
+
+
+def _profiles(
+    names: list[str], columns: list[np.ndarray], decimal: str, uses: Mapping[str, str], kept: set[str], drop: bool
+) -> tuple[list[Profile], np.ndarray]:
+    """What each column is, on the rows that stay; ``kept`` takes in what has to be kept. Dropping rows may turn a column
+    into another kind, so it goes on until no row in use has a gap."""
+    rows = np.arange(len(columns[0]))
+    while True:
+        profiles = [
+            profile(name, cells[rows], decimal, uses.get(name)) for name, cells in zip(names, columns, strict=True)
+        ]
+        kept |= _spared_counters(profiles)
+        gaps = [missing_rows(item) for item in profiles if _is_used(item, kept)]
+        if not drop or not gaps or not (gap := np.logical_or.reduce(gaps)).any():
+            return profiles, rows
+        if gap.all():
+            raise DataError("Every row has a missing cell in a column that is used; fill them with the median instead.")
+        rows = rows[~gap]
+
+
+def _is_used(item: Profile, kept: set[str]) -> bool:
+    return item.column.used or (item.column.name in kept and item.column.kind not in ("empty", "dropped"))
 
 
 def _shown(cell: object) -> str:
@@ -197,6 +261,13 @@ def _read_target(
     if task is None:
         task, how = _find_task(name, values, distinct)
         notes.append(how)
+    if task == "classification":
+        task = "binary" if distinct == 2 else "multiclass"
+        if distinct > MAX_CLASSES:
+            raise DataError(
+                f"The target {name!r} has {distinct:,} different values, more than {MAX_CLASSES} classes; "
+                "read it as a number, or choose another target."
+            )
     if task == "binary" and distinct != 2:
         raise DataError(
             f"The target {name!r} has {distinct:,} different values; a binary task needs two. "
@@ -255,14 +326,16 @@ def _spared_counters(profiles: list[Profile]) -> set[str]:
     return {item.column.name for item in profiles if item.counter}
 
 
-def _features(profiles: list[Profile], kept: set[str]) -> tuple[np.ndarray, tuple[str, ...], Groups]:
+def _features(
+    profiles: list[Profile], kept: set[str], indicator: bool = False
+) -> tuple[np.ndarray, tuple[str, ...], Groups]:
     names: list[str] = []
     values: list[np.ndarray] = []
     members: dict[str, tuple[int, ...]] = {}
     for item in profiles:
-        if not item.column.used and (item.column.name not in kept or item.column.kind == "empty"):
+        if not _is_used(item, kept):
             continue
-        new_names, new_values = encode(item)
+        new_names, new_values = encode(item, indicator)
         members[item.column.name] = tuple(range(len(names), len(names) + len(new_names)))
         names += new_names
         values += new_values
@@ -307,20 +380,17 @@ def _groups(members: dict[str, tuple[int, ...]]) -> Groups:
 
     What belongs to no group makes a last one, so that the groups together hold every feature.
     """
-    prefixes: dict[str, list[str]] = {}
-    for name in members:
-        if found := re.match(r"([^_.:]+)[_.:]", name):
-            prefixes.setdefault(found[1], []).append(name)
-    shared = {prefix: names for prefix, names in prefixes.items() if len(names) > 1}
+    names = list(members)
+    shared = [(prefix, places) for prefix, places in by_prefix(names) if prefix != REST]
     if len(shared) > 1:
-        groups = [(prefix, tuple(j for name in names for j in members[name])) for prefix, names in shared.items()]
+        groups = [(prefix, tuple(j for k in places for j in members[names[k]])) for prefix, places in shared]
     else:
         groups = [(name, columns) for name, columns in members.items() if len(columns) > 1]
     grouped = {j for _, columns in groups for j in columns}
     rest = tuple(j for columns in members.values() for j in columns if j not in grouped)
     if not groups or not rest:
         return tuple(groups)
-    name = "other columns"
+    name = REST
     while any(name == other for other, _ in groups):
         name += " (rest)"
     return (*groups, (name, rest))

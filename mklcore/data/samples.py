@@ -1,6 +1,6 @@
 """The samples: data that is always there, each chosen for what it teaches.
 
-Nothing is read from a folder or the network: five samples come inside scikit-learn, one is generated from a fixed
+Nothing is read from a folder or the network: five samples come inside scikit-learn, the others are generated from a fixed
 seed. An installed copy therefore has them all.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from sklearn import datasets
 
 from mklcore.data.dataset import Dataset, Groups, listed
-from mklcore.data.synthetic import make_mkl_toy
+from mklcore.data.synthetic import make_mkl_toy, make_sparse_polynomial, make_spectra
 from mklcore.errors import DataError
 
 
@@ -76,6 +76,22 @@ def _mkl_toy() -> Dataset:
     return make_mkl_toy(n=400, n_informative=9, seed=0)[0]
 
 
+def _mkl_toy_sparse() -> Dataset:
+    return make_mkl_toy(n=400, n_informative=1, seed=0)[0]
+
+
+def _mkl_toy_dense() -> Dataset:
+    return make_mkl_toy(n=400, n_informative=50, seed=0)[0]
+
+
+def _sparse_polynomial() -> Dataset:
+    return make_sparse_polynomial(n=500, p=12, seed=4)[0]
+
+
+def _spectra() -> Dataset:
+    return make_spectra(n=200, n_wavelengths=150, informative_bands=3, seed=0)[0]
+
+
 def _from_sklearn(bunch, target: str, task: str, note: str, groups: Groups = ()) -> Dataset:
     y = np.array([str(name) for name in bunch.target_names], dtype=object)[bunch.target]
     return Dataset(bunch.data, y, tuple(bunch.feature_names), target, task, groups=groups, notes=(note,))
@@ -123,5 +139,29 @@ SAMPLES: dict[str, Sample] = {
         "regression",
         "A noisy number to predict: half of its variation or more stays unexplained, so overfitting shows early.",
         _diabetes,
+    ),
+    "mkl_toy_sparse": Sample(
+        "MKL toy, 1 of 50 informative",
+        "binary",
+        "One feature carries the class, 49 are noise: the case for p = 1, where few kernels keep a weight.",
+        _mkl_toy_sparse,
+    ),
+    "mkl_toy_dense": Sample(
+        "MKL toy, all 50 informative",
+        "binary",
+        "Every feature carries a little of the class: the case for p = ∞, where all kernels count alike.",
+        _mkl_toy_dense,
+    ),
+    "sparse_polynomial": Sample(
+        "Sparse polynomial, 12 columns",
+        "regression",
+        "A sum of products of few columns: which of them act together, among millions of kernels?",
+        _sparse_polynomial,
+    ),
+    "spectra": Sample(
+        "Spectra, 3 of 10 bands decide",
+        "regression",
+        "150 wavelengths in ten bands, of which three decide the target: which method keeps just those?",
+        _spectra,
     ),
 }

@@ -1,5 +1,6 @@
 """scikit-learn estimators over kernels, losses and solvers; ``registry`` lists them with their words and controls."""
 
+from mklcore.estimators.baselines import BestKernelClassifier, BestKernelRegressor
 from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
 from mklcore.estimators.greedy import GreedyMKLClassifier, GreedyMKLRegressor
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
@@ -11,6 +12,8 @@ from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
 __all__ = [
     "ESTIMATORS",
     "Algorithm",
+    "BestKernelClassifier",
+    "BestKernelRegressor",
     "Control",
     "GOMPClassifier",
     "GOMPRegressor",

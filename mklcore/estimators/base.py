@@ -34,8 +34,10 @@ class KernelEstimator(BaseEstimator):
     """
 
     default_normalise: ClassVar[str | None] = "multiplicative"
+    _dual_per_kernel: ClassVar[bool] = False  # True where every kernel has coefficients of its own
 
     _carry: Any = None
+    _neighbour: Any = None  # a fitted model from which the next path starts
     weights_: Any
     dual_coef_: Any
     intercept_: Any
@@ -108,7 +110,9 @@ class KernelEstimator(BaseEstimator):
         self._check_parameters()
         X = self._checked_rows(X, reset=True)
         y = self._checked_target(X, y)
-        return self._fit_stack(self._stack(X), y)
+        self._fit_stack(self._stack(X), y)
+        self._carry = None  # a path hands it on; alone it would only hold memory
+        return self
 
     def _checked_target(self, X: Any, y: Any) -> Array:
         if y is None:
@@ -143,10 +147,11 @@ class KernelEstimator(BaseEstimator):
 
     def _along(self, stack: GramStack, y: Array, param: str, values: Sequence[float], attribute: str) -> Iterator[Any]:
         """One fitted copy per value, each started from the one before; methods with a shorter way override this."""
-        previous = None
+        previous, self._neighbour = self._neighbour, None
+        given = previous
         for value in values:
             following = self._copy_with(attribute, value)._fit_stack(stack, y, previous)
-            if previous is not None:
+            if previous is not None and previous is not given:
                 previous._carry = None  # only the next neighbour needs it, and it is large
             previous = following
             yield previous
@@ -204,6 +209,36 @@ class KernelEstimator(BaseEstimator):
         return np.concatenate(
             [self._decide(self._map.cross(rows[k : k + step])) for k in range(0, rows.shape[0], step)]
         )
+
+    def contributions(self, X: Any, kernels: Sequence[int] | None = None) -> Array:
+        """Which kernel said what: f = sum_m f_m + intercept_, taken apart.
+
+        ``X`` rows (n_new, d), or a test block (M, n_new, n) for a precomputed stack; ``kernels`` the m to look at, all by
+        default. Returns f_m (M, n_new), or (M, n_new, T) where there are several outputs: one per class, or per pair of
+        classes for one-vs-one machines, whose scores they sum to.
+        """
+        check_is_fitted(self)
+        chosen = list(range(len(self.kernel_names_)) if kernels is None else kernels)
+        if self._map is None:
+            return self._parts(self._blocks(X)[chosen], chosen)
+        rows, part = self._checked_rows(X, reset=False), self._map.subset(chosen)
+        step = max(1, int(_BLOCK_MB * 1e6 / (8 * max(len(chosen), 1) * self.n_train_)))
+        pieces = [self._parts(part.cross(rows[k : k + step]), chosen) for k in range(0, max(rows.shape[0], 1), step)]
+        return np.concatenate(pieces, axis=1)
+
+    def _parts(self, blocks: Array, chosen: Sequence[int]) -> Array:
+        """f_m of the chosen kernels on their blocks (m, n_new, n)."""
+        weights = np.asarray(self.weights_, dtype=float)[..., list(chosen)]
+        dual = np.asarray(self.dual_coef_, dtype=float)
+        if self._dual_per_kernel:
+            own = np.moveaxis(dual if dual.ndim == 3 else dual[None], 0, -1)[list(chosen)]
+            parts = np.array([block @ coefficients for block, coefficients in zip(blocks, own, strict=True)])
+        else:
+            columns = dual.T if weights.ndim == 2 else dual.reshape(dual.shape[0], -1)
+            scale = np.broadcast_to(np.atleast_2d(weights).T, (len(blocks), columns.shape[1]))
+            parts = np.array([block @ columns for block in blocks]) * scale[:, None, :]
+        single = dual.ndim == 1 + self._dual_per_kernel
+        return parts[..., 0] if single else parts
 
     # -- shared checks and words ----------------------------------------------------------------------------------
 

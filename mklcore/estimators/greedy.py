@@ -24,6 +24,7 @@ class _GreedyBase(BudgetedEstimator):
     """min_f 1/(2n) sum (y_i - f(x_i))^2 + lam sum_j ||f_j||, or the same without the penalty, one kernel at a time."""
 
     default_normalise: ClassVar[str | None] = "diag"
+    _dual_per_kernel = True
 
     steps_: Any
 

@@ -208,7 +208,7 @@ class _HKLBase(KernelEstimator):
         inner = None if design.blocks.size else design.columns_of(outcome.nodes).T @ self.dual_coef_.T
         self.beta_ = None if inner is None else inner.T * self.weights_
         self.n_dag_kernels_ = design.n_dag_kernels
-        self.n_visited_ = outcome.looked_at
+        self.n_visited_, self.n_visited_on_path_ = outcome.looked_at, outcome.ever
         self.certified_ = self.status_ is Status.CONVERGED
 
     def _refit(self, design: Design, targets: Array) -> None:
@@ -286,14 +286,31 @@ class _HKLBase(KernelEstimator):
                 found += rows.product(node, duals * weight)
         return found + self.intercept_
 
+    def solve_near(self, lam: float, y: Any, callback: Any = None) -> Any:
+        """This fitted model's problem at another ``lam``, started from here: a new fitted model; this one is not changed.
+
+        ``y`` is the training target, the rows are those this model was fitted on; ``callback`` as in the class.
+        """
+        check_is_fitted(self)
+        other = self._copy_with("lam", lam)
+        other.callback = callback
+        other._fit_stack(self.design_, other._checked_target(self.design_, y), self)
+        self.design_.release()
+        return other
+
     def component(self, node: Sequence[int], rows: Any) -> Array:
-        """What one node adds to f at new rows: zeta_v K_v(rows, training) dual. ``node`` are its p levels."""
+        """What one node adds to f at new rows: zeta_v K_v(rows, training) dual, or with ``refit`` its refitted share.
+
+        ``node`` are its p levels.
+        """
         place = {full: k for k, full in enumerate(self.hull_)}
         if tuple(node) not in place:
             raise ParameterError(
                 f"{tuple(node)} is not in the hull; its nodes are hull_, largest weights first in relevance_."
             )
         k = place[tuple(node)]
+        if self.refit:
+            return np.multiply.outer(self._blocks(rows).node(self._nodes[k])[0], self.refit_coef_[k])
         weight = self.weights_.T[k]
         return self._blocks(rows).product(self._nodes[k], self.dual_coef_.T * weight)
 
@@ -334,7 +351,8 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     hull_ (levels, by depth), weights_ = zeta_ (m,), kernel_names_, eta_, node_norms_ = ||beta_D(v)||, component_norms_ =
     ||beta_v||, beta_ (m,) for bases of columns (else None), dual_coef_ (n,), intercept_,
     extreme_points_, sources_ (node -> share of the threshold at which it would enter), relevance_ (p,),
-    interaction_order_, n_dag_kernels_ (exact), n_visited_, certified_, objective_, dual_objective_, dual_gap_,
+    interaction_order_, n_dag_kernels_ (exact), n_visited_, n_visited_on_path_ (with the fits this one was started from),
+    certified_, objective_, dual_objective_, dual_gap_,
     relative_gap_, status_, history_, design_. With more classes weights_, eta_, node_norms_, dual_coef_, intercept_ and the
     certificate gain a leading axis, and hull_ is the union.
 

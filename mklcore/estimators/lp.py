@@ -88,7 +88,11 @@ class _LpClassifier(LpBase, KernelClassifier):
         if self.classes_.size == 2:
             self._publish(self._fit_one(stack, signs(y, 1), warm_start(warm, None)))
             return
-        fits = [self._fit_one(stack, signs(y, k), warm_start(warm, k)) for k in range(self.classes_.size)]
+        self._publish_several(
+            [self._fit_one(stack, signs(y, k), warm_start(warm, k)) for k in range(self.classes_.size)]
+        )
+
+    def _publish_several(self, fits: list[Fit]) -> None:
         self.weights_ = np.array([fit.weights for fit in fits])
         self.dual_coef_ = np.array([fit.dual_coef for fit in fits])
         self.intercept_ = np.array([fit.intercept for fit in fits])

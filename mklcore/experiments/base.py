@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from scipy.stats import t as student_t
 
-from mklcore.errors import ParameterError
+from mklcore.errors import DataError, ParameterError
 from mklcore.losses import Array
 
 Progress = Callable[[int, int], Any] | None
+_PAUSE: ContextVar[Callable[[], Any] | None] = ContextVar("pause", default=None)
+_FORMAT = "mklcore experiment 1"
+_LONGEST_JSON = 5_000_000
+_MOST_LABELS = 1000
+
+
+def pause() -> None:
+    """Let a run be cancelled between the fits of one measurement; nothing happens outside a run."""
+    listen = _PAUSE.get()
+    if listen is not None:
+        listen()
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Measured numbers: ``samples`` (rows, repetitions, columns), with the labels of rows and columns."""
+    """Measured numbers: ``samples`` (rows, repetitions, columns), with the labels of rows and columns, ``seed`` and
+    ``seconds`` of the run."""
 
     key: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     samples: Array
+    seed: int = 0
+    seconds: float = float("nan")
+
+    @property
+    def repetitions(self) -> int:
+        """How often each row was measured."""
+        return int(self.samples.shape[1])
 
     @property
     def mean(self) -> Array:
@@ -35,6 +58,46 @@ class Outcome:
         n = self.samples.shape[1]
         return self.samples.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.full(self.mean.shape, np.nan)
 
+    def to_json(self) -> str:
+        """The outcome as JSON text, every sample in it; ``from_json`` reads it back."""
+        seconds = self.seconds if np.isfinite(self.seconds) else None
+        return json.dumps(
+            {
+                "format": _FORMAT,
+                "experiment": self.key,
+                "seed": self.seed,
+                "seconds": seconds,
+                "rows": list(self.rows),
+                "columns": list(self.columns),
+                "samples": [
+                    [[float(v) if np.isfinite(v) else None for v in line] for line in row] for row in self.samples
+                ],
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read what ``to_json`` wrote. DataError in words for anything else."""
+        if len(text) > _LONGEST_JSON:
+            raise DataError(f"The file has {len(text)} bytes; an outcome of an experiment has at most {_LONGEST_JSON}.")
+        try:
+            found = json.loads(text)
+            if found["format"] != _FORMAT:
+                raise ValueError(found["format"])
+            samples = np.array(found["samples"], dtype=np.float64)
+            seconds = float("nan") if found["seconds"] is None else float(found["seconds"])
+            rows, columns = (tuple(map(str, found[name])) for name in ("rows", "columns"))
+            read = cls(str(found["experiment"]), rows, columns, samples, int(found["seed"]), seconds)
+        except (KeyError, TypeError, ValueError, RecursionError, OverflowError):
+            raise DataError("This is not an outcome of an experiment written by this library.") from None
+        if max(len(rows), len(columns)) > _MOST_LABELS or samples.ndim != 3 or samples.shape[1] < 1:
+            raise DataError("The samples of an outcome are a table (rows, repetitions, columns).")
+        if (len(rows), len(columns)) != (samples.shape[0], samples.shape[2]):
+            raise DataError(
+                f"The outcome names {len(rows)} rows and {len(columns)} columns; its samples are {samples.shape}."
+            )
+        return read
+
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(column)}</th>" for column in self.columns)
         body = ""
@@ -45,12 +108,61 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
+class Comparison:
+    """Our numbers beside the reference, arrays (rows, columns): means, their standard errors, ``difference`` = ours minus
+    reference and its ``joint_error``, the standard error of that difference, which rests on ``freedom`` degrees of freedom. NaN
+    where there is nothing to compare."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    ours: Array
+    ours_error: Array
+    reference: Array
+    reference_error: Array
+    joint_error: Array
+    freedom: Array
+
+    @property
+    def difference(self) -> Array:
+        """Ours minus the reference."""
+        return self.ours - self.reference
+
+    @property
+    def compared(self) -> int:
+        """In how many cells a difference can be judged."""
+        return int(np.count_nonzero(np.isfinite(self.difference) & np.isfinite(self.joint_error)))
+
+    def reach(self, level: float = 0.95) -> Array:
+        """How far from 0 a difference can lie by chance, (rows, columns): Student's t times the joint standard error."""
+        return student_t.ppf(0.5 + level / 2.0, self.freedom) * self.joint_error
+
+    def agreeing(self, level: float = 0.95) -> int:
+        """In how many cells chance explains the difference at that level."""
+        with np.errstate(invalid="ignore"):
+            return int(np.count_nonzero(np.abs(self.difference) <= self.reach(level)))
+
+    def records(self) -> list[dict[str, Any]]:
+        """One line per cell, for a table."""
+        fields = ("ours", "ours_error", "reference", "reference_error", "difference", "joint_error")
+        return [
+            {"row": row, "column": column} | {name: float(getattr(self, name)[i, j]) for name in fields}
+            for i, row in enumerate(self.rows)
+            for j, column in enumerate(self.columns)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
 class Experiment:
     """One published experiment.
 
     ``did`` what the paper did, ``claims`` what it reports, ``open_points`` what it leaves open and how that is settled here;
-    ``rows``, ``columns``, ``unit`` of the table; ``replicated`` (rows, columns) numbers of an independent replication at
-    ``repetitions`` repetitions, where the paper has a figure only; ``measure(row, seed, repetition)`` one line of the table.
+    ``rows``, ``columns``, ``unit`` of the table; ``replicated`` (rows, columns) the reference numbers, NaN where there are
+    none, and ``source`` where they come from: the paper's table, or an independent replication where the paper has a figure
+    only; ``spread`` (rows, columns) their standard deviations over the repetitions, if known; ``repetitions`` of the
+    reference, and of a run at full size; ``measure(row, seed, repetition)`` one line of the table, in ``seconds`` or so.
+
+    For pictures: ``panels`` cut the columns into groups of one unit, each (title, number of columns); ``ordered`` says that
+    the rows follow an order; ``floor`` is the error no method can beat in each row, if known.
     """
 
     key: str
@@ -66,6 +178,59 @@ class Experiment:
     replicated: tuple[tuple[float, ...], ...]
     repetitions: int
     measure: Callable[[str, int, int], Sequence[float]]
+    source: str = "an independent replication; the paper shows curves only"
+    spread: tuple[tuple[float, ...], ...] = ()
+    panels: tuple[tuple[str, int], ...] = ()
+    ordered: bool = True
+    floor: tuple[float, ...] = ()
+    seconds: float = 1.0
+
+    def groups(self) -> list[tuple[str, slice]]:
+        """The panels as (title, columns); all columns under ``unit`` when none are named."""
+        found, start = [], 0
+        for title, count in self.panels or ((self.unit, len(self.columns)),):
+            found.append((title, slice(start, start + count)))
+            start += count
+        return found
+
+    def compare(self, outcome: Outcome) -> Comparison:
+        """Set an outcome beside the reference.
+
+        The joint standard error is sqrt(s^2 / n + t^2 / m) for n of our repetitions with standard deviation s and m of the
+        reference with t. Where the reference does not tell t, it is taken to be s; a single repetition of ours takes t.
+        """
+        if outcome.key != self.key or outcome.columns != self.columns or not set(outcome.rows) <= set(self.rows):
+            raise ParameterError(f"The outcome is not one of {self.key}, or of another version of it.")
+        places, n = [self.rows.index(row) for row in outcome.rows], outcome.repetitions
+        own = outcome.standard_error * np.sqrt(n)
+        theirs = np.array(self.spread)[places] if self.spread else own
+        own = np.where(np.isfinite(own), own, theirs)
+        return Comparison(
+            outcome.rows,
+            outcome.columns,
+            outcome.mean,
+            outcome.standard_error,
+            self.reference(outcome.rows),
+            theirs / np.sqrt(self.repetitions) if self.spread else np.full(own.shape, np.nan),
+            np.sqrt(own**2 / n + theirs**2 / self.repetitions),
+            self._freedom(own, theirs, n),
+        )
+
+    def _freedom(self, own: Array, theirs: Array, n: int) -> Array:
+        """Degrees of freedom: Welch's where both spreads were measured, those of the one spread there is elsewhere."""
+        m = self.repetitions
+        if not self.spread or n == 1:
+            return np.full(own.shape, float(max(1, (m if self.spread else n) - 1)))
+        ours, reference = own**2 / n, theirs**2 / m
+        with np.errstate(divide="ignore", invalid="ignore"):
+            welch = (ours + reference) ** 2 / (ours**2 / (n - 1) + reference**2 / (m - 1))
+        return np.where(np.isfinite(welch), welch, float(n - 1))
+
+    def alone(self) -> Comparison:
+        """The reference with nothing beside it yet."""
+        empty = np.full((len(self.rows), len(self.columns)), np.nan)
+        error = np.array(self.spread) / np.sqrt(self.repetitions) if self.spread else empty
+        return Comparison(self.rows, self.columns, empty, empty, self.reference(self.rows), error, empty, empty)
 
     def run(
         self,
@@ -73,8 +238,10 @@ class Experiment:
         rows: Sequence[str] | None = None,
         seed: int = 0,
         callback: Progress = None,
+        listen: Callable[[], Any] | None = None,
     ) -> Outcome:
-        """Do it again. ``rows`` some of the row labels (all by default); ``callback(done, total)`` may raise to cancel."""
+        """Do it again. ``rows`` some of the row labels (all by default); ``callback(done, total)`` may raise to cancel, and so
+        may ``listen()``, which is called within a repetition too."""
         count = self.repetitions if repetitions is None else repetitions
         if not (isinstance(count, (int, np.integer)) and count >= 1):
             raise ParameterError(f"repetitions must be a whole number of 1 or more; got {repetitions!r}.")
@@ -82,7 +249,17 @@ class Experiment:
         unknown = [row for row in chosen if row not in self.rows]
         if unknown or not chosen:
             raise ParameterError(f"rows must be among {', '.join(self.rows)}; got {list(chosen)!r}.")
-        total = len(chosen) * count
+        total, clock = len(chosen) * count, time.perf_counter()
+        listening = _PAUSE.set(listen)
+        try:
+            samples = self._samples(chosen, count, seed, callback, total)
+        finally:
+            _PAUSE.reset(listening)
+        return Outcome(self.key, chosen, self.columns, np.array(samples), int(seed), time.perf_counter() - clock)
+
+    def _samples(
+        self, chosen: Sequence[str], count: int, seed: int, callback: Progress, total: int
+    ) -> list[list[list[float]]]:
         samples: list[list[list[float]]] = []
         for row in chosen:
             lines = []
@@ -91,8 +268,8 @@ class Experiment:
                 if callback is not None:
                     callback(len(samples) * count + repetition + 1, total)
             samples.append(lines)
-        return Outcome(self.key, chosen, self.columns, np.array(samples))
+        return samples
 
     def reference(self, rows: Sequence[str]) -> Array:
-        """The replicated numbers of some rows, (rows, columns)."""
+        """The reference numbers of some rows, (rows, columns)."""
         return np.array([self.replicated[self.rows.index(row)] for row in rows])

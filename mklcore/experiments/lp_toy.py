@@ -12,11 +12,12 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+from scipy.stats import norm
 
 from mklcore.data.synthetic import make_mkl_toy
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.lp import LpMKLClassifier
-from mklcore.experiments.base import Experiment
+from mklcore.experiments.base import Experiment, pause
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.path import fit_path
@@ -24,6 +25,7 @@ from mklcore.path import fit_path
 N_FEATURES, N_TRAIN, N_CHECK = 50, 50, 10_000
 NORMS = (1.0, 4.0 / 3.0, 2.0, 4.0, np.inf)
 COSTS = 10.0 ** np.arange(-4, 0.25, 0.5)
+BAYES = 100.0 * float(norm.cdf(-1.75))
 INFORMATIVE = {"0": 50, "0.44": 28, "0.64": 18, "0.82": 9, "0.92": 4, "0.98": 1}
 
 
@@ -40,6 +42,7 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     truth[:count] = 1.0 / np.sqrt(count)
     errors, distances = [], []
     for p in NORMS:
+        pause()
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", NotConvergedWarning
@@ -65,16 +68,16 @@ LP_TOY = Experiment(
     key="lp_toy",
     title="Sparse against non-sparse: error against p for six sparsity levels",
     paper="Kloft, Brefeld, Sonnenburg, Zien (2011), section 6.1",
-    did="50 training points of two Gaussians in R^50, one linear kernel per feature; C in 10^-4 ... 1 by the error on 10,000 "
+    did="50 training points of two Gaussians in R⁵⁰, one linear kernel per feature; C from 10⁻⁴ to 1 by the error on 10,000 "
     "validation points; error on 10,000 test points and distance of the weights from the truth.",
     claims=(
         "p = 1 is best and near the Bayes error when one kernel is informative, otherwise mostly worst.",
-        "p = infinity is best when all kernels are informative.",
+        "p = ∞ is best when all kernels are informative.",
         "p = 2 and 4 are best in between; p = 4 stays below 10 % in every scenario.",
     ),
-    open_points="The paper does not say how often it repeats. Its sparsest level, nu = 1, has no informative kernel and must be "
+    open_points="The paper does not say how often it repeats. Its sparsest level, ν = 1, has no informative kernel and must be "
     "0.98. The chosen C is often at the lower end of the grid.",
-    row_name="nu, share of features without information",
+    row_name="ν, share of features without information",
     rows=tuple(INFORMATIVE),
     columns=(
         *("p = 1", "p = 4/3", "p = 2", "p = 4", "p = ∞"),
@@ -91,4 +94,6 @@ LP_TOY = Experiment(
     ),
     repetitions=25,
     measure=measure,
+    panels=(("test error in %", len(NORMS)), ("distance of the weights from the truth", len(NORMS))),
+    floor=(BAYES,) * len(INFORMATIVE),
 )

@@ -3,18 +3,32 @@
 Every function takes ``dark`` for the theme and leaves its alternative text in ``figure.layout.meta["alt"]``.
 """
 
+from mklcore.figures.compare import lanes_figure, sparsity_figure
 from mklcore.figures.components import component_plot, relevance_bars
+from mklcore.figures.contributions import contribution_bars
+from mklcore.figures.experiments import comparison_plot
+from mklcore.figures.explore import class_weights, component_grid, selection_bars, surface_plot
 from mklcore.figures.grams import alignment_heatmap, eigenvalue_decay, gram_heatmap
 from mklcore.figures.hull_graph import hull_graph
 from mklcore.figures.hulls import hull_grid, kernel_count
 from mklcore.figures.paths import explore_figure, gap_convergence, path_positions, score_path, weight_path
+from mklcore.figures.runs import weights_beside
 from mklcore.figures.spectra import selected_bands
 from mklcore.figures.style import kernel_colours
+from mklcore.figures.theory import Curve, bound_curves, coherence_dots, duplicate_bars
 from mklcore.figures.weights import target_alignment_bar, weights_bar
 
 __all__ = [
+    "Curve",
     "alignment_heatmap",
+    "bound_curves",
+    "class_weights",
+    "coherence_dots",
+    "comparison_plot",
+    "component_grid",
     "component_plot",
+    "contribution_bars",
+    "duplicate_bars",
     "eigenvalue_decay",
     "explore_figure",
     "gap_convergence",
@@ -23,11 +37,16 @@ __all__ = [
     "hull_grid",
     "kernel_colours",
     "kernel_count",
+    "lanes_figure",
     "path_positions",
     "relevance_bars",
     "score_path",
     "selected_bands",
+    "selection_bars",
+    "sparsity_figure",
+    "surface_plot",
     "target_alignment_bar",
     "weight_path",
     "weights_bar",
+    "weights_beside",
 ]

@@ -52,12 +52,19 @@ def relevance_bars(relevance: Any, names: Sequence[str], *, limit: int = 20, dar
 
 
 def component_plot(
-    axes: Sequence[Any], values: Any, names: Sequence[str], title: str, *, dark: bool = False
+    axes: Sequence[Any],
+    values: Any,
+    names: Sequence[str],
+    title: str,
+    *,
+    certified: bool = True,
+    dark: bool = False,
 ) -> go.Figure:
     """What one node adds to the prediction: a line over one variable, or a map over two.
 
     ``axes`` one or two arrays of positions, ``values`` (m,) or (m2, m1) at them, ``names`` of the variables, ``title`` of the
-    node. Raises ParameterError for more than two variables or shapes that disagree.
+    node. Without a certificate the line is dashed and the text says so. Raises ParameterError for more than two variables
+    or shapes that disagree.
     """
     grids, table = [np.asarray(axis, dtype=float) for axis in axes], np.asarray(values, dtype=float)
     if len(grids) not in (1, 2) or len(names) != len(grids) or table.shape != tuple(g.size for g in reversed(grids)):
@@ -72,7 +79,7 @@ def component_plot(
             x=grids[0],
             y=table,
             mode="lines",
-            line={"color": hue, "width": 2},
+            line={"color": hue, "width": 2, "dash": "solid" if certified else "dash"},
             hovertemplate="%{x:.3g}: %{y:.3g}<extra></extra>",
         )
         figure.update_yaxes(style.axis(f"added by {style.short(title, 30)}", dark, zeroline=True))
@@ -86,6 +93,6 @@ def component_plot(
     figure.update_xaxes(style.axis(style.short(names[0], 30), dark))
     figure.layout.meta["alt"] = (
         f"What {title} adds to the prediction over {' and '.join(names)}: from {style.number(table.min())} to "
-        f"{style.number(table.max())}."
+        f"{style.number(table.max())}." + ("" if certified else " Not certified.")
     )
     return figure

@@ -31,8 +31,8 @@ def hull_graph(
     """
     shown = _largest_hull(model, limit)
     first = sorted(model.sources_, key=model.sources_.__getitem__, reverse=True)
-    candidates = [node for node in first if all(parent in shown for parent in _parents(node))][:N_OUTSIDE]
-    places = _places([*shown, *candidates])
+    candidates = [node for node in first if all(parent in shown for parent in parents_of(node))][:N_OUTSIDE]
+    places = places_by_depth([*shown, *candidates])
     deepest = max(level for _, level in places.values())
     figure = style.new_figure("", dark, height=90 + ROW * (deepest + 1), margin={"l": 64, "r": 24, "t": 24, "b": 24})
     grey = style.theme(dark).grey
@@ -40,7 +40,7 @@ def hull_graph(
     _edges(figure, candidates, places, {"color": grey, "width": 1, "dash": "dot"})
     _draw_inside(figure, model, shown, places, dark)
     labels = variable_names(names, len(model.hull_[0]))
-    outside = [(_name(node, labels, model), style.percent(model.sources_[node])) for node in candidates]
+    outside = [(node_name(node, labels, model), style.percent(model.sources_[node])) for node in candidates]
     _draw_outside(figure, candidates, outside, places, dark)
     figure.update_xaxes(visible=False, range=[-0.04, 1.04])
     figure.update_yaxes(
@@ -97,7 +97,7 @@ def _short(name: str) -> str:
     return style.short(name, 14)
 
 
-def _places(nodes: Sequence[Levels]) -> Places:
+def places_by_depth(nodes: Sequence[Levels]) -> Places:
     """Rows by depth; within a row, nodes lie below the mean of their parents and are spread evenly."""
     rows: dict[int, list[Levels]] = {}
     for node in nodes:
@@ -105,7 +105,7 @@ def _places(nodes: Sequence[Levels]) -> Places:
     found: Places = {}
     for level in sorted(rows):
         wanted = {
-            node: float(np.mean([found[parent][0] for parent in _parents(node) if parent in found] or [0.5]))
+            node: float(np.mean([found[parent][0] for parent in parents_of(node) if parent in found] or [0.5]))
             for node in rows[level]
         }
         order = sorted(rows[level], key=wanted.__getitem__)
@@ -117,7 +117,7 @@ def _edges(figure: go.Figure, nodes: Sequence[Levels], places: Places, line: dic
     x: list[float | None] = []
     y: list[float | None] = []
     for node in nodes:
-        for parent in _parents(node):
+        for parent in parents_of(node):
             if parent in places:
                 x += [places[parent][0], places[node][0], None]
                 y += [places[parent][1], places[node][1], None]
@@ -153,13 +153,15 @@ def _nodes(
 # Reading the model
 
 
-def _parents(node: Levels) -> list[Levels]:
+def parents_of(node: Levels) -> list[Levels]:
     return [(*node[:i], level - 1, *node[i + 1 :]) for i, level in enumerate(node) if level]
 
 
-def _name(node: Levels, labels: Sequence[str], model: Any) -> str:
-    """The name of a node outside the hull, from the grid's own words where there are any."""
+def node_name(node: Levels, labels: Sequence[str], model: Any) -> str:
+    """The name of a node in or outside the hull, from the grid's own words where there are any."""
     design: Any = getattr(model, "design_", None)
+    if design is not None and not any(node):
+        return design.name(())
     word: Callable[[str, int], str] | None = None if design is None else design.levels.level_name
     parts = [word(labels[i], level) if word else f"{labels[i]}^{level}" for i, level in enumerate(node) if level]
     return "·".join(parts) or "1"
@@ -172,7 +174,7 @@ def _largest_hull(model: Any, limit: int) -> list[Levels]:
     for node in by_norm:
         needed, stack = {node}, [node]
         while stack:
-            fresh = [parent for parent in _parents(stack.pop()) if parent not in needed and parent not in kept]
+            fresh = [parent for parent in parents_of(stack.pop()) if parent not in needed and parent not in kept]
             needed.update(fresh)
             stack += fresh
         needed -= kept.keys()

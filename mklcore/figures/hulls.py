@@ -31,12 +31,12 @@ def hull_grid(
     Shows the nodes that touch no variable but these two. ``variables`` are column indices, ``names`` all variable names.
     Raises ParameterError where the two are the same or outside the model.
     """
-    p, q = len(model.hull_[0]), _top_level(model)
+    p, q = len(model.hull_[0]), top_level(model)
     first, second = checked_pair(variables, p)
     labels = variable_names(names, p)
-    inside = _slice(dict(zip(model.hull_, own_norms(model), strict=True)), first, second)
-    outside = _slice(model.sources_, first, second)
-    extreme = set(_slice(dict.fromkeys(model.extreme_points_, 1.0), first, second))
+    inside = slice_of_two(dict(zip(model.hull_, own_norms(model), strict=True)), first, second)
+    outside = slice_of_two(model.sources_, first, second)
+    extreme = set(slice_of_two(dict.fromkeys(model.extreme_points_, 1.0), first, second))
     figure = style.new_figure("", dark, height=100 + CELL * (q + 1), margin={"l": 56, "r": 16, "t": 16, "b": 48})
     _draw_outside(figure, outside, {(a, b) for a in range(q + 1) for b in range(q + 1)} - inside.keys(), dark)
     _draw_inside(figure, inside, extreme, dark)
@@ -67,7 +67,7 @@ def own_norms(model: Any) -> list[float]:
     return np.atleast_2d(model.component_norms_).max(axis=0).tolist()
 
 
-def _top_level(model: Any) -> int:
+def top_level(model: Any) -> int:
     """q of the grid, from its (q + 1)^p kernels."""
     return round(math.exp(math.log(model.n_dag_kernels_) / len(model.hull_[0]))) - 1
 
@@ -87,7 +87,7 @@ def variable_names(names: Sequence[str] | None, p: int) -> list[str]:
     return list(names)
 
 
-def _slice(values: dict[Levels, float], first: int, second: int) -> dict[tuple[int, int], float]:
+def slice_of_two(values: dict[Levels, float], first: int, second: int) -> dict[tuple[int, int], float]:
     """What touches no variable but these two, by its two levels."""
     return {
         (node[first], node[second]): value for node, value in values.items() if sum(node) == node[first] + node[second]

@@ -58,17 +58,32 @@ def weight_path(path: Any, index: int | None = None, *, dark: bool = False) -> g
 
 
 def score_path(
-    path: Any, index: int | None = None, *, test: Sequence[float] | None = None, dark: bool = False
+    path: Any,
+    index: int | None = None,
+    *,
+    test: Sequence[float] | None = None,
+    dark: bool = False,
+    narrow: bool = False,
 ) -> go.Figure:
     """Training (grey) and validation (dashed) score along the path, with a cursor at the ``index``-th value.
 
     ``test`` (L,), nan wherever it has not been asked for, is drawn as dots. Points not solved to tolerance are hollow.
+    ``narrow`` saves room for a small place: few ticks, and the score's name is left to a title beside the figure.
     """
     if len(path.values) == 0:
         return style.empty_figure("No path yet. Choose a range and press Compute.", dark)
     figure = style.new_figure(_score_alt(path, index, test), dark, margin={"l": 52, "r": 72, "t": 16, "b": 44})
     _draw_scores(figure, path, dark, "", test)
     _draw_cursor(figure, path, index, dark)
+    if narrow:
+        ticks = figure.layout.xaxis.tickvals or ()
+        step = max(1, -(-len(ticks) // 3))
+        if ticks:
+            figure.update_xaxes(tickvals=ticks[::step], ticktext=figure.layout.xaxis.ticktext[::step])
+        scale = " (log scale)" if figure.layout.xaxis.type == "log" else ""
+        figure.update_xaxes(tickangle=0, title_text=f"{_symbol(path)}{scale}")
+        figure.update_yaxes(title_text=None)
+        figure.update_layout(margin_l=36, margin_r=62)
     return figure
 
 

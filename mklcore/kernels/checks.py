@@ -72,20 +72,31 @@ def check_gram(name: str, gram: np.ndarray) -> None:
         )
 
 
+def clip_gram(gram: np.ndarray) -> tuple[np.ndarray, float | None]:
+    """gram (n, n) with negative eigenvalues set to 0, and the smallest of them; the same gram and None if it is PSD.
+
+    Entries that are not finite are left to `check_gram`, which refuses them in words.
+    """
+    if not np.isfinite(gram).all():
+        return gram, None
+    spectrum, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
+    if spectrum[0] >= -PSD_TOLERANCE * max(spectrum[-1], 0.0):
+        return gram, None
+    flat = (vectors * np.maximum(spectrum, 0.0)) @ vectors.T
+    return 0.5 * (flat + flat.T), float(spectrum[0])
+
+
 def clipped(values: np.ndarray, names: Sequence[str]) -> np.ndarray:
     """The stack (M, n, n) with negative eigenvalues of indefinite kernels set to 0; a UserWarning names each of them."""
     out = values
     for m, (name, gram) in enumerate(zip(names, values, strict=True)):
-        if not np.isfinite(gram).all():
-            continue  # refused in words by `check_gram`
-        spectrum, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
-        if spectrum[0] >= -PSD_TOLERANCE * max(spectrum[-1], 0.0):
+        flat, smallest = clip_gram(gram)
+        if smallest is None:
             continue
         out = values.copy() if out is values else out
-        out[m] = (vectors * np.maximum(spectrum, 0.0)) @ vectors.T
-        out[m] = 0.5 * (out[m] + out[m].T)
+        out[m] = flat
         warnings.warn(
-            f"{name} is not positive semidefinite (smallest eigenvalue {spectrum[0]:.3g}); its negative eigenvalues were "
+            f"{name} is not positive semidefinite (smallest eigenvalue {smallest:.3g}); its negative eigenvalues were "
             "set to 0, so predictions from unclipped test blocks no longer belong to it.",
             UserWarning,
             stacklevel=3,

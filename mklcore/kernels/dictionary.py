@@ -219,10 +219,17 @@ class KernelDictionary:
         """Registry key of every kernel."""
         return tuple(spec.family for spec in self.specs)
 
-    def foresee(self, n_samples: int) -> Forecast:
-        """Bytes, a rough number of seconds and M for grams on `n_samples` rows, before anything is built."""
+    def foresee(self, n_samples: int, n_features: int | None = None) -> Forecast:
+        """Bytes, a rough number of seconds and M for grams on `n_samples` rows, before anything is built.
+
+        n_features: columns of the table; without it, as many as there are feature names, or one.
+        """
         count = _as_count("n_samples", n_samples)
-        return forecast(len(self), count, len({(spec.base, spec.features) for spec in self.specs}))
+        whole = len(self.feature_names or ("",)) if n_features is None else _as_count("n_features", n_features)
+        bases = {(spec.base, spec.features): spec for spec in self.specs}
+        medians = {(spec.base, spec.features) for spec in self.specs if spec.is_relative}
+        columns = sum(_how_many(spec.features, whole) for spec in bases.values())
+        return forecast(len(self), count, len(bases), columns, len(medians))
 
     def grams(
         self,
@@ -249,6 +256,18 @@ class KernelDictionary:
 
     def _repr_html_(self) -> str:
         return kernel_table(f"KernelDictionary({len(self)} kernels)", self.names, self.families)
+
+
+def _how_many(features: tuple[int, ...] | LazyColumns | None, whole: int) -> int:
+    """How many columns a kernel sees, as far as it can be told before the table is there."""
+    if features is None:
+        return whole
+    if isinstance(features, LazyColumns):
+        try:
+            return len(features.resolve(whole))
+        except KernelError:
+            return 1
+    return len(features)
 
 
 def _as_pair(group: Any) -> tuple[str | None, Any]:

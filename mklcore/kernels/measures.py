@@ -13,6 +13,7 @@ from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
 
 DUPLICATE_TOLERANCE = 1e-10
+CONSTANT_TOLERANCE = 1e-12
 
 
 def as_stack(K: Any) -> np.ndarray:
@@ -119,6 +120,13 @@ def effective_rank(K: Any) -> np.ndarray:
     traces = np.array([np.trace(gram) for gram in values])
     squares = np.array([np.vdot(gram, gram) for gram in values])
     return np.divide(traces**2, squares, out=np.zeros_like(traces), where=squares > 0)
+
+
+def constant_kernels(K: Any, tolerance: float = CONSTANT_TOLERANCE) -> np.ndarray:
+    """Which kernels tell no two rows apart: tr(K)/n - 1'K1/n^2 is nothing beside tr(K)/n; shape (M,), bool."""
+    values = as_stack(K)
+    own = np.array([np.trace(gram) for gram in values]) / values.shape[1]
+    return own - np.array([gram.mean() for gram in values]) <= tolerance * own
 
 
 @njit(cache=True, nogil=True)

@@ -1,6 +1,15 @@
 """One function per theorem of the papers: bounds, coherence, rates, recovery diagnostics."""
 
-from mklcore.theory.gomp import Coherence, gomp_coherence, gomp_complexity, gomp_risk_bound, l1_complexity
+from mklcore.theory.gomp import (
+    Coherence,
+    Coherences,
+    gomp_coherence,
+    gomp_coherences,
+    gomp_complexity,
+    gomp_risk_bound,
+    gomp_rows_needed,
+    l1_complexity,
+)
 from mklcore.theory.greedy import (
     Condition,
     condition_from_correlation,
@@ -12,28 +21,60 @@ from mklcore.theory.greedy import (
     restricted_condition,
 )
 from mklcore.theory.hkl import HKLConsistency, hkl_consistency
-from mklcore.theory.lp import lp_conversion, lp_margin_bound, lp_rademacher_bound, lp_risk_bound
+from mklcore.theory.lp import (
+    lp_conversion,
+    lp_margin_bound,
+    lp_rademacher_bound,
+    lp_risk_bound,
+    lp_rows_needed,
+)
+from mklcore.theory.measured import (
+    GompMeasured,
+    GreedyMeasured,
+    LpMeasured,
+    Recovery,
+    block_norm,
+    kernel_radius,
+    measure_gomp,
+    measure_greedy,
+    measure_lp,
+    measure_recovery,
+)
 from mklcore.theory.words import Bound
 
 __all__ = [
     "Bound",
     "Coherence",
+    "Coherences",
     "Condition",
+    "GompMeasured",
+    "GreedyMeasured",
     "HKLConsistency",
+    "LpMeasured",
+    "Recovery",
+    "block_norm",
     "condition_from_correlation",
     "gomp_coherence",
+    "gomp_coherences",
     "gomp_complexity",
     "gomp_risk_bound",
+    "gomp_rows_needed",
     "greedy_decay_bound",
     "greedy_rate_bound",
     "greedy_risk_bound",
     "greedy_steps_bound",
     "hkl_consistency",
     "kernel_correlation",
+    "kernel_radius",
     "l1_complexity",
     "lp_conversion",
     "lp_margin_bound",
     "lp_rademacher_bound",
     "lp_risk_bound",
+    "lp_rows_needed",
+    "measure_gomp",
+    "measure_greedy",
+    "measure_lp",
+    "measure_recovery",
     "restricted_condition",
 ]

@@ -6,7 +6,7 @@ E-A6).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +54,12 @@ def gomp_risk_bound(s: float, kappa: float, tau: float, n: int, M_bound: float, 
     return float(8 * L * np.sqrt(s * kappa * tau / n) + 4 * L**2 * np.sqrt(np.log(3 / delta) / (2 * n)))
 
 
+def gomp_rows_needed(target: float, s: float, kappa: float, tau: float, M_bound: float, delta: float) -> float:
+    """From how many rows on the bound of Theorem 1 is at most ``target``, everything else as in ``gomp_risk_bound``."""
+    require_positive(target=target)
+    return (gomp_risk_bound(s, kappa, tau, 1, M_bound, delta) / target) ** 2  # both of its terms fall as 1 / sqrt(n)
+
+
 class Coherence(NamedTuple):
     """mu of Theorem 2 with bounds ``lower`` <= mu <= ``upper``; ``value`` is the best that was found."""
 
@@ -91,21 +97,43 @@ def gomp_coherence(K: Any, good: Sequence[int], lam: float) -> Coherence:
     one wins among the rest; and the theorem's residual f_hat - f is not the algorithm's y - f. Of 669 random instances with
     mu < 1 the algorithm missed the support in 124. Source: Theorem 2, E-A5, E-A6.
     """
+    parts = gomp_coherences(K, good, lam)
+    lower, upper = (float(ends.max(initial=0.0)) for ends in (parts.lower, parts.upper))
+    return Coherence(lower, lower, upper)
+
+
+class Coherences(NamedTuple):
+    """The coherence kernel by kernel: for each of ``others`` (indices) bounds ``lower`` <= mu_j <= ``upper``; mu is the largest."""
+
+    others: Array
+    lower: Array
+    upper: Array
+
+
+def gomp_coherences(
+    K: Any, good: Sequence[int], lam: float, callback: Callable[[int, int], Any] | None = None
+) -> Coherences:
+    """The terms of ``gomp_coherence``: mu_j = max_{|v| = 1} sum_{i in G} ||C_ij v|| for every kernel j outside ``good``.
+
+    ``callback(done, total)`` is called before each kernel and may raise to cancel.
+    """
     values = as_stack(K)
     chosen = sorted({int(i) for i in good})
     if not chosen or chosen[0] < 0 or chosen[-1] >= len(values):
         raise ParameterError(f"good must name kernels from 0 to {len(values) - 1}, at least one; got {list(good)!r}.")
     require_positive(lam=lam)
     others = [j for j in range(len(values)) if j not in chosen]
-    lower = upper = 0.0
+    bounds: list[tuple[float, float]] = []
     with one_blas_thread():
         spectra = Spectra.of(values)
         middle, good_roots = _middle(values, spectra, chosen, lam)
         for j in others:
+            if callback is not None:
+                callback(len(bounds), len(others))
             right = middle @ _root(spectra, j, lam)
-            below, above = _block_norm([root @ right for root in good_roots])
-            lower, upper = max(lower, below), max(upper, above)
-    return Coherence(lower, lower, upper)
+            bounds.append(_block_norm([root @ right for root in good_roots]))
+    lower, upper = np.array(bounds).reshape(-1, 2).T
+    return Coherences(np.array(others, dtype=np.intp), lower, upper)
 
 
 def _root(spectra: Spectra, j: int, lam: float) -> Array:

@@ -70,6 +70,25 @@ def lp_risk_bound(
     return float(empirical_risk + 4.0 * lipschitz * B * complexity + np.sqrt(np.log(2.0 / delta) / (2.0 * n)))
 
 
+def lp_rows_needed(
+    empirical_risk: float,
+    p: float,
+    M: int,
+    *,
+    lipschitz: float = 1.0,
+    B: float = 1.0,
+    R: float = 1.0,
+    delta: float = 0.05,
+    conservative: bool = False,
+) -> float:
+    """From how many rows on the bound of Corollary 10 is below 1, everything else as in ``lp_risk_bound``; infinite when the
+    empirical risk alone is 1."""
+    if empirical_risk >= 1:
+        return float("inf")
+    shrinking = lp_risk_bound(0.0, p, M, 1, lipschitz=lipschitz, B=B, R=R, delta=delta, conservative=conservative)
+    return float((shrinking / (1.0 - empirical_risk)) ** 2)  # both terms fall as 1 / sqrt(n)
+
+
 def lp_margin_bound(
     margin_risk: float,
     p: float,

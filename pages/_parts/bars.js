@@ -1,23 +1,35 @@
-// Kernel weights at the cursor, one bar per kernel in an order that does not change while the cursor moves.
+// Shares or weights at the cursor, one bar each, in an order that does not change while the cursor moves.
+// A press of "Sort" brings them into the order of the moment, and keeps that order until it is pressed again.
 const views = new WeakMap();
 
-function number(value) {
+function number(value, unit) {
+  if (value === null) return "not yet";
+  if (unit === "%") return (100 * value).toFixed(1) + " %";
   if (value === 0) return "0";
   const digits = value.toPrecision(3);
-  return digits.includes("e") ? value.toExponential(1) : String(+digits);
+  return value >= 1e6 || value < 1e-4 ? value.toExponential(1) : String(+digits);
 }
 
 function draw(view, index, exact) {
   const { data } = view;
-  const weights = exact ? exact.weights : data.weights[index];
+  const weights = exact ? exact.sets[data.set] : data.weights[index];
+  if (!weights) return;
   const hollow = exact ? exact.hollow : data.hollow[index];
   view.title.textContent = data.title + (exact ? exact.label : data.labels[index]);
   view.rows.forEach((row, m) => {
-    row.bar.style.transform = "scaleX(" + Math.min(1, weights[m] / data.most) + ")";
-    row.bar.classList.toggle("hollow", hollow);
-    row.number.textContent = number(weights[m]);
+    const share = Math.max(0, Math.min(1, (weights[m] || 0) / data.most));
+    row.bar.style.transform = "scaleX(" + share + ")";
+    row.bar.classList.toggle("hollow", hollow && data.moves[m]);
+    row.number.textContent = number(weights[m], data.unit);
     row.line.classList.toggle("zero", weights[m] === 0);
   });
+  view.now = weights;
+}
+
+function sort(view) {
+  const order = view.rows.map((_, m) => m);
+  if (view.sorted) order.sort((a, b) => (view.now[b] || 0) - (view.now[a] || 0) || a - b);
+  view.list.replaceChildren(...order.map((m) => view.rows[m].line));
 }
 
 function build(view) {
@@ -27,6 +39,7 @@ function build(view) {
     return parent.appendChild(made);
   };
   view.list.replaceChildren();
+  view.list.setAttribute("aria-label", view.data.title);
   view.rows = view.data.names.map((name, m) => {
     const line = cell(view.list, "div", "line");
     line.setAttribute("role", "listitem");
@@ -37,15 +50,22 @@ function build(view) {
     bar.style.setProperty("--hue", view.data.colours[m]);
     return { line, bar, number: cell(line, "span", "number") };
   });
+  view.sorter.hidden = !view.data.sortable;
 }
 
 export default function ({ parentElement, data }) {
   let view = views.get(parentElement);
   if (!view) {
-    view = { list: parentElement.querySelector(".bars"), title: parentElement.querySelector(".title"), rows: [] };
+    const found = (name) => parentElement.querySelector(name);
+    view = { list: found(".bars"), title: found(".title"), sorter: found(".sort"), rows: [], sorted: false };
     view.heard = ({ detail }) => {
       if (detail.chart === view.data.chart && (detail.exact || detail.index < view.data.weights.length))
         draw(view, detail.index, detail.exact);
+    };
+    view.sorter.onclick = () => {
+      view.sorted = !view.sorted;
+      view.sorter.setAttribute("aria-pressed", view.sorted);
+      sort(view);
     };
     views.set(parentElement, view);
   }
@@ -55,5 +75,6 @@ export default function ({ parentElement, data }) {
   draw(view, data.index, null);
   document.addEventListener("path-cursor", view.heard);
   document.dispatchEvent(new CustomEvent("path-cursor-where", { detail: { chart: data.chart } }));
+  if (view.sorted) sort(view);
   return () => document.removeEventListener("path-cursor", view.heard);
 }

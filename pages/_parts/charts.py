@@ -8,6 +8,8 @@ import streamlit as st
 
 from mklcore.data.dataset import Dataset, Split
 from mklcore.figures import style
+from mklcore.figures.presenting import enlarged
+from pages._parts import state
 
 DIMMED = 0.33
 MOST_CLASSES = 12
@@ -27,6 +29,8 @@ def show(figure: go.Figure, key: str, height: int | None = None) -> None:
     """Draw a figure with the alternative text it carries."""
     if height is not None:
         figure.update_layout(height=height, margin_t=12)
+    if state.current().present:
+        figure = enlarged(figure)
     st.plotly_chart(figure, key=key, alt=figure.layout.meta["alt"], config=CONFIG)
 
 

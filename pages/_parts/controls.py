@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from mklcore.errors import MKLError
 from mklcore.estimators.registry import Algorithm, Control
 from mklcore.figures import style
-from pages._parts import cache, nav, state
+from pages._parts import cache, nav, present, state
 
 NORMS = (1.0, 1.05, 1.1, 1.2, 4 / 3, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, math.inf)
 
@@ -34,11 +34,25 @@ def seconds(value: float) -> str:
 
 def heading(question: str) -> DeltaGenerator:
     """Draw the page's one question with undo and link; return the place beside it where work in progress is shown."""
-    title, progress, undo, link = st.columns([20, 9, 1.3, 1.7], vertical_alignment="bottom", gap="xsmall")
+    from pages._parts import downloads, runs_view  # they draw with what stands in this module
+
+    title, progress, screen, undo, redo, kept, link, code = st.columns(
+        [18, 9, 1.3, 1.3, 1.3, 1.7, 1.7, 1.7], vertical_alignment="bottom", gap="xsmall"
+    )
     title.title(question, anchor=False)
+    with screen:
+        present.button()
     undo.button("", icon=":material/undo:", key="undo", on_click=state.undo, help="Undo the last step", type="tertiary")
+    redo.button(
+        "", icon=":material/redo:", key="redo", on_click=state.redo, help="Do the undone step again", type="tertiary",
+    )  # fmt: skip
+    with kept:
+        runs_view.corner()
     with link:
         _link()
+    with code:
+        downloads.screen()
+    state.look_again()
     return progress
 
 
@@ -58,7 +72,10 @@ def _address() -> None:
     parts = urlencode(state.text(state.current()))
     st.code(f"{url}?{parts}" if parts else url, language=None, wrap_lines=True)
     if state.current().data.startswith(state.UPLOAD):
-        st.caption("The link names your file by its fingerprint. Whoever opens it is asked for the file itself.")
+        st.caption(
+            "The link names your file by its fingerprint. Whoever opens it is asked for the file itself. Save the screen for "
+            "a link that brings the file along."
+        )
 
 
 def notices() -> None:

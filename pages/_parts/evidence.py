@@ -1,11 +1,11 @@
-"""What stands behind the picture at the cursor: certificate, scores, cost, weights as a table, formula and reading help."""
+"""What stands behind the picture at the cursor: certificate, test score, weights as a table, formula and reading help."""
 
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from mklcore.estimators.registry import Algorithm
+from mklcore.estimators.registry import Algorithm, Variant
 from mklcore.figures import style
 from mklcore.path import Path
 from pages._parts import cache, controls, model, player, state, tables
@@ -20,7 +20,8 @@ def number_box(path: Path, here: player.Place) -> None:
     value: float | int | None = here.value if here.value <= 1e6 or path.param != "p" else None
     if path.param == "s":
         value = int(here.value)
-        limits: dict[str, Any] = {"min_value": 1, "max_value": int(np.max(path.values)), "step": 1}
+        most = max(len(path.kernel_names), int(np.max(path.values)))
+        limits: dict[str, Any] = {"min_value": 1, "max_value": most, "step": 1}
     else:
         low, high = player.BOUNDS.get(path.param, (1e-10, 1e10))
         limits = {"min_value": low, "max_value": high, "step": STEPS.get(path.param, 0.1), "format": "%.4g"}
@@ -57,27 +58,10 @@ def score(name: str, value: float) -> str:
     return f"**{100 * value:.1f} %**" if name == "accuracy" else f"**{style.number(value)}**"
 
 
-def show(path: Path, index: int, params: Params) -> None:
-    """Draw the facts of one point, with the test score on request."""
-    certified, cost, scores, test = st.columns([3.5, 1.9, 2.2, 1.6], vertical_alignment="center")
-    tolerance = getattr(path.estimators[index], "tol", None)
-    told = [] if tolerance is None or np.isnan(path.relative_gap[index]) else [f"tolerance {tolerance:g}"]
-    told.append(f"normalisation {params.normalise}{', centred' if params.center else ''}")
-    certified.markdown(f"{certificate(path, index, model.algorithm(params))}  \n:small[:gray[{', '.join(told)}]]")
-    solves = style.counted(int(path.solves[index]), "solve")
-    cost.markdown(
-        f"**{int(path.n_nonzero[index])}** of {len(path.kernel_names)} kernels used  \n"
-        f"{solves}, **{controls.seconds(float(path.seconds[index]))}**"
-    )
-    measured = (("train", path.train_score), ("validation", path.val_score))
-    lines = [f"{part} {path.score_name} {score(path.score_name, float(values[index]))}" for part, values in measured]
-    scores.markdown("  \n".join(lines))
-    with test:
-        _test(path, index, params)
-
-
-def _test(path: Path, index: int, params: Params) -> None:
+def test(path: Path, index: int, params: Params) -> None:
     """Draw the test score of this point once it is asked for."""
+    if path.estimators[index] is None:  # figures kept with a saved run: its models are being fitted again
+        return
     asked = st.session_state.setdefault("tests", set())
     point = (model.key(params), float(path.values[index]))
     if point not in asked:
@@ -120,12 +104,13 @@ def weights_table(point: Path, path: Path, index: int) -> None:
     )  # fmt: skip
 
 
-def explanation(method: Algorithm) -> None:
-    """Draw the problem that is solved and how to read its picture."""
-    st.latex(method.formula)
+def explanation(method: Algorithm, told: Algorithm | Variant | None = None) -> None:
+    """Draw the problem that is solved and how to read its picture; ``told`` where a control changes what is solved."""
+    told = told or method
+    st.latex(told.formula)
     look, limits = st.columns(2, gap="large")
-    look.markdown(f"**What to look for.** {method.look_for}")
-    limits.markdown(f"**What it cannot tell.** {method.cannot_tell}")
+    look.markdown(f"**What to look for.** {told.look_for}")
+    limits.markdown(f"**What it cannot tell.** {told.cannot_tell}")
     st.caption(f"The problem above, with the parameters on the left: {method.paper}.")
     with st.expander("What the certificate says", icon=":material/verified:"):
         st.markdown(controls.text("certificate"))

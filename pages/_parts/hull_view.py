@@ -1,104 +1,141 @@
-"""One hull on the page: how sure it is, its pictures, what one node adds, and its nodes as tables."""
+"""One hull on the page: its facts, the box for an exact λ, the test score on request, one node, and all nodes as tables."""
 
-import plotly.graph_objects as go
 import streamlit as st
 
-from mklcore.figures import component_plot, hull_graph, hull_grid, kernel_count, relevance_bars
-from pages._parts import cache, charts, controls, evidence, hulls, state
+from mklcore.figures import component_plot
+from pages._parts import cache, charts, controls, evidence, hull_reading, hulls, jobs, state
+from pages._parts.hulls import Answer, Hull
+
+LOW, HIGH = 1e-10, 1e6  # where an exact λ may lie
 
 
-def _draw(figure: go.Figure, key: str, waiting: bool) -> None:
-    """Draw a figure, dimmed while it is an older answer."""
-    charts.show(charts.dimmed(figure, dark=charts.is_dark()) if waiting else figure, key)
+def number_box(shown: Answer, value: float) -> None:
+    """Draw the box for an exact λ."""
+
+    def keep(chosen: float | None) -> None:
+        if chosen is not None:
+            state.change(hull_at=float(chosen))
+
+    state.view(
+        st.number_input, "λ, exactly", "hull_exact", value, keep, min_value=LOW, max_value=HIGH, step=0.001,
+        format="%.4g", disabled=shown.waiting or shown.provisional,
+        help="Solves at any λ, also between the points of the path.",
+    )  # fmt: skip
 
 
-def facts(shown: hulls.Answer, index: int) -> None:
+def facts(shown: Answer, hull: Hull) -> None:
     """Say how sure the hull is, how large, out of how many, and how well it predicts."""
-    path, fitted = shown.path, shown.path.estimators[index]
-    sure, size, score = st.columns([3.6, 3.1, 2.6], vertical_alignment="center")
-    task, classes = cache.table(shown.params).task, cache.table(shown.params).class_names
-    union = f"{len(classes)} classes, each against the rest: the union of their hulls, " if task == "multiclass" else ""
-    sure.markdown(f"{hulls.certificate(path, index)}  \n:small[:gray[{union}tolerance {fitted.tol:g}, training rows]]")
+    fitted, params = hull.fitted, shown.params
+    box, sure, size, score = st.columns([1.5, 3.3, 3.1, 2.2], vertical_alignment="center")
+    with box:
+        number_box(shown, hull.value)
+    table, tolerance = cache.table(params), f"tolerance {fitted.tol:g}, training rows"
+    if table.task == "multiclass":
+        tolerance = f"{len(table.class_names)} classes, each against the rest: the union of their hulls, {tolerance}"
+    sure.markdown(f"{hull_reading.certificate(shown, hull)}  \n:small[:gray[{tolerance}]]")
     order, alone = fitted.interaction_order_, fitted.design_.root_is_constant
     words = "no interaction: one column at a time" if alone else "one column at a time above level 0"
     words = f"interactions of up to **{order}** columns" if order > 1 else words
     size.markdown(
-        f"**{len(fitted.hull_)}** nodes in the hull, **{kernel_count(fitted.n_visited_)}** visited, of "
-        f"**{kernel_count(fitted.n_dag_kernels_)}** kernels  \n" + words
+        f"**{len(fitted.hull_)}** nodes in the hull  \n**{hull_reading.count(hull_reading.visited(shown.path, hull))}** "
+        f"visited on the path, of **{hull_reading.count(fitted.n_dag_kernels_)}** kernels  \n" + words
     )
-    lines = [
-        (part, float(values[index])) for part, values in (("train", path.train_score), ("validation", path.val_score))
-    ]
-    score.markdown(
-        "  \n".join(f"{part} {path.score_name} {evidence.score(path.score_name, value)}" for part, value in lines)
+    with score:
+        _scores(shown, hull)
+
+
+def _scores(shown: Answer, hull: Hull) -> None:
+    if shown.provisional:
+        st.markdown("Not scored: a score of a provisional hull would be taken for the answer.")
+        return
+    name = shown.path.score_name
+    st.markdown(
+        f"train {name} {evidence.score(name, hull.train)}  \nvalidation {name} {evidence.score(name, hull.validation)}"
+        + ("  \n:small[:gray[refitted by least squares]]" if hull.fitted.refit else "")
     )
+    if not shown.waiting:
+        _test(shown, hull)
 
 
-def pictures(shown: hulls.Answer, index: int) -> None:
-    """Draw the grid of two columns, the graph by depth, the relevance of columns and what one node adds."""
-    fitted, dark, table = shown.path.estimators[index], charts.is_dark(), cache.table(shown.params)
-    chosen = hulls.columns(shown.params)
-    names = [table.feature_names[j] for j in chosen]
-    left, right = st.columns([2, 3], gap="medium")
-    with left:
-        if len(chosen) > 1:
-            st.markdown("**Two columns, level against level**")
-            two = hulls.pair(fitted, state.current().hull_pair, chosen, table)
-            _draw(hull_grid(fitted, two, names, dark=dark), "hull_grid", shown.waiting)
-            st.caption(
-                "Square: in the hull, outlined where nothing below it is. +: could enter next. Dot: further out."
-            )
-        else:
-            st.caption("A grid needs two columns: let another one enter.")
-    with right:
-        st.markdown("**The hull by depth, and what is next to enter**")
-        _draw(hull_graph(fitted, names, dark=dark), "hull_graph", shown.waiting)
-        st.caption("Area: ‖β‖ of the node. Hollow: outside, with the share of the way to entering.")
-    left, right = st.columns([2, 3], gap="medium")
-    with left:
-        st.markdown("**Relevance of the columns**")
-        _draw(relevance_bars(fitted.relevance_, names, limit=10, dark=dark), "hull_relevance", shown.waiting)
-    with right:
-        _node(shown, index, chosen)
+def _test(shown: Answer, hull: Hull) -> None:
+    """Draw the test score of this hull once it is asked for."""
+    asked, name = st.session_state.setdefault("tests", set()), shown.path.score_name
+    point = (hulls.key(shown.params), hull.value)
+    if point not in asked:
+        # One look per chosen point: the score is not drawn along the path, where it would be used to choose.
+        st.button(
+            "Show test score", key="show_hull_test", on_click=asked.add, args=(point,),
+            help="Choose λ first, then look once.",
+        )  # fmt: skip
+        return
+    reached = cache.shelf(shown.params).made(("test", point), lambda: hulls.test_score(shown.params, hull))
+    st.markdown(f"test {name} {evidence.score(name, reached)}")
 
 
-def _node(shown: hulls.Answer, index: int, chosen: list[int]) -> None:
-    """Draw what one node of the hull adds to the prediction."""
-    fitted = shown.path.estimators[index]
-    ways = {hulls.written(levels, chosen): levels for levels in hulls.by_norm(fitted)}
+def progress(shown: Answer, value: float, drawn: float) -> None:
+    """Say what becomes of an exact λ that is not there yet; the last certified answer stays meanwhile."""
+    job = jobs.mine(hulls.exact_key(shown.params, value))
+    wanted, there = controls.plain(f"λ = {value:.4g}"), controls.plain(f"λ = {drawn:.4g}")
+    if job is not None and not job.live and job.state is not jobs.JobState.DONE:
+        why = controls.plain(job.error) if job.error else f"The search was {job.state.value}."
+        st.warning(f"There is no exact hull at {wanted}. {why} The hull at {there} is shown.")
+        st.button("Solve again", key="hull_again", on_click=lambda: st.session_state.pop(jobs.SLOTS["short"], None))
+    else:
+        st.info(f"The hull at {wanted} is being solved. The hull at {there} is shown until then.")
+
+
+def node(shown: Answer, hull: Hull, asked: str) -> None:
+    """Draw the node that was clicked or chosen: its name, where it stands, and what it adds to the prediction."""
+    fitted, chosen = hull.fitted, hulls.columns(shown.params)
+    ways = {hull_reading.written(levels, chosen): levels for levels in hull_reading.by_norm(fitted)}
+    levels = hull_reading.read_node(asked, chosen, fitted.design_.q) if asked else None
+    if levels is not None:
+        ways.setdefault(asked, levels)
     if not ways:
         st.caption("Only the root is in the hull. A smaller λ lets columns enter.")
         return
-    asked = state.current().hull_node
-    picked = state.view(
-        st.selectbox, "What one node adds", "field_hull_node", asked if asked in ways else next(iter(ways)),
-        lambda name: state.change(hull_node=name),
-        options=list(ways), format_func=lambda name: hulls.node_name(fitted, ways[name]) if name in ways else name,
-    )  # fmt: skip
-    part = hulls.component(shown, index, ways[picked])
-    title = hulls.node_name(fitted, ways[picked])
-    values = part.values if len(part.axes) == 2 else part.values.ravel()
-    _draw(component_plot(part.axes, values, part.names, title, dark=charts.is_dark()), "hull_component", shown.waiting)
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        picked = state.view(
+            st.selectbox, "What one node adds", "field_hull_node", asked if asked in ways else next(iter(ways)),
+            lambda name: state.change(hull_node=name),
+            options=list(ways),
+            format_func=lambda name: hull_reading.node_name(fitted, ways[name]) if name in ways else name,
+        )  # fmt: skip
+        levels = ways[picked]
+        title = hull_reading.node_name(fitted, levels)
+        st.markdown(f"**{controls.plain(title)}**, depth {sum(levels)}  \n{hull_reading.facts(fitted, levels)}")
+    adds = levels in hull_reading.by_norm(fitted)
+    if not adds:
+        inside = "It is the constant at the top of the graph: the free offset stands for it, so it adds nothing itself."
+        left.caption(inside if levels in fitted.hull_ else "Outside the hull a node adds nothing.")
+        return
+    part = hull_reading.component(shown, hull, levels)
     if part.said:
-        st.caption(controls.plain(part.said))
+        left.caption(controls.plain(part.said))
+    with right:
+        values = part.values if len(part.axes) == 2 else part.values.ravel()
+        sure, dark = hull.fitted.certified_, charts.is_dark()
+        figure = component_plot(part.axes, values, part.names, title, certified=sure, dark=dark)
+        charts.show(charts.dimmed(figure, dark=dark) if shown.waiting else figure, "hull_component", 260)
 
 
-def tables(shown: hulls.Answer, index: int) -> None:
+def tables(hull: Hull) -> None:
     """Draw the nodes inside and just outside as tables, once they are opened."""
-    fitted = shown.path.estimators[index]
     opened = st.expander(
         "All nodes at this λ, as tables", icon=":material/table_rows:", key="hull_tables", on_change="rerun"
     )
     if not opened.open:
         return
     inside, outside = opened.columns([3, 2], gap="medium")
-    nodes = hulls.nodes_table(fitted)
+    nodes = hull_reading.nodes_table(hull.fitted)
     inside.dataframe(
         nodes, hide_index=True, height=280, alt="Nodes of the hull with weight and norm",
         column_config={name: st.column_config.NumberColumn(format="%.4g") for name in ("weight ζ", "‖β‖")},
     )  # fmt: skip
     outside.dataframe(
-        hulls.sources_table(fitted), hide_index=True, height=280, alt="Nodes outside and their way to entering",
+        hull_reading.sources_table(hull.fitted), hide_index=True, height=280,
+        alt="Nodes outside and their way to entering",
         column_config={
             "way to entering": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)
         },

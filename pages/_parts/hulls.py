@@ -1,38 +1,29 @@
-"""Hulls of a grid of kernels: what is asked for, the path of certified hulls, and what is read from one of them."""
+"""Hulls of a grid of kernels: what is asked for, the path of hulls the worker computes, and one exact hull between."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from mklcore.data.dataset import Dataset
+from mklcore.errors import DataError
 from mklcore.estimators.registry import ESTIMATORS, Control
-from mklcore.figures import kernel_count, style
 from mklcore.path import Path, fit_path, path_grid
-from mklcore.solvers.driver import Status
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
-from pages._parts import cache, jobs, model
+from pages._parts import cache, jobs, model, state
 from pages._parts.state import Params
 
 METHOD = ESTIMATORS["hkl"]
-POINTS = 12
+POINTS = 16
 USUAL_COLUMNS = 20
 MOST_COLUMNS = 40
-SECONDS = 4.0  # bound on the search at one λ, shared by the classes
-MEMORY_MB = 400
+MEMORY_MB = int(next(control.default for control in METHOD.controls if control.name == "memory_mb"))
+QUICK_SECONDS = 1.0  # bound on the provisional search at one λ
+AT_ONCE_SECONDS = 0.8  # an exact answer that takes longer is waited for in the background
 SMALL_ROWS = 3000  # training rows up to which the hulls start without being asked for
-TICKS = 41  # positions per axis of a component plot
-FIXED_LEVELS = ("anova", "spline")
-STOPPED = {
-    Status.OUT_OF_TIME: f"the search at one λ may take {SECONDS:g} s, and that did not do",
-    Status.MAX_NODES: "the certificate would need more nodes than it may look at",
-    Status.OUT_OF_MEMORY: f"it would need more than {MEMORY_MB} MB",
-    Status.STALLED: "no step improves the objective any more",
-}
-Levels = tuple[int, ...]
+REMEMBERED_POINTS = 4
 
 
 # What is asked for
@@ -71,16 +62,36 @@ def numbers(indices: list[int]) -> str:
     return ",".join(str(j + 1) for j in indices)
 
 
+def settings(params: Params) -> dict[str, Any]:
+    """Return the values of all controls by name: the usual ones, those of the link, basis and loss."""
+    values: dict[str, Any] = {control.name: control.default for control in METHOD.controls}
+    for part in params.hull_more.split(";") if params.hull_more else ():
+        name, _, text = part.partition("=")
+        values[name] = state.value_of(control(name), text)
+    return values | {"basis": params.hull_basis, "loss": params.hull_loss}
+
+
+def with_setting(params: Params, name: str, value: state.Setting) -> str:
+    """Return what a link holds of the advanced controls once one of them is set."""
+    values = settings(params) | {name: value}
+    moved = [control for control in METHOD.controls if control.advanced and values[control.name] != control.default]
+    return ";".join(f"{control.name}={state.write(values[control.name])}" for control in moved)
+
+
+def acting(params: Params) -> tuple[Control, ...]:
+    """Return the controls that act on this table with these settings."""
+    return METHOD.shown(cache.table(params).task, "lam", settings(params))
+
+
 def estimator(params: Params) -> Any:
-    """Return the unfitted estimator the parameters ask for."""
+    """Return the unfitted estimator the parameters ask for. Raises ``DataError`` in words where there is no target."""
     table = cache.table(params)
-    kind = BASES[params.hull_basis]
-    basis = kind() if params.hull_basis in FIXED_LEVELS else kind(params.hull_degree)
-    problems = len(table.class_names) if table.task == "multiclass" else 1
-    loss = "squared" if table.task == "regression" else params.hull_loss
-    return METHOD.estimator(
-        table.task, basis=basis, loss=loss, max_seconds=SECONDS / problems, memory_mb=MEMORY_MB
-    )  # fmt: skip
+    if table.task == "novelty":
+        raise DataError("Hulls are learned from a target, and this table has none. Choose one on the Data page.")
+    values = settings(params)
+    chosen = {control.name: values[control.name] for control in acting(params)} | {"levels": params.hull_degree}
+    chosen["max_seconds"] /= len(table.class_names) if table.task == "multiclass" else 1
+    return METHOD.estimator(table.task, **chosen)
 
 
 # The path
@@ -91,153 +102,148 @@ def key(params: Params) -> tuple[str, Params]:
     return "hulls", params.hulls()
 
 
+def quick_key(params: Params) -> tuple[str, Params]:
+    """Return the name of the provisional hulls shown until the certified ones are there."""
+    return "provisional hulls", params.hulls()
+
+
 def is_small(params: Params) -> bool:
     """Tell whether the hulls may start without being asked for."""
     return len(cache.split(params).train.y) <= SMALL_ROWS
 
 
 def ask(params: Params) -> None:
-    """Have the worker compute the hulls; it lays the path on the shelf."""
-    parts, asked, chosen = cache.split(params), estimator(params), columns(params)
-    shelf, name = cache.hulls(params), key(params)
+    """Have the worker go on: to the provisional hulls first, then to the ones asked for."""
+    shelf = cache.hulls(params)
+    quick = shelf.get(quick_key(params))
+    if quick is None and settings(params)["search"] != "necessary":
+        quick_job = _start(params, quick_key(params), "First hulls", quick=True)
+        if quick_job.live or quick_job.state is not jobs.JobState.DONE:
+            return
+    _start(params, key(params), "Hulls", quick=False)
+
+
+def _start(params: Params, name: tuple[str, Params], title: str, *, quick: bool) -> jobs.Job:
+    """Have the worker compute a path of hulls and lay it on the shelf; the rows are read once for both paths."""
+    parts, asked, chosen, shelf = cache.split(params), estimator(params), columns(params), cache.hulls(params)
+    done = shelf.get(quick_key(params))
 
     def work(job: jobs.Job) -> None:
         model.quiet()
         asked.set_params(callback=lambda record: job.stop.is_set())
-        names = [parts.train.feature_names[j] for j in chosen]
-        rows: Any = Design(parts.train.X[:, chosen], asked.basis, names=names, memory_mb=MEMORY_MB)
+        rows: Any = done.estimators[0].design_ if done is not None else _rows(asked, parts.train, chosen)
         values = path_grid(asked, rows, parts.train.y, "lam", POINTS)[::-1]  # small hulls first: each starts the next
+        if quick:
+            # Neither validation nor test rows: a provisional hull can be wrong in kind, so nothing is scored with it.
+            asked.set_params(search="necessary", max_seconds=min(QUICK_SECONDS, asked.max_seconds))
+            shelf.put(name, fit_path(asked, rows, parts.train.y, "lam", values, callback=job.tick))
+            return
         validation = parts.validation.X[:, chosen], parts.validation.y
         shelf.put(name, fit_path(asked, rows, parts.train.y, "lam", values, *validation, job.tick))
+        shelf.drop(quick_key(params))
 
-    jobs.start(name, "Hulls", POINTS, work)
+    return jobs.start(name, title, POINTS, work, belongs=lambda now: now.hulls() == params.hulls())
+
+
+def _rows(asked: Any, train: Dataset, chosen: list[int]) -> Design:
+    return Design(
+        train.X[:, chosen],
+        asked.basis,
+        standardize=asked.standardize,
+        normalize=asked.normalize_basis,
+        names=[train.feature_names[j] for j in chosen],
+        memory_mb=asked.memory_mb,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Hulls to show, the parameters they belong to, and whether they are older ones that wait for their successors."""
+    """Hulls to show, the parameters they belong to, and whether they wait for others to take their place.
+
+    ``waiting``: they answer older parameters. ``provisional``: they answer these, by the necessary condition alone.
+    """
 
     path: Path
     params: Params
     waiting: bool
+    provisional: bool
 
 
 def answer(params: Params) -> Answer | None:
-    """Return what there is to show: the hulls asked for, else those before them on the same table, else nothing."""
+    """Return what there is to show: the hulls asked for, else provisional ones, else those before them on the same table."""
     memory, path = st.session_state, cache.hulls(params).get(key(params))
     if path is not None:
-        memory["hulls"] = Answer(path, params, waiting=True)
-        return Answer(path, params, waiting=False)
+        memory["hulls"] = Answer(path, params, waiting=True, provisional=is_provisional(path))
+        return Answer(path, params, waiting=False, provisional=is_provisional(path))
+    quick = cache.hulls(params).get(quick_key(params))
+    if quick is not None:
+        return Answer(quick, params, waiting=False, provisional=True)
     before: Answer | None = memory.get("hulls")
     return before if before is not None and before.params.upto("data") == params.upto("data") else None
 
 
-# What is read from one hull
+def is_provisional(path: Path) -> bool:
+    """Tell whether no point of the path has a gap, because only the necessary condition was asked for."""
+    return bool(np.isnan(path.relative_gap).all())
 
 
-def certificate(path: Path, index: int) -> str:
-    """Return badge and sentence of one point, in Markdown."""
-    fitted, gap = path.estimators[index], style.percent(float(path.relative_gap[index]))
-    if fitted.certified_:
-        return (
-            f":blue-badge[:material/verified: certified] within **{gap}** of the optimum over all "
-            f"**{kernel_count(fitted.n_dag_kernels_)}** kernels"
-        )
-    why = STOPPED.get(path.statuses[index], path.statuses[index].value)
-    return f":orange-badge[:material/radio_button_unchecked: not certified] gap **{gap}**: {why}"
-
-
-def pair(fitted: Any, text: str, chosen: list[int], table: Dataset) -> tuple[int, int]:
-    """Return two positions among the ``chosen`` columns: those asked for that enter, else the most relevant ones."""
-    asked = [chosen.index(j) for j in read_columns(text, table) if j in chosen]
-    ranked = np.argsort(-np.asarray(fitted.relevance_), kind="stable").tolist()
-    first, second = list(dict.fromkeys([*asked, *ranked]))[:2]
-    return min(first, second), max(first, second)
-
-
-def written(node: Levels, chosen: list[int]) -> str:
-    """Return a node as a link holds it: 3^2*5^1 with the table's column numbers from 1 on; empty for the root."""
-    return "*".join(f"{chosen[i] + 1}^{level}" for i, level in enumerate(node) if level)
-
-
-def node_name(fitted: Any, node: Levels) -> str:
-    """Return a node in the words of its basis."""
-    return fitted.design_.name(tuple((i, level) for i, level in enumerate(node) if level))
-
-
-def norms(fitted: Any) -> np.ndarray:
-    """Return ||beta_v|| of every node, the largest over the classes."""
-    return np.atleast_2d(fitted.component_norms_).max(axis=0)
-
-
-def by_norm(fitted: Any) -> list[Levels]:
-    """Return the nodes of the hull below its root, the largest first."""
-    order = np.argsort(-norms(fitted), kind="stable")
-    return [fitted.hull_[k] for k in order if any(fitted.hull_[k])]
+# One hull
 
 
 @dataclass(frozen=True, eq=False)
-class Component:
-    """What one node adds over one or two columns: positions, values, names, and in words what was held fixed."""
+class Hull:
+    """One hull to show: λ, the fitted model, and its scores (nan where nothing may be scored)."""
 
-    axes: list[np.ndarray]
-    values: np.ndarray
-    names: list[str]
-    said: str
-
-
-def component(shown: Answer, index: int, node: Levels) -> Component:
-    """Compute what ``node`` adds to the prediction over its columns; all others stand still."""
-    fitted, chosen = shown.path.estimators[index], columns(shown.params)
-    train = cache.split(shown.params).train
-    X = train.X[:, chosen]
-    touched = sorted(np.flatnonzero(node).tolist(), key=lambda i: -fitted.relevance_[i])
-    drawn, held = sorted(touched[:2]), touched[2:]
-    axes = [np.linspace(X[:, i].min(), X[:, i].max(), TICKS) for i in drawn]
-    mesh = np.meshgrid(*axes)
-    rows = np.tile(X.mean(axis=0), (mesh[0].size, 1))
-    for i in held:
-        rows[:, i] = np.quantile(X[:, i], 0.75)
-    for i, values in zip(drawn, mesh, strict=True):
-        rows[:, i] = values.ravel()
-    added, said = np.asarray(fitted.component(node, rows)), []
-    if added.ndim == 2:
-        k = int(np.argmax(np.asarray(fitted.component_norms_)[:, fitted.hull_.index(node)]))
-        added = added[:, k]
-        said.append(f"For class {train.class_names[k]} against the rest, where it adds most.")
-    elif train.task == "binary":
-        said.append(f"Above 0 speaks for {train.class_names[1]}.")
-    names = [train.feature_names[j] for j in chosen]
-    if held:
-        said.append(f"Held at the upper quartile: {style.in_words([names[i] for i in held])}.")
-    if not fitted.design_.root_is_constant:
-        said.append("All other columns stand at their mean: level 0 of this basis is not constant.")
-    return Component(axes, added.reshape(mesh[0].shape), [names[i] for i in drawn], " ".join(said))
+    value: float
+    fitted: Any
+    train: float
+    validation: float
+    exact: bool = False
 
 
-def nodes_table(fitted: Any) -> pd.DataFrame:
-    """Return the nodes of the hull with depth, weight and norm, the largest norm first."""
-    extreme = set(fitted.extreme_points_)
-    frame = pd.DataFrame(
-        {
-            "node": fitted.kernel_names_,
-            "depth": [sum(node) for node in fitted.hull_],
-            "columns": [sum(level > 0 for level in node) for node in fitted.hull_],
-            "weight ζ": np.atleast_2d(fitted.weights_).max(axis=0),
-            "‖β‖": norms(fitted),
-            "extreme point": [node in extreme for node in fitted.hull_],
-        }
-    )
-    return frame.sort_values("‖β‖", ascending=False, kind="stable")
+def at(shown: Answer, index: int) -> Hull:
+    """Return one solved point of a path."""
+    path, nothing = shown.path, shown.provisional
+    train, validation = (float("nan") if nothing else float(s[index]) for s in (path.train_score, path.val_score))
+    return Hull(float(path.values[index]), path.estimators[index], train, validation)
 
 
-def sources_table(fitted: Any) -> pd.DataFrame:
-    """Return the nodes just outside the hull with their share of the threshold of entering, the nearest first."""
-    nearest = sorted(fitted.sources_.items(), key=lambda item: -item[1])
-    return pd.DataFrame(
-        {
-            "node outside": [node_name(fitted, node) for node, _ in nearest],
-            "depth": [sum(node) for node, _ in nearest],
-            "way to entering": [share for _, share in nearest],
-        }
-    )
+def exact_key(params: Params, value: float) -> tuple[object, ...]:
+    """Return the name of the hull at one λ between the solved ones."""
+    return "hull point", params.hulls(), value
+
+
+def _points() -> cache.Shelf:
+    return st.session_state.setdefault("hull_points", cache.Shelf(REMEMBERED_POINTS))
+
+
+def exact(shown: Answer, value: float) -> Hull | None:
+    """Return the hull at ``value``, solved from its nearest neighbour; None while the worker is at it or was stopped."""
+    name, points, path = exact_key(shown.params, value), _points(), shown.path
+    found = points.get(name)
+    if found is not None or jobs.mine(name) is not None:
+        return found
+    near = path.estimators[int(np.argmin(np.abs(np.log(path.values) - np.log(value))))]
+    parts, chosen, params = cache.split(shown.params), columns(shown.params), shown.params
+
+    def work(job: jobs.Job) -> None:
+        model.quiet()
+        fitted = near.solve_near(value, parts.train.y, lambda record: job.stop.is_set())
+        job.tick(1, 1)
+        train, validation = (float(fitted.score(part.X[:, chosen], part.y)) for part in (parts.train, parts.validation))
+        points.put(name, Hull(value, fitted, train, validation, exact=True))
+
+    job = jobs.start(name, "Exact hull", 1, work, belongs=lambda now: _still_at(now, params, value))
+    if job.ended.wait(AT_ONCE_SECONDS):
+        job.told = job.state is jobs.JobState.DONE
+    return points.get(name)
+
+
+def _still_at(now: Params, params: Params, value: float) -> bool:
+    return now.hulls() == params.hulls() and now.hull_at == value
+
+
+def test_score(params: Params, hull: Hull) -> float:
+    """Return the score of one hull on the test rows."""
+    test = cache.split(params).test
+    return float(hull.fitted.score(test.X[:, columns(params)], test.y))

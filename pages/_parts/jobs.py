@@ -1,4 +1,7 @@
-"""Work in the background: one worker for the whole server, progress, cancel, and an end for work nobody watches.
+"""Work in the background: progress, cancel, and an end for work nobody watches.
+
+There are two slots, each with one worker for the whole server and one job per session: "short" for what a page is waiting
+for, "long" for experiments, which neither stop nor block the short ones and go on while the session is on any page.
 
 The work never calls Streamlit. It reports through :meth:`Job.tick` between pieces of 50-200 ms, because a compiled leaf
 cannot be interrupted. The frame draws :func:`bar` on every page, so each run of it is also the sign that someone watches.
@@ -16,8 +19,10 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from pages._parts import cache, state
+from pages._parts.state import Params
 
 UNWATCHED_SECONDS = 15.0
+UNWATCHED_LONG_SECONDS = 180.0  # a browser lets the clock of a hidden tab tick once a minute
 REFRESH_SECONDS = 0.5
 PATIENCE_SECONDS = 0.2
 
@@ -46,6 +51,8 @@ class Job:
     stop: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
     told: bool = False
+    belongs: Callable[[Params], bool] = lambda params: True
+    slot: str = "short"
     started: float = math.nan
     seen: float = field(default_factory=time.monotonic)
 
@@ -53,6 +60,11 @@ class Job:
     def live(self) -> bool:
         """Tell whether the work waits or runs."""
         return self.state in (JobState.QUEUED, JobState.RUNNING)
+
+    @property
+    def patience(self) -> float:
+        """Return for how many seconds the work goes on unseen."""
+        return UNWATCHED_LONG_SECONDS if self.slot == "long" else UNWATCHED_SECONDS
 
     @property
     def seconds_left(self) -> float:
@@ -64,13 +76,13 @@ class Job:
         self.done, self.total = done, total
         if self.stop.is_set():
             raise CancelledError
-        if time.monotonic() - self.seen > UNWATCHED_SECONDS:
+        if time.monotonic() - self.seen > self.patience:
             self.state = JobState.ABANDONED
             raise CancelledError
 
 
 class Line:
-    """The jobs that wait or run on the server's one worker, in order."""
+    """The jobs that wait or run on one of the server's workers, in order."""
 
     def __init__(self) -> None:
         self._jobs: list[Job] = []
@@ -94,6 +106,19 @@ class Line:
 
 
 LINE = Line()
+LINES = {"short": LINE, "long": Line()}
+SLOTS = {"short": "job", "long": "long_job"}  # where a session keeps its job of the slot
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _long_worker() -> cache.Worker:
+    return cache.Worker()
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def outcomes() -> cache.Shelf:
+    """Return the shelf for what experiments found; it is about made data, so it is everybody's."""
+    return cache.Shelf(24)
 
 
 Work = Callable[[Job], None]
@@ -115,67 +140,93 @@ def _work(job: Job, work: Work) -> None:
     except Exception as error:  # the worker's border: whatever went wrong is told on the screen, not lost in a thread
         job.error, job.state = f"{type(error).__name__}: {error}", JobState.FAILED
     finally:
-        LINE.leave(job)
+        LINES[job.slot].leave(job)
         job.ended.set()
 
 
-def start(key: object, title: str, total: int, work: Work) -> Job:
-    """Hand ``work`` to the worker; this session's earlier job is asked to stop. ``work`` is called with the job.
+def start(
+    key: object,
+    title: str,
+    total: int,
+    work: Work,
+    belongs: Callable[[Params], bool] = lambda params: True,
+    slot: str = "short",
+) -> Job:
+    """Hand ``work`` to the slot's worker; this session's earlier job there is asked to stop. ``work`` is called with the job.
 
-    Waits a moment, so that quick work is on the screen in the same run.
+    ``belongs`` tells whether the work is still wanted under the parameters of the moment. Waits a moment, so that quick
+    work is on the screen in the same run.
     """
-    stop()
-    job = Job(key, title, total)
-    st.session_state["job"] = job
-    LINE.enter(job)
-    cache.worker().submit(lambda: _work(job, work))
+    stop(slot)
+    job = Job(key, title, total, belongs=belongs, slot=slot)
+    st.session_state[SLOTS[slot]] = job
+    LINES[slot].enter(job)
+    worker = _long_worker() if slot == "long" else cache.worker()
+    worker.submit(lambda: _work(job, work))
     job.told = job.ended.wait(PATIENCE_SECONDS) and job.state is JobState.DONE
     return job
 
 
+def held(slot: str = "short") -> Job | None:
+    """Return this session's job of a slot, whatever it is about."""
+    return st.session_state.get(SLOTS[slot])
+
+
 def mine(key: object) -> Job | None:
-    """Return this session's job if it is the one for ``key``."""
-    job: Job | None = st.session_state.get("job")
-    return job if job is not None and job.key == key else None
+    """Return this session's job for ``key``, in whichever slot it is."""
+    return next((job for job in map(held, SLOTS) if job is not None and job.key == key), None)
 
 
-def stop() -> None:
-    """Ask this session's job to stop, if there is one."""
-    if "job" in st.session_state:
-        st.session_state["job"].stop.set()
+def stop(slot: str = "short") -> None:
+    """Ask this session's job of a slot to stop, if there is one."""
+    job = held(slot)
+    if job is not None:
+        job.stop.set()
 
 
 def _sentence(job: Job) -> str:
     if job.stop.is_set():
         return f"{job.title}: stopping"
     if job.state is JobState.QUEUED:
-        ahead = LINE.ahead(job)
+        ahead = LINES[job.slot].ahead(job)
         return f"{job.title}: waiting" + (f", {ahead} before you" if ahead else "")
-    left = f", {job.seconds_left:.0f} s left" if job.done else ""
+    left = f", {_duration(job.seconds_left)} left" if job.done else ""
     return f"{job.title}: {job.done} of {job.total}{left}"
 
 
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
 def bar() -> None:
-    """Draw progress and Cancel of this session's job; when it ends, one run of the whole app shows the result.
+    """Draw progress and Cancel of this session's jobs; when one ends, one run of the whole app shows the result.
 
     Whether its end has been told is kept with the job: it may end between the page's look at it and this one.
     """
-    watched = "job" in st.session_state and not st.session_state["job"].told
+    watched = any(job is not None and not job.told for job in map(held, SLOTS))
 
     @st.fragment(run_every=REFRESH_SECONDS if watched else None)
     def progress() -> None:
-        job: Job | None = st.session_state.get("job")
-        if job is None or job.told:
-            return
-        job.seen = time.monotonic()
-        if not job.live:
+        jobs = [job for job in map(held, SLOTS) if job is not None and not job.told]
+        for job in jobs:
+            job.seen = time.monotonic()
+        over = [job for job in jobs if not job.live]
+        for job in over:
             job.told = True
+        if over:
             state.rerun()
-        columns = st.columns([7, 3], vertical_alignment="center", gap="xsmall")
-        columns[0].progress(min(job.done / max(job.total, 1), 1.0), _sentence(job))
-        columns[1].button("Cancel", key="job_cancel", on_click=job.stop.set, disabled=job.stop.is_set())
+        for job in jobs:
+            _line_of(job)
 
     progress()
+
+
+def _line_of(job: Job) -> None:
+    columns = st.columns([7, 3], vertical_alignment="center", gap="xsmall")
+    columns[0].progress(min(job.done / max(job.total, 1), 1.0), _sentence(job))
+    columns[1].button(
+        "Cancel", key=f"{SLOTS[job.slot]}_cancel", on_click=job.stop.set, disabled=job.stop.is_set(), type="tertiary"
+    )
 
 
 def warm_line() -> None:

@@ -1,19 +1,28 @@
 """From parameters to an answer: the estimator they ask for, the path the worker computes, and one exact point of it."""
 
+import math
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 from sklearn.base import BaseEstimator
 
 from mklcore.errors import NotConvergedWarning
-from mklcore.estimators.registry import Algorithm, PathParameter
-from mklcore.path import Path, fit_path, path_grid
+from mklcore.estimators.registry import Algorithm, Control, PathParameter
+from mklcore.path import Interval, Path, fit_path, interval_along, path_grid
+from mklcore.selection import SelectionFrequency, selection_frequency
 from pages._parts import cache, jobs
 from pages._parts.controls import applicable
-from pages._parts.state import METHODS, Params
+from pages._parts.state import METHODS, Params, Setting
 
 POINTS = 25
+SIZES = 50  # of a path over the number of kernels: one run gives all of them
+BASELINE_ENTRIES = 8e6
+RESAMPLES = 20
+QUICK_SECONDS = 0.7  # a point that the neighbours solved in less is solved while the person waits
+BASELINES = ("uniform", "best")
 SMALL_ENTRIES = 60e6  # kernels x rows x rows up to which a path starts without being asked for
 
 
@@ -31,9 +40,21 @@ def runs_over(params: Params) -> PathParameter:
 def estimator(params: Params) -> BaseEstimator:
     """Return the unfitted estimator the parameters ask for, all but the parameter of the path."""
     method, task = algorithm(params), cache.table(params).task
-    settings = {control.name: params.setting(control) for control in applicable(method, task)}
-    settings.pop(runs_over(params).attribute, None)
-    return method.estimator(task, kernels=cache.dictionary(params), **settings)
+    settings = {control.name: params.setting(control) for control in acting(params)}
+    kernels: Any = "precomputed" if cache.on_stack(params) else cache.dictionary(params)
+    if method.prepare is None:
+        return method.estimator(task, kernels=kernels, **settings)
+    stack = cache.grams(params).train
+    return method.estimator(
+        task, kernels=kernels, stack=stack, alignment=lambda: cache.measures(params).between, **settings
+    )
+
+
+def acting(params: Params) -> tuple[Control, ...]:
+    """Return the controls that have an effect under these parameters: not the path's own, nor what another switches off."""
+    method, task = algorithm(params), cache.table(params).task
+    values: dict[str, Setting] = {control.name: params.setting(control) for control in applicable(method, task)}
+    return method.shown(task, runs_over(params).key, values)
 
 
 def key(params: Params) -> object:
@@ -44,6 +65,12 @@ def key(params: Params) -> object:
 def known(params: Params) -> Path | None:
     """Return the path if it has been computed."""
     return cache.shelf(params).get(key(params))
+
+
+def baselines_are_small(params: Params) -> bool:
+    """Tell whether the baselines may start unasked: the best single kernel takes a machine per kernel and point."""
+    stack = cache.grams(params).train
+    return stack.n_kernels * stack.n_samples**2 <= BASELINE_ENTRIES
 
 
 def is_small(params: Params) -> bool:
@@ -61,14 +88,14 @@ def ask(params: Params) -> None:
         quiet()
         # A single point may take seconds: the solver looks at the flag after each of its own steps.
         asked.set_params(callback=lambda record: job.stop.is_set())
-        values = path_grid(asked, grams.train, parts.train.y, param, POINTS)
+        values = path_grid(asked, grams.train, parts.train.y, param, SIZES if param == "s" else POINTS)
         quiet()
         path = fit_path(
             asked, grams.train, parts.train.y, param, values, grams.validation, parts.validation.y, job.tick
         )
         shelf.put(name, path)
 
-    jobs.start(name, "Path", POINTS, work)
+    jobs.start(name, "Path", POINTS, work, belongs=lambda now: key(now) == name)
 
 
 def quiet() -> None:
@@ -76,23 +103,139 @@ def quiet() -> None:
     warnings.filterwarnings("ignore", category=NotConvergedWarning)
 
 
+def point_key(params: Params, value: float) -> object:
+    """Return the name of one exact answer."""
+    return "point", key(params), value
+
+
 def point(params: Params, value: float) -> Path:
     """Return the exact answer at ``value`` as a path of one point. Raises ``ParameterError`` in words."""
+    return cache.shelf(params).made(point_key(params, value), lambda: _solver_of(params, value)(None))
+
+
+def _solver_of(params: Params, value: float) -> Callable[[jobs.Job | None], Path]:
+    """Return what solves one point, from the nearest solved point of the path where there is one."""
     parts, grams, param = cache.split(params), cache.grams(params), runs_over(params).key
+    asked, path = estimator(params), known(params)
+    nearest = None if path is None else path.estimators[nearest_point(path, value)]
 
-    def solve() -> Path:
+    def solve(job: jobs.Job | None) -> Path:
         quiet()
+        if job is not None:
+            asked.set_params(callback=lambda record: job.stop.is_set())
         return fit_path(
-            estimator(params), grams.train, parts.train.y, param, [value], grams.validation, parts.validation.y
-        )
+            asked, grams.train, parts.train.y, param, [value], grams.validation, parts.validation.y,
+            None if job is None else job.tick, nearest,
+        )  # fmt: skip
 
-    return cache.shelf(params).made(("point", key(params), value), solve)
+    return solve
+
+
+def nearest_point(path: Path, value: float) -> int:
+    """Return the index of the solved value nearest to ``value``, by ratio."""
+    away = [abs(math.log(min(float(one), 1e300)) - math.log(min(value, 1e300))) for one in path.values]
+    return away.index(min(away))
+
+
+def known_point(params: Params, value: float) -> Path | None:
+    """Return the exact answer at ``value`` if it has been computed."""
+    return cache.shelf(params).get(point_key(params, value))
+
+
+def is_quick(path: Path, value: float) -> bool:
+    """Tell whether a point near ``value`` may be solved while the person waits."""
+    spent = path.seconds[nearest_point(path, value)] if path.param != "s" else path.seconds[0]
+    return float(spent) <= QUICK_SECONDS
+
+
+def ask_point(params: Params, value: float) -> None:
+    """Have the worker solve one point."""
+    name, shelf, solve = point_key(params, value), cache.shelf(params), _solver_of(params, value)
+
+    def work(job: jobs.Job) -> None:
+        shelf.put(name, solve(job))
+
+    jobs.start(name, f"Solving at {value:.4g}", 1, work, belongs=lambda now: point_key(now, now.at or 0.0) == name)
+
+
+def interval(params: Params, path: Path, value: float) -> Interval | None:
+    """Return between which numbers the optimum at ``value`` lies, without solving; None where no certificate says."""
+    parts, grams = cache.split(params), cache.grams(params)
+    make = lambda: (interval_along(path, grams.train, parts.train.y, value),)  # noqa: E731  None is an answer too
+    return cache.shelf(params).made(("interval", key(params), value), make)[0]
+
+
+# Baselines and stability
+
+
+def baseline(params: Params, name: str) -> Params:
+    """Return the parameters of a baseline on the same table and kernels, with the same loss: a path that Explore shows too."""
+    shared = tuple((k, value) for k, value in params.settings if k in ("loss", "epsilon"))
+    return replace(params, algorithm=name, path="", settings=shared, at=None).upto("path")
+
+
+def baselines(params: Params) -> dict[str, Path | None]:
+    """Return the paths of the baselines that are known by now."""
+    return {name: known(baseline(params, name)) for name in BASELINES}
+
+
+def baselines_key(params: Params) -> object:
+    """Return the name of the work on all baselines."""
+    return "baselines", tuple(key(baseline(params, name)) for name in BASELINES)
+
+
+def ask_baselines(params: Params) -> None:
+    """Have the worker compute the baselines' paths."""
+    missing = [lane for lane in (baseline(params, name) for name in BASELINES) if known(lane) is None]
+    prepared = [(lane, cache.split(lane), cache.grams(lane), estimator(lane), cache.shelf(lane)) for lane in missing]
+    name = baselines_key(params)
+
+    def work(job: jobs.Job) -> None:
+        quiet()
+        for place, (lane, parts, grams, asked, shelf) in enumerate(prepared):
+            asked.set_params(callback=lambda record: job.stop.is_set())
+            values = path_grid(asked, grams.train, parts.train.y, "C", POINTS)
+            tick = lambda done, total, place=place: job.tick(place * POINTS + done, POINTS * len(prepared))  # noqa: E731
+            path = fit_path(asked, grams.train, parts.train.y, "C", values, grams.validation, parts.validation.y, tick)
+            shelf.put(key(lane), path)
+
+    jobs.start(name, "Baselines", POINTS * len(prepared), work, belongs=lambda now: baselines_key(now) == name)
+
+
+def frequency_key(params: Params, value: float) -> object:
+    """Return the name of the stability check at ``value``."""
+    return "frequency", key(params), value
+
+
+def frequency(params: Params, value: float) -> SelectionFrequency | None:
+    """Return how often each kernel was used in refits at ``value``, if it has been asked for."""
+    return cache.shelf(params).get(frequency_key(params, value))
+
+
+def ask_frequency(params: Params, value: float) -> None:
+    """Have the worker refit on halves of the training rows at ``value``."""
+    parts, grams, shelf, name = (
+        cache.split(params),
+        cache.grams(params),
+        cache.shelf(params),
+        frequency_key(params, value),
+    )
+    asked, over = estimator(params), runs_over(params)
+    asked.set_params(**{over.attribute: int(value) if over.key == "s" else value})
+
+    def work(job: jobs.Job) -> None:
+        quiet()
+        asked.set_params(callback=lambda record: job.stop.is_set())
+        found = selection_frequency(asked, grams.train, parts.train.y, RESAMPLES, params.seed, job.tick)
+        shelf.put(name, found)
+
+    jobs.start(name, "Refits", RESAMPLES, work, belongs=lambda now: key(now) == key(params))
 
 
 def test_score(params: Params, path: Path, index: int) -> float:
     """Return the score of one point on the test rows."""
     test = cache.split(params).test
-    return float(path.estimators[index].score(test.X, test.y))
+    return float(path.estimators[index].score(cache.test_rows(params), test.y))
 
 
 def follow(params: Params) -> None:
@@ -104,7 +247,7 @@ def follow(params: Params) -> None:
         memory["told"] = f"The {what} changed, so the path computed before is dropped. Explore computes it anew."
         del memory["answered"], memory["answer"]
     job: jobs.Job | None = memory.get("job")
-    if job is not None and job.live and job.key not in (key(params), ("hulls", params.hulls())):
+    if job is not None and job.live and not job.belongs(params):
         job.stop.set()
 
 

@@ -23,7 +23,12 @@ ROOMS = (
     Room("data", "Data", ":material/table:", "Which table does the model learn from?"),
     Room("kernels", "Kernels", ":material/grid_on:", "Which views of the data may the model combine?"),
     Room("explore", "Explore", ":material/show_chart:", "Which kernels does the model use, and how sure are we?"),
+    Room("compare", "Compare", ":material/compare_arrows:", "Which method suits this table, and by how much?"),
     Room("hulls", "Hulls", ":material/account_tree:", "Which columns act together, and is the rest ruled out?"),
+    Room("theory", "Theory", ":material/functions:", "What does theory promise, and how close does the data come?"),
+    Room("experiments", "Experiments", ":material/science:", "Do the published results come out again?"),
+    Room("predict", "Predict", ":material/online_prediction:", "What does the model say about a row, and why?"),
+    Room("lessons", "Lessons", ":material/school:", "What do you expect, and what happens?"),
 )
 
 
@@ -53,6 +58,11 @@ def menu() -> tuple[StreamlitPage, Room]:
 def link(file: str, label: str) -> None:
     """Draw a link to another page of the app."""
     st.page_link(_pages()[file], label=label, icon=":material/arrow_forward:")
+
+
+def go(file: str) -> None:
+    """Leave for another page of the app; the parameters stay."""
+    st.switch_page(_pages()[file])
 
 
 def through_app() -> None:

@@ -1,16 +1,19 @@
-// The cursor on a path. A native range input moves lines laid over a plotly figure that never changes, and tells the bars.
+// The cursor on a path. A native range input moves lines laid over plotly figures that never change, and tells bars and texts.
 // Python hears of it once: on release of the pointer, or when the keys have rested.
 const SVG = "http://www.w3.org/2000/svg";
 const KEYS_REST = 200; // ms
 const STEP_TIME = 90; // ms between two points while playing
 const THUMB = 18; // px, as in the style sheet
 const views = new WeakMap();
+let born = 0; // views so far: while a page changes, an old one may still stand beside its successor
 
-const chartOf = (view) => document.querySelector(".st-key-" + view.data.chart + " .js-plotly-plot");
+const chartCalled = (name) => document.querySelector(".st-key-" + name + " .js-plotly-plot");
+const ready = (gd) => gd && gd._fullLayout && gd.on;
 const axesOf = (gd, axis) => ["x", "y"].map((letter) => gd._fullLayout[letter + "axis" + axis]);
 
 function newView(root) {
   const view = {
+    born: ++born,
     row: root.querySelector(".player"),
     range: root.querySelector("input"),
     play: root.querySelector("button"),
@@ -21,7 +24,7 @@ function newView(root) {
     frame: 0,
     rest: 0,
     playing: 0,
-    lines: [],
+    drawn: new Map(), // chart -> its figure, the line over it, and the first one's handle
   };
   view.range.oninput = () => move(view, +view.range.value);
   view.range.onchange = () => release(view, view.range.matches(":active") ? 0 : KEYS_REST);
@@ -32,48 +35,71 @@ function newView(root) {
   return view;
 }
 
-// Lines over the figure: one visible in every panel, and a wide invisible one in the first to take hold of.
+// A line over every figure, and a wide invisible one to take hold of. A tab without figures has the slider alone.
 function attach(view) {
-  const gd = chartOf(view);
-  if (!gd || !gd._fullLayout || !gd.on) return;
-  if (gd.cursorView !== view) {
-    gd.cursorView = view;
-    gd.on("plotly_afterplot", () => gd.cursorView === view && paint(view));
-    gd.on("plotly_relayouting", () => gd.cursorView === view && paint(view));
-    view.lines = [];
+  if (!view.row.isConnected) return;
+  let fresh = false;
+  for (const name of view.data.charts) {
+    const gd = chartCalled(name);
+    if (!ready(gd)) {
+      view.drawn.delete(name);
+      continue;
+    }
+    const other = gd.cursorView;
+    // Two views that took the figure from each other in turn would never end.
+    if (other && other.born > view.born && other.row.isConnected) {
+      view.drawn.delete(name);
+      continue;
+    }
+    if (other !== view) {
+      gd.cursorView = view;
+      gd.on("plotly_afterplot", () => gd.cursorView === view && arrange(view));
+      gd.on("plotly_relayouting", () => gd.cursorView === view && arrange(view));
+      view.drawn.delete(name);
+    }
+    const known = view.drawn.get(name);
+    if (known && known.line.isConnected) continue;
+    gd.querySelectorAll(".path-cursor").forEach((old) => old.remove());
+    const layer = document.createElementNS(SVG, "g");
+    layer.setAttribute("class", "path-cursor");
+    view.drawn.set(name, { gd, line: line(layer, 1.75), handle: handleIn(layer, view, gd) });
+    gd.querySelector(".main-svg").appendChild(layer);
+    fresh = true;
   }
-  if (view.lines.length && view.lines[0].isConnected) return;
-  gd.querySelectorAll(".path-cursor").forEach((old) => old.remove());
-  const layer = document.createElementNS(SVG, "g");
-  layer.setAttribute("class", "path-cursor");
-  view.lines = view.data.axes.map((axis) => line(layer, axis, 1.75));
-  view.handle = line(layer, view.data.axes[0], 18);
-  view.handle.setAttribute("stroke", "transparent");
-  view.handle.setAttribute("pointer-events", "stroke");
-  view.handle.style.cursor = "ew-resize";
-  view.handle.onpointerdown = (event) => grab(view, event);
-  for (const type of ["mousedown", "touchstart"]) view.handle.addEventListener(type, (event) => event.stopPropagation());
-  gd.querySelector(".main-svg").appendChild(layer);
+  if (fresh) arrange(view);
+}
+
+// What needs the layout of the page is not asked for in every frame of a drag.
+function arrange(view) {
+  view.ink = getComputedStyle(view.row).color;
+  place(view);
   paint(view);
 }
 
-function line(layer, axis, width) {
+function handleIn(layer, view, gd) {
+  const handle = line(layer, 18);
+  handle.setAttribute("stroke", "transparent");
+  handle.setAttribute("pointer-events", "stroke");
+  handle.style.cursor = "ew-resize";
+  handle.onpointerdown = (event) => grab(view, gd, handle, event);
+  for (const type of ["mousedown", "touchstart"]) handle.addEventListener(type, (event) => event.stopPropagation());
+  return handle;
+}
+
+function line(layer, width) {
   const drawn = document.createElementNS(SVG, "line");
   drawn.setAttribute("stroke-width", width);
   drawn.setAttribute("pointer-events", "none");
-  drawn.dataset.axis = axis;
   return layer.appendChild(drawn);
 }
 
-function grab(view, event) {
+function grab(view, gd, handle, event) {
   event.preventDefault();
   event.stopPropagation();
-  const handle = view.handle;
   handle.setPointerCapture(event.pointerId);
   view.range.focus({ preventScroll: true });
   handle.onpointermove = (moved) => {
-    const gd = chartOf(view);
-    const [x] = axesOf(gd, view.data.axes[0]);
+    const [x] = axesOf(gd, "");
     const wanted = moved.clientX - gd.getBoundingClientRect().left - x._offset;
     const away = view.data.x.map((position) => Math.abs(x.d2p(position) - wanted));
     const nearest = away.indexOf(Math.min(...away));
@@ -132,22 +158,19 @@ function paint(view) {
   const { data, range } = view;
   const index = +range.value;
   const position = view.exact ? view.exact.x : data.x[index];
-  const gd = chartOf(view);
-  if (gd && gd._fullLayout) {
-    const ink = getComputedStyle(view.row).color;
-    for (const drawn of view.handle ? [...view.lines, view.handle] : []) {
-      const [x, y] = axesOf(gd, drawn.dataset.axis);
-      if (!x || !y) continue;
-      const pixel = x.d2p(position);
-      const inside = pixel >= -1 && pixel <= x._length + 1;
+  for (const { gd, line, handle } of view.drawn.values()) {
+    const [x, y] = gd._fullLayout ? axesOf(gd, "") : [];
+    if (!x || !y) continue;
+    const pixel = x.d2p(position);
+    const inside = pixel >= -1 && pixel <= x._length + 1;
+    for (const drawn of [line, handle]) {
       drawn.setAttribute("x1", x._offset + pixel);
       drawn.setAttribute("x2", x._offset + pixel);
       drawn.setAttribute("y1", y._offset);
       drawn.setAttribute("y2", y._offset + y._length);
       drawn.setAttribute("visibility", inside ? "visible" : "hidden");
-      if (drawn !== view.handle) drawn.setAttribute("stroke", ink);
     }
-    place(view);
+    line.setAttribute("stroke", view.ink);
   }
   range.style.setProperty("--done", (100 * index) / Math.max(1, +range.max) + "%");
   view.value.textContent = view.exact ? view.exact.label : data.labels[index];
@@ -155,22 +178,26 @@ function paint(view) {
   announce(view);
 }
 
-// The thumb stands under the cursor line: the input spans the path's own part of the first axis.
+// The thumb stands under the cursor line: the input spans the path's own part of the first figure's axis.
 function place(view) {
-  const gd = chartOf(view);
-  if (!gd || !gd._fullLayout) return;
-  const [x] = axesOf(gd, view.data.axes[0]);
+  const first = view.drawn.get(view.data.charts[0]);
+  if (!first || !first.gd.isConnected || !first.gd._fullLayout) {
+    view.row.classList.remove("aligned");
+    for (const part of [view.range, view.value]) part.style.left = part.style.width = "";
+    return;
+  }
+  const { gd } = first;
+  const [x] = axesOf(gd, "");
   const row = view.row.getBoundingClientRect();
   const origin = gd.getBoundingClientRect().left + x._offset - row.left;
   const ends = [view.data.x[0], view.data.x[view.data.x.length - 1]].map((position) => x.d2p(position));
-  const [first, last] = ends[0] >= -1 && ends[1] <= x._length + 1 ? ends : [0, x._length];
-  const left = origin + first - THUMB / 2;
-  const aligned = left >= 40 && last - first > 80;
+  const [begin, end] = ends[0] >= -1 && ends[1] <= x._length + 1 ? ends : [0, x._length];
+  const left = origin + begin - THUMB / 2;
+  const aligned = left >= 40 && end - begin > 80 && origin + end < row.width;
   view.row.classList.toggle("aligned", aligned);
-  if (!aligned) return;
-  view.range.style.left = left + "px";
-  view.range.style.width = last - first + THUMB + "px";
-  view.value.style.left = origin + last + THUMB + 4 + "px";
+  view.range.style.left = aligned ? left + "px" : "";
+  view.range.style.width = aligned ? end - begin + THUMB + "px" : "";
+  view.value.style.left = aligned ? origin + end + THUMB + 4 + "px" : "";
 }
 
 export default function ({ parentElement, data, setStateValue }) {
@@ -195,7 +222,7 @@ export default function ({ parentElement, data, setStateValue }) {
   document.addEventListener("path-cursor-where", view.asked);
   label(view);
   attach(view);
-  paint(view);
+  arrange(view);
   return () => {
     view.observer.disconnect();
     view.resized.disconnect();

@@ -1,11 +1,13 @@
-"""The cursor on a path, dragged in the browser without a round trip, and the bars that follow it.
+"""The cursor on a path, dragged in the browser without a round trip, and the bars and texts that follow it.
 
-Two inline components over one constant figure: the player moves lines laid over the chart and reports once, on release
-or when the keys rest; the bars listen to the player inside the browser. The session remembers the last report, so that
-Python moves the cursor only when it chose a new place itself (undo, a link, the number box, a new path).
+Inline components over constant figures: the player moves lines laid over the charts and reports once, on release or when
+the keys rest; bars and texts listen to the player inside the browser, where everything along the path is known. The session
+remembers the last report, so that Python moves the cursor only when it chose a new place itself (undo, a link, the number
+box, a new path).
 """
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
@@ -13,11 +15,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.figures import kernel_colours, path_positions, style
+from mklcore.figures import path_positions, style
 from mklcore.path import Path
-from pages._parts import charts, state
+from pages._parts import state
 
-CHART = "path_chart"
+CHART, SCORES = "path_chart", "score_chart"
 N_BARS = 12
 NAME_LENGTH = 20
 SYMBOLS = {"lam": "λ"}
@@ -33,9 +35,16 @@ _player = st.components.v2.component(
 )
 _bars = st.components.v2.component(
     "path_bars",
-    html='<p class="title"></p><div class="bars" role="list" aria-label="Kernel weights at the cursor"></div>',
+    html='<div class="head"><p class="title"></p><button type="button" class="sort" aria-pressed="false">Sort</button></div>'
+    '<div class="bars" role="list"></div>',
     css=(_here / "bars.css").read_text(),
     js=(_here / "bars.js").read_text(),
+)
+_texts = st.components.v2.component(
+    "path_texts",
+    html='<div class="texts"></div>',
+    css=(_here / "live.css").read_text(),
+    js=(_here / "live.js").read_text(),
 )
 
 
@@ -61,9 +70,11 @@ def label(param: str, value: float) -> str:
 def place(path: Path, at: float | None) -> Place:
     """Return where ``at`` lies on the path; None stands for the best validation score.
 
-    A value outside its bounds becomes the nearest bound, and numbers of kernels the nearest one solved.
+    A value outside its bounds becomes the nearest bound; a number of kernels is whole, from one to all of them.
     """
     values = np.asarray(path.values, dtype=float)
+    if at is not None and path.param == "s":
+        at = float(min(max(round(at), 1), max(len(path.kernel_names), int(values.max()))))
     if at is None:
         scores = np.asarray(path.val_score, dtype=float)
         index = int(np.nanargmax(scores)) if np.isfinite(scores).any() else len(values) // 2
@@ -71,7 +82,7 @@ def place(path: Path, at: float | None) -> Place:
     low, high = BOUNDS.get(path.param, (1e-10, 1e10))
     at = min(max(at, low), high)
     index = int(np.argmin(np.abs(np.log(np.minimum(values, 1e300)) - np.log(min(at, 1e300)))))
-    on_grid = bool(path.param == "s" or values[index] == at or abs(values[index] - at) <= 1e-9 * at)
+    on_grid = bool(values[index] == at or abs(values[index] - at) <= 1e-9 * at)
     return Place(index, float(values[index]) if on_grid else at, exact=not on_grid)
 
 
@@ -82,43 +93,11 @@ def order(path: Path) -> list[int]:
     return ranked if len(ranked) <= N_BARS + 1 else ranked[:N_BARS]
 
 
-def _heights(weights: np.ndarray, shown: list[int]) -> np.ndarray:
+def heights(weights: np.ndarray, shown: list[int]) -> np.ndarray:
     """Return the weights (..., M) of the bars, with the sum of all others as the last bar where there are others."""
     rest = weights.sum(axis=-1) - weights[..., shown].sum(axis=-1)
     bars = weights[..., shown]
     return bars if len(shown) == weights.shape[-1] else np.concatenate([bars, np.maximum(rest, 0)[..., None]], axis=-1)
-
-
-def bars(path: Path, index: int, *, dark: bool, waiting: bool) -> None:
-    """Draw the kernel weights at the cursor."""
-    shown = order(path)
-    colours = kernel_colours(path.kernel_families, style.peak_weights(path.weights, len(path.kernel_names)), dark)
-    full = [path.kernel_names[m] for m in shown]
-    every = charts.labels(path.kernel_names, path.kernel_families)
-    names = [style.short(every[m], NAME_LENGTH) for m in shown]
-    hues = [colours[m] for m in shown]
-    n_others = len(path.kernel_names) - len(shown)
-    if n_others:
-        names.append(f"{n_others} others, summed")
-        full.append(names[-1])
-        hues.append(style.theme(dark).grey)
-    heights = _heights(np.asarray(path.weights, dtype=float), shown)
-    _bars(
-        key="bars",
-        data={
-            "chart": CHART,
-            "title": "Kernel weights θ at ",
-            "labels": [label(path.param, value) for value in path.values],
-            "names": names,
-            "full": full,
-            "colours": hues,
-            "weights": np.round(heights, 6).tolist(),
-            "hollow": [not status.ok for status in path.statuses],
-            "most": float(heights[:, : len(shown)].max()) or 1.0,
-            "index": index,
-            "waiting": waiting,
-        },
-    )
 
 
 def listen(path: Path, name: object) -> None:
@@ -145,8 +124,74 @@ def _turn(name: object, at: float | None) -> int:
     return memory["player_turn"]
 
 
-def player(path: Path, name: object, here: Place, exact: Path | None, *, waiting: bool) -> None:
-    """Draw the cursor's slider under the chart. ``exact`` is the one-point path solved between the path's own values."""
+@dataclass(frozen=True)
+class View:
+    """What a component shows at every point of a path: its name, and the entries of any path of the same kernels."""
+
+    name: str
+    of: Callable[[Path], Sequence[Any]]
+
+
+def bars(
+    view: View,
+    path: Path,
+    index: int,
+    rows: Sequence[tuple[str, str, str]],
+    title: str,
+    *,
+    waiting: bool,
+    unit: str = "",
+    most: float | None = None,
+    moving: int | None = None,
+    sortable: bool = False,
+) -> None:
+    """Draw bars that follow the cursor. ``rows`` are (name, full name, colour), ``moving`` how many of them the path moves."""
+    table = [list(entry) for entry in view.of(path)]
+    largest = max((value for entry in table for value in entry if value is not None), default=0.0)
+    _bars(
+        key=f"bars_{view.name}",
+        data={
+            "chart": CHART,
+            "set": view.name,
+            "title": title,
+            "labels": [label(path.param, value) for value in path.values],
+            "names": [name for name, _, _ in rows],
+            "full": [full for _, full, _ in rows],
+            "colours": [colour for _, _, colour in rows],
+            "weights": table,
+            "hollow": [not status.ok for status in path.statuses],
+            "moves": [moving is None or k < moving for k in range(len(rows))],
+            "most": most or largest or 1.0,
+            "unit": unit,
+            "index": index,
+            "waiting": waiting,
+            "sortable": sortable,
+        },
+    )
+
+
+def texts(view: View, path: Path, index: int, widths: Sequence[float], *, waiting: bool) -> None:
+    """Draw texts that follow the cursor: columns of lines of runs (class, text), as ``runs`` makes them."""
+    _texts(
+        key=f"texts_{view.name}",
+        data={
+            "chart": CHART,
+            "set": view.name,
+            "texts": list(view.of(path)),
+            "widths": list(widths),
+            "index": index,
+            "waiting": waiting,
+        },
+    )
+
+
+def runs(text: str, kind: str = "") -> list[list[str]]:
+    """Return a line as runs; what stands between two pairs of asterisks is bold."""
+    return [["b" if k % 2 else kind, part] for k, part in enumerate(text.split("**")) if part]
+
+
+def player(path: Path, name: object, here: Place, exact: Path | None, views: Sequence[View], *, waiting: bool) -> None:
+    """Draw the cursor's slider. ``exact`` is the one-point path solved between the path's own values."""
     labels = [label(path.param, value) for value in path.values]
     spoken = [f"{text}, {_spoken(path, i)}" for i, text in enumerate(labels)]
     between: dict[str, Any] | None = None
@@ -155,14 +200,14 @@ def player(path: Path, name: object, here: Place, exact: Path | None, *, waiting
             "x": here.value,
             "label": label(path.param, here.value),
             "spoken": f"{label(path.param, here.value)}, {_spoken(exact, 0)}",
-            "weights": _heights(np.asarray(exact.weights, dtype=float), order(path))[0].tolist(),
+            "sets": {view.name: view.of(exact)[0] for view in views},
             "hollow": not exact.statuses[0].ok,
         }
     _player(
         key="player",
         data={
             "chart": CHART,
-            "axes": ["", "2"],
+            "charts": [CHART, SCORES],
             "x": path_positions(path).tolist(),
             "labels": labels,
             "spoken": spoken,

@@ -13,17 +13,27 @@ from typing import Any
 
 import streamlit as st
 
+from mklcore.data.grouping import GROUPS, NUMBERS
 from mklcore.data.samples import SAMPLES
 from mklcore.estimators.registry import ESTIMATORS, Control
+from mklcore.kernels.notation import DICTIONARY
+from mklcore.lessons import LESSONS
 from mklcore.solvers.hkl.bases import BASES
+from pages._parts import compare_lanes
 
 STAGES = ("data", "kernels", "path", "hulls", "view")
 UPLOAD = "upload:"
 REMEMBERED_STEPS = 50
 LONGEST_LIST = 400
+LONGEST_TABLE = 1500
+ENCODINGS = ("", "utf-8", "cp1252", "latin-1", "utf-16", "cp1250", "cp1251", "mac-roman", "shift-jis", "gb18030")
+_MOVE = r"\d{1,5}=-?\d{1,17}(\.\d{1,17})?(e[+-]?\d{1,3})?"
+MOVES = rf"{_MOVE}(,{_MOVE})*"
 LINK_SECONDS = 1.0  # a run this soon after a change may still bring the link from before it
+RUN = "run"  # the part of a link that is the secret of a saved run: no parameter, and never kept with them
 METHODS = {key: method for key, method in ESTIMATORS.items() if method.on == "kernels"}
 Setting = str | float | int | bool
+VALUED = ("checkbox", "number_input", "select_slider", "slider", "text_area", "text_input", "toggle")
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,7 @@ def _choice(*names: str) -> Rule:
             raise ValueError
         return text
 
-    return Rule(read, "one of " + ", ".join(names))
+    return Rule(read, "one of " + ", ".join(name for name in names if name))
 
 
 def _flag() -> Rule:
@@ -86,13 +96,48 @@ def _position() -> Rule:
     return Rule(read, "a number above 0")
 
 
-def _matching(pattern: str, expected: str) -> Rule:
+def _matching(pattern: str, expected: str, longest: int = LONGEST_LIST) -> Rule:
     def read(text: str) -> str:
-        if len(text) > LONGEST_LIST or not re.fullmatch(pattern, text, re.ASCII):
+        if len(text) > longest or not re.fullmatch(pattern, text, re.ASCII):
             raise ValueError
         return text
 
     return Rule(read, expected)
+
+
+def _moves() -> Rule:
+    def read(text: str) -> str:
+        if len(text) > 10 * LONGEST_LIST or not re.fullmatch(MOVES, text, re.ASCII):
+            raise ValueError
+        return text
+
+    return Rule(read, "numbers of columns with their new values, as in 3=1.5,7=0")
+
+
+def _lanes() -> Rule:
+    return Rule(
+        lambda text: compare_lanes.write(compare_lanes.read(text, METHODS, accepts)), compare_lanes.EXPECTED
+    )
+
+
+def _settings_of(method: str) -> Rule:
+    """Settings of one method's advanced controls as one text: memory_mb=400;tol=0.0001."""
+    known = {control.name: control for control in ESTIMATORS[method].controls if control.advanced}
+
+    def read(text: str) -> str:
+        for part in text.split(";") if len(text) <= LONGEST_LIST else ["too long"]:
+            name, _, value = part.partition("=")
+            if not accepts(known[name], value_of(known[name], value)):
+                raise ValueError
+        return text
+
+    return Rule(read, "settings within the ranges their controls show, as in memory_mb=400;tol=0.0001")
+
+
+def value_of(control: Control, text: str) -> Setting:
+    """Read the value of a control from the text of a link. Raises ValueError or KeyError for what is none."""
+    readers: dict[str, Callable[[str], Setting]] = {"choice": str, "flag": _flag().read, "integer": int}
+    return readers.get(control.kind, float)(text)
 
 
 def _param(default: Any, stage: str, rule: Rule) -> Any:
@@ -108,14 +153,42 @@ class Params:
     validation: float = _param(0.25, "data", _number(0.05, 0.45))
     test: float = _param(0.25, "data", _number(0.05, 0.45))
     seed: int = _param(0, "data", _whole(0, 9999))
+    stratified: bool = _param(True, "data", _flag())
+    task: str = _param("", "data", _choice("", "classification", "regression", "novelty"))
+    sheet: str = _param("", "data", _matching(r"[^\x00-\x1f]{1,60}", "the name of a sheet"))
+    encoding: str = _param("", "data", _choice(*ENCODINGS))
+    delimiter: str = _param("", "data", _choice("", "comma", "semicolon", "tab", "bar", "spaces"))
+    decimal: str = _param("", "data", _choice("", "point", "comma"))
+    header: str = _param("", "data", _choice("", "yes", "no"))
+    uses: str = _param(
+        "", "data", _matching(r"\d{1,5}[ncx](,\d{1,5}[ncx])*", "columns with uses, as in 3n,5x", LONGEST_TABLE)
+    )
+    missing: str = _param("median", "data", _choice("median", "indicator", "drop"))
+    grouping: str = _param(
+        "",
+        "data",
+        _matching(rf"none|prefix|categories|bands \d{{1,4}}|{GROUPS}", "groups, as in petal:3-4", LONGEST_TABLE),
+    )
+    clip: bool = _param(False, "data", _flag())
     widths: int = _param(5, "kernels", _whole(0, 20))
     linear: bool = _param(True, "kernels", _flag())
     degree: int = _param(2, "kernels", _whole(0, 6))
-    each: str = _param("auto", "kernels", _choice("auto", "none", "linear", "rbf"))
+    each: str = _param("auto", "kernels", _choice("auto", "none", "linear", "rbf", "laplacian"))
     groups: bool = _param(False, "kernels", _flag())
-    normalise: str = _param(
-        "multiplicative", "kernels", _choice("multiplicative", "spherical", "trace", "diag", "none")
+    laplacians: int = _param(0, "kernels", _whole(0, 20))
+    group_kernels: str = _param("rbf", "kernels", _choice("rbf", "linear", "both"))
+    bands: int = _param(0, "kernels", _whole(0, 100))
+    band_kernels: str = _param("linear", "kernels", _choice("linear", "rbf", "both", "spectral"))
+    subspaces: int = _param(0, "kernels", _whole(0, 100))
+    subspace_size: int = _param(3, "kernels", _whole(1, 1000))
+    subspace_kernel: str = _param("rbf", "kernels", _choice("rbf", "linear", "laplacian"))
+    subspace_seed: int = _param(0, "kernels", _whole(0, 9999))
+    edited: str = _param(
+        "",
+        "kernels",
+        _matching(rf"{DICTIONARY}|stack@{NUMBERS}|kept:[0-9a-f]{{64}}", "kernels, as in rbf0.5m@*", LONGEST_TABLE),
     )
+    normalise: str = _param("auto", "kernels", _choice("auto", "multiplicative", "spherical", "trace", "diag", "none"))
     center: bool = _param(False, "kernels", _flag())
     algorithm: str = _param("lp", "path", _choice(*METHODS))
     path: str = _param("", "path", Rule(str, "the parameter a path runs over"))
@@ -126,13 +199,54 @@ class Params:
     hull_columns: str = _param(
         "", "hulls", _matching(r"\d{1,5}(,\d{1,5})*", "numbers of columns with commas between them")
     )
+    hull_more: str = _param("", "hulls", _settings_of("hkl"))
     hull_at: float | None = _param(None, "view", _position())
     hull_pair: str = _param("", "view", _matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5"))
     hull_node: str = _param(
-        "", "view", _matching(r"\d{1,5}\^\d{1,2}(\*\d{1,5}\^\d{1,2})*", "columns with levels, as in 3^2*5^1")
+        "", "view", _matching(r"root|\d{1,5}\^\d{1,2}(\*\d{1,5}\^\d{1,2})*", "columns with levels, as in 3^2*5^1")
     )
     at: float | None = _param(None, "view", _position())
+    look: str = _param("columns", "view", _choice("columns", "path", "inside"))
+    over: str = _param("", "view", _matching(r"\d{1,5},\d{1,5}", "two numbers of columns, as in 3,5"))
+    output: int = _param(0, "view", _whole(0, 9999))
     shown: int = _param(0, "view", _whole(0, 9999))
+    lanes: str = _param(compare_lanes.USUAL, "view", _lanes())
+    lanes_at: str = _param("", "view", Rule(compare_lanes.read_place, compare_lanes.EXPECTED_PLACE))
+    compare: str = _param("lanes", "view", _choice("lanes", "toy"))
+    toy_repetitions: int = _param(2, "view", _whole(1, 25))
+    toy_seed: int = _param(0, "view", _whole(0, 9999))
+    lesson: str = _param("", "view", _choice("", *LESSONS))
+    lesson_step: str = _param("guess", "view", _choice("guess", "reveal", "why"))
+    lesson_guess: str = _param("", "view", _matching(r"[a-z]{0,12}", "the name of an answer"))
+    lesson_at: int | None = _param(None, "view", _whole(0, 99))
+    present: bool = _param(False, "view", _flag())
+    theory: str = _param("lp", "view", _choice("lp", "gomp", "recovery", "greedy", "duplicates", "hkl"))
+    theory_kernels: int = _param(0, "view", _whole(0, 1_000_000))
+    theory_rows: int = _param(0, "view", _whole(0, 1_000_000_000))
+    theory_radius: float = _param(0.0, "view", _number(0.0, 1e6))
+    theory_delta: float = _param(0.05, "view", _number(1e-6, 0.5))
+    theory_margin: float = _param(1.0, "view", _number(0.01, 100.0))
+    theory_even: bool = _param(False, "view", _flag())
+    theory_cost: float = _param(1.0, "view", _number(1e-4, 1e4))
+    theory_tau: float = _param(0.0, "view", _number(0.0, 1e9))
+    theory_lam: float = _param(0.01, "view", _number(1e-6, 1e2))
+    theory_share: float = _param(0.1, "view", _number(0.001, 0.9))
+    theory_good: str = _param(
+        "", "view", _matching(r"\d{1,5}(,\d{1,5})*", "numbers of kernels with commas between them")
+    )
+    theory_sample: int = _param(120, "view", _whole(20, 400))
+    theory_noise: float = _param(0.1, "view", _number(0.0, 10.0))
+    theory_size: int = _param(2, "view", _whole(1, 8))
+    theory_copies: int = _param(10, "view", _whole(2, 40))
+    theory_price: float = _param(0.05, "view", _number(0.001, 1.0))
+    theory_class: int = _param(0, "view", _whole(0, 9999))
+    experiment: str = _param("lp_toy", "view", _matching(r"[a-z0-9_]{1,40}", "the name of an experiment"))
+    experiment_seed: int = _param(0, "view", _whole(0, 9999))
+    experiment_panel: int = _param(0, "view", _whole(0, 99))
+    row: int = _param(1, "view", _whole(1, 1_000_000))
+    moved: str = _param("", "view", _moves())
+    outcome: int = _param(0, "view", _whole(0, 9999))
+    repeats: int = _param(10, "view", _whole(2, 100))
 
     def upto(self, stage: str) -> "Params":
         """Return these parameters with every later stage at its usual values: the key of what ``stage`` computes."""
@@ -177,10 +291,9 @@ def _read_setting(name: str, text: str) -> Setting:
     meant = [control for algorithm in METHODS.values() for control in algorithm.controls if control.name == name]
     if not meant:
         raise ValueError(f"The link speaks of {name!r}, which this app does not know. It is left out.")
-    readers: dict[str, Callable[[str], Setting]] = {"choice": str, "flag": _flag().read, "integer": int}
     for control in meant:
         try:
-            value = readers.get(control.kind, float)(text)
+            value = value_of(control, text)
         except (ValueError, KeyError):
             continue
         if accepts(control, value):
@@ -202,6 +315,8 @@ def read(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
     refused: list[str] = []
     known = {f.name: f for f in fields(Params) if "rule" in f.metadata}
     for name, text in query.items():
+        if name == RUN:
+            continue
         if name in known:
             rule = known[name].metadata["rule"]
             try:
@@ -246,37 +361,81 @@ def begin(page: str) -> None:
     """Bring link and parameters together; the first act of ``app.py`` in every run.
 
     The link is read at the session's start, and again when the browser went back or forward: when no widget spoke in this
-    run and the link is neither the one last written nor one the browser had no time to replace.
+    run and the link is not the one last written. Soon after a change it may be one the browser had no time to replace:
+    then the link is left alone, and :func:`look_again` asks for another run that knows.
     Choosing a page in the menu empties the link and keeps the parameters.
     """
     memory, query = st.session_state, st.query_params.to_dict()
     moved, turned = memory.pop("moved", False), memory.get("page") != page
-    memory["page"] = page
+    memory["page"], memory["doubt"] = page, False
     memory["bare"] = bool(memory.get("bare")) and not (moved or turned or query)
     if "params" not in memory:
         memory["params"], memory["refused"] = read(query)
-        memory["past"], memory["empty_means_usual"], memory["written_at"] = [], not query, -math.inf
+        memory["past"], memory["future"], memory["written_at"] = [], [], -math.inf
+        memory["empty_means_usual"] = not query
+        _note_run(query)
     elif turned and not query:
         memory["empty_means_usual"] = current() == Params()
-    elif not moved and query != memory.get("written", query) and time.monotonic() > memory["written_at"] + LINK_SECONDS:
-        if query or memory["empty_means_usual"]:
+    elif not moved and query != memory.get("written", query):
+        if time.monotonic() <= memory["written_at"] + LINK_SECONDS:
+            memory["doubt"] = True
+        elif query or memory["empty_means_usual"]:
             _replace_all(*read(query))
+            _note_run(query)
         else:
             memory["bare"] = True  # Back to the moment the page was opened: leave the history alone
 
 
+def _note_run(query: Mapping[str, str]) -> None:
+    """Keep the secret of a run in the link for whoever opens it, and whether the link says nothing else."""
+    if RUN in query:
+        st.session_state["run_asked"] = (query[RUN], len(query) == 1)
+
+
+def look_again() -> None:
+    """Ask for another run where this one cannot tell whether the person went back or the link was behind."""
+    if not st.session_state.get("doubt"):
+        return
+
+    @st.fragment(run_every=LINK_SECONDS)
+    def again() -> None:
+        if time.monotonic() > st.session_state["written_at"] + LINK_SECONDS:
+            st.rerun()
+
+    again()
+
+
 def _replace_all(params: Params, refused: tuple[str, ...]) -> None:
     st.session_state["past"] = [*st.session_state["past"], current()][-REMEMBERED_STEPS:]
+    st.session_state["future"] = []
     st.session_state["params"], st.session_state["refused"] = params, refused
+
+
+def read_again(query: Mapping[str, str]) -> None:
+    """Take the parts that a saved run stands for in the place of the link that named it."""
+    st.session_state["params"], st.session_state["refused"] = read(query)
+
+
+def refuse(sentence: str) -> None:
+    """Tell one more sentence about what of a link cannot be had."""
+    st.session_state["refused"] = (*st.session_state.get("refused", ()), sentence)
 
 
 def end() -> None:
     """Write the parameters into the link; in ``app.py`` before the page runs, and after each change inside a fragment."""
-    query, want = st.query_params.to_dict(), text(current())
+    if st.session_state.get("doubt"):
+        return
+    query, want = st.query_params.to_dict(), text(current()) | _borrowed()
     if query != want and not st.session_state["bare"]:
         st.query_params.from_dict(want)
         st.session_state["written_at"] = time.monotonic()
     st.session_state["written"] = st.query_params.to_dict()
+
+
+def _borrowed() -> dict[str, str]:
+    """Return the secret that a link has to go on carrying, because a reload could not bring the table back without it."""
+    secret = st.session_state.get("borrowed", {}).get(current().data)
+    return {RUN: secret} if secret else {}
 
 
 def change(**values: Any) -> None:
@@ -288,14 +447,25 @@ def set_params(params: Params) -> None:
     """Set all parameters at once, as a step that can be undone."""
     if params != current():
         _replace_all(params, ())
-    st.session_state["moved"] = True
+    st.session_state["moved"], st.session_state["doubt"] = True, False
 
 
 def undo() -> None:
     """Return to the parameters before the last step."""
-    if st.session_state["past"]:
-        st.session_state["params"] = st.session_state["past"].pop()
-    st.session_state["moved"] = True
+    _step("past", "future")
+
+
+def redo() -> None:
+    """Take the last step back that was undone."""
+    _step("future", "past")
+
+
+def _step(come: str, go: str) -> None:
+    memory = st.session_state
+    if memory[come]:
+        memory[go] = [*memory[go], current()][-REMEMBERED_STEPS:]
+        memory["params"], memory["refused"] = memory[come].pop(), ()
+    memory["moved"], memory["doubt"] = True, False
 
 
 def rerun() -> None:
@@ -309,11 +479,24 @@ def view(
 ) -> Any:
     """Draw a keyed widget that shows ``value`` and hands what the person chose to ``keep``.
 
-    The widget's state is set only where it differs: setting it on every run loses quick key presses.
+    The widget's state is set only where it differs: setting it on every run loses quick key presses. ``value`` is its
+    default as well: where two runs follow each other closely the browser may see the second alone, which no longer sets
+    the state, and would report the widget's first option as the person's choice.
     """
     if key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
+    options = _default(kind.__name__, value, options) | options
     return kind(label, key=key, on_change=lambda: keep(st.session_state[key]), **options)
+
+
+def _default(kind: str, value: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``value`` under the name by which a kind of widget takes its default."""
+    if kind in ("selectbox", "radio"):
+        choices = list(options.get("options", ()))
+        return {"index": choices.index(value)} if value in choices else {}
+    if kind in ("multiselect", "pills", "segmented_control"):
+        return {"default": value}
+    return {"value": value} if kind in VALUED else {}
 
 
 def field_view(kind: Callable[..., Any], label: str, name: str, **options: Any) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from mklcore.data.dataset import Dataset
+from mklcore.kernels.grams import GramStack
 from mklcore.path import Path
 from pages._parts import cache
 from pages._parts.state import UPLOAD, Params
@@ -42,6 +43,18 @@ def columns(table: Dataset, params: Params) -> pd.DataFrame:
             "smallest": table.X.min(axis=0),
             "mean": table.X.mean(axis=0),
             "largest": table.X.max(axis=0),
+        }
+    )
+
+
+def stack(kernels: GramStack) -> pd.DataFrame:
+    """Return the kernels of an uploaded stack with the range of their entries."""
+    return pd.DataFrame(
+        {
+            "kernel": kernels.names,
+            "smallest": [gram.min() for gram in kernels.values],
+            "mean": [gram.mean() for gram in kernels.values],
+            "largest": [gram.max() for gram in kernels.values],
         }
     )
 

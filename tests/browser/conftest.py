@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.steps import Visitor
+
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
@@ -44,16 +46,18 @@ def health(url: str, timeout: float = 5.0) -> bool:
 class Server:
     """One `streamlit run app.py` of its own."""
 
-    def __init__(self, log: Path, **environment: str) -> None:
+    def __init__(self, log: Path, port: int = 0, **environment: str) -> None:
         with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
             port = probe.getsockname()[1]
         self.url, self.log = f"http://127.0.0.1:{port}", log
         command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
         command += ["--server.port", str(port), "--server.fileWatcherType", "none"]
+        surroundings = os.environ | {"MKL_EXPLORER_HOME": str(log.parent / "home")} | environment
         with log.open("wb") as output:
             self.process = subprocess.Popen(
-                command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, **environment}
+                command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=surroundings
             )
         until = time.monotonic() + START_SECONDS
         while not health(self.url):
@@ -76,8 +80,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     """Start servers that end with the test; each call is a fresh process."""
     running: list[Server] = []
 
-    def begin(**environment: str) -> Server:
-        running.append(Server(tmp_path / f"server{len(running)}.log", **environment))
+    def begin(port: int = 0, **environment: str) -> Server:
+        running.append(Server(tmp_path / f"server{len(running)}.log", port, **environment))
         return running[-1]
 
     yield begin
@@ -101,3 +105,17 @@ def chromium() -> Iterator[object]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def visit(chromium):
+    """Open windows that close with the test."""
+    open_windows: list[Visitor] = []
+
+    def enter(url: str, **context) -> Visitor:
+        open_windows.append(Visitor(chromium, url, **context))
+        return open_windows[-1]
+
+    yield enter
+    for visitor in open_windows:
+        visitor.context.close()

@@ -9,165 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mklcore.data import Dataset, read_table, three_way_split
-from mklcore.estimators import LpMKLClassifier
-from mklcore.kernels import RBF, KernelDictionary, Linear, Polynomial
-from mklcore.path import Path, fit_path, path_grid
 from tests.browser.conftest import Server, health
+from tests.browser.steps import CHART, CURSOR, assert_bars_show, drag, expected_path, table, upload
 
-WAIT = 60_000
-CHART = ".st-key-path_chart .js-plotly-plot"
-CURSOR = f"{CHART} .path-cursor line"
-QUIET = """() => !document.querySelector('[data-testid=stStatusWidget]') && !document.querySelector('[data-stale=true]')
-  && !document.querySelector('[data-testid=stProgress]')"""
-PAGES = ("", "kernels", "explore", "hulls")
-
-
-class Visitor:
-    """One window of its own: its page, its console errors and the hosts it asked."""
-
-    def __init__(self, browser, url: str, **context) -> None:
-        self.context = browser.new_context(viewport={"width": 1280, "height": 900}, **context)
-        self.page = self.context.new_page()
-        self.url, self.errors, self.hosts = url, [], set()
-        self.page.set_default_timeout(WAIT)
-        self.page.on("console", self._hear)
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("request", self._ask)
-
-    def _ask(self, request) -> None:
-        if request.url.startswith(("http", "ws")):
-            self.hosts.add(urlparse(request.url).netloc)
-
-    def _hear(self, message) -> None:
-        # Streamlit asks for its health and host settings below the page's own address first, and hears 404.
-        if message.type == "error" and "_stcore" not in (message.location or {}).get("url", ""):
-            self.errors.append(message.text)
-
-    def open(self, path: str = "") -> None:
-        self.page.goto(f"{self.url}/{path}")
-        self.page.wait_for_selector("h1")
-        self.settle()
-
-    def go(self, title: str) -> None:
-        self.page.locator("[data-testid=stTopNavLink]", has_text=title).click()
-        self.page.wait_for_selector(f"[data-testid=stTopNavLink][aria-current=page] >> text={title}")
-        self.settle()
-
-    def settle(self, quiet: float = 0.4) -> None:
-        """Wait until nothing has run for a moment."""
-        since, until = None, time.monotonic() + WAIT / 1000
-        while time.monotonic() < until:
-            if not self.page.evaluate(QUIET):
-                since = None
-            elif since is None:
-                since = time.monotonic()
-            elif time.monotonic() - since > quiet:
-                return
-            self.page.wait_for_timeout(40)
-        raise AssertionError("The page did not come to rest.")
-
-    def wait_for_path(self) -> None:
-        self.page.wait_for_selector(CURSOR, state="attached")
-        self.settle()
-
-    @property
-    def slider(self):
-        return self.page.locator(".player input[type=range]")
-
-    def index(self) -> int:
-        return int(self.slider.input_value())
-
-    def bars(self) -> dict[str, float]:
-        """The kernel weights on the screen, by full name."""
-        rows = self.page.locator(".bars .line")
-        names = rows.locator(".name").evaluate_all("cells => cells.map(cell => cell.title)")
-        numbers = rows.locator(".number").all_inner_texts()
-        return dict(zip(names, map(float, numbers), strict=True))
-
-    def text(self) -> str:
-        return self.page.locator("[data-testid=stMain]").inner_text()
-
-
-@pytest.fixture
-def visit(chromium):
-    """Open windows that close with the test."""
-    open_windows: list[Visitor] = []
-
-    def enter(url: str, **context) -> Visitor:
-        open_windows.append(Visitor(chromium, url, **context))
-        return open_windows[-1]
-
-    yield enter
-    for visitor in open_windows:
-        visitor.context.close()
-
-
-def table(n: int = 140, seed: int = 3) -> bytes:
-    """A table of six columns, two of which carry the class."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, 6))
-    y = (X[:, 0] + 0.8 * X[:, 1] ** 2 + 0.4 * rng.standard_normal(n) > 0.6).astype(int)
-    names = ["height", "width", "depth", "age", "mass", "hue"]
-    lines = [",".join([*(f"{v:.5f}" for v in row), str(label)]) for row, label in zip(X, y, strict=True)]
-    return "\n".join([",".join([*names, "label"]), *lines]).encode()
-
-
-def expected_problem(content: bytes) -> tuple[Dataset, Dataset, KernelDictionary]:
-    """What the app's usual parameters make of the table, by the library alone."""
-    data = read_table(content)
-    parts = three_way_split(data, 0.25, 0.25, 0)
-    specs = [RBF(width, relative=True) for width in (0.25, 0.5, 1.0, 2.0, 4.0)] + [Linear(), Polynomial(2)]
-    specs += KernelDictionary.per_feature(Linear(), data.n_features)
-    return parts.train, parts.validation, KernelDictionary(tuple(specs), feature_names=data.feature_names)
-
-
-def expected_path(content: bytes, values=None) -> Path:
-    train, validation, kernels = expected_problem(content)
-    stack = kernels.grams(train.X)
-    model = LpMKLClassifier(p=1.0, kernels=kernels)
-    grid = path_grid(model, stack, train.y, "C") if values is None else values
-    return fit_path(model, stack, train.y, "C", grid, stack.cross(validation.X), validation.y)
-
-
-def assert_bars_show(bars: dict[str, float], path: Path, index: int) -> None:
-    weights = dict(zip(path.kernel_names, path.weights[index], strict=True))
-    compared = [name for name in bars if name in weights]
-    assert len(compared) >= 10
-    for name in compared:
-        assert bars[name] == pytest.approx(weights[name], rel=0.006, abs=2e-6), name
-
-
-def upload(visitor: Visitor, content: bytes, name: str = "things.csv") -> None:
-    chooser = {"name": name, "mimeType": "text/csv", "buffer": content}
-    visitor.page.set_input_files("[data-testid=stFileUploader] input[type=file]", chooser)
-
-
-WATCH_FRAMES = """(selector) => { const line = document.querySelector(selector); window.seenFrames = [];
-  window.frameWatch = new MutationObserver(() => window.seenFrames.push(performance.now()));
-  window.frameWatch.observe(line, {attributes: true, attributeFilter: ['x1']}); }"""
-
-
-def drag(visitor: Visitor, to: float, seconds: float = 1.0) -> float:
-    """Drag the thumb to a share of the track and let go; return the frames painted per second."""
-    box = visitor.slider.bounding_box()
-    span, low = box["width"] - 18, box["x"] + 9
-    start = low + span * visitor.index() / int(visitor.slider.get_attribute("max"))
-    middle = box["y"] + box["height"] / 2
-    visitor.page.mouse.move(start, middle)
-    visitor.page.mouse.down()
-    visitor.page.evaluate(WATCH_FRAMES, CURSOR)
-    began = time.monotonic()
-    steps = 0
-    while (share := (time.monotonic() - began) / seconds) < 1:
-        there_and_back = 2 * share if share < 0.5 else 2 - 2 * share
-        visitor.page.mouse.move(low + span * there_and_back, middle)
-        steps += 1
-    visitor.page.mouse.move(low + span * to, middle)
-    visitor.page.wait_for_timeout(50)
-    frames = visitor.page.evaluate("window.frameWatch.disconnect(), window.seenFrames.length")
-    visitor.page.mouse.up()
-    return frames / seconds
+PAGES = ("", "kernels", "explore?look=path", "hulls")
 
 
 def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server: Server, visit) -> None:
@@ -179,6 +24,7 @@ def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server: Server
     visitor.go("Kernels")
     assert "13 kernels on 70 training rows" in visitor.text()
     visitor.go("Explore")
+    visitor.page.get_by_text("Path", exact=True).first.click()
     visitor.wait_for_path()
     path = expected_path(content)
     assert_bars_show(visitor.bars(), path, visitor.index())
@@ -190,7 +36,7 @@ def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server: Server
     assert_bars_show(visitor.bars(), path, 18)
     box = visitor.page.locator("input[aria-label='C, exactly']")
     assert float(box.input_value()) == pytest.approx(path.values[18], rel=1e-3)
-    assert f"{path.n_nonzero[18]} of 13 kernels used" in visitor.text()
+    assert f"{path.n_nonzero[18]} of 13 kernels used" in visitor.facts()
 
     visitor.page.get_by_text("as a table").click()
     for button, weights in (("Weights as CSV", path.weights[18]), ("Path as CSV", path.weights)):
@@ -245,13 +91,48 @@ def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server: Server
     assert not visitor.errors
 
 
+RANGES = """(chart) => { const {xaxis, yaxis} = document.querySelector(chart)._fullLayout;
+  return [...xaxis.range, ...yaxis.range]; }"""
+
+
+def test_the_zoom_of_a_chart_stays_while_the_cursor_moves_and_a_value_is_solved(server: Server, visit) -> None:
+    visitor = visit(server.url)
+    visitor.open("explore?data=iris&widths=2&look=path")
+    visitor.wait_for_path()
+    whole = visitor.page.evaluate(RANGES, CHART)
+    plot = visitor.page.locator(f"{CHART} .nsewdrag").first.bounding_box()
+    visitor.page.mouse.move(plot["x"] + 20, plot["y"] + 40)
+    visitor.page.mouse.down()
+    for step in range(1, 9):  # plotly tells a drag from a click by its moves
+        visitor.page.mouse.move(plot["x"] + 20 + 10 * step, plot["y"] + 40 + 12 * step)
+        visitor.page.wait_for_timeout(30)
+    visitor.page.mouse.up()
+    visitor.settle()
+    zoomed = visitor.page.evaluate(RANGES, CHART)
+    assert zoomed != whole
+    visitor.slider.focus()
+    for _ in range(3):
+        visitor.page.keyboard.press("ArrowRight")
+    visitor.page.wait_for_timeout(400)
+    visitor.settle()
+    assert visitor.page.evaluate(RANGES, CHART) == zoomed
+    box = visitor.page.locator("input[aria-label='C, exactly']")
+    box.fill("0.123")
+    box.press("Enter")
+    visitor.page.wait_for_timeout(300)
+    visitor.settle()
+    assert "C = 0.123" in visitor.page.locator(".player output").inner_text()
+    assert visitor.page.evaluate(RANGES, CHART) == zoomed
+    assert not visitor.errors
+
+
 def test_a_deep_link_may_be_the_first_request_of_a_server(start, visit) -> None:
     visitor = visit(start().url)
-    visitor.page.goto(f"{visitor.url}/explore?data=iris&each=linear&widths=2")
+    visitor.page.goto(f"{visitor.url}/explore?data=iris&each=linear&widths=2&look=path")
     visitor.wait_for_path()
     assert "Which kernels does the model use" in visitor.text()
     assert visitor.page.locator("[data-testid=stException]").count() == 0
-    assert "of 8 kernels used" in visitor.text()
+    assert "of 8 kernels used" in visitor.facts()
     assert "data=iris" in visitor.page.url
 
 
@@ -307,7 +188,7 @@ def test_back_forward_and_undo_return_to_what_was(server: Server, visit) -> None
 def test_every_page_opens_in_both_themes_and_asks_no_other_host(server: Server, visit, path: str, theme: str) -> None:
     visitor = visit(server.url, color_scheme=theme)
     visitor.open(path)
-    if path == "explore":
+    if path.startswith("explore"):
         visitor.wait_for_path()
     background = visitor.page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 200) == (theme == "dark")
@@ -348,6 +229,7 @@ def test_two_sessions_at_once_on_the_workqueue_layer(start, visit) -> None:
     for visitor in (first, second):
         visitor.page.locator("[data-testid=stTopNavLink]", has_text="Explore").click()
     for visitor in (first, second):
+        visitor.page.get_by_text("Path", exact=True).first.click()
         visitor.page.wait_for_selector(CURSOR, state="attached")
     for step in range(3):
         for visitor in (first, second):

@@ -29,7 +29,9 @@ from mklcore.solvers.hkl.sums import (
 
 # Shares of the budget that the levels leave: tables of levels, Gram matrices kept, Gram matrices a hull trains on.
 _TABLE_SHARE, _KEPT_SHARE, _TRAINED_SHARE = 0.4, 0.2, 0.4
+_MOST_TRAINED_SHARE = 0.9  # a hull may take this much: tables and kept matrices then make room, and are made as needed
 _MB = 2**20
+ROOT_OF_BUMPS = "level 0 of all"
 
 
 class Design:
@@ -73,6 +75,7 @@ class Design:
             self.levels.K = None
         self._tables: dict[float, Array] = {}
         self._grams: OrderedDict[Node, Array] = OrderedDict()
+        self._crowded = False
 
     def _read(self, normalize: bool) -> None:
         first = self.levels.train(0)
@@ -112,7 +115,13 @@ class Design:
     def fits(self, nodes: Iterable[Node]) -> bool:
         """Whether a hull of these nodes can be trained on within the budget; nodes of rank one always can."""
         thick = sum(not self.is_column(node) for node in nodes) if self.blocks.size else 0
-        return thick * self.n**2 * 8 <= max(_TRAINED_SHARE * self._spare, 8 * self.n**2)
+        return thick * self.n**2 * 8 <= max(_MOST_TRAINED_SHARE * self._spare, 8 * self.n**2)
+
+    def make_room(self, thick: int) -> None:
+        """Let go of tables and kept matrices where a hull with ``thick`` matrices of its own needs their memory."""
+        self._crowded = thick * self.n**2 * 8 > _TRAINED_SHARE * self._spare
+        if self._crowded:
+            self.release()
 
     # -- words ------------------------------------------------------------------------------------------------------
 
@@ -126,8 +135,9 @@ class Design:
         return (self.q + 1) ** self.p
 
     def name(self, node: Node) -> str:
-        """How a node is written: 1, x1, x1·x3², ..."""
-        return "·".join(self.levels.level_name(self.names[i], level) for i, level in node) or "1"
+        """How a node is written: 1, x1, x1·x3², ... Where level 0 is no constant, the root is not called 1."""
+        touched = "·".join(self.levels.level_name(self.names[i], level) for i, level in node)
+        return touched or ("1" if self.root_is_constant else ROOT_OF_BUMPS)
 
     # -- nodes ------------------------------------------------------------------------------------------------------
 
@@ -170,7 +180,7 @@ class Design:
                 multiply_packed(found, self.blocks[row])
         found.setflags(write=False)
         self._grams[node] = found
-        while len(self._grams) > max(1, int(_KEPT_SHARE * self._spare / found.nbytes)):
+        while len(self._grams) > max(1, 0 if self._crowded else int(_KEPT_SHARE * self._spare / found.nbytes)):
             self._grams.popitem(last=False)
         return found
 
@@ -218,7 +228,7 @@ class Design:
         if weights.base not in self._tables:
             size = self.n * (self.n + 1) // 2
             rows = self.p * (self.q + 1)
-            if rows * size * 8 > _TABLE_SHARE * self._spare:
+            if self._crowded or rows * size * 8 > _TABLE_SHARE * self._spare:
                 return None
             table = np.empty((rows, size))
             fill_table(table, weights.shares(self.q), self.columns, self.row_in, self.blocks, self.n)

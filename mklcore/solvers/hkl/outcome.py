@@ -28,6 +28,7 @@ class Outcome:
     extreme: list[Node]
     sources: dict[Node, float]
     looked_at: int
+    ever: int
 
     @classmethod
     def of(cls, design: Design, searches: Sequence[HullSearch]) -> Outcome:
@@ -49,5 +50,5 @@ class Outcome:
                     shares[node] = max(share, shares.get(node, 0.0))
         sources = {node: shares[node] for node in by_depth(shares, design.p)}
         extreme = by_depth(hull.extreme_points(), design.p)
-        looked_at = max(part.looked_at for part in parts)
-        return cls(nodes, tables[0], tables[1], tables[2], tables[3], extreme, sources, looked_at)
+        looked_at, ever = max(part.looked_at for part in parts), max(part.ever for part in parts)
+        return cls(nodes, tables[0], tables[1], tables[2], tables[3], extreme, sources, looked_at, ever)

@@ -43,22 +43,28 @@ _RANGE_NODES = 3  # per variable, for lambda_range
 class Found:
     """What a point of the search carries: the trained nodes, the inner iterate, and, at the end, who stands outside.
 
-    ``sources``: a_t / (d_t^2 delta^2) for every source; 1 is where it enters.
+    ``sources``: a_t / (d_t^2 delta^2) for every source; 1 is where it enters. ``looked_at`` counts the nodes this search
+    computed anything for, ``ever`` those of the searches it was started from as well.
     """
 
     nodes: tuple[Node, ...]
     inner: Inner
     sources: dict[Node, float]
     looked_at: int = 0
+    ever: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class WarmHull:
-    """Where a neighbouring lambda ended: shares of its trained nodes, its dual, its certificate set."""
+    """Where a neighbouring lambda ended: shares of its trained nodes, its dual, its certificate set.
+
+    ``seen`` are the hashes of all nodes looked at so far: one set for a whole path, because nodes themselves are large.
+    """
 
     shares: dict[Node, float]
     dual: Array
     certificate: tuple[Node, ...]
+    seen: set[int]
 
 
 @dataclass(frozen=True)
@@ -144,15 +150,18 @@ class HullSearch:
         inner: Inner = point.state.inner
         outside = self.certifier.violations(self.hull, point.dual)
         sources = {node: value / inner.bound if inner.bound > 0 else 0.0 for node, value in outside.items()}
-        looked_at = len(self.certifier.looked_at | set(self.certifier.set.members) | set(self.hull.members))
-        self.found = replace(point, state=replace(point.state, sources=sources, looked_at=looked_at))
+        looked_at = self.certifier.looked_at | set(self.certifier.set.members) | set(self.hull.members)
+        self._seen = set() if self.warm is None else self.warm.seen
+        self._seen.update(map(hash, looked_at))
+        state = replace(point.state, sources=sources, looked_at=len(looked_at), ever=len(self._seen))
+        self.found = replace(point, state=state)
         return self.found
 
     # -- training ----------------------------------------------------------------------------------------------------
 
     def warm_start(self) -> WarmHull:
         """What the next lambda starts from."""
-        return WarmHull(self._shares(self.found), self.found.dual, tuple(self.certifier.set.nodes))
+        return WarmHull(self._shares(self.found), self.found.dual, tuple(self.certifier.set.nodes), self._seen)
 
     def _train(self, shares: dict[Node, float], dual: Array | None, tol: float) -> Point:
         """Solve (3) on the present hull; the full gap is not known yet."""

@@ -1,0 +1,261 @@
+"""New rows read as the training table was: the same columns, medians and categories, never new ones.
+
+`learn_reading` goes over the training file once more and remembers what every feature was made from; `Reading.apply`
+makes the same features of another file. `plain_reading` does so for a table that was numbers from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mklcore.data.columns import (
+    MAX_LEVELS,
+    MISSING_LEVEL,
+    OTHER_LEVEL,
+    Profile,
+    as_texts,
+    clean_name,
+    missing_cells,
+    numbers_or_labels,
+    to_numbers,
+)
+from mklcore.data.dataset import Dataset, counted, joined, listed
+from mklcore.data.packed import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, Format
+from mklcore.data.parsing import Source, Table, parse
+from mklcore.data.reading import _profiles, _settled_uses
+from mklcore.errors import DataError
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What one feature is made from: ``column`` of the file, filled with ``median`` where missing, or 1 for a ``level``.
+
+    role : "number", "gap" (1 where a number is missing), "level" (of a category), "other" (any level not in ``known``) or
+    "missing". lenient : the training column held other things than numbers too, which counted as missing.
+    """
+
+    name: str
+    column: str
+    role: str = "number"
+    median: float = 0.0
+    level: str = ""
+    known: tuple[str, ...] = ()
+    lenient: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class NewRows:
+    """Rows to predict: ``X`` (m, d), ``target`` (m,) as text or numbers where the file has it (else None), and notes."""
+
+    X: np.ndarray
+    target: np.ndarray | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the columns of a file become the features of a table, learnt from the training file."""
+
+    features: tuple[Feature, ...]
+    target_name: str
+    task: str
+
+    def apply(
+        self,
+        source: Source,
+        *,
+        delimiter: str | None = None,
+        encoding: str | None = None,
+        decimal: str | None = None,
+        max_bytes: int = MAX_BYTES,
+        max_rows: int = MAX_ROWS,
+        max_columns: int = MAX_COLUMNS,
+    ) -> NewRows:
+        """The rows of another file with the features of the training table; columns it does not need are left out.
+
+        Missing numbers become the training median. DataError names columns that are missing, and the first cell of a
+        column of numbers that holds something else.
+        """
+        table = parse(source, Format(delimiter, encoding, decimal, None, max_bytes, max_rows, max_columns))
+        return self.of_table(table)
+
+    def of_table(self, table: Table) -> NewRows:
+        """The same for a table that is already parsed."""
+        wanted = dict.fromkeys(feature.column for feature in self.features)
+        places = {name: _place(table.names, name) for name in wanted}
+        if gone := [name for name, place in places.items() if place is None]:
+            raise DataError(
+                f"The file lacks {counted(len(gone), 'column')} the model needs: {listed(gone, most=10)}. "
+                f"It has {listed(table.names, most=10)}. Add the columns, or check the header line."
+            )
+        notes: list[str] = []
+        cells = {name: table.columns[place] for name, place in places.items() if place is not None}
+        X = np.empty((table.n_rows, len(self.features)))
+        for name in wanted:
+            members = [j for j, feature in enumerate(self.features) if feature.column == name]
+            _fill(X, members, [self.features[j] for j in members], cells[name], table.decimal, notes)
+        used = {places[name] for name in wanted}
+        place = _place(table.names, self.target_name)
+        idle = [name for k, name in enumerate(table.names) if k not in used and k != place]
+        if idle:
+            notes.append(f"Not needed and left out: {listed(idle)}.")
+        target = None if place is None or place in used else _target(table.columns[place], table.decimal, self.task)
+        return NewRows(X, target, tuple(notes))
+
+
+def plain_reading(data: Dataset) -> Reading:
+    """The reading of a table whose columns were numbers from the start, as those of the samples are."""
+    medians = np.median(data.X, axis=0)
+    names = zip(data.feature_names, medians.tolist(), strict=True)
+    return Reading(tuple(Feature(name, name, median=median) for name, median in names), data.target_name, data.task)
+
+
+def learn_reading(
+    source: Source,
+    data: Dataset,
+    *,
+    uses: Mapping[str, str] | None = None,
+    missing: str = "median",
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    header: bool | None = None,
+    sheet: str | None = None,
+) -> Reading:
+    """How ``data`` was made from the table in ``source``; the arguments are those given to `read_table`.
+
+    DataError where a feature of ``data`` does not come out of the file as it is: the table was changed after reading.
+    """
+    table = parse(source, Format(delimiter, encoding, decimal, header, sheet=sheet))
+    place = _place(table.names, data.target_name)
+    rows = np.arange(table.n_rows)
+    if place is not None:
+        rows = np.flatnonzero(~numbers_or_labels(table.columns[place], table.decimal)[1])
+    names = [name for k, name in enumerate(table.names) if k != place]
+    columns = [cells[rows] for k, cells in enumerate(table.columns) if k != place]
+    settled, wanted = _settled_uses(table.names, uses or {}), set(data.feature_names)
+    kept = {name for name in names if name in wanted}
+    profiles, stay = _profiles(names, columns, table.decimal, settled, kept, missing == "drop")
+    found: dict[str, Feature] = {}
+    for item in profiles:
+        for feature in _features(item, lenient=missing == "drop"):
+            found.setdefault(feature.name, feature)
+    features = tuple(found[name] for name in data.feature_names if name in found)
+    reading = Reading(features, data.target_name, data.task)
+    strange = [name for name in data.feature_names if name not in found]
+    if not strange:
+        X = reading.of_table(table).X[rows[stay]]
+        same_rows = X.shape == data.X.shape
+        strange = [] if same_rows and np.array_equal(X, data.X) else _differing(X, data) if same_rows else ["the rows"]
+    if strange:
+        raise DataError(
+            f"New files cannot be read as this table was: {listed(strange)} changed after reading. "
+            "Undo these changes on the table, or make them in both files."
+        )
+    return reading
+
+
+def _differing(X: np.ndarray, data: Dataset) -> list[str]:
+    return [data.feature_names[j] for j in np.flatnonzero((X != data.X).any(axis=0))]
+
+
+def _features(item: Profile, lenient: bool = False) -> list[Feature]:
+    """What a profile's column can become, as `columns.encode` does it."""
+    name = item.column.name
+    if item.numbers is not None:
+        present = item.numbers[~np.isnan(item.numbers)]
+        if not present.size:
+            return []
+        number = Feature(clean_name(name), name, median=float(np.median(present)), lenient=lenient or item.stray > 0)
+        return [
+            number,
+            Feature(clean_name(f"{name} {MISSING_LEVEL}"), name, "gap", lenient=number.lenient, median=number.median),
+        ]
+    assert item.labels is not None
+    labels = item.labels
+    levels, counts = np.unique(labels[labels != ""], return_counts=True)
+    if not levels.size:
+        return []
+    shown = [str(level) for level in levels]
+    if len(shown) > MAX_LEVELS:
+        most = np.sort(levels[np.argsort(-counts, kind="stable")[:MAX_LEVELS]])
+        shown = [str(level) for level in most if level != OTHER_LEVEL]
+        known = tuple(shown)
+        made = [_level(name, level, known) for level in shown] + [_level(name, OTHER_LEVEL, known, "other")]
+    else:
+        known = tuple(shown)
+        made = [_level(name, level, known) for level in shown]
+    if (labels == "").any():
+        made.append(_level(name, MISSING_LEVEL, known, "missing"))
+    if len(made) == 2:
+        made = made[:1] if made[1].role == "missing" else made[1:]
+    return made
+
+
+def _level(name: str, level: str, known: tuple[str, ...], role: str = "level") -> Feature:
+    return Feature(clean_name(f"{name}={level}"), name, role, 0.0, level, known)
+
+
+def _place(names: Sequence[str], wanted: str) -> int | None:
+    """Where a column is, by its name or, if only one fits, by its name in other capitals."""
+    if wanted in names:
+        return list(names).index(wanted)
+    same = [k for k, name in enumerate(names) if name.casefold() == wanted.casefold()]
+    return same[0] if len(same) == 1 else None
+
+
+def _fill(
+    X: np.ndarray, members: list[int], features: list[Feature], cells: np.ndarray, decimal: str, notes: list[str]
+) -> None:
+    """The features that one column gives."""
+    first = features[0]
+    if first.role in ("number", "gap"):
+        numbers, blank = to_numbers(cells, decimal), missing_cells(cells)
+        stray = np.flatnonzero(np.isnan(numbers) & ~blank)
+        missing = np.isnan(numbers) | blank
+        if stray.size and not first.lenient:
+            raise DataError(
+                f"The column {first.column!r} holds {clean_name(str(cells[stray[0]]))!r} in row {stray[0] + 1}, "
+                f"{counted(stray.size, 'such cell')} in all; the model learnt it as numbers. Mend or empty the cells."
+            )
+        if missing.any():
+            many = counted(int(missing.sum()), "missing cell")
+            notes.append(
+                f"{many} of {first.column!r} filled with the median of the training table, {first.median:.4g}."
+            )
+        for j, feature in zip(members, features, strict=True):
+            X[:, j] = missing if feature.role == "gap" else np.where(missing, first.median, numbers)
+        return
+    gone = missing_cells(cells)
+    labels = np.where(gone, "", as_texts(cells))
+    known = np.isin(labels, first.known)
+    for j, feature in zip(members, features, strict=True):
+        X[:, j] = {
+            "level": labels == feature.level,
+            "other": ~known & ~gone,
+            "missing": gone,
+        }[feature.role]
+    new = sorted({str(label) for label in labels[~known & ~gone]})
+    if new and not any(feature.role == "other" for feature in features):
+        cells_new = counted(int((~known & ~gone).sum()), "cell")
+        notes.append(
+            f"{cells_new} of {first.column!r} hold what the training table does not: {listed(new)}. "
+            f"The model knows {joined(map(repr, first.known))}; these cells count as none of the categories it has."
+        )
+
+
+def _target(cells: np.ndarray, decimal: str, task: str) -> np.ndarray | None:
+    """The target as the training table has it: numbers (NaN where missing), or class names ("" where missing)."""
+    numbers, missing, _ = numbers_or_labels(cells, decimal)
+    if missing.all():
+        return None
+    if task == "regression":
+        return numbers
+    if numbers is not None:
+        texts = [f"{value:g}" if value != np.round(value) else str(int(value)) for value in np.nan_to_num(numbers)]
+    else:
+        texts = [clean_name(str(cell)) or "(blank)" for cell in cells]
+    return np.array(["" if gone else text for text, gone in zip(texts, missing, strict=True)], dtype=object)

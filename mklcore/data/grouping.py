@@ -1,0 +1,116 @@
+"""Groups of columns, and columns as people write them: by prefix, by category, in equal bands, or by hand as text.
+
+Text counts columns from 1 and is short enough for a link: "petal:3-4;rest:1,2".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from mklcore.data.dataset import Dataset, Groups, counted, listed
+from mklcore.errors import DataError
+
+NUMBERS = r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*"
+_GROUP_NAME = r"[^:;,&#?=\s](?:[^:;&#?=\n]{0,38}[^:;&#?=\s])?"
+GROUPS = rf"{_GROUP_NAME}:{NUMBERS}(;{_GROUP_NAME}:{NUMBERS})*"
+REST = "other columns"
+
+
+def write_numbers(columns: Iterable[int]) -> str:
+    """Column indices from 0 as text that counts from 1: (0, 1, 2, 6) is "1-3,7"."""
+    runs: list[list[int]] = []
+    for column in columns:
+        if runs and column == runs[-1][-1] + 1:
+            runs[-1].append(column)
+        else:
+            runs.append([column])
+    return ",".join(f"{run[0] + 1}-{run[-1] + 1}" if len(run) > 1 else f"{run[0] + 1}" for run in runs)
+
+
+def read_numbers(text: str, n_columns: int, what: str = "column") -> tuple[int, ...]:
+    """Indices from 0 of "1-3,7". Raises DataError for other text and for columns that are not there."""
+    squeezed = "".join(text.split())
+    if not re.fullmatch(NUMBERS, squeezed, re.ASCII):
+        raise DataError(f"{text[:40]!r} names no {what}s; expected numbers such as 1-3,7, counted from 1.")
+    found: dict[int, None] = {}
+    for part in squeezed.split(","):
+        low, _, high = part.partition("-")
+        first, last = int(low), int(high or low)
+        if not 1 <= first <= last <= n_columns:
+            raise DataError(f"{part!r} is not among the {what}s: they are numbered from 1 to {n_columns}.")
+        found |= dict.fromkeys(range(first - 1, last))
+    return tuple(found)
+
+
+def write_groups(groups: Groups) -> str:
+    """Groups as text; signs that separate are taken out of their names."""
+    names: list[str] = []
+    for name, _ in groups:
+        plain = re.sub(r"[:;&#?=\s]+", " ", name).strip(" ,")[:36].strip() or "group"
+        names.append(plain if plain not in names else f"{plain} {len(names) + 1}")
+    return ";".join(f"{name}:{write_numbers(columns)}" for name, (_, columns) in zip(names, groups, strict=True))
+
+
+def read_groups(text: str, n_columns: int) -> Groups:
+    """The groups in text such as "petal:3-4;rest:1,2". Raises DataError in words."""
+    if not re.fullmatch(GROUPS, text):
+        raise DataError(f"{text[:40]!r} describes no groups of columns; expected a name and numbers, as in petal:3-4.")
+    found = [part.split(":") for part in text.split(";")]
+    names = [name for name, _ in found]
+    if len(set(names)) < len(names):
+        raise DataError(f"Two groups have the same name ({listed(names)}); rename one.")
+    return tuple((name, read_numbers(numbers, n_columns)) for name, numbers in found)
+
+
+def by_prefix(names: Sequence[str]) -> Groups:
+    """Columns whose names share what stands before the first _ . or : ; at least two make a group."""
+    return _of_keys([match[1] if (match := re.match(r"([^_.:]+)[_.:]", name)) else "" for name in names])
+
+
+def by_category(names: Sequence[str]) -> Groups:
+    """The columns of 0 and 1 that one category became: colour=red, colour=blue."""
+    return _of_keys([name.partition("=")[0] if "=" in name else "" for name in names])
+
+
+def equal_bands(n_columns: int, count: int) -> Groups:
+    """`count` bands of neighbouring columns, as equal as can be."""
+    if not 1 <= count <= n_columns:
+        raise DataError(
+            f"{counted(n_columns, 'column')} cannot be cut into {counted(count, 'band')}; choose from 1 to {n_columns}."
+        )
+    edges = [k * n_columns // count for k in range(count + 1)]
+    return tuple((f"band {k + 1}", tuple(range(a, b))) for k, (a, b) in enumerate(pairwise(edges)))
+
+
+def regrouped(data: Dataset, how: str) -> Dataset:
+    """The same table in other groups: "none", "prefix", "categories", "bands N" or text as in `read_groups`.
+
+    Where nothing shares a prefix or comes from a category there are no groups. Raises DataError in words.
+    """
+    if how == "none":
+        groups: Groups = ()
+    elif how == "prefix":
+        groups = by_prefix(data.feature_names)
+    elif how == "categories":
+        groups = by_category(data.feature_names)
+    elif found := re.fullmatch(r"bands (\d{1,4})", how):
+        groups = equal_bands(data.n_features, int(found[1]))
+    else:
+        groups = read_groups(how, data.n_features)
+    return replace(data, groups=groups)
+
+
+def _of_keys(keys: Sequence[str]) -> Groups:
+    """Columns with the same key, where two or more have it; what is left makes a last group."""
+    members: dict[str, list[int]] = {}
+    for column, key in enumerate(keys):
+        members.setdefault(key, []).append(column)
+    groups = [(key, tuple(columns)) for key, columns in members.items() if key and len(columns) > 1]
+    grouped = {column for _, columns in groups for column in columns}
+    rest = tuple(column for column in range(len(keys)) if column not in grouped)
+    if not groups or not rest:
+        return tuple(groups)
+    return (*groups, (REST if all(name != REST for name, _ in groups) else f"{REST} (rest)", rest))

@@ -1,0 +1,185 @@
+"""The best single kernel as scikit-learn estimators: what a weighting of many kernels has to beat, beside the plain sum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mklcore.errors import ParameterError
+from mklcore.estimators.base import Array
+from mklcore.estimators.lp import LpBase, _LpClassifier, _LpRegressor
+from mklcore.path import _score
+from mklcore.penalties import LpNorm, Penalty
+from mklcore.selection import _folds
+from mklcore.solvers import fit_weighted
+from mklcore.solvers.driver import Fit, warn_unless_converged
+from mklcore.solvers.reweighting import WarmStart
+
+SELECT = ("objective", "folds")
+N_FOLDS = 5
+
+
+class _BestKernel(LpBase):
+    """One machine per kernel; the kernel with the lowest objective, or the best score over inner folds, is kept."""
+
+    single_objectives_: Array
+    single_scores_: Array | None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.select not in SELECT:
+            raise ParameterError(f"select must be one of {', '.join(SELECT)}; got {self.select!r}.")
+
+    @property
+    def _penalty(self) -> Penalty:
+        return LpNorm(np.inf)
+
+    @property
+    def _solver_name(self) -> str:
+        return "wrapper"
+
+    def _wants_rows(self, dictionary: Any, n: int) -> bool:
+        return False
+
+    def _targets(self, y: Array) -> list[Array]:
+        """The signed targets of the problems behind ``y``: one, or one per class."""
+        raise NotImplementedError
+
+    def _solve(self, stack: Any, y: Array, warm: Any) -> None:
+        targets, carried = self._targets(y), getattr(warm, "_carry", None)
+        singles: list[list[Fit]] = []
+        for m, kernel in enumerate(stack.values):
+            before = None if carried is None else carried[m]
+            singles.append([self._alone(kernel, t, warm, before, k) for k, t in enumerate(targets)])
+        self.single_objectives_ = np.array([sum(fit.objective for fit in fits) for fits in singles])
+        self.single_scores_ = self._inner_scores(stack, y) if self.select == "folds" else None
+        best = int(
+            np.argmin(self.single_objectives_) if self.single_scores_ is None else np.argmax(self.single_scores_)
+        )
+        for fit in singles[best]:
+            warn_unless_converged(fit, self.tol)
+        self._publish_best(singles[best], best, stack.n_kernels)
+        self.n_solves_ = sum(fit.solves for fits in singles for fit in fits)
+        self._carry = tuple(tuple(fit.dual_coef for fit in fits) for fits in singles)
+
+    def _alone(self, kernel: Array, target: Array, warm: Any, before: Any, k: int) -> Fit:
+        start = None if before is None else WarmStart(np.ones(1), before[k], warm.C)
+        return fit_weighted(
+            kernel[None], target, self.C, self._loss, self._penalty, self.fit_intercept, solver="wrapper",
+            tol=self.tol, max_iter=self.max_iter, warm=start, callback=self.callback,
+        )  # fmt: skip
+
+    def _inner_scores(self, stack: Any, y: Array) -> Array:
+        """Mean score (M,) of every kernel alone over inner folds; scales stay those of all training rows."""
+        labels = self.classes_[y] if hasattr(self, "classes_") else y
+        smallest = int(np.unique(y, return_counts=True)[1].min()) if hasattr(self, "classes_") else y.size
+        folds = list(_folds(self, labels, max(2, min(N_FOLDS, smallest)), 0))
+        scores = np.zeros((len(folds), stack.n_kernels))
+        for row, (train, test) in zip(scores, folds, strict=True):
+            blocks, kernels = stack.block(test, train), stack.block(train, train)
+            for m in range(stack.n_kernels):
+                alone = self._copy_with("select", "objective")
+                alone._publish_best([alone._alone(kernels[m], t, None, None, 0) for t in self._targets(y[train])], 0, 1)
+                row[m] = _score(alone, blocks[m : m + 1], labels[test])
+        return scores.mean(axis=0)
+
+    def _publish_best(self, fits: list[Fit], best: int, M: int) -> None:
+        weights = np.zeros(M)
+        weights[best] = 1.0
+        if len(fits) == 1:
+            self._publish(fits[0])
+            self.weights_ = weights
+        else:
+            self._publish_several(fits)
+            self.weights_ = np.tile(weights, (len(fits), 1))
+        self.best_kernel_ = best
+
+
+class BestKernelClassifier(_BestKernel, _LpClassifier):
+    """The single kernel that does best alone, with the machine and the C that the weighted kernels have.
+
+        min_m  min_{w, b}  C sum_i V(y_i, f(x_i)) + 1/2 ||w||^2,    f = <w, psi_m> + b
+
+    Parameters
+    ----------
+    select : "objective", the kernel whose own problem has the lowest objective, which makes this the best corner of
+        ||theta||_1 <= 1 and never better in objective than lp-norm MKL at p = 1; or "folds", the best mean score over
+        five inner folds of the training rows
+    C, loss, kernels, normalise, center, fit_intercept, tol, max_iter, callback : as in ``LpMKLClassifier``
+
+    Attributes
+    ----------
+    best_kernel_ index of the kernel kept, weights_ (M,) one there and zero elsewhere, single_objectives_ (M,) every kernel's
+    own objective, single_scores_ (M,) inner scores or None. The certificate is that of the kept kernel's own problem.
+    With more than two classes one kernel serves all one-vs-rest problems, and objectives are summed over them.
+
+    Source: end point of Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16), at weights of a single one.
+    """
+
+    def __init__(
+        self,
+        C=1.0,
+        loss="hinge",
+        select="objective",
+        *,
+        kernels=None,
+        normalise="auto",
+        center=False,
+        fit_intercept=True,
+        tol=1e-3,
+        max_iter=500,
+        random_state=None,
+        callback=None,
+    ):
+        self.C = C
+        self.loss = loss
+        self.select = select
+        self.kernels = kernels
+        self.normalise = normalise
+        self.center = center
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.callback = callback
+
+    def _targets(self, y: Array) -> list[Array]:
+        positive = [1] if self.classes_.size == 2 else range(self.classes_.size)
+        return [np.where(y == k, 1.0, -1.0) for k in positive]
+
+
+class BestKernelRegressor(_BestKernel, _LpRegressor):
+    """The single kernel that does best alone, for regression. Parameters as ``BestKernelClassifier`` and ``LpMKLRegressor``."""
+
+    def __init__(
+        self,
+        C=1.0,
+        loss="squared",
+        epsilon=0.1,
+        select="objective",
+        *,
+        kernels=None,
+        normalise="auto",
+        center=False,
+        fit_intercept=True,
+        tol=1e-3,
+        max_iter=500,
+        random_state=None,
+        callback=None,
+    ):
+        self.C = C
+        self.loss = loss
+        self.epsilon = epsilon
+        self.select = select
+        self.kernels = kernels
+        self.normalise = normalise
+        self.center = center
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.callback = callback
+
+    def _targets(self, y: Array) -> list[Array]:
+        return [y]

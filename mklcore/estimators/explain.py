@@ -1,0 +1,212 @@
+"""What a fitted model has learnt, taken apart: functions of one column, a surface over two, weights per class, shares.
+
+Everything is read off the model's own parts, f = sum_m f_m + b: nothing is fitted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mklcore.errors import ParameterError
+from mklcore.kernels.functions import KernelSpec
+from mklcore.losses import Array
+
+ALL_COLUMNS, SEVERAL_GROUPS = "all columns together", "several groups"
+N_SHARES = 10
+_SURFACE_VALUES = 2.5e7
+
+
+def problem_names(model: Any) -> tuple[str, ...]:
+    """What the outputs of a model with several are called: one class each, or a pair of classes; () for one output."""
+    classes = [str(name) for name in getattr(model, "classes_", ())]
+    if np.ndim(model.intercept_) == 0 or len(np.atleast_1d(model.intercept_)) < 2:
+        return ()
+    pairs = getattr(model, "pairs_", None)
+    if pairs is not None:
+        return tuple(f"{classes[second]} against {classes[first]}" for first, second in pairs)
+    return tuple(classes) or tuple(f"target {k + 1}" for k in range(len(model.intercept_)))
+
+
+def weights_by_class(model: Any) -> tuple[tuple[str, ...], Array] | None:
+    """Names (T,) and kernel weights (T, M) of the problems behind a model, or None where one set of weights serves all."""
+    weights = np.asarray(model.weights_, dtype=float)
+    return None if weights.ndim == 1 else (problem_names(model), weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """What one kernel on one column adds: f_m at ``grid`` (m,) as ``values`` (m,) or (m, T); ``rug`` (n,) the training rows."""
+
+    kernel: int
+    name: str
+    family: str
+    column: int
+    weight: float
+    grid: Array
+    values: Array
+    rug: Array
+
+
+def component_functions(
+    model: Any, *, limit: int = 6, points: int = 120, output: int | None = None
+) -> tuple[Component, ...]:
+    """The functions f_m(x_j) of kernels that see a single column, the largest weights first.
+
+    ``model`` fitted on a table. ``limit`` how many, ``points`` per grid over the column's training range in its own units;
+    ``output`` picks one of several outputs and ranks by its weights. () where no kernel in use sees one column only.
+    """
+    specs, table = _specs(model), np.atleast_2d(np.asarray(model.weights_, dtype=float))
+    weights = table.mean(axis=0) if output is None or len(table) == 1 else table[output]
+    single = [m for m in np.argsort(-weights, kind="stable") if weights[m] > 0 and len(specs[m].features) == 1]
+    rows, found = training_rows(model), []
+    for m in (int(m) for m in single[:limit]):
+        column = int(specs[m].features[0])  # type: ignore[index]
+        grid = np.linspace(rows[:, column].min(), rows[:, column].max(), points)
+        at = np.tile(rows.mean(axis=0), (points, 1))
+        at[:, column] = grid
+        values = model.contributions(at, [m])[0]
+        if output is not None and values.ndim == 2:
+            values = values[:, output]
+        name, family = model.kernel_names_[m], model.kernel_families_[m]
+        found.append(Component(m, name, family, column, float(weights[m]), grid, values, rows[:, column]))
+    return tuple(found)
+
+
+def training_rows(model: Any) -> Array:
+    """The training table (n, d) behind a fitted model, in the units it came in."""
+    transform = getattr(model, "_map", None)
+    if transform is None:
+        raise ParameterError(
+            "This model was fitted on a ready kernel stack, so it knows no columns. Fit it on a table with a KernelDictionary."
+        )
+    return transform.rows * transform.column_scales + transform.column_means
+
+
+def _specs(model: Any) -> tuple[KernelSpec, ...]:
+    training_rows(model)
+    return model._map.specs
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """A model over two columns, the others at ``fixed``: ``values`` (m, m), rows along ``y``, columns along ``x``.
+
+    The signed score for two classes (0 is the border), the prediction for a number, the index into ``classes`` for more.
+    """
+
+    columns: tuple[int, int]
+    x: Array
+    y: Array
+    values: Array
+    classes: tuple[str, ...]
+    fixed: Array
+
+    @property
+    def kind(self) -> str:
+        """ "score" for two classes, "class" for more, "number" for a regression."""
+        return {0: "number", 2: "score"}.get(len(self.classes), "class")
+
+
+def decision_surface(model: Any, columns: tuple[int, int], *, points: int | None = None) -> Surface:
+    """A fitted model on a grid of two columns over their training ranges, every other column at its training mean.
+
+    ``columns`` two different indices, ``points`` per side, by default as many as take well under a second.
+    ParameterError for anything else, and for stacks.
+    """
+    rows = training_rows(model)
+    first, second = (int(column) for column in columns)
+    if first == second or not (0 <= first < rows.shape[1] and 0 <= second < rows.shape[1]):
+        raise ParameterError(f"A surface needs two different columns from 0 to {rows.shape[1] - 1}; got {columns!r}.")
+    points = _affordable(model) if points is None else points
+    x, y = (_widened(rows[:, column], points) for column in (first, second))
+    fixed = rows.mean(axis=0)
+    at = np.tile(fixed, (points * points, 1))
+    at[:, first], at[:, second] = np.tile(x, points), np.repeat(y, points)
+    classes = tuple(str(name) for name in getattr(model, "classes_", ()))
+    values = _outputs(model, at)
+    if len(classes) > 2:
+        values = np.argmax(values, axis=1).astype(float)
+    return Surface((first, second), x, y, values.reshape(points, points), classes, fixed)
+
+
+def _affordable(model: Any) -> int:
+    """Points per side for which the kernel values in use stay within ``_SURFACE_VALUES``."""
+    used = int(np.atleast_2d(np.asarray(model.weights_, dtype=float)).any(axis=0).sum())
+    return int(np.clip(np.sqrt(_SURFACE_VALUES / (model.n_train_ * max(used, 1))), 16, 60))
+
+
+def _outputs(model: Any, rows: Array) -> Array:
+    """Decision values from the kernels in use alone; votes between pairs need every machine."""
+    if len(getattr(model, "pairs_", ())) > 1:
+        return model._decisions(rows)
+    used = np.flatnonzero(np.atleast_2d(np.asarray(model.weights_, dtype=float)).any(axis=0))
+    return model.contributions(rows, used.tolist()).sum(axis=0) + model.intercept_
+
+
+def _widened(column: Array, points: int) -> Array:
+    low, high = float(column.min()), float(column.max())
+    room = 0.05 * (high - low) or 0.5
+    return np.linspace(low - room, high + room, points)
+
+
+def kernels_by_columns(
+    specs: Sequence[KernelSpec], groups: Sequence[tuple[str, Sequence[int]]], names: Sequence[str]
+) -> dict[str, list[int]]:
+    """Which kernels look at what: group of columns, single column, or all columns -> indices of kernels.
+
+    ``specs`` M resolved kernels, ``groups`` (name, column indices) pairs, ``names`` (d,) of the columns. A kernel whose
+    columns lie in one group counts for the group; where there are no groups, for its column.
+    """
+    found: dict[str, list[int]] = {}
+    home = {j: name for name, members in groups for j in members}
+    for m, spec in enumerate(specs):
+        columns = tuple(int(j) for j in spec.features)  # type: ignore[union-attr]
+        places = {home.get(j, names[j]) for j in columns}
+        if len(columns) == len(names) > 1:
+            label = ALL_COLUMNS
+        elif len(places) == 1:
+            label = places.pop()
+        else:
+            label = SEVERAL_GROUPS if groups else f"{len(columns)} columns, {names[columns[0]]} first"
+        found.setdefault(label, []).append(m)
+    return found
+
+
+def kernels_by_family(families: Sequence[str]) -> dict[str, list[int]]:
+    """Family of a kernel -> indices of its kernels, in the order in which families first appear."""
+    found: dict[str, list[int]] = {}
+    for m, family in enumerate(families):
+        found.setdefault(family, []).append(m)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Shares of the kernel weights along a path: ``names`` (G,), ``values`` (L, G) adding up to 1, ``members`` the kernels."""
+
+    names: tuple[str, ...]
+    values: Array
+    members: tuple[tuple[int, ...], ...]
+
+
+def weight_shares(weights: Any, members: dict[str, list[int]], *, limit: int = N_SHARES) -> Shares:
+    """How much of the kernel weight each set of kernels carries, the largest anywhere on the path first.
+
+    ``weights`` (M,) or (L, M), non-negative; ``members`` name -> kernels. Sets beyond ``limit`` are summed as "n others".
+    """
+    table = np.atleast_2d(np.asarray(weights, dtype=float))
+    total = np.maximum(table.sum(axis=1, keepdims=True), 1e-300)
+    named = {name: table[:, kernels].sum(axis=1) / total[:, 0] for name, kernels in members.items()}
+    order = sorted(named, key=lambda name: -float(named[name].max()))
+    kept, rest = (order, []) if len(order) <= limit + 1 else (order[:limit], order[limit:])
+    columns = [named[name] for name in kept]
+    sets = [tuple(members[name]) for name in kept]
+    if rest:
+        columns.append(np.sum([named[name] for name in rest], axis=0))
+        sets.append(tuple(m for name in rest for m in members[name]))
+        kept = [*kept, f"{len(rest)} others"]
+    return Shares(tuple(kept), np.column_stack(columns), tuple(sets))

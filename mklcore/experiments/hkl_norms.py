@@ -1,0 +1,119 @@
+"""The two rows of the classification table of the hierarchical kernel learning paper whose data can be made again.
+
+Twonorm and ringnorm in 20 dimensions (Breiman), 512 training points; logistic loss; polynomial basis of degree 4, 5^20
+kernels. L2 regularisation with all of them, greedy growth of a hull, and HKL. lambda of every method, and the size of the
+greedy hull, by the error on fresh points.
+
+Source: Bach (2008), Table 2; specification, section 8.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from mklcore.data.synthetic import NORM_DIMENSION, make_ringnorm, make_twonorm
+from mklcore.errors import NotConvergedWarning
+from mklcore.estimators.hkl import HKLClassifier
+from mklcore.experiments.base import Experiment, pause
+from mklcore.losses import Array
+from mklcore.solvers.hkl.baselines import hkl_greedy, hkl_l2
+from mklcore.solvers.hkl.bases import PolynomialBasis
+from mklcore.solvers.hkl.design import Design
+
+N_TRAIN, N_CHECK, BASIS = 512, 2048, PolynomialBasis(4)
+L2_LAMS = 10.0 ** np.arange(0.0, -5.5, -1.0)
+GREEDY_LAMS, GREEDY_SIZES = 10.0 ** np.arange(-1.0, -3.5, -1.0), (5, 10, 20, 30, 40, 60)
+HKL_LAMS = 10.0 ** np.arange(-3.0, -6.5, -1.0)
+_TOL, _SECONDS = 1e-2, 10.0
+DATA = {"twonorm": make_twonorm, "ringnorm": make_ringnorm}
+
+
+def measure(row: str, seed: int, repetition: int) -> list[float]:
+    """One repetition: test error in % of L2, greedy and HKL, then the nodes in the hull of HKL."""
+    seeds = np.random.SeedSequence([seed, list(DATA).index(row), repetition]).generate_state(3)
+    train, validation, test = (DATA[row](n, int(s))[0] for n, s in zip((N_TRAIN, N_CHECK, N_CHECK), seeds, strict=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)  # a hull at a small lam may stop short of its tolerance
+        hulls = [_hull(train.X, train.y, lam) for lam in HKL_LAMS]
+        line = [
+            _best(decisions, validation.y, test.y)
+            for decisions in (
+                _full(train, validation.X, test.X),
+                _grown(train, validation.X, test.X),
+                [(hull.decision_function(validation.X), hull.decision_function(test.X)) for hull in hulls],
+            )
+        ]
+    found = min(hulls, key=lambda hull: _wrong(hull.decision_function(validation.X), validation.y))
+    return [*line, float(len(found.hull_))]
+
+
+def _wrong(decisions: Array, labels: Array) -> float:
+    return 100.0 * float(np.mean(np.where(decisions > 0, 1, -1) != labels))
+
+
+def _best(decisions: list[tuple[Array, Array]], y_val: Array, y_test: Array) -> float:
+    """Test error of the candidate with the smallest validation error; ties go to the first."""
+    return _wrong(min(decisions, key=lambda pair: _wrong(pair[0], y_val))[1], y_test)
+
+
+def _full(train: Any, X_val: Array, X_test: Array) -> list[tuple[Array, Array]]:
+    """Decisions of L2 along lam. Inputs are divided by sqrt(20): otherwise the product over 20 columns is all diagonal."""
+    mean, scale = train.X.mean(axis=0), train.X.std(axis=0) * np.sqrt(NORM_DIMENSION)
+    design = Design((train.X - mean) / scale, BASIS, standardize=False, normalize=False)
+    y, found = train.y.astype(float), []
+    for lam in L2_LAMS:
+        pause()
+        model = hkl_l2(design, y, lam, loss="logistic", scaled=True)
+        found.append((model.predict((X_val - mean) / scale), model.predict((X_test - mean) / scale)))
+    return found
+
+
+def _grown(train: Any, X_val: Array, X_test: Array) -> list[tuple[Array, Array]]:
+    """Decisions of the greedy hull along lam and its size."""
+    design = Design(train.X, BASIS)
+    y, found = train.y.astype(float), []
+    for lam in GREEDY_LAMS:
+        pause()
+        model = hkl_greedy(design, y, lam, max(GREEDY_SIZES), loss="logistic")
+        found += [(model.predict(X_val, size), model.predict(X_test, size)) for size in GREEDY_SIZES]
+    return found
+
+
+def _hull(X: Array, y: Array, lam: float) -> HKLClassifier:
+    pause()
+    return HKLClassifier(BASIS, lam=float(lam), loss="logistic", tol=_TOL, max_seconds=_SECONDS).fit(X, y)
+
+
+HKL_NORMS = Experiment(
+    key="hkl_norms",
+    title="Hulls of 5²⁰ kernels on twonorm and ringnorm",
+    paper="Bach (2008), Table 2",
+    did="1024 points of twonorm and of ringnorm in 20 dimensions, half of them for training, 10 random splits; logistic loss; "
+    "polynomial kernels of degree 4; L2 regularisation with all kernels, greedy selection, and HKL; parameters by the best "
+    "value on a grid.",
+    claims=(
+        "HKL errs less often than greedy selection on both.",
+        "On twonorm, where every column matters alike, L2 regularisation is better than HKL.",
+    ),
+    open_points="Every repetition draws new points instead of splitting the same 1024 again, and parameters are chosen on 2048 "
+    "further points, so that the error on the last 2048 is not optimistic. The paper does not say how inputs are scaled for L2 "
+    "(here by 1/√20: unscaled, the kernel of 20 columns is nearly diagonal and L2 stays at chance), nor which λ greedy "
+    "selection uses (here it is chosen, which makes it better than published). The text of the table leaves open which of two "
+    "numbers belongs to L2 and which to HKL on ringnorm: these cells stay empty. On twonorm the order follows the paper's prose.",
+    row_name="data",
+    rows=tuple(DATA),
+    columns=("L2", "greedy", "HKL", "nodes of HKL"),
+    unit="test error in %, then nodes",
+    replicated=((2.9, 4.7, 3.2, np.nan), (np.nan, 5.9, np.nan, np.nan)),
+    repetitions=10,
+    measure=measure,
+    source="Table 2 of the paper, mean and standard deviation over 10 splits",
+    spread=((0.5, 0.5, 0.6, np.nan), (np.nan, 1.3, np.nan, np.nan)),
+    panels=(("test error in %", 3), ("nodes in the hull of HKL", 1)),
+    ordered=False,
+    floor=tuple(100.0 * make(2, 0)[1].bayes_error for make in DATA.values()),
+    seconds=8.0,
+)

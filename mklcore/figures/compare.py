@@ -1,0 +1,332 @@
+"""Several methods side by side: one column per lane, weights above scores, on scales that all lanes share.
+
+Weights are drawn as shares, so that lanes whose weights have other units stand on one scale. A kernel has one colour in
+all lanes. Lines are solid between points solved to tolerance and dashed elsewhere.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mklcore.errors import ParameterError
+from mklcore.figures import style
+from mklcore.figures.paths import path_positions, solved, stretches
+
+LEFT, RIGHT = 132, 74  # pixels: the names of the bars below stand left of the first lane, line labels right of the last
+GAP = 0.03
+WEIGHT_ROWS, SCORE_ROWS = (0.55, 1.0), (0.0, 0.42)
+HEIGHT = 300
+TITLE_LETTERS = 104  # of all lanes together, at the width of a laptop
+AXIS_TITLES = {"lam": "λ", "C": "C", "p": "p", "s": "s, kernels"}
+NORM_TICKS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0)
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon")
+
+
+@dataclass(frozen=True)
+class LaneView:
+    """One lane: its title, its ``path`` (None while there is none, with a ``note`` that says why), and whether it is older."""
+
+    title: str
+    path: Any = None
+    note: str = ""
+    waiting: bool = False
+
+
+def shares_of_weight(weights: Any) -> np.ndarray:
+    """Each weight over the sum of its row: weights (..., M) in, shares (..., M) out; a row of zeros stays zero."""
+    table = np.asarray(weights, dtype=float)
+    total = table.sum(axis=-1, keepdims=True)
+    return np.divide(table, total, out=np.zeros_like(table), where=total > 0)
+
+
+def peak_shares(paths: Sequence[Any]) -> np.ndarray:
+    """The largest share of each kernel (M,) on any of the ``paths``: it fixes order and colours for all of them.
+
+    Raises ``ParameterError`` where the paths are over different kernels.
+    """
+    if not paths:
+        return np.zeros(0)
+    names = paths[0].kernel_names
+    if any(path.kernel_names != names for path in paths):
+        raise ParameterError("Lanes can be set side by side over the same kernels only. Use one dictionary for all.")
+    return np.max([shares_of_weight(path.weights).max(axis=0) for path in paths], axis=0)
+
+
+def lanes_figure(lanes: Sequence[LaneView], *, dark: bool = False, height: int = HEIGHT) -> go.Figure:
+    """Weight shares above training (grey) and validation (dashed) scores, one column per lane.
+
+    Lane ``i`` of n has the axes x and y of number 2i + 1 for weights and 2i + 2 for scores. No cursor is drawn: it is laid
+    over in the browser, at ``path_positions(path)``. Raises ``ParameterError`` where lanes have different kernels.
+    """
+    paths = [lane.path for lane in lanes if lane.path is not None]
+    peaks = peak_shares(paths)
+    figure = style.new_figure(_alt(lanes), dark, height, margin={"l": LEFT, "r": RIGHT, "t": 26, "b": 42})
+    scores = _score_range(paths)
+    named = [m for m in style.largest(peaks) if peaks[m] > 0]
+    colours = style.kernel_colours(paths[0].kernel_families, peaks, dark) if paths else []
+    width = (1 - GAP * (len(lanes) - 1)) / max(len(lanes), 1)
+    for place, lane in enumerate(lanes):
+        domain = (place * (width + GAP), min(1.0, place * (width + GAP) + width))
+        _axes(figure, place, lane, domain, 1.05 * (float(peaks.max(initial=0.0)) or 1.0), scores, paths, dark)
+        if lane.path is not None:
+            _weights(figure, place, lane.path, named, colours, dark)
+            _scores(figure, place, lane.path, dark)
+        _words(figure, place, lane, domain, TITLE_LETTERS // len(lanes), dark)
+    _name_scores(figure, lanes, scores, dark)
+    return figure
+
+
+def _suffixes(place: int) -> tuple[str, str]:
+    return ("" if place == 0 else str(2 * place + 1)), str(2 * place + 2)
+
+
+def _score_range(paths: Sequence[Any]) -> tuple[float, float]:
+    every = [np.asarray(s, dtype=float) for path in paths for s in (path.train_score, path.val_score)]
+    known = np.concatenate([values[np.isfinite(values)] for values in every]) if every else np.zeros(0)
+    if not known.size:
+        return 0.0, 1.0
+    room = 0.06 * float(np.ptp(known)) or 0.05
+    return float(known.min()) - room, float(known.max()) + room
+
+
+def _axes(
+    figure: go.Figure, place: int, lane: LaneView, domain: tuple[float, float], top: float,
+    scores: tuple[float, float], paths: Sequence[Any], dark: bool,
+) -> None:  # fmt: skip
+    upper, lower = _suffixes(place)
+    below = {} if lane.path is None else _parameter_axis(lane.path, dark)
+    above = {**below, "title": None, "showticklabels": False, "matches": f"x{lower}"}
+    first = place == 0
+    score_name = paths[0].score_name if paths else "score"
+    score_ticks = {"tickformat": ".0%"} if score_name == "accuracy" else {}
+    quiet = {"showticklabels": first, "automargin": False, "nticks": 4}
+    plain = style.axis("", dark, automargin=False, showgrid=False)
+    figure.update_layout(
+        {
+            f"xaxis{upper}": {**plain, **above, "domain": domain, "anchor": f"y{upper}"},
+            f"xaxis{lower}": {**plain, **below, "domain": domain, "anchor": f"y{lower}"},
+            f"yaxis{upper}": style.axis(
+                "share of weight" if first else "", dark, range=[-0.01 * top, top], tickformat=".0%", **quiet,
+                domain=WEIGHT_ROWS, anchor=f"x{upper}",
+            ),
+            f"yaxis{lower}": style.axis(
+                score_name if first else "", dark, range=list(scores), **score_ticks, **quiet,
+                domain=SCORE_ROWS, anchor=f"x{lower}",
+            ),
+        }
+    )  # fmt: skip
+
+
+def _parameter_axis(path: Any, dark: bool) -> dict[str, Any]:
+    title, positions = AXIS_TITLES.get(path.param, path.param), path_positions(path)
+    if path.param == "s":
+        ends = [float(positions.min()) - 0.5, float(positions.max()) + 0.5]
+        return style.axis(title, dark, tickformat="d", showgrid=False, nticks=6, automargin=False, range=ends)
+    if path.param != "p":
+        found = style.log_axis(title, positions, dark, automargin=False)
+        keep = slice(None, None, 1 + len(found["tickvals"]) // 5)
+        return {**found, "tickvals": found["tickvals"][keep], "ticktext": found["ticktext"][keep]}
+    finite = np.isfinite(np.asarray(path.values, dtype=float))
+    ticks = [t for t in NORM_TICKS if positions.min() <= t <= positions[finite].max(initial=1.0)]
+    ticks = style.thinned(ticks, 0.13 * float(np.log(positions.max() / positions.min()) or 1.0))
+    places = ticks + ([] if finite.all() else [float(positions[~finite][0])])
+    texts = [f"{t:g}" for t in ticks] + ([] if finite.all() else ["∞"])
+    return style.log_axis(title, positions, dark, tickvals=places, ticktext=texts, automargin=False)
+
+
+def _weights(
+    figure: go.Figure, place: int, path: Any, named: Sequence[int], colours: Sequence[str], dark: bool
+) -> None:
+    shares = shares_of_weight(path.weights)
+    rest = [m for m in range(shares.shape[1]) if m not in named]
+    grey = style.faded(style.theme(dark).grey)
+    _lines(figure, place, path, shares, rest, {"color": grey, "width": 1})
+    for m in reversed(named):
+        _lines(figure, place, path, shares, [m], {"color": colours[m], "width": 2})
+
+
+def _lines(
+    figure: go.Figure, place: int, path: Any, shares: np.ndarray, kernels: Sequence[int], line: dict[str, Any]
+) -> None:
+    upper, _ = _suffixes(place)
+    order = np.argsort(path_positions(path), kind="stable")
+    positions = path_positions(path)[order]
+    for is_solved, runs in stretches(solved(path)[order]).items():
+        x: list[Any] = []
+        y: list[Any] = []
+        text: list[Any] = []
+        for m in kernels:
+            for start, stop in runs:
+                x += [*positions[start:stop], None]
+                y += [*shares[order[start:stop], m], None]
+                text += [style.short(path.kernel_names[m], 60)] * (stop - start + 1)
+        if x:
+            figure.add_scatter(
+                x=x[:-1],
+                y=y[:-1],
+                text=text[:-1],
+                mode="lines" if len(positions) > 1 else "markers",
+                line={**line, "dash": "solid" if is_solved else "dash"},
+                meta={"solved": is_solved, "kernels": list(kernels)},
+                hovertemplate="%{text}<br>%{y:.1%} of the weight at "
+                + f"{'λ' if path.param == 'lam' else path.param} = %{{x:.3g}}"
+                + ("" if is_solved else "<br>not solved to tolerance")
+                + "<extra></extra>",
+                xaxis=f"x{upper}",
+                yaxis=f"y{upper}",
+            )
+
+
+def _scores(figure: go.Figure, place: int, path: Any, dark: bool) -> None:
+    _, lower = _suffixes(place)
+    tone = style.theme(dark)
+    positions = path_positions(path)
+    order = np.argsort(positions, kind="stable")
+    looks = (("train", path.train_score, tone.grey, "solid"), ("validation", path.val_score, tone.ink, "dash"))
+    for name, scores, colour, dash in looks:
+        figure.add_scatter(
+            x=positions[order],
+            y=np.asarray(scores, dtype=float)[order],
+            name=name,
+            mode="lines" if len(order) > 1 else "markers",
+            line={"color": colour, "width": 2, "dash": dash},
+            hovertemplate=f"{name} {path.score_name} %{{y:.3f}} at %{{x:.3g}}<extra></extra>",
+            xaxis=f"x{lower}",
+            yaxis=f"y{lower}",
+        )
+
+
+def _words(figure: go.Figure, place: int, lane: LaneView, domain: tuple[float, float], length: int, dark: bool) -> None:
+    tone = style.theme(dark)
+    common = {"xref": "paper", "yref": "paper", "showarrow": False}
+    figure.add_annotation(
+        text=style.short(lane.title, length), name="title", x=domain[0], xanchor="left", y=1.0, yanchor="bottom",
+        yshift=5, font={"size": 13, "color": tone.ink}, **common,
+    )  # fmt: skip
+    if lane.path is None:
+        figure.add_annotation(
+            text=_wrapped(lane.note), name="note", x=sum(domain) / 2, xanchor="center", y=0.55, yanchor="middle",
+            font={"size": 12, "color": tone.muted}, **common,
+        )  # fmt: skip
+    elif lane.waiting:
+        figure.add_shape(
+            type="rect", xref="paper", yref="paper", x0=domain[0] - 0.01, x1=domain[1] + 0.01, y0=-0.15, y1=1.0,
+            fillcolor=style.faded(tone.paper, 0.33), line_width=0,
+        )  # fmt: skip
+
+
+def _wrapped(note: str, width: int = 30) -> str:
+    """A note in lines short enough for a column, at most six of them."""
+    lines = [""]
+    for word in note.split():
+        if len(lines[-1]) + len(word) >= width:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word[:width]}".strip()
+    cut = lines if len(lines) <= 6 else [*lines[:6], "…"]
+    return "<br>".join(html.escape(line, quote=False) for line in cut)
+
+
+def _name_scores(figure: go.Figure, lanes: Sequence[LaneView], limits: tuple[float, float], dark: bool) -> None:
+    """Name the two lines once, beside the last lane that has them."""
+    drawn = [place for place, lane in enumerate(lanes) if lane.path is not None]
+    if not drawn or drawn[-1] != len(lanes) - 1:
+        return
+    path, tone = lanes[drawn[-1]].path, style.theme(dark)
+    last = int(np.argmax(path_positions(path)))
+    ends = [("train", float(path.train_score[last]), tone.grey), ("validation", float(path.val_score[last]), tone.ink)]
+    shown = [end for end in ends if np.isfinite(end[1])]
+    panel = (figure.layout.height - 68) * (SCORE_ROWS[1] - SCORE_ROWS[0])
+    scale = panel / (limits[1] - limits[0])
+    places = style.spread([(y - limits[0]) * scale for _, y, _ in shown], style.LABEL_GAP, 0.0, panel)
+    _, lower = _suffixes(drawn[-1])
+    for (name, y, colour), after in zip(shown, places, strict=True):
+        figure.add_annotation(
+            text=name, name="end label", x=1.0, xref=f"x{lower} domain", xanchor="left", xshift=6, y=y,
+            yref=f"y{lower}", yanchor="middle", yshift=float(after - (y - limits[0]) * scale), showarrow=False,
+            font={"size": style.LABEL_SIZE, "color": style.readable(colour, dark, style.TEXT_CONTRAST)},
+        )  # fmt: skip
+
+
+def _alt(lanes: Sequence[LaneView]) -> str:
+    told = []
+    for lane in lanes:
+        if lane.path is None:
+            told.append(f"{lane.title}: no path yet.")
+            continue
+        scores = np.asarray(lane.path.val_score, dtype=float)
+        at = int(np.nanargmax(scores)) if np.isfinite(scores).any() else len(scores) - 1
+        sign = "λ" if lane.path.param == "lam" else lane.path.param
+        used = int(np.count_nonzero(np.asarray(lane.path.weights)[at] > 0))
+        told.append(
+            f"{lane.title}: highest validation {lane.path.score_name} {style.number(scores[at])} at {sign} = "
+            f"{style.number(lane.path.values[at])} with {style.counted(used, 'kernel')}."
+        )
+    return f"There are {len(lanes)} lanes side by side. " + " ".join(told)
+
+
+# Sparse against non-sparse
+
+
+def sparsity_figure(
+    norms: Sequence[float], levels: Sequence[str], means: Any, errors: Any, floor: float, *, dark: bool = False
+) -> go.Figure:
+    """Test error in % against p, one line per sparsity level, and the Bayes error that no method can beat.
+
+    ``norms`` (P,) with infinity last; ``levels`` names of the R lines; ``means`` (R, P), NaN where nothing is measured yet;
+    ``errors`` (R, P) standard errors of the means, NaN without repetitions; ``floor`` the Bayes error in %.
+    """
+    table, spread = np.asarray(means, dtype=float), np.asarray(errors, dtype=float)
+    measured = [row for row in range(len(levels)) if np.isfinite(table[row]).any()]
+    if not measured:
+        return style.empty_figure("No point is measured yet. Start the runs, and they appear one by one.", dark)
+    finite = [p for p in norms if np.isfinite(p)]
+    places = np.array([p if np.isfinite(p) else 2 * max(finite) for p in norms])
+    top = 1.06 * float(np.nanmax(table + np.nan_to_num(spread)))
+    figure = style.new_figure(
+        _sparsity_alt(norms, levels, table, floor), dark, 360, margin={"l": 52, "r": 150, "t": 16, "b": 44}
+    )
+    ends = []
+    for row in measured:
+        colour = level_colour(row, len(levels), dark)
+        bars = {"type": "data", "array": np.nan_to_num(spread[row]), "width": 4, "thickness": 1.2}
+        figure.add_scatter(
+            x=places, y=table[row], name=levels[row], mode="lines+markers", line={"color": colour, "width": 2},
+            marker={"symbol": SYMBOLS[row % len(SYMBOLS)], "size": 8},
+            error_y=bars if np.isfinite(spread[row]).any() else None,
+            text=[style.number(p) for p in norms],
+            hovertemplate=f"{html.escape(levels[row])}<br>p = %{{text}}: %{{y:.1f}} % test error<extra></extra>",
+        )  # fmt: skip
+        ends.append(style.EndLabel(levels[row], float(table[row][np.isfinite(table[row])][-1]), colour))
+    tone = style.theme(dark)
+    figure.add_hline(floor, line={"color": tone.muted, "width": 1.5, "dash": "dot"}, name="Bayes error")
+    figure.add_annotation(
+        text=f"Bayes error {style.number(floor)} %", x=0, xref="paper", xanchor="left", y=floor, yanchor="top",
+        showarrow=False, font={"size": style.LABEL_SIZE, "color": tone.muted},
+    )  # fmt: skip
+    ticks: dict[str, Any] = {"tickvals": list(places), "ticktext": [style.number(p) for p in norms]}
+    figure.update_xaxes(style.log_axis("p, norm of the weights", places, dark, **ticks))
+    figure.update_yaxes(style.axis("test error, %", dark, range=[0, top]))
+    style.label_ends(figure, ends, (0.0, top), dark)
+    return figure
+
+
+def level_colour(row: int, count: int, dark: bool) -> str:
+    """The colour of a sparsity level: all kernels are linear, so the hue of linear kernels, stronger where it is sparser."""
+    least = style.TEXT_CONTRAST * style.SAFETY
+    ratio = least + (11.0 - least) * row / max(count - 1, 1)
+    return style.at_contrast(style.FAMILY_HUES["linear"], style.theme(dark).paper, ratio)
+
+
+def _sparsity_alt(norms: Sequence[float], levels: Sequence[str], table: np.ndarray, floor: float) -> str:
+    told = []
+    for level, line in zip(levels, table, strict=True):
+        if np.isfinite(line).any():
+            best = int(np.nanargmin(line))
+            told.append(f"{level}: least {style.number(line[best])} % at p = {style.number(norms[best])}.")
+    return f"Test error against p; the Bayes error is {style.number(floor)} %. " + " ".join(told)

@@ -1,0 +1,113 @@
+"""One prediction taken apart: what every kernel adds to f(x)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mklcore.errors import ParameterError
+from mklcore.figures import style
+from mklcore.figures.weights import N_BARS, ROW_HEIGHT
+
+
+def contribution_bars(
+    values: Any,
+    names: Sequence[str],
+    families: Sequence[str],
+    *,
+    intercept: float = 0.0,
+    before: Any = None,
+    ranking: Any = None,
+    peaks: Any = None,
+    limit: int = N_BARS,
+    dark: bool = False,
+) -> go.Figure:
+    """What each kernel adds to f(x) = sum_m f_m(x) + b, as bars to the right (up) and to the left (down).
+
+    ``values`` f_m(x) (M,); ``before`` (M,) the same at an earlier row, drawn as a line across each bar; ``ranking`` (M,)
+    fixes the order of the bars, so that they stay in place while the row changes, and ``peaks`` their colours, as in
+    ``weights_bar``. Kernels beyond ``limit`` are summed in a last bar. Raises ``ParameterError`` where lengths disagree.
+    """
+    parts = np.asarray(values, dtype=float)
+    if parts.ndim != 1 or not parts.size == len(names) == len(families):
+        raise ParameterError(
+            f"The bars need one value, one name and one family per kernel; got values of shape {parts.shape}, "
+            f"{len(names)} names and {len(families)} families."
+        )
+    if parts.size == 0:
+        return style.empty_figure("No kernel is in use at this point, so every row gets the same answer.", dark)
+    order = np.argsort(-np.abs(parts if ranking is None else np.asarray(ranking, dtype=float)), kind="stable")
+    shown, rest = (order, order[:0]) if parts.size <= limit + 1 else (order[:limit], order[limit:])
+    colours = style.kernel_colours(families, np.abs(parts) if peaks is None else peaks, dark)
+    rows = _rows(parts, shown, rest)
+    labels = [style.short(names[m], 24) for m in shown] + ([f"{rest.size} others, summed"] if rest.size else [])
+    hues = [colours[m] for m in shown] + ([style.theme(dark).grey] if rest.size else [])
+    figure = style.new_figure("", dark, height=76 + ROW_HEIGHT * len(rows), bargap=0.3, margin={"l": 8, "t": 8})
+    _draw(figure, rows, labels, hues, [names[m] for m in shown], parts, dark)
+    if before is not None:
+        _draw_before(figure, _rows(np.asarray(before, dtype=float), shown, rest), dark)
+    total = float(parts.sum()) + intercept
+    figure.layout.meta["alt"] = (
+        f"What each kernel adds to f(x). {_leaders(parts, names)} Together with b = {style.number(intercept)} they make "
+        f"f(x) = {style.number(total)}."
+    )
+    return figure
+
+
+def shares(values: Any) -> np.ndarray:
+    """|f_m| as a share of the sum of all |f_m|, (M,); zero where nothing is added."""
+    sizes = np.abs(np.asarray(values, dtype=float))
+    return sizes / (float(sizes.sum()) or 1.0)
+
+
+def _rows(parts: np.ndarray, shown: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    return np.append(parts[shown], parts[rest].sum()) if rest.size else parts[shown]
+
+
+def _draw(
+    figure: go.Figure,
+    rows: np.ndarray,
+    labels: list[str],
+    hues: list[str],
+    full: list[str],
+    parts: np.ndarray,
+    dark: bool,
+) -> None:
+    names = [style.short(name, 60) for name in full] + labels[len(full) :]
+    total = float(np.abs(parts).sum()) or 1.0
+    figure.add_bar(
+        x=rows,
+        y=np.arange(len(rows)),
+        orientation="h",
+        marker={"color": hues, "line": {"width": 0}},
+        text=names,
+        textposition="none",
+        customdata=[style.percent(abs(value) / total) for value in rows],
+        hovertemplate="%{text}<br>adds %{x:.3g}, %{customdata} of what all kernels add<extra></extra>",
+    )
+    tone = style.theme(dark)
+    figure.update_xaxes(style.axis("added to f(x)", dark, zeroline=True, zerolinecolor=tone.muted))
+    figure.update_yaxes(
+        style.axis("", dark, tickvals=list(range(len(rows))), ticktext=labels, autorange="reversed", showgrid=False)
+    )
+
+
+def _draw_before(figure: go.Figure, rows: np.ndarray, dark: bool) -> None:
+    figure.add_scatter(
+        x=rows,
+        y=np.arange(len(rows)),
+        mode="markers",
+        marker={"symbol": "line-ns", "size": 14, "line": {"width": 2, "color": style.theme(dark).ink}},
+        hovertemplate="before the changes: %{x:.3g}<extra></extra>",
+    )
+
+
+def _leaders(parts: np.ndarray, names: Sequence[str], count: int = 3) -> str:
+    top = [m for m in np.argsort(-np.abs(parts), kind="stable")[:count] if parts[m] != 0]
+    if not top:
+        return "No kernel adds anything."
+    said = style.in_words([f"{names[m]} with {style.number(parts[m])}" for m in top])
+    return f"The largest parts: {said}."

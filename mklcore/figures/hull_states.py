@@ -1,0 +1,233 @@
+"""Hulls along a path as plain numbers: what a page needs to redraw grid, graph and relevance while a cursor is dragged.
+
+Places never move along a path: the graph is laid out once for every node that is drawn at any of its points. Nothing is
+solved and nothing is drawn here; lengths are shares of the width or of the largest mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mklcore.figures import style
+from mklcore.figures.hull_graph import node_name, parents_of, places_by_depth
+from mklcore.figures.hulls import (
+    Levels,
+    certificate_words,
+    checked_pair,
+    own_norms,
+    slice_of_two,
+    top_level,
+    variable_names,
+)
+
+N_NODES, N_OUTSIDE, N_OUTSIDE_IN_ALL = 40, 8, 24
+N_RELEVANT = 10
+LANE = 12  # nodes of one depth beyond which they take turns in several lines
+ACTIVE = 1e-5  # ||beta_v|| above this share of the largest: the node itself contributes
+
+
+@dataclass(frozen=True, eq=False)
+class HullLayout:
+    """What stays along a path: the nodes drawn in the graph with their places, two variables, the variables with a bar.
+
+    ``nodes`` may be in some hulls and outside others. ``pair`` is None where there is only one variable.
+    """
+
+    nodes: tuple[Levels, ...]
+    names: tuple[str, ...]
+    places: tuple[tuple[float, int, int], ...]
+    parents: tuple[tuple[int, ...], ...]
+    variables: tuple[str, ...]
+    pair: tuple[int, int] | None
+    top_level: int
+    bars: tuple[int, ...]
+
+
+def hull_layout(
+    models: Sequence[Any], names: Sequence[str] | None = None, pair: tuple[int, int] | None = None
+) -> HullLayout:
+    """Places for the hulls of ``models`` along a path: nodes with the largest norms anywhere, and who is next to enter.
+
+    ``names`` are the variable names, ``pair`` the two of the grid (the two most relevant along the path without it).
+    """
+    p = len(models[0].hull_[0])
+    labels = variable_names(names, p)
+    inside = _shown(models)
+    outside = _candidates(models, inside)
+    nodes = sorted({*inside, *outside}, key=lambda node: (sum(node), [-level for level in node]))
+    found, place = places_by_depth(nodes), {node: k for k, node in enumerate(nodes)}
+    ranked = most_relevant(models)
+    two = checked_pair(pair, p) if pair is not None else None if p < 2 else (min(ranked[:2]), max(ranked[:2]))
+    return HullLayout(
+        tuple(nodes),
+        tuple(node_name(node, labels, models[0]) for node in nodes),
+        _in_lanes(nodes, found),
+        tuple(tuple(place[parent] for parent in parents_of(node) if parent in place) for node in nodes),
+        tuple(labels),
+        two,
+        top_level(models[0]),
+        tuple(ranked[:N_RELEVANT]),
+    )
+
+
+def most_relevant(models: Sequence[Any]) -> list[int]:
+    """The variables by their largest share of relevance anywhere along the path."""
+    shares = np.array([_shares(model) for model in models]).max(axis=0)
+    return np.argsort(-shares, kind="stable").tolist()
+
+
+def hull_state(model: Any, layout: HullLayout) -> dict[str, Any]:
+    """One hull in the places of ``layout``, as lists and words that can be written as JSON.
+
+    ``inside`` [node, share of the largest norm, extreme, hover], ``outside`` [node, share of the threshold, label, hover],
+    ``cells`` [level, level, kind, share, hover] of the grid with kind "active", "hull" or "next", ``extreme`` cells, ``bars``
+    shares of the largest relevance, ``certified``, ``said`` in words for those who do not see the picture.
+    """
+    norms = dict(zip(model.hull_, own_norms(model), strict=True))
+    called = dict(zip(model.hull_, model.kernel_names_, strict=True))
+    top, extreme = max(norms.values()) or 1.0, set(model.extreme_points_)
+    place = {node: k for k, node in enumerate(layout.nodes)}
+    shares = _shares(model)
+    inside = [
+        [place[node], round(norms[node] / top, 5), node in extreme, _hover(called[node], norms[node], top)]
+        for node in model.hull_
+        if node in place
+    ]
+    outside = [
+        [place[node], round(float(min(share, 1.0)), 5), way(share), _way(layout.names[place[node]], share)]
+        for node, share in _next(model, {node for node in model.hull_ if node in place}, place)
+    ]
+    return {
+        "inside": inside,
+        "outside": outside,
+        **_grid(model, layout, norms, called, top, extreme),
+        "bars": [round(float(shares[i]), 5) for i in layout.bars],
+        "certified": bool(model.certified_),
+        "left_out": len(model.hull_) - len(inside),
+        "said": _said(model, layout, outside),
+    }
+
+
+# Which nodes
+
+
+def _shown(models: Sequence[Any]) -> set[Levels]:
+    """Nodes by their largest share of the norm along the path, each with its ancestors, until ``N_NODES`` would be passed."""
+    peaks: dict[Levels, float] = {}
+    for model in models:
+        norms = own_norms(model)
+        top = max(norms) or 1.0
+        for node, norm in zip(model.hull_, norms, strict=True):
+            peaks[node] = max(norm / top, peaks.get(node, 0.0))
+    kept: set[Levels] = set()
+    for node in sorted(peaks, key=lambda node: (-peaks[node], sum(node), node)):
+        needed, stack = {node}, [node]
+        while stack:
+            fresh = {parent for parent in parents_of(stack.pop()) if parent not in kept and parent not in needed}
+            needed |= fresh
+            stack += fresh
+        if len(kept | needed) <= N_NODES:
+            kept |= needed
+    return kept
+
+
+def _candidates(models: Sequence[Any], inside: set[Levels]) -> set[Levels]:
+    """The sources nearest to entering anywhere, at most ``N_OUTSIDE_IN_ALL`` that are in no hull."""
+    nearest: dict[Levels, float] = {}
+    for model in models:
+        members = {node for node in model.hull_ if node in inside}
+        for node, share in _next(model, members, None):
+            nearest[node] = max(float(share), nearest.get(node, 0.0))
+    outside = [node for node in nearest if node not in inside]
+    return set(sorted(outside, key=lambda node: -nearest[node])[:N_OUTSIDE_IN_ALL])
+
+
+def _next(model: Any, members: set[Levels], drawn: dict[Levels, int] | None) -> list[tuple[Levels, float]]:
+    """The sources nearest to entering whose parents are all among ``members``, and which have a place if places are given."""
+    ranked = sorted(model.sources_.items(), key=lambda item: -item[1])
+    fit = [
+        (node, share)
+        for node, share in ranked
+        if (drawn is None or node in drawn) and all(parent in members for parent in parents_of(node))
+    ]
+    return fit[:N_OUTSIDE]
+
+
+def _in_lanes(nodes: Sequence[Levels], found: dict[Levels, tuple[float, int]]) -> tuple[tuple[float, int, int], ...]:
+    """(x, depth, lane): where a depth holds more than ``LANE`` nodes, neighbours take turns in several lines."""
+    rows: dict[int, list[Levels]] = {}
+    for node in nodes:
+        rows.setdefault(found[node][1], []).append(node)
+    lanes: dict[Levels, int] = {}
+    for row in rows.values():
+        lines = -(-len(row) // LANE)
+        for k, node in enumerate(sorted(row, key=lambda node: found[node][0])):
+            lanes[node] = k % lines
+    return tuple((round(found[node][0], 5), found[node][1], lanes[node]) for node in nodes)
+
+
+# Words and numbers
+
+
+def _shares(model: Any) -> np.ndarray:
+    relevance = np.asarray(model.relevance_, dtype=float)
+    return relevance / (float(relevance.max(initial=0.0)) or 1.0)
+
+
+def _hover(name: str, norm: float, top: float) -> str:
+    return f"{name}: ‖β‖ = {style.number(norm)}, {100 * norm / top:.0f} % of the largest"
+
+
+def way(share: float) -> str:
+    """A share of the threshold of entering in words; beyond it, where a search was cut short, how far does not matter."""
+    return style.percent(min(share, 1.0)) if share <= 1.01 else "all"
+
+
+def _way(name: str, share: float) -> str:
+    return f"{name}: outside, {way(share)} of the way to entering"
+
+
+def _grid(
+    model: Any,
+    layout: HullLayout,
+    norms: dict[Levels, float],
+    called: dict[Levels, str],
+    top: float,
+    extreme: set[Levels],
+) -> dict[str, Any]:
+    if layout.pair is None:
+        return {"cells": []}
+    first, second = layout.pair
+    outlined = slice_of_two(dict.fromkeys(extreme, 1.0), first, second)
+    words = {
+        (node[first], node[second]): name for node, name in called.items() if sum(node) == node[first] + node[second]
+    }
+    cells = []
+    for cell, norm in slice_of_two(norms, first, second).items():
+        kind, more = ("active", _hover(words[cell], norm, top)) if norm > ACTIVE * top else ("hull", words[cell])
+        more = more if kind == "active" else f"{more}: in the hull for what lies below it, adds nothing itself"
+        more += "; extreme point" if cell in outlined else ""
+        cells.append([*cell, kind, round(norm / top, 5), cell in outlined, more])
+    for cell, share in slice_of_two(model.sources_, first, second).items():
+        levels = [0] * len(layout.variables)
+        levels[first], levels[second] = cell
+        name = node_name(tuple(levels), layout.variables, model)
+        cells.append([*cell, "next", round(float(min(share, 1.0)), 5), False, _way(name, share)])
+    return {"cells": cells}
+
+
+def _said(model: Any, layout: HullLayout, outside: Sequence[Sequence[Any]]) -> str:
+    parts = [f"{style.counted(len(model.hull_), 'node')} in the hull, the largest: {_largest(model)}."]
+    if outside:
+        ways = [f"{layout.names[k]} ({share} of the way)" for k, _, share, _ in outside[:3]]
+        parts.append(f"Next to enter: {style.in_words(ways)}.")
+    return " ".join(parts) + certificate_words(model)
+
+
+def _largest(model: Any) -> str:
+    order = np.argsort(-np.array(own_norms(model)), kind="stable")[:3]
+    return style.in_words([model.kernel_names_[k] for k in order])

@@ -1,0 +1,216 @@
+"""Kernel stacks from files: K (M, n, n) and a target y (n,) in a NumPy archive (.npz), with names of the kernels.
+
+Nothing is unpickled. What an archive says it unpacks to is bounded before its numbers are read, and its reader stops at
+what it said. A stack has no columns: in its `Dataset` the one feature is the number of the row, so that a split of the
+table says which rows of the stack belong to which part.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mklcore.data.columns import clean_name
+from mklcore.data.dataset import Dataset, counted, joined, listed
+from mklcore.errors import DataError, KernelError
+from mklcore.kernels.checks import clip_gram, one_blas_thread
+from mklcore.kernels.grams import GramStack
+
+MAX_FILE_MB = 100
+MAX_STACK_MB = 400
+MAX_KERNELS = 1000
+ROW = "row of the stack"
+KNOWN = ("K", "y", "names")
+
+
+@dataclass(frozen=True, eq=False)
+class StackFile:
+    """A stack on all rows of a file and the table that stands for it: the number of the row and the target."""
+
+    stack: GramStack
+    table: Dataset
+
+
+def is_stack(raw: bytes) -> bool:
+    """Whether these bytes are a NumPy archive."""
+    if raw[:4] != b"PK\x03\x04":
+        return False
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            return any(name.endswith(".npy") for name in archive.namelist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        return False
+
+
+def read_stack(
+    raw: bytes, *, task: str | None = None, clip: bool = False, max_mb: float = MAX_STACK_MB, fingerprint: str = ""
+) -> StackFile:
+    """The kernel stack in an .npz file: K (M, n, n), y (n,) and, if there, names (M,).
+
+    task : "classification", "regression" or None: numbers with many different values are then a regression target. clip :
+    set negative eigenvalues of indefinite kernels to 0 and say so in the notes, instead of refusing them. fingerprint :
+    of the file; it enters the fingerprint of the table through the name of the one feature. Raises DataError or
+    KernelError in words for anything that is not such a file, larger than ``max_mb`` megabytes, or no kernels.
+    """
+    arrays = _arrays(raw, max_mb)
+    K, y = np.ascontiguousarray(arrays["K"], dtype=np.float64), arrays["y"]
+    if y.shape != (K.shape[1],):
+        raise DataError(f"y has shape {y.shape}, but K has {K.shape[1]} rows; expected one value per row.")
+    names = _names(arrays.get("names"), len(K))
+    with one_blas_thread():
+        more = _clip(K, names) if clip else []
+    stack = GramStack.from_array(K, names)
+    values, kind, how = _target(y, task)
+    notes = [f"A ready stack of {len(K)} kernels on {len(y)} rows: it has no columns and is used as it is.", how, *more]
+    name = f"{ROW} {fingerprint[:16]}".strip()
+    rows = np.arange(len(y), dtype=np.float64)[:, None]
+    return StackFile(stack, Dataset(rows, values, (name,), "y", kind, notes=tuple(notes)))
+
+
+def rows_of(part: Dataset) -> np.ndarray:
+    """Which rows of the stack a part of its table holds."""
+    return part.X[:, 0].astype(np.int64)
+
+
+def block_of(stack: GramStack, part: Dataset, train: Dataset) -> np.ndarray:
+    """Kernel values (M, n_part, n) between a part of the table and its training part."""
+    return stack.block(rows_of(part), rows_of(train))
+
+
+def subset(stack: GramStack, kernels: Sequence[int]) -> GramStack:
+    """The stack on some of its kernels, in the given order. Raises KernelError where none is given."""
+    chosen = list(kernels)
+    if not chosen:
+        raise KernelError("No kernel of the stack is switched on; switch on at least one.")
+    names, families = tuple(stack.names[m] for m in chosen), tuple(stack.families[m] for m in chosen)
+    return replace(
+        stack, values=stack.values[chosen], names=names, scales=stack.scales[chosen], families=families, notes=()
+    )
+
+
+def _arrays(raw: bytes, max_mb: float) -> dict[str, np.ndarray]:
+    """K, y and names, each checked by its header before its numbers are read."""
+    if len(raw) > MAX_FILE_MB * 1e6:
+        raise DataError(f"The file is larger than {MAX_FILE_MB} MB, the limit for stacks; take fewer kernels or rows.")
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            found = {name.removesuffix(".npy"): name for name in archive.namelist() if name.endswith(".npy")}
+            if missing := [name for name in KNOWN[:2] if name not in found]:
+                raise DataError(
+                    f"The archive has no array {listed(missing)}; expected K (M, n, n) and y (n,), as in "
+                    f"np.savez(file, K=K, y=y, names=names). It holds {listed(map(clean_name, found)) or 'nothing'}."
+                )
+            return {name: _array(archive, found[name], name, max_mb) for name in KNOWN if name in found}
+    except DataError:
+        raise
+    except (
+        zipfile.BadZipFile,
+        zipfile.LargeZipFile,
+        EOFError,
+        OSError,
+        ValueError,
+        NotImplementedError,
+        RuntimeError,
+    ) as e:
+        raise DataError(f"The archive is damaged ({type(e).__name__}); save it again with np.savez.") from e
+    except Exception as error:  # a damaged archive leads its readers into any of them
+        raise DataError(f"The archive cannot be read ({type(error).__name__}); save it again with np.savez.") from error
+
+
+def _array(archive: zipfile.ZipFile, member: str, name: str, max_mb: float) -> np.ndarray:
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = header(file)
+    _check_header(name, shape, dtype, max_mb)
+    with archive.open(member) as file:
+        return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _check_header(name: str, shape: tuple[int, ...], dtype: Any, max_mb: float) -> None:
+    if dtype.hasobject:
+        raise DataError(
+            f"{name} holds Python objects, which can run code and are never opened; save numbers as float64 and names with "
+            "np.array(names, dtype=str)."
+        )
+    kinds, what = (
+        ("US", "texts") if name == "names" else ("biufUS", "numbers or texts") if name == "y" else ("biuf", "numbers")
+    )
+    if dtype.kind not in kinds:
+        raise DataError(f"{name} has the type {dtype}; expected {what}.")
+    axes = 3 if name == "K" else 1
+    if len(shape) != axes or 0 in shape or (name == "K" and shape[1] != shape[2]):
+        expected = "(M, n, n): kernels, rows, rows" if name == "K" else "one axis"
+        raise DataError(f"{name} has the shape {shape}; expected {expected}.")
+    size = 1.0
+    for length in shape:
+        size *= length
+    megabytes = size * (8 if name == "K" else dtype.itemsize) / 1e6
+    if megabytes > max_mb:
+        raise DataError(
+            f"{name} unpacks to {megabytes:,.0f} MB, above the limit of {max_mb:,.0f} MB; take fewer kernels or rows."
+        )
+    if name == "K" and shape[0] > MAX_KERNELS:
+        raise DataError(f"K holds {shape[0]:,} kernels, more than {MAX_KERNELS:,}; take fewer.")
+
+
+def _clip(K: np.ndarray, names: list[str]) -> list[str]:
+    """Set negative eigenvalues to 0, in place, and say of which kernels."""
+    told = []
+    for name, gram in zip(names, K, strict=True):
+        flat, smallest = clip_gram(gram)
+        if smallest is not None:
+            gram[...] = flat
+            told.append(f"{name} (smallest {smallest:.3g})")
+    if not told:
+        return []
+    return [
+        f"Negative eigenvalues of {counted(len(told), 'kernel')} were set to 0: {joined(told)}. "
+        "Kernel values on new rows no longer belong to them."
+    ]
+
+
+def _names(given: np.ndarray | None, count: int) -> list[str]:
+    """One name per kernel, all different."""
+    raw = [f"kernel {m + 1}" for m in range(count)]
+    if given is not None:
+        if len(given) != count:
+            raise DataError(f"There are {len(given)} names for {count} kernels; expected one each.")
+        raw = [n.decode("utf-8", "replace") if isinstance(n, bytes) else str(n) for n in given.tolist()]
+    names: list[str] = []
+    for place, text in enumerate(raw, start=1):
+        stem = name = clean_name(text) or f"kernel {place}"
+        again = 1
+        while name in names:
+            again += 1
+            name = f"{stem} ({again})"
+        names.append(name)
+    return names
+
+
+def _target(y: np.ndarray, task: str | None) -> tuple[np.ndarray, str, str]:
+    """The target, its task, and how it was found out."""
+    values = y if y.dtype.kind != "S" else np.array([t.decode("utf-8", "replace") for t in y.tolist()], dtype=object)
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise DataError("y holds NaN or infinite values; leave these rows out of K and y.")
+    distinct = len(np.unique(values))
+    if distinct < 2:
+        raise DataError("y holds one value only; expected at least two classes, or numbers that differ.")
+    texts = values.dtype.kind not in "biuf"
+    whole = texts or bool((values == np.round(values)).all())
+    classes = texts or (whole and distinct <= 20 and len(values) >= 5 * distinct)
+    if task == "regression" or (task is None and not classes):
+        if texts:
+            raise DataError("y holds texts, so it cannot be a number; read it as classes.")
+        return values, "regression", f"y has {distinct:,} different numbers: a regression task."
+    if not whole or distinct > 50:
+        raise DataError(f"y has {distinct:,} different values, which are not at most 50 classes; read it as a number.")
+    if texts:
+        values = np.array([clean_name(str(v)) or "(blank)" for v in values.tolist()], dtype=object)
+    kind = "binary" if distinct == 2 else "multiclass"
+    return values, kind, f"y has {distinct} different values: a {kind} task."

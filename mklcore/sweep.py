@@ -1,0 +1,264 @@
+"""Many runs of one kind: a spec says what to do, a run does it, a row says what came out.
+
+`sweep` takes any specs that can be hashed and any function from a spec to a row, one after another in this process, in
+processes of joblib, or on a Dask cluster. Rows that are already known are not computed again, so a sweep that was
+interrupted goes on where it stopped. `repeat_splits` is the sweep people ask for most: the same model on other splits.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+
+from mklcore.data.dataset import Dataset, Split, three_way_split
+from mklcore.errors import ParameterError
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.grams import GramStack
+from mklcore.losses import Array
+
+BACKENDS = ("serial", "processes", "dask")
+MOST_REPEATS = 1000
+SCORES = ("train", "validation", "test")
+S = TypeVar("S", bound=Hashable)
+R = TypeVar("R")
+Progress = Callable[[int, int], Any] | None
+
+
+def sweep(
+    run: Callable[[S], R],
+    specs: Iterable[S],
+    backend: str | Executor = "serial",
+    n_jobs: int = -1,
+    known: Mapping[S, R] | None = None,
+    callback: Progress = None,
+) -> dict[S, R]:
+    """``run(spec)`` for every spec: a dict from spec to row in the order of the specs, each spec once.
+
+    Parameters
+    ----------
+    run : a function of one spec; for "processes" and "dask" it has to live in an importable module
+    specs : what to run; frozen dataclasses, numbers or tuples
+    backend : "serial", "processes" (joblib, ``n_jobs`` of them), "dask" (the cluster of the current ``distributed`` client,
+        or a local one; needs ``pip install mklcore[dask]``), or an executor of your own
+    known : rows from an earlier sweep; their specs are not run again
+    callback : callback(done, total) before the first and after every run; raise in it to stop, what ran is then lost unless
+        ``known`` is a dict, into which every row is written as it arrives
+
+    An error in a run ends the sweep.
+    """
+    rows: dict[S, R] = known if isinstance(known, dict) else dict(known or {})
+    wanted = list(dict.fromkeys(specs))
+    missing = [spec for spec in wanted if spec not in rows]
+    total, done = len(wanted), len(wanted) - len(missing)
+    if callback is not None:
+        callback(done, total)
+    for spec, row in _results(run, missing, backend, n_jobs):
+        rows[spec] = row
+        done += 1
+        if callback is not None:
+            callback(done, total)
+    return {spec: rows[spec] for spec in wanted}
+
+
+def _results(run: Callable[[S], R], specs: Sequence[S], backend: str | Executor, n_jobs: int) -> Iterator[tuple[S, R]]:
+    if isinstance(backend, Executor):
+        yield from _on(backend, run, specs)
+    elif backend == "serial":
+        yield from ((spec, run(spec)) for spec in specs)
+    elif backend == "processes":
+        rows = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(run)(spec) for spec in specs)
+        yield from zip(specs, rows, strict=True)
+    elif backend == "dask":
+        with _dask() as executor:
+            yield from _on(executor, run, specs)
+    else:
+        raise ParameterError(f"backend is one of {', '.join(BACKENDS)}, or an executor; got {backend!r}.")
+
+
+def _on(executor: Executor, run: Callable[[S], R], specs: Sequence[S]) -> Iterator[tuple[S, R]]:
+    waiting = {executor.submit(run, spec): spec for spec in specs}
+    try:
+        for future in as_completed(waiting):
+            yield waiting[future], future.result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+@contextmanager
+def _dask() -> Iterator[Executor]:
+    """The current client's executor, or that of a local cluster which ends with the sweep."""
+    try:
+        from distributed import Client, get_client
+    except ImportError:
+        raise ParameterError(
+            "The backend 'dask' needs the package distributed: pip install 'mklcore[dask]'. "
+            "backend='processes' does the same on this machine."
+        ) from None
+    try:
+        yield get_client().get_executor()
+        return
+    except ValueError:  # there is no client yet
+        pass
+    with Client(processes=True, dashboard_address=None) as client:
+        yield client.get_executor()
+
+
+# The same model on other splits
+
+
+@dataclass(frozen=True)
+class SplitSpec:
+    """One split: its seed and its shares of validation and test rows."""
+
+    seed: int
+    validation: float = 0.25
+    test: float = 0.25
+    stratified: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class SplitRow:
+    """What one split gave: three scores, kernels used, relative gap (NaN without a certificate), which kernels were used and
+    with what weight, (M,) each, and seconds."""
+
+    spec: SplitSpec
+    train: float
+    validation: float
+    test: float
+    n_kernels: int
+    gap: float
+    used: Array
+    weights: Array
+    seconds: float
+    kernel_names: tuple[str, ...] = field(repr=False, default=())
+
+
+@dataclass(frozen=True, eq=False)
+class SplitProblem:
+    """A table and what to fit on it, for any split: ``problem(spec)`` builds the kernels on the training rows, fits, scores.
+
+    Give ``kernels``, a dictionary, with ``normalise`` and ``center`` as for its grams; or ``stack``, a ready stack on all
+    rows, whose table is that of ``read_stack``. ``estimator`` is unfitted and is not changed.
+    """
+
+    data: Dataset
+    estimator: Any
+    kernels: KernelDictionary | None = None
+    stack: GramStack | None = None
+    normalise: str | None = None
+    center: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.kernels is None) == (self.stack is None):
+            raise ParameterError("Repeated splits need either kernels or a ready stack, and not both.")
+
+    def __call__(self, spec: SplitSpec) -> SplitRow:
+        """Fit on one split."""
+        began = time.perf_counter()
+        parts = three_way_split(self.data, spec.validation, spec.test, spec.seed, stratify=spec.stratified)
+        train, validation, test = self._grams(parts)
+        fitted = clone(self.estimator).set_params(kernels="precomputed")
+        fitted.fit(train, parts.train.y)
+        scores = [
+            float(fitted.score(K, part.y)) for K, part in zip((train.values, validation, test), parts, strict=True)
+        ]
+        gap = getattr(fitted, "relative_gap_", None)
+        weights = np.asarray(fitted.weights_, dtype=float)
+        used = np.zeros(train.n_kernels, dtype=bool)
+        used[list(fitted.selected_)] = True
+        return SplitRow(
+            spec,
+            scores[0],
+            scores[1],
+            scores[2],
+            int(fitted.n_kernels_),
+            math.nan if gap is None else float(np.max(gap)),
+            used,
+            weights if weights.ndim == 1 else weights.mean(axis=0),
+            time.perf_counter() - began,
+            tuple(train.names),
+        )
+
+    def _grams(self, parts: Split) -> tuple[GramStack, Array, Array]:
+        """The stack (M, n, n) on the training rows, and the blocks (M, n_new, n) of validation and of test rows."""
+        if self.kernels is not None:
+            train = self.kernels.grams(parts.train.X, self.normalise, self.center)
+            return train, train.cross(parts.validation.X), train.cross(parts.test.X)
+        assert self.stack is not None
+        rows = [part.X[:, 0].astype(np.int64) for part in parts]  # the table of a stack holds the numbers of its rows
+        return self.stack.take(rows[0]), self.stack.block(rows[1], rows[0]), self.stack.block(rows[2], rows[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Repeats:
+    """R splits of one table: ``rows``, and the mean and the standard deviation of what they measured."""
+
+    rows: tuple[SplitRow, ...]
+
+    def values(self, name: str) -> Array:
+        """One figure of every split, (R,): "train", "validation", "test", "n_kernels", "gap" or "seconds"."""
+        return np.array([float(getattr(row, name)) for row in self.rows])
+
+    def mean(self, name: str) -> float:
+        """Mean over the splits."""
+        return float(self.values(name).mean())
+
+    def sd(self, name: str) -> float:
+        """Standard deviation over the splits, with R - 1; NaN for a single one.
+
+        The splits share rows: the spread says how much a score hangs on the rows drawn. It is no standard error of the mean.
+        """
+        found = self.values(name)
+        return float(found.std(ddof=1)) if found.size > 1 else math.nan
+
+    @property
+    def kernel_names(self) -> tuple[str, ...]:
+        """Names of the kernels of the first split; widths relative to the rows go by the same name in every split."""
+        return self.rows[0].kernel_names
+
+    @property
+    def used(self) -> Array:
+        """In how many splits each kernel is used, (M,)."""
+        return np.sum([row.used for row in self.rows], axis=0)
+
+    def _repr_html_(self) -> str:
+        body = "".join(
+            f"<tr><td>{row.spec.seed}</td>" + "".join(f"<td>{getattr(row, name):.4f}</td>" for name in SCORES)
+            + f"<td>{row.n_kernels}</td></tr>"
+            for row in self.rows
+        )  # fmt: skip
+        head = "".join(f"<th>{escape(name)}</th>" for name in ("seed", *SCORES, "kernels"))
+        told = f"{self.mean('test'):.4f} &plusmn; {self.sd('test'):.4f}"
+        return f"<b>{len(self.rows)} splits</b>, test {told}<table><tr>{head}</tr>{body}</table>"
+
+
+def repeat_splits(
+    problem: SplitProblem,
+    n_repeats: int = 10,
+    first: SplitSpec | None = None,
+    backend: str | Executor = "serial",
+    n_jobs: int = -1,
+    known: Mapping[SplitSpec, SplitRow] | None = None,
+    callback: Progress = None,
+) -> Repeats:
+    """How much does a score hang on the split: fit the same model on ``n_repeats`` splits, with the seeds that follow ``first``.
+
+    Kernels, their normalisation and relative widths are made anew on every training part. ``n_jobs``, ``known`` and ``callback``
+    as in ``sweep``. The model's parameters stay as they are: nothing is chosen on the validation rows.
+    """
+    if isinstance(n_repeats, bool) or not isinstance(n_repeats, int | np.integer) or not 2 <= n_repeats <= MOST_REPEATS:
+        raise ParameterError(f"n_repeats must be a whole number from 2 to {MOST_REPEATS}; got {n_repeats!r}.")
+    start = first or SplitSpec(0)
+    specs = [SplitSpec(start.seed + k, start.validation, start.test, start.stratified) for k in range(int(n_repeats))]
+    return Repeats(tuple(sweep(problem, specs, backend, n_jobs, known, callback).values()))

@@ -1,0 +1,160 @@
+"""The lanes of Compare as text in the link: which algorithm, over which path, with which settings.
+
+``lp;lp:p,C=0.1;gomp,lam=0.1`` are three lanes: semicolons between lanes, a colon before the parameter the path runs over,
+commas before settings. What is at its usual value is not written, so that equal lanes have equal texts.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mklcore.estimators.registry import Algorithm, Control
+from mklcore.figures import style
+
+FEWEST, MOST = 2, 5
+LONGEST = 1200
+USUAL = "lp;lp,p=1.3333333333333333;lp,p=2.0;lp,p=inf"
+EXPECTED = (
+    f"from {FEWEST} to {MOST} methods with semicolons between them, each with its settings, as in lp,p=2.0;gomp,lam=0.1"
+)
+EXPECTED_PLACE = "a number above 0, or a share of the path from 0% to 100%"
+
+Setting = str | float | int | bool
+Accepts = Callable[[Control, Setting], bool]
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One lane: the key of its algorithm, the parameter of its path ("" for the usual one), its unusual settings."""
+
+    algorithm: str
+    path: str = ""
+    settings: tuple[tuple[str, Setting], ...] = ()
+
+    def text(self) -> str:
+        """Return the lane as the link has it."""
+        head = self.algorithm + (f":{self.path}" if self.path else "")
+        return ",".join([head, *(f"{name}={_written(value)}" for name, value in self.settings)])
+
+    def over(self, methods: Mapping[str, Algorithm]) -> str:
+        """Return the key of the parameter the path runs over."""
+        return self.path or methods[self.algorithm].path_params[0]
+
+
+def lane(method: Algorithm, path: str, settings: Mapping[str, Setting], accepts: Accepts) -> Lane:
+    """Return the lane with everything usual left out, and everything that does not belong to the algorithm."""
+    first = method.path_params[0]
+    over = path if path in method.path_params else first
+    moved = method.path(over).attribute
+    kept: dict[str, Setting] = {}
+    for name, value in settings.items():
+        known = [control for control in method.controls if control.name == name]
+        fits = [control for control in known if accepts(control, value)]
+        if fits and name != moved and any(control.default != value for control in known):
+            kept[name] = value
+    return Lane(method.key, "" if over == first else over, tuple(sorted(kept.items())))
+
+
+def read(text: str, methods: Mapping[str, Algorithm], accepts: Accepts) -> tuple[Lane, ...]:
+    """Read the lanes of a link; raises ``ValueError`` for anything but an exact account of lanes."""
+    parts = text.split(";")
+    if len(text) > LONGEST or not FEWEST <= len(parts) <= MOST:
+        raise ValueError
+    return tuple(_read_one(part, methods, accepts) for part in parts)
+
+
+def write(lanes: Sequence[Lane]) -> str:
+    """Return the lanes as the link has them."""
+    return ";".join(one.text() for one in lanes)
+
+
+def _read_one(text: str, methods: Mapping[str, Algorithm], accepts: Accepts) -> Lane:
+    head, *parts = text.split(",")
+    name, colon, path = head.partition(":")
+    if name not in methods or (colon and path not in methods[name].path_params):
+        raise ValueError
+    method, settings = methods[name], {}
+    for part in parts:
+        key, equals, value = part.partition("=")
+        if not equals or key in settings:
+            raise ValueError
+        settings[key] = _read_setting([c for c in method.controls if c.name == key], value, accepts)
+    return lane(method, path, settings, accepts)
+
+
+def _read_setting(controls: Sequence[Control], text: str, accepts: Accepts) -> Setting:
+    for control in controls:
+        try:
+            value = _read_value(control, text)
+        except (ValueError, KeyError, OverflowError):
+            continue
+        if accepts(control, value):
+            return value
+    raise ValueError
+
+
+def _read_value(control: Control, text: str) -> Setting:
+    match control.kind:
+        case "choice":
+            return text
+        case "flag":
+            return {"yes": True, "no": False}[text]
+        case "integer":
+            return int(text)
+        case _:
+            return float(text)
+
+
+def _written(value: Setting) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return repr(value) if isinstance(value, float) and math.isfinite(value) else str(value)
+
+
+def read_place(text: str) -> str:
+    """Read where the cursor of all lanes stands: a value of the parameter they share, or a share of each path."""
+    if re.fullmatch(r"\d{1,3}(\.\d{1,2})?%", text, re.ASCII):
+        if float(text[:-1]) > 100:
+            raise ValueError
+        return text
+    if not float(text) > 0:
+        raise ValueError
+    return _written(float(text))
+
+
+# Names of lanes
+
+
+def labels(lanes: Sequence[Lane], methods: Mapping[str, Algorithm], task: str) -> list[str]:
+    """Return a name for each lane: its method, what is unusual about it, and what parts it from its like.
+
+    Only settings that act for ``task`` are told.
+    """
+    return [_label(one, [other for other in lanes if other.algorithm == one.algorithm], methods, task) for one in lanes]
+
+
+def _label(one: Lane, alike: Sequence[Lane], methods: Mapping[str, Algorithm], task: str) -> str:
+    method, own = methods[one.algorithm], dict(one.settings)
+    parted = {name for other in alike for name, _ in set(other.settings) ^ set(one.settings)}
+    usual = {control.name: control.default for control in method.controls if task in control.tasks}
+    acting = method.shown(task, one.over(methods), {**usual, **own})
+    words = [
+        _in_words(control, own.get(control.name, control.default))
+        for control in acting
+        if control.name in own or control.name in parted
+    ]
+    if one.path or any(other.path != one.path for other in alike):
+        sign = one.over(methods)
+        words.append(f"over {'λ' if sign == 'lam' else sign}")
+    return ", ".join([method.label, *words])
+
+
+def _in_words(control: Control, value: Setting) -> str:
+    if isinstance(value, bool):
+        return f"{control.label.lower()}: {_written(value)}"
+    shown = value.replace("_", "-") if isinstance(value, str) else style.number(value)
+    last = control.label.split()[-1]
+    if len(last) == 1:
+        return f"{last} = {shown}"
+    return shown if isinstance(value, str) else f"{control.label.lower()} {shown}"

@@ -1,0 +1,83 @@
+"""What reading did to a table, told to a person: the library's own hints in the words of the page, and what to do."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mklcore.errors import DataError
+
+COLUMNS = "in the table of columns"
+
+# What the library says to a programmer, and the same for a person in front of the page.
+WORDS = (
+    (
+        "name columns in keep=, or check delimiter= and decimal=.",
+        "or check the delimiter and the decimal sign on the left.",
+    ),
+    (", or set header=False if the first line holds data.", ", or say on the left that the first line holds data."),
+    (
+        "If the columns are separated by something unusual, name it with delimiter=.",
+        "Another delimiter can be chosen on the left.",
+    ),
+    (", or set max_bytes.", "."),
+    (", or set max_rows.", "."),
+    (", or set max_columns.", "."),
+    ("Choose another column with target=.", "Choose another target."),
+    (" target= names another.", ""),
+    (" task='regression' reads them as numbers.", ""),
+    ("or use task='regression' for numbers.", "or read it as a number, under Task."),
+    ("Choose another target, or leave task= out to find it.", "Choose another target, or another task."),
+    ("leave encoding= out to find it.", "choose another encoding."),
+    (" If letters look wrong, name the right encoding with encoding=.", ""),
+    (" To read another, name it with sheet=.", ""),
+    (" To keep it, name it in keep=.", ""),
+    (", name the column in keep=.", f", use it as a category {COLUMNS}."),
+    (" To use it again, take it out of uses=.", ""),
+)
+
+# What a note speaks of, and what undoes or changes it.
+ADVICE = (
+    ("No target was named", "Choose another under Target."),
+    ("a binary task", "Another reading: Task."),
+    ("a multiclass task", "To predict it as a number: Task."),
+    ("a regression task", "To predict it as classes: Task."),
+    ("without a usable target", "To keep them, fill in the target in the file."),
+    ("filled with the median", "Other ways: Missing values."),
+    ("beside each says where", "Without it: Missing values, median."),
+    ("with a missing cell in a column that is used", "To keep them: Missing values, median; or leave the column out."),
+    ("something else than a usable number", f"If these cells mean something, use the column as a category {COLUMNS}."),
+    ("Read as text, because not every cell", f"Or use it as a number {COLUMNS}: the other cells are then missing."),
+    ("More than half of the cells", f"Left out is a choice {COLUMNS}."),
+    ("Categories became columns", f"Number, or left out, is a choice {COLUMNS}."),
+    ("counts as a category of its own", "Rows without a value are left out with Missing values, drop rows."),
+    ("an identifier that only names", f"To keep it, use it as a number or a category {COLUMNS}."),
+    ("the same value in every row", f"To keep it, use it as a number {COLUMNS}."),
+    ("Left out, as asked", f"To use it again, choose as found {COLUMNS}."),
+    ("not UTF-8", "If letters look wrong: How the file is read, Encoding."),
+    ("Classes with fewer than", "Join or leave out rare classes in the file, or read it as a number: Task."),
+    ("The workbook has", "Choose another under Sheet."),
+    ("The first line holds data, no names", "If it holds names: How the file is read, First line."),
+    ("columns are separated by", "Another delimiter: How the file is read."),
+    ("decimal comma", "If they are not: How the file is read, Decimal sign."),
+    ("Negative eigenvalues of", "Without it: Clip negative eigenvalues, off; such kernels are then refused."),
+)
+
+
+def said(text: str) -> str:
+    """Return the library's sentence with its hints in the words of the page."""
+    for library, page in WORDS:
+        text = text.replace(library, page)
+    return text
+
+
+def advice(note: str) -> str:
+    """Return what undoes or changes what a note tells; empty where nothing does."""
+    return next((what for sign, what in ADVICE if sign in note), "")
+
+
+@contextmanager
+def for_people() -> Iterator[None]:
+    """Let refusals through in the words of the page."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(said(str(error))) from error

@@ -1,0 +1,72 @@
+"""The rail of Explore: algorithm, presets, what the path runs over, and the controls that act; the rare ones folded away."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from mklcore.estimators.registry import Preset
+from pages._parts import cache, controls, model, player, state
+
+
+def draw() -> None:
+    """Draw the algorithm and its parameters, all but the one the path runs over."""
+    params = state.current()
+    method = model.algorithm(params)
+    state.view(
+        st.selectbox, "Algorithm", "field_algorithm", params.algorithm,
+        lambda name: state.change(algorithm=name, path="", at=None),
+        options=list(state.METHODS), format_func=lambda name: state.METHODS[name].label,
+    )  # fmt: skip
+    st.caption(method.one_line)
+    _presets(params)
+    if len(method.path_params) > 1:
+        state.view(
+            st.segmented_control, "Path over", "field_path", model.runs_over(params).key,
+            lambda name: state.change(path=name, at=None),
+            options=list(method.path_params), format_func=player.symbol, required=True,
+        )  # fmt: skip
+        st.caption(model.runs_over(params).help)
+    acting = model.acting(params)
+    for control in acting:
+        if not control.advanced:
+            controls.setting(control)
+    rare = [control for control in acting if control.advanced]
+    if rare:
+        with st.expander("Advanced", icon=":material/tune:", key="advanced"):
+            for control in rare:
+                controls.setting(control)
+
+
+def presets(params: state.Params) -> list[Preset]:
+    """Return the presets of the algorithm that make sense for the table."""
+    task = cache.table(params).task
+    return [preset for preset in model.algorithm(params).presets if task in preset.tasks]
+
+
+def holds(preset: Preset, params: state.Params) -> bool:
+    """Tell whether the parameters are those of the preset."""
+    method, task = model.algorithm(params), cache.table(params).task
+    now = {control.name: params.setting(control) for control in controls.applicable(method, task)}
+    same_path = not preset.path or preset.path == model.runs_over(params).key
+    return same_path and all(now.get(name) == value for name, value in preset.settings)
+
+
+def _presets(params: state.Params) -> None:
+    offered = presets(params)
+    if not offered:
+        return
+    by_name = {preset.label: preset for preset in offered}
+    active = next((preset.label for preset in offered if holds(preset, params)), None)
+
+    def take(name: str | None) -> None:
+        if name is None:
+            return
+        chosen, now = by_name[name], state.current()
+        for setting, value in chosen.settings:
+            now = now.with_setting(setting, value)
+        state.set_params(replace(now, path=chosen.path or now.path, at=None))
+
+    state.view(
+        st.pills, "Presets", f"preset_{params.algorithm}", active, take, options=list(by_name),
+    )  # fmt: skip
+    st.caption(by_name[active].help if active else "A preset sets the controls below.")

@@ -1,0 +1,354 @@
+// Hulls along a path: a native range input redraws grid, graph and relevance from states that came with the page.
+// Python hears of it once: on release of the pointer or when the keys have rested, and when a node is clicked.
+const SVG = "http://www.w3.org/2000/svg";
+const KEYS_REST = 200; // ms
+const STEP_TIME = 250; // ms between two points while playing: a hull takes longer to read than a bar
+const LARGEST = 17; // px, radius; areas are proportional to the norm above the smallest
+const SMALLEST = 3.5;
+const ROW = 58; // px between depths
+const LANE = 28; // px between the lines of one depth
+const WIDE = 820; // px from which three panels stand side by side
+const NARROW = 520;
+const LONGEST = 16; // letters of a label
+const views = new WeakMap();
+
+function make(parent, tag, attributes = {}) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return parent.appendChild(made);
+}
+
+function set(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+}
+
+const short = (name) => (name.length <= LONGEST ? name : name.slice(0, 6) + "…" + name.slice(7 - LONGEST));
+const here = (view) => (view.exact ? view.exact : view.data.states[+view.range.value]);
+
+function newView(root) {
+  const find = (name) => root.querySelector(name);
+  const view = { root: find(".hull"), range: find("input"), play: find("button"), value: find("output") };
+  Object.assign(view, { badge: find(".badge"), said: find(".said"), grid: find(".grid svg"), graph: find(".graph svg") });
+  Object.assign(view, { bars: find(".bars"), turn: null, exact: null, reported: null, frame: 0, rest: 0, playing: 0 });
+  view.range.oninput = () => move(view, +view.range.value);
+  view.range.onchange = () => release(view, view.range.matches(":active") ? 0 : KEYS_REST);
+  view.play.onclick = () => (view.playing ? pause(view) : play(view));
+  view.resized = new ResizeObserver(() => fit(view));
+  return view;
+}
+
+// The cursor
+
+function move(view, index) {
+  view.range.value = index;
+  view.exact = null;
+  cancelAnimationFrame(view.frame);
+  view.frame = requestAnimationFrame(() => paint(view));
+}
+
+function release(view, wait) {
+  clearTimeout(view.rest);
+  view.rest = setTimeout(() => {
+    const index = +view.range.value;
+    if (index === view.reported || view.playing) return;
+    view.reported = index;
+    view.tell("report", { index, turn: view.turn, time: Date.now() }); // the time makes each report a new one
+  }, wait);
+}
+
+function play(view) {
+  if (+view.range.value >= +view.range.max) move(view, 0);
+  view.playing = setInterval(() => {
+    if (+view.range.value >= +view.range.max || !view.root.isConnected) pause(view);
+    else move(view, +view.range.value + 1);
+  }, STEP_TIME);
+  label(view);
+}
+
+function pause(view) {
+  clearInterval(view.playing);
+  view.playing = 0;
+  label(view);
+  release(view, 0);
+}
+
+function label(view) {
+  view.play.textContent = view.playing ? "❚❚" : "▶";
+  view.play.setAttribute("aria-label", view.playing ? "Pause" : "Play along the path");
+}
+
+function pick(view, id) {
+  view.selected = id;
+  paint(view);
+  view.tell("picked", { node: id, time: Date.now() });
+}
+
+// What stays while the cursor moves
+
+function fit(view) {
+  const width = view.root.clientWidth;
+  if (!width || width === view.width) return;
+  view.width = width;
+  view.root.classList.toggle("medium", width < WIDE && width >= NARROW);
+  view.root.classList.toggle("narrow", width < NARROW);
+  build(view);
+  paint(view);
+}
+
+function build(view) {
+  buildGrid(view);
+  buildGraph(view);
+  buildBars(view);
+}
+
+function buildGrid(view) {
+  const { grid } = view.data;
+  const svg = view.grid;
+  svg.replaceChildren();
+  svg.parentElement.style.display = grid ? "" : "none";
+  if (!grid) return;
+  const count = grid.top + 1;
+  const width = svg.parentElement.clientWidth;
+  const cell = Math.max(20, Math.min(46, (width - 48) / count));
+  const bottom = 8 + cell * count;
+  set(svg, { height: bottom + 40 });
+  for (let level = 0; level < count; level++) {
+    const across = make(svg, "text", { x: 40 + cell * (level + 0.5), y: bottom + 15, "text-anchor": "middle", class: "quiet" });
+    const up = make(svg, "text", { x: 32, y: bottom - cell * (level + 0.5) + 4, "text-anchor": "end", class: "quiet" });
+    across.textContent = up.textContent = level;
+  }
+  const middle = bottom - (cell * count) / 2;
+  make(svg, "text", { x: 40 + (cell * count) / 2, y: bottom + 33, "text-anchor": "middle", class: "quiet" }).textContent =
+    "level of " + short(grid.first);
+  make(svg, "text", { transform: `translate(11 ${middle}) rotate(-90)`, "text-anchor": "middle", class: "quiet" }).textContent =
+    "level of " + short(grid.second);
+  view.cells = make(svg, "g");
+  view.cellSize = cell;
+  view.cellBottom = bottom;
+}
+
+function buildGraph(view) {
+  const { nodes } = view.data;
+  const svg = view.graph;
+  svg.replaceChildren();
+  const width = svg.parentElement.clientWidth;
+  const deepest = Math.max(...nodes.map((node) => node.depth));
+  const lanes = Array(deepest + 1).fill(1);
+  for (const node of nodes) lanes[node.depth] = Math.max(lanes[node.depth], node.lane + 1);
+  const tops = [];
+  let y = 34;
+  for (const count of lanes) {
+    tops.push(y);
+    y += ROW + LANE * (count - 1);
+  }
+  set(svg, { height: y - ROW + 46 });
+  lanes.forEach((count, depth) => {
+    const text = make(svg, "text", { x: 0, y: tops[depth] + 4, class: "quiet" });
+    text.textContent = depth ? depth : "depth 0";
+  });
+  const left = 52;
+  view.places = nodes.map((node) => ({ x: left + node.x * (width - left - 8), y: tops[node.depth] + LANE * node.lane }));
+  view.graphWidth = width;
+  view.edges = [];
+  nodes.forEach((node, k) =>
+    node.parents.forEach((parent) => {
+      const [a, b] = [view.places[parent], view.places[k]];
+      view.edges.push({ k, parent, line: make(svg, "line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y, stroke: "var(--grey)" }) });
+    })
+  );
+  view.marks = nodes.map((node, k) => {
+    const group = make(svg, "g", { class: "node", "data-node": node.id });
+    group.onclick = () => view.roles[k] && pick(view, node.id);
+    const { x, y } = view.places[k];
+    const ring = make(group, "circle", { cx: x, cy: y, fill: "none", stroke: "var(--st-primary-color)", "stroke-width": 2 });
+    const circle = make(group, "circle", { cx: x, cy: y });
+    return { group, ring, circle, title: make(circle, "title") };
+  });
+  view.words = make(svg, "g", { "pointer-events": "none" });
+}
+
+function buildBars(view) {
+  view.bars.replaceChildren();
+  view.lines = view.data.bars.map((name) => {
+    const cell = (parent, tag, kind) => {
+      const made = document.createElement(tag);
+      made.className = kind;
+      return parent.appendChild(made);
+    };
+    const line = cell(view.bars, "div", "line");
+    line.setAttribute("role", "listitem");
+    const text = cell(line, "span", "name");
+    text.textContent = text.title = name;
+    return { line, name, bar: cell(cell(line, "span", "track"), "i", "bar") };
+  });
+}
+
+// What moves with it
+
+function paint(view) {
+  if (!view.marks) return;
+  const { data, range } = view;
+  const state = here(view);
+  range.style.setProperty("--done", (100 * +range.value) / Math.max(1, +range.max) + "%");
+  view.value.textContent = state.label;
+  range.setAttribute("aria-valuetext", state.label + ", " + state.status);
+  view.badge.textContent = state.badge;
+  view.badge.classList.toggle("sure", state.certified);
+  view.badge.classList.toggle("open", !state.certified);
+  view.said.textContent = state.status;
+  paintGraph(view, state);
+  if (data.grid) paintGrid(view, state);
+  view.root.classList.toggle("open", !state.certified);
+  view.lines.forEach(({ line, name, bar }, i) => {
+    bar.style.transform = "scaleX(" + state.bars[i] + ")";
+    line.classList.toggle("zero", state.bars[i] === 0);
+    line.setAttribute("aria-label", name + ": " + Math.round(100 * state.bars[i]) + " % of the most relevant");
+  });
+}
+
+function paintGraph(view, state) {
+  const roles = (view.roles = Array(view.marks.length).fill(null));
+  for (const [k, share, extreme, hover] of state.inside) roles[k] = { inside: true, share, extreme, hover };
+  for (const [k, share, way, hover] of state.outside) roles[k] = { inside: false, share, way, hover };
+  const sure = state.certified;
+  roles.forEach((role, k) => {
+    const { group, ring, circle, title } = view.marks[k];
+    const radius = !role ? 1.5 : role.inside ? Math.max(SMALLEST, LARGEST * Math.sqrt(role.share)) : 5.5;
+    const chosen = role && view.data.nodes[k].id === view.selected;
+    group.style.cursor = role ? "pointer" : "default";
+    group.dataset.role = role ? (role.inside ? (role.extreme ? "extreme" : "inside") : "outside") : "none";
+    title.textContent = role ? role.hover : view.data.nodes[k].name + ": not here at this λ";
+    set(ring, { r: radius + 5, visibility: chosen ? "visible" : "hidden" });
+    set(circle, {
+      r: radius,
+      fill: !role ? "var(--grid)" : role.inside ? "var(--hue)" : "var(--paper)",
+      "fill-opacity": role && role.inside && !sure ? 0.35 : 1,
+      stroke: !role ? "none" : role.inside ? (role.extreme ? "var(--ink)" : sure ? "none" : "var(--hue)") : "var(--muted)",
+      "stroke-width": role && role.inside && role.extreme ? 2.5 : 1.5,
+      "stroke-dasharray": role && role.inside && !sure ? "3 2" : "none",
+    });
+  });
+  for (const { k, parent, line } of view.edges) {
+    const [child, above] = [roles[k], roles[parent]];
+    const shown = child && above && above.inside;
+    line.setAttribute("visibility", shown ? "visible" : "hidden");
+    if (shown) set(line, child.inside
+      ? { "stroke-width": 1.25, "stroke-dasharray": sure ? "none" : "5 3", opacity: 0.75 }
+      : { "stroke-width": 1, "stroke-dasharray": "1.5 3", opacity: 0.6 });
+  }
+  view.graph.setAttribute("aria-label", state.said);
+  write(view, roles);
+}
+
+// Labels go to the largest marks first, above or below them, wherever they touch neither another label nor a mark.
+function write(view, roles) {
+  view.words.replaceChildren();
+  const marks = roles.flatMap((role, k) => {
+    if (!role) return [];
+    const { circle, ring } = view.marks[k];
+    const r = +(ring.getAttribute("visibility") === "visible" ? ring : circle).getAttribute("r");
+    const { x, y } = view.places[k];
+    return [{ k, left: x - r, right: x + r, top: y - r, bottom: y + r }];
+  });
+  const taken = [];
+  const rank = (k) => (view.data.nodes[k].id === view.selected ? 2 : 0) + (roles[k].inside ? 1 + roles[k].share : roles[k].share);
+  const touches = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  for (const mark of marks.slice().sort((a, b) => rank(b.k) - rank(a.k))) {
+    const role = roles[mark.k];
+    const lines = [short(view.data.nodes[mark.k].name), ...(role.inside ? [] : [role.way])];
+    const half = (6.1 * Math.max(...lines.map((text) => text.length))) / 2 + 1;
+    const x = Math.min(Math.max(view.places[mark.k].x, half + 46), view.graphWidth - half);
+    const tall = 13 * lines.length;
+    const above = { left: x - half, right: x + half, top: mark.top - 3 - tall, bottom: mark.top - 2 };
+    const below = { left: x - half, right: x + half, top: mark.bottom + 2, bottom: mark.bottom + 3 + tall };
+    const free = (box) => !taken.some((other) => touches(box, other)) && !marks.some((other) => other.k !== mark.k && touches(box, other));
+    const box = (role.inside ? [above, below] : [below, above]).find(free);
+    if (!box) continue;
+    taken.push(box);
+    lines.forEach((text, i) => {
+      const kind = role.inside ? "" : "quiet";
+      make(view.words, "text", { x, y: box.top + 10.5 + 13 * i, "text-anchor": "middle", class: kind }).textContent = text;
+    });
+  }
+}
+
+function paintGrid(view, state) {
+  const { grid } = view.data;
+  const size = view.cellSize;
+  const group = view.cells;
+  group.replaceChildren();
+  const known = new Map(state.cells.map((cell) => [cell[0] + "," + cell[1], cell]));
+  for (let a = 0; a <= grid.top; a++)
+    for (let b = 0; b <= grid.top; b++) {
+      const [x, y] = [40 + size * a, view.cellBottom - size * (b + 1)];
+      const [cx, cy] = [x + size / 2, y + size / 2];
+      const found = known.get(a + "," + b);
+      if (!found) {
+        make(group, "circle", { cx, cy, r: 1.5, fill: "var(--grey)" });
+        continue;
+      }
+      paintCell(view, state, found, x, y, size);
+    }
+  view.grid.setAttribute("aria-label", `Levels of ${grid.first} against levels of ${grid.second}. ` + state.said);
+}
+
+function paintCell(view, state, [a, b, kind, share, extreme, hover], x, y, size) {
+  const { grid } = view.data;
+  const id = [[grid.numbers[0], a], [grid.numbers[1], b]].filter(([, level]) => level).map((pair) => pair.join("^")).join("*") || "root";
+  const cell = make(view.cells, "g", { class: "cell", "data-cell": a + "," + b, "data-kind": extreme ? "extreme" : kind });
+  cell.onclick = () => pick(view, id);
+  const [cx, cy] = [x + size / 2, y + size / 2];
+  const back = make(cell, "rect", { x, y, width: size, height: size, fill: "transparent" });
+  make(back, "title").textContent = hover;
+  if (kind === "next") {
+    const half = 0.16 * size;
+    const path = `M${cx - half} ${cy}H${cx + half}M${cx} ${cy - half}V${cy + half}`;
+    make(cell, "path", { d: path, stroke: "var(--muted)", "stroke-width": 2, "pointer-events": "none" });
+  } else {
+    set(back, { fill: "var(--hue)", "fill-opacity": 0.2 });
+    const side = kind === "active" ? size * Math.max(0.16, 0.8 * Math.sqrt(share)) : 0;
+    const quiet = { "pointer-events": "none", fill: "var(--hue)", "fill-opacity": state.certified ? 1 : 0.45 };
+    make(cell, "rect", { x: cx - side / 2, y: cy - side / 2, width: side, height: side, ...quiet });
+    if (extreme || !state.certified)
+      make(cell, "rect", {
+        x: x + 1.5, y: y + 1.5, width: size - 3, height: size - 3, fill: "none", "pointer-events": "none",
+        stroke: extreme ? "var(--ink)" : "var(--hue)", "stroke-width": extreme ? 2.5 : 1,
+        "stroke-dasharray": state.certified ? "none" : "4 3",
+      });
+  }
+  if (id === view.selected)
+    make(cell, "rect", {
+      x: x + 4, y: y + 4, width: size - 8, height: size - 8, fill: "none", "pointer-events": "none",
+      stroke: "var(--st-primary-color)", "stroke-width": 2,
+    });
+}
+
+export default function ({ parentElement, data, setStateValue }) {
+  let view = views.get(parentElement);
+  if (!view) {
+    view = newView(parentElement);
+    views.set(parentElement, view);
+  }
+  view.data = data;
+  view.tell = setStateValue;
+  view.selected = data.selected;
+  view.range.max = data.states.length - 1;
+  view.root.classList.toggle("waiting", data.waiting);
+  for (const [name, colour] of Object.entries(data.colours)) view.root.style.setProperty("--" + name, colour);
+  // Only a turn that Python itself took moves the cursor; the echo of our own report must not pull it back mid-drag.
+  if (view.turn !== data.turn) {
+    view.turn = data.turn;
+    view.exact = data.exact;
+    view.range.value = data.index;
+    view.reported = data.exact ? null : data.index;
+  }
+  view.width = 0;
+  view.resized.observe(view.root);
+  label(view);
+  fit(view);
+  return () => {
+    view.resized.disconnect();
+    cancelAnimationFrame(view.frame);
+    if (!view.root.isConnected) clearInterval(view.playing);
+  };
+}

@@ -1,0 +1,74 @@
+"""The rail of the Hulls page: basis, levels, loss, the two columns of the grid, the columns that enter, and the rest."""
+
+from typing import Any
+
+import streamlit as st
+
+from mklcore.estimators.registry import FIXED_LEVELS, Control
+from mklcore.figures import style
+from pages._parts import cache, controls, hulls, state
+
+
+def rail() -> None:
+    """Draw what the hulls depend on, in the order a person decides it."""
+    params, basis = state.current(), hulls.control("basis")
+    table = cache.table(params)
+    chosen, called = hulls.columns(params), table.feature_names.__getitem__
+    state.field_view(
+        st.selectbox, basis.label, "hull_basis", options=list(basis.choices), format_func=hulls.basis_label
+    )
+    st.caption(basis.help)
+    if params.hull_basis not in FIXED_LEVELS:
+        state.field_view(st.slider, "Degree q", "hull_degree", min_value=1, max_value=6)
+        st.caption("Larger q: every column has q levels, and the grid has (q + 1) to the number of columns of kernels.")
+    if table.task != "regression":
+        loss = hulls.control("loss")
+        state.field_view(st.selectbox, loss.label, "hull_loss", options=list(loss.choices))
+        st.caption(loss.help)
+    state.view(
+        st.multiselect, "Grid of", "field_hull_pair",
+        [j for j in hulls.read_columns(params.hull_pair, table) if j in chosen],
+        lambda picked: state.change(hull_pair=hulls.numbers(sorted(picked))),
+        options=chosen, format_func=called, max_selections=2, placeholder="the two most relevant",
+    )  # fmt: skip
+    _columns(chosen, called)
+    with st.expander("More settings", key="hull_more_box"):
+        for control in hulls.acting(params):
+            if control.advanced:
+                _setting(control, hulls.settings(params)[control.name])
+
+
+def _columns(chosen: list[int], called: Any) -> None:
+    table = cache.table(state.current())
+    usual = hulls.usual_columns(table)
+    box = st.expander("Columns that enter", key="hull_columns_box")
+    state.view(
+        box.multiselect, "Columns that enter", "field_hull_columns", chosen,
+        lambda picked: state.change(hull_columns="" if sorted(picked) == usual else hulls.numbers(sorted(picked))),
+        options=list(range(table.n_features)), format_func=called, max_selections=hulls.MOST_COLUMNS,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    st.caption(f"{len(chosen)} of {table.n_features} enter. More columns: many more kernels, and a longer search.")
+
+
+def _setting(control: Control, value: Any) -> None:
+    """Draw one of the controls that are folded away, with its help line."""
+    key = f"hull_setting_{control.name}"
+
+    def keep(picked: state.Setting) -> None:
+        state.change(hull_more=hulls.with_setting(state.current(), control.name, picked))
+
+    match control.kind:
+        case "choice":
+            state.view(st.selectbox, control.label, key, value, keep, options=list(control.choices))
+        case "flag":
+            state.view(st.toggle, control.label, key, value, keep)
+        case "integer":
+            low, high = int(control.low), int(control.high)
+            state.view(st.number_input, control.label, key, int(value), keep, min_value=low, max_value=high, step=1)
+        case _:
+            options = sorted({*controls.human_steps(control.low, control.high), float(value)})
+            state.view(
+                st.select_slider, control.label, key, float(value), keep, options=options, format_func=style.number
+            )
+    st.caption(control.help)

@@ -1,0 +1,242 @@
+// The picture of a lesson. Python sends every position of the slider at once, in units of the panels (0 to 1), so that
+// dragging needs no server. Python hears of the slider once: on release of the pointer, or when the keys have rested.
+const SVG = "http://www.w3.org/2000/svg";
+const KEYS_REST = 200; // ms
+const STEP_TIME = 450; // ms between two positions while playing: slow enough to be talked over
+const views = new WeakMap();
+
+function make(parent, tag, attributes, text) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  if (text !== undefined) made.textContent = text;
+  return parent.appendChild(made);
+}
+
+function newView(root) {
+  const view = {
+    scene: root.querySelector(".scene"),
+    box: root.querySelector(".panels"),
+    range: root.querySelector("input"),
+    play: root.querySelector("button"),
+    value: root.querySelector("output"),
+    said: root.querySelector(".said"),
+    panels: [],
+    turn: null,
+    reported: null,
+    frame: 0,
+    rest: 0,
+    playing: 0,
+    width: 0,
+  };
+  view.range.oninput = () => move(view, +view.range.value);
+  view.range.onchange = () => release(view, view.range.matches(":active") ? 0 : KEYS_REST);
+  view.range.onkeydown = (event) => handOn(event);
+  view.play.onclick = () => (view.playing ? pause(view) : play(view));
+  view.resized = new ResizeObserver(() => {
+    if (Math.abs(view.scene.clientWidth - view.width) > 1) build(view);
+  });
+  return view;
+}
+
+function build(view) {
+  view.width = view.scene.clientWidth;
+  const frames = view.data.panels.map((panel) => {
+    const frame = document.createElement("figure");
+    frame.className = panel.wide ? "panel wide" : "panel";
+    const title = document.createElement("p");
+    title.className = "title";
+    title.textContent = panel.title;
+    frame.appendChild(title);
+    return frame;
+  });
+  view.box.replaceChildren(...frames);
+  view.panels = view.data.panels.map((panel, k) => draw(view, panel, frames[k]));
+  paint(view);
+}
+
+// What stands still: axes, lines and labels; and the pieces that move, kept for paint().
+function draw(view, panel, frame) {
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const width = Math.max(160, frame.clientWidth);
+  const height = panel.height * rem;
+  const left = (panel.y.title || panel.y.ticks.length ? 3.5 : 0.75) * rem;
+  const right = (panel.lines.some((line) => line.label) ? 5.5 : 0.75) * rem;
+  const [top, bottom] = [0.6 * rem, 2.9 * rem];
+  const [w, h] = [Math.max(40, width - left - right), height - top - bottom];
+  const X = (x) => left + x * w;
+  const Y = (y) => top + (1 - y) * h;
+  const svg = make(frame, "svg", { role: "img", "aria-label": panel.alt, viewBox: `0 0 ${width} ${height}`, height });
+  for (const [at, text] of panel.y.ticks) {
+    make(svg, "line", { class: "hair", x1: X(0), x2: X(1), y1: Y(at), y2: Y(at) });
+    make(svg, "text", { x: X(0) - 6, y: Y(at), "text-anchor": "end", "dominant-baseline": "central" }, text);
+  }
+  make(svg, "line", { class: "base", x1: X(0), x2: X(1), y1: Y(0), y2: Y(0) });
+  for (const [at, text] of panel.x.ticks)
+    make(svg, "text", { x: X(at), y: Y(0) + 1.05 * rem, "text-anchor": "middle" }, text);
+  make(svg, "text", { x: X(0.5), y: Y(0) + 2.25 * rem, "text-anchor": "middle" }, panel.x.title);
+  const turned = `rotate(-90) translate(${-Y(0.5)}, ${0.85 * rem})`;
+  make(svg, "text", { transform: turned, "text-anchor": "middle" }, panel.y.title);
+  const bars = panel.bars.map((bar) => {
+    const drawn = make(svg, "rect", { x: X(bar.x0), width: Math.max(1, X(bar.x1) - X(bar.x0)), fill: bar.colour });
+    drawn.setAttribute("opacity", bar.opacity);
+    return { bar, drawn, title: make(drawn, "title", {}) };
+  });
+  const lines = panel.lines.map((line) => {
+    const path = line.points.map((p, i) => p && (i && line.points[i - 1] ? "L" : "M") + X(p[0]) + " " + Y(p[1]));
+    const drawn = make(svg, "path", { d: path.filter(Boolean).join(" "), fill: line.fill || "none", stroke: line.colour });
+    drawn.setAttribute("stroke-width", line.width);
+    drawn.setAttribute("opacity", line.opacity);
+    if (line.dash) drawn.setAttribute("stroke-dasharray", line.dash);
+    if (line.name) make(drawn, "title", {}, line.name);
+    if (line.label) {
+      const label = { class: "end", x: X(1) + 8, y: Y(line.label_at), "dominant-baseline": "central" };
+      make(svg, "text", label, line.label).style.setProperty("--hue", line.label_colour);
+    }
+    return { line, drawn };
+  });
+  const cells = make(svg, "g", {});
+  const cursor = panel.cursor && make(svg, "line", { class: "cursor", y1: Y(0), y2: Y(1) });
+  const dots = panel.dots.map((dot) => ({ dot, drawn: make(svg, "circle", { class: "dot", r: 0.34 * rem, fill: dot.colour }) }));
+  if (panel.cursor) hold(view, panel, svg, (pixel) => (pixel - left) / w);
+  return { panel, X, Y, w, h, rem, bars, lines, cells, cursor, dots };
+}
+
+// The panel with the cursor can be taken hold of anywhere.
+function hold(view, panel, svg, place) {
+  svg.classList.add("held");
+  const follow = (event) => {
+    const wanted = place(event.clientX - svg.getBoundingClientRect().left);
+    const away = panel.cursor.map((at) => Math.abs(at - wanted));
+    const nearest = away.indexOf(Math.min(...away));
+    if (nearest !== +view.range.value) move(view, nearest);
+  };
+  svg.onpointerdown = (event) => {
+    event.preventDefault();
+    pause(view);
+    svg.setPointerCapture(event.pointerId);
+    view.range.focus({ preventScroll: true });
+    follow(event);
+    svg.onpointermove = follow;
+    svg.onpointerup = svg.onpointercancel = () => {
+      svg.onpointermove = svg.onpointerup = svg.onpointercancel = null;
+      release(view, 0);
+    };
+  };
+}
+
+function paint(view) {
+  const index = +view.range.value;
+  for (const { panel, X, Y, w, h, rem, bars, lines, cells, cursor, dots } of view.panels) {
+    for (const { bar, drawn, title } of bars) {
+      const tall = bar.heights[index];
+      drawn.setAttribute("y", Y(tall));
+      drawn.setAttribute("height", Math.max(0, Y(0) - Y(tall)));
+      title.textContent = bar.name + (bar.spoken ? ": " + bar.spoken[index] : "");
+    }
+    for (const { line, drawn } of lines) {
+      if (line.only === null) continue;
+      drawn.setAttribute("opacity", line.only === index ? 1 : 0.22);
+      drawn.setAttribute("stroke-width", line.only === index ? 3 : 1.5);
+    }
+    if (cursor) for (const end of ["x1", "x2"]) cursor.setAttribute(end, X(panel.cursor[index]));
+    for (const { dot, drawn } of dots) {
+      const at = dot.at[index];
+      drawn.setAttribute("visibility", at ? "visible" : "hidden");
+      if (at) drawn.setAttribute("cx", X(at[0]));
+      if (at) drawn.setAttribute("cy", Y(at[1]));
+    }
+    cells.replaceChildren();
+    const size = 0.62 * Math.min(w, h) * panel.cell;
+    for (const cell of panel.cells[index] || []) square(cells, cell, X(cell.x), Y(cell.y), size, rem, panel.tone);
+  }
+  view.range.style.setProperty("--done", (100 * index) / Math.max(1, +view.range.max) + "%");
+  view.value.textContent = view.data.steps[index];
+  view.range.setAttribute("aria-valuetext", view.data.steps[index] + ". " + view.data.said[index]);
+  view.said.textContent = view.data.said[index];
+}
+
+// In the hull: a full square, outlined where nothing below it is. Next to enter: a plus. Further out: a point.
+function square(layer, cell, x, y, size, rem, tone) {
+  if (cell.kind === "out") return make(layer, "circle", { cx: x, cy: y, r: 0.1 * rem, fill: tone.grey });
+  if (cell.kind === "next") {
+    const arm = size / 4;
+    const d = `M${x - arm} ${y}H${x + arm}M${x} ${y - arm}V${y + arm}`;
+    return make(layer, "path", { d, stroke: tone.ink, "stroke-width": 1.75 });
+  }
+  const box = { x: x - size / 2, y: y - size / 2, width: size, height: size, rx: 2, fill: tone.hue };
+  if (cell.kind === "extreme") Object.assign(box, { stroke: tone.ink, "stroke-width": 2.5 });
+  make(make(layer, "rect", box), "title", {}, cell.name);
+}
+
+// A presenter's remote sends these two keys: they lead through the steps of the lesson, which an input would swallow.
+function handOn(event) {
+  if (event.key !== "PageDown" && event.key !== "PageUp") return;
+  event.preventDefault();
+  event.stopPropagation();
+  const { key, code, keyCode } = event;
+  for (const type of ["keydown", "keyup"])
+    document.dispatchEvent(new KeyboardEvent(type, { key, code, keyCode, which: keyCode, bubbles: true }));
+}
+
+function move(view, index) {
+  view.range.value = index;
+  cancelAnimationFrame(view.frame);
+  view.frame = requestAnimationFrame(() => paint(view));
+}
+
+function release(view, wait) {
+  clearTimeout(view.rest);
+  view.rest = setTimeout(() => {
+    const index = +view.range.value;
+    if (index === view.reported || view.playing) return;
+    view.reported = index;
+    view.tell("report", { lesson: view.data.lesson, index, time: Date.now() }); // the time makes each report a new one
+  }, wait);
+}
+
+function play(view) {
+  if (+view.range.value >= +view.range.max) move(view, 0);
+  view.playing = setInterval(() => {
+    if (+view.range.value >= +view.range.max || !view.scene.isConnected) pause(view);
+    else move(view, +view.range.value + 1);
+  }, STEP_TIME);
+  label(view);
+}
+
+function pause(view) {
+  if (!view.playing) return;
+  clearInterval(view.playing);
+  view.playing = 0;
+  label(view);
+  release(view, 0);
+}
+
+function label(view) {
+  view.play.textContent = view.playing ? "❚❚" : "▶";
+  view.play.setAttribute("aria-label", view.playing ? "Pause" : "Play all positions");
+}
+
+export default function ({ parentElement, data, setStateValue }) {
+  let view = views.get(parentElement);
+  if (!view) {
+    view = newView(parentElement);
+    views.set(parentElement, view);
+  }
+  view.data = data;
+  view.tell = setStateValue;
+  view.range.max = data.steps.length - 1;
+  // Only a turn that Python itself took moves the slider; the echo of our own report must not pull it back mid-drag.
+  if (view.turn !== data.turn) {
+    view.turn = data.turn;
+    view.range.value = data.index;
+    view.reported = data.index;
+  }
+  label(view);
+  build(view);
+  view.resized.observe(view.scene);
+  return () => {
+    view.resized.disconnect();
+    cancelAnimationFrame(view.frame);
+    if (!view.scene.isConnected) clearInterval(view.playing);
+  };
+}

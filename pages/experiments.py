@@ -1,0 +1,184 @@
+"""Experiments: what the papers did and found, and the same done again beside it."""
+
+# ruff: noqa: E402  the door comes first
+
+from pages._parts import nav
+
+nav.through_app()
+
+import numpy as np
+import streamlit as st
+
+from mklcore.errors import MKLError
+from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
+from mklcore.figures import comparison_plot
+from pages._parts import charts, controls, experiments, jobs, state
+
+UPLOAD_MB = 2
+LEVEL = 0.95
+
+
+def rail() -> None:
+    """Draw which experiment and with which seed."""
+    state.field_view(
+        st.radio, "Experiment", "experiment", options=list(EXPERIMENTS),
+        format_func=lambda key: EXPERIMENTS[key].paper, captions=[item.title for item in EXPERIMENTS.values()],
+        to=lambda key: key if key in EXPERIMENTS else next(iter(EXPERIMENTS)),
+    )  # fmt: skip
+    state.field_view(st.number_input, "Seed", "experiment_seed", min_value=0, max_value=9999, step=1)
+    st.caption("Another seed: other made data, and numbers that differ by their standard errors.")
+
+
+def story(experiment: Experiment) -> None:
+    """Draw what the paper did and reports."""
+    did, reports = st.columns(2, gap="large")
+    did.markdown(f"**What the paper did.** {experiment.did}")
+    reports.markdown("**What it reports.**\n" + "\n".join(f"- {controls.plain(claim)}" for claim in experiment.claims))
+    st.caption(f"Reference numbers: {experiment.source}.")
+
+
+def buttons(experiment: Experiment) -> None:
+    """Draw the two ways to run it, and how the last run ended if it did not end well."""
+    seed, busy = state.current().experiment_seed, experiments.running()
+    small, full, note = st.columns([2.4, 2.8, 4], vertical_alignment="center")
+    small.button(
+        f"Run small ({experiments.foreseen(experiment, experiments.SMALL)})", key="run_small", type="primary",
+        on_click=experiments.ask, args=(experiment, experiments.SMALL, seed), disabled=busy,
+        help=f"{experiments.SMALL} repetitions of every row. The time is that of an idle machine.",
+    )  # fmt: skip
+    full.button(
+        f"Run full size ({experiments.foreseen(experiment, experiment.repetitions)})", key="run_full",
+        on_click=experiments.ask, args=(experiment, experiment.repetitions, seed), disabled=busy,
+        help=f"{experiment.repetitions} repetitions, in the background: it goes on while you use the other pages. "
+        "The time is that of an idle machine.",
+    )  # fmt: skip
+    job = experiments.job(experiment)
+    if busy:
+        note.caption("A run is on its way; its progress is at the top of every page.")
+    elif job is not None and job.error:
+        note.warning(f"The run failed: {controls.plain(job.error)}")
+    elif job is not None and job.state in (jobs.JobState.CANCELLED, jobs.JobState.ABANDONED):
+        note.caption(f"The last run was {job.state.value}.")
+
+
+def outcome_of(experiment: Experiment) -> Outcome | None:
+    """Draw the list of runs that are kept, if there are several, and return the one to show."""
+    kept = experiments.kept(experiment.key)
+    if len(kept) < 2:
+        return kept[0] if kept else None
+    return st.selectbox(
+        "Run", kept, format_func=experiments.label, key=f"run_{experiment.key}_{experiments.label(kept[0])}", width=320
+    )
+
+
+def picture(experiment: Experiment, comparison: Comparison) -> None:
+    """Draw ours and the reference, one group of columns at a time."""
+    panels, place = experiment.groups(), state.current().experiment_panel
+    if len(panels) > 1:
+        state.field_view(
+            st.segmented_control, "Measured", "experiment_panel", options=range(len(panels)), required=True,
+            format_func=lambda k: panels[k][0], to=lambda k: min(k, len(panels) - 1), label_visibility="collapsed",
+        )  # fmt: skip
+    title, part = panels[min(place, len(panels) - 1)]
+    floor = [experiment.floor[experiment.rows.index(row)] for row in comparison.rows] if experiment.floor else None
+    figure = comparison_plot(
+        comparison, part, y_title=title, row_name=experiment.row_name, ordered=experiment.ordered,
+        floor=floor if part.start == 0 else None, dark=charts.is_dark(),
+    )  # fmt: skip
+    charts.show(figure, "experiment_figure")
+    st.caption("Filled: ours, with one standard error. Hollow: the reference. Dotted: the error no method can beat.")
+
+
+def verdict(comparison: Comparison, outcome: Outcome) -> None:
+    """Say in one sentence how ours and the reference agree."""
+    agreeing, compared, reach = comparison.agreeing(LEVEL), comparison.compared, comparison.reach(LEVEL)
+    differences = np.abs(comparison.difference) / np.where(reach > 0, reach, np.nan)
+    told = f"**{agreeing} of {compared}** numbers differ from the reference by no more than chance allows"
+    told += f" at the {100 * LEVEL:.0f} % level"
+    if agreeing < compared and np.isfinite(differences).any():
+        i, j = np.unravel_index(int(np.nanargmax(differences)), differences.shape)
+        far = f"{comparison.columns[j]} at {comparison.rows[i]}: {comparison.difference[i, j]:+.2f}"
+        told += f"; the farthest is {controls.plain(far)} ± {comparison.joint_error[i, j]:.2f}"
+    told += f". About {(1 - LEVEL) * compared:.0f} would lie outside if nothing but chance were at work"
+    rough = " So few repetitions leave the standard errors rough." if outcome.repetitions <= experiments.SMALL else ""
+    st.markdown(f"{told}. {experiments.label(outcome)[:1].upper()}{experiments.label(outcome)[1:]}.{rough}")
+
+
+def numbers(experiment: Experiment, comparison: Comparison, outcome: Outcome) -> None:
+    """Draw every number beside the reference, and the files to take away."""
+    table = experiments.frame(experiment, comparison).dropna(axis="columns", how="all")
+    two = st.column_config.NumberColumn
+    st.dataframe(
+        table,
+        hide_index=True,
+        height=300,
+        alt="Every number of the run beside the reference",
+        column_config={
+            experiment.row_name: st.column_config.TextColumn(width="small"),
+            "ours": two("ours", format="%.2f"),
+            "ours_error": two("± standard error", format="%.2f"),
+            "reference": two("reference", format="%.2f"),
+            "reference_error": two("± standard error ", format="%.2f"),
+            "difference": two("difference", format="%+.2f"),
+            "joint_error": two("± joint", format="%.2f"),
+            "in_joint_errors": two("in joint errors", format="%+.1f"),
+        },
+    )
+    st.caption(
+        "Difference: ours minus the reference, with the standard error of both together. Where the reference does not tell "
+        "its spread, it is taken to be ours. Chance is judged by Student's t, which is generous to few repetitions."
+    )
+    left, right, _ = st.columns([1, 1.4, 3])
+    left.download_button(
+        "Table as CSV", lambda: experiments.csv(experiment, outcome), f"{experiment.key}.csv", "text/csv",
+        key="experiment_csv", icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+    right.download_button(
+        "All samples as JSON", lambda: experiments.as_json(experiment, outcome), f"{experiment.key}.json",
+        "application/json", key="experiment_json", icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+
+
+def reopen(experiment: Experiment) -> None:
+    """Draw the place for a run that was downloaded before."""
+    box = st.expander("Open a run you downloaded", icon=":material/upload_file:")
+    file = box.file_uploader(
+        "JSON of a run", type=["json"], key=f"experiment_file_{experiment.key}", max_upload_size=UPLOAD_MB
+    )
+    if file is None or st.session_state.get("experiment_read") == file.file_id:
+        return
+    st.session_state["experiment_read"] = file.file_id
+    try:
+        experiments.keep(experiments.read(experiment, file.getvalue()), experiments.opened())
+    except MKLError as error:
+        box.error(controls.plain(error))
+    else:
+        state.rerun()
+
+
+def show(experiment: Experiment) -> None:
+    """Draw the experiment: what it is, how to run it, and what came out."""
+    st.subheader(experiment.title, anchor=False)
+    story(experiment)
+    buttons(experiment)
+    outcome = outcome_of(experiment)
+    comparison = experiment.alone() if outcome is None else experiment.compare(outcome)
+    picture(experiment, comparison)
+    if outcome is None:
+        st.caption("Only the reference is drawn so far. Run the experiment to see ours beside it.")
+    else:
+        verdict(comparison, outcome)
+        numbers(experiment, comparison, outcome)
+    st.markdown(f"**What it leaves open, and how that is settled here.** {experiment.open_points}")
+    reopen(experiment)
+
+
+with st.sidebar:
+    rail()
+asked = EXPERIMENTS.get(state.current().experiment)
+if asked is None:
+    st.warning(f"There is no experiment called {controls.plain(state.current().experiment)}. The first one is shown.")
+try:
+    show(asked or next(iter(EXPERIMENTS.values())))
+except MKLError as error:
+    st.error(controls.plain(error))

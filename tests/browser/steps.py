@@ -1,0 +1,155 @@
+"""What a person does and sees in the app, for the tests that drive a real browser."""
+
+import time
+from urllib.parse import urlparse
+
+import numpy as np
+import pytest
+
+from mklcore.data import Dataset, read_table, three_way_split
+from mklcore.estimators import LpMKLClassifier
+from mklcore.kernels import RBF, KernelDictionary, Linear, Polynomial
+from mklcore.path import Path, fit_path, path_grid
+
+WAIT = 60_000
+CHART = ".st-key-path_chart .js-plotly-plot"
+CURSOR = f"{CHART} .path-cursor line"
+QUIET = """() => !document.querySelector('[data-testid=stStatusWidget]') && !document.querySelector('[data-stale=true]')
+  && !document.querySelector('[data-testid=stProgress]')"""
+
+
+class Visitor:
+    """One window of its own: its page, its console errors and the hosts it asked."""
+
+    def __init__(self, browser, url: str, **context) -> None:
+        self.context = browser.new_context(viewport={"width": 1280, "height": 900}, **context)
+        self.page = self.context.new_page()
+        self.url, self.errors, self.hosts = url, [], set()
+        self.page.set_default_timeout(WAIT)
+        self.page.on("console", self._hear)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", self._ask)
+
+    def _ask(self, request) -> None:
+        if request.url.startswith(("http", "ws")):
+            self.hosts.add(urlparse(request.url).netloc)
+
+    def _hear(self, message) -> None:
+        # Streamlit asks for its health and host settings below the page's own address first, and hears 404.
+        if message.type == "error" and "_stcore" not in (message.location or {}).get("url", ""):
+            self.errors.append(message.text)
+
+    def open(self, path: str = "") -> None:
+        self.page.goto(f"{self.url}/{path}")
+        self.page.wait_for_selector("h1")
+        self.settle()
+
+    def go(self, title: str) -> None:
+        self.page.locator("[data-testid=stTopNavLink]", has_text=title).click()
+        self.page.wait_for_selector(f"[data-testid=stTopNavLink][aria-current=page] >> text={title}")
+        self.settle()
+
+    def settle(self, quiet: float = 0.4) -> None:
+        """Wait until nothing has run for a moment."""
+        since, until = None, time.monotonic() + WAIT / 1000
+        while time.monotonic() < until:
+            if not self.page.evaluate(QUIET):
+                since = None
+            elif since is None:
+                since = time.monotonic()
+            elif time.monotonic() - since > quiet:
+                return
+            self.page.wait_for_timeout(40)
+        raise AssertionError("The page did not come to rest.")
+
+    def wait_for_path(self) -> None:
+        self.page.wait_for_selector(CURSOR, state="attached")
+        self.settle()
+
+    @property
+    def slider(self):
+        return self.page.locator(".player input[type=range]")
+
+    def index(self) -> int:
+        return int(self.slider.input_value())
+
+    def bars(self) -> dict[str, float]:
+        """The kernel weights on the screen, by full name."""
+        rows = self.page.locator(".bars .line")
+        names = rows.locator(".name").evaluate_all("cells => cells.map(cell => cell.title)")
+        numbers = rows.locator(".number").all_inner_texts()
+        return dict(zip(names, map(float, numbers), strict=True))
+
+    def facts(self) -> str:
+        """What is told about the point under the cursor."""
+        return self.page.locator(".st-key-texts_facts .texts").inner_text()
+
+    def text(self) -> str:
+        return self.page.locator("[data-testid=stMain]").inner_text()
+
+
+def table(n: int = 140, seed: int = 3) -> bytes:
+    """A table of six columns, two of which carry the class."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 6))
+    y = (X[:, 0] + 0.8 * X[:, 1] ** 2 + 0.4 * rng.standard_normal(n) > 0.6).astype(int)
+    names = ["height", "width", "depth", "age", "mass", "hue"]
+    lines = [",".join([*(f"{v:.5f}" for v in row), str(label)]) for row, label in zip(X, y, strict=True)]
+    return "\n".join([",".join([*names, "label"]), *lines]).encode()
+
+
+def expected_problem(content: bytes) -> tuple[Dataset, Dataset, KernelDictionary]:
+    """What the app's usual parameters make of the table, by the library alone."""
+    data = read_table(content)
+    parts = three_way_split(data, 0.25, 0.25, 0)
+    specs = [RBF(width, relative=True) for width in (0.25, 0.5, 1.0, 2.0, 4.0)] + [Linear(), Polynomial(2)]
+    specs += KernelDictionary.per_feature(Linear(), data.n_features)
+    return parts.train, parts.validation, KernelDictionary(tuple(specs), feature_names=data.feature_names)
+
+
+def expected_path(content: bytes, values=None) -> Path:
+    train, validation, kernels = expected_problem(content)
+    stack = kernels.grams(train.X)
+    model = LpMKLClassifier(p=1.0, kernels=kernels)
+    grid = path_grid(model, stack, train.y, "C") if values is None else values
+    return fit_path(model, stack, train.y, "C", grid, stack.cross(validation.X), validation.y)
+
+
+def assert_bars_show(bars: dict[str, float], path: Path, index: int) -> None:
+    weights = dict(zip(path.kernel_names, path.weights[index], strict=True))
+    compared = [name for name in bars if name in weights]
+    assert len(compared) >= 10
+    for name in compared:
+        assert bars[name] == pytest.approx(weights[name], rel=0.006, abs=2e-6), name
+
+
+def upload(visitor: Visitor, content: bytes, name: str = "things.csv") -> None:
+    chooser = {"name": name, "mimeType": "text/csv", "buffer": content}
+    visitor.page.set_input_files("[data-testid=stFileUploader] input[type=file]", chooser)
+
+
+WATCH_FRAMES = """(selector) => { const line = document.querySelector(selector); window.seenFrames = [];
+  window.frameWatch = new MutationObserver(() => window.seenFrames.push(performance.now()));
+  window.frameWatch.observe(line, {attributes: true, attributeFilter: ['x1']}); }"""
+
+
+def drag(visitor: Visitor, to: float, seconds: float = 1.0) -> float:
+    """Drag the thumb to a share of the track and let go; return the frames painted per second."""
+    box = visitor.slider.bounding_box()
+    span, low = box["width"] - 18, box["x"] + 9
+    start = low + span * visitor.index() / int(visitor.slider.get_attribute("max"))
+    middle = box["y"] + box["height"] / 2
+    visitor.page.mouse.move(start, middle)
+    visitor.page.mouse.down()
+    visitor.page.evaluate(WATCH_FRAMES, CURSOR)
+    began = time.monotonic()
+    steps = 0
+    while (share := (time.monotonic() - began) / seconds) < 1:
+        there_and_back = 2 * share if share < 0.5 else 2 - 2 * share
+        visitor.page.mouse.move(low + span * there_and_back, middle)
+        steps += 1
+    visitor.page.mouse.move(low + span * to, middle)
+    visitor.page.wait_for_timeout(50)
+    frames = visitor.page.evaluate("window.frameWatch.disconnect(), window.seenFrames.length")
+    visitor.page.mouse.up()
+    return frames / seconds

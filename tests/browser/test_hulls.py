@@ -1,0 +1,96 @@
+"""The Hulls page in a real browser: dragging λ repaints without the server, and a node can be clicked."""
+
+import re
+import time
+
+import pytest
+
+from tests.browser.conftest import Server
+from tests.browser.steps import Visitor
+
+NODE = ".hull .node[data-node='{}']"
+WATCH = """(label) => { window.seen = []; window.watch = new MutationObserver(() => window.seen.push(performance.now()));
+  window.watch.observe(label, {childList: true, characterData: true, subtree: true}); }"""
+
+
+def opened(visitor: Visitor, **query: str) -> Visitor:
+    visitor.page.goto(f"{visitor.url}/hulls?" + "&".join(f"{name}={value}" for name, value in query.items()))
+    visitor.page.locator(".hull .badge", has_text=re.compile("^certified$")).wait_for()
+    visitor.settle()
+    return visitor
+
+
+def shown(visitor: Visitor) -> dict[str, set[str]]:
+    """The nodes on the screen, by the part they play."""
+    marks = visitor.page.locator(".hull .node").evaluate_all(
+        "all => all.map(one => [one.dataset.role, one.dataset.node])"
+    )
+    return {role: {node for part, node in marks if part == role} for role in ("inside", "extreme", "outside")}
+
+
+def test_dragging_lambda_repaints_grid_graph_and_relevance_without_the_server(server: Server, visit) -> None:
+    visitor = opened(visit(server.url), data="diabetes", hull_columns="3,4,9", hull_degree="2")
+    slider = visitor.page.locator(".hull input[type=range]")
+    box = slider.bounding_box()
+    middle, low, span = box["y"] + box["height"] / 2, box["x"] + 9, box["width"] - 18
+    index = int(slider.input_value())
+    before, link = shown(visitor), visitor.page.url
+    cells = "all => all.map(one => one.dataset.kind)"
+    grid = visitor.page.locator(".hull .cell").evaluate_all(cells)
+    bars = visitor.page.locator(".hull .bar").evaluate_all("all => all.map(one => one.style.transform)")
+    visitor.page.mouse.move(low + span * index / int(slider.get_attribute("max")), middle)
+    visitor.page.mouse.down()
+    visitor.page.locator(".hull output").evaluate(WATCH)
+    began = time.monotonic()
+    while (share := time.monotonic() - began) < 1:
+        visitor.page.mouse.move(low + span * (1 - share), middle)
+    visitor.page.mouse.move(low, middle)
+    visitor.page.wait_for_timeout(60)
+    assert visitor.page.evaluate("window.watch.disconnect(), window.seen.length") >= 10
+    assert visitor.page.url == link  # nothing was reported yet
+    assert shown(visitor) != before
+    assert visitor.page.locator(".hull .cell").evaluate_all(cells) != grid
+    assert visitor.page.locator(".hull .bar").evaluate_all("all => all.map(one => one.style.transform)") != bars
+    visitor.page.mouse.up()
+    visitor.page.wait_for_url("**hull_at=*")
+    visitor.settle()
+    assert slider.input_value() == "0"
+    label = visitor.page.locator(".hull output").inner_text().removeprefix("λ = ")
+    exact = visitor.page.locator("input[aria-label='λ, exactly']")
+    assert float(exact.input_value()) == pytest.approx(float(label), rel=0.01)
+    slider.focus()
+    for _ in range(3):
+        visitor.page.keyboard.press("ArrowRight")
+    visitor.page.wait_for_timeout(600)
+    visitor.settle()
+    assert slider.input_value() == "3"
+    assert visitor.errors == []
+
+
+def test_a_clicked_node_of_graph_and_grid_shows_what_it_adds(server: Server, visit) -> None:
+    visitor = opened(visit(server.url), data="diabetes", hull_columns="3,4,9", hull_degree="2", hull_at="0.0001")
+    visitor.page.locator(NODE.format("9^1")).locator("circle").nth(1).click()
+    visitor.page.wait_for_url("**hull_node=9%5E1*")
+    visitor.settle()
+    assert "s5, depth 1" in visitor.text()
+    chart = visitor.page.locator("[data-testid=stPlotlyChart] [role=figure], [data-testid=stPlotlyChart][role=figure]")
+    assert "What s5 adds" in (chart.first.get_attribute("aria-label") or "")
+    visitor.page.locator(".hull .cell[data-cell='1,1']").click()
+    visitor.page.wait_for_url("**hull_node=3%5E1*9%5E1*")
+    visitor.settle()
+    assert "bmi·s5, depth 2" in visitor.text()
+    assert visitor.errors == []
+
+
+def test_the_pictures_stand_below_each_other_where_it_is_narrow(server: Server, visit) -> None:
+    visitor = opened(visit(server.url), data="diabetes", hull_columns="3,4,9", hull_degree="2")
+    places = {}
+    for width in (1280, 420):
+        visitor.page.set_viewport_size({"width": width, "height": 900})
+        visitor.page.wait_for_timeout(500)
+        places[width] = [
+            visitor.page.locator(f".hull .{name}").first.bounding_box() for name in ("grid", "graph", "relevance")
+        ]
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in places[width])
+    assert len({round(box["y"]) for box in places[1280]}) == 1
+    assert len({round(box["x"]) for box in places[420]}) == 1

@@ -1,0 +1,101 @@
+"""Work survives in a real browser: a reload, a restart of the server, another browser with the secret link, and not its end."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlparse
+
+from tests.browser.conftest import Server
+from tests.browser.steps import Visitor, table, upload
+
+
+def open_corner(visitor: Visitor) -> None:
+    visitor.page.locator(".st-key-runs button").first.click()
+    visitor.page.get_by_role("button", name="Save this screen").wait_for()
+
+
+def wait_for_answer(visitor: Visitor) -> None:
+    visitor.page.wait_for_selector("text=of 13 kernels used")
+    visitor.settle()
+
+
+def kept(home: Path, mark: bytes) -> bool:
+    return any(mark in part.read_bytes() for part in home.rglob("*") if part.is_file())
+
+
+def test_a_screen_is_saved_reloaded_restarted_shared_and_deleted(
+    start: Callable[..., Server], visit, tmp_path: Path
+) -> None:
+    home, mark = tmp_path / "home", table().splitlines()[2]
+    server = start()
+    port = int(server.url.rpartition(":")[2])
+    owner = visit(server.url)
+    owner.open()
+    upload(owner, table())
+    owner.page.wait_for_selector("text=140 rows")
+    owner.page.wait_for_selector("text=Kept on the server for 7 days")
+    owner.page.reload()
+    owner.page.wait_for_selector("text=140 rows")
+    owner.page.wait_for_selector("text=Kept on the server for 7 days")
+
+    owner.go("Explore")
+    wait_for_answer(owner)
+    open_corner(owner)
+    owner.page.get_by_label("Name", exact=True).fill("My *first* run")
+    owner.page.get_by_role("button", name="Save this screen").click()
+    owner.page.wait_for_selector("text=Saved as My *first* run")
+    link = owner.page.locator("[data-testid=stCode]", has_text="run=").inner_text()
+    secret = re.search(r"run=([\w-]{43})", re.sub(r"\s", "", link)).group(1)
+    assert kept(home, mark)
+    assert not kept(home, secret.encode())
+
+    server.stop()
+    server = start(port=port)
+    owner.open("explore")  # this browser knows its runs after the restart
+    open_corner(owner)
+    owner.page.locator("[class*=st-key-runs_open_] button").click()
+    wait_for_answer(owner)
+    assert "run=" not in owner.page.url
+
+    friend = visit(server.url)
+    friend.open(f"explore?run={secret}")
+    wait_for_answer(friend)
+    open_corner(friend)
+    assert friend.page.locator("[class*=st-key-runs_delete_]").count() == 0
+    friend.page.reload()
+    wait_for_answer(friend)
+
+    stranger = visit(server.url)
+    stranger.open(re.sub(r"&?run=[\w-]+", "", friend.page.url.rpartition("/")[2]))
+    stranger.page.wait_for_selector("text=upload the same file")
+    assert stranger.page.evaluate("localStorage.getItem('mkl-explorer-owner')") is None
+
+    owner.settle()
+    open_corner(owner)
+    owner.page.locator("[class*=st-key-runs_delete_] button").click()
+    owner.page.get_by_role("button", name="Delete for good").click()
+    owner.page.wait_for_selector("text=Deleted, and its table with it")
+    assert not kept(home, mark)
+    late = visit(server.url)
+    late.open(f"explore?run={secret}")
+    late.page.wait_for_selector("text=This run does not exist")
+    for visitor in (owner, friend, stranger, late):
+        assert visitor.hosts == {urlparse(server.url).netloc}
+        assert visitor.page.locator("[data-testid=stException]").count() == 0
+
+
+def test_back_within_a_second_of_a_change_is_not_lost(server: Server, visit) -> None:
+    visitor = visit(server.url)
+    visitor.open()
+    visitor.page.get_by_role("button", name="Wine").click()
+    visitor.page.wait_for_selector("text=178 rows")
+    visitor.settle(1.2)
+    visitor.page.get_by_role("button", name="Iris").click()
+    visitor.page.wait_for_url(lambda url: "iris" in url)
+    visitor.page.go_back()
+    visitor.page.wait_for_selector("text=178 rows")
+    visitor.settle(1.5)
+    assert "data=wine" in visitor.page.url
+    visitor.page.go_forward()
+    visitor.page.wait_for_selector("text=150 rows")
+    assert not visitor.errors

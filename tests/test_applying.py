@@ -1,0 +1,142 @@
+"""New files read as the training table was: the same features, and a refusal in words for what does not fit."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mklcore.data.applying import learn_reading, plain_reading
+from mklcore.data.reading import read_table
+from mklcore.data.samples import load_sample
+from mklcore.errors import DataError
+
+
+def training(n: int = 60, levels: int = 3) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    return pd.DataFrame(
+        {
+            "size": np.where(rng.random(n) < 0.1, np.nan, rng.standard_normal(n).round(3)),
+            "colour": rng.choice([f"c{k}" for k in range(levels)], n),
+            "sex": rng.choice(["f", "m"], n),
+            "gappy": rng.choice(["a", "b", ""], n),
+            "nr": np.arange(n),
+            "label": rng.choice(["yes", "no"], n),
+        }
+    )
+
+
+def csv(frame: pd.DataFrame) -> bytes:
+    return frame.to_csv(index=False).encode()
+
+
+RAW = csv(training())
+DATA = read_table(RAW, target="label")
+READING = learn_reading(RAW, DATA)
+
+
+def test_the_training_file_gives_the_training_table():
+    found = READING.apply(RAW)
+    assert np.array_equal(found.X, DATA.X)
+    assert list(found.target) == list(DATA.y)
+    assert any(note == "Not needed and left out: 'nr'." for note in found.notes)
+
+
+@pytest.mark.parametrize("levels", [2, 20, 21, 30])
+def test_categories_of_any_number_come_out_as_reading_made_them(levels):
+    frame = training(600, levels)
+    frame.loc[3, "colour"] = "other"
+    raw = csv(frame)
+    data = read_table(raw, target="label", keep=["colour"])
+    assert np.array_equal(learn_reading(raw, data).apply(raw).X, data.X)
+
+
+def test_rows_without_a_target_do_not_move_the_medians():
+    frame = training()
+    frame.loc[:9, "label"] = ""
+    raw = csv(frame)
+    data = read_table(raw, target="label")
+    assert data.n_samples == 50
+    reading = learn_reading(raw, data)
+    new = reading.apply(csv(frame[["colour", "sex", "gappy", "size"]].tail(50)))
+    assert np.array_equal(new.X, data.X)
+    assert new.target is None
+
+
+def test_columns_in_another_order_and_other_capitals_are_found_and_a_missing_one_is_named():
+    frame = training().iloc[:, ::-1].rename(columns={"size": "SIZE"})
+    assert np.array_equal(READING.apply(csv(frame)).X, DATA.X)
+    with pytest.raises(DataError, match=r"lacks 2 columns the model needs: 'size', 'sex'"):
+        READING.apply(csv(frame.drop(columns=["SIZE", "sex"])))
+
+
+def test_text_among_numbers_is_refused_with_its_row_and_empty_cells_are_filled():
+    frame = training().astype({"size": object})
+    frame.loc[4, "size"] = "tall"
+    with pytest.raises(DataError, match=r"'size' holds 'tall' in row 5, 1 such cell in all"):
+        READING.apply(csv(frame))
+    frame["size"] = ""
+    found = READING.apply(csv(frame))
+    assert np.unique(found.X[:, 0]).size == 1
+    assert np.median(DATA.X[:, 0]) == pytest.approx(found.X[0, 0])
+    assert any("60 missing cells of 'size' filled with the median" in note for note in found.notes)
+
+
+def test_a_category_never_seen_is_told_and_belongs_to_none():
+    frame = training()
+    frame["colour"] = "violet"
+    found = READING.apply(csv(frame))
+    assert not found.X[:, [j for j, f in enumerate(READING.features) if f.column == "colour"]].any()
+    assert any("60 cells of 'colour' hold what the training table does not: 'violet'" in note for note in found.notes)
+
+
+def test_a_table_changed_after_reading_is_not_applied():
+    for changed in (DATA.take(np.arange(20)), DATA.__class__(2 * DATA.X, DATA.y, DATA.feature_names, task="binary")):
+        with pytest.raises(DataError, match="changed after reading"):
+            learn_reading(RAW, changed)
+    renamed = DATA.__class__(DATA.X, DATA.y, task="binary")
+    with pytest.raises(DataError, match="'x1'"):
+        learn_reading(RAW, renamed)
+
+
+@pytest.mark.parametrize("missing", ["median", "indicator", "drop"])
+def test_every_rule_for_missing_cells_and_every_use_of_a_column_is_repeated(missing):
+    frame = training(80)
+    frame.loc[[7, 9], "nr"] = -5
+    frame = frame.astype({"size": object})
+    frame.loc[11, "size"] = "tall"
+    raw = csv(frame)
+    uses = {"nr": "category" if missing == "median" else "number", "sex": "left out", "size": "number"}
+    data = read_table(raw, target="label", uses=uses, missing=missing)
+    reading = learn_reading(raw, data, uses=uses, missing=missing)
+    found = reading.apply(raw)
+    kept = len(found.X) if missing != "drop" else data.n_samples
+    assert (len(found.X) == data.n_samples) == (missing != "drop")
+    if missing != "drop":
+        assert np.array_equal(found.X[:kept], data.X)
+    assert ("size missing" in data.feature_names) == (missing == "indicator")
+
+
+def test_a_part_of_the_columns_is_enough():
+    part = DATA.select(["colour=c1", "size"])
+    assert np.array_equal(learn_reading(RAW, part).apply(RAW).X, part.X)
+
+
+def test_samples_are_read_from_their_own_columns_in_any_format():
+    data = load_sample("diabetes")
+    frame = pd.DataFrame(data.X, columns=list(data.feature_names)).assign(progression=data.y)
+    file = io.BytesIO()
+    frame.to_parquet(file)
+    found = plain_reading(data).apply(file.getvalue())
+    assert np.array_equal(found.X, data.X)
+    assert np.array_equal(found.target, data.y)
+    german = frame.to_csv(index=False, sep=";", decimal=",").encode()
+    np.testing.assert_allclose(plain_reading(data).apply(german).X, data.X)
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"), [(b"", "empty"), (b"\x80\x04pickle" * 9, "pickle"), (b"PK\x03\x04", "archive")]
+)
+def test_files_that_are_no_tables_are_refused(raw, said):
+    with pytest.raises(DataError, match=said):
+        READING.apply(raw)

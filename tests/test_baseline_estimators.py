@@ -1,0 +1,94 @@
+"""The best single kernel: conventions, what "best" means, its place beside the weighted sums."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+import mklcore as mkl
+from mklcore.errors import ParameterError
+
+BOTH = [mkl.BestKernelClassifier, mkl.BestKernelRegressor]
+# Needs the environment variable SCIPY_ARRAY_API at import; these estimators take numpy arrays only.
+SKIPPED_CHECKS = {"check_array_api_input"}
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 4))
+    score = X[:, 0] - X[:, 1] ** 2 + 0.7 + 0.3 * rng.standard_normal(80)
+    return X, np.where(score > 0, "yes", "no"), score
+
+
+@pytest.mark.parametrize("cls", BOTH)
+def test_scikit_learn_conventions(cls):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks provoke warnings on purpose; a wrong one is a failed check
+        results = check_estimator(cls(), on_fail=None)
+    assert len(results) > 40
+    wrong = {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")}
+    assert wrong == {}
+    assert {r["check_name"] for r in results if r["status"] == "skipped"} <= SKIPPED_CHECKS
+
+
+@pytest.mark.parametrize("cls", BOTH)
+def test_it_is_the_machine_on_the_kernel_with_the_lowest_objective(cls, table):
+    X, y = table[0], table[1] if cls is mkl.BestKernelClassifier else table[2]
+    model = cls(kernels=KERNELS, C=2.0, tol=1e-8).fit(X, y)
+    stack = KERNELS.grams(X)
+    plain = mkl.UniformMKLClassifier if cls is mkl.BestKernelClassifier else mkl.UniformMKLRegressor
+    alone = [plain(kernels="precomputed", C=2.0, tol=1e-8).fit(stack.values[m : m + 1], y) for m in range(len(KERNELS))]
+    objectives = [one.objective_ for one in alone]
+    assert model.single_objectives_ == pytest.approx(objectives, rel=1e-6)
+    assert model.best_kernel_ == int(np.argmin(objectives))
+    assert model.weights_.tolist() == np.eye(len(KERNELS))[model.best_kernel_].tolist()
+    assert model.selected_.tolist() == [model.best_kernel_]
+    best = alone[model.best_kernel_]
+    said = "decision_function" if hasattr(model, "classes_") else "predict"
+    assert getattr(model, said)(X) == pytest.approx(getattr(best, said)(stack.values[[model.best_kernel_]]), abs=1e-4)
+    assert model.relative_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "squared"])
+def test_no_single_kernel_is_better_than_the_sparse_mixture(loss, table):
+    X, y, _ = table
+    single = mkl.BestKernelClassifier(kernels=KERNELS, loss=loss, tol=1e-6).fit(X, y)
+    mixture = mkl.LpMKLClassifier(kernels=KERNELS, loss=loss, p=1.0, tol=1e-4).fit(X, y)
+    assert mixture.dual_objective_ <= single.objective_ * (1 + 1e-9)
+
+
+def test_folds_choose_by_score_and_stay_with_the_training_rows(table):
+    X, y, score = table
+    model = mkl.BestKernelClassifier(kernels=KERNELS, select="folds").fit(X, y)
+    assert model.single_scores_.shape == (len(KERNELS),)
+    assert model.best_kernel_ == int(np.argmax(model.single_scores_))
+    assert mkl.BestKernelClassifier(kernels=KERNELS).fit(X, y).single_scores_ is None
+    other = mkl.BestKernelRegressor(kernels=KERNELS, select="folds").fit(X, score)
+    assert other.best_kernel_ == int(np.argmax(other.single_scores_))
+
+
+def test_one_kernel_serves_every_class(table):
+    X = table[0]
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    model = mkl.BestKernelClassifier(kernels=KERNELS, C=10.0).fit(X, y)
+    assert model.weights_.shape == (3, len(KERNELS))
+    assert set(np.argmax(model.weights_, axis=1)) == {model.best_kernel_}
+    assert np.sum(model.objective_) == pytest.approx(model.single_objectives_[model.best_kernel_])
+
+
+def test_a_path_starts_every_kernel_where_it_was(table):
+    X, y, _ = table
+    values = mkl.log_grid(0.1, 10, 5)
+    path = mkl.fit_path(mkl.BestKernelClassifier(kernels=KERNELS), X, y, "C", values)
+    assert path.n_nonzero.tolist() == [1] * 5
+    for value, objective in zip(values, path.objective, strict=True):
+        cold = mkl.BestKernelClassifier(kernels=KERNELS, C=float(value)).fit(X, y)
+        assert objective == pytest.approx(cold.objective_, rel=2e-3)
+
+
+def test_an_unknown_rule_is_refused_in_words(table):
+    with pytest.raises(ParameterError, match="select must be one of objective, folds"):
+        mkl.BestKernelClassifier(select="luck").fit(table[0], table[1])

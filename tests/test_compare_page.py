@@ -1,0 +1,492 @@
+"""Compare: lanes in the link, one cursor for several paths, work in the background, the table, the toy experiment."""
+
+import io
+import time
+from dataclasses import replace
+from functools import cache as once
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mklcore.errors import ParameterError
+from mklcore.figures import lanes_figure, sparsity_figure, style
+from mklcore.figures.compare import LaneView, level_colour, peak_shares, shares_of_weight
+from mklcore.path import Path, fit_path
+from pages._parts import compare_lanes, compare_rail, compare_steps, compare_table, compare_toy, compare_work, state
+from pages._parts.compare_lanes import Lane
+from pages._parts.compare_work import Shown
+from pages._parts.jobs import JobState
+from pages._parts.state import METHODS, Params
+from tests.test_app import go, open_app, quiet, table, upload, words
+
+PATIENCE = 90.0
+SMALL = {"widths": "2", "each": "none"}
+
+
+def read(text: str) -> tuple[Lane, ...]:
+    return compare_lanes.read(text, METHODS, state.accepts)
+
+
+def compare(lanes: str = "", data: str = "iris", **query: str) -> AppTest:
+    """Open the page with small kernels and wait until every lane has ended."""
+    asked = {"lanes": lanes} if lanes else {}
+    return ended(go(open_app(data=data, **SMALL, **asked, **query), "pages/compare.py"))
+
+
+def ended(app: AppTest) -> AppTest:
+    until = time.monotonic() + PATIENCE
+    while "job" in app.session_state and app.session_state["job"].live:
+        assert time.monotonic() < until, words(app)
+        time.sleep(0.05)
+        quiet(app.run())
+    return quiet(app.run())
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    app.button(key=key).click()
+    quiet(app.run())
+    return ended(app)
+
+
+def rows(app: AppTest):
+    assert len(app.dataframe) == 1, words(app)
+    return app.dataframe[0].value
+
+
+@once
+def path(name: str, param: str, values: tuple[float, ...], **settings: float) -> Path:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    y = (X[:, 0] + 0.2 * rng.standard_normal(40) > 0).astype(int)
+    return fit_path(METHODS[name].estimator("binary", **settings), X[:30], y[:30], param, values, X[30:], y[30:])
+
+
+# Lanes as text
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_over_every_path_survives_the_link(name: str) -> None:
+    for over in METHODS[name].path_params:
+        lanes = (
+            compare_lanes.lane(METHODS[name], over, {}, state.accepts),
+            Lane("uniform", settings=(("loss", "squared"),)),
+        )
+        params, refused = state.read({"lanes": compare_lanes.write(lanes)})
+        assert refused == ()
+        assert compare_work.lanes(params) == lanes
+        assert lanes[0].over(METHODS) == over
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lp",
+        "lp;lp;lp;lp;lp;lp",
+        "lp;nosuch",
+        "lp;hkl",
+        "lp;lp:lam",
+        "lp;lp,p=0.5",
+        "lp;lp,p=nan",
+        "lp;lp,C=inf",
+        "lp;lp,C",
+        "lp;lp,C=1,C=2",
+        "lp;lp,nosuch=1",
+        "lp;lp,loss=square",
+        "lp;gomp,n_kernels=2.5",
+        "lp;gomp,keep_duplicates=maybe",
+        "lp;;lp",
+        "lp;" + "lp,C=1.0" * 300,
+        "",
+    ],
+)
+def test_a_lane_that_cannot_be_is_refused_in_words(text: str) -> None:
+    params, refused = state.read({"lanes": text})
+    assert params.lanes == compare_lanes.USUAL
+    assert len(refused) == 1
+    assert "lanes has to be from 2 to 5 methods" in refused[0]
+
+
+@pytest.mark.parametrize("text", ["101%", "-1", "0", "x", "nan", "1e", "5 %", "-3%"])
+def test_a_place_that_cannot_be_is_refused_in_words(text: str) -> None:
+    params, refused = state.read({"lanes_at": text})
+    assert params.lanes_at == ""
+    assert "a number above 0, or a share of the path" in refused[0]
+
+
+def test_what_is_usual_or_moved_by_the_path_is_not_written() -> None:
+    assert compare_lanes.write(read("lp,p=1.0;lp:C,p=2.0;lp:p,p=2.0;smkl,n_starts=1")) == "lp;lp,p=2.0;lp:p;smkl"
+
+
+def test_lanes_are_named_by_what_parts_them() -> None:
+    found = compare_lanes.labels(read("lp;lp,p=2.0,loss=logistic;gomp:lam;uniform"), METHODS, "binary")
+    assert found[0].endswith("hinge, p = 1")
+    assert found[1].endswith("logistic, p = 2")
+    assert found[2] == "MKL-GOMP, over λ"
+    assert found[3] == "Uniform sum"
+
+
+def test_a_lane_equal_to_explore_is_the_same_path_as_there() -> None:
+    params = Params(algorithm="lp", path="C", settings=(("p", 2.0), ("terms", "log")))
+    assert compare_work.of_explore(params) == Lane("lp", "", (("p", 2.0),))
+    assert compare_work.lane_params(params, Lane("lp", "", (("p", 2.0),))) == params.upto("path")
+    assert compare_work.lane_params(params, Lane("lp")).settings == ()
+
+
+def test_presets_are_sets_of_lanes_a_link_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    for data in ("iris", "diabetes"):
+        found = compare_rail.presets(Params(data=data))
+        assert len(found) >= 6
+        for lanes in found.values():
+            assert read(compare_lanes.write(lanes)) == lanes
+    assert {lane.algorithm for lane in found["All methods and the uniform sum"]} == {*METHODS} - {"best"}
+
+
+# One cursor for several paths
+
+
+def test_lanes_with_one_parameter_share_its_value_and_stand_at_their_nearest_point() -> None:
+    wide, narrow = path("lp", "C", (0.01, 0.1, 1.0, 10.0)), path("lp", "C", (0.5, 5.0), p=2.0)
+    steps = compare_steps.steps([wide, narrow], ["C", "C"])
+    assert steps.shared == "C"
+    assert steps.values[0] == 0.01
+    assert steps.values[-1] == 10.0
+    assert steps.indices[0] == (0, 0)
+    assert steps.indices[-1] == (3, 1)
+    for value, (first, second) in zip(steps.values, steps.indices, strict=True):
+        for one, at in ((wide, first), (narrow, second)):
+            away = np.abs(np.log(one.values / value))
+            assert away[at] == away.min()
+
+
+def test_equal_grids_are_the_steps_themselves_and_infinity_is_one_of_them() -> None:
+    one = path("lp", "p", (1.0, 2.0, np.inf))
+    steps = compare_steps.steps([one, one], ["p", "p"])
+    assert steps.values == (1.0, 2.0, np.inf)
+    assert compare_steps.place(steps, [one, one], "inf").indices == (2, 2)
+
+
+def test_lanes_with_different_parameters_share_a_share_of_their_path() -> None:
+    first, second = path("lp", "C", (0.01, 0.1, 1.0, 10.0, 100.0)), path("gomp", "s", (1.0, 2.0, 3.0))
+    steps = compare_steps.steps([first, second, None], ["C", "s", "C"])
+    assert steps.shared == ""
+    assert steps.indices[0] == (0, 0, None)
+    assert steps.indices[-1] == (4, 2, None)
+    assert compare_steps.place(steps, [first, second, None], "50%").indices == (2, 1, None)
+
+
+def test_a_place_is_the_best_of_each_lane_a_step_or_an_exact_value() -> None:
+    paths = [path("lp", "C", (0.01, 0.1, 1.0, 10.0)), path("lp", "C", (0.01, 0.1, 1.0, 10.0), p=2.0)]
+    steps = compare_steps.steps(paths, ["C", "C"])
+    best = compare_steps.place(steps, paths, "")
+    assert best.kind == "best"
+    assert best.indices == tuple(int(np.argmax(one.val_score)) for one in paths)
+    assert compare_steps.place(steps, paths, "0.1").kind == "step"
+    exact = compare_steps.place(steps, paths, "0.3")
+    assert (exact.kind, exact.value) == ("exact", 0.3)
+    assert compare_steps.place(steps, paths, "40%").kind == "best"  # a share means nothing where a value is shared
+    assert compare_steps.place(steps, paths, "1e9").value == 1e6  # and values stay within their bounds
+
+
+# Figures
+
+
+def test_a_kernel_has_one_colour_and_one_scale_in_all_lanes() -> None:
+    paths = [path("lp", "C", (0.01, 0.1, 1.0)), path("lp", "C", (0.01, 0.1, 1.0), p=2.0)]
+    figure = lanes_figure([LaneView(str(k), one) for k, one in enumerate(paths)])
+    colours: dict[int, set[str]] = {}
+    for trace in figure.data:
+        if trace.meta and len(trace.meta["kernels"]) == 1:
+            colours.setdefault(trace.meta["kernels"][0], set()).add(trace.line.color)
+    assert len(colours) > 1
+    assert all(len(found) == 1 for found in colours.values())
+    assert figure.layout.yaxis.range == figure.layout.yaxis3.range
+    assert figure.layout.yaxis2.range == figure.layout.yaxis4.range
+    assert {trace.yaxis for trace in figure.data} == {"y", "y2", "y3", "y4"}
+
+
+def test_shares_add_up_to_one_and_nothing_stays_nothing() -> None:
+    assert shares_of_weight([[1.0, 3.0], [0.0, 0.0]]).tolist() == [[0.25, 0.75], [0.0, 0.0]]
+
+
+def test_lanes_over_other_kernels_are_refused_in_words() -> None:
+    one = path("lp", "C", (0.01, 0.1, 1.0))
+    other = replace(one, kernel_names=tuple(f"other {name}" for name in one.kernel_names))
+    with pytest.raises(ParameterError, match="over the same kernels only"):
+        peak_shares([one, other])
+
+
+def test_the_toy_figure_draws_what_is_measured_and_the_bayes_line() -> None:
+    means = np.array([[4.0, 5.0, 9.0], [np.nan] * 3])
+    figure = sparsity_figure([1.0, 2.0, np.inf], ["few", "many"], means, np.full((2, 3), 0.5), 4.01)
+    assert [trace.name for trace in figure.data] == ["few"]
+    assert figure.layout.shapes[0].y0 == 4.01
+    assert "least 4 % at p = 1" in figure.layout.meta["alt"]
+    for dark in (False, True):
+        paper = style.theme(dark).paper
+        assert all(style.contrast(level_colour(row, 6, dark), paper) >= style.TEXT_CONTRAST for row in range(6))
+
+
+# The page
+
+
+@pytest.mark.parametrize("data", ["iris", "diabetes", "breast_cancer"])
+def test_all_methods_stand_side_by_side_on_every_kind_of_target(data: str) -> None:
+    app = compare(";".join(list(METHODS)[:5]), data)
+    found = rows(app)
+    assert len(found) == 5
+    assert not app.error
+    assert found["validation"].notna().all()
+    assert (found["best validation"] == found["validation"]).all()  # each lane starts at its own best
+    charts = app.get("plotly_chart")
+    assert "5 lanes side by side" in charts[0].proto.alt
+    for key in list(METHODS)[:5]:
+        assert METHODS[key].look_for in words(app)
+
+
+def test_a_release_moves_every_lane_and_the_link() -> None:
+    app = compare("lp;lp,p=2.0")
+    app.session_state["compare_player"] = {"report": {"step": 0, "turn": 1, "time": 1}}
+    quiet(app.run())
+    first = rows(app)
+    assert app.session_state["params"].lanes_at != ""
+    assert app.query_params["lanes_at"] == app.session_state["params"].lanes_at
+    app.session_state["compare_player"] = {"report": {"step": 10**6, "turn": 1, "time": 2}}
+    quiet(app.run())
+    assert (rows(app)["at"] != first["at"]).all()
+    press(app, "compare_best")
+    assert app.session_state["params"].lanes_at == ""
+
+
+def test_an_exact_value_is_solved_in_every_lane_and_makes_objectives_comparable() -> None:
+    app = compare("lp;lp,p=2.0", lanes_at="0.0567")
+    found = rows(app)
+    assert (found["at"] == "C = 0.0567").all()
+    # The set of weights grows with p, so the least objective at one C falls.
+    assert found["objective"][1] <= found["objective"][0]
+    app.number_input(key="compare_exact_C").set_value(0.0123)
+    quiet(app.run())
+    assert (rows(app)["at"] == "C = 0.0123").all()
+
+
+def test_slow_exact_values_are_solved_by_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compare_work.model, "is_quick", lambda path, value: False)
+    app = compare("lp;lp,p=2.0", lanes_at="0.0789", seed="47")
+    assert (rows(ended(app))["at"] == "C = 0.0789").all()
+    assert "Every lane is solved at just this value" in words(app)
+    monkeypatch.setattr(compare_work, "fit_path", lambda *_: (_ for _ in ()).throw(ParameterError("No such value.")))
+    app.number_input(key="compare_exact_C").set_value(0.0333)
+    ended(quiet(app.run()))
+    assert "The lanes are not solved at this value" in words(app)
+    assert "No such value" in words(app)
+    assert len(rows(app)) == 2
+
+
+def test_objectives_of_different_methods_are_not_set_side_by_side() -> None:
+    app = compare("lp;uniform", lanes_at="0.0567")
+    assert "objective" not in rows(app).columns
+    assert "objectives are left out" in words(app)
+    assert "their objectives are not comparable" in words(app)
+
+
+def test_test_scores_appear_once_asked_for_and_for_this_point_only() -> None:
+    app = compare("gomp;greedy")
+    assert "test" not in rows(app).columns
+    press(app, "show_tests")
+    assert rows(app)["test"].between(0, 1).all()
+    app.session_state["compare_player"] = {"report": {"step": 0, "turn": 1, "time": 1}}
+    quiet(app.run())
+    assert "test" not in rows(app).columns
+
+
+def test_lanes_share_their_paths_with_explore() -> None:
+    app = compare("gomp;uniform", algorithm="gomp", seed="41")
+    job = app.session_state["job"]
+    go(app, "pages/explore.py")
+    assert "kernels used" in words(app)
+    assert app.session_state["answer"].param == "s"
+    assert app.session_state["job"] is job or app.session_state["job"].key != job.key
+    path = app.session_state["answer"]
+    go(app, "pages/compare.py")
+    assert path is app.session_state["compare_shown"][0].path
+
+
+def test_a_lane_opens_on_explore_with_its_path() -> None:
+    app = compare("gomp,lam=0.1;uniform")
+    path = app.session_state["compare_shown"][0].path
+    app.button(key="lane_0_explore").click()
+    quiet(app.run())
+    assert app.session_state["params"].algorithm == "gomp"
+    go(app, "pages/explore.py")
+    assert app.session_state["answer"] is path
+
+
+def test_lanes_work_on_a_kernel_stack() -> None:
+    app = upload(open_app(lanes="lp;gomp;smkl", **SMALL), stack(), "stack.npz")
+    found = rows(ended(go(app, "pages/compare.py")))
+    assert len(found) == 3
+    assert len(rows(press(app, "show_tests"))["test"].dropna()) == 3
+
+
+def stack() -> bytes:
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 3))
+    kernels = np.array([np.outer(x, x) + 0.1 * np.eye(60) for x in X.T])
+    buffer = io.BytesIO()
+    np.savez(buffer, K=kernels, y=(X[:, 0] > 0).astype(int))
+    return buffer.getvalue()
+
+
+def test_lanes_are_added_changed_and_removed() -> None:
+    app = compare("gomp;uniform")
+    press(app, "lane_add")
+    assert len(compare_work.lanes(app.session_state["params"])) == 3
+    app.selectbox(key="lane_0_algorithm").set_value("greedy")
+    quiet(app.run())
+    app.segmented_control(key="lane_0_path").set_value("lam")
+    quiet(app.run())
+    assert app.session_state["params"].lanes == "greedy:lam;uniform;lp"
+    press(app, "lane_1_remove")
+    assert app.session_state["params"].lanes == "greedy:lam;lp"
+    assert all(app.button(key=f"lane_{place}_remove").disabled for place in (0, 1))
+    app.selectbox(key="lanes_preset").set_value("Kernel by kernel")
+    quiet(app.run())
+    assert app.session_state["params"].lanes == "gomp;greedy"
+    assert "The slider sets one s for all lanes" in words(ended(app))
+
+
+def test_every_setting_of_a_lane_can_be_moved() -> None:
+    app = compare("lp;gomp", "diabetes")
+    app.select_slider(key="lane_0_p_p").set_value(2.0)
+    quiet(app.run())
+    assert app.session_state["params"].lanes == "lp,p=2.0;gomp"
+    app.selectbox(key="lane_0_loss_choice").set_value("epsilon_insensitive")
+    ended(app)
+    assert app.session_state["params"].lanes == "lp,loss=epsilon_insensitive,p=2.0;gomp"
+    app.toggle(key="lane_1_more").set_value(True)
+    quiet(app.run())
+    app.toggle(key="lane_1_keep_duplicates_flag").set_value(True)
+    quiet(app.run())
+    assert app.session_state["params"].lanes.endswith("gomp,keep_duplicates=yes")
+    assert not ended(app).error
+
+
+def test_while_a_lane_is_computed_anew_its_older_path_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = compare("gomp;uniform", seed="42")
+    monkeypatch.setattr(compare_work, "ask", lambda params: None)
+    app.selectbox(key="lane_0_algorithm").set_value("greedy")
+    quiet(app.run())
+    older = app.session_state["compare_shown"][0]
+    assert older.lane.algorithm == "gomp"
+    assert len(rows(app)) == 1  # the older answer is drawn, but it is not an answer to what is asked
+
+
+def test_a_cancelled_run_says_so_and_offers_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(*asked):
+        while True:
+            asked[-1](0, 1)  # the report of progress, where a cancelled run ends
+            time.sleep(0.01)
+
+    monkeypatch.setattr(compare_work, "fit_path", endless)
+    app = go(open_app(data="iris", seed="43", lanes="lp;lp,p=2.0", **SMALL), "pages/compare.py")
+    app.session_state["job"].stop.set()
+    ended(app)
+    monkeypatch.undo()
+    assert app.session_state["job"].state is JobState.CANCELLED
+    assert "Lanes that had ended stay" in words(app)
+    assert len(rows(press(app, "compare_run"))) == 2
+
+
+def test_a_lane_that_fails_says_why_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    solve = compare_work.fit_path
+
+    def failing(estimator, *rest):
+        if "Greedy" in type(estimator).__name__:
+            raise ParameterError("This lane has no answer.")
+        return solve(estimator, *rest)
+
+    monkeypatch.setattr(compare_work, "fit_path", failing)
+    app = compare("gomp;greedy", seed="44")
+    assert any("This lane has no answer" in error.value for error in app.error)
+    assert len(rows(app)) == 1
+    monkeypatch.undo()
+    assert len(rows(press(app, "compare_again"))) == 2
+    assert not app.error
+
+
+def test_large_work_waits_for_its_button(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compare_work, "is_small", lambda params, wanted: False)
+    app = go(open_app(data="iris", seed="45", lanes="gomp;uniform", **SMALL), "pages/compare.py")
+    assert "take a while" in words(app)
+    assert len(rows(press(app, "compare_run"))) == 2
+
+
+def test_lanes_work_on_an_upload_and_stay_in_its_session() -> None:
+    app = upload(open_app(lanes="gomp;uniform", **SMALL), table())
+    assert len(rows(ended(go(app, "pages/compare.py")))) == 2
+    stranger = go(open_app(data=app.session_state["params"].data, lanes="gomp;uniform", **SMALL), "pages/compare.py")
+    assert "upload the same file" in words(stranger)
+    assert not stranger.dataframe
+
+
+def test_a_table_without_target_is_told_so() -> None:
+    app = upload(open_app(), table())
+    app.session_state["params"] = replace(app.session_state["params"], task="novelty")
+    go(app, "pages/compare.py")
+    assert "no target" in words(app)
+
+
+def test_the_table_compares_only_what_is_one_problem() -> None:
+    def shown(text: str, one: Path) -> tuple[Shown, Path, int]:
+        return Shown(text, read(f"{text};lp")[0], Params(), one), one, 1
+
+    one, two = path("lp", "C", (0.01, 0.1, 1.0)), path("lp", "C", (0.02, 0.2, 1.0), p=2.0)
+    assert compare_table.comparable([shown("lp", one), shown("lp,p=2.0", one)])
+    assert compare_table.comparable([shown("lp", one), shown("lp,solver=silp", one)])
+    assert not compare_table.comparable([shown("lp", one), shown("lp,p=2.0", two)])
+    assert not compare_table.comparable([shown("lp", one), shown("lp,loss=squared", one)])
+    assert not compare_table.comparable([shown("lp", one), shown("uniform", one)])
+
+
+# Sparse against non-sparse
+
+
+def test_the_toy_experiment_runs_and_draws_every_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def measure(row: str, seed: int, repetition: int) -> list[float]:
+        asked.append((row, seed, repetition))
+        return [10.0 + repetition] * 10
+
+    monkeypatch.setattr(compare_toy, "TOY", replace(compare_toy.TOY, measure=measure))
+    app = go(open_app(compare="toy", toy_seed="46"), "pages/compare.py")
+    wait_for_toy(app)
+    assert len(asked) == len(set(asked)) == 12
+    assert "Mean over 2 of 2 repetitions, seed 46" in words(app)
+    assert "Bayes error is 4.01 %" in app.get("plotly_chart")[0].proto.alt
+    means, errors, counts = compare_toy.table(compare_toy.runs(app.session_state["params"]), 2)
+    assert np.allclose(means, 10.5)
+    assert np.allclose(errors, 0.5)
+    assert (counts == 2).all()
+    app.number_input(key="field_toy_repetitions").set_value(3)
+    quiet(app.run())
+    wait_for_toy(press(app, "toy_run"))
+    assert len(asked) == 18  # what is known is not measured again
+
+
+def wait_for_toy(app: AppTest) -> None:
+    until = time.monotonic() + PATIENCE
+    while compare_toy.missing(app.session_state["params"]):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    quiet(app.run())
+
+
+def test_one_run_of_the_toy_is_that_of_the_library() -> None:
+    found = compare_toy.TOY.measure("0.98", 0, 0)
+    means, _, counts = compare_toy.table({("0.98", 0): found}, 1)
+    row = compare_toy.TOY.rows.index("0.98")
+    assert counts[row] == 1
+    assert means[row].tolist() == found[:5]
+    assert np.isnan(np.delete(means, row, axis=0)).all()
+    assert found[0] < found[4]  # one informative kernel: sparse is right

@@ -1,0 +1,354 @@
+"""The Experiments page: every registered experiment, ours beside the reference, runs that go on, wait, end and are kept."""
+
+import io
+import json
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from streamlit.testing.v1 import AppTest
+
+import mklcore as mkl
+from mklcore.errors import DataError, ParameterError
+from mklcore.experiments import Experiment, Outcome, hkl_norms
+from mklcore.experiments.base import pause
+from mklcore.figures import comparison_plot
+from pages._parts import cache, experiments, jobs
+from pages._parts.jobs import Job, JobState
+from tests.test_app import go, open_app, quiet, words
+
+PATIENCE = 30.0
+ROWS, COLUMNS = ("first", "second"), ("ours alone", "with a reference")
+
+
+def measure(row: str, seed: int, repetition: int) -> list[float]:
+    rng = np.random.default_rng([seed, ROWS.index(row), repetition])
+    return (10.0 + rng.standard_normal(2)).tolist()
+
+
+TINY = Experiment(
+    key="tiny",
+    title="A made experiment",
+    paper="Nobody (2020), Table 1",
+    did="Nothing.",
+    claims=("The mean is ten.",),
+    open_points="Everything.",
+    row_name="row",
+    rows=ROWS,
+    columns=COLUMNS,
+    unit="error in %",
+    replicated=((np.nan, 10.0), (np.nan, 11.0)),
+    repetitions=16,
+    measure=measure,
+    spread=((np.nan, 1.0), (np.nan, 1.0)),
+    floor=(1.0, 2.0),
+    ordered=False,
+    seconds=0.001,
+)
+
+
+@pytest.fixture
+def tiny(monkeypatch) -> Experiment:
+    monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", TINY)
+    jobs.outcomes().put("tiny", ())
+    return TINY
+
+
+def settled(app: AppTest, slot: str = "job") -> AppTest:
+    until = time.monotonic() + PATIENCE
+    while app.session_state[slot].live:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    return quiet(app.run())
+
+
+def page(**query: str) -> AppTest:
+    return go(open_app(**query), "pages/experiments.py")
+
+
+# Numbers
+
+
+def test_differences_come_with_the_standard_error_of_both():
+    samples = np.array([[[1.0, 9.0], [1.0, 11.0]], [[1.0, 13.0], [1.0, 15.0]]])
+    found = TINY.compare(Outcome("tiny", ROWS, COLUMNS, samples))
+    assert found.difference[:, 1] == pytest.approx([0.0, 3.0])
+    assert found.ours_error[:, 1] == pytest.approx([1.0, 1.0])
+    assert found.reference_error[:, 1] == pytest.approx([0.25, 0.25])
+    assert found.joint_error[:, 1] == pytest.approx(np.sqrt([1.0625, 1.0625]))
+    welch = (1.0 + 0.0625) ** 2 / (1.0 / 1 + 0.0625**2 / 15)
+    assert found.freedom[:, 1] == pytest.approx([welch, welch])
+    assert found.reach(0.95)[0, 1] == pytest.approx(stats.t.ppf(0.975, welch) * np.sqrt(1.0625))
+    assert (found.compared, found.agreeing(), found.agreeing(0.5)) == (2, 2, 1)
+    line = found.records()[3]
+    assert (line["row"], line["column"], line["difference"]) == ("second", "with a reference", 3.0)
+
+
+def test_an_unknown_spread_is_taken_to_be_ours_and_one_repetition_takes_theirs():
+    samples = np.array([[[1.0, 8.0], [1.0, 12.0]]])
+    plain = replace(TINY, spread=())
+    found = plain.compare(Outcome("tiny", ROWS[:1], COLUMNS, samples))
+    assert found.joint_error[0, 1] == pytest.approx(np.sqrt(8.0 / 2 + 8.0 / 16))
+    assert np.isnan(found.reference_error).all()
+    assert found.freedom[0, 1] == 1.0
+    once = TINY.compare(Outcome("tiny", ROWS[:1], COLUMNS, samples[:, :1]))
+    assert np.isnan(once.ours_error).all()
+    assert once.joint_error[0, 1] == pytest.approx(np.sqrt(1.0 + 1 / 16))
+    assert once.freedom[0, 1] == 15.0
+    with pytest.raises(ParameterError, match="not one of tiny"):
+        TINY.compare(Outcome("other", ROWS, COLUMNS, np.ones((2, 1, 2))))
+
+
+def test_a_run_carries_its_seed_and_time_and_survives_json():
+    found = TINY.run(3, seed=7)
+    again = Outcome.from_json(found.to_json())
+    assert (again.key, again.rows, again.columns, again.seed) == ("tiny", ROWS, COLUMNS, 7)
+    assert again.samples.tolist() == found.samples.tolist()
+    assert again.seconds == found.seconds > 0
+    missing = Outcome("tiny", ROWS[:1], COLUMNS, np.array([[[1.0, np.nan]]]))
+    assert np.isnan(Outcome.from_json(missing.to_json()).samples[0, 0, 1])
+    assert np.isnan(Outcome.from_json(missing.to_json()).seconds)
+
+
+@pytest.mark.parametrize("experiment", mkl.EXPERIMENTS.values(), ids=lambda e: e.key)
+def test_a_run_can_be_cancelled_within_a_repetition(experiment):
+    """A repetition may take seconds, so every experiment listens between its fits."""
+    heard: list[int] = []
+
+    def listen() -> None:
+        heard.append(1)
+        if len(heard) == 2:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        experiment.run(1, experiment.rows[:1], listen=listen)
+    pause()  # outside a run nobody listens
+    assert len(heard) == 2
+
+
+GOOD = json.loads(Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2))).to_json())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[1, 2]", "null", "{}", "{" * 100_000, json.dumps(GOOD | {"format": "another"}), json.dumps(GOOD | {"samples": 1}),
+     json.dumps(GOOD | {"samples": [[[1, "x"]]]}), json.dumps(GOOD | {"samples": [[[1], [2, 3]]]}), "\x00\xff",
+     json.dumps(GOOD | {"rows": 3}), json.dumps(GOOD | {"rows": ["a"]}), json.dumps(GOOD | {"seed": None}),
+     json.dumps(GOOD | {"rows": ["a"] * 2000, "samples": [[[1, 2]]] * 2000}), " " * 5_000_001],
+)  # fmt: skip
+def test_a_file_that_is_no_outcome_is_refused_in_words(text):
+    with pytest.raises(DataError, match=r"outcome"):
+        Outcome.from_json(text)
+
+
+@pytest.mark.parametrize("experiment", mkl.EXPERIMENTS.values(), ids=lambda e: e.key)
+def test_every_experiment_can_be_drawn_before_it_is_run(experiment):
+    for title, part in experiment.groups():
+        figure = comparison_plot(experiment.alone(), part, y_title=title, row_name="row", ordered=experiment.ordered)
+        assert "reference" in figure.layout.meta["alt"]
+    assert sum(part.stop - part.start for _, part in experiment.groups()) == len(experiment.columns)
+    assert experiment.source
+    assert len(experiment.floor) in (0, len(experiment.rows))
+    assert np.shape(experiment.spread) in ((0,), np.shape(experiment.replicated))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_ours_is_filled_and_the_reference_hollow(dark):
+    found = TINY.compare(TINY.run(4))
+    figure = comparison_plot(
+        found, slice(0, 2), y_title="error", row_name="row", ordered=False, floor=(1, 2), dark=dark
+    )
+    symbols = {trace.name: trace.marker.symbol for trace in figure.data if trace.marker.symbol}
+    assert symbols["with a reference, ours"] == "circle"
+    assert symbols["with a reference, reference"] == "diamond-open"
+    bars = {trace.name: trace.error_y.array for trace in figure.data if trace.error_y.array is not None}
+    assert bars["with a reference, ours"].tolist() == found.ours_error[:, 1].tolist()
+    assert "unknown" not in figure.layout.meta["alt"]
+    assert figure.layout.paper_bgcolor == "rgba(0,0,0,0)"
+
+
+def test_hulls_on_twonorm_in_small(monkeypatch):
+    """The published size takes seconds; the ways through it are the same on a tenth of the points."""
+    monkeypatch.setattr(hkl_norms, "N_TRAIN", 120)
+    monkeypatch.setattr(hkl_norms, "N_CHECK", 400)
+    monkeypatch.setattr(hkl_norms, "HKL_LAMS", np.array([1e-3, 1e-4]))
+    monkeypatch.setattr(hkl_norms, "L2_LAMS", np.array([1e-1]))
+    monkeypatch.setattr(hkl_norms, "GREEDY_LAMS", np.array([1e-2]))
+    monkeypatch.setattr(hkl_norms, "GREEDY_SIZES", (5, 20))
+    l2, greedy, hkl, nodes = hkl_norms.measure("twonorm", 0, 0)
+    assert 0 < l2 < 12
+    assert 0 < greedy < 25
+    assert 0 < hkl < 25
+    assert nodes >= 5
+    assert hkl_norms.measure("twonorm", 0, 0) == [l2, greedy, hkl, nodes]
+    assert hkl_norms.measure("twonorm", 0, 1) != [l2, greedy, hkl, nodes]
+
+
+# The page
+
+
+@pytest.mark.parametrize("key", mkl.EXPERIMENTS)
+def test_every_experiment_tells_its_story_before_it_is_run(key):
+    app, experiment = page(experiment=key), mkl.EXPERIMENTS[key]
+    said = words(app)
+    for told in (experiment.did, experiment.source, experiment.open_points):
+        assert told in said
+    assert len(app.get("plotly_chart")) == 1
+    assert not app.error
+
+
+def test_an_unknown_experiment_is_told_and_the_first_one_shown():
+    app = page(experiment="nothing")
+    assert "There is no experiment called nothing" in words(app)
+    assert next(iter(mkl.EXPERIMENTS.values())).did in words(app)
+    assert "experiment has to be the name of an experiment" in words(page(experiment="../x"))
+
+
+def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tiny):
+    app = page(experiment="tiny")
+    assert "Only the reference is drawn so far" in words(app)
+    app.button(key="run_small").click().run()
+    said = words(settled(app))
+    found = experiments.kept("tiny")
+    assert [outcome.repetitions for outcome in found] == [experiments.SMALL]
+    assert "of 2** numbers differ from the reference by no more than chance allows at the 95 % level" in said
+    assert "So few repetitions leave the standard errors rough" in said
+    shown = app.dataframe[0].value
+    assert shown["ours"].tolist() == [float(v) for v in tiny.compare(found[0]).ours.ravel()]
+    other = page(experiment="tiny")  # made data is everybody's
+    assert "So few repetitions" in words(other)
+    app.number_input(key="field_experiment_seed").set_value(5).run()
+    app.button(key="run_small").click().run()
+    settled(app)
+    assert [outcome.seed for outcome in experiments.kept("tiny")] == [5, 0]
+    assert len(app.selectbox) == 1
+
+
+def test_the_files_hold_every_number(tiny):
+    found = tiny.run(3, seed=2)
+    lines = pd.read_csv(io.StringIO(experiments.csv(tiny, found)))
+    assert lines["ours"].tolist() == pytest.approx(found.mean.ravel().tolist())
+    assert set(lines["repetitions"]) == {3}
+    again = experiments.read(tiny, experiments.as_json(tiny, found).encode())
+    assert again.samples.tolist() == found.samples.tolist()
+    with pytest.raises(DataError, match="is about tiny"):
+        experiments.read(mkl.EXPERIMENTS["lp_toy"], found.to_json().encode())
+
+
+def test_an_opened_run_is_seen_by_its_session_alone(tiny):
+    app = page(experiment="tiny")
+    content = tiny.run(9, seed=3).to_json().encode()
+    app.file_uploader(key="experiment_file_tiny").upload("run.json", content, "application/json").run()
+    assert "9 repetitions, seed 3" in words(quiet(app))
+    assert "9 repetitions" not in words(page(experiment="tiny"))
+    app.file_uploader(key="experiment_file_tiny").upload("bad.json", b"{}", "application/json").run()
+    assert "This is not an outcome of an experiment" in words(quiet(app))
+
+
+def test_a_failed_run_is_told_in_words(monkeypatch):
+    def refuse(row, seed, repetition):
+        raise DataError("There is no such row.")
+
+    monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", replace(TINY, measure=refuse))
+    jobs.outcomes().put("tiny", ())
+    app = page(experiment="tiny")
+    app.button(key="run_small").click().run()
+    assert "The run failed: There is no such row" in words(settled(app))
+
+
+# The long slot
+
+
+@pytest.fixture
+def gated(monkeypatch):
+    """An experiment whose every measurement waits for the gate."""
+    gate = threading.Event()
+
+    def wait(row: str, seed: int, repetition: int) -> list[float]:
+        assert gate.wait(PATIENCE)
+        return measure(row, seed, repetition)
+
+    monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", replace(TINY, measure=wait))
+    jobs.outcomes().put("tiny", ())
+    yield gate
+    gate.set()
+
+
+def test_a_full_run_goes_on_beside_the_paths_of_other_pages(gated):
+    app = page(experiment="tiny", data="iris", widths="2", each="none")
+    app.button(key="run_full").click().run()
+    long = app.session_state["long_job"]
+    assert app.button(key="run_full").disabled
+    go(app, "pages/explore.py")
+    until = time.monotonic() + PATIENCE
+    while app.session_state["job"].live:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert app.session_state["job"].state is JobState.DONE  # not blocked
+    assert long.live
+    assert not long.stop.is_set()  # not stopped
+    quiet(app.run())
+    assert app.button(key="long_job_cancel")
+    gated.set()
+    assert "of 2** numbers" in words(go(settled(app, "long_job"), "pages/experiments.py"))
+    assert experiments.kept("tiny")[0].repetitions == TINY.repetitions
+
+
+def test_a_full_run_can_be_cancelled_from_any_page(gated):
+    app = page(experiment="tiny")
+    app.button(key="run_full").click().run()
+    go(app, "pages/data.py")
+    app.button(key="long_job_cancel").click().run()
+    gated.set()
+    assert app.session_state["long_job"].ended.wait(PATIENCE)
+    assert app.session_state["long_job"].state is JobState.CANCELLED
+    assert "The last run was cancelled" in words(go(app, "pages/experiments.py"))
+    assert experiments.kept("tiny") == ()
+
+
+def test_the_second_session_is_told_its_place_in_the_line(gated):
+    first, second = page(experiment="tiny"), page(experiment="tiny")
+    first.button(key="run_full").click().run()
+    second.button(key="run_full").click().run()
+    waiting = second.session_state["long_job"]
+    assert waiting.state is JobState.QUEUED
+    assert jobs._sentence(waiting) == "Experiment: waiting, 1 before you"
+    gated.set()
+    for app in (first, second):
+        assert app.session_state["long_job"].ended.wait(PATIENCE)
+        assert app.session_state["long_job"].state is JobState.DONE
+
+
+def test_each_slot_has_its_own_line_and_patience():
+    short, long = Job("a", "Path", 3), Job("b", "Experiment", 3, slot="long")
+    assert short.patience == jobs.UNWATCHED_SECONDS < long.patience
+    for job in (short, long):
+        jobs.LINES[job.slot].enter(job)
+    assert jobs.LINES["short"] is jobs.LINE
+    assert (jobs.LINES["short"].ahead(short), jobs.LINES["long"].ahead(long)) == (0, 0)
+    for job in (short, long):
+        jobs._work(job, lambda job: job.tick(3, 3))
+        assert job.state is JobState.DONE
+    unseen = Job("c", "Experiment", 3, slot="long", seen=time.monotonic() - jobs.UNWATCHED_SECONDS - 5)
+    jobs.LINES["long"].enter(unseen)
+    jobs._work(unseen, lambda job: job.tick(3, 3))
+    assert unseen.state is JobState.DONE  # a hidden tab ticks rarely
+    gone = Job("d", "Experiment", 3, slot="long", seen=time.monotonic() - jobs.UNWATCHED_LONG_SECONDS - 5)
+    jobs.LINES["long"].enter(gone)
+    jobs._work(gone, lambda job: job.tick(3, 3))
+    assert gone.state is JobState.ABANDONED
+
+
+def test_no_more_than_the_newest_runs_are_kept():
+    shelf = cache.Shelf(3)
+    for seed in range(experiments.MOST_KEPT + 3):
+        experiments.keep(Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)), seed), shelf)
+    kept = shelf.get("tiny")
+    assert len(kept) == experiments.MOST_KEPT
+    assert kept[0].seed == experiments.MOST_KEPT + 2
+    experiments.keep(replace(kept[3], seconds=1.0), shelf)
+    assert len({outcome.seed for outcome in shelf.get("tiny")}) == experiments.MOST_KEPT

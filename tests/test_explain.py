@@ -1,0 +1,136 @@
+"""A model taken apart: the parts sum to the whole, curves and surfaces are the model's own, shares add up."""
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.errors import ParameterError
+from mklcore.estimators import explain
+from mklcore.estimators.registry import EVERY_TASK
+
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3)
+METHODS = [key for key, method in mkl.ESTIMATORS.items() if method.on == "kernels"]
+
+
+def table(task):
+    rng = np.random.default_rng(4)
+    X = 3.0 + 2.0 * rng.standard_normal((60, 3))
+    score = np.sin(X[:, 0]) + 0.3 * X[:, 1]
+    y = {"binary": score > 1.0, "multiclass": np.digitize(score, [0.5, 1.3]), "regression": score}[task]
+    return X, y
+
+
+def outputs(model, X):
+    if len(getattr(model, "pairs_", ())) > 1:
+        return model.pair_decisions(X)
+    return model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
+
+
+@pytest.fixture(scope="module", params=[(key, task) for key in METHODS for task in EVERY_TASK], ids="-".join)
+def fitted(request):
+    key, task = request.param
+    X, y = table(task)
+    settings = {"C": 5.0, "lam": 0.01}
+    return mkl.ESTIMATORS[key].estimator(task, kernels=KERNELS, **settings).fit(X, y), X
+
+
+def test_contributions_sum_to_what_the_model_says(fitted):
+    model, X = fitted
+    parts, whole = model.contributions(X[:7]), outputs(model, X[:7])
+    assert parts.shape == (len(KERNELS), *whole.shape)
+    assert parts.sum(axis=0) + model.intercept_ == pytest.approx(whole, abs=1e-9)
+    assert model.contributions(X[:7], [3, 0]) == pytest.approx(parts[[3, 0]], abs=1e-12)
+
+
+def test_component_functions_are_the_contributions_of_their_kernels(fitted):
+    model, X = fitted
+    names = explain.problem_names(model)
+    output = 1 if names else None
+    found = explain.component_functions(model, output=output, points=9)
+    assert [one.weight for one in found] == sorted((one.weight for one in found), reverse=True)
+    for one in found:
+        assert KERNELS.specs[one.kernel].features == (one.column,)
+        assert one.rug == pytest.approx(X[:, one.column])
+        assert (one.grid[0], one.grid[-1]) == pytest.approx((X[:, one.column].min(), X[:, one.column].max()))
+        rows = np.tile(X[0], (9, 1))  # what the other columns hold makes no difference
+        rows[:, one.column] = one.grid
+        expected = model.contributions(rows, [one.kernel])[0]
+        assert one.values == pytest.approx(expected if output is None else expected[:, output], abs=1e-9)
+
+
+def test_a_surface_is_the_model_with_the_other_columns_at_their_mean(fitted):
+    model, X = fitted
+    surface = explain.decision_surface(model, (2, 0), points=5)
+    row = X.mean(axis=0)
+    row[2], row[0] = surface.x[1], surface.y[3]
+    expected = model.decision_function(row[None]) if hasattr(model, "classes_") else model.predict(row[None])
+    value = float(np.argmax(expected)) if surface.kind == "class" else float(expected[0])
+    assert surface.values[3, 1] == pytest.approx(value, abs=1e-9)
+    assert surface.kind == {0: "number", 2: "score", 3: "class"}[len(surface.classes)]
+
+
+def test_a_surface_has_fewer_points_where_they_cost_more(monkeypatch):
+    X, y = table("regression")
+    sparse, dense = (mkl.LpMKLRegressor(kernels=KERNELS, p=p, C=0.1).fit(X, y) for p in (1.0, 4.0))
+    monkeypatch.setattr(explain, "_SURFACE_VALUES", 1e6)
+    assert len(explain.decision_surface(dense, (0, 1)).x) == int(np.sqrt(1e6 / (60 * len(KERNELS))))
+    assert len(explain.decision_surface(sparse, (0, 1)).x) >= len(explain.decision_surface(dense, (0, 1)).x)
+
+
+@pytest.mark.parametrize("columns", [(0, 0), (0, 3), (-1, 1)])
+def test_a_surface_over_columns_that_cannot_be_is_refused(columns):
+    model = mkl.LpMKLRegressor(kernels=KERNELS).fit(*table("regression"))
+    with pytest.raises(ParameterError, match="two different columns"):
+        explain.decision_surface(model, columns)
+
+
+def test_a_stack_has_parts_but_no_columns():
+    X, y = table("binary")
+    stack = KERNELS.grams(X)
+    model = mkl.LpMKLClassifier(kernels="precomputed").fit(stack.values, y)
+    blocks = stack.values[:, :4]
+    assert model.contributions(blocks).sum(axis=0) + model.intercept_ == pytest.approx(model.decision_function(blocks))
+    for ask in (explain.component_functions, lambda m: explain.decision_surface(m, (0, 1)), explain.training_rows):
+        with pytest.raises(ParameterError, match="knows no columns"):
+            ask(model)
+
+
+def test_names_and_weights_of_several_problems():
+    X, y = table("multiclass")
+    rest = mkl.LpMKLClassifier(kernels=KERNELS).fit(X, y)
+    names, weights = explain.weights_by_class(rest)
+    assert names == ("0", "1", "2")
+    assert np.array_equal(weights, rest.weights_)
+    pairs = mkl.SMKLClassifier(kernels=KERNELS, C=50.0).fit(X, y)
+    assert explain.problem_names(pairs) == ("1 against 0", "2 against 0", "2 against 1")
+    assert explain.weights_by_class(mkl.GOMPClassifier(kernels=KERNELS).fit(X, y)) is None
+    assert explain.problem_names(mkl.LpMKLClassifier(kernels=KERNELS).fit(X, y > 0)) == ()
+
+
+def test_kernels_are_counted_where_their_columns_lie():
+    specs = [
+        mkl.RBF(1.0, features=(0, 1, 2, 3)), mkl.Linear(features=(0,)), mkl.Linear(features=(1,)),
+        mkl.Linear(features=(0, 1)), mkl.Linear(features=(1, 2)), mkl.Linear(features=(3,)),
+    ]  # fmt: skip
+    names = ("a", "b", "c", "d")
+    grouped = explain.kernels_by_columns(specs, [("front", (0, 1)), ("back", (2,))], names)
+    assert grouped == {
+        explain.ALL_COLUMNS: [0], "front": [1, 2, 3], explain.SEVERAL_GROUPS: [4], "d": [5],
+    }  # fmt: skip
+    alone = explain.kernels_by_columns(specs, [], names)
+    assert alone["a"] == [1]
+    assert alone["2 columns, a first"] == [3]
+    assert explain.kernels_by_columns([mkl.Linear(features=(0,))], [], ("only",)) == {"only": [0]}
+
+
+def test_shares_add_up_and_the_smallest_are_summed():
+    weights = np.array([[1.0, 1.0, 2.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    members = {"a": [0], "b": [1], "c": [2], "d": [3]}
+    shares = explain.weight_shares(weights, members)
+    assert shares.names == ("c", "a", "b", "d")
+    assert shares.values[0].tolist() == [0.5, 0.25, 0.25, 0.0]
+    assert shares.values[1].tolist() == [0.0] * 4
+    few = explain.weight_shares(weights[0], members, limit=1)
+    assert few.names == ("c", "3 others")
+    assert few.members[1] == (0, 1, 3)
+    assert few.values.tolist() == [[0.5, 0.5]]

@@ -1,0 +1,307 @@
+"""Explore without a browser: its tabs, what stands beside the cursor, presets, exact values, refusals."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mklcore.estimators.registry import ESTIMATORS, EVERY_TASK
+from mklcore.figures import style
+from pages._parts import cache, explore_rail, model, player, state
+from pages._parts.state import Params
+from tests.test_app import PATIENCE, cursor_texts, go, open_app, quiet, table, upload, wait_for_path, words
+
+SAMPLE_OF = {"binary": "breast_cancer", "multiclass": "iris", "regression": "diabetes"}
+
+
+def explore(**query: str) -> AppTest:
+    usual = {"data": "iris", "widths": "2"}
+    return wait_for_path(go(open_app(**{**usual, **query}), "pages/explore.py"))
+
+
+def wait_for(app: AppTest, said: str) -> AppTest:
+    return wait_until(app, lambda: said in words(app))
+
+
+def wait_until(app: AppTest, over: Callable[[], bool]) -> AppTest:
+    until = time.monotonic() + PATIENCE
+    while not over():
+        assert time.monotonic() < until, words(app)
+        time.sleep(0.05)
+        quiet(app.run())
+    return app
+
+
+def component(app: AppTest, key: str) -> dict:
+    """The data of the component called ``key``."""
+    found = [element.proto for element in app.get("bidi_component") if element.proto.id.endswith(f"-{key}")]
+    assert len(found) == 1, key
+    return json.loads(found[0].json)
+
+
+def release(app: AppTest, index: int) -> AppTest:
+    app.session_state["player"] = {"report": {"index": index, "time": time.monotonic(), "turn": 1}}
+    return quiet(app.run())
+
+
+# The first tab
+
+
+@pytest.mark.parametrize("task", EVERY_TASK)
+def test_the_first_tab_says_which_columns_matter_beside_the_baselines(task: str) -> None:
+    app = explore(data=SAMPLE_OF[task])
+    wait_for(app, "best single kernel, at its best")
+    path, params = app.session_state["answer"], app.session_state["params"]
+    index = player.place(path, None).index
+    sentence = cursor_texts(app)[0]
+    assert sentence.startswith(f"At {player.label('C', path.values[index])} the weight lies on ")
+    assert "uniform sum" in sentence
+    columns, families = component(app, "bars_columns"), component(app, "bars_families")
+    for data in (columns, families):
+        assert np.sum(data["weights"], axis=1) == pytest.approx(1.0, abs=0.01)
+        assert data["index"] == index
+    expected = {}
+    for name, weight in zip(path.kernel_families, path.weights[index], strict=True):
+        expected[name] = expected.get(name, 0.0) + weight / path.weights[index].sum()
+    assert dict(zip(families["full"], families["weights"][index], strict=True)) == pytest.approx(expected, abs=1e-3)
+    scores, lanes = component(app, "bars_scores"), model.baselines(params)
+    assert scores["weights"][index][0] == pytest.approx(path.val_score[index])
+    assert scores["weights"][0][1:] == pytest.approx([np.nanmax(lane.val_score) for lane in lanes.values()])
+    assert not app.error
+    assert not app.warning
+
+
+def test_the_baselines_are_the_paths_explore_shows_for_them() -> None:
+    app = wait_for(explore(seed="2"), "best single kernel, at its best")
+    params = app.session_state["params"]
+    for name in model.BASELINES:
+        lane = model.baseline(params, name)
+        assert model.key(lane) == model.key(Params(data="iris", widths=2, seed=2, algorithm=name))
+        assert type(model.known(lane).estimators[0]) is ESTIMATORS[name].classifier
+
+
+def test_columns_without_groups_are_told_one_by_one() -> None:
+    app = explore(data="wine", widths="1")
+    names = component(app, "bars_columns")["full"]
+    assert "proline" in names
+    assert names[-1].endswith("others")
+
+
+def test_refits_tell_how_often_each_kernel_is_chosen() -> None:
+    app = explore(seed="4")
+    app.button(key="ask_frequency").click().run()
+    wait_for(app, "At least one kernel used")
+    params, path = app.session_state["params"], app.session_state["answer"]
+    value = float(path.values[player.place(path, None).index])
+    found = model.frequency(params, value)
+    assert found.n_resamples == model.RESAMPLES
+    assert len(app.get("plotly_chart")) == 1
+    assert f"{model.RESAMPLES} refits" in app.get("plotly_chart")[0].proto.alt
+    release(app, 3)
+    assert "Refit on halves" in [button.label for button in app.button]
+    quiet(app.run())
+
+
+def test_the_tab_is_in_the_link_and_the_last_two_are_not_computed_before_they_are_opened() -> None:
+    app = explore()
+    assert app.get("plotly_chart") == []
+    app.session_state["field_look"] = "path"
+    state_of = app.session_state["params"]
+    assert state_of.look == "columns"
+    app = explore(look="path")
+    assert len(app.get("plotly_chart")) == 2
+    assert app.query_params["look"] == "path"
+    app = explore(look="inside")
+    assert len(app.get("plotly_chart")) >= 2
+    _, refused = state.read({"look": "everything"})
+    assert "one of columns, path, inside" in refused[0]
+
+
+# Facts, sort, sizes
+
+
+def test_the_facts_follow_the_path_point_by_point() -> None:
+    app = explore(look="path")
+    path, data = app.session_state["answer"], component(app, "texts_facts")
+    assert len(data["texts"]) == len(path)
+    for k, (certificate, cost, scores) in enumerate(data["texts"]):
+        said = ["".join(text for _, text in line) for line in (*certificate, *cost, *scores)]
+        assert said[0].startswith("✓ certified")
+        assert said[2] == f"{path.n_nonzero[k]} of {len(path.kernel_names)} kernels used"
+        assert said[5] == f"validation accuracy {100 * path.val_score[k]:.1f} %"
+    bars = component(app, "bars_kernels")
+    assert np.array(bars["weights"]) == pytest.approx(
+        player.heights(np.asarray(path.weights), player.order(path)), abs=1e-6
+    )
+    assert bars["sortable"]
+
+
+def test_a_size_may_be_any_number_of_kernels_and_more_are_refused_in_words() -> None:
+    app = explore(data="breast_cancer", widths="20", algorithm="gomp", seed="8", look="path")
+    path = app.session_state["answer"]
+    assert path.values.tolist() == list(range(1, model.SIZES + 1))
+    assert len(path.kernel_names) == 52
+    app.number_input(key="exact_s").set_value(51).run()
+    wait_until(app, lambda: "at s = 51" in " ".join(expander.label for expander in app.expander))
+    assert not app.error
+    app = explore(data="breast_cancer", widths="20", algorithm="gomp", seed="8", look="path", at="80")
+    assert "s = 80 asks for more kernels than the 52 of the dictionary" in words(app)
+    assert app.number_input(key="exact_s").value == 52
+
+
+# Exact values
+
+
+def test_a_value_between_the_points_starts_from_the_nearest_and_says_where_the_optimum_lies(monkeypatch) -> None:
+    app = explore(look="path", seed="6")
+    monkeypatch.setattr(model, "QUICK_SECONDS", -1.0)
+    path = app.session_state["answer"]
+    value = float(f"{np.sqrt(path.values[9] * path.values[10]):.3g}")
+    gate = threading.Event()
+    cache.worker().submit(gate.wait)
+    try:
+        app.number_input(key="exact_C").set_value(value).run()
+        params = app.session_state["params"]
+        interval = model.interval(params, path, value)
+        told = f"between **{style.number(interval.low)}** and **{style.number(interval.high)}**"
+        assert told in words(app)
+        assert app.session_state["job"].live
+        assert component(app, "player")["exact"] is None
+    finally:
+        gate.set()
+    wait_until(app, lambda: model.known_point(params, value) is not None)
+    quiet(app.run())
+    point = model.known_point(params, value)
+    assert interval.low <= point.objective[0] * (1 + 1e-9)
+    assert interval.high >= point.objective[0] - point.dual_gap[0] - 1e-9
+    assert "the optimum lies between" not in words(app)
+    exact = component(app, "player")["exact"]
+    assert exact["sets"]["kernels"] == pytest.approx(
+        player.heights(np.asarray(point.weights), player.order(path))[0].tolist(), abs=1e-6
+    )
+    assert "certified" in json.dumps(exact["sets"]["facts"])
+
+
+def test_a_point_the_solver_refuses_is_told_in_words() -> None:
+    app = go(open_app(data="iris", widths="2", each="none", path="p", solver="silp"), "pages/explore.py")
+    wait_for(app, "The path failed")
+    assert 'solver="silp" is for p = 1 only' in words(app)
+
+
+# Controls
+
+
+@pytest.mark.parametrize("algorithm", state.METHODS)
+@pytest.mark.parametrize("task", EVERY_TASK)
+def test_every_preset_sets_what_it_says_and_shows_itself(algorithm: str, task: str) -> None:
+    params = Params(data=SAMPLE_OF[task], algorithm=algorithm)
+    for preset in explore_rail.presets(params):
+        taken = Params(
+            data=SAMPLE_OF[task], algorithm=algorithm, path=preset.path, settings=tuple(sorted(preset.settings))
+        )
+        assert explore_rail.holds(preset, taken)
+        assert state.read(state.text(taken)) == (taken, ())
+
+
+def test_a_preset_is_taken_with_one_press() -> None:
+    app = explore()
+    app.button_group(key="preset_lp").set_value("smooth").run()
+    assert app.session_state["params"].settings == (("norm", "lp"), ("p", 2.0))
+    assert app.query_params["p"] == "2.0"
+    app.button(key="undo").click().run()
+    assert app.session_state["params"].settings == ()
+
+
+@pytest.mark.parametrize("norm", ["weighted lp", "block norm", "elliptic"])
+def test_every_norm_gives_a_certified_path(norm: str) -> None:
+    app = explore(norm=norm, data="diabetes", each="none", p="1.5")
+    assert "✓ certified" in words(app)
+    shown = [widget.label for widget in (*app.selectbox, *app.select_slider)]
+    assert ("Block norm q" in shown) == (norm == "block norm")
+    assert ("Norm p" in shown) == (norm == "weighted lp")
+
+
+@pytest.mark.parametrize(("algorithm", "usual"), [("lp", "multiplicative"), ("greedy", "diag"), ("smkl", "trace")])
+def test_each_algorithm_has_its_own_normalisation_unless_one_is_chosen(algorithm: str, usual: str) -> None:
+    app = explore(algorithm=algorithm, each="none")
+    assert f"normalisation {usual} (the algorithm's own)" in words(app)
+    path = app.session_state["answer"]
+    method = ESTIMATORS[algorithm].classifier
+    assert path.estimators[0]._map.normalise == usual == method.default_normalise
+    app = explore(algorithm=algorithm, each="none", normalise="spherical")
+    assert "normalisation spherical" in words(app)
+    assert "the algorithm's own" not in words(app)
+
+
+# Inside the model
+
+
+@pytest.mark.parametrize(("task", "charts"), [("binary", 2), ("multiclass", 3), ("regression", 2)])
+def test_the_inside_shows_curves_a_surface_and_the_classes(task: str, charts: int) -> None:
+    app = explore(data=SAMPLE_OF[task], look="inside")
+    alts = [chart.proto.alt for chart in app.get("plotly_chart")]
+    assert len(alts) == charts
+    assert any("of one column each" in alt for alt in alts)
+    assert any(" over " in alt for alt in alts)
+    assert "held at the training mean" in words(app)
+    assert ("Kernel weights per class against the rest" in words(app)) == (task == "multiclass")
+    if task == "multiclass":
+        app.selectbox(key="field_output").set_value(2).run()
+        assert "Higher speaks for virginica" in words(app)
+        assert app.query_params["output"] == "2"
+
+
+def test_the_surface_is_over_the_columns_of_the_link() -> None:
+    app = explore(look="inside", over="1,4")
+    table_names = [box.value for box in (app.selectbox(key="field_over_x"), app.selectbox(key="field_over_y"))]
+    assert table_names == [0, 3]
+    app.selectbox(key="field_over_y").set_value(1).run()
+    assert app.query_params["over"] == "1,2"
+    assert explore(look="inside", over="1,99").selectbox(key="field_over_y").value != 98
+    _, refused = state.read({"over": "1,2,3"})
+    assert "two numbers of columns" in refused[0]
+
+
+def test_a_table_of_two_columns_shows_the_whole_model() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 2))
+    lines = "\n".join(f"{a:.4f},{b:.4f},{int(a * b > 0)}" for a, b in X)
+    app = go(upload(open_app(look="inside"), f"a,b,y\n{lines}\n".encode()), "pages/explore.py")
+    assert "this is the whole model" in words(wait_for_path(app))
+
+
+def test_one_shared_set_of_weights_is_said_to_be_shared() -> None:
+    assert "All classes share one set of kernel weights" in words(explore(algorithm="gomp", look="inside"))
+
+
+def test_pairs_of_classes_are_named() -> None:
+    app = explore(algorithm="smkl", look="inside")
+    assert "Kernel weights per pair of classes" in words(app)
+    assert app.selectbox(key="field_output").label == "Pair shown"
+
+
+# Sessions
+
+
+def test_what_is_computed_about_an_upload_stays_in_its_session() -> None:
+    content = table(seed=31)
+    owner = wait_for_path(go(upload(open_app(), content), "pages/explore.py"))
+    wait_for(owner, "best single kernel, at its best")
+    params = owner.session_state["params"]
+    stranger = upload(open_app(), content)
+    assert stranger.session_state["params"].data == params.data
+    assert "shelf" not in stranger.session_state or not [
+        key for key in stranger.session_state["shelf"]._items if key[0] in ("path", "shares")
+    ]
+
+
+def test_a_sentence_without_any_weight_says_so() -> None:
+    app = explore(algorithm="greedy", path="lam", each="none", at="1000000")
+    wait_until(app, lambda: component(app, "player")["exact"] is not None)
+    sets = component(app, "player")["exact"]["sets"]
+    assert sum(sets["columns"]) == 0
+    assert "no kernel has a weight: the model is the same everywhere" in json.dumps(sets["sentence"])

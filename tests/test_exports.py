@@ -1,0 +1,432 @@
+"""What a screen hands out computes the screen's numbers: scripts and notebooks are run, specifications restored."""
+
+import html.parser
+import io
+import json
+import re
+import runpy
+import time
+import warnings
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from jupyter_client.manager import KernelManager
+from nbclient import NotebookClient
+from streamlit.testing.v1 import AppTest
+
+import mklcore as mkl
+from mklcore.errors import DataError
+from mklcore.estimators.registry import ESTIMATORS
+from mklcore.figures import style
+from pages._parts import compare_work, downloads, export, export_report, export_spec, model, state
+from pages._parts.export_formula import mathml
+from pages._parts.state import Params
+
+ROOT = Path(__file__).resolve().parents[1]
+PATIENCE = 90.0
+HOSTILE = ['a"b', "c'd", "e`f", "g\\n", "$(rm)", "{h}", "__import__('os')", "<b>i</b>", "é ∞"]
+WANTED = """
+import json
+json.dumps({"values": path.values.tolist(), "weights": path.weights.tolist(), "scores": path.val_score.tolist(),
+            "index": index})"""
+
+
+def open_at(page: str, **query: str) -> AppTest:
+    app = AppTest.from_file("../app.py", default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    return turn(app, page)
+
+
+def turn(app: AppTest, page: str) -> AppTest:
+    app.switch_page(f"pages/{page}.py").run()
+    assert [error.message for error in app.exception] == []
+    return app
+
+
+def path_of(app: AppTest, name: str = "answer"):
+    until = time.monotonic() + PATIENCE
+    while name not in app.session_state or ("job" in app.session_state and app.session_state["job"].live):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+        app.run()
+    held = app.session_state[name]
+    return getattr(held, "path", held)
+
+
+def run_script(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
+    place = folder / "screen.py"
+    place.write_text(text, encoding="utf-8")
+    monkeypatch.chdir(folder)
+    with warnings.catch_warnings():
+        return runpy.run_path(str(place))
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        patch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+        manager = KernelManager()
+        manager.start_kernel()
+    yield manager
+    manager.shutdown_kernel(now=True)
+    manager.cleanup_resources()
+
+
+def run_notebook(book: nbformat.NotebookNode, kernel: KernelManager, folder: Path) -> dict:
+    book.cells.append(nbformat.v4.new_code_cell(WANTED))
+    client = NotebookClient(book, km=kernel, timeout=120, resources={"metadata": {"path": str(folder)}})
+    try:
+        client.execute()
+    finally:
+        client.kc.stop_channels()
+    output = book.cells[-1].outputs[-1]
+    return json.loads(output["data"]["text/plain"].strip("'"))
+
+
+def handed_out(params: Params, page: str) -> tuple[str, nbformat.NotebookNode]:
+    """Script and notebook of a screen about a sample, whose results every session shares."""
+    parts = export.cells(params, page)
+    return export.script(parts), nbformat.reads(export.notebook(parts), as_version=4)
+
+
+LANES = [(key, param) for key, method in state.METHODS.items() for param in method.path_params]
+
+
+@pytest.mark.parametrize(("algorithm", "param"), LANES)
+def test_script_and_notebook_of_every_algorithm_make_the_numbers_of_the_screen(
+    algorithm, param, kernel, tmp_path, monkeypatch
+):
+    sample = "iris" if param in ("C", "s") else "diabetes"
+    app = open_at("explore", data=sample, widths="2", each="linear", algorithm=algorithm, path=param, seed="3")
+    path = path_of(app)
+    place = len(path) // 2
+    params = replace(app.session_state["params"], at=float(path.values[place]))
+    script, book = handed_out(params, "explore")
+    names = run_script(script, tmp_path, monkeypatch)
+    told = run_notebook(book, kernel, tmp_path)
+    for ours in (names["path"].weights, told["weights"]):
+        np.testing.assert_array_equal(ours, path.weights)
+    np.testing.assert_array_equal(names["path"].values, path.values)
+    np.testing.assert_array_equal(names["path"].val_score, path.val_score)
+    np.testing.assert_array_equal(told["scores"], path.val_score)
+    assert names["index"] == told["index"] == place
+    assert (tmp_path / "figure.html").stat().st_size > 10**6
+
+
+def test_the_hulls_page_hands_out_its_hulls(kernel, tmp_path, monkeypatch):
+    app = open_at("hulls", data="diabetes", hull_columns="3,4,9", hull_degree="2")
+    path = path_of(app, "hulls")
+    script, book = handed_out(app.session_state["params"], "hulls")
+    names = run_script(script, tmp_path, monkeypatch)
+    np.testing.assert_array_equal(names["path"].weights, path.weights)
+    assert [m.hull_ for m in names["path"].estimators] == [m.hull_ for m in path.estimators]
+    np.testing.assert_array_equal(run_notebook(book, kernel, tmp_path)["weights"], path.weights)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"norm": "elliptic"}, {"norm": "weighted lp", "p": "2.0"}, {"norm": "block norm"}]
+)
+def test_norms_that_are_made_from_the_kernels_come_out_of_the_script(settings, tmp_path, monkeypatch):
+    app = open_at("explore", data="iris", widths="2", each="linear", **settings)
+    path = path_of(app)
+    script, _ = handed_out(app.session_state["params"], "explore")
+    np.testing.assert_array_equal(run_script(script, tmp_path, monkeypatch)["path"].weights, path.weights)
+
+
+def test_the_lanes_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
+    app = open_at("compare", data="iris", widths="2", each="linear", lanes="lp,p=2.0;smkl;gomp:lam,n_kernels=3")
+    params = app.session_state["params"]
+    lanes = [compare_work.lane_params(params, lane) for lane in compare_work.lanes(params)]
+    until = time.monotonic() + PATIENCE
+    while any(model.known(lane) is None for lane in lanes):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+        app.run()
+    names = run_script(handed_out(params, "compare")[0], tmp_path, monkeypatch)
+    for lane, path in zip(lanes, names["paths"].values(), strict=True):
+        np.testing.assert_array_equal(path.weights, model.known(lane).weights)
+
+
+def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_script(tmp_path, monkeypatch):
+    app = open_at("explore", data="iris", widths="2", each="linear", seed="3")
+    path = path_of(app)
+    between = float(np.sqrt(path.values[10] * path.values[11]))
+    params = replace(app.session_state["params"], at=between, row=77, moved="1=6.5,3=1.25")
+    app = open_at("predict", **state.text(params))
+    script, _ = handed_out(app.session_state["params"], "predict")
+    names = run_script(script, tmp_path, monkeypatch)
+    assert names["point"].values.tolist() == [between]
+    assert names["row"].tolist() == [6.5, mkl.load_sample("iris").X[76, 1], 1.25, mkl.load_sample("iris").X[76, 3]]
+    shown = [line.value for line in app.markdown if line.value.startswith("f(x): ")]
+    assert shown == ["f(x): " + ", ".join(
+        f"{'**' * (k == int(np.argmax(names['value'])))}{name} {style.number(value)}{'**' * (k == int(np.argmax(names['value'])))}"
+        for k, (name, value) in enumerate(zip(names["fitted"].classes_, names["value"], strict=True))
+    )]  # fmt: skip
+
+
+# Uploads
+
+
+def hostile_table() -> bytes:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((60, len(HOSTILE))).round(4), columns=HOSTILE)
+    frame["line\nbreak"] = rng.choice(["x'y", 'u"v', "w`z"], 60)
+    frame["target'\"`"] = np.where(frame[HOSTILE[0]] > 0, "ja'", 'nein"')
+    return frame.to_csv(index=False).encode()
+
+
+def with_upload(content: bytes, name: str, page: str = "explore", **query: str) -> AppTest:
+    app = open_at("data", **query)
+    app.file_uploader(key="uploader").upload(name, content, "text/csv").run()
+    return turn(app, page)
+
+
+def code_of(app: AppTest) -> str:
+    """The script as the pocket in the heading shows it."""
+    app.session_state["screen"] = True
+    app.run()
+    assert [error.message for error in app.exception] == []
+    (found,) = [block.value for block in app.code if "mkl.fit_path" in block.value]
+    return found
+
+
+@pytest.mark.parametrize("name", ['my "table".csv', "a'b`c.csv", "../../etc/passwd.csv", "x\ny.csv", "{f}$(rm).csv"])
+def test_the_script_of_an_upload_reads_that_file_and_no_other_whatever_its_names(name, tmp_path, monkeypatch):
+    content = hostile_table()
+    app = with_upload(content, name, widths="2", each="linear", algorithm="gomp")
+    path = path_of(app)
+    script = code_of(app)
+    (line,) = [line for line in script.splitlines() if line.startswith("FILE = ")]
+    file = eval_name(line)
+    assert Path(file).name == file
+    (tmp_path / file).write_bytes(content)
+    names = run_script(script, tmp_path, monkeypatch)
+    np.testing.assert_array_equal(names["path"].weights, path.weights)
+    assert names["data"].target_name == "target'\"`"
+    (tmp_path / file).write_bytes(content.replace(b"0.1", b"0.2"))
+    with pytest.raises(ValueError, match="its fingerprint differs"):
+        run_script(script, tmp_path, monkeypatch)
+
+
+def eval_name(line: str) -> str:
+    import ast
+
+    return ast.literal_eval(line.removeprefix("FILE = ").split("  #")[0])
+
+
+def test_how_a_file_was_read_is_in_the_script(tmp_path, monkeypatch):
+    content = hostile_table().replace(b",", b";")
+    app = with_upload(content, "t.csv")
+    app.session_state["params"] = replace(
+        app.session_state["params"], widths=2, delimiter="semicolon", uses="2x,10c", missing="indicator", groups=True,
+        grouping="a:1-2;b:3", stratified=False,
+    )  # fmt: skip
+    app.run()
+    path = path_of(app)
+    script = code_of(app)
+    assert "stratify=False" in script
+    (tmp_path / "t.csv").write_bytes(content)
+    names = run_script(script, tmp_path, monkeypatch)
+    np.testing.assert_array_equal(names["path"].weights, path.weights)
+
+
+def test_a_ready_stack_comes_out_of_the_script(tmp_path, monkeypatch):
+    data = mkl.load_sample("iris")
+    stack = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]).grams(data.X)
+    file = io.BytesIO()
+    np.savez(file, K=stack.values, y=data.y.astype(str))
+    app = with_upload(file.getvalue(), "kernels.npz")
+    path = path_of(app)
+    (tmp_path / "kernels.npz").write_bytes(file.getvalue())
+    names = run_script(code_of(app), tmp_path, monkeypatch)
+    np.testing.assert_array_equal(names["path"].weights, path.weights)
+    turn(app, "predict")
+    assert any("ready stack, without columns" in line.value for line in app.info)
+
+
+# Values as code
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, 3, -0.1, 1e-300, float("inf"), "a'b\n\"`", (1.5,), [1, "x"], {"a'": (2, None)}, np.float64(0.3), np.int64(4),
+     mkl.RBF(0.5, relative=True), mkl.Linear(features=(1, 2), label="a'\n\"b"), mkl.WeightedLpNorm(2.0, (1.0, 2.0)),
+     mkl.LogTerm() + mkl.GroupLasso(2.0), mkl.PolynomialBasis(3), mkl.KernelPCABasis(2, 0.5), mkl.LpNorm(float("inf"))],
+)  # fmt: skip
+def test_code_makes_the_value_again(value):
+    names = {"mkl": mkl, "np": np}
+    made = _evaluated(f"found = {export.code(value)}", names)
+    assert made == value
+    assert "\n" not in export.code(value)
+
+
+def _evaluated(text: str, names: dict) -> object:
+    space = dict(names)
+    exec(compile(text, "code", "exec"), space)
+    return space["found"]
+
+
+def test_arrays_and_whole_dictionaries_become_code():
+    array = np.array([[0.1, 1 / 3], [np.pi, -0.0]])
+    assert np.array_equal(_evaluated(f"found = {export.code(array)}", {"np": np}), array)
+    names = ("a'", 'b"', "c\n")
+    kernels = (
+        mkl.KernelDictionary.rbf_grid([0.5, 1])
+        + mkl.KernelDictionary.per_feature([mkl.Linear(), mkl.RBF(1.0)], 6)
+        + mkl.KernelDictionary.per_feature(mkl.Laplacian(2.0, relative=True), 6)
+        + mkl.KernelDictionary.per_group(mkl.Polynomial(2), {"g'\n": (0, 2)})
+    )
+    text = export.dictionary_code(kernels).replace("kernels =", "found =")
+    assert _evaluated(text, {"mkl": mkl}) == kernels
+    assert "for j in range(0, 6)" in text
+    named = mkl.KernelDictionary(kernels.specs, standardize=False, feature_names=(*names, "d", "e", "f"))
+    text = export.dictionary_code(named).replace("kernels =", "found =")
+    data = mkl.Dataset(np.eye(6), np.arange(6.0), named.feature_names)
+    assert _evaluated(text, {"mkl": mkl, "data": data}) == named
+
+
+# The specification
+
+
+def test_a_specification_comes_back_as_the_same_screen():
+    params = replace(
+        Params(), data="wine", seed=7, algorithm="greedy", path="lam", at=0.25, row=3, moved="1=2.5", widths=2,
+        settings=(("criterion", "functional"), ("n_kernels", 4)),
+    )  # fmt: skip
+    text = export_spec.write(params, "explore")
+    told = json.loads(text)
+    assert (told["seed"], told["page"], told["versions"]["mklcore"]) == (7, "explore", mkl.__version__)
+    assert told["table"]["fingerprint"] == mkl.load_sample("wine").fingerprint
+    assert export_spec.read(text.encode()) == (params, ())
+    told["versions"]["numpy"] = "1.0"
+    told["parameters"]["seed"] = "many"
+    found, refused = export_spec.read(json.dumps(told).encode())
+    assert found == replace(params, seed=0)
+    assert "seed = 'many'" in refused[0]
+    assert "numpy 1.0 (here" in refused[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"", "no specification"), (b"{}", "no specification"), (b"\xff\xfe", "no specification"), (b"[" * 10**5, "no specification"),
+     (b" " * 300_000, "larger than 200 kB"), (b'{"format": "MKL Explorer specification", "parameters": 1}', "no specification"),
+     (b'{"format": "MKL Explorer specification", "version": 9, "parameters": {}}', "version '9'")],
+)  # fmt: skip
+def test_other_files_are_no_specification(content, said):
+    with pytest.raises(DataError, match=said):
+        export_spec.read(content)
+
+
+def test_a_specification_handed_over_restores_the_screen_and_a_wrong_one_is_refused_in_words():
+    app = open_at("explore", data="iris", widths="2", each="none")
+    app.session_state["screen"] = True
+    app.run()
+    text = export_spec.write(replace(Params(), data="wine", widths=3), "explore")
+    app.file_uploader(key="specification").upload("s.json", text.encode(), "application/json").run()
+    assert app.query_params["data"] == "wine"
+    app.file_uploader(key="specification").upload("s.json", b"{}", "application/json").run()
+    assert any("no specification" in error.value for error in app.error)
+    assert app.query_params["data"] == "wine"
+
+
+# The report
+
+
+class Outside(html.parser.HTMLParser):
+    """Addresses that a page would ask for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.found += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "action", "data")]
+
+
+@pytest.mark.parametrize("algorithm", ["lp", "gomp"])
+def test_the_report_holds_the_facts_and_asks_no_server(algorithm):
+    app = open_at("predict", data="iris", widths="2", each="linear", algorithm=algorithm)
+    path = path_of_predict(app)
+    point = downloads.predict.chosen(app.session_state["params"])
+    told = export_report.gather(point)
+    page = export_report.write(told)
+    reader = Outside()
+    reader.feed(page)
+    assert reader.found == []
+    assert "default-src 'none'" in page
+    assert {"math", "table", "figure"} <= set(reader.tags)
+    assert page.count('class="plotly-graph-div"') == 3
+    said = "no certificate" if algorithm == "gomp" else "certified: within"
+    assert said in page
+    assert mkl.load_sample("iris").fingerprint[:16] in page
+    best = int(np.nanargmax(path.val_score))
+    assert f"{100 * path.val_score[best]:.1f} %" in page
+    assert ESTIMATORS[algorithm].paper in page.replace("&#x27;", "'")
+
+
+def path_of_predict(app: AppTest):
+    until = time.monotonic() + PATIENCE
+    while downloads.predict.chosen(app.session_state["params"]) is None:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+        app.run()
+    return downloads.predict.chosen(app.session_state["params"]).path
+
+
+def test_names_from_a_file_are_harmless_in_the_report():
+    app = open_at("predict", data="iris", widths="2", each="linear")
+    path_of_predict(app)
+    told = export_report.gather(downloads.predict.chosen(app.session_state["params"]))
+    evil = "<script>alert(1)</script>"
+    families = told.path.kernel_families
+    names = tuple(f"{evil}{m}" for m in range(len(families)))
+    told = replace(
+        told, facts=((evil, evil),), title=evil, weights=((evil, "1", "2"),),
+        path=replace(told.path, kernel_names=names), point=replace(told.point, kernel_names=names),
+    )  # fmt: skip
+    page = export_report.write(told)
+    assert evil not in page
+
+
+def test_every_formula_of_the_registry_is_drawn_without_a_server():
+    for method in ESTIMATORS.values():
+        drawn = mathml(method.formula)
+        root = ElementTree.fromstring(drawn)
+        assert "\\" not in "".join(root.itertext())
+    half = mathml(r"\tfrac12\sum_m w_m^2,\; \text{at most } s")
+    assert "<mfrac><mn>1</mn><mn>2</mn></mfrac>" in half
+    assert "<mtext>at most </mtext>" in half
+    for broken in (r"\frac", "{{{", "}}", "_", "^", "\\", "<script>", "", r"\unknown"):
+        ElementTree.fromstring(mathml(broken))
+
+
+# Figures
+
+
+def test_a_figure_is_taken_away_in_light_colours_and_alone():
+    figure = mkl.figures.contribution_bars([0.5, -0.2], ["a", "b"], ["linear", "rbf"], dark=False)
+    copy = downloads.light(figure)
+    assert copy.layout.paper_bgcolor == style.theme(dark=False).paper
+    assert figure.layout.paper_bgcolor == style.TRANSPARENT
+    page = downloads.page_of(copy)
+    reader = Outside()
+    reader.feed(page)
+    assert reader.found == []
+    assert len(page) > 10**6
+    assert isinstance(copy, go.Figure)
+
+
+def test_file_names_are_plain():
+    for name in ("Solution path", "a/b\\c", "é ∞", "", "x" * 300, "../.."):
+        assert re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", downloads.file_name(name))

@@ -1,0 +1,374 @@
+"""The Kernels page: builders, the dictionary as a table, what is flagged, and the one place for a large stack."""
+
+import gc
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mklcore.data.reading import read_table
+from mklcore.errors import KernelError, MKLError, ParameterError
+from mklcore.kernels import RBF, GramStack, KernelDictionary, Laplacian, Linear, Polynomial
+from mklcore.kernels.measures import constant_kernels
+from mklcore.kernels.notation import (
+    Entry,
+    columns_as_words,
+    columns_from_words,
+    on_columns,
+    read_entries,
+    write_entries,
+)
+from pages._parts import cache, kernels_table, state
+from pages._parts.state import Params
+from tests.test_app import go, open_app, quiet, upload, words
+
+GROUPS = (("left", (0, 1)), ("right", (2, 3)), ("last", (4,)))
+NAMES = ("a", "b", "c", "d", "left")
+
+
+def kernels(app: AppTest) -> str:
+    return words(go(app, "pages/kernels.py"))
+
+
+# The dictionary as text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rbf0.25m@*;rbf1m@*;lin@*;pol2@*;lin@1..5",
+        "~lin@1;lin@2..5;~pol3+0.5@1-3,5",
+        "lap0.001@2;lap1e-05m@*;rbf12.5@4,2",
+        "lin@1;lin@2;pol5@3;lin@4",
+        "pol2+0@*",
+    ],
+)
+def test_a_dictionary_survives_its_text(text: str):
+    entries = read_entries(text, 5)
+    assert write_entries(entries) == text
+    assert state.read({"edited": text}) == (Params(edited=text), ())
+
+
+def test_what_the_text_says():
+    entries = read_entries("rbf0.5m@*;~lap2@1-2;pol3+0.25@3;lin@4..5", 5, GROUPS)
+    assert [entry.on for entry in entries] == [True, False, True, True, True]
+    assert entries[0].spec == RBF(0.5, relative=True)
+    assert entries[1].spec == Laplacian(2.0, features=(0, 1), label="left")
+    assert entries[2].spec == Polynomial(3, 0.25, features=(2,))
+    assert [entry.spec.features for entry in entries[3:]] == [(3,), (4,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "describes no dictionary"),
+        ("rbf@*", "describes no dictionary"),
+        ("lin", "describes no dictionary"),
+        ("lin@0", "columns that are not there"),
+        ("lin@6", "numbered from 1 to 5"),
+        ("lin@3..99999", "numbered from 1 to 5"),
+        ("pol300@*", "degree must be a whole number from 1 to 100"),
+        ("rbf0@*", "width must be a number"),
+        ("rbf1e999@*", "width must be a number"),
+    ],
+)
+def test_text_that_is_no_dictionary_is_refused_in_words(text: str, said: str):
+    with pytest.raises(MKLError, match=said):
+        read_entries(text, 5)
+
+
+def test_a_text_cannot_ask_for_too_many_kernels():
+    with pytest.raises(KernelError, match="more than 2,000 kernels"):
+        read_entries(";".join(["lin@1..900"] * 3), 1000)
+
+
+def test_columns_are_said_and_read_as_people_do():
+    for columns, said in ((None, "all"), ((2,), "c"), ((0, 1), "left"), ((0, 2, 3), "1,3-4")):
+        spec = on_columns(Linear(), columns, GROUPS)
+        assert columns_as_words(spec, NAMES) == said
+        assert columns_from_words(said, NAMES, GROUPS) == columns
+    assert columns_from_words("a; right;1", NAMES, GROUPS) == (0, 2, 3)
+    assert columns_from_words("left", NAMES) == (4,)
+    with pytest.raises(KernelError, match="'size' is no column or group of this table, nor numbers from 1 to 5"):
+        columns_from_words("a;size", NAMES)
+
+
+def test_every_dictionary_of_the_builders_survives_its_text():
+    app = go(open_app(data="iris"), "pages/kernels.py")
+    for params in (
+        Params(data="iris", laplacians=3, groups=True, group_kernels="both"),
+        Params(data="iris", bands=2, band_kernels="spectral", subspaces=4, subspace_size=2, widths=7),
+    ):
+        app.session_state["params"] = params
+        quiet(app.run())
+        assert not app.error
+    data = read_table(
+        b"u_1,u_2,v_1,v_2,y\n"
+        + b"\n".join(b"%d,%d,%d,%d,%d" % (i * 3 % 11, i * i % 7, i % 5, i * 7 % 13, i % 2) for i in range(20))
+    )
+    specs = [
+        *KernelDictionary.per_group((Linear(), RBF(1.0, relative=True)), data.groups),
+        *KernelDictionary.bands(2, Linear(), data.n_features),
+        *KernelDictionary.random_subspaces(Laplacian(1.0), 2, 5, 0, data.n_features),
+    ]
+    again = [entry.spec for entry in read_entries(write_entries(map(Entry, specs)), data.n_features, data.groups)]
+    assert [(s.family, s.features) for s in again] == [(s.family, s.features) for s in specs]
+
+
+# The table that is edited
+
+
+def rows() -> tuple[list[dict], object]:
+    data = read_table(b"a,b,y\n" + b"\n".join(b"%d,%d,%d" % (i * 3, i * i % 7, i % 2) for i in range(20)))
+    entries = read_entries("rbf0.5m@*;pol2@*;~lin@1", 2)
+    return kernels_table.rows_of(entries, data), data
+
+
+def test_a_table_of_kernels_is_what_it_was_read_from():
+    lines, data = rows()
+    assert [line["family"] for line in lines] == ["RBF (Gaussian)", "Polynomial", "Linear"]
+    assert [line["columns"] for line in lines] == ["all", "all", "a"]
+    assert write_entries(kernels_table.entries_of(lines, data)) == "rbf0.5m@*;pol2@*;~lin@1"
+
+
+def test_rows_added_by_hand_take_usual_values():
+    lines, data = rows()
+    new = [
+        {},
+        {"family": "RBF (Gaussian)", "columns": "b"},
+        {"family": "Polynomial"},
+        {"family": "Laplacian", "median": False},
+    ]
+    entries = kernels_table.entries_of([*lines, *new], data)
+    assert write_entries(entries[3:]) == "lin@*;rbf1m@2;pol2@*;lap1@*"
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"family": "RBF (Gaussian)", "width": 0.0}, "width must be a number"),
+        ({"family": "Polynomial", "degree": 2.5}, "whole number from 1 on, got 2.5"),
+        ({"family": "Polynomial", "degree": 1000}, "from 1 to 100"),
+        ({"family": "Polynomial", "constant": -1.0}, "coef0 must be a number"),
+        ({"columns": "size"}, "no column or group"),
+    ],
+)
+def test_what_cannot_be_a_kernel_is_refused_in_words(row: dict, said: str):
+    lines, data = rows()
+    with pytest.raises((KernelError, ParameterError), match=said):
+        kernels_table.entries_of([*lines, row], data)
+
+
+def test_an_edited_table_takes_the_place_of_the_builders():
+    app = open_app(data="iris", edited="rbf1m@*;~lin@*;lin@3..4")
+    assert "**3** kernels on" in kernels(app)
+    assert "The table is edited by hand, so the builders wait." in words(app)
+    assert app.slider(key="field_widths").disabled
+    app.button(key="builders_back").click().run()
+    assert "**11** kernels on" in words(quiet(app))
+    assert "edited" not in app.query_params
+
+
+@pytest.mark.parametrize(
+    ("edited", "said"),
+    [
+        ("lin@77", "numbered from 1 to 4"),
+        ("~lin@1", "The dictionary is empty"),
+        ("stack@1", "this table has columns. Use the builders"),
+        ("kept:" + "0" * 64, "stays in the session that edited it"),
+    ],
+)
+def test_a_link_to_a_table_that_cannot_be_is_told_in_words(edited: str, said: str):
+    app = go(open_app(data="iris", edited=edited), "pages/kernels.py")
+    assert said in app.error[0].value.replace("\\", "")
+    app.button(key="builders_back").click().run()
+    assert not quiet(app).error
+
+
+def test_a_table_too_long_for_a_link_stays_in_the_session():
+    app = go(open_app(data="digits", each="none"), "pages/kernels.py")
+    text = ";".join(f"lin@{j},{j + 2}" for j in range(1, 60)) + ";" + ";".join(f"rbf{w}@*" for w in range(1, 200))
+    assert len(text) > state.LONGEST_TABLE
+    app.session_state["kept_tables"] = {"kept:" + "a" * 64: "lin@1..3"}
+    app.session_state["params"] = replace(app.session_state["params"], edited="kept:" + "a" * 64)
+    assert "**3** kernels" in words(quiet(app.run()))
+    assert "too long for a link" in words(app)
+
+
+def test_a_long_table_is_named_by_what_it_holds(monkeypatch: pytest.MonkeyPatch):
+    memory: dict = {}
+    monkeypatch.setattr(cache.st, "session_state", memory)
+    assert cache.keep_text("lin@1", 10) == "lin@1"
+    name = cache.keep_text("lin@1;lin@2", 10)
+    assert state.read({"edited": name}) == (Params(edited=name), ())
+    assert cache.edited_text(Params(edited=name)) == "lin@1;lin@2"
+    memory.clear()
+    with pytest.raises(KernelError, match="stays in the session"):
+        cache.edited_text(Params(edited=name))
+
+
+# Builders
+
+
+def test_every_builder_adds_its_kernels_and_is_in_the_link():
+    app = go(
+        open_app(data="iris", widths="0", linear="no", degree="0", each="none", laplacians="3"), "pages/kernels.py"
+    )
+    assert "**3** kernels" in words(app)
+    app.toggle(key="field_groups").set_value(True).run()
+    app.selectbox(key="field_group_kernels").set_value("both").run()
+    assert "**7** kernels" in words(quiet(app))
+    app.number_input(key="field_bands").set_value(2).run()
+    app.selectbox(key="field_band_kernels").set_value("spectral").run()
+    assert "**15** kernels" in words(quiet(app))
+    app.number_input(key="field_subspaces").set_value(5).run()
+    app.number_input(key="field_subspace_size").set_value(2).run()
+    assert "**20** kernels" in words(quiet(app))
+    link = app.query_params
+    assert (link["bands"], link["band_kernels"], link["subspaces"], link["group_kernels"]) == (
+        "2",
+        "spectral",
+        "5",
+        "both",
+    )
+
+
+def test_bands_and_choices_of_columns_never_ask_for_more_than_there_are():
+    app = open_app(data="iris", bands="90", subspaces="3", subspace_size="500")
+    assert "kernels on **74** training rows" in kernels(app)
+    assert not app.error
+
+
+# What is flagged
+
+
+def test_constant_kernels_are_found():
+    K = np.array([np.eye(4), np.ones((4, 4)), np.zeros((4, 4)), 3 * np.ones((4, 4))])
+    assert constant_kernels(K).tolist() == [False, True, True, True]
+
+
+TWINS = b"a,b,c,y\n" + b"\n".join(b"%.3f,%.3f,%.3f,%d" % (i % 7, 2 * (i % 7), i % 5, i % 2) for i in range(60))
+
+
+def test_repeated_kernels_are_switched_off_in_one_click_and_undone():
+    app = upload(open_app(widths="0", degree="0"), TWINS)
+    said = kernels(app)
+    assert "1 kernel repeats another one up to a factor: linear b" in said
+    app.button(key="off_duplicates").click().run()
+    assert app.query_params["edited"] == "lin@*;lin@1;~lin@2;lin@3"
+    assert "repeats another" not in words(quiet(app))
+    app.button(key="undo").click().run()
+    assert "repeats another" in words(quiet(app))
+
+
+def test_constant_kernels_that_were_left_out_are_switched_off_in_one_click():
+    column = b"a,b,y\n" + b"\n".join(b"%d,%d,%d" % (i % 7, i == 3, i % 2) for i in range(60))
+    app = upload(open_app(widths="0", degree="0"), column)
+    app.session_state["params"] = replace(app.session_state["params"], seed=next(
+        seed for seed in range(50)
+        if "left out of the stack" in seen(app, seed)
+    ))  # fmt: skip
+    quiet(app.run())
+    app.button(key="off_constant").click().run()
+    assert app.query_params["edited"] == "lin@*;lin@1;~lin@2"
+    assert "left out of the stack" not in words(quiet(app))
+
+
+def seen(app: AppTest, seed: int) -> str:
+    app.session_state["params"] = replace(app.session_state["params"], seed=seed)
+    return kernels(app)
+
+
+def test_the_kernel_of_a_clicked_row_is_shown(monkeypatch: pytest.MonkeyPatch):
+    memory = {
+        "table": {"selection": {"rows": [0], "cells": [(3, "kernel")], "columns": []}},
+        "params": Params(),
+        "past": [],
+    }
+    monkeypatch.setattr(state.st, "session_state", memory)
+    kernels_table.pick("table")
+    assert memory["params"].shown == 3
+    memory["table"] = {"selection": {"rows": [], "cells": [], "columns": []}}
+    kernels_table.pick("table")
+    assert memory["params"].shown == 3
+
+
+# Cost, and the one place for a large stack
+
+
+def test_what_is_foreseen_grows_with_kernels_columns_and_medians():
+    few, many = KernelDictionary.rbf_widths([1.0]), KernelDictionary.rbf_widths([1.0, 2.0, 3.0])
+    assert few.foresee(300, 10).seconds < few.foresee(300, 100).seconds
+    assert few.foresee(300, 10).seconds < many.foresee(300, 10).seconds
+    assert few.foresee(300, 10).seconds < KernelDictionary.rbf_grid([1.0]).foresee(300, 10).seconds
+    lazy = KernelDictionary.bands(4, Linear())
+    assert lazy.foresee(300).n_kernels == 4
+    assert KernelDictionary((Linear(features=(5, 7)),)).foresee(300).megabytes > 0
+
+
+class Held:
+    """What a page holds: a stack whose array can be followed."""
+
+    def __init__(self, size: int = 3) -> None:
+        self.train = GramStack.from_array(np.eye(size)[None])
+
+
+def test_one_large_stack_at_a_time_and_the_others_are_told(monkeypatch: pytest.MonkeyPatch):
+    place = cache.LargePlace()
+    mine = place.made("mine", "me", Held)
+    assert place.made("mine", "me", Held) is mine
+    with pytest.raises(cache.WaitError, match="Another session looks at a large stack"):
+        place.made("yours", "you", Held)
+    monkeypatch.setattr(cache, "UNUSED_SECONDS", -1.0)
+    with pytest.raises(cache.WaitError, match="has not ended"):
+        place.made("yours", "you", Held)
+    del mine
+    gc.collect()
+    assert isinstance(place.made("yours", "you", Held), Held)
+
+
+def test_a_large_stack_being_built_makes_others_wait():
+    place, started, go_on = cache.LargePlace(), threading.Event(), threading.Event()
+
+    def slow() -> Held:
+        started.set()
+        go_on.wait(30)
+        return Held()
+
+    builder = threading.Thread(target=lambda: place.made("a", "me", slow))
+    builder.start()
+    try:
+        assert started.wait(30)
+        with pytest.raises(cache.WaitError, match="is building a large stack"):
+            place.made("b", "you", Held)
+    finally:
+        go_on.set()
+        builder.join()
+
+
+def test_a_failed_build_frees_the_place():
+    place = cache.LargePlace()
+
+    def fails() -> Held:
+        raise KernelError("no")
+
+    with pytest.raises(KernelError, match="no"):
+        place.made("a", "me", fails)
+    assert isinstance(place.made("b", "you", Held), Held)
+
+
+def test_the_page_waits_for_the_place_and_then_shows_the_kernels(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(cache, "MEMORY_LIMIT_MB", 0.05)
+    place = cache.large_place()
+    other = place.made("another session's", object(), Held)
+    app = go(open_app(data="iris", widths="1", each="none"), "pages/kernels.py")
+    assert "Another session looks at a large stack" in words(app)
+    assert "above 0 MB the server holds one such stack at a time" in words(app)
+    del other
+    monkeypatch.setattr(cache, "UNUSED_SECONDS", -1.0)
+    gc.collect()
+    quiet(app.run())
+    assert "Gram matrix of" in words(app)
+    assert place.made("another session's", object(), Held) is not None  # what follows finds no large stack of this page

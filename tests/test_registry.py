@@ -1,0 +1,118 @@
+"""The registry is what the app is built from: controls that act, presets that hold, norms by choice."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.errors import ParameterError
+from mklcore.estimators.registry import EVERY_TASK, NORMS, column_prices
+from pages._parts import state
+
+METHODS = pytest.mark.parametrize("method", mkl.ESTIMATORS.values(), ids=lambda method: method.key)
+
+
+@pytest.fixture(scope="module")
+def stack():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+    return kernels.grams(X), X[:, 0] > 0
+
+
+@METHODS
+def test_every_control_is_a_parameter_or_is_made_into_one(method):
+    if method.on == "table":
+        pytest.skip("a basis has controls of its own, made into one parameter")
+    made = {"norm": "penalty", "q": "penalty"}
+    for control in method.controls:
+        kinds = (method.classifier, method.regressor)
+        wanted = [
+            kind
+            for kind, tasks in zip(kinds, (("binary", "multiclass"), ("regression",)), strict=True)
+            if set(tasks) & set(control.tasks)
+        ]
+        for kind in wanted:
+            assert made.get(control.name, control.name) in inspect.signature(kind).parameters
+        assert control.help.endswith(".")
+        assert control.default in control.choices or control.kind != "choice"
+        if control.when is not None:
+            other = [c for c in method.controls if c.name == control.when[0]]
+            assert other
+            assert set(control.when[1]) <= {choice for one in other for choice in one.choices}
+
+
+@METHODS
+@pytest.mark.parametrize("task", EVERY_TASK)
+def test_presets_are_states_of_the_controls(method, task):
+    for preset in method.presets:
+        if task not in preset.tasks:
+            continue
+        for name, value in preset.settings:
+            control = next(c for c in method.controls if c.name == name and task in c.tasks)
+            assert state.accepts(control, value)
+        assert not preset.path or preset.path in method.path_params
+        assert preset.help.endswith(".")
+    offered = [preset.label for preset in method.presets if task in preset.tasks]
+    assert len(set(offered)) == len(offered)
+    assert method.on == "table" or 2 <= len(offered) <= 4
+
+
+def test_controls_without_effect_are_not_shown():
+    lp, greedy = mkl.ESTIMATORS["lp"], mkl.ESTIMATORS["greedy"]
+    usual = {control.name: control.default for control in lp.controls}
+    names = [control.name for control in lp.shown("binary", "C", usual)]
+    assert "C" not in names
+    assert {"p", "norm", "solver", "loss"} <= set(names)
+    assert "q" not in names
+    assert "epsilon" not in names
+    block = [control.name for control in lp.shown("binary", "C", usual | {"norm": "block norm"})]
+    assert "q" in block
+    assert "p" not in block
+    assert "norm" not in [control.name for control in lp.shown("binary", "p", usual)]
+    assert "epsilon" not in [control.name for control in lp.shown("regression", "C", usual | {"loss": "squared"})]
+    assert "epsilon" in [
+        control.name for control in lp.shown("regression", "C", usual | {"loss": "epsilon_insensitive"})
+    ]
+    shown = [control.name for control in greedy.shown("binary", "s", {"criterion": "empirical"})]
+    assert "step" in shown
+    assert "tol" not in shown
+
+
+def test_a_control_that_changes_the_problem_changes_its_formula_and_words():
+    lp, greedy = mkl.ESTIMATORS["lp"], mkl.ESTIMATORS["greedy"]
+    assert lp.told({"norm": "lp"}) is lp
+    assert lp.told({}) is lp
+    words = {lp.told({"norm": norm}).formula for norm in NORMS}
+    assert len(words) == len(NORMS)
+    assert "0.05" in lp.told({"norm": "elliptic"}).formula
+    assert "lambda" not in greedy.told({"criterion": "empirical"}).formula
+    assert "no certificate" in greedy.told({"criterion": "empirical"}).cannot_tell
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_every_norm_is_a_choice_and_converges(norm, stack):
+    grams, y = stack
+    model = mkl.ESTIMATORS["lp"].estimator("binary", stack=grams, norm=norm, q=4.0, p=1.5).fit(grams, y)
+    assert model.status_.ok
+    assert model.penalty is None or model.penalty.name == norm
+    assert model._penalty.name == norm
+
+
+def test_norms_made_from_the_kernels_ask_for_them(stack):
+    with pytest.raises(ParameterError, match="made from the kernels: pass stack"):
+        mkl.ESTIMATORS["lp"].estimator("binary", norm="elliptic")
+    grams, _ = stack
+    assert column_prices(grams) == (3.0, 3.0, 1.0, 1.0, 1.0)
+    assert column_prices(mkl.GramStack.from_array(grams.values)) == (1.0,) * 5
+    alignment = mkl.alignment_matrix(grams.values)
+    for given in (alignment, lambda: alignment):
+        model = mkl.ESTIMATORS["lp"].estimator("binary", stack=grams, alignment=given, norm="elliptic")
+        assert np.allclose(model.penalty.E, alignment + 0.05 * np.eye(5))
+
+
+def test_no_candidates_means_all_and_jitter_is_a_number():
+    assert mkl.ESTIMATORS["gomp"].estimator("binary", n_candidates=0).n_candidates is None
+    assert mkl.ESTIMATORS["gomp"].estimator("binary", n_candidates=3).n_candidates == 3
+    assert mkl.ESTIMATORS["smkl"].estimator("binary", init_jitter="0.01").init_jitter == 0.01

@@ -1,0 +1,670 @@
+"""Kept work: what is stored and for whom, what survives a reload and a restart, and what no stranger and no file may do."""
+
+import contextlib
+import hashlib
+import io
+import os
+import sqlite3
+import stat
+import threading
+import time
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mklcore.figures import weights_beside
+from pages._parts import cache, runs_results, runs_store, state
+from pages._parts.runs_results import Results, ResultsError
+from pages._parts.runs_store import DAY, FILE, GONE, File, Limits, Store, StoreError, link_secret, new_secret
+from pages._parts.state import Params
+from tests.test_app import go, open_app, quiet, table, upload, wait_for_path, words
+
+ANNA, BEN = new_secret(), new_secret()
+RECIPE = {"data": "iris", "widths": "2"}
+
+
+def file(content: bytes = b"a,b\n1,2\n", name: str = "things.csv") -> File:
+    return File(f"upload:{hashlib.sha256(content).hexdigest()}", name, content)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "home"
+    monkeypatch.setenv(runs_store.HOME, str(place))
+    return place
+
+
+@pytest.fixture
+def store(home: Path) -> Store:
+    return Store(home)
+
+
+def on_disk(home: Path) -> bytes:
+    return b"".join(part.read_bytes() for part in home.rglob("*") if part.is_file())
+
+
+# The store
+
+
+def test_a_run_comes_back_with_its_table_in_another_process_of_the_server(store: Store, home: Path) -> None:
+    kept = file()
+    run = store.save(ANNA, "Mine", "explore", RECIPE, [kept], {"seed": 3}, b"results")
+    again = Store(home)
+    found, files = again.run(ANNA, run.id)
+    assert (found.name, found.page, found.recipe, found.facts) == ("Mine", "explore", RECIPE, {"seed": 3})
+    assert files == [kept]
+    assert again.results(run.id) == b"results"
+    assert again.linked(link_secret(ANNA, run.id))[1] == [kept]
+    assert [one.id for one in again.runs(ANNA)] == [run.id]
+    assert again.runs(ANNA)[0].files == ((kept.source, "things.csv"),)
+
+
+def test_nobody_without_the_secret_lists_opens_or_deletes_a_run(store: Store) -> None:
+    run = store.save(ANNA, "Mine", "explore", RECIPE, [file()])
+    assert store.runs(BEN) == []
+    assert store.file(BEN, file().source) is None
+    assert not store.is_kept(BEN, file().source)
+    assert not store.owns(BEN, run.id)
+    assert store.forget(BEN, file().source)
+    for attempt in (lambda: store.run(BEN, run.id), lambda: store.delete(BEN, run.id)):
+        with pytest.raises(StoreError, match="does not exist"):
+            attempt()
+    assert store.run(ANNA, run.id)[1] == [file()]
+
+
+def test_the_secret_of_a_link_opens_but_does_not_delete_or_list(store: Store) -> None:
+    run = store.save(ANNA, "Mine", "explore", RECIPE)
+    secret = link_secret(ANNA, run.id)
+    assert store.linked(secret)[0].id == run.id
+    assert store.runs(secret) == []
+    with pytest.raises(StoreError):
+        store.delete(secret, run.id)
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["", "x", "../../etc/passwd", "' OR 1=1 --", "a" * 43, "ä" * 43, "a" * 100_000, "%", "\x00" * 43, None, 7, "_" * 42 + "\n"],
+)  # fmt: skip
+def test_a_wrong_secret_gets_the_words_of_a_deleted_run(store: Store, token: object) -> None:
+    run = store.save(ANNA, "Mine", "explore", RECIPE)
+    store.delete(ANNA, run.id)
+    told = []
+    for secret in (token, link_secret(ANNA, run.id)):
+        with pytest.raises(StoreError) as refused:
+            store.linked(secret)  # type: ignore[arg-type]
+        told.append(str(refused.value))
+    assert told == [GONE, GONE]
+
+
+def test_secrets_are_not_in_the_file(store: Store, home: Path) -> None:
+    run = store.save(ANNA, "Mine", "explore", RECIPE, [file()])
+    kept = on_disk(home)
+    for secret in (ANNA, link_secret(ANNA, run.id)):
+        assert secret.encode() not in kept
+    assert len(link_secret(ANNA, run.id)) == 43
+    assert link_secret(ANNA, run.id) != link_secret(BEN, run.id)
+
+
+def test_deleted_means_that_no_byte_of_it_is_left(store: Store, home: Path) -> None:
+    marked = file(b"patient,diagnosis\n" + b"Mustermann,very-secret-finding\n" * 3000)
+    run = store.save(
+        ANNA, "Named after Mustermann", "explore", RECIPE, [marked], {"table": "Mustermann"}, b"Mustermann"
+    )
+    other = store.save(ANNA, "Other", "explore", RECIPE, [file()])
+    assert b"Mustermann" in on_disk(home)
+    assert store.delete(ANNA, run.id) == ()
+    assert b"Mustermann" not in on_disk(home)
+    assert b"very-secret-finding" not in on_disk(home)
+    assert store.run(ANNA, other.id)[1] == [file()]
+    store.keep(ANNA, marked)
+    assert store.forget(ANNA, marked.source)
+    assert b"Mustermann" not in on_disk(home)
+
+
+def test_a_file_two_runs_need_leaves_with_the_second(store: Store) -> None:
+    first, second = (store.save(ANNA, name, "explore", RECIPE, [file()]) for name in "ab")
+    assert store.delete(ANNA, first.id) == ("things.csv",)
+    assert not store.forget(ANNA, file().source)
+    assert store.delete(ANNA, second.id) == ()
+    assert not store.is_kept(ANNA, file().source)
+
+
+def test_the_same_file_of_two_people_is_two_files(store: Store) -> None:
+    run = store.save(ANNA, "Mine", "explore", RECIPE, [file()])
+    store.keep(BEN, file())
+    store.delete(ANNA, run.id)
+    assert store.file(BEN, file().source) == file()
+    assert store.file(ANNA, file().source) is None
+
+
+def test_unnamed_files_leave_after_their_days_and_named_ones_stay(store: Store, home: Path) -> None:
+    old, used, named = (file(text.encode() * 200) for text in ("old", "used", "named"))
+    for one in (old, used, named):
+        store.keep(ANNA, one)
+    run = store.save(ANNA, "Mine", "explore", RECIPE, [named])
+    with contextlib.closing(sqlite3.connect(home / FILE)) as base, base:
+        base.execute("UPDATE files SET used = used - ?", (6.9 * DAY,))
+    assert store.file(ANNA, used.source) == used
+    with contextlib.closing(sqlite3.connect(home / FILE)) as base, base:
+        base.execute("UPDATE files SET used = used - ?", (0.2 * DAY,))
+    Store(home).tidy()
+    assert [store.is_kept(ANNA, one.source) for one in (old, used, named)] == [False, True, True]
+    assert store.run(ANNA, run.id)[1] == [named]
+    assert b"oldold" not in on_disk(home)
+
+
+def test_the_oldest_unnamed_file_makes_room_and_named_runs_never_do(home: Path) -> None:
+    small = Store(home, Limits(file_mb=1, owner_mb=2.5, total_mb=3))
+    parts = [file(bytes([k]) * 900_000) for k in range(5)]
+    for part in parts[:3]:
+        small.keep(ANNA, part)
+    assert [small.is_kept(ANNA, part.source) for part in parts[:3]] == [False, True, True]
+    small.save(ANNA, "a", "explore", RECIPE, [parts[1]])
+    small.save(ANNA, "b", "explore", RECIPE, [parts[2]])
+    with pytest.raises(StoreError, match=r"There is no room: named runs of this browser .* Delete one first"):
+        small.save(ANNA, "c", "explore", RECIPE, [parts[3]])
+    assert [run.name for run in small.runs(ANNA)] == ["b", "a"]
+    small.keep(BEN, parts[3])
+    small.keep(BEN, parts[4])
+    assert [small.is_kept(BEN, part.source) for part in parts[3:]] == [False, True]
+    with pytest.raises(StoreError, match="1 MB the server keeps"):
+        small.keep(BEN, file(bytes(1_100_000)))
+
+
+def test_runs_are_counted(home: Path) -> None:
+    small = Store(home, Limits(runs=2, results_mb=0.001))
+    for name in "ab":
+        small.save(ANNA, name, "explore", RECIPE)
+    with pytest.raises(StoreError, match="2 runs are kept for this browser"):
+        small.save(ANNA, "c", "explore", RECIPE)
+    with pytest.raises(StoreError, match="results take"):
+        small.save(BEN, "c", "explore", RECIPE, results=bytes(2000))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["'; DROP TABLE runs; --",
+     '"quoted"', "<script>alert(1)</script>", "../../x", "a\x00b", "👩🏽‍🔬 run", "\ud800", "‮evil", "x" * 10**6],
+    ids=["sql", "quotes", "html", "path", "nul", "emoji", "surrogate", "direction", "huge"],
+)  # fmt: skip
+def test_a_name_is_text_and_nothing_else(store: Store, name: str) -> None:
+    run = store.save(ANNA, name, "explore", RECIPE)
+    kept = store.runs(ANNA)
+    assert [one.name for one in kept] == [run.name]
+    assert 0 < len(run.name) <= runs_store.LONGEST_NAME
+    assert not set(run.name) & {"\x00", "\n", "‮", "\ud800"}
+    store.delete(ANNA, run.id)
+
+
+def test_a_run_without_a_name_gets_one(store: Store) -> None:
+    assert store.save(ANNA, " \n\t", "explore", RECIPE).name.startswith("Run of ")
+
+
+def test_only_the_account_of_the_server_can_read_the_folder(store: Store, home: Path) -> None:
+    before = os.umask(0)
+    try:
+        store.save(ANNA, "Mine", "explore", RECIPE, [file()])
+        with store._open() as base:
+            assert base.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            assert base.execute("PRAGMA secure_delete").fetchone() == (1,)
+            rights = {part.name: stat.S_IMODE(part.stat().st_mode) for part in home.iterdir()}
+    finally:
+        os.umask(before)
+    assert set(rights) == {FILE, f"{FILE}-wal", f"{FILE}-shm"}
+    assert set(rights.values()) == {0o600}
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+
+
+def test_many_writers_at_once_lose_nothing(home: Path) -> None:
+    errors: list[BaseException] = []
+
+    def write(k: int) -> None:
+        try:
+            mine = Store(home)
+            for turn in range(5):
+                run = mine.save(ANNA, f"{k} {turn}", "explore", RECIPE, [file(bytes([k, turn]) * 1000)])
+                mine.linked(link_secret(ANNA, run.id))
+                if turn % 2:
+                    mine.delete(ANNA, run.id)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=write, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert sorted(run.name for run in Store(home).runs(ANNA)) == sorted(f"{k} {t}" for k in range(6) for t in (0, 2, 4))
+
+
+@pytest.mark.parametrize("damage", [b"not a database at all, far from it" * 100, b"SQLite format 3\x00" + bytes(5000)])
+def test_a_damaged_file_is_moved_aside_told_and_replaced(home: Path, damage: bytes) -> None:
+    home.mkdir()
+    (home / FILE).write_bytes(damage)
+    store = Store(home)
+    with pytest.raises(StoreError, match=r"damaged. It is now called damaged-"):
+        store.runs(ANNA)
+    aside = next(part for part in home.iterdir() if part.name.startswith("damaged-"))
+    assert aside.read_bytes() == damage
+    store.save(ANNA, "New", "explore", RECIPE)
+    assert [run.name for run in Store(home).runs(ANNA)] == ["New"]
+
+
+def test_pages_overwritten_in_the_middle_of_the_file_are_found(store: Store, home: Path) -> None:
+    for k in range(20):
+        store.save(ANNA, f"Run {k}", "explore", RECIPE, [file(bytes([k]) * 20_000)])
+    raw = bytearray((home / FILE).read_bytes())
+    raw[4096:] = bytes(len(raw) - 4096)
+    (home / FILE).write_bytes(raw)
+    with pytest.raises(StoreError):
+        store.runs(ANNA)
+    store.save(ANNA, "New", "explore", RECIPE)
+
+
+def test_bytes_that_changed_in_the_file_are_refused(store: Store, home: Path) -> None:
+    run = store.save(ANNA, "Mine", "explore", RECIPE, [file()])
+    with contextlib.closing(sqlite3.connect(home / FILE)) as base, base:
+        base.execute("UPDATE files SET content = ?", (b"a,b\n9,9\n",))
+    for look in (lambda: store.run(ANNA, run.id), lambda: store.file(ANNA, file().source)):
+        with pytest.raises(StoreError, match=r"damaged\. Upload it again"):
+            look()
+    with contextlib.closing(sqlite3.connect(home / FILE)) as base, base:
+        base.execute("UPDATE runs SET recipe = '[1'")
+    with pytest.raises(StoreError, match="cannot be read"):
+        store.runs(ANNA)
+
+
+def test_a_file_of_a_later_release_and_a_place_that_cannot_be_used_are_told(home: Path, tmp_path: Path) -> None:
+    Store(home).save(ANNA, "Mine", "explore", RECIPE)
+    with contextlib.closing(sqlite3.connect(home / FILE)) as base, base:
+        base.execute("PRAGMA user_version = 99")
+    with pytest.raises(StoreError, match="later release"):
+        Store(home).runs(ANNA)
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    with pytest.raises(StoreError, match=r"cannot be kept on this server .* The app goes on"):
+        Store(blocked / "home").save(ANNA, "Mine", "explore", RECIPE)
+    with pytest.raises(StoreError, match="switched off"):
+        Store(None).runs(ANNA)
+
+
+def test_the_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(runs_store.HOME, str(tmp_path))
+    assert runs_store.default_home() == tmp_path
+    monkeypatch.setenv(runs_store.HOME, "Off")
+    assert runs_store.default_home() is None
+    monkeypatch.delenv(runs_store.HOME)
+    assert "xplorer" in str(runs_store.default_home()).lower()
+
+
+# Results
+
+
+def results(seed: int = 0, exact: bool = False) -> Results:
+    rng = np.random.default_rng(seed)
+    from mklcore.path import Path as Solved
+    from mklcore.solvers.driver import Status
+
+    def path(n: int) -> Solved:
+        one = lambda: rng.random(n)  # noqa: E731
+        weights, whole = rng.random((n, 3)), np.arange(n)
+        return Solved(
+            "p", np.append(1.0 + np.sort(one())[:-1], np.inf), weights, one(), one(), np.full(n, np.nan), whole, one(),
+            one(), one(), whole, (Status.CONVERGED,) * (n - 1) + (Status.MAX_ITER,), (None,) * n, (object(),) * n,
+            ("a", "<b>", "c"), ("linear", "rbf", "rbf"), "accuracy",
+        )  # fmt: skip
+
+    return Results(path(5), path(1) if exact else None)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_results_come_back_as_they_were_without_their_models(exact: bool) -> None:
+    whole = results(exact=exact)
+    back = runs_results.read(runs_results.write(whole))
+    for kept, was in ((back.path, whole.path), (back.point, whole.point)):
+        if was is None or kept is None:
+            assert was is kept
+            continue
+        for name in (*runs_results.COLUMNS, "weights"):
+            np.testing.assert_array_equal(getattr(kept, name), getattr(was, name))
+        assert (kept.kernel_names, kept.statuses, kept.param) == (was.kernel_names, was.statuses, was.param)
+        assert set(kept.estimators) == {None}
+        assert not kept.weights.flags.writeable
+
+
+def damaged() -> dict[str, bytes]:
+    good = runs_results.write(results())
+    found = dict(np.load(io.BytesIO(good)))
+
+    def saved(**change: np.ndarray) -> bytes:
+        out = io.BytesIO()
+        np.savez(out, **(found | change))
+        return out.getvalue()
+
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("text.npy", bytes(80 * 2**20))
+    return {
+        "nothing": b"",
+        "cut": good[: len(good) // 2],
+        "objects": saved(text=np.array([{"a": 1}], dtype=object)),
+        "shape": saved(path_weights=np.zeros((5, 4))),
+        "type": saved(path_values=np.array(["x"] * 5)),
+        "nan": saved(path_values=np.full(5, np.nan)),
+        "text": saved(text=np.frombuffer(b'{"format": "path 1", "path": {}}', dtype=np.uint8)),
+        "bomb": bomb.getvalue(),
+    }
+
+
+@pytest.mark.parametrize("content", damaged().values(), ids=damaged().keys())
+def test_results_that_cannot_be_trusted_are_refused_in_words(content: bytes) -> None:
+    with pytest.raises(ResultsError, match="computes them anew"):
+        runs_results.read(content)
+
+
+def test_two_runs_are_compared_kernel_by_kernel() -> None:
+    first = results().path
+    second = replace(first, kernel_names=("a", "c", "new"), weights=np.array([[1.0, 0.0, 1.0]] * 5))
+    first = replace(first, weights=np.array([[2.0, 0.0, 0.0]] * 5))
+    pair = runs_results.beside((first, 0), (second, 0))
+    assert pair.names == ("a", "<b>", "c", "new")
+    assert pair.difference.tolist() == [-1.0, 0.0, 0.0, 1.0]
+    assert pair.changed == pytest.approx(0.5)
+    assert np.isnan(pair.second[1])
+    told = runs_results.differing({"data": "iris", "seed": "1"}, {"data": "iris", "p": "2"}, {"seed": "0"})
+    assert told == [("seed", "1", "0"), ("p", "usual", "2")]
+    columns = runs_results.table([("x", [("gap", "1 %")]), ("x", [("gap", "2 %"), ("more", "3")])])
+    assert columns == {"": ["gap", "more"], "x": ["1 %", ""], "x ": ["2 %", "3"]}
+
+
+def test_the_figure_of_two_runs_draws_their_weights_and_no_markup() -> None:
+    figure = weights_beside(
+        ["a", "<b>x</b>"], ["linear", "rbf"], [0.5, np.nan], [0.25, 1.0], ("<i>one</i>", "two"), dark=True
+    )
+    marks = [trace for trace in figure.data if trace.mode == "markers"]
+    assert sorted(trace.x[0] for trace in marks) == [0.25, 0.5, 1.0]
+    assert "<b>" not in str(figure.layout.yaxis.ticktext)
+    assert "<i>" not in figure.layout.xaxis.title.text
+    assert "no such kernel" in figure.layout.meta["alt"]
+
+
+# The app
+
+
+def tell(app: AppTest, owner: str | None, **more: object) -> AppTest:
+    """Let the browser of this session say what it remembers."""
+    app.session_state["runs_browser"] = {"report": {"key": owner, "keep": True, "stored": True, **more}}
+    return quiet(app.run())
+
+
+def save(app: AppTest, name: str = "Mine") -> str:
+    """Save the screen as the button does; return the secret of its link."""
+    app.session_state["runs"], app.session_state["runs_waiting"] = True, name
+    quiet(app.run())
+    assert "runs_waiting" not in app.session_state
+    return link_secret(app.session_state["owner"], app.session_state["runs_linked"])
+
+
+def test_an_upload_survives_a_reload_in_the_browser_that_brought_it_and_in_no_other(home: Path) -> None:
+    app = upload(tell(open_app(), ANNA), table())
+    assert "Kept on the server for 7 days" in words(app)
+    link = dict(app.query_params)
+    reloaded = open_app(**link)
+    assert "upload the same file" in words(reloaded)
+    assert "**60** rows" in words(tell(reloaded, ANNA))
+    for stranger in (BEN, None, "x" * 43, "' OR 1=1", ["list"]):
+        assert "**60** rows" not in words(tell(open_app(**link), stranger))
+
+
+def test_a_first_upload_asks_the_browser_for_a_secret(home: Path) -> None:
+    app = upload(open_app(), table())
+    assert app.session_state["owner_wanted"] == "upload"
+    assert not home.exists()
+    app = tell(app, ANNA)
+    quiet(app.run())
+    assert "Kept on the server" in words(app)
+    assert "owner_wanted" not in app.session_state
+
+
+def test_a_person_who_wants_no_files_kept_gets_that(home: Path) -> None:
+    app = upload(tell(open_app(), ANNA), table())
+    marked = table().splitlines()[3]
+    assert marked in on_disk(home)
+    quiet(app.button(key="runs_forget").click().run())
+    assert "asks for it again" in words(app)
+    assert marked not in on_disk(home)
+    upload(app, table(seed=4))
+    assert table(seed=4).splitlines()[3] not in on_disk(home)
+    other = upload(tell(open_app(), ANNA, keep=False), table())
+    assert marked not in on_disk(home)
+    quiet(other.button(key="runs_remember").click().run())
+    assert marked in on_disk(home)
+
+
+def test_a_saved_run_comes_back_by_its_secret_link_with_table_and_results(home: Path) -> None:
+    app = tell(upload(open_app(), table(seed=5)), ANNA)
+    go(app, "pages/kernels.py")
+    app.slider(key="field_widths").set_value(2).run()
+    wait_for_path(go(app, "pages/explore.py"))
+    path, params = app.session_state["answer"], app.session_state["params"]
+    secret = save(app)
+    again = open_app(run=secret)
+    assert "**60** rows" in words(again)
+    assert again.session_state["params"] == params
+    shown = again.session_state["answer"]
+    np.testing.assert_array_equal(shown.weights, path.weights)
+    assert set(shown.estimators) == {None}
+    assert again.query_params["run"] == secret
+    gate = threading.Event()
+    cache.worker().submit(gate.wait)
+    try:  # the kept answer is on the screen while the worker has not begun
+        for look in ("columns", "path", "inside"):
+            again.session_state["params"] = replace(again.session_state["params"], look=look)
+            assert "of 7 kernels used" in words(go(again, "pages/explore.py"))
+            assert again.session_state["answer"] is shown
+    finally:
+        gate.set()
+    until = time.monotonic() + 60
+    while None in go(again, "pages/explore.py").session_state["answer"].estimators:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    np.testing.assert_allclose(again.session_state["answer"].weights, path.weights, rtol=1e-9)
+    assert again.query_params["run"] == secret
+    assert open_app(**dict(again.query_params)).session_state["params"] == replace(params, look="inside")
+    assert "owner" not in again.session_state
+
+
+def test_a_deleted_run_and_a_wrong_secret_say_the_same(home: Path) -> None:
+    app = tell(upload(open_app(), table(seed=5)), ANNA)
+    secret = save(app)
+    from pages._parts.runs_store import Store as Fresh
+
+    Fresh(home).delete(ANNA, app.session_state["runs_linked"])
+    told = [words(open_app(run=token)) for token in (secret, "x" * 43, "<b>x</b>", "../..")]
+    assert GONE in told[0]
+    assert all(one == told[0] for one in told)
+    assert table(seed=5).splitlines()[3] not in on_disk(home)
+
+
+def test_a_run_about_a_sample_leaves_a_plain_link(home: Path) -> None:
+    app = tell(open_app(data="wine", seed="4"), ANNA)
+    secret = save(app)
+    again = open_app(run=secret)
+    assert again.session_state["params"] == Params(data="wine", seed=4)
+    assert dict(again.query_params) == {"data": "wine", "seed": "4"}
+
+
+def test_a_long_dictionary_edited_by_hand_is_kept_like_a_file(home: Path) -> None:
+    app = tell(open_app(data="iris"), ANNA)
+    text = "lin@1;" * 400
+    name = cache.KEPT + hashlib.sha256(text.encode()).hexdigest()
+    app.session_state["kept_tables"] = {name: text}
+    app.session_state["params"] = Params(data="iris", edited=name)
+    secret = save(quiet(app.run()))
+    assert open_app(run=secret).session_state["kept_tables"][name] == text
+    reloaded = open_app(data="iris", edited=name)
+    assert "kept_tables" not in reloaded.session_state
+    assert tell(reloaded, ANNA).session_state["kept_tables"][name] == text
+
+
+def test_the_list_shows_own_runs_with_names_as_they_are_and_opens_them(home: Path) -> None:
+    app = tell(open_app(data="wine"), ANNA)
+    app.session_state["runs"] = True
+    save(app, "*bold* <b>x</b> [l](http://x.y)")
+    quiet(app.run())
+    assert r"\*bold\* \<b\>x\</b\> \[l\]\(http\:" in words(app).replace("\\/", "/")
+    run = app.session_state["runs_linked"]
+    quiet(app.button(key="table_iris").click().run())
+    app.session_state["runs"] = True
+    quiet(app.run())
+    quiet(app.button(key=f"runs_open_{run}").click().run())
+    assert app.session_state["params"].data == "wine"
+    quiet(app.button(key="undo").click().run())
+    assert app.session_state["params"].data == "iris"
+    stranger = tell(open_app(), BEN)
+    stranger.session_state["runs"] = True
+    assert "bold" not in words(quiet(stranger.run()))
+
+
+def test_deleting_asks_once_more_and_says_what_went(home: Path) -> None:
+    app = tell(upload(open_app(), table()), ANNA)
+    app.session_state["runs"] = True
+    save(app)
+    run = app.session_state["runs_linked"]
+    app.session_state["runs"] = True
+    quiet(app.run())
+    quiet(app.button(key=f"runs_delete_{run}").click().run())
+    assert table().splitlines()[3] in on_disk(home)
+    app.session_state["runs"] = True
+    quiet(app.button(key=f"runs_gone_{run}").click().run())
+    assert "Deleted, and its table with it" in words(app).replace("\\", "")
+    assert table().splitlines()[3] not in on_disk(home)
+    assert "Deleted from the server" in words(app)
+    quiet(app.run())
+    assert table().splitlines()[3] not in on_disk(home)
+
+
+SAID = {"damaged": "was damaged. It is now called", "blocked": "cannot be kept", "off": "This server keeps no files"}
+
+
+@pytest.mark.parametrize("place", SAID)
+def test_the_app_goes_on_where_nothing_can_be_kept(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / place
+    if place == "damaged":
+        home.mkdir()
+        (home / FILE).write_bytes(b"rubbish" * 1000)
+    elif place == "blocked":
+        home.write_text("a file is in the way")
+    monkeypatch.setenv(runs_store.HOME, "off" if place == "off" else str(home))
+    app = upload(tell(open_app(), ANNA), table())
+    assert "**60** rows" in words(app)
+    app.session_state["runs"] = True
+    app.session_state["runs_waiting"] = "Mine"
+    quiet(app.run())
+    assert not app.error
+    assert SAID[place] in words(app).replace("\\", "")
+
+
+# Undo, redo and the link
+
+
+def test_redo_takes_back_an_undo_until_something_new_is_chosen() -> None:
+    app = open_app()
+    for name in ("wine", "iris"):
+        quiet(app.button(key=f"table_{name}").click().run())
+    for key, data in (
+        ("undo", "wine"),
+        ("undo", "breast_cancer"),
+        ("redo", "wine"),
+        ("redo", "iris"),
+        ("redo", "iris"),
+    ):
+        quiet(app.button(key=key).click().run())
+        assert app.session_state["params"].data == data
+    app.button(key="undo").click().run()
+    quiet(app.button(key="table_diabetes").click().run())
+    quiet(app.button(key="redo").click().run())
+    assert app.session_state["params"].data == "diabetes"
+
+
+def test_a_step_back_soon_after_a_change_is_seen_once_it_is_certain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "LINK_SECONDS", 30.0)
+    app = open_app(data="iris")
+    quiet(app.button(key="table_wine").click().run())
+    app.query_params["data"] = "iris"
+    quiet(app.run())
+    assert app.session_state["doubt"]
+    assert app.session_state["params"].data == "wine"
+    assert app.query_params["data"] == "iris"
+    app.session_state["written_at"] = time.monotonic() - 60
+    quiet(app.run())
+    assert app.session_state["params"].data == "iris"
+    assert not app.session_state["doubt"]
+
+
+def test_a_link_that_was_only_behind_is_put_right_without_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "LINK_SECONDS", 30.0)
+    app = open_app(data="iris")
+    quiet(app.button(key="table_wine").click().run())
+    app.query_params["data"] = "iris"
+    quiet(app.run())
+    app.query_params["data"] = "wine"
+    quiet(app.run())
+    assert app.session_state["params"].data == "wine"
+    assert len(app.session_state["past"]) == 1
+    app.query_params["data"] = "iris"
+    quiet(app.run())
+    assert app.session_state["doubt"]
+    quiet(app.button(key="table_diabetes").click().run())
+    assert app.query_params["data"] == "diabetes"
+
+
+# Repeated splits
+
+
+def test_repeats_say_mean_spread_and_every_split() -> None:
+    app = wait_for_path(go(open_app(data="iris", widths="2", each="none", repeats="3"), "pages/explore.py"))
+    quiet(app.button(key="repeat").click().run())
+    until = time.monotonic() + 60
+    while "Mean ± standard deviation" not in words(app):
+        assert time.monotonic() < until, words(app)
+        time.sleep(0.05)
+        quiet(app.run())
+    assert "over 3 splits at C =" in words(app)
+    frames = [frame.value for frame in app.dataframe if "seed" in frame.value]
+    assert frames[0]["seed"].tolist() == [0, 1, 2]
+    assert frames[0]["test"].between(0, 1).all()
+
+
+@pytest.mark.parametrize("count", ["1", "101", "2.5", "x"])
+def test_a_link_with_a_wrong_number_of_repeats_is_refused(count: str) -> None:
+    params, refused = state.read({"repeats": count})
+    assert params == Params()
+    assert "a whole number from 2 to 100" in refused[0]
+
+
+def test_two_ticked_runs_are_shown_beside_each_other(home: Path) -> None:
+    app = tell(open_app(data="iris", widths="2", each="none"), ANNA)
+    wait_for_path(go(app, "pages/explore.py"))
+    save(app, "First")
+    app.session_state["params"] = replace(app.session_state["params"], seed=5)
+    wait_for_path(quiet(app.run()))
+    save(app, "Second")
+    for tick in app.checkbox:
+        if str(tick.key).startswith("runs_tick_"):
+            tick.check()
+    quiet(app.run())
+    app.button(key="runs_compare").click()
+    quiet(app.run())
+    frames = [frame.value for frame in app.dataframe]
+    figures = next(frame for frame in frames if {"First", "Second"} <= set(frame))
+    rows = figures.set_index(figures.columns[0])
+    assert rows.loc["seed of the split"].tolist() == ["0", "5"]
+    assert "of 4" in rows.loc["kernels used", "First"]
+    asked = next(frame for frame in frames if "parameter" in frame)
+    assert asked.to_numpy().tolist() == [["seed", "0", "5"]]
