@@ -5,10 +5,23 @@ With ``CI`` set in the environment, a skipped or expected-to-fail test without a
 
 import os
 import re
+import sys
+from collections.abc import Iterator
 
 import pytest
 
 _nameless: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def no_work_left_behind() -> Iterator[None]:
+    """End the jobs that a test of a page leaves running: the workers are shared by all tests of the process."""
+    yield
+    jobs = sys.modules.get("pages._parts.jobs")
+    for line in jobs.LINES.values() if jobs else ():
+        for job in list(line._jobs):
+            job.stop.set()
+            job.ended.wait(60)
 
 
 def names_its_reason(reason: str) -> bool:

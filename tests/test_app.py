@@ -46,7 +46,12 @@ def cursor_texts(app: AppTest) -> list[str]:
     """The texts that follow a cursor in the browser, at the point where Python put it."""
     components = [element.proto for element in app.get("bidi_component")]
     shown = [json.loads(proto.json) for proto in components if proto.component_name == "path_texts"]
-    return ["".join(text for _, text in line) for data in shown for column in data["texts"][data["index"]] for line in column]
+    return [
+        "".join(text for _, text in line)
+        for data in shown
+        for column in data["texts"][data["index"]]
+        for line in column
+    ]
 
 
 def wait_for_path(app: AppTest) -> AppTest:

@@ -74,13 +74,21 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
     return {
         "weights_bar": figures.weights_bar(path.weights[0], names, families, dark=dark),
         "target_alignment_bar": figures.target_alignment_bar(path.weights[0], names, families, dark=dark),
-        "contribution_bars": figures.contribution_bars(path.weights[0] - 0.3, names, families, before=path.weights[1], dark=dark),
+        "contribution_bars": figures.contribution_bars(
+            path.weights[0] - 0.3, names, families, before=path.weights[1], dark=dark
+        ),
         "weight_path": figures.weight_path(path, 2, dark=dark),
         "score_path": figures.score_path(path, 2, dark=dark),
         "explore_figure": figures.explore_figure(path, dark=dark),
-        "lanes_figure": figures.lanes_figure([LaneView("one", path), LaneView("two", note="Not there yet.")], dark=dark),
-        "sparsity_figure": figures.sparsity_figure([1, 2, np.inf], "ab", rng.uniform(size=(2, 3)), gram[:2, :3], 0.1, dark=dark),
-        "weights_beside": figures.weights_beside(names, families, path.weights[0], path.weights[1], ("one", "two"), dark=dark),
+        "lanes_figure": figures.lanes_figure(
+            [LaneView("one", path), LaneView("two", note="Not there yet.")], dark=dark
+        ),
+        "sparsity_figure": figures.sparsity_figure(
+            [1, 2, np.inf], "ab", rng.uniform(size=(2, 3)), gram[:2, :3], 0.1, dark=dark
+        ),
+        "weights_beside": figures.weights_beside(
+            names, families, path.weights[0], path.weights[1], ("one", "two"), dark=dark
+        ),
         "gap_convergence": figures.gap_convergence([Line(0, 0.5), Line(1, 0.01)], dark=dark),
         "gram_heatmap": figures.gram_heatmap(gram, [0, 1, 0, 1, 0, 1], dark=dark),
         "alignment_heatmap": figures.alignment_heatmap(gram, "abcdef", dark=dark),
@@ -110,7 +118,9 @@ def test_every_public_figure_keeps_the_house_style(dark):
     spectra = {"selected_bands"}  # see test_spectra
     explored = {"class_weights", "component_grid", "selection_bars", "surface_plot"}  # see test_explore_figures
     bounds = {"Curve", "bound_curves", "coherence_dots", "comparison_plot", "duplicate_bars"}  # see test_theory_page
-    assert set(drawn) == set(figures.__all__) - {"kernel_colours", "path_positions"} - hulls - spectra - explored - bounds
+    assert (
+        set(drawn) == set(figures.__all__) - {"kernel_colours", "path_positions"} - hulls - spectra - explored - bounds
+    )
     for name, figure in drawn.items():
         assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)", name
         assert figure.layout.font.family is None, name

@@ -77,7 +77,6 @@ def test_cutting_planes_equal_newton(problem):
     newton = fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(1.0), True, tol=1e-6)
     assert planes.status is Status.CONVERGED
     assert planes.objective == pytest.approx(newton.objective, rel=1e-2)
-    assert planes.solves > newton.solves
 
 
 def test_the_cache_keeps_its_budget_and_its_order():

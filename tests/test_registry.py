@@ -21,10 +21,8 @@ def stack():
     return kernels.grams(X), X[:, 0] > 0
 
 
-@METHODS
+@pytest.mark.parametrize("method", state.METHODS.values(), ids=lambda method: method.key)
 def test_every_control_is_a_parameter_or_is_made_into_one(method):
-    if method.on == "table":
-        pytest.skip("a basis has controls of its own, made into one parameter")
     made = {"norm": "penalty", "q": "penalty"}
     for control in method.controls:
         kinds = (method.classifier, method.regressor)

@@ -105,9 +105,7 @@ class Forecast:
         return self.bytes / 1e6
 
 
-def forecast(
-    n_kernels: int, n_samples: int, n_bases: int = 1, n_columns: int = 0, n_medians: int = 0
-) -> Forecast:
+def forecast(n_kernels: int, n_samples: int, n_bases: int = 1, n_columns: int = 0, n_medians: int = 0) -> Forecast:
     """Cost of M = n_kernels grams of n_samples rows over `n_bases` shared distance matrices.
 
     n_columns: columns that these matrices look at, added up; n_medians: how many of them need their median. Seconds are

@@ -157,21 +157,25 @@ class Live:
         cost = self.C if C is None else C
         scale = cost / self.C if self.loss.box_is_scaled_by_C else 1.0
         a, Q = scale * self.fit.dual_coef, scale**2 * self.Q
-        weights = self._start(norm, p)
-        n = weights * np.sqrt(Q)
-        f = weights @ (scale * self.G)
-        balanced = self.fit.intercept != 0.0
-        b = self.loss.best_intercept(f, self.y) if balanced else 0.0
         price = norm.dual_price(Q)
         dual = max(self.loss.dual(a, self.y, cost) - price, self.loss.best_multiple(a, self.y, cost, price))
-        return Nearby(total_loss(self.loss, f, b, self.y, cost) + norm.regulariser(n), dual, weights)
+        primal, weights = min(
+            ((self._primal(weights, scale, cost, norm), weights) for weights in self._starts(norm, p)),
+            key=lambda found: found[0],
+        )
+        return Nearby(primal, dual, weights)
 
-    def _start(self, norm: Penalty, p: float | None) -> Array:
-        """For p >= 2 theta from Q by the dual map; below, the weights at hand in the new norm (lifted off zero)."""
-        if p is not None and 2 <= p < np.inf and self.Q.max() > 0:
-            return norm.scale((self.Q / self.Q.max()) ** (1.0 / (p - 1.0)))
+    def _primal(self, weights: Array, scale: float, cost: float, norm: Penalty) -> float:
+        f = weights @ (scale * self.G)
+        b = self.loss.best_intercept(f, self.y) if self.fit.intercept != 0.0 else 0.0
+        return total_loss(self.loss, f, b, self.y, cost) + norm.regulariser(weights * scale * np.sqrt(self.Q))
+
+    def _starts(self, norm: Penalty, p: float | None) -> Iterator[Array]:
+        """The weights at hand in the new norm (lifted off zero above p = 1), and for p >= 2 those of the dual map."""
         weights = self.fit.weights
-        return norm.scale(np.maximum(weights, 1e-3 * weights.max()) if p is not None and p > 1 else weights)
+        yield norm.scale(np.maximum(weights, 1e-3 * weights.max()) if p is not None and p > 1 else weights)
+        if p is not None and 2 <= p < np.inf and self.Q.max() > 0:
+            yield norm.scale((self.Q / self.Q.max()) ** (1.0 / (p - 1.0)))
 
 
 def interval(fitted: Any, K: Array, y: Array, **moved: float) -> Nearby:

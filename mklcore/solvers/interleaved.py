@@ -17,7 +17,7 @@ they overshoot one another, and a pair with the whole gradient in view moves few
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
@@ -32,6 +32,7 @@ from mklcore.solvers.reweighting import Problem, WarmStart
 from mklcore.solvers.stack import products
 
 CACHE_MB = 512.0
+_LAST_CHUNKS = 10
 MIXED_MB = 64.0  # rows of the weighted kernel, good until the weights change
 LOSSES = ("hinge", "epsilon_insensitive")
 
@@ -199,6 +200,10 @@ class Interleaved:
         return self._read(solves=0)
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        return self._advance(board.target)
+
+    def _advance(self, target: float) -> Point | Status:
+        """One chunk of pairs, and new weights once the machine is as good as they are."""
         moved = self._pairs(max(50, self.a.size // 4))
         self._fruitless = 0 if moved else self._fruitless + 1
         if self._fruitless > 20:
@@ -207,15 +212,27 @@ class Interleaved:
         state = point.state
         if not moved:
             self._tolerance = max(0.1 * self._tolerance, 1e-12)
-        if not moved or state.inner_gap <= max(state.weights_gap, 0.1 * board.target):
+        if not moved or state.inner_gap <= max(state.weights_gap, 0.1 * target):
             self.theta = self._penalty.update(self.theta, state.Q)
         return point
 
     def finish(self, best: Point) -> Point:
-        """The best point once more with g from scratch: running sums drift."""
+        """The best point with g from scratch, for running sums drift, and a few chunks more until its own dual certifies it.
+
+        The run may end on a primal and a dual value of different iterates; what is handed out is one point.
+        """
         self.a, self.theta = best.dual.copy(), best.weights
         self._recompute()
-        return self._read(solves=0)
+        point, solves = self._read(solves=0), 0
+        for _ in range(_LAST_CHUNKS):
+            target = self.tol * point.scale
+            if point.dual_objective is None or point.objective - point.dual_objective <= target:
+                break
+            following = self._advance(target)
+            if isinstance(following, Status):
+                break
+            point, solves = following, solves + 1
+        return replace(point, solves=solves)
 
     def _pairs(self, most: int) -> int:
         """Move up to ``most`` pairs (or single points, without an intercept) at the present weights; returns how many."""

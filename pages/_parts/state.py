@@ -115,9 +115,7 @@ def _moves() -> Rule:
 
 
 def _lanes() -> Rule:
-    return Rule(
-        lambda text: compare_lanes.write(compare_lanes.read(text, METHODS, accepts)), compare_lanes.EXPECTED
-    )
+    return Rule(lambda text: compare_lanes.write(compare_lanes.read(text, METHODS, accepts)), compare_lanes.EXPECTED)
 
 
 def _settings_of(method: str) -> Rule:

@@ -153,3 +153,14 @@ def drag(visitor: Visitor, to: float, seconds: float = 1.0) -> float:
     frames = visitor.page.evaluate("window.frameWatch.disconnect(), window.seenFrames.length")
     visitor.page.mouse.up()
     return frames / seconds
+
+
+def pull(visitor: Visitor, slider, to: float) -> None:
+    """Drag the thumb of a native slider to a share of its track and let go."""
+    slider.scroll_into_view_if_needed()
+    box, most = slider.bounding_box(), int(slider.get_attribute("max"))
+    span, low, middle = box["width"] - 18, box["x"] + 9, box["y"] + box["height"] / 2
+    visitor.page.mouse.move(low + span * int(slider.input_value()) / most, middle)
+    visitor.page.mouse.down()
+    visitor.page.mouse.move(low + span * to, middle, steps=6)
+    visitor.page.mouse.up()
