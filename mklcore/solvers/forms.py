@@ -8,6 +8,7 @@ Theorem 1 of Kloft, Brefeld, Sonnenburg, Zien (2011), with the constants of the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
