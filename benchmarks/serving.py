@@ -70,7 +70,8 @@ def running_app(patience: float = 120.0, before: str = "") -> Iterator[App]:
     with tempfile.TemporaryDirectory() as folder:
         app = App(url, Path(folder) / "server.log")
         with app.log.open("wb") as log:
-            server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            home = os.environ | {"MKL_EXPLORER_HOME": str(Path(folder) / "home")}  # no run of a person's own is touched
+            server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=home)
         try:
             deadline = time.monotonic() + patience
             while not healthy(url):

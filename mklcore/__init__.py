@@ -30,7 +30,14 @@ from mklcore.data.spectra import (
     with_bands,
     with_second_differences,
 )
-from mklcore.data.synthetic import make_mkl_toy, make_ringnorm, make_sparse_polynomial, make_spectra, make_twonorm
+from mklcore.data.synthetic import (
+    make_mkl_toy,
+    make_ring,
+    make_ringnorm,
+    make_sparse_polynomial,
+    make_spectra,
+    make_twonorm,
+)
 from mklcore.errors import DataError, KernelError, MKLError, NotConvergedWarning, ParameterError
 from mklcore.estimators import (
     ESTIMATORS,
@@ -206,6 +213,7 @@ __all__ = [
     "lp_risk_bound",
     "lq_mkl",
     "make_mkl_toy",
+    "make_ring",
     "make_ringnorm",
     "make_sparse_polynomial",
     "make_spectra",

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.metrics import accuracy_score, r2_score
 
 from mklcore.errors import ParameterError
@@ -19,6 +19,7 @@ from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import Status
 from mklcore.solvers.forms import Live
 
+ACCEPTED = "share accepted"  # the score where there is no target
 PATH_ATTRIBUTES = {"C": "C", "lam": "lam", "p": "p", "s": "n_kernels"}
 
 
@@ -28,6 +29,7 @@ class Path:
 
     ``weights`` (L, M): kernel weights, averaged over the one-vs-rest problems where there are several. ``fits`` are the
     solver results, ``estimators`` the fitted models. ``dual_gap`` is primal minus dual, the worst over the problems.
+    Scores are called ``score_name``: "accuracy", "R²", or "share accepted" where there is no target.
     """
 
     param: str
@@ -50,6 +52,16 @@ class Path:
 
     def __len__(self) -> int:
         return self.values.size
+
+    @property
+    def can_choose(self) -> bool:
+        """Whether the validation score says which point is better: not without a target, and not where none was measured."""
+        return self.score_name != ACCEPTED and bool(np.isfinite(np.asarray(self.val_score, dtype=float)).any())
+
+    @property
+    def first_look(self) -> int:
+        """The index to look at first: the best validation score, or the middle of the path where no score can choose."""
+        return int(np.nanargmax(self.val_score)) if self.can_choose else len(self) // 2
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -102,6 +114,9 @@ def fit_path(
     callback : called as callback(done, total) before the first and after every point; raise in it to cancel
     start : a fitted model of a neighbouring value, on the same rows and kernels, from which the first point starts; methods
         that cannot be started elsewhere leave it alone
+
+    Scores are accuracies, R², or an estimator's own: ``score_name`` and ``_path_score(predicted, y)``, as ``LpMKLOneClass``
+    has them, which needs no ``y`` and measures the share of rows it accepts.
 
     Kernels are built once. A point that did not converge keeps its gap and its ``Status`` and warns.
     """
@@ -161,8 +176,16 @@ def _validation_blocks(stack: GramStack, X_val: Any) -> Array | None:
     return stack.cross(X_val)
 
 
+def score_name(estimator: Any) -> str:
+    """What the scores of an estimator are called: its own ``score_name``, else "accuracy" for classes, "R²" for numbers."""
+    own = getattr(estimator, "score_name", None)
+    return own or ("accuracy" if is_classifier(estimator) else "R²")
+
+
 def _score(estimator: Any, blocks: Array, y: Any) -> float:
     predicted = estimator._from_blocks(blocks)
+    if hasattr(estimator, "_path_score"):
+        return estimator._path_score(predicted, y)
     return float(accuracy_score(y, predicted) if hasattr(estimator, "classes_") else r2_score(y, predicted))
 
 
@@ -198,7 +221,7 @@ def _collect(
         tuple(points),
         names,
         families,
-        "accuracy" if hasattr(points[0], "classes_") else "R²",
+        score_name(points[0]),
     )
 
 
@@ -231,7 +254,7 @@ def interval_along(path: Path, X: Any, y: Any, value: float) -> Interval | None:
     first = path.estimators[0]
     if path.param not in ("C", "p") or not hasattr(first, "_penalty") or path.dual_gap is None:
         return None
-    if np.isnan(path.dual_gap).all():
+    if np.isnan(path.dual_gap).all() or getattr(first, "nu", None) is not None:
         return None
     values = np.minimum(path.values, 1e300)
     distance = np.abs(np.log(values) - np.log(min(value, 1e300)))
@@ -256,7 +279,9 @@ def _nearby(fitted: Any, X: Any, y: Any, param: str, value: float) -> tuple[floa
     low = high = 0.0
     for k, fit in enumerate(fits):
         positive = k if len(fits) > 1 else 1
-        target = np.where(np.asarray(y) == fitted.classes_[positive], 1.0, -1.0) if hasattr(fitted, "classes_") else y
+        target = np.ones(K.shape[1]) if is_outlier_detector(fitted) else y
+        if hasattr(fitted, "classes_"):
+            target = np.where(np.asarray(y) == fitted.classes_[positive], 1.0, -1.0)
         live = Live(K, np.asarray(target, dtype=float), fit, fitted.C, fitted._loss)
         ends = live.at(p=moved.p) if param == "p" else live.at(penalty=moved._penalty, C=moved.C)
         low, high = low + ends.dual, high + ends.primal
@@ -289,7 +314,9 @@ def path_grid(estimator: Any, stack: GramStack, y: Any, param: str, n: int = 25)
 def _critical_C(estimator: Any, stack: GramStack, y: Any) -> float:
     """1 / max |K u| for the balanced direction u along which a = C u at small C, K the sum under equal weights."""
     y = np.asarray(y)
-    if is_classifier(estimator):
+    if is_outlier_detector(estimator):
+        u = np.ones(stack.n_samples)
+    elif is_classifier(estimator):
         rest = y != np.unique(y)[-1]
         u = np.where(rest, -1.0 / max(rest.sum(), 1), 1.0 / max((~rest).sum(), 1))
     else:

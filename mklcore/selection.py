@@ -18,7 +18,7 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, Strati
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import Array
-from mklcore.path import Path, _checked_values, _score, _validation_blocks, fit_path
+from mklcore.path import ACCEPTED, Path, _checked_values, _score, _validation_blocks, fit_path
 
 RULES = ("best", "1se", "sparsest")
 _SAME = 1e-12  # scores this close are equal
@@ -216,6 +216,11 @@ def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None 
     """
     if rule not in RULES:
         raise ParameterError(f"rule must be one of {', '.join(RULES)}; got {rule!r}.")
+    if path.score_name == ACCEPTED:
+        raise ParameterError(
+            "Without a target the score is the share of rows accepted as ordinary: it tells how tight the boundary is and "
+            "cannot choose a point. Choose by the share of rows you expect outside."
+        )
     scores = np.asarray(path.val_score, dtype=float)
     if np.all(np.isnan(scores)):
         raise ParameterError("This path has no validation scores to choose by: pass X_val and y_val to fit_path.")

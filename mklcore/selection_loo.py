@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from mklcore.errors import DataError, KernelError, ParameterError
@@ -157,6 +157,8 @@ def _tubes(estimator: Any, epsilons: Any) -> list[float | None]:
 def _rule(estimator: Any, rule: str) -> str:
     if "C" not in estimator.get_params():
         raise ParameterError(f"{type(estimator).__name__} has no parameter C to choose.")
+    if is_outlier_detector(estimator):
+        raise ParameterError("Without a target no error can be estimated, so none can choose C. Set C or nu yourself.")
     if rule not in RULES:
         raise ParameterError(f"rule must be one of {', '.join(RULES)}; got {rule!r}.")
     loss = estimator.get_params().get("loss")

@@ -28,6 +28,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mklcore import estimators
+from mklcore.data.columns import are_texts
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns
 from mklcore.kernels.functions import KERNELS
@@ -162,6 +163,7 @@ class _Store:
     def __init__(self, archive: zipfile.ZipFile, max_bytes: int) -> None:
         members = archive.infolist()
         self._archive, self._members = archive, {member.filename: member for member in members}
+        self._unread = set(range(len(members)))  # an array read again and again takes more than the file says
         size = sum(member.file_size for member in members)
         if len(members) > MAX_ARRAYS or len(self._members) < len(members):
             raise DataError(
@@ -185,6 +187,9 @@ class _Store:
         member = self._members.get(f"arrays/{k}.npy") if isinstance(k, int) else None
         if member is None:
             raise DataError(f"The model file lacks its array {k!r}.")
+        if k not in self._unread:
+            raise DataError(f"The model file uses its array {k!r} twice.")
+        self._unread.remove(k)
         with self._archive.open(member) as file:
             major, _ = np.lib.format.read_magic(file)
             header = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
@@ -195,7 +200,10 @@ class _Store:
             content = file.read(size + 1) if 0 <= size <= member.file_size else b""
             if len(content) != size:
                 raise DataError(f"Array {k} of the model file has another size than it says.")
-        return np.frombuffer(content, dtype).reshape(shape, order="F" if by_columns else "C").copy(order="K")
+        array = np.frombuffer(content, dtype).reshape(shape, order="F" if by_columns else "C").copy(order="K")
+        if not are_texts(array):
+            raise DataError(f"Array {k} of the model file holds signs that no text can hold.")
+        return array
 
 
 def _no_constant(name: str) -> Any:
@@ -466,6 +474,8 @@ def _check_fitted(estimator: Any) -> None:
     """Sizes that have to agree before anything is computed from them."""
     check_is_fitted(estimator)
     M, n = len(estimator.kernel_names_), estimator.n_train_
+    if not all(isinstance(name, str) for name in (*estimator.kernel_names_, *estimator.kernel_families_)):
+        raise DataError("The names of the kernels in the model file are no texts.")
     for name in ("weights_", "dual_coef_", "intercept_", "offset_", "refit_coef_", "refit_intercept_"):
         value = getattr(estimator, name, None)
         if value is not None and not np.isfinite(np.asarray(value, dtype=np.float64)).all():

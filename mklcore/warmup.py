@@ -62,6 +62,8 @@ def _algorithm(algorithm: Algorithm, X: np.ndarray, y: np.ndarray) -> None:
             model.fit(stack.values.copy(), target)
             if any(control.kind == "p" for control in algorithm.controls):
                 model.set_params(p=2.0).fit(stack, target)
+    if algorithm.novelty is not None:
+        algorithm.estimator("novelty", kernels="precomputed").fit(stack)
 
 
 def _table_algorithm(algorithm: Algorithm, X: np.ndarray, y: np.ndarray) -> None:

@@ -24,6 +24,7 @@ from pages._parts import (
     compare_toy,
     compare_work,
     controls,
+    downloads,
     evidence,
     jobs,
     model,
@@ -136,8 +137,9 @@ def number_box(found: Steps, here: Place) -> None:
         limits: dict[str, object] = {"min_value": 1, "max_value": int(max(found.values)), "step": 1}
         value = None if value is None else int(value)
     else:
-        low, high = player.BOUNDS.get(found.shared, (1e-10, 1e10))
-        limits = {"min_value": low, "max_value": min(high, 1e6), "step": evidence.STEPS.get(found.shared, 0.1)}
+        low, high = player.bounds(found.shared, found.values)
+        most = 1e6 if found.shared == "p" else high
+        limits = {"min_value": low, "max_value": most, "step": evidence.STEPS.get(found.shared, 0.1)}
         limits["format"] = "%.4g"
 
     def keep(chosen: float | None) -> None:
@@ -182,11 +184,10 @@ def explanation(drawn: Sequence[Shown]) -> None:
     look.markdown(controls.text("compare_look"))
     limits.markdown(controls.text("compare_cannot"))
     with st.expander("What each method solves", icon=":material/functions:"):
-        for key in dict.fromkeys(one.lane.algorithm for one in drawn):
-            method = METHODS[key]
+        for method, solved in dict.fromkeys((METHODS[one.lane.algorithm], model.told(one.params)) for one in drawn):
             st.markdown(f"**{method.label}.** {method.one_line}")
-            st.latex(method.formula)
-            st.markdown(f"{method.look_for} {method.cannot_tell}")
+            st.latex(solved.formula)
+            st.markdown(f"{solved.look_for} {solved.cannot_tell}")
             st.caption(method.paper)
     with st.expander("What the certificate says", icon=":material/verified:"):
         st.markdown(controls.text("certificate"))
@@ -205,6 +206,7 @@ def lanes(params: Params) -> None:
         st.button("Try again", key="compare_again", on_click=compare_work.again, args=(params,))
     if any(one.path is not None for one in drawn):
         cursor(drawn)
+        downloads.strip(lambda: lanes_figure(views), "Lanes")
     explanation(drawn)
     watch(params)
 

@@ -12,11 +12,12 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from mklcore.figures import score_path, style, weight_path
-from mklcore.path import Path
+from mklcore.path import ACCEPTED, Path
 from pages._parts import (
     cache,
     charts,
     controls,
+    downloads,
     evidence,
     explore_columns,
     explore_inside,
@@ -63,14 +64,19 @@ def figures(shown: model.Answer) -> None:
     named = replace(path, kernel_names=charts.labels(path.kernel_names, path.kernel_families))
     score_name = f"{path.score_name[:1].upper()}{path.score_name[1:]}"
     drawn = {
-        player.CHART: ("Solution path", lambda: weight_path(named, dark=dark)),
-        player.SCORES: (f"{score_name} along the path", lambda: score_path(path, dark=dark, narrow=True)),
+        player.CHART: ("Solution path", lambda: weight_path(named, dark=dark), lambda k: weight_path(named, k)),
+        player.SCORES: (
+            f"{score_name} along the path",
+            lambda: score_path(path, dark=dark, narrow=True),
+            lambda k: score_path(path, k),
+        ),
     }
     places = st.columns(COLUMNS[1:], gap="small")
-    for place, (key, (title, make)) in zip(places, drawn.items(), strict=True):
+    for place, (key, (title, make, at)) in zip(places, drawn.items(), strict=True):
         made = cache.shelf(shown.params).made((key, model.key(shown.params), dark), make)
         with place:
-            st.markdown(f":small[**{title}**]")
+            take = lambda at=at: at(player.place(path, state.current().at).index)  # noqa: E731  where the cursor is by then
+            downloads.titled(f":small[**{title}**]", take, title)
             charts.show(charts.dimmed(made, dark=dark) if shown.waiting else made, key)
 
 
@@ -155,10 +161,12 @@ def _beyond(path: Path, at: float | None) -> None:
 def show(shown: model.Answer) -> None:
     """Draw the answer: which columns matter, or the path, or the inside of the model; then what stands behind it."""
     params = state.current()
-    state.view(
-        st.segmented_control, "What to look at", "field_look", params.look, lambda look: state.change(look=look),
-        options=list(LOOKS), format_func=LOOKS.__getitem__, required=True, label_visibility="collapsed",
-    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        state.view(
+            st.segmented_control, "What to look at", "field_look", params.look, lambda look: state.change(look=look),
+            options=list(LOOKS), format_func=LOOKS.__getitem__, required=True, label_visibility="collapsed",
+        )  # fmt: skip
+        _go_on(params)
     here, path = player.place(shown.path, params.at), shown.path
     views: list[player.View] = []
     if params.look == "columns":
@@ -184,19 +192,38 @@ def show(shown: model.Answer) -> None:
             )
         with right:
             figures(shown)
+    if path.score_name == ACCEPTED:
+        st.caption(controls.text("accepted"))
     cursor(shown, views)
     runs_repeats.repeats(shown.params)
-    acting = {control.name: shown.params.setting(control) for control in model.acting(shown.params)}
-    evidence.explanation(model.algorithm(shown.params), model.algorithm(shown.params).told(acting))
+    evidence.explanation(model.algorithm(shown.params), model.told(shown.params))
+
+
+def _go_on(params: state.Params) -> None:
+    """Say what the slider does and which pages go on from here."""
+    if params.present:
+        return
+    st.caption("Drag the slider: every point is a model. Then go on:", width="content")
+    if cache.table(params).task != "novelty":
+        nav.link("compare", "Compare")
+    if not cache.on_stack(params):
+        nav.link("predict", "Predict")
 
 
 def usable() -> bool:
-    """Tell whether there is a table with a target; if not, say what to do."""
+    """Tell whether the method in use can learn from the table; if not, say what to do."""
     if not controls.usable_table():
         return False
-    if cache.table(state.current()).task != "novelty":
+    method, task = model.algorithm(state.current()), cache.table(state.current()).task
+    if method.fits(task):
         return True
-    st.info("This table has no target, and the methods on this page explain one. Choose a target on the Data page.")
+    st.info(f"{method.label} needs a target, and this table has none. Take a method that learns without one, or choose a "
+            "target on the Data page.")  # fmt: skip
+    for name in explore_rail.fitting(task):
+        st.button(
+            f"Take {state.METHODS[name].label}", key=f"take_{name}", type="primary", on_click=state.change,
+            kwargs={"algorithm": name, "path": "", "at": None},
+        )  # fmt: skip
     nav.link("data", "Go to Data")
     return False
 

@@ -65,8 +65,9 @@ def cursor(shown: hulls.Answer) -> None:
     if wanted and between is None:
         hull_view.progress(shown, here.value, hull.value)
     hull_view.facts(shown, hull)
+    hull_view.figures(shown, hull)
     hull_view.node(shown, hull, params.hull_node)
-    hull_view.tables(hull)
+    hull_view.every_node(hull)
     evidence.explanation(hulls.METHOD)
 
 

@@ -490,3 +490,14 @@ def test_one_run_of_the_toy_is_that_of_the_library() -> None:
     assert means[row].tolist() == found[:5]
     assert np.isnan(np.delete(means, row, axis=0)).all()
     assert found[0] < found[4]  # one informative kernel: sparse is right
+
+
+def test_each_lane_is_told_with_the_problem_it_solves_and_its_figure_can_be_taken_away() -> None:
+    app = compare("lp,norm=block norm,q=4.0;lp;smkl,terms=gl")
+    formulas = [one.value.strip("$\n ") for one in app.latex]
+    lp, smkl = METHODS["lp"], METHODS["smkl"]
+    for told in (lp, lp.told({"norm": "block norm"}), smkl.told({"terms": "gl"})):
+        assert told.formula in formulas
+    before = len(app.get("plotly_chart"))
+    app.session_state["take_lanes"] = True
+    assert len(quiet(app.run()).get("plotly_chart")) == before + 1

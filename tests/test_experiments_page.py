@@ -19,6 +19,7 @@ from mklcore.experiments.base import pause
 from mklcore.figures import comparison_plot
 from pages._parts import cache, experiments, jobs
 from pages._parts.jobs import Job, JobState
+from pages._parts.runs_store import HOME, Store, StoreError
 from tests.test_app import go, open_app, quiet, words
 
 PATIENCE = 30.0
@@ -49,6 +50,11 @@ TINY = Experiment(
     ordered=False,
     seconds=0.001,
 )
+
+
+@pytest.fixture(autouse=True)
+def keeps_nothing(monkeypatch) -> None:
+    monkeypatch.setenv(HOME, "off")
 
 
 @pytest.fixture
@@ -226,6 +232,33 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
     settled(app)
     assert [outcome.seed for outcome in experiments.kept("tiny")] == [5, 0]
     assert len(app.selectbox) == 1
+
+
+def test_what_was_found_survives_a_restart(tiny, monkeypatch, tmp_path):
+    monkeypatch.setenv(HOME, str(tmp_path / "home"))
+    for seed in (0, 5):
+        app = page(experiment="tiny", experiment_seed=str(seed))
+        app.button(key="run_small").click().run()
+        settled(app)
+    store = Store(tmp_path / "home")
+    store.keep_outcome("tiny", "of another release", '{"format": "mklcore experiment 9"}', experiments.MOST_KEPT)
+    before = experiments.kept("tiny")
+    assert [outcome.seed for outcome in before] == [5, 0]
+    for name in ("tiny", ("brought back", "tiny")):
+        jobs.outcomes().drop(name)
+    after = experiments.kept("tiny")
+    assert [outcome.to_json() for outcome in after] == [outcome.to_json() for outcome in before]
+
+
+def test_only_the_newest_outcomes_stay_in_the_file(tmp_path):
+    store = Store(tmp_path / "home")
+    assert store.outcomes("tiny") == []
+    for name, content in (("a", "1"), ("b", "2"), ("a", "3"), ("c", "4")):
+        store.keep_outcome("tiny", name, content, most=2)
+    store.keep_outcome("another", "a", "5", most=2)
+    assert store.outcomes("tiny") == ["4", "3"]
+    with pytest.raises(StoreError, match="switched off"):
+        Store(None).keep_outcome("tiny", "a", "1", most=2)
 
 
 def test_the_files_hold_every_number(tiny):

@@ -305,3 +305,19 @@ def test_a_sentence_without_any_weight_says_so() -> None:
     sets = component(app, "player")["exact"]["sets"]
     assert sum(sets["columns"]) == 0
     assert "no kernel has a weight: the model is the same everywhere" in json.dumps(sets["sentence"])
+
+
+@pytest.mark.parametrize(("look", "name"), [
+    ("path", "solution-path"), ("path", "accuracy-along-the-path"), ("inside", "what-single-columns-add"),
+    ("inside", "the-model-over-two-columns"), ("inside", "kernel-weights-per-class"),
+])  # fmt: skip
+def test_figures_can_be_taken_away(look: str, name: str) -> None:
+    app = explore(look=look)
+    before = len(app.get("plotly_chart"))
+    app.session_state[f"take_{name}"] = True
+    assert len(quiet(app.run()).get("plotly_chart")) == before + 1
+
+
+def test_the_first_screen_says_how_to_go_on() -> None:
+    assert "every point is a model. Then go on:" in words(explore())
+    assert "Then go on:" not in words(explore(present="yes"))

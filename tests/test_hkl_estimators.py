@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -38,6 +38,11 @@ def target(cls, table):
 
 def decisions(model, X):
     return model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
+
+
+def test_scikit_learn_knows_what_they_are():
+    assert is_classifier(HKLClassifier())
+    assert is_regressor(HKLRegressor())
 
 
 @BOTH

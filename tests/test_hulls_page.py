@@ -20,6 +20,7 @@ from pages._parts import cache, hull_reading, hulls, jobs, state
 from pages._parts.jobs import JobState
 from pages._parts.state import Params
 from tests.test_app import PATIENCE, go, open_app, quiet, table, upload, wait_for_hulls, words
+from tests.test_stack_upload import K, Y, npz, with_stack
 
 SMALL = {"data": "diabetes", "hull_columns": "3,4,9", "hull_degree": "2"}
 
@@ -323,11 +324,21 @@ def test_a_test_score_is_shown_once_it_is_asked_for_and_belongs_to_its_lambda() 
 
 def test_tables_list_the_nodes_inside_and_outside() -> None:
     app = ready(**SMALL)
+    app.session_state["hull_tables"] = True
+    assert len(quiet(app.run()).dataframe) == 2
     fitted = path_of(app).estimators[-1]
     inside, outside = hull_reading.nodes_table(fitted), hull_reading.sources_table(fitted)
     assert set(inside["node"]) == set(fitted.kernel_names_)
     assert inside["‖β‖"].is_monotonic_decreasing
     assert len(outside) == len(fitted.sources_)
+
+
+@pytest.mark.parametrize("name", ["hull-by-depth", "hull-of-two-columns", "relevance-of-the-columns"])
+def test_every_picture_of_a_hull_can_be_taken_away(name: str) -> None:
+    app = ready(**SMALL)
+    before = len(app.get("plotly_chart"))
+    app.session_state[f"take_{name}"] = True
+    assert len(quiet(app.run()).get("plotly_chart")) == before + 1
 
 
 # Settings
@@ -448,10 +459,9 @@ def test_levels_beyond_the_memory_are_refused_in_words_with_their_control(monkey
 
 
 def test_a_stack_and_a_table_without_target_are_refused_in_words(monkeypatch) -> None:
+    stacked = go(with_stack(npz(K=K, y=Y)), "pages/hulls.py")
+    assert "a stack has none: bring a table" in words(stacked)
     app = ready(**SMALL)
-    monkeypatch.setattr(cache, "on_stack", lambda params: True)
-    assert "a stack has none: bring a table" in words(quiet(app.run()))
-    monkeypatch.undo()
     monkeypatch.setattr(hulls, "estimator", _no_target)
     app.session_state["params"] = Params(data="diabetes", hull_degree=1, hull_columns="1,2")
     assert "this table has none" in words(quiet(app.run()))

@@ -8,6 +8,7 @@ import pytest
 import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.estimators.registry import EVERY_TASK, NORMS, column_prices
+from mklcore.penalties.terms import make_terms
 from pages._parts import state
 
 METHODS = pytest.mark.parametrize("method", mkl.ESTIMATORS.values(), ids=lambda method: method.key)
@@ -87,6 +88,11 @@ def test_a_control_that_changes_the_problem_changes_its_formula_and_words():
     assert "0.05" in lp.told({"norm": "elliptic"}).formula
     assert "lambda" not in greedy.told({"criterion": "empirical"}).formula
     assert "no certificate" in greedy.told({"criterion": "empirical"}).cannot_tell
+    smkl = mkl.ESTIMATORS["smkl"]
+    assert "local minimum" in smkl.told({"terms": "log+gl"}).cannot_tell
+    for terms in ("gl", "mkl"):
+        assert make_terms(terms).is_convex
+        assert "convex" in smkl.told({"terms": terms}).cannot_tell
 
 
 @pytest.mark.parametrize("norm", NORMS)

@@ -20,6 +20,7 @@ SHAPES = {
     "mkl_toy": (400, 50, 2),
     "mkl_toy_dense": (400, 50, 2),
     "mkl_toy_sparse": (400, 50, 2),
+    "ring": (300, 2, 1),
     "sparse_polynomial": (500, 12, 0),
     "spectra": (200, 150, 0),
     "wine": (178, 13, 3),

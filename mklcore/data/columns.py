@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from dataclasses import dataclass
 
@@ -79,6 +80,14 @@ def clean_name(raw: str) -> str:
         "".join(c for c in letters if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn")).split()
     )
     return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
+
+
+def are_texts(array: np.ndarray) -> bool:
+    """Whether every sign of an array of texts that came from outside exists: turning others into texts fails."""
+    if array.dtype.kind != "U" or array.size == 0 or array.dtype.itemsize == 0:
+        return True
+    signs = np.ascontiguousarray(array).reshape(-1).view(f"{array.dtype.str[0]}u4")
+    return bool(signs.max() <= sys.maxunicode)
 
 
 def missing_cells(cells: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn import datasets
 
 from mklcore.data.dataset import Dataset, Groups, listed
-from mklcore.data.synthetic import make_mkl_toy, make_sparse_polynomial, make_spectra
+from mklcore.data.synthetic import make_mkl_toy, make_ring, make_sparse_polynomial, make_spectra
 from mklcore.errors import DataError
 
 
@@ -92,6 +92,10 @@ def _spectra() -> Dataset:
     return make_spectra(n=200, n_wavelengths=150, informative_bands=3, seed=0)[0]
 
 
+def _ring() -> Dataset:
+    return make_ring(n=300, n_outside=15, seed=0)[0]
+
+
 def _from_sklearn(bunch, target: str, task: str, note: str, groups: Groups = ()) -> Dataset:
     y = np.array([str(name) for name in bunch.target_names], dtype=object)[bunch.target]
     return Dataset(bunch.data, y, tuple(bunch.feature_names), target, task, groups=groups, notes=(note,))
@@ -163,5 +167,11 @@ SAMPLES: dict[str, Sample] = {
         "regression",
         "150 wavelengths in ten bands, of which three decide the target: which method keeps just those?",
         _spectra,
+    ),
+    "ring": Sample(
+        "Ring, 15 of 300 rows elsewhere",
+        "novelty",
+        "No target: what is unlike the others? Wide kernels call the empty middle ordinary, narrow ones do not.",
+        _ring,
     ),
 }

@@ -21,6 +21,7 @@ N_BANDS = 10
 POLYNOMIAL_NOISE = 0.2
 SPECTRA_NOISE = 0.05
 NORM_DIMENSION = 20
+RING_RADIUS, RING_NOISE, RING_GAP = 2.0, 0.15, 0.75
 
 
 class ToyTruth(NamedTuple):
@@ -50,6 +51,14 @@ class SpectraTruth(NamedTuple):
     coefficients: np.ndarray
     concentrations: np.ndarray
     wavelengths: np.ndarray
+    noise_std: float
+
+
+class RingTruth(NamedTuple):
+    """`outside` (n,) is true for the rows away from the ring of this `radius`; the others lie `noise_std` from it."""
+
+    outside: np.ndarray
+    radius: float
     noise_std: float
 
 
@@ -163,6 +172,29 @@ def make_twonorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
     """
     mean = np.full(NORM_DIMENSION, 2.0 / np.sqrt(NORM_DIMENSION))
     return _two_normals("twonorm", n, seed, NormTruth(np.vstack([mean, -mean]), (1.0, 1.0), float(norm.cdf(-2.0))))
+
+
+def make_ring(n: int, n_outside: int, seed: int) -> tuple[Dataset, RingTruth]:
+    """A table without a target: ``n - n_outside`` rows near a ring of radius 2 in the plane, the others well away from it.
+
+    Distances from the ring are N(0, 0.15^2); rows outside are uniform on the square from -3 to 3, at least 0.75 from the ring.
+    """
+    _check_count("n", n, 2)
+    _check_count("n_outside", n_outside, 0, n - 1)
+    rng = np.random.default_rng(seed)
+    angle = rng.uniform(0.0, 2.0 * np.pi, n - n_outside)
+    radius = RING_RADIUS + RING_NOISE * rng.standard_normal(n - n_outside)
+    near = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    spread = rng.uniform(-3.0, 3.0, (100 + 20 * n_outside, 2))
+    away = spread[np.abs(np.hypot(*spread.T) - RING_RADIUS) >= RING_GAP][:n_outside]
+    order = rng.permutation(n)
+    note = (
+        f"Generated: {n - n_outside} rows near a ring and {n_outside} away from it; which is which is not in the table."
+    )
+    data = Dataset(
+        np.vstack([near, away])[order], np.ones(n, dtype=np.int64), ("x1", "x2"), "y", "novelty", notes=(note,)
+    )
+    return data, RingTruth(order >= n - n_outside, RING_RADIUS, RING_NOISE)
 
 
 def _two_normals(name: str, n: int, seed: int, truth: NormTruth) -> tuple[Dataset, NormTruth]:

@@ -232,11 +232,13 @@ class KernelEstimator(BaseEstimator):
         dual = np.asarray(self.dual_coef_, dtype=float)
         if self._dual_per_kernel:
             own = np.moveaxis(dual if dual.ndim == 3 else dual[None], 0, -1)[list(chosen)]
-            parts = np.array([block @ coefficients for block, coefficients in zip(blocks, own, strict=True)])
+            pieces = [block @ coefficients for block, coefficients in zip(blocks, own, strict=True)]
+            parts = np.array(pieces).reshape(*blocks.shape[:2], own.shape[-1])  # where no kernel is chosen, too
         else:
             columns = dual.T if weights.ndim == 2 else dual.reshape(dual.shape[0], -1)
             scale = np.broadcast_to(np.atleast_2d(weights).T, (len(blocks), columns.shape[1]))
-            parts = np.array([block @ columns for block in blocks]) * scale[:, None, :]
+            pieces = [block @ columns for block in blocks]
+            parts = np.array(pieces).reshape(*blocks.shape[:2], columns.shape[1]) * scale[:, None, :]
         single = dual.ndim == 1 + self._dual_per_kernel
         return parts[..., 0] if single else parts
 
@@ -260,7 +262,7 @@ class KernelEstimator(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if isinstance(self.kernels, str):
+        if isinstance(getattr(self, "kernels", None), str):
             tags.input_tags.two_d_array = False
             tags.input_tags.three_d_array = True
         return tags

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_outlier_detector
 
 from mklcore.errors import ParameterError
 from mklcore.kernels.functions import KernelSpec
 from mklcore.losses import Array
 
 ALL_COLUMNS, SEVERAL_GROUPS = "all columns together", "several groups"
+NOVELTY = ("unusual", "ordinary")
 N_SHARES = 10
 _SURFACE_VALUES = 2.5e7
 
@@ -95,7 +97,8 @@ def _specs(model: Any) -> tuple[KernelSpec, ...]:
 class Surface:
     """A model over two columns, the others at ``fixed``: ``values`` (m, m), rows along ``y``, columns along ``x``.
 
-    The signed score for two classes (0 is the border), the prediction for a number, the index into ``classes`` for more.
+    The signed score for two classes (0 is the border), the prediction for a number, the index into ``classes`` for more;
+    without a target the classes are those of ``NOVELTY``.
     """
 
     columns: tuple[int, int]
@@ -128,6 +131,8 @@ def decision_surface(model: Any, columns: tuple[int, int], *, points: int | None
     at[:, first], at[:, second] = np.tile(x, points), np.repeat(y, points)
     classes = tuple(str(name) for name in getattr(model, "classes_", ()))
     values = _outputs(model, at)
+    if is_outlier_detector(model):
+        classes, values = NOVELTY, values - model.offset_
     if len(classes) > 2:
         values = np.argmax(values, axis=1).astype(float)
     return Surface((first, second), x, y, values.reshape(points, points), classes, fixed)

@@ -76,12 +76,13 @@ class _HKLBase(KernelEstimator):
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         if isinstance(X, Design):
             return X
-        if isinstance(X, GramStack) or np.ndim(X) == 3:
+        dimensions = np.ndim(X) if isinstance(X, (np.ndarray, list, tuple)) else getattr(X, "ndim", 2)
+        if isinstance(X, GramStack) or dimensions == 3:
             raise KernelError(
                 f"{type(self).__name__} works on a table of columns (n, p), whose products it searches; a kernel stack (M, n, n) "
                 "has no columns. Hand over the table, or one Gram matrix per variable and level (p, q+1, n, n)."
             )
-        if np.ndim(X) == 4:
+        if dimensions == 4:
             return X
         if not reset and isinstance(self.design_.levels, Matrices):
             return X  # the design says which shape of block it expects
@@ -308,14 +309,22 @@ class _HKLBase(KernelEstimator):
             raise ParameterError(
                 f"{tuple(node)} is not in the hull; its nodes are hull_, largest weights first in relevance_."
             )
-        k = place[tuple(node)]
-        if self.refit:
-            return np.multiply.outer(self._blocks(rows).node(self._nodes[k])[0], self.refit_coef_[k])
-        weight = self.weights_.T[k]
-        return self._blocks(rows).product(self._nodes[k], self.dual_coef_.T * weight)
+        return self._part(self._blocks(rows), place[tuple(node)])
 
-    def __sklearn_tags__(self) -> Any:
-        return super(KernelEstimator, self).__sklearn_tags__()  # there is no parameter ``kernels`` to read
+    def contributions(self, X: Any, kernels: Sequence[int] | None = None) -> Array:
+        """Which node said what: f = sum_v f_v + intercept_, or refit_intercept_ with ``refit``, taken apart.
+
+        ``kernels`` are places in ``hull_``, all by default. Returns f_v (m, n_new), or (m, n_new, T) for several outputs.
+        """
+        check_is_fitted(self)
+        rows, chosen = self._blocks(X), range(len(self.hull_)) if kernels is None else kernels
+        parts = [self._part(rows, k) for k in chosen]
+        return np.array(parts).reshape(len(parts), rows.size, *np.shape(self.dual_coef_.T)[1:])
+
+    def _part(self, rows: Rows, k: int) -> Array:
+        if self.refit:
+            return np.multiply.outer(rows.node(self._nodes[k])[0], self.refit_coef_[k])
+        return rows.product(self._nodes[k], self.dual_coef_.T * self.weights_.T[k])
 
 
 class HKLClassifier(_HKLBase, KernelClassifier):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from mklcore.estimators.base import Array
 from mklcore.estimators.lp import LpBase, warm_start
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import make_loss
+from mklcore.path import ACCEPTED
 
 
 class LpMKLOneClass(OutlierMixin, LpBase):
@@ -24,10 +26,14 @@ class LpMKLOneClass(OutlierMixin, LpBase):
     second; ``decision_function`` = f - offset_; ``predict`` is +1 inside, -1 outside. ``intercept_`` is 0. The exact map
     between the forms is ``nu_from_one_class``. Other parameters and attributes as ``LpMKLClassifier``.
 
+    ``score`` and the scores of ``fit_path`` are the share of rows accepted as ordinary. Without labels no score can choose
+    a parameter: this one tells how tight the boundary is, and nothing of how right it is.
+
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 3.4.
     """
 
     losses: ClassVar[tuple[str, ...]] = ("one_class", "nu_one_class")
+    score_name: ClassVar[str] = ACCEPTED
 
     def __init__(
         self,
@@ -82,6 +88,13 @@ class LpMKLOneClass(OutlierMixin, LpBase):
             )
         return np.ones(n)
 
+    def _along(self, stack: GramStack, y: Array, param: str, values: Sequence[float], attribute: str) -> Iterator[Any]:
+        if param == "C" and self.nu is not None:
+            raise ParameterError(
+                "With nu given C has no effect, so there is no path over C: leave nu out, or let the path run over p."
+            )
+        return super()._along(stack, y, param, values, attribute)
+
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
         cost = self.C if self.nu is None else 1.0 / (self.nu * y.size)
         fit = self._fit_one(stack, y, warm_start(warm, None), cost)
@@ -100,6 +113,14 @@ class LpMKLOneClass(OutlierMixin, LpBase):
     def predict(self, X: Any) -> Array:
         """+1 inside, -1 outside, (n_new,)."""
         return self._label(self._decisions(X))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The share of rows X (n_new, d), or of a test block (M, n_new, n), that is accepted as ordinary. ``y`` is not used."""
+        return self._path_score(self.predict(X), y)
+
+    def _path_score(self, predicted: Array, y: Any) -> float:
+        """What ``fit_path`` measures at every point, from the answers of ``predict``."""
+        return float(np.mean(predicted == 1))
 
     def _label(self, decision: Array) -> Array:
         return np.where(decision >= self.offset_, 1, -1)

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.stats import t as student_t
 
+from mklcore.data.dataset import LARGEST_VALUE
 from mklcore.errors import DataError, ParameterError
 from mklcore.losses import Array
 
@@ -92,6 +93,8 @@ class Outcome:
             raise DataError("This is not an outcome of an experiment written by this library.") from None
         if max(len(rows), len(columns)) > _MOST_LABELS or samples.ndim != 3 or samples.shape[1] < 1:
             raise DataError("The samples of an outcome are a table (rows, repetitions, columns).")
+        if len(set(rows)) < len(rows) or not (np.isnan(samples) | (np.abs(samples) <= LARGEST_VALUE)).all():
+            raise DataError("An outcome has every row once, and its samples are finite numbers.")
         if (len(rows), len(columns)) != (samples.shape[0], samples.shape[2]):
             raise DataError(
                 f"The outcome names {len(rows)} rows and {len(columns)} columns; its samples are {samples.shape}."

@@ -74,7 +74,8 @@ def _pair(
     for value, title, symbol in zip(values, titles, ("circle-open", "circle"), strict=True):
         if np.isfinite(value):
             figure.add_scatter(
-                x=[value], y=[place], mode="markers", cliponaxis=False, name=style.short(title, 40), text=[name],
+                x=[value], y=[place], mode="markers", cliponaxis=False, name=style.short(title, 40),
+                text=[style.short(name, 60)],
                 marker={"color": colour, "size": 10, "symbol": symbol, "line": {"width": 2, "color": colour}},
                 hovertemplate="%{text}<br>θ = %{x:.3g}<extra>%{fullData.name}</extra>",
             )  # fmt: skip

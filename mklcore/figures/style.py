@@ -201,13 +201,14 @@ def counted(count: int, noun: str) -> str:
 
 
 def short(name: str, length: int = 18) -> str:
-    """A kernel's name as a label of at most ``length`` characters; what plotly would read as markup is made harmless.
+    """A kernel's name as a label of at most ``length`` characters; what plotly would read as markup or as a place
+    to fill in is made harmless.
 
     Names of one family begin alike, so a long one is cut in its middle.
     """
     head = (length - 1) * 2 // 5
     cut = name if len(name) <= length else f"{name[:head].rstrip()}…{name[len(name) - length + 1 + head :].lstrip()}"
-    return html.escape(cut, quote=False)
+    return html.escape(cut, quote=False).replace("%{", "%&#123;")
 
 
 # Layout, axes and labels

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.data.columns import clean_name
+from mklcore.data.columns import are_texts, clean_name
 from mklcore.data.dataset import Dataset, counted, joined, listed
 from mklcore.errors import DataError, KernelError
 from mklcore.kernels.checks import clip_gram, one_blas_thread
@@ -129,7 +129,10 @@ def _array(archive: zipfile.ZipFile, member: str, name: str, max_mb: float) -> n
         shape, _, dtype = header(file)
     _check_header(name, shape, dtype, max_mb)
     with archive.open(member) as file:
-        return np.lib.format.read_array(file, allow_pickle=False)
+        found: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
+    if not are_texts(found):
+        raise DataError(f"{name} holds signs that no text can hold; save it again with np.array(..., dtype=str).")
+    return found
 
 
 def _check_header(name: str, shape: tuple[int, ...], dtype: Any, max_mb: float) -> None:

@@ -75,23 +75,25 @@ def _classes(parts: Split, dark: bool) -> go.Figure:
         f"{alt}.", dark, height=90 + 34 * len(names), barmode="stack", bargap=0.35, margin={"l": 8, "r": 8, "t": 8}
     )
     shades = {"train": style.faded(tone.grey, 0.45), "validation": tone.grey, "test": tone.ink}
+    called, places = [style.short(name) for name in names], list(range(len(names)))  # two names may be short alike
     for part, column in counts.items():
         figure.add_bar(
             x=column,
-            y=[style.short(name) for name in names],
+            y=places,
+            customdata=called,
             orientation="h",
             name=part,
             marker={"color": shades[part]},
-            hovertemplate=f"%{{y}}, {part}: %{{x}} rows<extra></extra>",
+            hovertemplate=f"%{{customdata}}, {part}: %{{x}} rows<extra></extra>",
         )
-    for name, total in zip(names, totals, strict=True):
+    for place, total in zip(places, totals, strict=True):
         figure.add_annotation(
-            x=total, y=style.short(name), text=f"{total} ({100 * total / n_rows:.0f} %)", showarrow=False,
+            x=total, y=place, text=f"{total} ({100 * total / n_rows:.0f} %)", showarrow=False,
             xanchor="left", xshift=6, font={"size": style.LABEL_SIZE, "color": tone.muted},
         )  # fmt: skip
     reach = [0, 1.3 * max(totals, default=1)]
     figure.update_xaxes(style.axis("rows for training, validation and test, from the left", dark, range=reach))
-    figure.update_yaxes(style.axis("", dark, showgrid=False, autorange="reversed"))
+    figure.update_yaxes(style.axis("", dark, showgrid=False, autorange="reversed", tickvals=places, ticktext=called))
     return figure
 
 

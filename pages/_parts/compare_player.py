@@ -180,9 +180,7 @@ def told(path: Path, index: int) -> list[str]:
 
 def score(path: Path, value: float) -> str:
     """Return a score as the screen says it."""
-    if np.isnan(value):
-        return "not measured"
-    return f"{100 * value:.1f} %" if path.score_name == ACCURACY else style.number(value)
+    return controls.score(path.score_name, value)
 
 
 def certificate(path: Path, index: int) -> str:

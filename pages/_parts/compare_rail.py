@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from mklcore.estimators.registry import ESTIMATORS, Control
+from mklcore.estimators.registry import ESTIMATORS
 from mklcore.figures import style
 from pages._parts import cache, compare_lanes, compare_work, controls, model, nav, player, state
 from pages._parts.compare_lanes import FEWEST, MOST, Lane
@@ -126,7 +126,8 @@ def _lane(params: Params, lanes: tuple[Lane, ...], place: int) -> None:
     more = bool(rare) and st.session_state.get(f"lane_{place}_more", False)
     for control in acting:
         if more or not control.advanced:
-            _setting(control, own.setting(control), f"lane_{place}_{control.name}_{control.kind}", keep(control.name))
+            key = f"lane_{place}_{control.name}_{control.kind}"
+            controls.widget(control, own.setting(control), key, keep(control.name), control.help)
     if rare:
         st.toggle("Advanced settings", key=f"lane_{place}_more")
     st.button("Open on Explore", key=f"lane_{place}_explore", icon=":material/show_chart:", on_click=_open, args=(own,))
@@ -134,27 +135,3 @@ def _lane(params: Params, lanes: tuple[Lane, ...], place: int) -> None:
         "Remove", key=f"lane_{place}_remove", icon=":material/close:", on_click=_keep,
         args=([*lanes[:place], *lanes[place + 1 :]],), disabled=len(lanes) <= FEWEST,
     )  # fmt: skip
-
-
-def _setting(control: Control, value: state.Setting, key: str, keep: Callable[[state.Setting], None]) -> None:
-    """Draw one control of a lane, in the form it has on Explore."""
-    match control.kind:
-        case "choice":
-            state.view(
-                st.selectbox, control.label, key, value, keep, options=list(control.choices), help=control.help,
-                format_func=lambda name: name.replace("_", "-"),
-            )  # fmt: skip
-        case "flag":
-            state.view(st.toggle, control.label, key, value, keep, help=control.help)
-        case "integer":
-            low, high = int(control.low), int(control.high)
-            state.view(
-                st.number_input, control.label, key, int(value), keep, min_value=low, max_value=high, step=1,
-                help=control.help,
-            )  # fmt: skip
-        case _:
-            steps = controls.NORMS if control.kind == "p" else controls.human_steps(control.low, control.high)
-            state.view(
-                st.select_slider, control.label, key, float(value), keep, options=sorted({*steps, float(value)}),
-                format_func=style.number, help=control.help,
-            )  # fmt: skip

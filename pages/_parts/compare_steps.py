@@ -93,7 +93,7 @@ def place(found: Steps, paths: Sequence[Path | None], at: str) -> Place:
     if found.shared == "s":
         value = float(round(value))
     elif found.shared:
-        low, high = player.BOUNDS.get(found.shared, (1e-10, 1e10))
+        low, high = player.bounds(found.shared, found.values)
         value = min(max(value, low), high)
     step = _nearest_step(found, value)
     if not found.shared or found.shared == "s" or math.isclose(found.values[step], value, rel_tol=1e-9):

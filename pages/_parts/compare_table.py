@@ -9,7 +9,7 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from mklcore.path import Path
-from pages._parts import cache, compare_player, controls, model, player
+from pages._parts import cache, compare_player, controls, model, player, tables
 from pages._parts.compare_steps import Indices
 from pages._parts.compare_work import Shown
 from pages._parts.state import METHODS
@@ -72,7 +72,7 @@ def draw(shown: Sequence[Row]) -> None:
     take, ask, said = st.columns([1.3, 2, 5], vertical_alignment="center")
     recipes = found.assign(settings=[one.lane.text() for one, _, _ in shown])
     take.download_button(
-        "Table as CSV", recipes.to_csv(index=False), "compare.csv", "text/csv", key="csv_compare",
+        "Table as CSV", tables.csv(recipes), "compare.csv", "text/csv", key="csv_compare",
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip
     if tests is None:

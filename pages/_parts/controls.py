@@ -2,8 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path as File
+from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -12,8 +13,10 @@ from streamlit.delta_generator import DeltaGenerator
 from mklcore.errors import MKLError
 from mklcore.estimators.registry import Algorithm, Control
 from mklcore.figures import style
+from mklcore.path import ACCEPTED
 from pages._parts import cache, nav, present, state
 
+SHARES = ("accuracy", ACCEPTED)  # scores that are shares of rows
 NORMS = (1.0, 1.05, 1.1, 1.2, 4 / 3, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, math.inf)
 
 
@@ -30,6 +33,13 @@ def plain(text: object) -> str:
 def seconds(value: float) -> str:
     """Return a time with one digit after the point, as the screen says it."""
     return "< 0.1 s" if value < 0.1 else f"{value:.1f} s"
+
+
+def score(name: str, value: float | None, mark: str = "") -> str:
+    """Return a score as the screen says it, its figure between ``mark``s: shares of rows as percentages."""
+    if value is None or math.isnan(value):
+        return "not measured"
+    return f"{mark}{100 * value:.1f} %{mark}" if name in SHARES else f"{mark}{style.number(value)}{mark}"
 
 
 def heading(question: str) -> DeltaGenerator:
@@ -81,7 +91,7 @@ def _address() -> None:
 def notices() -> None:
     """Say what of a link was refused, and what was dropped because something before it changed."""
     for sentence in st.session_state.get("refused", ()):
-        st.warning(sentence, icon=":material/link_off:")
+        st.warning(plain(sentence), icon=":material/link_off:")
     if "told" in st.session_state:
         st.info(st.session_state["told"], icon=":material/refresh:")
 
@@ -89,6 +99,7 @@ def notices() -> None:
 def usable_table() -> bool:
     """Tell whether the table in use can be had; if not, say what to do and where."""
     try:
+        cache.table(state.current())  # its file may have left the session while its split is still at hand
         cache.split(state.current())
     except cache.MissingFileError:
         st.info(
@@ -104,46 +115,47 @@ def usable_table() -> bool:
     return False
 
 
-def algorithm_controls(algorithm: Algorithm, task: str, without: str) -> None:
-    """Draw every control of the algorithm that applies to the task, except the parameter the path runs over."""
-    for control in applicable(algorithm, task):
-        if control.name != without:
-            setting(control)
-
-
 def applicable(algorithm: Algorithm, task: str) -> list[Control]:
     """Return the controls of the algorithm that make sense for the task."""
     return [control for control in algorithm.controls if not control.tasks or task in control.tasks]
 
 
 def setting(control: Control) -> None:
-    """Draw one control with its help line, as a view of the session's parameters."""
-    params = state.current()
-    value = params.setting(control)
-    key = f"setting_{control.name}_{control.kind}"
+    """Draw one control of the algorithm in use with its help line, as a view of the session's parameters."""
 
     def keep(chosen: state.Setting) -> None:
         state.set_params(state.current().with_setting(control.name, chosen))
 
+    widget(control, state.current().setting(control), f"setting_{control.name}_{control.kind}", keep)
+    if control.help:
+        st.caption(control.help)
+
+
+def widget(
+    control: Control, value: Any, key: str, keep: Callable[[state.Setting], None], help_text: str | None = None
+) -> None:
+    """Draw a control in the form its kind asks for, as a view of ``value``; ``keep`` takes what a person chooses."""
     match control.kind:
         case "choice":
             names = {name: name.replace("_", "-") for name in control.choices}
             state.view(
-                st.selectbox, control.label, key, value, keep, options=list(names), format_func=names.__getitem__
-            )
+                st.selectbox, control.label, key, value, keep, options=list(names), format_func=names.__getitem__,
+                help=help_text,
+            )  # fmt: skip
         case "flag":
-            state.view(st.toggle, control.label, key, value, keep)
+            state.view(st.toggle, control.label, key, value, keep, help=help_text)
         case "integer":
             low, high = int(control.low), int(control.high)
-            state.view(st.number_input, control.label, key, int(value), keep, min_value=low, max_value=high, step=1)
+            state.view(
+                st.number_input, control.label, key, int(value), keep, min_value=low, max_value=high, step=1,
+                help=help_text,
+            )  # fmt: skip
         case _:
             steps = NORMS if control.kind == "p" else human_steps(control.low, control.high)
-            options = sorted({*steps, float(value)})
             state.view(
-                st.select_slider, control.label, key, float(value), keep, options=options, format_func=style.number
-            )
-    if control.help:
-        st.caption(control.help)
+                st.select_slider, control.label, key, float(value), keep, options=sorted({*steps, float(value)}),
+                format_func=style.number, help=help_text,
+            )  # fmt: skip
 
 
 def human_steps(low: float, high: float) -> list[float]:

@@ -74,7 +74,11 @@ def uploader() -> None:
 
 def stack_controls() -> None:
     """Draw what can be chosen for a kernel stack."""
-    _choice("Task", "task", {name: label for name, label in TASKS.items() if name != "novelty"})
+    known = {name: label for name, label in TASKS.items() if name != "novelty"}  # a link may ask for it
+    state.field_view(
+        st.selectbox, "Task", "task", options=list(known), format_func=known.__getitem__,
+        to=lambda name: name if name in known else "",
+    )  # fmt: skip
     state.field_view(st.toggle, "Clip negative eigenvalues", "clip")
     st.caption("A kernel has none below zero. On: they are set to 0, and said so. Off: such a kernel is refused.")
 
@@ -156,7 +160,9 @@ def division() -> None:
         st.slider, "Test rows", "test", min_value=0.05, max_value=min(0.45, round(most - params.validation, 2)),
         step=0.05, format="percent", to=lambda v: round(v, 2), back=lambda v: round(v, 2),
     )  # fmt: skip
-    st.caption("Validation rows choose along the path. Test rows are looked at once, on request.")
+    st.caption(
+        "Validation rows choose along the path, where there is a target. Test rows are looked at once, on request."
+    )
     state.field_view(st.toggle, "Same share of each class in every part", "stratified")
     state.field_view(st.number_input, "Seed of the split", "seed", min_value=0, max_value=9999, step=1)
     st.caption("Another seed: other rows in each part. The same seed gives the same parts.")

@@ -38,14 +38,14 @@ def file_name(name: str) -> str:
 
 
 @st.fragment
-def strip(make: Callable[[], go.Figure], name: str) -> None:
+def strip(make: Callable[[], go.Figure], name: str, label: str = "Figure") -> None:
     """Draw a pocket with the figure that ``make`` draws in light colours, and the ways to take it: SVG, PNG, HTML.
 
     ``name`` is the file's name and has to differ between the figures of a page. Nothing is drawn until it is opened.
     """
     stem = file_name(name)
     pocket = st.popover(
-        "Figure", icon=":material/download:", key=f"take_{stem}", on_change="rerun", type="tertiary",
+        label, icon=":material/download:", key=f"take_{stem}", on_change="rerun", type="tertiary",
         help="Take the figure away as SVG, PNG or HTML",
     )  # fmt: skip
     if not pocket.open:
@@ -62,6 +62,13 @@ def strip(make: Callable[[], go.Figure], name: str) -> None:
             figure, key=f"copy_{stem}", alt=figure.layout.meta["alt"], theme=None, width=WIDTH,
             config={"displaylogo": False},
         )  # fmt: skip
+
+
+def titled(title: str, make: Callable[[], go.Figure], name: str) -> None:
+    """Draw the title of a figure, in Markdown, and beside it the pocket to take the figure away."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(title, width="content")
+        strip(make, name)
 
 
 def light(figure: go.Figure) -> go.Figure:
@@ -137,9 +144,10 @@ def _screen() -> None:
     with four:
         _report()
     st.code(code, language="python", height=CODE_HEIGHT)
+    numbers = "the numbers of this screen" if page in export.PAGES else "the path of Explore on this table"
     st.caption(
-        "The script and the notebook compute the numbers of this screen with the library alone. "
-        "The report tells of the model at Explore's cursor."
+        f"The script and the notebook compute {numbers} with the library alone. The report tells of the model at Explore's "
+        "cursor."
     )
     _restore()
 

@@ -23,7 +23,7 @@ def number_box(path: Path, here: player.Place) -> None:
         most = max(len(path.kernel_names), int(np.max(path.values)))
         limits: dict[str, Any] = {"min_value": 1, "max_value": most, "step": 1}
     else:
-        low, high = player.BOUNDS.get(path.param, (1e-10, 1e10))
+        low, high = player.bounds(path.param, path.values.tolist())
         limits = {"min_value": low, "max_value": high, "step": STEPS.get(path.param, 0.1), "format": "%.4g"}
     if path.param == "p":
         limits |= {"max_value": 1e6, "value": None, "placeholder": "∞"}
@@ -53,9 +53,7 @@ def certificate(path: Path, index: int, method: Algorithm) -> str:
 
 def score(name: str, value: float) -> str:
     """Return a score in Markdown, as the screen says it."""
-    if np.isnan(value):
-        return "not measured"
-    return f"**{100 * value:.1f} %**" if name == "accuracy" else f"**{style.number(value)}**"
+    return controls.score(name, value, "**")
 
 
 def test(path: Path, index: int, params: Params) -> None:
@@ -95,11 +93,11 @@ def weights_table(point: Path, path: Path, index: int) -> None:
     )
     one, whole, _ = opened.columns([1, 1, 3])
     one.download_button(
-        "Weights as CSV", frame.to_csv(index=False), "weights.csv", "text/csv", key="csv_weights",
+        "Weights as CSV", tables.csv(frame), "weights.csv", "text/csv", key="csv_weights",
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip
     whole.download_button(
-        "Path as CSV", lambda: tables.along(path).to_csv(index=False), "path.csv", "text/csv", key="csv_path",
+        "Path as CSV", lambda: tables.csv(tables.along(path)), "path.csv", "text/csv", key="csv_path",
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip
 

@@ -1,17 +1,23 @@
-"""Published experiments on the screen: which one, runs in the background, and what is kept of them."""
+"""Published experiments on the screen: which one, runs in the background, and what is kept of them.
+
+What was computed here is about made data: it lies on everybody's shelf and in the file of kept work, so that a restart
+brings it back.
+"""
 
 import json
 import math
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mklcore.errors import DataError
+from mklcore.errors import DataError, MKLError
 from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
-from pages._parts import jobs
+from pages._parts import jobs, runs, tables
 from pages._parts.cache import Shelf
+from pages._parts.runs_store import Store, StoreError
 
 SMALL = 2  # repetitions of a small run: the fewest that have a standard error
 MOST_KEPT = 8
@@ -29,6 +35,26 @@ def keep(outcome: Outcome, shelf: Shelf) -> None:
     shelf.put(outcome.key, (outcome, *others)[:MOST_KEPT])
 
 
+def write_down(outcome: Outcome, store: Store) -> None:
+    """Keep an outcome beyond a restart, where the server keeps anything."""
+    with suppress(StoreError):
+        store.keep_outcome(outcome.key, json.dumps(_name(outcome)), outcome.to_json(), MOST_KEPT)
+
+
+def _bring_back(key: str, shelf: Shelf) -> None:
+    """Lay on the shelf, once per start of the server, what earlier starts wrote down."""
+    if shelf.get(("brought back", key)) is not None:
+        return
+    shelf.put(("brought back", key), True)
+    found: list[Outcome] = []
+    with suppress(StoreError):
+        for text in runs.store().outcomes(key):
+            with suppress(MKLError):  # of another release
+                found.append(read(EXPERIMENTS[key], text))
+    for outcome in reversed(found):
+        keep(outcome, shelf)
+
+
 def opened() -> Shelf:
     """Return the session's shelf for runs opened from a file."""
     return st.session_state.setdefault("opened_runs", Shelf(len(EXPERIMENTS)))
@@ -36,6 +62,7 @@ def opened() -> Shelf:
 
 def kept(key: str) -> tuple[Outcome, ...]:
     """Return the outcomes of one experiment: those this session opened, then those computed here, the newest first."""
+    _bring_back(key, jobs.outcomes())
     return (*(opened().get(key) or ()), *(jobs.outcomes().get(key) or ()))
 
 
@@ -43,7 +70,7 @@ def _name(outcome: Outcome) -> tuple[Any, ...]:
     return outcome.rows, outcome.repetitions, outcome.seed
 
 
-def read(experiment: Experiment, content: bytes) -> Outcome:
+def read(experiment: Experiment, content: str | bytes) -> Outcome:
     """Read an outcome that was downloaded before. Raises ``MKLError`` in words."""
     outcome = Outcome.from_json(content)
     if outcome.key != experiment.key:
@@ -79,13 +106,14 @@ def running() -> bool:
 
 def ask(experiment: Experiment, repetitions: int, seed: int) -> None:
     """Have a worker run the experiment: a small run now, a full one in the slot for long work."""
-    shelf = jobs.outcomes()
+    shelf, store = jobs.outcomes(), runs.store()
 
     def work(job: jobs.Job) -> None:
         outcome = experiment.run(
             repetitions, seed=seed, callback=job.tick, listen=lambda: job.tick(job.done, job.total)
         )
         keep(outcome, shelf)
+        write_down(outcome, store)
 
     total = len(experiment.rows) * repetitions
     slot = "short" if repetitions <= SMALL else "long"
@@ -121,7 +149,7 @@ def csv(experiment: Experiment, outcome: Outcome) -> str:
     """Return the table of a run with its comparison as CSV."""
     table = frame(experiment, experiment.compare(outcome))
     table["repetitions"], table["seed"] = outcome.repetitions, outcome.seed
-    return table.to_csv(index=False)
+    return tables.csv(table)
 
 
 def as_json(experiment: Experiment, outcome: Outcome) -> str:

@@ -1,5 +1,7 @@
 """The first tab of Explore: which columns matter, how that compares with the baselines, and how stable it is."""
 
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
@@ -7,7 +9,7 @@ from mklcore.estimators.explain import Shares
 from mklcore.figures import selection_bars, style
 from mklcore.path import Path
 from mklcore.selection import SelectionFrequency
-from pages._parts import cache, charts, controls, explore_views, jobs, model, player, state
+from pages._parts import cache, charts, controls, downloads, explore_views, jobs, model, player, state
 
 
 def lanes(shown: model.Answer) -> dict[str, Path | None]:
@@ -119,11 +121,11 @@ def _frequencies(shown: model.Answer, found: SelectionFrequency, where: str) -> 
     members = explore_views.shares(shown, "columns")
     left, right = st.columns([1.6, 1], gap="large")
     with left:
-        names = charts.labels(found.kernel_names, _families(shown.path, found))
-        figure = selection_bars(
-            found.share, found.n_resamples, names, _families(shown.path, found), dark=charts.is_dark()
-        )
-        charts.show(figure, "frequency")
+        families = _families(shown.path, found)
+        names = charts.labels(found.kernel_names, families)
+        draw = partial(selection_bars, found.share, found.n_resamples, names, families)
+        charts.show(draw(dark=charts.is_dark()), "frequency")
+        downloads.strip(draw, "How often each kernel was used")
     with right:
         st.markdown("At least one kernel used:\n" + "\n".join(_by_group(shown.path, found, members)))
         used = found.n_used

@@ -1,7 +1,9 @@
 """The third tab of Explore: what the model at the cursor has learnt, taken apart."""
 
+from functools import partial
 from typing import Any
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from mklcore.data.dataset import Dataset
@@ -13,7 +15,7 @@ from mklcore.estimators.explain import (
 )
 from mklcore.figures import class_weights, component_grid, kernel_colours, style, surface_plot
 from mklcore.path import Path
-from pages._parts import cache, charts, controls, model, player, state
+from pages._parts import cache, charts, controls, downloads, model, player, predict, state
 
 N_COMPONENTS = 6
 
@@ -46,9 +48,10 @@ def _per_class(shown: model.Answer, fitted: Any, where: str) -> None:
         return
     names, table = found
     kind = "pair of classes" if getattr(fitted, "pairs_", None) else "class against the rest"
-    st.markdown(f"**Kernel weights per {kind}** at {where}")
     called = charts.labels(shown.path.kernel_names, shown.path.kernel_families)
-    charts.show(class_weights(table, names, called, dark=charts.is_dark()), "class_weights")
+    draw = partial(class_weights, table, names, called)
+    downloads.titled(f"**Kernel weights per {kind}** at {where}", draw, "Kernel weights per class")
+    charts.show(draw(dark=charts.is_dark()), "class_weights")
     st.caption("The other tabs show the mean of these. A kernel can serve one class alone.")
 
 
@@ -72,19 +75,22 @@ def _components(
     found = cache.shelf(shown.params).made(
         key, lambda: (component_functions(fitted, limit=N_COMPONENTS, output=output),)
     )[0]
-    st.markdown(f"**What single columns add** at {where}")
+    title = f"**What single columns add** at {where}"
     if not found:
+        st.markdown(title)
         st.caption(
             "No kernel in use looks at one column only. On Kernels you can add one kernel per column; "
             "the surface below shows two columns of any model."
         )
         return
-    path, dark = shown.path, charts.is_dark()
-    colours = kernel_colours(path.kernel_families, style.peak_weights(path.weights, len(path.kernel_names)), dark)
-    charts.show(
-        component_grid(found, table.feature_names, colours=[colours[one.kernel] for one in found], dark=dark),
-        "components",
-    )
+    path, peaks = shown.path, style.peak_weights(shown.path.weights, len(shown.path.kernel_names))
+
+    def draw(*, dark: bool = False) -> go.Figure:
+        colours = kernel_colours(path.kernel_families, peaks, dark)
+        return component_grid(found, table.feature_names, colours=[colours[one.kernel] for one in found], dark=dark)
+
+    downloads.titled(title, draw, "What single columns add")
+    charts.show(draw(dark=charts.is_dark()), "components")
     st.caption(f"{_meaning(fitted, output)} Ticks: training rows. Kernels of several columns add their part on top.")
 
 
@@ -92,6 +98,9 @@ def _meaning(fitted: Any, output: int | None) -> str:
     names = problem_names(fitted)
     if output is not None:
         return f"Higher speaks for {controls.plain(names[output].split(' against ')[0])}."
+    if hasattr(fitted, "offset_"):
+        level = style.number(fitted.offset_)
+        return f"Higher speaks for an ordinary row: the parts add up to f, and from {level} on a row is inside."
     classes = getattr(fitted, "classes_", None)
     return (
         "The sum of all parts and the offset is the prediction."
@@ -113,7 +122,7 @@ def columns_shown(params: state.Params, fitted: Any, table: Dataset) -> tuple[in
 
 def _surface(shown: model.Answer, fitted: Any, table: Dataset, rows: Dataset, at: tuple[str, float]) -> None:
     first, second = columns_shown(state.current(), fitted, table)
-    st.markdown("**The model over two columns**")
+    heading = st.container()
     left, right, _ = st.columns([1, 1, 1], gap="medium")
     names, options = table.feature_names, list(range(table.n_features))
 
@@ -132,11 +141,18 @@ def _surface(shown: model.Answer, fitted: Any, table: Dataset, rows: Dataset, at
         )  # fmt: skip
     key = ("surface", model.key(shown.params), at, first, second)
     found = cache.shelf(shown.params).made(key, lambda: decision_surface(fitted, (first, second)))
-    charts.show(surface_plot(found, names, rows.X, rows.y, dark=charts.is_dark()), "surface")
+    without_target = table.task == "novelty"
+    labels = predict.ordinary(fitted.predict(rows.X)) if without_target else rows.y
+    draw = partial(surface_plot, found, names, rows.X, labels)
+    with heading:
+        downloads.titled("**The model over two columns**", draw, "The model over two columns")
+    charts.show(draw(dark=charts.is_dark()), "surface")
     st.caption(f"{_reading(found, table)} {_others(table)}")
 
 
 def _reading(found: Any, table: Dataset) -> str:
+    if table.task == "novelty":
+        return "Line: the boundary; the score is f less its level there. Marks: training rows, by what the model says."
     if found.kind == "score":
         return f"Line: the border, score 0; beyond it {controls.plain(found.classes[1])} wins. Marks: training rows."
     if found.kind == "class":

@@ -15,7 +15,7 @@ def draw() -> None:
     state.view(
         st.selectbox, "Algorithm", "field_algorithm", params.algorithm,
         lambda name: state.change(algorithm=name, path="", at=None),
-        options=list(state.METHODS), format_func=lambda name: state.METHODS[name].label,
+        options=fitting(cache.table(params).task), format_func=lambda name: state.METHODS[name].label,
     )  # fmt: skip
     st.caption(method.one_line)
     _presets(params)
@@ -35,6 +35,11 @@ def draw() -> None:
         with st.expander("Advanced", icon=":material/tune:", key="advanced"):
             for control in rare:
                 controls.setting(control)
+
+
+def fitting(task: str) -> list[str]:
+    """Return the algorithms that can learn the task: a table without a target is not for all of them."""
+    return [name for name, method in state.METHODS.items() if method.fits(task)]
 
 
 def presets(params: state.Params) -> list[Preset]:

@@ -127,6 +127,8 @@ def score_rows(lanes: dict[str, Path | None], *, dark: bool) -> Rows:
 
 def baselines_told(lanes: dict[str, Path | None]) -> str:
     """Return where the baselines stand, and which kernel is the best one."""
+    if not lanes:
+        return "The baselines need a target."
     told = [full for _, full, _ in score_rows(lanes, dark=False)[1:] if ", at its best" in full]
     if not told:
         return "The baselines appear here when they are computed."
@@ -219,16 +221,9 @@ def _cost(path: Path, index: int) -> list[Any]:
 def _measured(path: Path, index: int) -> list[Any]:
     parts = (("train", path.train_score), ("validation", path.val_score))
     return [
-        player.runs(f"{part} {path.score_name} {score(path.score_name, float(values[index]))}")
+        player.runs(f"{part} {path.score_name} {controls.score(path.score_name, float(values[index]), '**')}")
         for part, values in parts
     ]
-
-
-def score(name: str, value: float) -> str:
-    """Return a score with its figure between asterisks, as the screen says it."""
-    if np.isnan(value):
-        return "not measured"
-    return f"**{100 * value:.1f} %**" if name == "accuracy" else f"**{style.number(value)}**"
 
 
 def caveat(found: Shares, shown: model.Answer) -> str:

@@ -22,6 +22,7 @@ from pages._parts import cache, compare_lanes, compare_work, hulls, model, playe
 from pages._parts.state import METHODS, UPLOAD, Params
 
 NOT_TOLD = ("kernels", "normalise", "center", "callback", "random_state")
+PAGES = ("explore", "compare", "hulls", "predict")  # whose screens are told; elsewhere it is Explore's path
 SHORTEST_RUN = 4
 HEAD = """\
 import warnings
@@ -296,7 +297,7 @@ print(pd.DataFrame(rows).T.to_string())"""
 def _path_cells(params: Params) -> list[Cell]:
     over, lines = model.runs_over(params), _fit_lines(params)
     return [
-        Cell(f"## The path over {player.symbol(over.key)}\n\nThe problem: ${model.algorithm(params).formula}$", is_code=False),
+        Cell(f"## The path over {player.symbol(over.key)}\n\nThe problem: ${model.told(params).formula}$", is_code=False),
         Cell("\n".join(lines)),
         *_point_cells(params),
     ]  # fmt: skip
@@ -309,6 +310,10 @@ def _point_cells(params: Params) -> list[Cell]:
     key = model.runs_over(params).key
     if here is None or path is None or (params.at is None and not here.exact):
         lines = ["point, index = path, int(np.nanargmax(path.val_score))  # the best validation score"]
+        if cache.table(params).task == "novelty":
+            lines = [
+                "point, index = path, path.first_look  # the middle of the path: no score can choose without a target"
+            ]
     elif here.exact:
         lines = [
             f"near = path.estimators[{here.index}]  # the nearest point of the path, from which this one starts",

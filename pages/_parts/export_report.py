@@ -9,10 +9,10 @@ import plotly.graph_objects as go
 
 import mklcore
 from mklcore.data.samples import SAMPLES
-from mklcore.estimators.registry import Algorithm
+from mklcore.estimators.registry import Algorithm, Variant
 from mklcore.figures import score_path, style, weight_path, weights_bar
 from mklcore.path import Path
-from pages._parts import cache, charts, model, player
+from pages._parts import cache, charts, controls, model, player
 from pages._parts.export_formula import mathml
 from pages._parts.predict import Chosen
 from pages._parts.state import UPLOAD
@@ -36,7 +36,7 @@ class Report:
 
     title: str
     facts: tuple[tuple[str, str], ...]
-    method: Algorithm
+    told: Algorithm | Variant
     sure: bool
     certificate: str
     scores: tuple[tuple[str, str], ...]
@@ -67,10 +67,10 @@ def gather(point: Chosen) -> Report:
     sure, said = _certificate(path, point.index)
     measured = (("train", path.train_score), ("validation", path.val_score))
     scores = tuple(
-        (f"{part} {path.score_name}", _score(path.score_name, float(v[point.index]))) for part, v in measured
+        (f"{part} {path.score_name}", controls.score(path.score_name, float(v[point.index]))) for part, v in measured
     )
     return Report(
-        f"{method.label} on {name}", tuple(facts), method, sure, said, scores, _weights(path, point.index),
+        f"{method.label} on {name}", tuple(facts), model.told(params), sure, said, scores, _weights(path, point.index),
         _short(whole), _short(path), point.index, nearest,
     )  # fmt: skip
 
@@ -87,12 +87,6 @@ def _certificate(path: Path, index: int) -> tuple[bool, str]:
     if status.ok:
         return True, f"certified: within {style.percent(gap)} of the optimum"
     return False, f"not certified: gap {style.percent(gap)}; {status.value}"
-
-
-def _score(name: str, value: float) -> str:
-    if np.isnan(value):
-        return "not measured"
-    return f"{100 * value:.1f} %" if name == "accuracy" else style.number(value)
 
 
 def _weights(path: Path, index: int) -> tuple[tuple[str, str, str], ...]:
@@ -115,10 +109,10 @@ def write(told: Report) -> str:
         _table((), told.scores),
         "<h2>What was computed</h2>",
         _table((), told.facts),
-        mathml(told.method.formula),
+        mathml(told.told.formula),
         f"<h2>Kernel weights</h2>{_table(('kernel', 'weight', 'share'), told.weights)}",
         drawn,
-        f"<h2>How to read it</h2><p>{_safe(told.method.look_for)}</p><p>{_safe(told.method.cannot_tell)}</p>",
+        f"<h2>How to read it</h2><p>{_safe(told.told.look_for)}</p><p>{_safe(told.told.cannot_tell)}</p>",
     ]
     head = (
         f"<meta charset='utf-8'><meta http-equiv='Content-Security-Policy' content=\"{POLICY}\">"

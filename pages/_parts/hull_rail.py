@@ -5,7 +5,6 @@ from typing import Any
 import streamlit as st
 
 from mklcore.estimators.registry import FIXED_LEVELS, Control
-from mklcore.figures import style
 from pages._parts import cache, controls, hulls, state
 
 
@@ -53,22 +52,9 @@ def _columns(chosen: list[int], called: Any) -> None:
 
 def _setting(control: Control, value: Any) -> None:
     """Draw one of the controls that are folded away, with its help line."""
-    key = f"hull_setting_{control.name}"
 
     def keep(picked: state.Setting) -> None:
         state.change(hull_more=hulls.with_setting(state.current(), control.name, picked))
 
-    match control.kind:
-        case "choice":
-            state.view(st.selectbox, control.label, key, value, keep, options=list(control.choices))
-        case "flag":
-            state.view(st.toggle, control.label, key, value, keep)
-        case "integer":
-            low, high = int(control.low), int(control.high)
-            state.view(st.number_input, control.label, key, int(value), keep, min_value=low, max_value=high, step=1)
-        case _:
-            options = sorted({*controls.human_steps(control.low, control.high), float(value)})
-            state.view(
-                st.select_slider, control.label, key, float(value), keep, options=options, format_func=style.number
-            )
+    controls.widget(control, value, f"hull_setting_{control.name}", keep)
     st.caption(control.help)

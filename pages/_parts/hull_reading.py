@@ -11,7 +11,7 @@ from mklcore.figures import kernel_count, style
 from mklcore.figures.hull_states import most_relevant, way
 from mklcore.path import Path
 from mklcore.solvers.driver import Status
-from pages._parts import cache, hulls
+from pages._parts import cache, controls, hulls
 from pages._parts.hulls import Answer, Hull
 
 TICKS = 41  # positions per axis of a component plot
@@ -73,8 +73,7 @@ def status(hull: Hull, score_name: str) -> str:
             0, f"within {style.percent(reached)}" if hull.fitted.certified_ else f"gap {style.percent(reached)}"
         )
     if not np.isnan(hull.validation):
-        value = f"{100 * hull.validation:.1f} %" if score_name == "accuracy" else style.number(hull.validation)
-        parts.append(f"validation {score_name} {value}")
+        parts.append(f"validation {score_name} {controls.score(score_name, hull.validation)}")
     return ", ".join(parts)
 
 

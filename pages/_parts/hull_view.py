@@ -2,11 +2,9 @@
 
 import streamlit as st
 
-from mklcore.figures import component_plot
-from pages._parts import cache, charts, controls, evidence, hull_reading, hulls, jobs, state
+from mklcore.figures import component_plot, hull_graph, hull_grid, relevance_bars
+from pages._parts import cache, charts, controls, downloads, evidence, hull_reading, hulls, jobs, player, state, tables
 from pages._parts.hulls import Answer, Hull
-
-LOW, HIGH = 1e-10, 1e6  # where an exact λ may lie
 
 
 def number_box(shown: Answer, value: float) -> None:
@@ -16,8 +14,9 @@ def number_box(shown: Answer, value: float) -> None:
         if chosen is not None:
             state.change(hull_at=float(chosen))
 
+    low, high = player.bounds("lam", shown.path.values.tolist())
     state.view(
-        st.number_input, "λ, exactly", "hull_exact", value, keep, min_value=LOW, max_value=HIGH, step=0.001,
+        st.number_input, "λ, exactly", "hull_exact", value, keep, min_value=low, max_value=high, step=0.001,
         format="%.4g", disabled=shown.waiting or shown.provisional,
         help="Solves at any λ, also between the points of the path.",
     )  # fmt: skip
@@ -120,7 +119,23 @@ def node(shown: Answer, hull: Hull, asked: str) -> None:
         charts.show(charts.dimmed(figure, dark=dark) if shown.waiting else figure, "hull_component", 260)
 
 
-def tables(hull: Hull) -> None:
+def figures(shown: Answer, hull: Hull) -> None:
+    """Draw the pockets with the pictures of this hull, to take them away."""
+    fitted, table = hull.fitted, cache.table(shown.params)
+    chosen = hulls.columns(shown.params)
+    names = [table.feature_names[j] for j in chosen]
+    pair = hull_reading.pair(shown.path, state.current().hull_pair, chosen, table)
+    first, second, third, _ = st.columns([1, 1, 1.3, 4], gap="xsmall")
+    if pair is not None:
+        with first:
+            downloads.strip(lambda: hull_grid(fitted, pair, names), "Hull of two columns", "Grid")
+    with second:
+        downloads.strip(lambda: hull_graph(fitted, names), "Hull by depth", "Graph")
+    with third:
+        downloads.strip(lambda: relevance_bars(fitted.relevance_, names), "Relevance of the columns", "Relevance")
+
+
+def every_node(hull: Hull) -> None:
     """Draw the nodes inside and just outside as tables, once they are opened."""
     opened = st.expander(
         "All nodes at this λ, as tables", icon=":material/table_rows:", key="hull_tables", on_change="rerun"
@@ -141,6 +156,6 @@ def tables(hull: Hull) -> None:
         },
     )  # fmt: skip
     inside.download_button(
-        "Nodes as CSV", nodes.to_csv(index=False), "hull.csv", "text/csv", key="csv_hull",
+        "Nodes as CSV", tables.csv(nodes), "hull.csv", "text/csv", key="csv_hull",
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip

@@ -10,7 +10,7 @@ import streamlit as st
 from sklearn.base import BaseEstimator
 
 from mklcore.errors import NotConvergedWarning
-from mklcore.estimators.registry import Algorithm, Control, PathParameter
+from mklcore.estimators.registry import Algorithm, Control, PathParameter, Variant
 from mklcore.path import Interval, Path, fit_path, interval_along, path_grid
 from mklcore.selection import SelectionFrequency, selection_frequency
 from pages._parts import cache, jobs
@@ -55,6 +55,12 @@ def acting(params: Params) -> tuple[Control, ...]:
     method, task = algorithm(params), cache.table(params).task
     values: dict[str, Setting] = {control.name: params.setting(control) for control in applicable(method, task)}
     return method.shown(task, runs_over(params).key, values)
+
+
+def told(params: Params) -> Algorithm | Variant:
+    """Return whose formula and words hold under these parameters: a control may change what is solved."""
+    acts = {control.name: params.setting(control) for control in acting(params)}
+    return algorithm(params).told(acts, cache.table(params).task)
 
 
 def key(params: Params) -> object:
@@ -175,8 +181,9 @@ def baseline(params: Params, name: str) -> Params:
 
 
 def baselines(params: Params) -> dict[str, Path | None]:
-    """Return the paths of the baselines that are known by now."""
-    return {name: known(baseline(params, name)) for name in BASELINES}
+    """Return the paths of the baselines that are known by now; there are none where the table has no target."""
+    task = cache.table(params).task
+    return {name: known(baseline(params, name)) for name in BASELINES if METHODS[name].fits(task)}
 
 
 def baselines_key(params: Params) -> object:

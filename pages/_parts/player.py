@@ -67,8 +67,15 @@ def label(param: str, value: float) -> str:
     return f"{symbol(param)} = {style.number(value)}"
 
 
+def bounds(param: str, values: Sequence[float]) -> tuple[float, float]:
+    """Return between which values an exact one may lie: the usual bounds, or those of a path that kernels of another scale
+    lead beyond them."""
+    low, high = BOUNDS.get(param, (1e-10, 1e10))
+    return min([low, *values]), max([high, *values])
+
+
 def place(path: Path, at: float | None) -> Place:
-    """Return where ``at`` lies on the path; None stands for the best validation score.
+    """Return where ``at`` lies on the path; None stands for the best validation score, or the middle where none can choose.
 
     A value outside its bounds becomes the nearest bound; a number of kernels is whole, from one to all of them.
     """
@@ -76,10 +83,9 @@ def place(path: Path, at: float | None) -> Place:
     if at is not None and path.param == "s":
         at = float(min(max(round(at), 1), max(len(path.kernel_names), int(values.max()))))
     if at is None:
-        scores = np.asarray(path.val_score, dtype=float)
-        index = int(np.nanargmax(scores)) if np.isfinite(scores).any() else len(values) // 2
+        index = path.first_look
         return Place(index, float(values[index]), exact=False)
-    low, high = BOUNDS.get(path.param, (1e-10, 1e10))
+    low, high = bounds(path.param, values.tolist())
     at = min(max(at, low), high)
     index = int(np.argmin(np.abs(np.log(np.minimum(values, 1e300)) - np.log(min(at, 1e300)))))
     on_grid = bool(values[index] == at or abs(values[index] - at) <= 1e-9 * at)

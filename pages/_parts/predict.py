@@ -8,12 +8,13 @@ import numpy as np
 from mklcore.data.applying import Feature, Reading, learn_reading, plain_reading
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
-from mklcore.estimators.explain import problem_names
+from mklcore.estimators.explain import NOVELTY, problem_names
 from mklcore.path import Path
 from pages._parts import cache, model, player, state
 from pages._parts.state import UPLOAD, Params
 
 STEPS = 200
+LARGEST_WHOLE = 2.0**53  # a browser counts no further
 TYPICAL_ROWS = 200
 NONE_OF_THEM = "none of these"
 PARTS = ("training", "validation", "test")
@@ -123,7 +124,8 @@ def _knobs(params: Params, table: Dataset) -> tuple[Knob, ...]:
 
 def _number(name: str, j: int, values: np.ndarray) -> Knob:
     low, high = float(values.min()), float(values.max())
-    if bool((values == np.round(values)).all()) and high - low <= 10 * STEPS:
+    safe = max(abs(low), abs(high)) < LARGEST_WHOLE
+    if safe and bool((values == np.round(values)).all()) and high - low <= 10 * STEPS:
         return Knob(name, (j,), low, high, 1.0)
     raw = (high - low) / STEPS
     return Knob(name, (j,), low, high, float(f"{raw:.0e}") if raw > 0 else 1.0)
@@ -222,15 +224,21 @@ def spoken(point: Chosen, here: Row) -> Spoken:
     both = np.stack([here.now, here.before])
     kernels = used(fitted)
     parts = np.asarray(fitted.contributions(both, kernels), dtype=float)
-    parts = parts.reshape(len(kernels), 2, -1)
+    parts = parts[..., None] if parts.ndim == 2 else parts
     intercept = np.atleast_1d(np.asarray(fitted.intercept_, dtype=float))
     values = parts.sum(axis=0) + intercept
-    labels = [str(label) for label in fitted.predict(both)]
+    without_target = cache.table(point.params).task == "novelty"
+    labels = [str(one) for one in (ordinary(fitted.predict(both)) if without_target else fitted.predict(both))]
     outputs = problem_names(fitted)
     winner = _winner(outputs, labels[0], values[0]) if outputs else 0
     return Spoken(
         kernels, outputs, labels[0], labels[1], values[0], values[1], parts[:, 0], parts[:, 1], intercept, winner
     )
+
+
+def ordinary(said: np.ndarray) -> np.ndarray:
+    """Return the answers +1 and -1 of novelty detection in words."""
+    return np.where(np.asarray(said) > 0, NOVELTY[1], NOVELTY[0])
 
 
 def _winner(outputs: tuple[str, ...], label: str, values: np.ndarray) -> int:

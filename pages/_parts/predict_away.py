@@ -22,11 +22,11 @@ def show(point: Chosen) -> None:
     with second:
         st.markdown("**Its numbers**")
         st.download_button(
-            "Weights as CSV", lambda: tables.weights(point.path, point.index).to_csv(index=False), "weights.csv",
+            "Weights as CSV", lambda: tables.csv(tables.weights(point.path, point.index)), "weights.csv",
             "text/csv", key="away_weights", icon=":material/download:", on_click="ignore",
         )  # fmt: skip
         st.download_button(
-            "Path as CSV", lambda: tables.along(path).to_csv(index=False), "path.csv", "text/csv", key="away_path",
+            "Path as CSV", lambda: tables.csv(tables.along(path)), "path.csv", "text/csv", key="away_path",
             icon=":material/download:", on_click="ignore",
         )  # fmt: skip
         told = export_report.gather(point)

@@ -11,7 +11,7 @@ import streamlit as st
 from mklcore.data.applying import NewRows
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, MKLError
-from pages._parts import cache, controls, evidence, jobs, model, predict, state
+from pages._parts import cache, controls, evidence, jobs, model, predict, state, tables
 from pages._parts.predict import Chosen
 
 MOST_ROWS = 20_000
@@ -47,8 +47,10 @@ def show(point: Chosen) -> None:
     )  # fmt: skip
     file: cache.Upload | None = st.session_state.get("batch_upload")
     if file is None:
-        st.caption(f"It needs the columns of the table: {_some(table)}. A column {controls.plain(table.target_name)} is "
-                   "not needed; where it is there, the answers are scored.")  # fmt: skip
+        scored = (
+            f" A column {controls.plain(table.target_name)} is not needed; where it is there, the answers are scored."
+        )
+        st.caption(f"It needs the columns of the table: {_some(table)}.{'' if table.task == 'novelty' else scored}")
         return
     st.markdown(f"**{controls.plain(file.name)}**")
     try:
@@ -121,8 +123,10 @@ def answers(point: Chosen, new: NewRows, table: Dataset | None = None, job: jobs
             values.append(decision.reshape(len(part), -1))
         if job is not None:
             job.tick(min(first + ROWS_AT_A_TIME, len(new.X)), len(new.X))
-    said = np.concatenate(labels)
-    frame: dict[str, Any] = {"row": np.arange(1, len(new.X) + 1), f"predicted {table.target_name}": said}
+    said, name = np.concatenate(labels), f"predicted {table.target_name}"
+    if table.task == "novelty":
+        said, name = predict.ordinary(said), "the model says"
+    frame: dict[str, Any] = {"row": np.arange(1, len(new.X) + 1), name: said}
     if values:
         every = np.concatenate(values)
         names = table.class_names if every.shape[1] > 1 else ("",)
@@ -134,7 +138,7 @@ def answers(point: Chosen, new: NewRows, table: Dataset | None = None, job: jobs
 
 def _score(said: np.ndarray, target: np.ndarray | None, task: str) -> tuple[float | None, int]:
     """Return the score over the rows whose target is known, and their number."""
-    if target is None:
+    if target is None or task == "novelty":
         return None, 0
     if task == "regression":
         known = np.isfinite(target)
@@ -157,6 +161,6 @@ def _table(point: Chosen, batch: Batch) -> None:
     if batch.notes:
         controls.sentences(batch.notes)
     st.download_button(
-        "Predictions as CSV", lambda: batch.frame.to_csv(index=False), "predictions.csv", "text/csv", key="csv_batch",
+        "Predictions as CSV", lambda: tables.csv(batch.frame), "predictions.csv", "text/csv", key="csv_batch",
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip

@@ -57,7 +57,8 @@ def _start(params: Params, here: Row) -> None:
         kwargs={"moved": ""}, disabled=not here.moves, width="stretch",
     )  # fmt: skip
     changed = f" {style.counted(len(here.moves), 'column')} changed." if here.moves else ""
-    st.caption(f"A {here.part} row; its {_name(table)} is {_value(table, here.target)}.{changed}")
+    known = "" if table.task == "novelty" else f"; its {_name(table)} is {_value(table, here.target)}"
+    st.caption(f"A {here.part} row{known}.{changed}")
 
 
 def _name(table: Dataset) -> str:
@@ -116,7 +117,8 @@ def _knob(table: Dataset, k: int, knob: Knob, here: Row) -> None:
         return
     limits: dict[str, Any] = {"min_value": knob.low, "max_value": knob.high, "step": knob.step}
     value: float | int = min(max(float(here.now[j]), knob.low), knob.high)
-    if knob.step == 1.0 and value == round(value):
+    countable = max(abs(knob.low), abs(knob.high)) < predict.LARGEST_WHOLE
+    if countable and knob.step == 1.0 and value == round(value):
         limits, value = {name: int(limit) for name, limit in limits.items()}, int(value)
     else:
         limits["format"] = "%.4g"
@@ -130,7 +132,7 @@ def _answer(point: Chosen, here: Row) -> None:
     """Draw the prediction, and what each kernel adds to it."""
     table, dark = cache.table(point.params), charts.is_dark()
     answer = predict.spoken(point, here)
-    output = _sentence(table, answer, here)
+    output = _sentence(table, answer, here, float(getattr(point.fitted, "offset_", 0.0)))
     families = [point.fitted.kernel_families_[m] for m in answer.kernels]
     names = [point.fitted.kernel_names_[m] for m in answer.kernels]
     peaks = style.peak_weights(point.path.weights, len(point.path.kernel_names))
@@ -148,18 +150,26 @@ def _answer(point: Chosen, here: Row) -> None:
     st.caption(_legend(answer, output, here))
 
 
-def _sentence(table: Dataset, answer: Spoken, here: Row) -> int:
-    """Say the prediction and draw the choice of an output where there are several; return the output."""
+def _sentence(table: Dataset, answer: Spoken, here: Row, level: float) -> int:
+    """Say the prediction and draw the choice of an output where there are several; return the output.
+
+    ``level`` is the value of f on the boundary of a model without a target.
+    """
     said = _value(table, answer.said)
     was = "" if not here.moves else f" :gray[before the changes {_value(table, answer.said_before)}]"
-    st.markdown(f"#### {_name(table)}: {said}{was}")
+    st.markdown(f"#### {'This row' if table.task == 'novelty' else _name(table)}: {said}{was}")
     if answer.outputs:
         return _several(answer)
     if table.task == "regression":
         return 0
     value, before = float(answer.values[0]), float(answer.values_before[0])
-    towards = table.class_names[1] if value > 0 else table.class_names[0]
     was = f", {style.number(before)} before the changes" if here.moves else ""
+    if table.task == "novelty":
+        st.markdown(
+            f"f(x) = **{style.number(value)}**{was}. From {style.number(level)} on a row is ordinary, below it unusual."
+        )
+        return 0
+    towards = table.class_names[1] if value > 0 else table.class_names[0]
     st.markdown(f"f(x) = **{style.number(value)}**{was}. Above 0 speaks for {controls.plain(table.class_names[1])}; "
                 f"this row lies on the side of {controls.plain(towards)}.")  # fmt: skip
     return 0

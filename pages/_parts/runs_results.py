@@ -13,6 +13,7 @@ import numpy as np
 from mklcore.figures import style
 from mklcore.path import PATH_ATTRIBUTES, Path
 from mklcore.solvers.driver import Status
+from pages._parts import controls
 
 FORMAT = "path 1"
 MOST_UNPACKED = 64 * 2**20
@@ -183,8 +184,8 @@ def lines(told: Mapping[str, Any]) -> list[tuple[str, str]]:
     gap = told.get("gap")
     return [
         ("shown at", f"{sign} = {at}"),
-        (f"train {score}", _score(score, told.get("train"))),
-        (f"validation {score}", _score(score, told.get("validation"))),
+        (f"train {score}", controls.score(score, told.get("train"))),
+        (f"validation {score}", controls.score(score, told.get("validation"))),
         ("kernels used", f"{told.get('used')} of {told.get('kernels')}"),
         ("certificate", "none" if gap is None else _gap(float(gap), bool(told.get("certified")))),
     ]
@@ -192,12 +193,6 @@ def lines(told: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _gap(gap: float, certified: bool) -> str:
     return f"within {style.percent(gap)} of the optimum" if certified else f"not certified, gap {style.percent(gap)}"
-
-
-def _score(name: str, value: Any) -> str:
-    if value is None:
-        return "not measured"
-    return f"{100 * float(value):.1f} %" if name == "accuracy" else style.number(float(value))
 
 
 def table(runs: Sequence[tuple[str, list[tuple[str, str]]]]) -> dict[str, list[str]]:

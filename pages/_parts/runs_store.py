@@ -48,6 +48,8 @@ CREATE INDEX runs_by_owner ON runs (owner, created);
 CREATE INDEX files_by_use ON files (used);
 CREATE INDEX holds_by_file ON holds (file);
 """
+_OUTCOMES = """CREATE TABLE IF NOT EXISTS outcomes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, experiment TEXT NOT NULL, name TEXT NOT NULL, content TEXT NOT NULL)"""
 _SIZE = "SELECT coalesce((SELECT sum(size) FROM files{0}), 0) + coalesce((SELECT sum(size) FROM runs{0}), 0)"
 _HELD = "SELECT file FROM holds"
 T = TypeVar("T")
@@ -256,6 +258,29 @@ class Store:
             with self._writing():
                 pass
             self._wipe()
+
+    # Outcomes of experiments: about made data, so everybody's
+
+    def keep_outcome(self, experiment: str, name: str, content: str, most: int) -> None:
+        """Keep what an experiment found, in place of an earlier one of that name; only the ``most`` newest stay."""
+        mine = (experiment,)
+        with self._writing() as base:
+            base.execute(_OUTCOMES)
+            base.execute("DELETE FROM outcomes WHERE experiment = ? AND name = ?", (experiment, name))
+            base.execute(
+                "INSERT INTO outcomes (experiment, name, content) VALUES (?, ?, ?)", (experiment, name, content)
+            )
+            newest = "SELECT id FROM outcomes WHERE experiment = ? ORDER BY id DESC LIMIT ?"
+            base.execute(f"DELETE FROM outcomes WHERE experiment = ? AND id NOT IN ({newest})", mine + mine + (most,))
+
+    def outcomes(self, experiment: str) -> list[str]:
+        """Return what is kept of an experiment, the newest first."""
+        if self.home is None or not (self.home / FILE).exists():
+            return []
+        with self._writing() as base:
+            base.execute(_OUTCOMES)
+            found = base.execute("SELECT content FROM outcomes WHERE experiment = ? ORDER BY id DESC", (experiment,))
+            return [str(content) for (content,) in found]
 
     # How it works inside
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import streamlit as st
 
+from mklcore.data.dataset import LARGEST_VALUE
 from mklcore.data.grouping import GROUPS, NUMBERS
 from mklcore.data.samples import SAMPLES
 from mklcore.estimators.registry import ESTIMATORS, Control
@@ -26,6 +27,7 @@ UPLOAD = "upload:"
 REMEMBERED_STEPS = 50
 LONGEST_LIST = 400
 LONGEST_TABLE = 1500
+MOST_REFUSALS = 8  # of a link, told one by one
 ENCODINGS = ("", "utf-8", "cp1252", "latin-1", "utf-16", "cp1250", "cp1251", "mac-roman", "shift-jis", "gb18030")
 _MOVE = r"\d{1,5}=-?\d{1,17}(\.\d{1,17})?(e[+-]?\d{1,3})?"
 MOVES = rf"{_MOVE}(,{_MOVE})*"
@@ -109,6 +111,8 @@ def _moves() -> Rule:
     def read(text: str) -> str:
         if len(text) > 10 * LONGEST_LIST or not re.fullmatch(MOVES, text, re.ASCII):
             raise ValueError
+        if any(abs(float(part.split("=")[1])) > LARGEST_VALUE for part in text.split(",")):
+            raise ValueError
         return text
 
     return Rule(read, "numbers of columns with their new values, as in 3=1.5,7=0")
@@ -147,7 +151,7 @@ class Params:
     """Everything the screen depends on. Hashable, so that its part up to a stage is the key of what that stage computes."""
 
     data: str = _param("breast_cancer", "data", _source())
-    target: str = _param("", "data", Rule(str, "the name of a column"))
+    target: str = _param("", "data", _matching(rf".{{0,{LONGEST_LIST}}}", "the name of a column"))
     validation: float = _param(0.25, "data", _number(0.05, 0.45))
     test: float = _param(0.25, "data", _number(0.05, 0.45))
     seed: int = _param(0, "data", _whole(0, 9999))
@@ -288,7 +292,7 @@ def _read_setting(name: str, text: str) -> Setting:
     """Read one control's value; any algorithm that has the control may have been meant. Raises ValueError in words."""
     meant = [control for algorithm in METHODS.values() for control in algorithm.controls if control.name == name]
     if not meant:
-        raise ValueError(f"The link speaks of {name!r}, which this app does not know. It is left out.")
+        raise ValueError(f"The link speaks of {name[:40]!r}, which this app does not know. It is left out.")
     for control in meant:
         try:
             value = value_of(control, text)
@@ -315,6 +319,9 @@ def read(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
     for name, text in query.items():
         if name == RUN:
             continue
+        if not _can_be_sent(name + text):
+            refused.append(f"The link holds {(name + text)[:40]!r}, which no text can hold. It is left out.")
+            continue
         if name in known:
             rule = known[name].metadata["rule"]
             try:
@@ -332,7 +339,18 @@ def read(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
     runs_over = METHODS[good.get("algorithm", "lp")].path_params
     if good.get("path", runs_over[0]) not in runs_over:
         refused.append(_refusal("path", good.pop("path"), "one of " + ", ".join(runs_over), runs_over[0]))
+    if more := refused[MOST_REFUSALS:]:
+        refused = [*refused[:MOST_REFUSALS], f"{len(more)} more parts of the link cannot be used. They are left out."]
     return Params(**good, settings=tuple(sorted(settings.items()))), tuple(refused)
+
+
+def _can_be_sent(text: str) -> bool:
+    """Tell whether ``text`` can be written into a link: halves of a sign, which JSON can hold, cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def write(value: object) -> str:

@@ -14,10 +14,33 @@ from pages._parts.state import UPLOAD, Params
 PREVIEW_ROWS = 200
 
 
+def csv(frame: pd.DataFrame) -> str:
+    """Return a table as CSV that a spreadsheet only shows: a text that begins like a formula gets an apostrophe before it.
+
+    Numbers and single signs such as a class called + stay as they are.
+    """
+    safe = frame.apply(lambda column: column.map(_shown_only) if column.dtype.kind not in "biuf" else column)
+    safe.columns = pd.Index([_shown_only(name) for name in frame.columns])
+    return safe.to_csv(index=False)
+
+
+def _shown_only(cell: Any) -> Any:
+    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in "=+-@\t\r":
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
 def first_rows(table: Dataset) -> pd.DataFrame:
     """Return the first rows as they enter the model, the target first."""
     frame = pd.DataFrame(table.X[:PREVIEW_ROWS], columns=list(table.feature_names))
-    frame.insert(0, f"{table.target_name} (target)", table.y[:PREVIEW_ROWS].astype(str), allow_duplicates=True)
+    name = f"{table.target_name} (target)"
+    while name in table.feature_names:  # a table on the screen has every name once
+        name += " "
+    frame.insert(0, name, table.y[:PREVIEW_ROWS].astype(str))
     return frame
 
 

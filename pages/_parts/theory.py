@@ -9,7 +9,7 @@ import numpy as np
 from mklcore import theory
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, MKLError
-from mklcore.estimators.registry import ESTIMATORS
+from mklcore.estimators.registry import COLUMN_BASES, ESTIMATORS
 from mklcore.kernels.grams import GramStack
 from mklcore.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.bases import BASES
@@ -22,9 +22,9 @@ MOST_SIZES = 40
 DRAWS = 40
 LAMS = 10  # points of the path of hulls
 HULL_COLUMNS = 12
+HULL_DEGREE = 3
 HULL_SECONDS = 3.0
 SMALL_ENTRIES = 4e6  # kernels x rows x rows up to which a measurement starts without being asked for
-COLUMN_BASES = ("polynomial", "hermite")
 Measure = Callable[[Callable[[int, int], None]], Any]
 
 
@@ -233,7 +233,7 @@ def _hkl(params: Params) -> tuple[Measure, int]:
     if not chosen:
         raise DataError("The table has no columns to build a hull from.")
     basis: Any = BASES[lane(params).hull_basis]
-    asked = ESTIMATORS["hkl"].regressor(basis=basis(min(params.hull_degree, 3)), max_seconds=HULL_SECONDS)
+    asked = ESTIMATORS["hkl"].regressor(basis=basis(min(params.hull_degree, HULL_DEGREE)), max_seconds=HULL_SECONDS)
     y, y_test = numbers(params, parts.train), numbers(params, parts.test)
     names = [parts.train.feature_names[j] for j in chosen]
 

@@ -115,5 +115,8 @@ def duplicates(params: Params) -> None:
 def hkl(params: Params) -> None:
     """Draw the controls of the conditions on hulls."""
     _classes(params)
-    st.caption("Basis, degree and columns are those of the Hulls page; the loss is squared, as in the theorem.")
+    st.caption(
+        "Basis, degree and columns are those of the Hulls page as far as the theorem goes: a basis of columns, degree "
+        f"{facts.HULL_DEGREE} at most, the first {facts.HULL_COLUMNS} columns. The loss is squared."
+    )
     nav.link("hulls", "Go to Hulls")

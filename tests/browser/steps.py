@@ -1,5 +1,6 @@
 """What a person does and sees in the app, for the tests that drive a real browser."""
 
+import re
 import time
 from urllib.parse import urlparse
 
@@ -14,8 +15,11 @@ from mklcore.path import Path, fit_path, path_grid
 WAIT = 60_000
 CHART = ".st-key-path_chart .js-plotly-plot"
 CURSOR = f"{CHART} .path-cursor line"
+RANGES = """(chart) => { const {xaxis, yaxis} = document.querySelector(chart)._fullLayout;
+  return [...xaxis.range, ...yaxis.range]; }"""
+# The lessons are computed while the visitor goes on; for everything else one waits.
 QUIET = """() => !document.querySelector('[data-testid=stStatusWidget]') && !document.querySelector('[data-stale=true]')
-  && !document.querySelector('[data-testid=stProgress]')"""
+  && [...document.querySelectorAll('[data-testid=stProgress]')].every(bar => bar.textContent.startsWith('Lessons: '))"""
 
 
 class Visitor:
@@ -45,8 +49,13 @@ class Visitor:
         self.settle()
 
     def go(self, title: str) -> None:
-        self.page.locator("[data-testid=stTopNavLink]", has_text=title).click()
-        self.page.wait_for_selector(f"[data-testid=stTopNavLink][aria-current=page] >> text={title}")
+        link = self.page.locator("[data-testid=stTopNavLink]", has_text=title)
+        if link.evaluate("link => link.closest('[inert]') !== null"):  # the menu has no room for it
+            self.page.get_by_text(re.compile(r"^\d+ more$")).click()
+            link = self.page.locator("[data-testid=stTopNavDropdownLink]", has_text=title)
+        link.click()
+        current = f"[data-testid=stTopNavLink][aria-current=page] >> text={title}"
+        self.page.wait_for_selector(current, state="attached")
         self.settle()
 
     def settle(self, quiet: float = 0.4) -> None:

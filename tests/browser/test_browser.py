@@ -1,18 +1,14 @@
 """The app as a person meets it, in a real browser."""
 
-import re
 import threading
 import time
-from urllib.parse import urlparse
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from tests.browser.conftest import Server, health
-from tests.browser.steps import CHART, CURSOR, assert_bars_show, drag, expected_path, table, upload
-
-PAGES = ("", "kernels", "explore?look=path", "hulls")
+from tests.browser.steps import CHART, CURSOR, RANGES, assert_bars_show, drag, expected_path, table, upload
 
 
 def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server: Server, visit) -> None:
@@ -89,10 +85,6 @@ def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server: Server
     visitor.settle()
     assert_bars_show(visitor.bars(), expected_path(content, [between]), 0)
     assert not visitor.errors
-
-
-RANGES = """(chart) => { const {xaxis, yaxis} = document.querySelector(chart)._fullLayout;
-  return [...xaxis.range, ...yaxis.range]; }"""
 
 
 def test_the_zoom_of_a_chart_stays_while_the_cursor_moves_and_a_value_is_solved(server: Server, visit) -> None:
@@ -181,22 +173,6 @@ def test_back_forward_and_undo_return_to_what_was(server: Server, visit) -> None
     visitor.go("Data")
     visitor.page.wait_for_selector("text=178 rows")
     assert not visitor.errors
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("path", PAGES)
-def test_every_page_opens_in_both_themes_and_asks_no_other_host(server: Server, visit, path: str, theme: str) -> None:
-    visitor = visit(server.url, color_scheme=theme)
-    visitor.open(path)
-    if path.startswith("explore"):
-        visitor.wait_for_path()
-    background = visitor.page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
-    assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 200) == (theme == "dark")
-    assert visitor.page.locator("[data-testid=stException]").count() == 0
-    unnamed = visitor.page.locator("[data-testid=stPlotlyChart]:not([aria-label]):not(:has([aria-label]))")
-    assert unnamed.count() == 0
-    assert not visitor.errors
-    assert visitor.hosts == {urlparse(server.url).netloc}
 
 
 class Pulse(threading.Thread):

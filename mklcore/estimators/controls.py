@@ -1,0 +1,370 @@
+"""The parameters as a person moves them: paths, controls and presets that methods share, and what some of them are made into."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mklcore.errors import ParameterError
+from mklcore.estimators.algorithm import (
+    CLASSIFICATION,
+    EVERY_TASK,
+    NOVELTY,
+    REGRESSION,
+    Control,
+    PathParameter,
+    Preset,
+    Variant,
+)
+from mklcore.kernels.measures import alignment_matrix
+from mklcore.penalties import BlockNorm, EllipticNorm, WeightedLpNorm
+from mklcore.solvers import SOLVERS
+from mklcore.solvers.hkl.bases import BASES
+
+NORMS = ("lp", "weighted lp", "block norm", "elliptic")
+FIXED_LEVELS = ("anova", "spline")  # bases whose number of levels is not chosen
+COLUMN_BASES = ("polynomial", "hermite")  # every level a column, so that a hull has finitely many features
+RIDGE_OF_E = 0.05  # keeps the elliptic norm's matrix positive definite among copies
+
+
+def penalty(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
+    """The penalty object that the controls "norm" and "q" ask for, in place of them."""
+    norm, order = parameters.pop("norm", "lp"), parameters.pop("q", 4.0)
+    if norm == "block norm":
+        parameters["penalty"] = BlockNorm(order)
+    elif norm != "lp" and stack is None:
+        raise ParameterError(f"The {norm} norm is made from the kernels: pass stack, the training GramStack.")
+    elif norm == "weighted lp":
+        parameters["penalty"] = WeightedLpNorm(parameters.get("p", 1.0), column_prices(stack))
+    elif norm == "elliptic":
+        between = alignment_matrix(stack) if alignment is None else alignment() if callable(alignment) else alignment
+        parameters["penalty"] = EllipticNorm(np.asarray(between) + RIDGE_OF_E * np.eye(stack.n_kernels))
+    return parameters
+
+
+def column_prices(stack: Any) -> tuple[float, ...]:
+    """The price of every kernel of a stack: the number of columns it sees, 1 where that is not known."""
+    if stack.specs is None:
+        return (1.0,) * stack.n_kernels
+    return tuple(float(len(spec.features)) for spec in stack.specs)
+
+
+def candidates(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
+    """0 candidates stand for all of them."""
+    if parameters.get("n_candidates") == 0:
+        parameters["n_candidates"] = None
+    return parameters
+
+
+def jitter(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
+    """The jitter is chosen from a list of texts, because 0 has no place on a log scale."""
+    if "init_jitter" in parameters:
+        parameters["init_jitter"] = float(parameters["init_jitter"])
+    return parameters
+
+
+SHAPES = {
+    "hermite": ("alpha", "alpha"),
+    "gaussian": ("b", "gaussian_b"),
+    "anova": ("b", "anova_b"),
+    "kernel_pca": ("width", "width"),
+}
+
+
+def hull(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
+    """The basis from its key, the number of its "levels" and its shape; a depth weight of "auto" is the estimator's own."""
+    shapes = {control: parameters.pop(control) for _, control in SHAPES.values() if control in parameters}
+    key, levels = parameters.get("basis"), parameters.pop("levels", None)
+    if isinstance(key, str) and key in BASES:
+        argument, control = SHAPES.get(key, ("", ""))
+        shape = {argument: shapes[control]} if control in shapes else {}
+        counted = () if levels is None or key in FIXED_LEVELS else (int(levels),)
+        parameters["basis"] = BASES[key](*counted, **shape)
+    if "depth_weight" in parameters:
+        chosen = parameters["depth_weight"]
+        parameters["depth_weight"] = None if chosen in (None, "auto") else float(chosen)
+    return parameters
+
+
+PATHS: dict[str, PathParameter] = {
+    path.key: path
+    for path in (
+        PathParameter("C", "C", "C, the cost of an error", "Larger C: the fit follows the data more closely."),
+        PathParameter(
+            "p",
+            "p",
+            "p, the norm of the weights",
+            "Smaller p: the weight gathers on fewer kernels. 1 is sparse, ∞ is the plain sum.",
+        ),
+        PathParameter("lam", "lam", "λ, the ridge penalty", "Larger λ: a smoother fit, and later kernels matter less."),
+        PathParameter(
+            "s",
+            "n_kernels",
+            "s, the number of kernels",
+            "One step to the right adds the kernel that explains most of what is left.",
+        ),
+    )
+}
+
+GREEDY_PATHS = (
+    PathParameter(
+        "s",
+        "n_kernels",
+        "s, the number of kernels",
+        "One step to the right lets the steepest kernel in; under the empirical criterion it is one more step.",
+    ),
+    PathParameter("lam", "lam", "λ, the price of a kernel", "Larger λ: fewer kernels enter, and each is held smaller."),
+)
+C = Control("C", "Cost C", "log", 1.0, "Larger C: the fit follows the data more closely.", 1e-4, 1e4)
+P = Control(
+    "p",
+    "Norm p",
+    "p",
+    1.0,
+    "Smaller p: the weight gathers on fewer kernels. 1 is sparse, ∞ is the plain sum.",
+    1.0,
+    float("inf"),
+    when=("norm", ("lp", "weighted lp")),
+)
+NORM = Control(
+    "norm",
+    "Norm of the weights",
+    "choice",
+    "lp",
+    "Weighted lp: a kernel that sees many columns is dear and must earn its weight. Block norm: the parts of the kernels more "
+    "even than under the plain sum. Elliptic: kernels that look alike rise and fall together.",
+    choices=NORMS,
+    advanced=True,
+    paths=("C",),
+)
+Q = Control(
+    "q",
+    "Block norm q",
+    "log",
+    4.0,
+    "Larger q: the kernels share the work more evenly; 2 is the plain sum.",
+    2.0,
+    100.0,
+    advanced=True,
+    when=("norm", ("block norm",)),
+    paths=("C",),
+)
+SOLVER = Control(
+    "solver",
+    "Solver",
+    "choice",
+    "auto",
+    "All end in the same optimum; watch solves and seconds. silp works at p = 1 only, newton at finite p, interleaved with "
+    "the hinge and ε-insensitive losses.",
+    choices=("auto", *SOLVERS),
+    advanced=True,
+)
+INTERCEPT = Control(
+    "fit_intercept",
+    "Free offset b",
+    "flag",
+    True,
+    "Off: the fit has no constant of its own, only what the kernels add.",
+    tasks=EVERY_TASK,
+    advanced=True,
+)
+TOL = Control(
+    "tol",
+    "Tolerance",
+    "log",
+    1e-3,
+    "Smaller: the certificate tightens, and every point takes longer.",
+    1e-7,
+    0.1,
+    advanced=True,
+)
+MAX_ITER = Control(
+    "max_iter", "Most iterations", "integer", 500, "A point stopped there is drawn dashed and says so.", 1, 5000,
+    advanced=True,
+)  # fmt: skip
+TOL_GREEDY = replace(TOL, when=("criterion", ("functional",)))
+TOL_SMKL = replace(TOL, help="Smaller: the weights settle further before it stops, and every point takes longer.")
+MEAN_CLASS = Control(
+    "fit_intercept",
+    "Subtract the mean",
+    "flag",
+    False,
+    "On: the mean of the labels is taken off first and added back. Not with the hinge loss.",
+    tasks=CLASSIFICATION,
+    advanced=True,
+)
+MEAN_REAL = Control(
+    "fit_intercept",
+    "Subtract the mean",
+    "flag",
+    True,
+    "On: the mean of the target is taken off first and added back.",
+    tasks=REGRESSION,
+    advanced=True,
+)
+COST = r"C\sum_i V\big(y_i,f(x_i)\big)"
+NORM_VARIANTS = (
+    Variant(
+        "norm",
+        "weighted lp",
+        r"\min_{w,b,\theta\ge 0}\; " + COST + r"+\tfrac12\sum_m\frac{\|w_m\|^2}{\theta_m},"
+        r"\qquad \Big(\sum_m d_m\,\theta_m^{\,p}\Big)^{1/p}\le 1,\quad d_m\text{ the columns of kernel }m",
+        "Kernels of few columns gain on those of many. Compare with the lp norm at the same p: what falls away was dear.",
+        "The prices are a choice made before the data: they count columns, not what a column is worth.",
+    ),
+    Variant(
+        "norm",
+        "block norm",
+        r"\min_{w,b}\; " + COST + r"+\tfrac12\Big(\sum_m\|w_m\|^q\Big)^{2/q},\qquad q\ge 2",
+        "Every kernel stays. As q grows the parts of the kernels grow alike, beyond the plain sum at q = 2.",
+        "Here a large weight marks a kernel that is helped because it is weak, not one that matters.",
+    ),
+    Variant(
+        "norm",
+        "elliptic",
+        r"\min_{w,b,\theta\ge 0}\; " + COST + r"+\tfrac12\sum_m\frac{\|w_m\|^2}{\theta_m},"
+        r"\qquad \sqrt{\theta^{\top}E^{-1}\theta}\le 1,\quad E\text{ the alignments of the kernels}+"
+        + f"{RIDGE_OF_E:g}"
+        + r"\,I",
+        "Kernels that look alike rise and fall together instead of taking each other's place.",
+        "E comes from the kernels alone: it knows which of them are alike, not which of them help.",
+    ),
+)
+NOVELTY_WORDS = Variant(
+    "task",
+    NOVELTY,
+    "",
+    "Small C leaves many rows outside, large C few. Which kernels carry the boundary, and on Predict, whether rows you know "
+    "to be odd fall outside.",
+    "Without a target no score says which C, p or kernels are right: the share accepted tells how tight the boundary is. "
+    "Wide kernels, under which all rows look alike, reach their boundary cheaply and draw the weight at small p. A row "
+    "outside is unlike the training rows; that alone does not make it wrong.",
+)
+STEPS_VARIANT = Variant(
+    "criterion",
+    "empirical",
+    r"\min_f\;\tfrac1{2n}\sum_i\big(y_i-f(x_i)\big)^2,\qquad f\leftarrow f+\text{a step along the steepest kernel}",
+    "How the training error falls step by step, and after how many steps the validation score turns.",
+    "There is no λ and no certificate: only the greedy order and the number of steps hold the fit back. "
+    "Copies of a kernel are never told apart.",
+)
+CONVEX_VARIANTS = (
+    Variant(
+        "terms",
+        "gl",
+        r"\min_{w,b}\; \sum_m\|w_m\|+" + COST,
+        "How many kernels stay beside the concave prices: compare log at the same score.",
+        "The problem is convex, so starts do not matter, yet this solver gives no certificate: it stops when the weights "
+        "settle, and small weights fade slowly.",
+    ),
+    Variant(
+        "terms",
+        "mkl",
+        r"\min_{w,b}\; \tfrac12\Big(\sum_m\|w_m\|\Big)^2+" + COST,
+        "Under the same normalisation this is ℓp-norm MKL at p = 1: compare the weights, and how many stay.",
+        "The problem is convex, so starts do not matter, yet this solver gives no certificate: ℓp-norm MKL at p = 1 does. "
+        "Small weights fade slowly.",
+    ),
+)
+MACHINES = (
+    Preset("margin", "The hinge loss: rows beyond the margin are free.", (("loss", "hinge"),), tasks=CLASSIFICATION),
+    Preset("ridge", "Squared errors of the labels.", (("loss", "squared"),), tasks=CLASSIFICATION),
+    Preset("tube", "Errors below ε are free.", (("loss", "epsilon_insensitive"),), tasks=REGRESSION),
+    Preset("ridge", "Squared errors.", (("loss", "squared"),), tasks=REGRESSION),
+)
+LAM = Control("lam", "Ridge λ", "log", 0.01, "Larger λ: a smoother fit, and later kernels matter less.", 1e-8, 1e4)
+LOSS_CLASS = Control(
+    "loss",
+    "Loss",
+    "choice",
+    "hinge",
+    "Which errors count, and how much.",
+    choices=("hinge", "logistic", "squared"),
+    tasks=CLASSIFICATION,
+)
+LOSS_REAL = Control(
+    "loss",
+    "Loss",
+    "choice",
+    "squared",
+    "Which errors count, and how much.",
+    choices=("squared", "epsilon_insensitive"),
+    tasks=REGRESSION,
+)
+EPSILON = Control(
+    "epsilon",
+    "Tube ε",
+    "log",
+    0.1,
+    "Wider tube: errors below ε are free, and fewer rows support the fit.",
+    1e-4,
+    1e3,
+    tasks=REGRESSION,
+    when=("loss", ("epsilon_insensitive",)),
+)
+
+HULL_SHAPES = (
+    Control(
+        "alpha", "Hermite weight α", "log", 0.5, "Larger α: higher levels weigh more.", 0.05, 0.95, advanced=True,
+        when=("basis", ("hermite",)),
+    ),
+    Control(
+        "gaussian_b", "Gaussian b", "log", 0.5, "Larger b: narrower bumps, so higher levels weigh more.", 0.01, 10.0,
+        advanced=True, when=("basis", ("gaussian",)),
+    ),
+    Control(
+        "anova_b", "ANOVA b", "log", 0.0625, "Larger b: what one column adds may bend more.", 0.01, 10.0, advanced=True,
+        when=("basis", ("anova",)),
+    ),
+    Control(
+        "width", "Kernel PCA width", "log", 1.0, "Smaller width: what one column adds may bend more.", 0.1, 10.0,
+        advanced=True, when=("basis", ("kernel_pca",)),
+    ),
+)  # fmt: skip
+HULL_PRICES = (
+    Control(
+        "depth_weight", "Price per step of depth", "choice", "auto",
+        "Larger: deep nodes are dearer, hulls stay flat and certificates close sooner. auto is 4, or √p − 1 rounded up where "
+        "that is more, for p columns.",
+        choices=("auto", "2", "4", "6", "8", "11", "16"), advanced=True,
+    ),
+    Control(
+        "root_weight", "Price of the root", "log", 0.1, "Larger: everything shrinks a little more, at every depth.", 1e-3,
+        10.0, advanced=True,
+    ),
+    Control(
+        "normalize_basis", "Scale the levels", "flag", True,
+        "Off, as in the paper: high levels weigh more, and certificates seldom close at small λ.", advanced=True,
+    ),
+    Control(
+        "standardize", "Standardise the columns", "flag", True, "Off: columns enter in their own units.", advanced=True
+    ),
+    Control(
+        "fit_intercept", "Free offset b", "flag", True, "Off: without nodes the fit is zero.", advanced=True
+    ),
+    Control(
+        "refit", "Refit by least squares", "flag", False,
+        "On: predictions come from plain least squares on the nodes of the hull; hull and certificate stay.",
+        advanced=True, when=("basis", COLUMN_BASES),
+    ),
+)  # fmt: skip
+HULL_LIMITS = (
+    Control(
+        "tol", "Tolerance", "log", 1e-3, "Smaller: the certificate tightens, and every λ takes longer.", 1e-6, 0.1,
+        advanced=True,
+    ),
+    Control(
+        "max_seconds", "Seconds per λ", "log", 10.0, "Larger: more λ end with a certificate, and the path may take longer.",
+        0.1, 500.0, advanced=True,
+    ),
+    Control(
+        "max_nodes", "Most nodes looked at", "integer", 5000, "Larger: certificates at small λ may still close.", 10,
+        100_000, advanced=True,
+    ),
+    Control(
+        "memory_mb", "Memory in MB", "integer", 800, "Larger: deeper hulls of ANOVA and Gaussian nodes fit.", 50, 1600,
+        advanced=True,
+    ),
+)  # fmt: skip

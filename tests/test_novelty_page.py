@@ -1,0 +1,162 @@
+"""A table without a target in the app: Data, Kernels, Explore, Predict, exports, and the pages that need one."""
+
+import runpy
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import mklcore as mkl
+from mklcore.figures import style
+from mklcore.path import ACCEPTED
+from pages._parts import explore_rail, export, export_report, model, player, predict, predict_batch, state
+from pages._parts.state import Params
+from tests.test_app import PATIENCE, go, open_app, quiet, table, upload, wait_for_path, words
+
+RING = {"data": "ring", "widths": "3", "p": "2.0"}
+
+
+def explore(**query: str) -> AppTest:
+    return wait_for_path(go(open_app(**{**RING, **query}), "pages/explore.py"))
+
+
+def test_the_sample_goes_from_data_to_predict() -> None:
+    app = open_app(**RING)
+    assert "Explore draws a boundary around the training rows" in words(app)
+    assert "No target to agree with" in words(go(app, "pages/kernels.py"))
+    app = wait_for_path(go(app, "pages/explore.py"))
+    assert "✓ certified" in words(app)
+    assert type(app.session_state["answer"].estimators[0]) is mkl.LpMKLOneClass
+    app = wait_for_path(go(app, "pages/predict.py"))
+    assert ":material/verified: certified" in words(app)
+    assert not app.error
+
+
+@pytest.mark.parametrize("look", ["columns", "path", "inside"])
+@pytest.mark.parametrize("param", ["C", "p"])
+def test_every_view_of_explore_says_what_the_score_is_and_starts_in_the_middle(look: str, param: str) -> None:
+    app = explore(look=look, path=param)
+    path, said = app.session_state["answer"], words(app)
+    assert path.score_name == ACCEPTED
+    assert player.place(path, None).index == len(path) // 2
+    assert f"validation {ACCEPTED}" in said
+    assert "cannot choose the parameter" in said
+    assert "Without a target no score" in said
+    assert "✓ certified" in said
+    assert all(chart.proto.alt for chart in app.get("plotly_chart"))
+    assert ("The baselines need a target." in said) == (look == "columns")
+    assert ("Line: the boundary" in said) == (look == "inside")
+    assert not app.error
+
+
+def test_only_methods_that_learn_without_a_target_are_offered() -> None:
+    app = explore()
+    names = app.selectbox(key="field_algorithm").options
+    assert names == [state.METHODS["lp"].label]
+    assert explore_rail.fitting("binary") == list(state.METHODS)
+
+
+@pytest.mark.parametrize("algorithm", [name for name in state.METHODS if name != "lp"])
+def test_other_methods_say_that_they_need_a_target_and_lead_on(algorithm: str) -> None:
+    app = go(open_app(**RING, algorithm=algorithm), "pages/explore.py")
+    assert f"{state.METHODS[algorithm].label} needs a target" in words(app)
+    assert "needs a target" in words(go(app, "pages/predict.py"))
+    go(app, "pages/explore.py").button(key="take_lp").click().run()
+    assert app.session_state["params"].algorithm == "lp"
+    assert "✓ certified" in words(wait_for_path(quiet(app)))
+
+
+def test_an_exact_value_the_test_score_and_refits_work_without_a_target() -> None:
+    app = explore(at="0.0123")
+    assert "Refits the model at C = 0.0123" in words(app)
+    app.button(key="show_test").click().run()
+    assert f"test {ACCEPTED}" in words(quiet(app))
+    params = app.session_state["params"]
+    known = model.interval(params, app.session_state["answer"], 0.0123)
+    assert known is not None
+    solved = model.point(params, 0.0123)
+    assert known.low <= solved.objective[0] <= known.high * (1 + 1e-3)
+    app.button(key="ask_frequency").click().run()
+    until = time.monotonic() + PATIENCE
+    while "At least one kernel used" not in words(quiet(app)):
+        assert time.monotonic() < until, words(app)
+        time.sleep(0.05)
+        app.run()
+
+
+def test_what_if_says_ordinary_or_unusual_with_the_score() -> None:
+    data = mkl.load_sample("ring")
+    app = wait_for_path(go(open_app(**RING), "pages/predict.py"))
+    point = predict.chosen(app.session_state["params"])
+    assert point is not None
+    value = float(point.fitted.score_samples(data.X[:1])[0])
+    said = "ordinary" if value >= 1.0 else "unusual"
+    assert f"#### This row: {said}" in words(app)
+    assert f"f(x) = **{style.number(value)}**. From 1 on a row is ordinary" in words(app)
+    assert "its y is" not in words(app)
+    far = go(open_app(**RING, at="0.001", moved="1=9.0,2=-9.0"), "pages/predict.py")
+    assert "#### This row: unusual" in words(wait_for_path(far))
+
+
+def test_a_file_is_answered_in_words_and_not_scored() -> None:
+    app = wait_for_path(go(open_app(**RING), "pages/predict.py"))
+    point = predict.chosen(app.session_state["params"])
+    assert point is not None
+    rows = b"x1,x2\n2.0,0.0\n9.0,9.0\n"
+    found = predict_batch.answers(point, predict.reading(app.session_state["params"]).apply(rows))
+    assert list(found.frame["the model says"]) == list(predict.ordinary(point.fitted.predict([[2.0, 0.0], [9.0, 9.0]])))
+    assert found.frame["decision value"].tolist() == pytest.approx(
+        point.fitted.decision_function(np.array([[2.0, 0.0], [9.0, 9.0]])).tolist()
+    )
+    assert found.score is None
+
+
+@pytest.mark.parametrize("at", [None, 0.0123])
+def test_the_code_of_the_screen_gives_the_same_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: float | None
+) -> None:
+    app = explore(**({} if at is None else {"at": str(at)}))
+    params = app.session_state["params"]
+    script = tmp_path / "screen.py"
+    script.write_text(export.script(export.cells(params, "explore")), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    ran = runpy.run_path(str(script))
+    here = predict.chosen(params)
+    assert here is not None
+    assert ran["point"].values[ran["index"]] == pytest.approx(here.value)
+    assert ran["fitted"].objective_ == pytest.approx(here.fitted.objective_, rel=1e-6)
+    report = export_report.write(export_report.gather(here))
+    assert "Without a target no score" in report
+
+
+def test_an_uploaded_table_without_a_target_is_learnt() -> None:
+    app = upload(open_app(widths="2"), table().replace(b"label", b"dose"))
+    app.selectbox(key="field_task").set_value("novelty").run()
+    app.selectbox(key="field_target").set_value("").run()
+    app = wait_for_path(go(quiet(app), "pages/explore.py"))
+    assert "✓ certified" in words(app)
+    assert not app.error
+
+
+def test_labels_in_the_file_are_not_used() -> None:
+    app = upload(open_app(widths="2", look="inside"), table())
+    app.selectbox(key="field_task").set_value("novelty").run()
+    app.selectbox(key="field_target").set_value("label").run()
+    app = wait_for_path(go(quiet(app), "pages/explore.py"))
+    assert "Line: the boundary" in words(app)
+    assert not app.error
+
+
+@pytest.mark.parametrize(
+    ("page", "said"), [("compare", "no target"), ("hulls", "target"), ("theory", "target"), ("experiments", "")]
+)
+def test_pages_that_need_a_target_say_so(page: str, said: str) -> None:
+    app = go(open_app(**RING), f"pages/{page}.py")
+    assert said in words(app)
+
+
+def test_a_link_about_the_ring_restores_it() -> None:
+    params = Params(data="ring", path="p", settings=(("C", 0.05),))
+    assert state.read(state.text(params)) == (params, ())
