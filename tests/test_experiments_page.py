@@ -312,7 +312,7 @@ def gated(monkeypatch):
 
 
 def test_a_full_run_goes_on_beside_the_paths_of_other_pages(gated):
-    app = page(experiment="tiny", data="iris", widths="2", each="none")
+    app = page(experiment="tiny", data="iris", widths="2", each="none", seed="8123")
     app.button(key="run_full").click().run()
     long = app.session_state["long_job"]
     assert app.button(key="run_full").disabled
