@@ -226,7 +226,8 @@ def test_two_sessions_at_once_on_the_workqueue_layer(start, visit) -> None:
         assert visitor.page.locator("[data-testid=stException]").count() == 0
         link = visitor.page.url
         visitor.go("Data")
-        assert mine in visitor.text()
+        visitor.page.get_by_text("Other tables").click()
+        visitor.page.wait_for_selector(f"text={mine}")
         assert other not in visitor.text()
         (second if visitor is first else first).page.wait_for_timeout(50)
         stranger = visit(server.url)

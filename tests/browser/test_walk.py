@@ -217,7 +217,7 @@ def test_a_walk_with_one_algorithm_shows_what_the_library_computes(
     index, link = visitor.index(), visitor.page.url
     predict(visitor, path, index, here)
     take_away(visitor, path, index, here)
-    for room in OTHERS:
+    for room in OTHERS if source == "sample" or algorithm == next(iter(METHODS)) else ():
         visitor.go(room.title)
         visitor.page.locator("h1", has_text=room.question).wait_for()
         visitor.settle()
