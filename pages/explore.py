@@ -66,7 +66,7 @@ def figures(shown: model.Answer) -> None:
     drawn = {
         player.CHART: ("Solution path", lambda: weight_path(named, dark=dark), lambda k: weight_path(named, k)),
         player.SCORES: (
-            f"{score_name} along the path",
+            score_name,
             lambda: score_path(path, dark=dark, narrow=True),
             lambda k: score_path(path, k),
         ),

@@ -308,7 +308,7 @@ def test_a_sentence_without_any_weight_says_so() -> None:
 
 
 @pytest.mark.parametrize(("look", "name"), [
-    ("path", "solution-path"), ("path", "accuracy-along-the-path"), ("inside", "what-single-columns-add"),
+    ("path", "solution-path"), ("path", "accuracy"), ("inside", "what-single-columns-add"),
     ("inside", "the-model-over-two-columns"), ("inside", "kernel-weights-per-class"),
 ])  # fmt: skip
 def test_figures_can_be_taken_away(look: str, name: str) -> None:
