@@ -62,7 +62,8 @@ class Point:
 
     ``weights`` (M,), ``dual`` (n,) or (n, T) signed, ``intercept`` float, ``objective`` primal value,
     ``dual_objective`` lower bound or None, ``scale`` R of the stopping rule, ``solves`` machine solves spent on it,
-    ``selected`` kernels in order of entry (None for methods that weigh all), ``state`` what the method carries on.
+    ``selected`` kernels in order of entry (None for methods that weigh all), ``state`` what the method carries on,
+    ``dual_point`` (n,) signed: the feasible dual point whose value is ``dual_objective``; it may be another than ``dual``.
     """
 
     weights: Array
@@ -74,6 +75,7 @@ class Point:
     solves: int = 1
     selected: tuple[int, ...] | None = None
     state: Any = None
+    dual_point: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,11 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What every solver returns. A field that does not apply to a method is None, never absent."""
+    """What every solver returns. A field that does not apply to a method is None, never absent.
+
+    ``dual_point`` (n,) signed is the feasible dual point whose value is ``dual_objective``: it proves the gap, and may be
+    another than ``dual_coef``, which gives the best primal.
+    """
 
     weights: Array
     dual_coef: Array
@@ -111,6 +117,7 @@ class Fit:
     selected: tuple[int, ...] | None = None
     points: tuple[Point, ...] | None = field(default=None, repr=False)
     carry: Any = field(default=None, repr=False)  # what the method hands to the fit of a neighbouring problem
+    dual_point: Array | None = field(default=None, repr=False)
 
     @property
     def gap(self) -> float | None:
@@ -151,12 +158,13 @@ def _share(gap: float, objective: float) -> float:
 
 
 class Board:
-    """What the driver remembers of a run: best primal point, best dual value, history."""
+    """What the driver remembers of a run: best primal point, best dual value and the point that has it, history."""
 
     def __init__(self, tol: float, name: str) -> None:
         self.tol, self.name = tol, name
         self.best: Point | None = None
         self.dual: float | None = None
+        self.dual_point: Array | None = None
         self.solves = 0
         self.history: list[Record] = []
         self._clock = time.perf_counter()
@@ -173,8 +181,8 @@ class Board:
             )
         if self.best is None or point.objective <= self.best.objective or point.dual_objective is None:
             self.best = point
-        if point.dual_objective is not None:
-            self.dual = point.dual_objective if self.dual is None else max(self.dual, point.dual_objective)
+        if point.dual_objective is not None and (self.dual is None or point.dual_objective > self.dual):
+            self.dual, self.dual_point = point.dual_objective, point.dual_point
         self.solves += point.solves
         gap = None if self.dual is None else self.best.objective - self.dual
         share = None if gap is None else _share(gap, self.best.objective)
@@ -252,6 +260,7 @@ def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record
         best.selected,
         tuple(points) if method.keeps_points else None,
         getattr(method, "carry", None),
+        board.dual_point,
     )
 
 
