@@ -17,7 +17,7 @@ n = parser.parse_args().n
 rng = np.random.default_rng(0)
 X = rng.standard_normal((n, 20))
 y = X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.standard_normal(n) > 0
-mkl.warm_up()
+mkl.warmup.warm_up()
 dictionaries = {
     "one feature per kernel": mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 20),
     "shared features": mkl.KernelDictionary.rbf_grid(mkl.log_grid(0.25, 4, 20)),

@@ -78,7 +78,7 @@ def against_svc(name: str, stack: mkl.GramStack, y: np.ndarray, p: float) -> Non
 
 def path_over_C(name: str, stack: mkl.GramStack, y: np.ndarray, p: float) -> None:
     model = mkl.LpMKLClassifier(p=p)
-    grid = mkl.path_grid(model, stack, y, "C")
+    grid = mkl.path.path_grid(model, stack, y, "C")
     along, path = cpu(lambda: mkl.fit_path(model, stack, y, "C", grid), 1)
     cold, _ = cpu(lambda: [model._copy_with("C", C).fit(stack, y) for C in grid], 1)
     one, _ = cpu(lambda: model._copy_with("C", 1.0).fit(stack, y))
@@ -90,7 +90,7 @@ def path_over_C(name: str, stack: mkl.GramStack, y: np.ndarray, p: float) -> Non
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__.split("\n")[0]).parse_args()
-    mkl.warm_up()
+    mkl.warmup.warm_up()
     with threadpool_limits(1):
         for name in ("A", "B"):
             stack, y = problem(name)

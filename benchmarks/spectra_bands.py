@@ -26,7 +26,7 @@ def one_seed(seed: int, n_informative: int) -> tuple[set[str], dict[str, tuple[f
     parts = np.split(np.arange(data.n_samples), [TRAIN, TRAIN + VALIDATION])
     train, validation, test = (data.take(rows) for rows in parts)
     mean, scale = train.y.mean(), train.y.std()
-    kernels = mkl.spectral_dictionary(data.groups)
+    kernels = mkl.kernels.spectral_dictionary(data.groups)
     bands = [spec.label for spec in kernels]
     found = {}
     for name, model in METHODS.items():

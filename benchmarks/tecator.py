@@ -33,22 +33,22 @@ N_BANDS = 10
 
 def spectra(folder: Path) -> mkl.Dataset:
     """The spectra as the protocol wants them, bands as groups."""
-    data = mkl.read_spectra(folder / "tecator.csv", target="fat")
-    (data,) = mkl.standardise_spectra(data)
-    return mkl.with_bands(mkl.with_second_differences(data), N_BANDS)
+    data = mkl.data.read_spectra(folder / "tecator.csv", target="fat")
+    (data,) = mkl.data.standardise_spectra(data)
+    return mkl.data.with_bands(mkl.data.with_second_differences(data), N_BANDS)
 
 
 def multiple_kernels(model: Any, train: mkl.Dataset, y: np.ndarray, rule: str) -> tuple[Any, float]:
     """The model at its best C, and the bands it uses."""
-    kernels = mkl.spectral_dictionary(train.groups)
+    kernels = mkl.kernels.spectral_dictionary(train.groups)
     best = mkl.choose_C(model.set_params(kernels=kernels), train.X, y, GRID, rule=rule).estimator
-    return best, len({m // len(mkl.BAND_KERNELS) for m in best.selected_})
+    return best, len({m // len(mkl.kernels.BAND_KERNELS) for m in best.selected_})
 
 
 def single_kernel(train: mkl.Dataset, y: np.ndarray, rule: str) -> tuple[Any, float]:
     """The best of the four kernels on all columns; it uses every band."""
     choices = []
-    for spec in mkl.BAND_KERNELS:
+    for spec in mkl.kernels.BAND_KERNELS:
         model = mkl.UniformMKLRegressor(kernels=mkl.KernelDictionary((spec,)), normalise="trace")
         choices.append(mkl.choose_C(model, train.X, y, GRID, rule=rule))
     return min(choices, key=lambda choice: float(choice.errors.min())).estimator, N_BANDS

@@ -149,10 +149,10 @@ def test_stopping_early_warns_with_the_gap_and_what_to_change(table):
         NotConvergedWarning, match=r"raise max_iter or tol.*Relative gap reached .*tolerance asked 1e-09"
     ):
         model = mkl.LpMKLClassifier(p=1.0, tol=1e-9, max_iter=1).fit(table[0], table[1])
-    assert model.status_ is mkl.Status.MAX_ITER
+    assert model.status_ is mkl.solvers.Status.MAX_ITER
 
 
-@pytest.mark.parametrize("algorithm", mkl.ESTIMATORS.values(), ids=lambda a: a.key)
+@pytest.mark.parametrize("algorithm", mkl.estimators.ESTIMATORS.values(), ids=lambda a: a.key)
 @pytest.mark.parametrize("task", EVERY_TASK)
 def test_registry_entries_fit_with_their_own_defaults(algorithm, task):
     rng = np.random.default_rng(0)

@@ -260,7 +260,8 @@ def test_a_ready_stack_comes_out_of_the_script(tmp_path, monkeypatch):
     "value",
     [None, True, 3, -0.1, 1e-300, float("inf"), "a'b\n\"`", (1.5,), [1, "x"], {"a'": (2, None)}, np.float64(0.3), np.int64(4),
      mkl.RBF(0.5, relative=True), mkl.Linear(features=(1, 2), label="a'\n\"b"), mkl.WeightedLpNorm(2.0, (1.0, 2.0)),
-     mkl.LogTerm() + mkl.GroupLasso(2.0), mkl.PolynomialBasis(3), mkl.KernelPCABasis(2, 0.5), mkl.LpNorm(float("inf"))],
+     mkl.penalties.LogTerm() + mkl.penalties.GroupLasso(2.0), mkl.PolynomialBasis(3), mkl.KernelPCABasis(2, 0.5),
+     mkl.LpNorm(float("inf"))],
 )  # fmt: skip
 def test_code_makes_the_value_again(value):
     names = {"mkl": mkl, "np": np}

@@ -83,7 +83,7 @@ def test_names_are_no_markup_and_no_places_to_fill_in() -> None:
 def test_classes_that_are_short_alike_keep_a_bar_each() -> None:
     names = [f"measurement of kind {k} in the laboratory" for k in "AB"]
     data = mkl.Dataset(np.arange(24.0)[:, None], np.array(names * 12), ("a",), "y", "binary")
-    figure = charts.target_figure(data, mkl.three_way_split(data, seed=0))
+    figure = charts.target_figure(data, mkl.data.three_way_split(data, seed=0))
     assert list(figure.data[0].y) == [0, 1]
     assert sum(sum(bar.x) for bar in figure.data) == 24
     assert [note.y for note in figure.layout.annotations] == [0, 1]

@@ -4,8 +4,6 @@ Everything is read from the source by ``ast``: nothing here depends on what happ
 """
 
 import ast
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -247,24 +245,23 @@ def test_caches_were_found():
 
 # Public names
 
-
-def test_public_names_are_sorted_strings_that_exist():
-    names = mklcore.__all__
-    assert all(isinstance(name, str) and not name.startswith("_") for name in names)
-    constants_classes_functions = sorted(set(names), key=lambda name: (not name.isupper(), not name[0].isupper(), name))
-    assert list(names) == constants_classes_functions
-    assert [name for name in names if not hasattr(mklcore, name)] == []
+OUTSIDE = sources(ROOT / "tests", ROOT / "benchmarks", ROOT / "sample_data", PAGES)
+PUBLIC = {*mklcore.__all__, *mklcore._ROOMS, "__version__", "__all__"}
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["Dataset", "ESTIMATORS", "GOMPClassifier", "GramStack", "KERNELS", "KernelDictionary", "LOSSES", "LpMKLClassifier",
-     "MKLError", "PENALTIES", "SAMPLES", "figures", "fit_path", "load_sample", "log_grid", "read_table", "warm_up"],
-)  # fmt: skip
-def test_what_people_rely_on_is_public(name):
-    assert name in mklcore.__all__
-
-
-def test_importing_the_library_does_not_load_streamlit():
-    code = "import mklcore, sys; sys.exit('streamlit' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+@pytest.mark.parametrize("file", OUTSIDE, ids=lambda file: str(file.relative_to(ROOT)))
+def test_whoever_uses_the_front_door_uses_public_names(file):
+    for node in ast.walk(parsed(file)):
+        used = set()
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id in {"mkl", FRONT_DOOR}
+        ):
+            used = {node.attr}
+        elif isinstance(node, ast.ImportFrom) and node.module == FRONT_DOOR:
+            used = {alias.name for alias in node.names}
+        strange = {name for name in used - PUBLIC if not name.startswith("_")}
+        assert not strange, (
+            f"{file}:{node.lineno}: {strange} not public; name the room, as in mkl.selection.leave_one_out"
+        )

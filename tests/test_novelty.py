@@ -16,13 +16,13 @@ KERNELS = mkl.KernelDictionary.rbf_grid([0.25, 0.5, 1.0, 2.0])
 
 @pytest.fixture(scope="module")
 def ring():
-    data, truth = mkl.make_ring(n=120, n_outside=8, seed=1)
+    data, truth = mkl.data.make_ring(n=120, n_outside=8, seed=1)
     return data, truth, KERNELS.grams(data.X[:80])
 
 
 def path(stack, param="C", n=8, **parameters):
     model = mkl.LpMKLOneClass(kernels="precomputed", **parameters)
-    return mkl.fit_path(model, stack, None, param, mkl.path_grid(model, stack, None, param, n))
+    return mkl.fit_path(model, stack, None, param, mkl.path.path_grid(model, stack, None, param, n))
 
 
 def test_the_ring_is_what_its_truth_says(ring):
@@ -32,16 +32,16 @@ def test_the_ring_is_what_its_truth_says(ring):
     assert truth.outside.sum() == 8
     assert away[truth.outside].min() >= RING_GAP
     assert away[~truth.outside].max() < 5 * truth.noise_std
-    assert data == mkl.make_ring(120, 8, seed=1)[0]
+    assert data == mkl.data.make_ring(120, 8, seed=1)[0]
     with pytest.raises(ParameterError, match="n_outside is 5"):
-        mkl.make_ring(5, 5, seed=0)
+        mkl.data.make_ring(5, 5, seed=0)
 
 
 @pytest.mark.parametrize("param", ["C", "p"])
 def test_a_path_is_certified_and_scored_by_the_share_accepted(ring, param):
     data, _, stack = ring
     model = mkl.LpMKLOneClass(p=1.5, C=0.05, kernels="precomputed")
-    values = mkl.path_grid(model, stack, None, param, 8)
+    values = mkl.path.path_grid(model, stack, None, param, 8)
     found = mkl.fit_path(model, stack, None, param, values, stack.cross(data.X[80:]))
     assert found.score_name == ACCEPTED
     assert all(status.ok for status in found.statuses)
@@ -110,7 +110,7 @@ def test_on_the_sample_wide_kernels_accept_the_empty_middle_and_narrow_ones_do_n
         kernels = mkl.KernelDictionary.rbf_grid([width])
         stack = kernels.grams(data.X[::2])
         model = mkl.LpMKLOneClass(kernels=kernels)
-        found = mkl.fit_path(model, stack, None, "C", mkl.path_grid(model, stack, None, "C", 25))
+        found = mkl.fit_path(model, stack, None, "C", mkl.path.path_grid(model, stack, None, "C", 25))
         middle = found.estimators[found.first_look]._from_blocks(stack.cross(np.zeros((1, 2))))
         assert (middle[0] == 1) == inside
 
@@ -139,7 +139,7 @@ def test_the_surface_is_zero_on_the_boundary(ring):
 
 @pytest.mark.parametrize("norm", ["lp", "weighted lp", "block norm", "elliptic"])
 def test_the_registry_makes_the_estimator_for_a_table_without_target(ring, norm):
-    method, stack = mkl.ESTIMATORS["lp"], ring[2]
+    method, stack = mkl.estimators.ESTIMATORS["lp"], ring[2]
     model = method.estimator("novelty", kernels="precomputed", stack=stack, norm=norm, p=1.5, C=0.05, loss="hinge")
     assert type(model) is mkl.LpMKLOneClass
     assert model.fit(stack).status_.ok
@@ -152,7 +152,7 @@ def test_the_registry_makes_the_estimator_for_a_table_without_target(ring, norm)
     assert ("p" in shown) == (norm in ("lp", "weighted lp"))
 
 
-@pytest.mark.parametrize("method", mkl.ESTIMATORS.values(), ids=lambda method: method.key)
+@pytest.mark.parametrize("method", mkl.estimators.ESTIMATORS.values(), ids=lambda method: method.key)
 def test_other_methods_say_that_they_need_a_target(method):
     assert method.fits("binary")
     assert method.fits("regression")

@@ -116,11 +116,11 @@ def test_grids_are_scaled_by_the_data(param, table):
     X, y = table[0], table[1]
     model = mkl.GOMPClassifier() if param in ("lam", "s") else mkl.LpMKLClassifier()
     stack = KERNELS.grams(X)
-    grid = mkl.path_grid(model, stack, y, param)
+    grid = mkl.path.path_grid(model, stack, y, param)
     assert np.all(np.diff(grid) > 0)
     if param == "C":
         path = mkl.fit_path(
-            mkl.UniformMKLClassifier(), stack, y, "C", mkl.path_grid(mkl.UniformMKLClassifier(), stack, y, "C")
+            mkl.UniformMKLClassifier(), stack, y, "C", mkl.path.path_grid(mkl.UniformMKLClassifier(), stack, y, "C")
         )
         grid = path.values
         bound = np.abs(path.estimators[0].dual_coef_)

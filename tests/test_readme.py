@@ -74,10 +74,10 @@ def test_the_map_shows_every_room():
 
 
 def test_every_estimator_loss_and_solver_is_told():
-    for algorithm in mklcore.ESTIMATORS.values():
+    for algorithm in mklcore.estimators.ESTIMATORS.values():
         for kind in (algorithm.classifier, algorithm.regressor):
             assert f"`{kind.__name__}`" in TEXT
-    controls = [control for algorithm in mklcore.ESTIMATORS.values() for control in algorithm.controls]
+    controls = [control for algorithm in mklcore.estimators.ESTIMATORS.values() for control in algorithm.controls]
     losses = {loss for control in controls if control.name == "loss" for loss in control.choices}
     assert [loss for loss in losses if loss not in TEXT] == []
     assert [solver for solver in mklcore.SOLVERS if f'"{solver}"' not in TEXT] == []

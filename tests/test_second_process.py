@@ -35,7 +35,7 @@ def total(kind):
 
 
 warnings.simplefilter("ignore", mklcore.NotConvergedWarning)
-mklcore.warm_up()
+mklcore.warmup.warm_up()
 warmed = total("cache_misses")
 rng = np.random.default_rng(0)
 X = np.ascontiguousarray(rng.standard_normal((24, 3)))

@@ -19,7 +19,7 @@ def table():
 
 def test_a_strong_column_is_always_chosen_and_noise_is_not(table):
     X, y, _ = table
-    found = mkl.selection_frequency(mkl.LpMKLClassifier(kernels=KERNELS, C=0.02), X, y, n_resamples=10)
+    found = mkl.selection.selection_frequency(mkl.LpMKLClassifier(kernels=KERNELS, C=0.02), X, y, n_resamples=10)
     assert found.used.shape == (10, 5)
     assert found.kernel_names == mkl.LpMKLClassifier(kernels=KERNELS).fit(X, y).kernel_names_
     assert found.share[0] == 1.0
@@ -33,11 +33,13 @@ def test_a_strong_column_is_always_chosen_and_noise_is_not(table):
 def test_it_is_the_same_for_a_table_a_stack_and_twice_the_same_seed(table):
     X, y, _ = table
     model = mkl.GOMPClassifier(kernels=KERNELS, n_kernels=2)
-    first = mkl.selection_frequency(model, X, y, 6, seed=3)
-    assert np.array_equal(first.used, mkl.selection_frequency(model, X, y, 6, seed=3).used)
+    first = mkl.selection.selection_frequency(model, X, y, 6, seed=3)
+    assert np.array_equal(first.used, mkl.selection.selection_frequency(model, X, y, 6, seed=3).used)
     stack = KERNELS.grams(X)
-    cut = mkl.selection_frequency(mkl.GOMPClassifier(n_kernels=2), stack, y, 6, seed=3)
-    array = mkl.selection_frequency(mkl.GOMPClassifier(kernels="precomputed", n_kernels=2), stack.values, y, 6, seed=3)
+    cut = mkl.selection.selection_frequency(mkl.GOMPClassifier(n_kernels=2), stack, y, 6, seed=3)
+    array = mkl.selection.selection_frequency(
+        mkl.GOMPClassifier(kernels="precomputed", n_kernels=2), stack.values, y, 6, seed=3
+    )
     assert np.array_equal(cut.used, array.used)
     assert cut.n_used.tolist() == [2] * 6
 
@@ -49,7 +51,7 @@ def test_it_counts_what_refits_on_these_halves_use(table):
     expected = np.zeros((4, 5), dtype=bool)
     for row, (half, _) in zip(expected, halves, strict=True):
         row[mkl.LpMKLClassifier(kernels=KERNELS, C=0.05).fit(X[half], y[half]).selected_] = True
-    assert np.array_equal(mkl.selection_frequency(model, X, y, 4, seed=2).used, expected)
+    assert np.array_equal(mkl.selection.selection_frequency(model, X, y, 4, seed=2).used, expected)
     assert not hasattr(model, "weights_")
 
 
@@ -57,7 +59,7 @@ def test_regression_progress_and_cancel(table):
     X, _, target = table
     ticks = []
     model = mkl.GreedyMKLRegressor(kernels=KERNELS, lam=0.1)
-    mkl.selection_frequency(model, X, target, 3, callback=lambda done, total: ticks.append((done, total)))
+    mkl.selection.selection_frequency(model, X, target, 3, callback=lambda done, total: ticks.append((done, total)))
     assert ticks == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
     def stop(done, total):
@@ -65,20 +67,20 @@ def test_regression_progress_and_cancel(table):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        mkl.selection_frequency(model, X, target, 3, callback=stop)
+        mkl.selection.selection_frequency(model, X, target, 3, callback=stop)
 
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, True])
 def test_a_number_of_resamples_that_cannot_be_is_refused(n, table):
     with pytest.raises(ParameterError, match="whole number of 1 or more"):
-        mkl.selection_frequency(mkl.LpMKLClassifier(), table[0], table[1], n)
+        mkl.selection.selection_frequency(mkl.LpMKLClassifier(), table[0], table[1], n)
 
 
 def test_too_few_rows_are_refused_in_words(table):
     X = table[0]
     with pytest.raises(DataError, match="at least 4 rows"):
-        mkl.selection_frequency(mkl.LpMKLRegressor(), X[:3], np.arange(3.0))
+        mkl.selection.selection_frequency(mkl.LpMKLRegressor(), X[:3], np.arange(3.0))
     with pytest.raises(DataError, match="smallest class has one row"):
-        mkl.selection_frequency(mkl.LpMKLClassifier(), X[:10], np.arange(10) > 8)
+        mkl.selection.selection_frequency(mkl.LpMKLClassifier(), X[:10], np.arange(10) > 8)
     with pytest.raises(DataError, match="must be the same rows"):
-        mkl.selection_frequency(mkl.LpMKLClassifier(), X[:10], np.arange(12) > 5)
+        mkl.selection.selection_frequency(mkl.LpMKLClassifier(), X[:10], np.arange(12) > 5)

@@ -136,7 +136,7 @@ def test_penalties_terms_and_several_targets_come_back():
     again = through_file(model)
     assert np.array_equal(again.penalty.E, elliptic.E)
     same(model, again, NEW)
-    terms = mkl.LogTerm() + mkl.GroupLasso(2.0)
+    terms = mkl.penalties.LogTerm() + mkl.penalties.GroupLasso(2.0)
     sparse = fitted(mkl.SMKLRegressor(terms=terms, C=30.0, kernels=DICTIONARY), X, TARGETS["regression"])
     assert through_file(sparse).terms == terms
     two = np.column_stack([TARGETS["regression"], SIGNAL])

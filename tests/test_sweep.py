@@ -17,14 +17,10 @@ from mklcore import (
     Linear,
     LpMKLClassifier,
     ParameterError,
-    SplitProblem,
-    SplitSpec,
     load_sample,
-    repeat_splits,
-    three_way_split,
 )
-from mklcore.data import Dataset
-from mklcore.sweep import Repeats, SplitRow, sweep
+from mklcore.data import Dataset, three_way_split
+from mklcore.sweep import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits, sweep
 
 
 def cube(number: int) -> int:

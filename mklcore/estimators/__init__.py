@@ -1,6 +1,7 @@
 """scikit-learn estimators over kernels, losses and solvers; ``registry`` lists them with their words and controls."""
 
 from mklcore.estimators.baselines import BestKernelClassifier, BestKernelRegressor
+from mklcore.estimators.explain import component_functions, decision_surface
 from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
 from mklcore.estimators.greedy import GreedyMKLClassifier, GreedyMKLRegressor
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
@@ -28,4 +29,6 @@ __all__ = [
     "SMKLRegressor",
     "UniformMKLClassifier",
     "UniformMKLRegressor",
+    "component_functions",
+    "decision_surface",
 ]

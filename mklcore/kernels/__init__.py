@@ -11,8 +11,11 @@ from mklcore.kernels.measures import (
     eigenvalues,
     target_alignment,
 )
+from mklcore.kernels.spectra import BAND_KERNELS, kernel_edges, spectral_dictionary
+from mklcore.kernels.stacks import read_stack
 
 __all__ = [
+    "BAND_KERNELS",
     "KERNELS",
     "NORMALISATIONS",
     "RBF",
@@ -28,5 +31,8 @@ __all__ = [
     "duplicates",
     "effective_rank",
     "eigenvalues",
+    "kernel_edges",
+    "read_stack",
+    "spectral_dictionary",
     "target_alignment",
 ]

@@ -11,7 +11,7 @@ from mklcore.errors import ParameterError
 from mklcore.kernels.rows import KernelRows
 from mklcore.losses import Loss, make_loss, total_loss
 from mklcore.penalties import GroupTerm, LpNorm, Penalty
-from mklcore.solvers.driver import Array, Fit, run
+from mklcore.solvers.driver import Array, Fit, Status, run
 from mklcore.solvers.interleaved import LOSSES as INTERLEAVED_LOSSES
 from mklcore.solvers.interleaved import Interleaved
 from mklcore.solvers.newton import Newton
@@ -19,6 +19,8 @@ from mklcore.solvers.opening import FINEST, MOST_ROWS, Opening
 from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
 from mklcore.solvers.silp import SILP
 from mklcore.solvers.working_set import FROM_KERNELS, WorkingSet
+
+__all__ = ["SOLVERS", "Fit", "Status", "certificate", "choose_solver", "fit_weighted"]
 
 
 def _newton(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Newton | WorkingSet:

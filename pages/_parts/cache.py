@@ -200,7 +200,7 @@ def warmth() -> Warmth:
 
     def warm() -> None:
         try:
-            mklcore.warm_up(progress.report)
+            mklcore.warmup.warm_up(progress.report)
         finally:
             progress.over = True
 

@@ -120,7 +120,7 @@ def data_code(params: Params) -> str:
         *_grouping_lines(params),
         f'if data.fingerprint != "{table.fingerprint}":',
         '    raise ValueError("This is not the table of the screen: another file, or another release of mklcore.")',
-        f"train, validation, test = mkl.three_way_split(data, {', '.join(_split_options(params))})",
+        f"train, validation, test = mkl.data.three_way_split(data, {', '.join(_split_options(params))})",
         "print(data)",
     ]
     return "\n".join(lines)
@@ -267,7 +267,7 @@ def _fit_lines(params: Params) -> list[str]:
     points = model.SIZES if over.key == "s" else model.POINTS
     return [
         model_code(model.estimator(params), params),
-        f"values = mkl.path_grid(model, stack, train.y, {over.key!r}, {points})",
+        f"values = mkl.path.path_grid(model, stack, train.y, {over.key!r}, {points})",
         f"path = mkl.fit_path(model, stack, train.y, {over.key!r}, values, blocks, validation.y)",
     ]
 
@@ -368,7 +368,7 @@ def _hull_cells(params: Params) -> list[Cell]:
         "names = [data.feature_names[j] for j in columns]",
         model_code(asked),
         call(
-            "design = mkl.HKLDesign",
+            "design = mkl.solvers.hkl.Design",
             "train.X[:, columns]",
             "model.basis",
             standardize="model.standardize",
@@ -376,7 +376,7 @@ def _hull_cells(params: Params) -> list[Cell]:
             names="names",
             memory_mb="model.memory_mb",
         ),
-        f'values = mkl.path_grid(model, design, train.y, "lam", {hulls.POINTS})[::-1]  # small hulls first',
+        f'values = mkl.path.path_grid(model, design, train.y, "lam", {hulls.POINTS})[::-1]  # small hulls first',
         'path = mkl.fit_path(model, design, train.y, "lam", values, validation.X[:, columns], validation.y)',
     ]
     told = [

@@ -1,0 +1,124 @@
+"""The public names with their types; ``__init__.py`` loads them when they are first used."""
+
+from mklcore import (
+    data as data,
+    errors as errors,
+    estimators as estimators,
+    experiments as experiments,
+    figures as figures,
+    kernels as kernels,
+    lessons as lessons,
+    losses as losses,
+    machines as machines,
+    path as path,
+    penalties as penalties,
+    selection as selection,
+    selection_loo as selection_loo,
+    solvers as solvers,
+    store as store,
+    sweep as sweep,
+    theory as theory,
+    warmup as warmup,
+)
+from mklcore.data.dataset import Dataset as Dataset
+from mklcore.data.reading import read_table as read_table
+from mklcore.data.samples import SAMPLES as SAMPLES, load_sample as load_sample
+from mklcore.data.synthetic import (
+    make_mkl_toy as make_mkl_toy,
+    make_ringnorm as make_ringnorm,
+    make_sparse_polynomial as make_sparse_polynomial,
+    make_spectra as make_spectra,
+    make_twonorm as make_twonorm,
+)
+from mklcore.errors import (
+    DataError as DataError,
+    KernelError as KernelError,
+    MKLError as MKLError,
+    NotConvergedWarning as NotConvergedWarning,
+    ParameterError as ParameterError,
+)
+from mklcore.estimators.baselines import (
+    BestKernelClassifier as BestKernelClassifier,
+    BestKernelRegressor as BestKernelRegressor,
+)
+from mklcore.estimators.gomp import GOMPClassifier as GOMPClassifier, GOMPRegressor as GOMPRegressor
+from mklcore.estimators.greedy import (
+    GreedyMKLClassifier as GreedyMKLClassifier,
+    GreedyMKLRegressor as GreedyMKLRegressor,
+)
+from mklcore.estimators.hkl import HKLClassifier as HKLClassifier, HKLRegressor as HKLRegressor
+from mklcore.estimators.lp import (
+    LpMKLClassifier as LpMKLClassifier,
+    LpMKLRegressor as LpMKLRegressor,
+    UniformMKLClassifier as UniformMKLClassifier,
+    UniformMKLRegressor as UniformMKLRegressor,
+)
+from mklcore.estimators.one_class import LpMKLOneClass as LpMKLOneClass
+from mklcore.estimators.smkl import SMKLClassifier as SMKLClassifier, SMKLRegressor as SMKLRegressor
+from mklcore.experiments import EXPERIMENTS as EXPERIMENTS
+from mklcore.kernels.dictionary import KernelDictionary as KernelDictionary
+from mklcore.kernels.functions import (
+    KERNELS as KERNELS,
+    RBF as RBF,
+    Laplacian as Laplacian,
+    Linear as Linear,
+    Polynomial as Polynomial,
+)
+from mklcore.kernels.grams import GramStack as GramStack
+from mklcore.kernels.measures import alignment_matrix as alignment_matrix
+from mklcore.losses import LOSSES as LOSSES
+from mklcore.path import Path as Path, fit_path as fit_path, log_grid as log_grid
+from mklcore.penalties import (
+    PENALTIES as PENALTIES,
+    BlockNorm as BlockNorm,
+    EllipticNorm as EllipticNorm,
+    LpNorm as LpNorm,
+    WeightedLpNorm as WeightedLpNorm,
+)
+from mklcore.selection import (
+    choose as choose,
+    cross_validate_path as cross_validate_path,
+    validation_curve as validation_curve,
+)
+from mklcore.selection_loo import choose_C as choose_C
+from mklcore.solvers import SOLVERS as SOLVERS, certificate as certificate
+from mklcore.solvers.baselines import (
+    duplicate_counterexample as duplicate_counterexample,
+    lq_mkl as lq_mkl,
+    two_stage as two_stage,
+)
+from mklcore.solvers.driver import Fit as Fit
+from mklcore.solvers.forms import (
+    ivanov_to_tikhonov as ivanov_to_tikhonov,
+    nu_from_one_class as nu_from_one_class,
+    tikhonov_to_ivanov as tikhonov_to_ivanov,
+)
+from mklcore.solvers.hkl.baselines import (
+    hkl_flat_mkl as hkl_flat_mkl,
+    hkl_greedy as hkl_greedy,
+    hkl_l2 as hkl_l2,
+    hkl_lasso_alpha as hkl_lasso_alpha,
+)
+from mklcore.solvers.hkl.bases import (
+    ANOVABasis as ANOVABasis,
+    GaussianBasis as GaussianBasis,
+    HermiteBasis as HermiteBasis,
+    KernelPCABasis as KernelPCABasis,
+    PolynomialBasis as PolynomialBasis,
+    SplineBasis as SplineBasis,
+)
+from mklcore.store import load_model as load_model, save_model as save_model
+from mklcore.theory import (
+    gomp_coherence as gomp_coherence,
+    gomp_risk_bound as gomp_risk_bound,
+    greedy_rate_bound as greedy_rate_bound,
+    greedy_risk_bound as greedy_risk_bound,
+    hkl_consistency as hkl_consistency,
+    kernel_correlation as kernel_correlation,
+    lp_margin_bound as lp_margin_bound,
+    lp_rademacher_bound as lp_rademacher_bound,
+    lp_risk_bound as lp_risk_bound,
+    restricted_condition as restricted_condition,
+)
+
+__version__: str

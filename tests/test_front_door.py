@@ -1,0 +1,95 @@
+"""The front door of the library: which names stand there, where they come from, and what importing it loads."""
+
+import ast
+import subprocess
+import sys
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+
+import mklcore
+
+ROOT = Path(__file__).resolve().parents[1]
+CORE = ROOT / "mklcore"
+
+
+def test_public_names_are_sorted_strings_that_exist():
+    names = mklcore.__all__
+    assert all(isinstance(name, str) and not name.startswith("_") for name in names)
+    constants_classes_functions = sorted(set(names), key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    assert list(names) == constants_classes_functions
+    assert [name for name in names if not hasattr(mklcore, name)] == []
+
+
+def test_what_people_rely_on_is_public_and_nothing_else_is():
+    """Adding here is a decision: the front door stays short, and everything else is found in its room."""
+    assert set(mklcore.__all__) == {
+        "ANOVABasis", "BestKernelClassifier", "BestKernelRegressor", "BlockNorm", "DataError", "Dataset", "EXPERIMENTS",
+        "EllipticNorm", "Fit", "GOMPClassifier", "GOMPRegressor", "GaussianBasis", "GramStack", "GreedyMKLClassifier",
+        "GreedyMKLRegressor", "HKLClassifier", "HKLRegressor", "HermiteBasis", "KERNELS", "KernelDictionary",
+        "KernelError", "KernelPCABasis", "LOSSES", "Laplacian", "Linear", "LpMKLClassifier", "LpMKLOneClass",
+        "LpMKLRegressor", "LpNorm", "MKLError", "NotConvergedWarning", "PENALTIES", "ParameterError", "Path",
+        "Polynomial", "PolynomialBasis", "RBF", "SAMPLES", "SMKLClassifier", "SMKLRegressor", "SOLVERS", "SplineBasis",
+        "UniformMKLClassifier", "UniformMKLRegressor", "WeightedLpNorm", "alignment_matrix", "certificate", "choose",
+        "choose_C", "cross_validate_path", "duplicate_counterexample", "figures", "fit_path", "gomp_coherence",
+        "gomp_risk_bound", "greedy_rate_bound", "greedy_risk_bound", "hkl_consistency", "hkl_flat_mkl", "hkl_greedy",
+        "hkl_l2", "hkl_lasso_alpha", "ivanov_to_tikhonov", "kernel_correlation", "load_model", "load_sample",
+        "log_grid", "lp_margin_bound", "lp_rademacher_bound", "lp_risk_bound", "lq_mkl", "make_mkl_toy",
+        "make_ringnorm", "make_sparse_polynomial", "make_spectra", "make_twonorm", "nu_from_one_class", "read_table",
+        "restricted_condition", "save_model", "theory", "tikhonov_to_ivanov", "two_stage", "validation_curve",
+    }  # fmt: skip
+
+
+def stub() -> dict[str, str]:
+    """Where the types of the front door say that each name lives, without ``mklcore.``."""
+    return {
+        alias.asname or "": (node.module or "").removeprefix("mklcore").removeprefix(".")
+        for node in ast.parse((CORE / "__init__.pyi").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def test_types_and_loading_tell_the_same_home_of_every_name():
+    homes = stub()
+    assert {name: home for name, home in homes.items() if home} == mklcore._HOME
+    assert [name for name, home in homes.items() if not home] == list(mklcore._ROOMS)
+    assert (
+        list(mklcore._ROOMS)
+        == sorted(path.stem for path in CORE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists())[1:]
+    )  # without __init__
+
+
+def test_no_public_name_is_hidden_by_a_room():
+    """Importing ``mklcore.explore`` would put the module where the function ``mklcore.explore`` was."""
+    assert not set(mklcore._HOME) & set(mklcore._ROOMS)
+
+
+def test_a_name_that_is_nowhere_is_refused_and_dir_tells_what_there_is():
+    with pytest.raises(AttributeError, match=r"no attribute 'LpMKL'; see dir\(mklcore\)"):
+        attrgetter("LpMKL")(mklcore)
+    assert set(mklcore.__all__) | {"selection", "__version__"} <= set(dir(mklcore))
+
+
+SLOW_TO_LOAD = ("numba", "numpy", "pandas", "plotly", "scipy", "sklearn", "streamlit")
+
+
+@pytest.mark.parametrize(
+    ("code", "kept_out"),
+    [
+        ("import mklcore", SLOW_TO_LOAD),
+        ("from mklcore import LpMKLClassifier, fit_path, load_sample", ("plotly", "streamlit")),
+        ("from mklcore import *", ("streamlit",)),
+    ],
+)
+def test_importing_loads_only_what_is_used(code, kept_out):
+    check = f"{code}; import sys; print(*sorted({{*{kept_out!r}}} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+def test_a_star_brings_every_public_name():
+    check = "from mklcore import *; import mklcore; print(*[n for n in mklcore.__all__ if globals()[n] is not getattr(mklcore, n)])"
+    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
