@@ -29,6 +29,7 @@ class Loss(Protocol):
     formula: ClassVar[str]
     tasks: ClassVar[tuple[str, ...]]
     box_is_scaled_by_C: ClassVar[bool]
+    takes_intercept: ClassVar[bool]  # False for a loss that is stated without one
     total: ClassVar[float]  # what the dual sums to when the intercept is free; the primal then carries total * b
 
     def value(self, t: Array, y: Array) -> Array:
@@ -47,7 +48,7 @@ class Loss(Protocol):
         """The b that minimises sum_i V(f_i + b, y_i); the midpoint where an interval does."""
 
     def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
-        """max_s Lin(s a) - s^2 norm over multiples s that stay in the box: a free improvement of a dual value."""
+        """argmax_s Lin(s a) - s^2 norm over multiples s that stay in the box; 1 where the loss has no closed form."""
 
 
 def _median_interval(breakpoints: Array, rank: int) -> float:
@@ -66,8 +67,7 @@ def _best_multiple_of_linear(a: Array, linear: float, C: float, norm: float) -> 
     if largest == 0.0 or linear <= 0.0:
         return 0.0
     limit = C / largest
-    s = limit if norm <= 0.0 else min(linear / (2.0 * norm), limit)
-    return s * linear - s * s * norm
+    return limit if norm <= 0.0 else min(linear / (2.0 * norm), limit)
 
 
 def _inside(a: Array, low: Array, high: Array, C: float) -> bool:
@@ -84,6 +84,7 @@ class Hinge:
     formula: ClassVar[str] = r"\max(0,\,1-y_i f(x_i))"
     tasks: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
     box_is_scaled_by_C: ClassVar[bool] = True
+    takes_intercept: ClassVar[bool] = True
     total: ClassVar[float] = 0.0
 
     def value(self, t: Array, y: Array) -> Array:
@@ -117,6 +118,7 @@ class EpsilonInsensitive:
     formula: ClassVar[str] = r"\max(0,\,|y_i-f(x_i)|-\varepsilon)"
     tasks: ClassVar[tuple[str, ...]] = ("regression",)
     box_is_scaled_by_C: ClassVar[bool] = True
+    takes_intercept: ClassVar[bool] = True
     total: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
@@ -154,6 +156,7 @@ class Squared:
     formula: ClassVar[str] = r"\tfrac12(y_i-f(x_i))^2"
     tasks: ClassVar[tuple[str, ...]] = ("binary", "multiclass", "regression")
     box_is_scaled_by_C: ClassVar[bool] = False
+    takes_intercept: ClassVar[bool] = True
     total: ClassVar[float] = 0.0
 
     def value(self, t: Array, y: Array) -> Array:
@@ -172,8 +175,8 @@ class Squared:
         return float(np.mean(y - f))
 
     def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
-        denominator = 2.0 * (a @ a / C + 2.0 * norm)
-        return float((y @ a) ** 2 / denominator) if denominator > 0 else 0.0
+        curvature = float(a @ a / C + 2.0 * norm)
+        return float(y @ a) / curvature if curvature > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -185,6 +188,7 @@ class Logistic:
     formula: ClassVar[str] = r"\log(1+e^{-y_i f(x_i)})"
     tasks: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
     box_is_scaled_by_C: ClassVar[bool] = True
+    takes_intercept: ClassVar[bool] = True
     total: ClassVar[float] = 0.0
 
     def value(self, t: Array, y: Array) -> Array:
@@ -220,7 +224,7 @@ class Logistic:
         return b
 
     def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
-        return self.dual(a, y, C) - norm
+        return 1.0
 
 
 @dataclass(frozen=True)
@@ -232,6 +236,7 @@ class OneClass:
     formula: ClassVar[str] = r"\max(0,\,1-f(x_i))"
     tasks: ClassVar[tuple[str, ...]] = ("novelty",)
     box_is_scaled_by_C: ClassVar[bool] = True
+    takes_intercept: ClassVar[bool] = False
     total: ClassVar[float] = 0.0
 
     def value(self, t: Array, y: Array) -> Array:
@@ -268,6 +273,7 @@ class NuOneClass:
     formula: ClassVar[str] = r"\max(0,\,\rho-f(x_i))"
     tasks: ClassVar[tuple[str, ...]] = ("novelty",)
     box_is_scaled_by_C: ClassVar[bool] = False
+    takes_intercept: ClassVar[bool] = True
     total: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
@@ -298,7 +304,7 @@ class NuOneClass:
         return float(np.partition(-f, int(np.floor(inside)))[int(np.floor(inside))])
 
     def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
-        return self.dual(a, y, C) - norm  # 1'a = 1 leaves no multiple free
+        return 1.0  # 1'a = 1 leaves no multiple free
 
 
 def total_loss(loss: Loss, f: Array, b: float, y: Array, C: float) -> float:

@@ -79,7 +79,7 @@ def test_published_attributes_fit_together(cls, table):
     assert np.all(model.weights_ >= 0)
     assert model.n_kernels_ == len(model.selected_)
     assert model.status_.ok
-    assert len(model.history_) == model.n_iter_
+    assert model.n_iter_ == model.fit_.n_iter <= len(model.history_)
     if model.dual_gap_ is not None:
         assert model.dual_gap_ == pytest.approx(model.objective_ - model.dual_objective_)
         assert model.relative_gap_ == pytest.approx(model.dual_gap_ / model.objective_)

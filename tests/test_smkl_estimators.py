@@ -72,7 +72,7 @@ def test_decisions_are_weights_times_trace_one_kernels_times_dual(cls, table):
 def test_published_attributes_fit_together(cls, table):
     model = cls(kernels=KERNELS, C=5.0).fit(table[0], _target(cls, table))
     assert model.status_ is Status.SETTLED
-    assert len(model.history_) == model.n_iter_
+    assert model.n_iter_ == model.fit_.n_iter == len(model.history_) - 1
     assert model.dual_objective_ is model.dual_gap_ is model.relative_gap_ is None
     assert model.objective_ == pytest.approx(model.history_[-1].objective, rel=1e-3)
     assert 0 < model.n_kernels_ == len(model.selected_) == np.count_nonzero(model.weights_) < len(KERNELS)

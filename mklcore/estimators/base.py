@@ -43,6 +43,7 @@ class KernelEstimator(BaseEstimator):
     intercept_: Any
     objective_: Any
     dual_objective_: Any
+    dual_point_: Any
     dual_gap_: Any
     relative_gap_: Any
     history_: Any
@@ -254,10 +255,10 @@ class KernelEstimator(BaseEstimator):
     def _publish(self, fit: Fit) -> None:
         self.weights_, self.dual_coef_, self.intercept_ = fit.weights, fit.dual_coef, fit.intercept
         self.objective_, self.dual_objective_ = fit.objective, fit.dual_objective
-        self.dual_gap_, self.relative_gap_ = fit.gap, fit.relative_gap
+        self.dual_point_, self.dual_gap_, self.relative_gap_ = fit.dual_point, fit.gap, fit.relative_gap
         self.status_, self.history_, self.fit_ = fit.status, fit.history, replace(fit, carry=None)
         self._carry = fit.carry
-        self.n_iter_ = len(fit.history)
+        self.n_iter_ = fit.n_iter
         self.n_solves_ = fit.solves
 
     def __sklearn_tags__(self) -> Any:
@@ -339,6 +340,12 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
 def signs(codes: Array, positive: int) -> Array:
     """Labels -1 / +1 for one class against the rest."""
     return np.where(codes == positive, 1.0, -1.0)
+
+
+def dual_points(fits: Sequence[Fit]) -> Array | None:
+    """The dual points (P, n) that prove several fits; None where one of them has none."""
+    points = [fit.dual_point for fit in fits if fit.dual_point is not None]
+    return np.array(points) if len(points) == len(fits) else None
 
 
 def worst(statuses: Sequence[Status]) -> Status:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import Array, KernelClassifier, KernelRegressor, signs, worst
+from mklcore.estimators.base import Array, KernelClassifier, KernelRegressor, dual_points, signs, worst
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.kernels.grams import GramStack
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
@@ -102,10 +102,11 @@ class _GreedyBase(BudgetedEstimator):
         self.objective_ = np.array([fit.objective for fit in fits])
         certified = fits[0].dual_objective is not None
         self.dual_objective_ = np.array([fit.dual_objective for fit in fits]) if certified else None
+        self.dual_point_ = dual_points(fits)
         self.dual_gap_ = np.array([fit.gap for fit in fits]) if certified else None
         self.relative_gap_ = np.array([fit.relative_gap for fit in fits]) if certified else None
         self.history_, self.fit_ = tuple(fit.history for fit in fits), tuple(fits)
-        self.n_iter_ = max(len(fit.history) for fit in fits)
+        self.n_iter_ = max(fit.n_iter for fit in fits)
         self.n_solves_ = sum(fit.solves for fit in fits)
         self.status_ = worst([fit.status for fit in fits])
 
@@ -164,8 +165,9 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
 
     Attributes: dual_coef_ (M, n), f = sum_m k_m(x, X) dual_coef_[m] + intercept_; weights_ (M,) = ||f_m||_H; selected_ in order
     of entry; steps_ the kernel of every step; objective_ (of (1), or 1/(2n) ||y - f||^2 for Algorithm 2), dual_objective_,
-    dual_gap_, relative_gap_, history_, status_, notes_ (kernels that Algorithm 2 had to rescale). With more than two classes
-    all but selected_ gain a leading axis over the one-vs-rest problems.
+    dual_point_ (n,) theta with theta'y - n/2 ||theta||^2 = dual_objective_ under sqrt(theta'K_j theta) <= lam (y centred as
+    it was solved), dual_gap_, relative_gap_, history_, status_, notes_ (kernels that Algorithm 2 had to rescale). With more
+    than two classes all but selected_ gain a leading axis over the one-vs-rest problems.
 
     Source: Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in the specification (B.1 to B.4).
     """

@@ -9,7 +9,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.estimators.base import _BLOCK_MB, Array, KernelClassifier, KernelEstimator, KernelRegressor, signs, worst
+from mklcore.estimators.base import (
+    _BLOCK_MB,
+    Array,
+    KernelClassifier,
+    KernelEstimator,
+    KernelRegressor,
+    dual_points,
+    signs,
+    worst,
+)
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import make_loss
 from mklcore.solvers.driver import Fit, Status, run, warn_unless_converged
@@ -184,11 +193,12 @@ class _HKLBase(KernelEstimator):
         self.intercept_ = np.array([fit.intercept for fit in fits])
         self.objective_ = np.array([fit.objective for fit in fits])
         known = all(fit.dual_objective is not None for fit in fits)
+        self.dual_point_ = dual_points(fits)
         self.dual_objective_ = np.array([fit.dual_objective for fit in fits]) if known else None
         self.dual_gap_ = self.objective_ - self.dual_objective_ if known else None
         self.relative_gap_ = np.array([fit.relative_gap for fit in fits]) if known else None
         self.history_ = tuple(fit.history for fit in fits)
-        self.n_iter_ = max(len(fit.history) for fit in fits)
+        self.n_iter_ = max(fit.n_iter for fit in fits)
         self.n_solves_ = sum(fit.solves for fit in fits)
         self.status_ = worst([fit.status for fit in fits])
         self.fit_ = tuple(fits)

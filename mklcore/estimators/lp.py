@@ -13,6 +13,7 @@ from mklcore.estimators.base import (
     KernelClassifier,
     KernelEstimator,
     KernelRegressor,
+    dual_points,
     signs,
     weighted_blocks,
     worst,
@@ -98,10 +99,11 @@ class _LpClassifier(LpBase, KernelClassifier):
         self.intercept_ = np.array([fit.intercept for fit in fits])
         self.objective_ = np.array([fit.objective for fit in fits])
         self.dual_objective_ = np.array([fit.dual_objective for fit in fits])
+        self.dual_point_ = dual_points(fits)
         self.dual_gap_ = self.objective_ - self.dual_objective_
         self.relative_gap_ = np.array([fit.relative_gap for fit in fits])
         self.history_ = tuple(fit.history for fit in fits)
-        self.n_iter_ = max(len(fit.history) for fit in fits)
+        self.n_iter_ = max(fit.n_iter for fit in fits)
         self.n_solves_ = sum(fit.solves for fit in fits)
         self.status_ = worst([fit.status for fit in fits])
         self.fit_ = tuple(replace(fit, carry=None) for fit in fits)
@@ -153,6 +155,7 @@ class LpMKLClassifier(_LpClassifier):
     Attributes
     ----------
     weights_ (M,), dual_coef_ (n,) signed, intercept_, objective_, dual_objective_, dual_gap_, relative_gap_, status_,
+    dual_point_ (n,) signed, the feasible dual whose value is dual_objective_ (``certificate`` computes both values again),
     history_, n_iter_, n_kernels_, kernel_names_, selected_, classes_. With more than two classes weights_, dual_coef_,
     intercept_ and the certificate gain a leading axis over the one-vs-rest problems.
 

@@ -130,9 +130,9 @@ class _SMKLClassifier(_SMKLBase, KernelClassifier):
         self.weights_, self.dual_coef_ = np.array([fit.weights for fit in fits]), duals
         self.intercept_ = np.array([fit.intercept for fit in fits])
         self.objective_ = np.array([fit.objective for fit in fits])
-        self.dual_objective_ = self.dual_gap_ = self.relative_gap_ = None
+        self.dual_objective_ = self.dual_point_ = self.dual_gap_ = self.relative_gap_ = None
         self.history_ = tuple(fit.history for fit in fits)
-        self.n_iter_ = max(len(fit.history) for fit in fits)
+        self.n_iter_ = max(fit.n_iter for fit in fits)
         self.n_solves_ = sum(fit.solves for fit in fits)
         self.status_, self.fit_ = worst([fit.status for fit in fits]), fits
         self.start_objectives_ = np.array([search.objectives for search in found])

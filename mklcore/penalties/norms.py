@@ -25,6 +25,9 @@ class Penalty(Protocol):
 
     name: ClassVar[str]
     ascends: ClassVar[bool]  # True when alternating with the machine raises the dual instead of lowering the primal
+    homogeneous: ClassVar[
+        bool
+    ]  # True when dual_price(s^2 Q) = s^2 dual_price(Q), so that the best multiple is a formula
 
     def start(self, M: int) -> Array:
         """Equal positive weights on the boundary of the constraint."""
@@ -72,6 +75,7 @@ class LpNorm:
     p: float = 1.0
     name: ClassVar[str] = "lp"
     ascends: ClassVar[bool] = False
+    homogeneous: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check_order(self.p)
@@ -118,6 +122,7 @@ class WeightedLpNorm:
     d: tuple[float, ...]
     name: ClassVar[str] = "weighted lp"
     ascends: ClassVar[bool] = False
+    homogeneous: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check_order(self.p)
@@ -162,6 +167,7 @@ class BlockNorm:
     q: float
     name: ClassVar[str] = "block norm"
     ascends: ClassVar[bool] = True
+    homogeneous: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (isinstance(self.q, (int, float, np.number)) and not np.isnan(self.q) and self.q >= 2):
@@ -208,6 +214,7 @@ class EllipticNorm:
     E: Array
     name: ClassVar[str] = "elliptic"
     ascends: ClassVar[bool] = False
+    homogeneous: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         E = np.array(self.E, dtype=np.float64)

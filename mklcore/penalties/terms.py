@@ -38,6 +38,7 @@ class GroupTerm:
 
     name: ClassVar[str] = "group selection term"
     ascends: ClassVar[bool] = False
+    homogeneous: ClassVar[bool] = False
 
     def value(self, r: Array) -> float:
         """g = G(r) for squared block norms r >= 0."""

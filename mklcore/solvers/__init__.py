@@ -104,24 +104,36 @@ def fit_weighted(
 
 
 def certificate(
-    K: Array, y: Array, weights: Array, dual_coef: Array, intercept: float, loss: str | Loss, C: float, penalty: Penalty
+    K: Array,
+    y: Array,
+    weights: Array,
+    dual_coef: Array,
+    intercept: float,
+    loss: str | Loss,
+    C: float,
+    penalty: Penalty,
+    dual_point: Array | None = None,
+    fit_intercept: bool = True,
 ) -> tuple[float, float]:
     """Primal and dual value of any point, not only of ours: the optimum lies between them.
 
     primal = C sum_i V(f_i + b, y_i) + min_theta 1/2 sum_m ||w_m||^2 / theta_m,   w_m = weights_m sum_i a_i psi_m(x_i)
-    dual   = Lin(a) - max_theta 1/2 theta'Q,   Q_m = a'K_m a;   minus infinity when a is not feasible
+    dual   = Lin(a') - max_theta 1/2 theta'Q',   Q'_m = a''K_m a';   minus infinity when a' is not feasible
 
-    ``K`` (M, n, n), ``y`` (n,) (labels -1 / +1), ``weights`` (M,) non-negative, ``dual_coef`` (n,) signed, ``intercept``
-    0.0 for a machine without one (then 1'a = 0 is not asked for only if the dual does not sum to zero and b = 0).
-    Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17).
+    ``K`` (M, n, n), ``y`` (n,) (labels -1 / +1), ``weights`` (M,) non-negative, ``dual_coef`` a (n,) signed, ``intercept`` b.
+    ``dual_point`` a' (n,) signed is asked for the dual value; without one, ``dual_coef`` is. ``fit_intercept`` says whether
+    b was free, so that 1'a' = 0 is demanded (1'a' = 1 in the nu form, whose ``loss`` is handed over as an object and whose
+    ``C`` is 1 / (nu n)); the one-class form without nu never demands it. A fit of this library comes out as
+    ``(objective_, dual_objective_)``. Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17).
     """
     loss = make_loss(loss) if isinstance(loss, str) else loss
     K, y, a = np.asarray(K, dtype=float), np.asarray(y, dtype=float), np.asarray(dual_coef, dtype=float)
-    weights = np.asarray(weights, dtype=float)
-    G = np.stack([kernel @ a for kernel in K])
-    Q = np.maximum(G @ a, 0.0)
-    errors = total_loss(loss, weights @ G, intercept, y, C)
-    primal = errors + penalty.regulariser(weights * np.sqrt(Q))
-    balanced = abs(float(a.sum()) - loss.total) <= 1e-9 * max(float(np.abs(a).sum()), 1e-300)
-    dual = loss.dual(a, y, C) - penalty.dual_price(Q) if balanced or intercept == 0.0 else -np.inf
-    return primal, dual
+    weights, proof = np.asarray(weights, dtype=float), a if dual_point is None else np.asarray(dual_point, dtype=float)
+    both = np.column_stack([a, proof])
+    G = np.stack([kernel @ both for kernel in K])
+    Q, forms = np.maximum(np.einsum("mik,ik->km", G, both), 0.0)
+    primal = total_loss(loss, weights @ G[:, :, 0], intercept, y, C) + penalty.regulariser(weights * np.sqrt(Q))
+    off = abs(float(proof.sum()) - loss.total)
+    if fit_intercept and loss.takes_intercept and off > 1e-9 * max(float(np.abs(proof).sum()), 1e-300):
+        return primal, -np.inf
+    return primal, loss.dual(proof, y, C) - penalty.dual_price(forms)

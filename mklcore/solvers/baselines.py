@@ -46,7 +46,10 @@ def lq_mkl(
 
     ``K`` (M, n, n) or a ``GramStack``, ``y`` (n,), ``lam`` > 0, ``q`` from 1 to infinity, ``tol`` relative duality gap of the
     regulariser, ``warm`` a fit of a neighbouring problem on the same kernels. Returns a ``Fit`` with ``weights`` gamma (M,) and
-    ``dual_coef`` alpha (n,): f = sum_j gamma_j K_j alpha. Source: Sindhwani and Lozano (2011), equations (2)-(4).
+    ``dual_coef`` alpha (n,): f = sum_j gamma_j K_j alpha.
+    Its ``dual_point`` is that of the lp problem, whose values are smaller by 2 lam.
+
+    Source: Sindhwani and Lozano (2011), equations (2)-(4).
     """
     K, y, lam = _checked(K, y, lam)
     penalty, C = LpNorm(q), 1.0 / (lam * y.size)
@@ -134,9 +137,10 @@ class SymmetricL1:
         curvature = products @ cho_solve(factor, products.T, check_finite=False)
         r, norms = self.lam * n * alpha, t * np.sqrt(forms)
         objective = 0.5 * float(r @ r) / n + self.lam * float(norms.sum())
-        lower = certificate_of(self.y, r, self.lam * np.sqrt(forms), self.lam)
+        lower, theta = certificate_of(self.y, r, self.lam * np.sqrt(forms), self.lam)
         state = _Inside(t, z, 0.5 * (1.0 - forms), curvature)
-        return Point(norms, t[:, None] * alpha, 0.0, objective, lower, self.lam * float(norms.sum()), state=state)
+        size = self.lam * float(norms.sum())
+        return Point(norms, t[:, None] * alpha, 0.0, objective, lower, size, state=state, dual_point=theta)
 
 
 def _inside_share(values: Array, move: Array) -> float:
@@ -185,6 +189,7 @@ def two_stage(K: Any, y: Any, lam: float, n_kernels: int, *, solver: str = "symm
         weights=weights,
         dual_coef=dual,
         dual_objective=first.dual_objective,
+        dual_point=first.dual_point,
         selected=tuple(int(j) for j in kept),
         solver=f"two stages ({first.solver})",
         solves=first.solves + second.solves,

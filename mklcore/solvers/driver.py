@@ -99,6 +99,7 @@ class Record:
 class Fit:
     """What every solver returns. A field that does not apply to a method is None, never absent.
 
+    ``n_iter`` counts the steps after the first point, and is 1 where that point was the answer already.
     ``dual_point`` (n,) signed is the feasible dual point whose value is ``dual_objective``: it proves the gap, and may be
     another than ``dual_coef``, which gives the best primal.
     """
@@ -233,7 +234,7 @@ def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record
                 status = following
                 break
             last = following
-        steps = len(board.history) - 1
+        steps = max(1, len(board.history) - 1)
         assert board.best is not None
         polished = method.finish(board.best)
         if polished is not board.best:

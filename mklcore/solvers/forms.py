@@ -17,6 +17,7 @@ from mklcore.errors import ParameterError
 from mklcore.losses import Array, Loss, total_loss
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers import fit_weighted
+from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import Fit
 from mklcore.solvers.reweighting import WarmStart
 
@@ -158,8 +159,7 @@ class Live:
         cost = self.C if C is None else C
         scale = cost / self.C if self.loss.box_is_scaled_by_C else 1.0
         a, Q = scale * self.fit.dual_coef, scale**2 * self.Q
-        price = norm.dual_price(Q)
-        dual = max(self.loss.dual(a, self.y, cost) - price, self.loss.best_multiple(a, self.y, cost, price))
+        dual = dual_bound(self.loss, norm, a, Q, self.y, cost).value
         primal, weights = min(
             ((self._primal(weights, scale, cost, norm), weights) for weights in self._starts(norm, p)),
             key=lambda found: found[0],

@@ -126,12 +126,13 @@ class Gradients:
     eta: float | None = None
 
 
-def certificate_of(y: Array, r: Array, gradients: Array, lam: float) -> float:
-    """The dual value of (1) that the residual ``r`` gives; ``gradients`` (M,) are its ||grad_j||_H."""
+def certificate_of(y: Array, r: Array, gradients: Array, lam: float) -> tuple[float, Array]:
+    """The dual value of (1) that the residual ``r`` gives, and the feasible theta (n,) that has it; ``gradients`` (M,) are
+    the ||grad_j||_H of ``r``."""
     largest = float(gradients.max(initial=0.0))
     share = min(1.0, lam / largest) if largest > 0 else 1.0
     theta = (share / y.size) * r
-    return float(theta @ y - 0.5 * y.size * (theta @ theta))
+    return float(theta @ y - 0.5 * y.size * (theta @ theta)), theta
 
 
 def critical_lam(K: Array, y: Array) -> float:
@@ -254,8 +255,19 @@ class FunctionalGreedy:
         s = self.spectra
         dual = np.array([self._b[s.rows(j)] @ s.vectors[s.rows(j)] for j in chosen]).reshape(len(chosen), self.y.size)
         size, objective = self.lam * float(self._norms.sum()), self._value(self._r, self._norms)
-        lower = certificate_of(self.y, self._r, self._gradients, self.lam)
-        return Point(self._norms.copy(), dual, 0.0, objective, lower, size, solves=solves, selected=chosen, state=state)
+        lower, theta = certificate_of(self.y, self._r, self._gradients, self.lam)
+        return Point(
+            self._norms.copy(),
+            dual,
+            0.0,
+            objective,
+            lower,
+            size,
+            solves=solves,
+            selected=chosen,
+            state=state,
+            dual_point=theta,
+        )
 
 
 class EmpiricalGreedy:

@@ -27,6 +27,7 @@ from mklcore.kernels.rows import PIECE, KernelRows, RowCache, StackRows
 from mklcore.losses import EpsilonInsensitive, total_loss
 from mklcore.machines.svm import best_partner, first, move_pair, move_single, offsets, pair_update
 from mklcore.penalties import Penalty
+from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import Array, Board, Point, Status
 from mklcore.solvers.reweighting import Problem, WarmStart
 from mklcore.solvers.stack import products
@@ -255,21 +256,22 @@ class Interleaved:
         return moved
 
     def _read(self, solves: int) -> Point:
-        task, a = self.problem, self.a
+        task, a = self.problem, self.a.copy()
         Q = np.maximum(self.g @ a, 0.0)
         f = self.theta @ self.g
         b = task.loss.best_intercept(f, task.y) if task.fit_intercept else 0.0
         errors, linear = total_loss(task.loss, f, b, task.y, task.C), task.loss.dual(a, task.y, task.C)
-        price, half = self._penalty.dual_price(Q), 0.5 * float(self.theta @ Q)
+        bound, half = dual_bound(task.loss, self._penalty, a, Q, task.y, task.C), 0.5 * float(self.theta @ Q)
         return Point(
             self.theta,
-            a.copy(),
+            a,
             b,
             errors + self._penalty.regulariser(self.theta * np.sqrt(Q)),
-            max(linear - price, task.loss.best_multiple(a, task.y, task.C, price)),
-            price,
+            bound.value,
+            bound.price,
             solves,
-            state=Mixed(Q, errors + 2.0 * half - linear, price - half),
+            state=Mixed(Q, errors + 2.0 * half - linear, bound.price - half),
+            dual_point=bound.point,
         )
 
     def _take_products(self, moved: Array) -> None:

@@ -131,7 +131,7 @@ class Newton(Reweighting):
         half, price = 0.5 * float(theta @ Q), task.penalty.dual_price(Q)
         state = Weighed(Q, errors + half, errors + 2.0 * half - linear, accuracy, damping, G, True)
         primal = errors + task.penalty.regulariser(theta * np.sqrt(Q))
-        return Point(theta, a, b, primal, linear - price, price, solves=0, state=state)
+        return Point(theta, a, b, primal, linear - price, price, solves=0, state=state, dual_point=a)
 
     def _curve(self, point: Point, damping: float) -> tuple[Callable[[float], Array], float] | None:
         """The Newton curve s -> theta(s) out of ``point`` and the slope of J along it; None where it does not descend."""

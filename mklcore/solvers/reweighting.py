@@ -24,6 +24,7 @@ import numpy as np
 from mklcore.losses import Loss, total_loss
 from mklcore.machines import MACHINES
 from mklcore.penalties import LpNorm, Penalty
+from mklcore.solvers.bound import Bound, dual_bound
 from mklcore.solvers.driver import Array, Board, Point, Status
 from mklcore.solvers.stack import combine, products, quadratic_forms
 
@@ -47,8 +48,7 @@ class Problem:
 class Weighed:
     """What the loop carries with a point: quadratic forms, the machine's own value and gap, its accuracy, the damping.
 
-    ``G`` (M, n) = K_m a where the method needs it; ``mixed`` says that the point came from the bundle of all duals;
-    ``witness`` (n,) is the dual behind the point's dual value where that is not its own.
+    ``G`` (M, n) = K_m a where the method needs it; ``mixed`` says that the point came from the bundle of all duals.
     """
 
     Q: Array
@@ -58,7 +58,6 @@ class Weighed:
     damping: float = 0.0
     G: Array | None = None
     mixed: bool = False
-    witness: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,15 +134,16 @@ class Reweighting:
         G = products(task.K, found.dual, support, self.live) if self.needs_products else None
         Q = quadratic_forms(task.K, found.dual, support) if G is None else np.maximum(G @ found.dual, 0.0)
         errors = total_loss(task.loss, found.decision, found.intercept, task.y, task.C)
-        dual, price = self.bound(found.dual, Q)
+        bound = self.bound(found.dual, Q)
         return Point(
             weights,
             found.dual,
             found.intercept,
             errors + task.penalty.regulariser(weights * np.sqrt(Q)),
-            dual,
-            price,
+            None if bound is None else bound.value,
+            0.0 if bound is None else bound.price,
             state=Weighed(Q, found.objective, found.gap, accuracy, damping, G),
+            dual_point=None if bound is None else bound.point,
         )
 
     def among_all(self, weights: Array) -> Array:
@@ -152,11 +152,10 @@ class Reweighting:
         everywhere[self.live] = weights
         return everywhere
 
-    def bound(self, a: Array, Q: Array) -> tuple[float | None, float]:
-        """The dual value that a machine's dual gives to the whole problem, and R of the stopping rule."""
+    def bound(self, a: Array, Q: Array) -> Bound | None:
+        """What a machine's dual proves for the whole problem; None where the penalty has no dual."""
         task = self.problem
-        price = task.penalty.dual_price(Q)
-        return max(task.loss.dual(a, task.y, task.C) - price, task.loss.best_multiple(a, task.y, task.C, price)), price
+        return dual_bound(task.loss, task.penalty, a, Q, task.y, task.C)
 
     def accept_or_sharpen(self, last: Point, following: Point, board: Board) -> Point | Status:
         """``following`` if it gains; else the same weights with a sharper machine; else say that nothing gains."""
@@ -195,7 +194,4 @@ def keeping_dual(point: Point, *others: Point) -> Point:
     solves = point.solves + sum(p.solves for p in others)
     if best is point:
         return replace(point, solves=solves)
-    witness = best.dual if best.state.witness is None else best.state.witness
-    return replace(
-        point, dual_objective=best.dual_objective, solves=solves, state=replace(point.state, witness=witness)
-    )
+    return replace(point, dual_objective=best.dual_objective, dual_point=best.dual_point, solves=solves)

@@ -83,9 +83,8 @@ class SMKL(Reweighting):
         weights = np.where(weights < least, 0.0, weights)
         return self.solve(weights, best.dual, best.state.accuracy)
 
-    def bound(self, a: Array, Q: Array) -> tuple[None, float]:
+    def bound(self, a: Array, Q: Array) -> None:
         """A concave penalty has no dual."""
-        return None, 0.0
 
     def _change(self, before: Array, after: Array) -> float:
         """||after - before||_1, as a share of ||after||_1 when relative."""

@@ -97,7 +97,7 @@ class WorkingSet:
         before = self.board.dual
         self.board.add(point)
         if before is None or (point.dual_objective is not None and point.dual_objective >= before):
-            self.witness = point.dual if point.state.witness is None else point.state.witness
+            self.witness = point.dual if point.dual_point is None else point.dual_point
 
     @property
     def _whole(self) -> bool:
@@ -135,12 +135,13 @@ class WorkingSet:
         G = products(self.problem.K, point.dual, np.flatnonzero(point.dual), live)
         Q = np.maximum(G @ point.dual, 0.0)
         weights = self.inner.among_all(point.weights)[live]
-        dual, price = self.inner.bound(point.dual, Q)
+        bound = self.inner.bound(point.dual, Q)
+        assert bound is not None
         grown = Newton(self.problem, tol=self.inner.tol, live=live)
         if self.inner.carry is not None:
             grown.adopt(self._wider(self.inner.carry, live))
-        state = replace(point.state, Q=Q, G=G, witness=None)
-        self._begin(grown, replace(point, weights=weights, dual_objective=dual, scale=price, solves=0, state=state))
+        proved = replace(point, dual_objective=bound.value, dual_point=bound.point, scale=bound.price)
+        self._begin(grown, replace(proved, weights=weights, solves=0, state=replace(point.state, Q=Q, G=G)))
 
     def _wider(self, bundle: Bundle, live: Array) -> Bundle:
         """The duals of ``bundle`` that its mixture uses, for more kernels."""
@@ -156,10 +157,12 @@ class WorkingSet:
 
     def _shown(self, point: Point, forms: Array | None = None, witness: Array | None = None) -> Point:
         """``point`` with weights for all kernels; a dual value only where the forms of all kernels are at hand."""
-        dual: float | None = -np.inf
-        if forms is not None:
-            dual = self.inner.bound(self.witness if witness is None else witness, forms)[0]
-        return replace(point, weights=self.inner.among_all(point.weights), dual_objective=dual)
+        weights = self.inner.among_all(point.weights)
+        if forms is None:
+            return replace(point, weights=weights, dual_objective=-np.inf, dual_point=None)
+        bound = self.inner.bound(self.witness if witness is None else witness, forms)
+        assert bound is not None
+        return replace(point, weights=weights, dual_objective=bound.value, dual_point=bound.point)
 
 
 def _largest(weights: Array, nearness: Array) -> Array:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -67,15 +68,31 @@ def dual_norm(
     return NormBounds(lower, upper, best)
 
 
+class Proof(NamedTuple):
+    """The hull C and the shares x (m,) on it with which a bound on Omega*(a)^2 can be computed again."""
+
+    nodes: tuple[Node, ...]
+    shares: Array
+
+    def bound(self, design: Design, weights: DepthWeights, a: Array) -> float:
+        """max( max_{v in C} h_v / x_v, max_t S_t ) >= Omega*(a)^2 over the whole grid, for any dual ``a`` (n,)."""
+        ancestry, eta = Ancestry(self.nodes), self.shares / weights.of(self.nodes) ** 2
+        h = ancestry.down(ancestry.zeta(eta) ** 2 * design.forms(self.nodes, a)) / eta
+        outside = Hull(design.p, design.q, self.nodes).sources
+        sums = design.descendant_sums(list(outside), a, weights) if outside else np.zeros(1)
+        return max(float(np.max(h / self.shares)), float(np.max(sums)))
+
+
 @dataclass(frozen=True, eq=False)
 class Verdict:
     """What a certification found: ``bound`` on Omega*(a)^2 over the whole grid (None: not computed to the end), whether it is
-    below the threshold, and the nodes that ought to be trained on where it is not."""
+    below the threshold, the nodes that ought to be trained on where it is not, and the ``proof`` of the bound."""
 
     bound: float | None
     holds: bool
     wanted: list[Node]
     full: bool = False
+    proof: Proof | None = None
 
 
 class Certifier:
@@ -128,11 +145,11 @@ class Certifier:
             known.update(self.sums([t for t in self.set.sources if t not in known], a))
             above = [t for t in self.set.sources if known[t] > threshold]
             top = max((known[t] for t in self.set.sources), default=0.0)
-            bound = max(bounds.upper, top)
+            bound, proof = max(bounds.upper, top), Proof(tuple(nodes), bounds.x)
             if not above:
-                return Verdict(bound, True, [])
+                return Verdict(bound, True, [], proof=proof)
             above.sort(key=known.__getitem__, reverse=True)
             room = self.max_nodes - len(self.set)
             if not grow or room <= 0 or (self.stop is not None and self.stop()):
-                return Verdict(bound, False, above[:most], full=grow)
+                return Verdict(bound, False, above[:most], full=grow, proof=proof)
             self.set.add(above[:room])

@@ -77,9 +77,18 @@ class Reduced:
         omega, bound = float(self.d @ norms), float(np.max(h / x))
         objective = task.primal(answer.decision, answer.intercept, omega**2)
         value = task.primal(answer.decision, answer.intercept, float(zeta @ answer.forms))
-        dual = task.dual(answer.dual, bound)
-        state = Inner(x, h, answer, bound, omega, norms, dual, value)
-        return Point(zeta, answer.dual, answer.intercept, objective, dual, abs(objective), state=state)
+        proved = task.bound(answer.dual, bound)
+        state = Inner(x, h, answer, bound, omega, norms, proved.value, value)
+        return Point(
+            zeta,
+            answer.dual,
+            answer.intercept,
+            objective,
+            proved.value,
+            abs(objective),
+            state=state,
+            dual_point=proved.point,
+        )
 
 
 class EtaFixedPoint:

@@ -23,6 +23,7 @@ from scipy.special import expit
 from mklcore.losses import Loss
 from mklcore.machines import MACHINES
 from mklcore.machines.solution import feasible_start
+from mklcore.solvers.bound import Bound
 from mklcore.solvers.hkl.dag import Array, Node
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.hinge import HingeProblem
@@ -49,11 +50,13 @@ class Task:
         """(1/n) sum l + lam/2 squared_norm."""
         return float(np.mean(self.loss.value(decision + intercept, self.y))) + 0.5 * self.lam * squared_norm
 
-    def dual(self, a: Array, squared_norm: float) -> float:
-        """-(1/n) sum phi*(-n lam a) - lam/2 squared_norm, also for the best multiple of a: any bound on Omega*^2 will do."""
+    def bound(self, a: Array, squared_norm: float) -> Bound:
+        """max_s  -(1/n) sum phi*(-n lam s a) - lam/2 s^2 squared_norm, and the s a that has it: any bound on Omega*^2 will do."""
         half = 0.5 * squared_norm
-        here = self.loss.dual(a, self.y, self.C) - half
-        return self.lam * max(here, self.loss.best_multiple(a, self.y, self.C, half), 0.0)  # a = 0 gives 0
+        s = self.loss.best_multiple(a, self.y, self.C, half)
+        found = ((self.loss.dual(t * a, self.y, self.C) - t * t * half, t) for t in (1.0, s, 0.0))  # a = 0 gives 0
+        value, t = max(found)
+        return Bound(self.lam * value, t * a, self.lam * half)
 
     def bend(self, answer: Answer) -> Array:
         """W (n,): the curvature of the loss at the machine's optimum."""

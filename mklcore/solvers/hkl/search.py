@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mklcore.solvers.driver import Array, Board, Point, Status
-from mklcore.solvers.hkl.certificate import Certifier, dual_norm
+from mklcore.solvers.hkl.certificate import Certifier, Proof, dual_norm
 from mklcore.solvers.hkl.dag import ROOT, DepthWeights, Hull, Node, by_depth
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.inner import Inner, solve_reduced
@@ -96,6 +96,8 @@ class HullSearch:
         self.name = f"HKL ({search} search)"
         self.certifier = Certifier(design, weights, max_nodes=limits.max_nodes, stop=self._late)
         self.bounded = False
+        self.proof: Proof | None = None  # of the best dual value so far
+        self._highest = -np.inf
         self._rough = float(np.clip(0.1 * tol, _SHARP, _ROUGH))
         self._begun = time.perf_counter()
 
@@ -171,13 +173,18 @@ class HullSearch:
         point, _, solves = solve_reduced(self.design, self.task, nodes, self.weights, x, dual, tol=tol)
         self._verdict_due = False
         whole = not self.hull.sources  # J is the whole grid: its certificate is everybody's
-        self.bounded = self.bounded or whole
-        return replace(
-            point,
-            dual_objective=point.state.dual_objective if whole else None,
-            solves=solves,
-            state=Found(tuple(nodes), point.state, {}),
-        )
+        trained = replace(point, solves=solves, state=Found(tuple(nodes), point.state, {}))
+        if not whole:
+            return replace(trained, dual_objective=None, dual_point=None)
+        return self._proved(trained, point.state.bound, Proof(tuple(nodes), point.state.x))
+
+    def _proved(self, point: Point, bound: float, proof: Proof) -> Point:
+        """``point`` with the dual value that a bound on Omega*(a)^2 gives; the proof of the best value is kept."""
+        found = self.task.bound(point.dual, bound)
+        self.bounded = True
+        if found.value > self._highest:
+            self._highest, self.proof = found.value, proof
+        return replace(point, dual_objective=found.value, dual_point=found.point)
 
     def _shares(self, point: Point) -> dict[Node, float]:
         return dict(zip(point.state.nodes, point.state.inner.x.tolist(), strict=True))
@@ -232,9 +239,11 @@ class HullSearch:
         self._full = verdict.full
         if not verdict.holds and (verdict.full or not verdict.wanted):
             self._wanted = []
-        dual = None if verdict.bound is None else self.task.dual(last.dual, verdict.bound)
-        self.bounded = self.bounded or dual is not None
-        return replace(last, dual_objective=dual, solves=0)
+        last = replace(last, dual_objective=None, dual_point=None, solves=0)
+        if verdict.bound is None:
+            return last
+        assert verdict.proof is not None
+        return self._proved(last, verdict.bound, verdict.proof)
 
     def _verdict_on_limits(self, last: Point) -> Status:
         if self._late():
@@ -247,8 +256,8 @@ class HullSearch:
         verdict = self.certifier.certify(self._shares(point), point.dual, np.inf, grow=False, most=0)
         self.certifier.stop = late
         assert verdict.bound is not None
-        self.bounded = True
-        return replace(point, dual_objective=self.task.dual(point.dual, verdict.bound))
+        assert verdict.proof is not None
+        return self._proved(point, verdict.bound, verdict.proof)
 
 
 def _norms(point: Point) -> Array:
