@@ -1,16 +1,75 @@
-"""House rule of the test run: nothing is skipped silently.
+"""House rules of the test run: who runs what, and nothing is left out silently.
 
-With ``CI`` set in the environment, a skipped or expected-to-fail test without a reason in words ends the run as failed.
+Folders are run on all cores, a file at a time per worker; files named on the command line run in this process. With ``CI``
+set in the environment, a skipped or expected-to-fail test without a reason in words ends the run as failed.
 """
 
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+# Before numpy is loaded here, in the workers and in every server a test starts: two workers with two threads each
+# would fight for two cores.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+ROOT = Path(__file__).resolve().parents[1]
+MOST_WORKERS = 8
+# The files that take longest, the longest first: whoever is free takes the next, so that all workers end together.
+LONGEST = (
+    "browser/test_walk.py",
+    "browser/test_browser.py",
+    "browser/test_runs.py",
+    "test_second_process.py",
+    "test_exports.py",
+    "test_compare_page.py",
+    "browser/test_hulls.py",
+    "test_explore_page.py",
+    "test_hulls_page.py",
+)
+LEFT_OUT = pytest.StashKey[int]()
+
 _nameless: list[str] = []
+
+
+# Who runs what
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Count the workers: one per core for folders, none for files, which are easier to debug in this process."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return int(os.environ["PYTEST_XDIST_AUTO_NUM_WORKERS"])
+    if all(Path(argument.partition("::")[0]).is_file() for argument in config.args):
+        return 0
+    return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the numerical routines once, before workers start and each compiles its own."""
+    option = session.config.option
+    if getattr(option, "tx", None) and not option.collectonly and (ROOT / "mklcore").is_dir():
+        subprocess.run([sys.executable, "-c", "import mklcore; mklcore.warm_up()"], cwd=ROOT, check=True)
+
+
+def _place(item: pytest.Item) -> int:
+    file = item.path
+    name = file.relative_to(ROOT / "tests").as_posix() if file.is_relative_to(ROOT / "tests") else ""
+    return LONGEST.index(name) if name in LONGEST else len(LONGEST)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the longest files first, and leave the full product of the walks to those who ask for it."""
+    items.sort(key=_place)
+    if "full" in config.option.markexpr:
+        return
+    full = [item for item in items if item.get_closest_marker("full")]
+    items[:] = [item for item in items if item not in full]
+    config.hook.pytest_deselected(items=full)
+    config.stash[LEFT_OUT] = len(full)
 
 
 @pytest.fixture(autouse=True)
@@ -22,6 +81,9 @@ def no_work_left_behind() -> Iterator[None]:
         for job in list(line._jobs):
             job.stop.set()
             job.ended.wait(60)
+
+
+# Nothing is left out silently
 
 
 def names_its_reason(reason: str) -> bool:
@@ -50,11 +112,24 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["left_out"] = session.config.stash.get(LEFT_OUT, 0)
     if os.environ.get("CI") and _nameless and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    """Take over from a worker how many tests it left out; every worker has collected the same."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    left_out = config.stash.get(LEFT_OUT, 0)
+    if left_out:
+        terminalreporter.section(f"{left_out} tests of the full product left out")
+        terminalreporter.line("Every pair of their choices was tried. To run them all: python -m pytest -m full")
     if os.environ.get("CI") and _nameless:
         terminalreporter.section("skipped without a named reason", red=True)
         for line in _nameless:

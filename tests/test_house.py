@@ -5,6 +5,7 @@ Everything is read from the source by ``ast``: nothing here depends on what happ
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,7 @@ def module_name(file: Path) -> str:
     return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
+@cache
 def parsed(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"), str(file))
 
@@ -89,11 +91,22 @@ def room(module: str) -> str:
     return max(found, key=len, default="")
 
 
-def imports(file: Path) -> Iterator[tuple[int, str]]:
+@cache
+def nodes(file: Path) -> tuple[ast.AST, ...]:
+    """Everything that is written in the file; seven rules look at it."""
+    return tuple(ast.walk(parsed(file)))
+
+
+@cache
+def imports(file: Path) -> tuple[tuple[int, str], ...]:
     """Line and full name of everything imported, also inside functions and in ``from package import module``."""
+    return tuple(_imports(file))
+
+
+def _imports(file: Path) -> Iterator[tuple[int, str]]:
     name = module_name(file)
     package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-    for node in ast.walk(parsed(file)):
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -167,7 +180,7 @@ def test_figures_never_import_what_solves(file):
 @each_source
 def test_nothing_is_unpickled_or_evaluated(file):
     assert not {target.split(".")[0] for _, target in imports(file)} & UNSAFE_MODULES
-    for node in ast.walk(parsed(file)):
+    for node in nodes(file):
         if isinstance(node, ast.Call):
             assert dotted(node) not in UNSAFE_CALLS, f"{file}:{node.lineno}"
             assert keywords(node).get("allow_pickle") is not True, f"{file}:{node.lineno}"
@@ -177,7 +190,7 @@ def test_nothing_is_unpickled_or_evaluated(file):
 def test_pages_do_no_linear_algebra(file):
     for _, target in imports(file):
         assert not set(target.split(".")) & {"linalg", "numba"}, f"{file} imports {target}"
-    for node in ast.walk(parsed(file)):
+    for node in nodes(file):
         assert not isinstance(node, ast.MatMult), f"{file} multiplies matrices"
         if isinstance(node, ast.Attribute):
             assert node.attr not in ALGEBRA, f"{file}:{node.lineno} uses .{node.attr}"

@@ -42,30 +42,57 @@ def test_a_reason_is_a_sentence(reason, named):
     ],
 )
 def test_a_nameless_skip_fails_the_run_in_ci(tmp_path, mark, in_ci, code):
-    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
     body = "assert False" if "xfail" in mark or not mark else "pass"
-    (tmp_path / "test_one.py").write_text(f"import pytest\n{mark}\ndef test_one(): {body}\n", encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        str(tmp_path),
-        "test_one.py",
-    ]
-    done = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env={**os.environ, "CI": in_ci, "PYTEST_ADDOPTS": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = small_run(tmp_path, f"{mark}\ndef test_one(): {body}\n", CI=in_ci)
     assert done.returncode == code, done.stdout
     assert ("skipped without a named reason" in done.stdout) is (code == 1 and bool(mark))
+
+
+FULL = """@pytest.mark.full
+@pytest.mark.parametrize("k", range(3))
+def test_all(k): pass
+@pytest.mark.skip
+def test_skipped(): pass
+def test_some(): pass
+"""
+
+
+def test_what_workers_leave_out_or_skip_is_told_with_the_way_to_run_it(tmp_path):
+    done = small_run(tmp_path, FULL, "-n", "2", CI="1")
+    assert done.returncode == 1
+    assert "1 passed, 1 skipped" in done.stdout
+    assert "skipped without a named reason" in done.stdout
+    assert "3 tests of the full product left out" in done.stdout
+    assert "python -m pytest -m full" in done.stdout
+
+
+def test_what_was_left_out_runs_when_asked_for(tmp_path):
+    told = small_run(tmp_path, FULL, "-m", "full").stdout
+    assert "left out" not in told
+    assert "3 passed" in told
+
+
+def test_files_run_in_this_process_and_folders_on_workers(tmp_path):
+    body = "import os\ndef test_where(): assert 'PYTEST_XDIST_WORKER' {} os.environ\n"
+    for where, place in (("not in", "test_one.py"), ("in", ".")):
+        done = small_run(tmp_path, body.format(where), "-n", "auto", place=place)
+        assert done.returncode == 0, done.stdout
+
+
+def test_the_longest_files_exist():
+    longest = runpy.run_path(str(ROOT / "tests" / "conftest.py"))["LONGEST"]
+    assert [name for name in longest if not (ROOT / "tests" / name).is_file()] == []
+
+
+def small_run(folder, body, *options, place="test_one.py", **environment):
+    """Run the body of one test file under the rules of this test run, in a folder of its own."""
+    shutil.copy(ROOT / "tests" / "conftest.py", folder)
+    (folder / "test_one.py").write_text(f"import pytest\n{body}", encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers = full: all\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist.plugin", *options, place]
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    surroundings = inherited | {"CI": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | environment
+    return subprocess.run(command, cwd=folder, env=surroundings, capture_output=True, text=True, check=False)
 
 
 def test_the_ci_script_can_run_and_stops_at_the_first_failure():
