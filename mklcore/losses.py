@@ -11,7 +11,7 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (4), (9), (17) and se
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, xlogy
@@ -21,34 +21,86 @@ from mklcore.errors import ParameterError
 Array = np.ndarray
 
 
-class Loss(Protocol):
-    """The interface of a loss; arrays are (n,), ``C`` is the cost of one unit of loss."""
+class Loss:
+    """The interface of a loss, and what most losses have in common; arrays are (n,), ``C`` is the cost of one unit of loss.
+
+    A subclass is a frozen dataclass. Solvers never ask which loss it is, but what it can do:
+
+    | capability | true where |
+    |---|---|
+    | ``machine`` | the key of the machine in ``machines.MACHINES`` that solves it for one kernel; "" where there is none |
+    | ``piecewise_linear`` | V is piecewise linear, and so is Lin on its box: several duals can be optimal together |
+    | ``quadratic`` | V is a parabola of y - t, and one linear system is the optimum |
+    | ``smooth`` | ``slope`` and ``bend`` give V' and V'' everywhere, and the optimal dual lies strictly inside its box |
+    | ``signed`` | labels are -1 and +1, and 0 <= y_i a_i <= C |
+    | ``box_is_scaled_by_C`` | the box is C times that of C = 1, so that a dual can be carried to another C |
+    | ``takes_intercept`` | False for a loss that is stated without one |
+    | ``tube`` | Lin has the kink -tube |a_i|; 0 where there is none |
+    | ``reach`` | the largest |a_i| of the box at C = 1 |
+    | ``total`` | what the dual sums to when the intercept is free; the primal then carries total * b |
+    """
 
     name: ClassVar[str]
     label: ClassVar[str]
     formula: ClassVar[str]
-    tasks: ClassVar[tuple[str, ...]]
-    box_is_scaled_by_C: ClassVar[bool]
-    takes_intercept: ClassVar[bool]  # False for a loss that is stated without one
-    total: ClassVar[float]  # what the dual sums to when the intercept is free; the primal then carries total * b
+    tasks: ClassVar[tuple[str, ...]] = ()
+    machine: ClassVar[str] = ""
+    piecewise_linear: ClassVar[bool] = False
+    quadratic: ClassVar[bool] = False
+    smooth: ClassVar[bool] = False
+    signed: ClassVar[bool] = False
+    box_is_scaled_by_C: ClassVar[bool] = True
+    takes_intercept: ClassVar[bool] = True
+    total: ClassVar[float] = 0.0
+
+    @property
+    def tube(self) -> float:
+        """The kink of Lin at zero; 0 where there is none."""
+        return 0.0
+
+    @property
+    def reach(self) -> float:
+        """The largest |a_i| that the box allows at C = 1."""
+        return 1.0
+
+    def linear(self, y: Array) -> Array:
+        """The linear term of Lin: its slope at a = 0, beside the kink."""
+        return y
 
     def value(self, t: Array, y: Array) -> Array:
         """V(t_i, y_i) for every point."""
+        raise NotImplementedError
+
+    def slope(self, t: Array, y: Array) -> Array:
+        """dV/dt for every point; smooth losses have it."""
+        raise NotImplementedError
+
+    def bend(self, t: Array, y: Array) -> Array:
+        """d2V/dt2 for every point; smooth losses have it."""
+        raise NotImplementedError
 
     def dual(self, a: Array, y: Array, C: float) -> float:
         """Lin(a); minus infinity outside the box."""
+        raise NotImplementedError
 
     def box(self, y: Array, C: float) -> tuple[Array, Array]:
         """The box (low, high) of feasible duals."""
+        raise NotImplementedError
 
     def curvature(self, a: Array, y: Array, C: float) -> Array:
         """Second derivative of -Lin at a (0 where Lin is linear)."""
+        return np.zeros_like(a)
 
     def best_intercept(self, f: Array, y: Array) -> float:
         """The b that minimises sum_i V(f_i + b, y_i); the midpoint where an interval does."""
+        raise NotImplementedError
 
     def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
-        """argmax_s Lin(s a) - s^2 norm over multiples s that stay in the box; 1 where the loss has no closed form."""
+        """argmax_s Lin(s a) - s^2 norm over multiples s that stay in the box; 1 where the loss has no closed form.
+
+        ``norm`` is the price of a, and a homogeneous penalty charges s^2 times as much for s a.
+        """
+        return 1.0
 
 
 def _median_interval(breakpoints: Array, rank: int) -> float:
@@ -76,16 +128,16 @@ def _inside(a: Array, low: Array, high: Array, C: float) -> bool:
 
 
 @dataclass(frozen=True)
-class Hinge:
+class Hinge(Loss):
     """V(t, y) = max(0, 1 - y t), labels y in {-1, +1}: the support vector machine."""
 
     name: ClassVar[str] = "hinge"
     label: ClassVar[str] = "hinge (support vector machine)"
     formula: ClassVar[str] = r"\max(0,\,1-y_i f(x_i))"
     tasks: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
-    box_is_scaled_by_C: ClassVar[bool] = True
-    takes_intercept: ClassVar[bool] = True
-    total: ClassVar[float] = 0.0
+    machine: ClassVar[str] = "svm"
+    piecewise_linear: ClassVar[bool] = True
+    signed: ClassVar[bool] = True
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, 1.0 - y * t)
@@ -96,9 +148,6 @@ class Hinge:
     def box(self, y: Array, C: float) -> tuple[Array, Array]:
         return np.minimum(0.0, C * y), np.maximum(0.0, C * y)
 
-    def curvature(self, a: Array, y: Array, C: float) -> Array:
-        return np.zeros_like(a)
-
     def best_intercept(self, f: Array, y: Array) -> float:
         # Each breakpoint y_i - f_i raises the slope by one, from minus the number of positive labels.
         return _median_interval(y - f, int(np.count_nonzero(y > 0)))
@@ -108,7 +157,7 @@ class Hinge:
 
 
 @dataclass(frozen=True)
-class EpsilonInsensitive:
+class EpsilonInsensitive(Loss):
     """V(t, y) = max(0, |y - t| - epsilon): support vector regression with a tube of half-width epsilon."""
 
     epsilon: float = 0.1
@@ -117,13 +166,16 @@ class EpsilonInsensitive:
     label: ClassVar[str] = "epsilon-insensitive (support vector regression)"
     formula: ClassVar[str] = r"\max(0,\,|y_i-f(x_i)|-\varepsilon)"
     tasks: ClassVar[tuple[str, ...]] = ("regression",)
-    box_is_scaled_by_C: ClassVar[bool] = True
-    takes_intercept: ClassVar[bool] = True
-    total: ClassVar[float] = 0.0
+    machine: ClassVar[str] = "svm"
+    piecewise_linear: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
             raise ParameterError(f"epsilon is the half-width of the tube and must be 0 or more; got {self.epsilon!r}.")
+
+    @property
+    def tube(self) -> float:
+        return self.epsilon
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, np.abs(y - t) - self.epsilon)
@@ -136,9 +188,6 @@ class EpsilonInsensitive:
     def box(self, y: Array, C: float) -> tuple[Array, Array]:
         return np.full(y.shape, -C), np.full(y.shape, C)
 
-    def curvature(self, a: Array, y: Array, C: float) -> Array:
-        return np.zeros_like(a)
-
     def best_intercept(self, f: Array, y: Array) -> float:
         ends = np.concatenate([y - f - self.epsilon, y - f + self.epsilon])
         return _median_interval(ends, y.size)
@@ -148,16 +197,16 @@ class EpsilonInsensitive:
 
 
 @dataclass(frozen=True)
-class Squared:
+class Squared(Loss):
     """V(t, y) = (y - t)^2 / 2: kernel ridge regression, or the least-squares machine on labels -1 and +1."""
 
     name: ClassVar[str] = "squared"
     label: ClassVar[str] = "squared (kernel ridge)"
     formula: ClassVar[str] = r"\tfrac12(y_i-f(x_i))^2"
     tasks: ClassVar[tuple[str, ...]] = ("binary", "multiclass", "regression")
+    machine: ClassVar[str] = "ridge"
+    quadratic: ClassVar[bool] = True
     box_is_scaled_by_C: ClassVar[bool] = False
-    takes_intercept: ClassVar[bool] = True
-    total: ClassVar[float] = 0.0
 
     def value(self, t: Array, y: Array) -> Array:
         return 0.5 * (y - t) ** 2
@@ -180,19 +229,26 @@ class Squared:
 
 
 @dataclass(frozen=True)
-class Logistic:
+class Logistic(Loss):
     """V(t, y) = log(1 + exp(-y t)), labels y in {-1, +1}: kernel logistic regression."""
 
     name: ClassVar[str] = "logistic"
     label: ClassVar[str] = "logistic (logistic regression)"
     formula: ClassVar[str] = r"\log(1+e^{-y_i f(x_i)})"
     tasks: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
-    box_is_scaled_by_C: ClassVar[bool] = True
-    takes_intercept: ClassVar[bool] = True
-    total: ClassVar[float] = 0.0
+    machine: ClassVar[str] = "smooth"
+    smooth: ClassVar[bool] = True
+    signed: ClassVar[bool] = True
 
     def value(self, t: Array, y: Array) -> Array:
         return np.logaddexp(0.0, -y * t)
+
+    def slope(self, t: Array, y: Array) -> Array:
+        return -y * expit(-y * t)
+
+    def bend(self, t: Array, y: Array) -> Array:
+        s = expit(t)
+        return s * (1.0 - s)
 
     def dual(self, a: Array, y: Array, C: float) -> float:
         if not _inside(a, *self.box(y, C), C):
@@ -228,16 +284,19 @@ class Logistic:
 
 
 @dataclass(frozen=True)
-class OneClass:
+class OneClass(Loss):
     """V(t) = max(0, 1 - t) without labels or intercept: novelty detection in the form (3.4) of the paper."""
 
     name: ClassVar[str] = "one_class"
     label: ClassVar[str] = "one-class (novelty detection)"
     formula: ClassVar[str] = r"\max(0,\,1-f(x_i))"
     tasks: ClassVar[tuple[str, ...]] = ("novelty",)
-    box_is_scaled_by_C: ClassVar[bool] = True
+    machine: ClassVar[str] = "svm"
     takes_intercept: ClassVar[bool] = False
-    total: ClassVar[float] = 0.0
+    piecewise_linear: ClassVar[bool] = True
+
+    def linear(self, y: Array) -> Array:
+        return np.ones_like(y)
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, 1.0 - t)
@@ -248,9 +307,6 @@ class OneClass:
     def box(self, y: Array, C: float) -> tuple[Array, Array]:
         return np.zeros(y.shape), np.full(y.shape, C)
 
-    def curvature(self, a: Array, y: Array, C: float) -> Array:
-        return np.zeros_like(a)
-
     def best_intercept(self, f: Array, y: Array) -> float:
         return 0.0
 
@@ -259,7 +315,7 @@ class OneClass:
 
 
 @dataclass(frozen=True)
-class NuOneClass:
+class NuOneClass(Loss):
     """The nu form of novelty detection: min 1/2 ||w||^2 + 1/(nu n) sum max(0, rho - f_i) - rho, written with b = -rho.
 
     V(t) = max(0, -t) at C = 1 / (nu n), a free intercept and the extra term b, whose dual is 1'a = 1. At most a share nu
@@ -272,8 +328,9 @@ class NuOneClass:
     label: ClassVar[str] = "one-class, nu form"
     formula: ClassVar[str] = r"\max(0,\,\rho-f(x_i))"
     tasks: ClassVar[tuple[str, ...]] = ("novelty",)
+    machine: ClassVar[str] = "svm"
+    piecewise_linear: ClassVar[bool] = True
     box_is_scaled_by_C: ClassVar[bool] = False
-    takes_intercept: ClassVar[bool] = True
     total: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
@@ -281,6 +338,9 @@ class NuOneClass:
             raise ParameterError(
                 f"nu is the share of points left outside and must be above 0 and at most 1; got {self.nu!r}."
             )
+
+    def linear(self, y: Array) -> Array:
+        return np.zeros_like(y)
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, -t)
@@ -290,9 +350,6 @@ class NuOneClass:
 
     def box(self, y: Array, C: float) -> tuple[Array, Array]:
         return np.zeros(y.shape), np.full(y.shape, C)
-
-    def curvature(self, a: Array, y: Array, C: float) -> Array:
-        return np.zeros_like(a)
 
     def best_intercept(self, f: Array, y: Array) -> float:
         # b + C sum max(0, -(f + b)): rising b past -f_i takes point i out of the sum; nu n points stay in it.

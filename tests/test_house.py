@@ -196,6 +196,41 @@ def test_pages_do_no_linear_algebra(file):
             assert node.attr not in ALGEBRA, f"{file}:{node.lineno} uses .{node.attr}"
 
 
+# Capabilities, not names
+
+
+def _names_compared(tree: ast.Module) -> Iterator[ast.AST]:
+    """Every comparison, look-up or match that asks a loss or a penalty for its name."""
+
+    def asks(node: ast.AST) -> bool:
+        owner, _, attribute = dotted(node).rpartition(".")
+        return attribute == "name" and owner.split(".")[-1].strip("_") in {"loss", "penalty", "norm", "term"}
+
+    for node in ast.walk(tree):
+        asked = {
+            ast.Compare: lambda n: [n.left, *n.comparators],
+            ast.Subscript: lambda n: [n.slice],
+            ast.Match: lambda n: [n.subject],
+            ast.Call: lambda n: n.args if dotted(n).split(".")[-1] in {"get", "startswith", "endswith"} else [],
+        }.get(type(node), lambda n: [])(node)
+        if any(asks(part) for part in asked):
+            yield node
+
+
+@pytest.mark.parametrize("file", sources(CORE, PAGES, APP), ids=lambda file: str(file.relative_to(ROOT)))
+def test_nobody_asks_a_loss_or_a_penalty_which_one_it_is(file):
+    found = [node.lineno for node in _names_compared(parsed(file))]
+    assert not found, f"{file}:{found}: ask for a capability (see Loss and Penalty), not for a name"
+
+
+@pytest.mark.parametrize(
+    "planted",
+    ['task.loss.name == "hinge"', 'self._penalty.name in ("lp",)', "MACHINES[loss.name]", "words.get(penalty.name, 0)"],
+)
+def test_a_planted_comparison_of_names_is_found(planted):
+    assert list(_names_compared(ast.parse(planted)))
+
+
 # Leaves and caches
 
 

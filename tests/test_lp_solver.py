@@ -7,7 +7,7 @@ import pytest
 
 from mklcore.errors import MKLError, ParameterError
 from mklcore.losses import make_loss
-from mklcore.machines import MACHINES
+from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm, vector_norm
 from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.driver import Status
@@ -73,7 +73,7 @@ def test_one_kernel_is_the_machine_itself(loss, p):
     case = OPTIMA[0]
     y = case.y
     fit = fit_weighted(case.K[:1], y, 1.0, make_loss(loss), LpNorm(p), True, tol=1e-8)
-    alone = MACHINES[loss](case.K[0], y, 1.0, make_loss(loss), True, accuracy=1e-9)
+    alone = machine_of(make_loss(loss))(case.K[0], y, 1.0, make_loss(loss), True, accuracy=1e-9)
     assert fit.weights == pytest.approx([1.0])
     assert fit.objective == pytest.approx(alone.objective, rel=1e-7)
 
@@ -82,7 +82,7 @@ def test_one_kernel_is_the_machine_itself(loss, p):
 def test_infinite_p_is_the_plain_sum(loss):
     case = OPTIMA[0]
     fit = fit_weighted(case.K, case.y, 1.0, make_loss(loss), LpNorm(np.inf), True, tol=1e-8)
-    alone = MACHINES[loss](case.K.sum(axis=0), case.y, 1.0, make_loss(loss), True, accuracy=1e-9)
+    alone = machine_of(make_loss(loss))(case.K.sum(axis=0), case.y, 1.0, make_loss(loss), True, accuracy=1e-9)
     assert np.array_equal(fit.weights, np.ones(len(case.K)))
     assert fit.objective == pytest.approx(alone.objective, rel=1e-7)
 
@@ -179,7 +179,9 @@ def test_value_is_convex_and_its_gradient_is_minus_half_Q():
     case = OPTIMA[0]
 
     def value(theta):
-        found = MACHINES["hinge"](np.tensordot(theta, case.K, 1), case.y, 1.0, make_loss("hinge"), True, accuracy=1e-12)
+        found = machine_of(make_loss("hinge"))(
+            np.tensordot(theta, case.K, 1), case.y, 1.0, make_loss("hinge"), True, accuracy=1e-12
+        )
         return found.objective, found.dual
 
     rng = np.random.default_rng(3)

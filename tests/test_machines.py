@@ -6,8 +6,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, SVR, OneClassSVM
 
-from mklcore.losses import make_loss
-from mklcore.machines import MACHINES
+from mklcore.losses import LOSSES, make_loss
+from mklcore.machines import machine_of
 
 
 def _problem(seed, n=80, d=4):
@@ -22,7 +22,7 @@ def _problem(seed, n=80, d=4):
 @pytest.mark.parametrize("seed", range(3))
 def test_hinge_equals_svc_in_dual_objective(seed, C):
     _, K, y, _ = _problem(seed)
-    found = MACHINES["hinge"](K, y, C, make_loss("hinge"), True, accuracy=1e-10)
+    found = machine_of(make_loss("hinge"))(K, y, C, make_loss("hinge"), True, accuracy=1e-10)
     svc = SVC(C=C, kernel="precomputed", tol=1e-10).fit(K, y)
     a = np.zeros(y.size)
     a[svc.support_] = svc.dual_coef_[0]
@@ -35,7 +35,7 @@ def test_hinge_equals_svc_in_dual_objective(seed, C):
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
 def test_tube_equals_svr_in_dual_objective(C, epsilon):
     _, K, _, target = _problem(0)
-    found = MACHINES["epsilon_insensitive"](
+    found = machine_of(make_loss("epsilon_insensitive"))(
         K, target, C, make_loss("epsilon_insensitive", epsilon=epsilon), True, accuracy=1e-10
     )
     svr = SVR(C=C, kernel="precomputed", tol=1e-10, epsilon=epsilon).fit(K, target)
@@ -48,7 +48,7 @@ def test_tube_equals_svr_in_dual_objective(C, epsilon):
 @pytest.mark.parametrize("C", [0.1, 10.0])
 def test_ridge_without_intercept_equals_kernel_ridge(C):
     _, K, _, target = _problem(1)
-    found = MACHINES["squared"](K, target, C, make_loss("squared"), False)
+    found = machine_of(make_loss("squared"))(K, target, C, make_loss("squared"), False)
     assert found.dual == pytest.approx(
         KernelRidge(alpha=1 / C, kernel="precomputed").fit(K, target).dual_coef_, rel=1e-9
     )
@@ -57,7 +57,7 @@ def test_ridge_without_intercept_equals_kernel_ridge(C):
 @pytest.mark.parametrize("C", [0.1, 10.0])
 def test_ridge_with_intercept_solves_its_equations(C):
     _, K, _, target = _problem(2)
-    found = MACHINES["squared"](K, target, C, make_loss("squared"), True)
+    found = machine_of(make_loss("squared"))(K, target, C, make_loss("squared"), True)
     residual = target - K @ found.dual - found.intercept
     assert found.dual == pytest.approx(C * residual, abs=1e-9 * C)
     assert abs(found.dual.sum()) < 1e-10
@@ -66,14 +66,14 @@ def test_ridge_with_intercept_solves_its_equations(C):
 
 def test_logistic_equals_the_linear_model():
     X, _, y, _ = _problem(3)
-    found = MACHINES["logistic"](X @ X.T, y, 2.0, make_loss("logistic"), True, accuracy=1e-10)
+    found = machine_of(make_loss("logistic"))(X @ X.T, y, 2.0, make_loss("logistic"), True, accuracy=1e-10)
     linear = LogisticRegression(C=2.0, tol=1e-10, max_iter=10_000).fit(X, y)
     assert found.dual @ X == pytest.approx(linear.coef_[0], abs=1e-5)
     assert found.intercept == pytest.approx(linear.intercept_[0], abs=1e-5)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("name", list(MACHINES))
+@pytest.mark.parametrize("name", list(LOSSES))
 def test_gap_is_true_and_warm_equals_cold(name, fit_intercept):
     if name in ("one_class", "nu_one_class"):  # each form has or has not its offset
         fit_intercept = name == "nu_one_class"
@@ -82,9 +82,9 @@ def test_gap_is_true_and_warm_equals_cold(name, fit_intercept):
     loss = make_loss(name)
     y = target if name in ("squared", "epsilon_insensitive") else labels
     y = np.ones_like(y) if "one_class" in name else y
-    sharp = MACHINES[name](K, y, cost, loss, fit_intercept, accuracy=1e-9)
-    rough = MACHINES[name](K, y, cost, loss, fit_intercept, accuracy=1e-2)
-    warm = MACHINES[name](K, y, cost, loss, fit_intercept, warm=rough.dual * 0.9, accuracy=1e-9)
+    sharp = machine_of(make_loss(name))(K, y, cost, loss, fit_intercept, accuracy=1e-9)
+    rough = machine_of(make_loss(name))(K, y, cost, loss, fit_intercept, accuracy=1e-2)
+    warm = machine_of(make_loss(name))(K, y, cost, loss, fit_intercept, warm=rough.dual * 0.9, accuracy=1e-9)
     assert warm.objective == pytest.approx(sharp.objective, rel=1e-8)
     assert rough.objective - sharp.objective <= rough.gap + 1e-9
     assert sharp.gap <= 1e-9 * max(1.0, abs(sharp.objective))
@@ -94,7 +94,9 @@ def test_gap_is_true_and_warm_equals_cold(name, fit_intercept):
 def test_nu_form_equals_one_class_svm(nu):
     _, K, _, _ = _problem(7)
     y = np.ones(len(K))
-    found = MACHINES["nu_one_class"](K, y, 1 / (nu * len(K)), make_loss("nu_one_class", nu=nu), True, accuracy=1e-10)
+    found = machine_of(make_loss("nu_one_class"))(
+        K, y, 1 / (nu * len(K)), make_loss("nu_one_class", nu=nu), True, accuracy=1e-10
+    )
     svm = OneClassSVM(nu=nu, kernel="precomputed", tol=1e-10).fit(K)
     a = np.zeros(len(K))
     a[svm.support_] = svm.dual_coef_[0] / svm.dual_coef_.sum()
@@ -104,14 +106,16 @@ def test_nu_form_equals_one_class_svm(nu):
 
 def test_read_only_kernels_are_accepted():
     _, K, y, _ = _problem(5)
-    free = MACHINES["hinge"](K, y, 1.0, make_loss("hinge"), True, accuracy=1e-6)
+    free = machine_of(make_loss("hinge"))(K, y, 1.0, make_loss("hinge"), True, accuracy=1e-6)
     K.flags.writeable = False
-    assert MACHINES["hinge"](K, y, 1.0, make_loss("hinge"), True, accuracy=1e-6).objective == free.objective
+    assert (
+        machine_of(make_loss("hinge"))(K, y, 1.0, make_loss("hinge"), True, accuracy=1e-6).objective == free.objective
+    )
 
 
 def test_a_warm_start_outside_the_box_is_brought_inside():
     _, K, y, _ = _problem(6)
     wild = np.full(y.size, 50.0)
-    found = MACHINES["hinge"](K, y, 1.0, make_loss("hinge"), True, warm=wild, accuracy=1e-8)
-    cold = MACHINES["hinge"](K, y, 1.0, make_loss("hinge"), True, accuracy=1e-8)
+    found = machine_of(make_loss("hinge"))(K, y, 1.0, make_loss("hinge"), True, warm=wild, accuracy=1e-8)
+    cold = machine_of(make_loss("hinge"))(K, y, 1.0, make_loss("hinge"), True, accuracy=1e-8)
     assert found.objective == pytest.approx(cold.objective, rel=1e-7)

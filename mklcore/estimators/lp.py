@@ -24,7 +24,7 @@ from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers import SOLVERS, fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged
-from mklcore.solvers.interleaved import LOSSES as INTERLEAVED_LOSSES
+from mklcore.solvers.interleaved import lacking
 from mklcore.solvers.reweighting import WarmStart
 
 STACK_LIMIT_MB = 2000.0  # above this "auto" works on kernel rows, where the loss allows it
@@ -59,7 +59,7 @@ class LpBase(KernelEstimator):
         return self.solver
 
     def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
-        able = self.loss in INTERLEAVED_LOSSES and not self._penalty.ascends
+        able = not lacking(self._loss, self._penalty)
         return self._solver_name == "interleaved" or (
             self._solver_name == "auto" and able and dictionary.foresee(n).megabytes > STACK_LIMIT_MB
         )

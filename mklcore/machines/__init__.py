@@ -2,16 +2,24 @@
 
 from collections.abc import Callable
 
-from mklcore.machines.logistic import solve_logistic
+from mklcore.errors import ParameterError
+from mklcore.losses import Loss
 from mklcore.machines.ridge import solve_ridge
+from mklcore.machines.smooth import solve_smooth
 from mklcore.machines.solution import Solution
 from mklcore.machines.svm import solve_svm
 
 MACHINES: dict[str, Callable[..., Solution]] = {
-    "hinge": solve_svm,
-    "epsilon_insensitive": solve_svm,
-    "one_class": solve_svm,
-    "nu_one_class": solve_svm,
-    "squared": solve_ridge,
-    "logistic": solve_logistic,
+    "svm": solve_svm,
+    "ridge": solve_ridge,
+    "smooth": solve_smooth,
 }
+
+
+def machine_of(loss: Loss) -> Callable[..., Solution]:
+    """The machine that ``loss`` names. ParameterError where it names none of ``MACHINES``."""
+    if loss.machine not in MACHINES:
+        raise ParameterError(
+            f"The loss {loss.name} has no machine: its machine is {loss.machine!r}, and the machines are {', '.join(MACHINES)}."
+        )
+    return MACHINES[loss.machine]

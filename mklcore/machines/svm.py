@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from mklcore.losses import Array, EpsilonInsensitive, Loss
+from mklcore.losses import Array, Loss
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
 _CHUNK = 40_000_000  # matrix entries touched in one call of a leaf: 20-50 ms, so that a cancel is heard
@@ -188,8 +188,7 @@ def solve_svm(
     Source: Kloft et al. (2011), equation (23).
     """
     low, high = loss.box(y, C)
-    tube = loss.epsilon if isinstance(loss, EpsilonInsensitive) else 0.0
-    lin = {"one_class": np.ones_like(y), "nu_one_class": np.zeros_like(y)}.get(loss.name, y)
+    tube, lin = loss.tube, loss.linear(y)
     a = feasible_start(warm, low, high, fit_intercept, loss.total)
     v = lin - K @ a if a.any() else lin.copy()
     leaf = smo_pairs if fit_intercept else smo_single

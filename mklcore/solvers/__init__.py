@@ -12,8 +12,7 @@ from mklcore.kernels.rows import KernelRows
 from mklcore.losses import Loss, make_loss, total_loss
 from mklcore.penalties import GroupTerm, LpNorm, Penalty
 from mklcore.solvers.driver import Array, Fit, Status, run
-from mklcore.solvers.interleaved import LOSSES as INTERLEAVED_LOSSES
-from mklcore.solvers.interleaved import Interleaved
+from mklcore.solvers.interleaved import Interleaved, lacking
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.opening import FINEST, MOST_ROWS, Opening
 from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
@@ -32,7 +31,7 @@ def _newton(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> N
 def _opens(problem: Problem, tol: float) -> bool:
     """Whether interleaved pairs open for Newton: a small stack, a loss they know, weights that are not sparse."""
     sparse = isinstance(problem.penalty, LpNorm) and problem.penalty.p == 1
-    return not sparse and tol >= FINEST and problem.y.size <= MOST_ROWS and problem.loss.name in INTERLEAVED_LOSSES
+    return not sparse and tol >= FINEST and problem.y.size <= MOST_ROWS and not lacking(problem.loss, problem.penalty)
 
 
 SOLVERS: dict[str, Callable[..., Any]] = {

@@ -24,7 +24,7 @@ from numba import njit
 
 from mklcore.errors import ParameterError
 from mklcore.kernels.rows import PIECE, KernelRows, RowCache, StackRows
-from mklcore.losses import EpsilonInsensitive, total_loss
+from mklcore.losses import Loss, total_loss
 from mklcore.machines.svm import best_partner, first, move_pair, move_single, offsets, pair_update
 from mklcore.penalties import Penalty
 from mklcore.solvers.bound import dual_bound
@@ -35,7 +35,6 @@ from mklcore.solvers.stack import products
 CACHE_MB = 512.0
 _LAST_CHUNKS = 10
 MIXED_MB = 64.0  # rows of the weighted kernel, good until the weights change
-LOSSES = ("hinge", "epsilon_insensitive")
 
 
 @njit(cache=True, nogil=True)
@@ -141,6 +140,17 @@ class Carry:
     products: Array
 
 
+def lacking(loss: Loss, penalty: Penalty) -> str:
+    """What interleaved pairs would need and do not get, in words; "" where they can work."""
+    if not loss.piecewise_linear:
+        return f"a loss that is piecewise linear; {loss.name} is not"
+    if loss.total != 0.0:
+        return f"a loss whose dual sums to 0; that of {loss.name} sums to {loss.total:g}"
+    if penalty.ascends:
+        return f"a penalty whose weights descend; those of the {penalty.name} ascend"
+    return ""
+
+
 class Interleaved:
     """Algorithm 2 as the driver's method. ``problem.K`` is a stack (M, n, n) or ``KernelRows``."""
 
@@ -149,20 +159,14 @@ class Interleaved:
     def __init__(
         self, problem: Problem, *, tol: float, warm: WarmStart | None = None, cache_mb: float = CACHE_MB
     ) -> None:
-        if problem.loss.name not in LOSSES:
-            raise ParameterError(
-                f'solver="interleaved" is for the losses {", ".join(LOSSES)}; got {problem.loss.name!r}.'
-            )
-        if problem.penalty.ascends:
-            raise ParameterError(
-                f'solver="interleaved" does not know the {problem.penalty.name}; use solver="wrapper".'
-            )
+        if missing := lacking(problem.loss, problem.penalty):
+            raise ParameterError(f'solver="interleaved" needs {missing}. Use solver="wrapper".')
         self.problem, self.tol, self.warm = problem, tol, warm
         self.cache = self._rows(cache_mb)
         self.diagonal = self.cache.source.diagonal
         self.name = f"{problem.penalty.name} interleaved chunking"
         self.low, self.high = problem.loss.box(problem.y, problem.C)
-        self.tube = problem.loss.epsilon if isinstance(problem.loss, EpsilonInsensitive) else 0.0
+        self.tube = problem.loss.tube
         self._fruitless, self._tolerance = 0, 0.1
         n = problem.y.size
         room = int(np.clip(MIXED_MB * 1e6 / (8 * n), 3, n)) if n > 3 else 3
@@ -238,7 +242,7 @@ class Interleaved:
     def _pairs(self, most: int) -> int:
         """Move up to ``most`` pairs (or single points, without an intercept) at the present weights; returns how many."""
         cache, diagonal, moved = self.cache, self.theta @ self.diagonal, 0
-        v, change = self.problem.y - self.theta @ self.g, np.zeros(self.a.size)
+        v, change = self.problem.loss.linear(self.problem.y) - self.theta @ self.g, np.zeros(self.a.size)
         self._place[:], self._owner[:] = -1, -1
         while True:
             steps, missing = pairs(

@@ -48,7 +48,7 @@ class Newton(Reweighting):
         assert isinstance(problem.penalty, LpNorm)
         self.p = problem.penalty.p
         self.name = "lp damped Newton"
-        kinked = self.p == 1 and problem.loss.name in ("hinge", "epsilon_insensitive", "one_class", "nu_one_class")
+        kinked = self.p == 1 and problem.loss.piecewise_linear
         self._bundle = Bundle(self.live.size, problem.y.size) if kinked else None
         if kinked and warm is not None and problem.loss.total == 0:
             self._adopt(warm)
@@ -153,8 +153,7 @@ class Newton(Reweighting):
         task, a = self.problem, point.dual
         low, high = task.loss.box(task.y, task.C)
         inside = (a > low) & (a < high)
-        kink = task.loss.name == "epsilon_insensitive"
-        free = np.flatnonzero(inside & (a != 0.0) if kink else inside)
+        free = np.flatnonzero(inside & (a != 0.0) if task.loss.tube > 0.0 else inside)
         nothing = np.zeros((point.weights.size, point.weights.size))
         if free.size == 0:
             return nothing

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.losses import Loss, total_loss
-from mklcore.machines import MACHINES
+from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers.bound import Bound, dual_bound
 from mklcore.solvers.driver import Array, Board, Point, Status
@@ -74,8 +74,8 @@ class WarmStart:
         if not loss.box_is_scaled_by_C:
             return self.dual
         largest = float(np.max(np.abs(self.dual), initial=0.0))
-        at_bound = largest >= self.C * (1.0 - 1e-9)
-        return self.dual * (C / self.C) if at_bound or largest > C or loss.name == "logistic" else self.dual
+        at_bound = largest >= loss.reach * self.C * (1.0 - 1e-9)
+        return self.dual * (C / self.C) if at_bound or largest > loss.reach * C or loss.smooth else self.dual
 
 
 class Reweighting:
@@ -127,7 +127,7 @@ class Reweighting:
         """One machine solve at ``weights``, and the certificate it gives to the whole problem."""
         task = self.problem
         combine(task.K, self.among_all(weights), self._sum)
-        found = MACHINES[task.loss.name](
+        found = machine_of(task.loss)(
             self._sum, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy
         )
         support = np.flatnonzero(found.dual)

@@ -21,7 +21,7 @@ from sklearn.linear_model import Lasso
 
 from mklcore.errors import NotConvergedWarning, ParameterError
 from mklcore.losses import make_loss
-from mklcore.machines import MACHINES
+from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.hkl.dag import Array, Hull, Node, levels
@@ -121,7 +121,7 @@ def hkl_l2(
     """
     design, task = _problem(X, y, lam, basis, loss, fit_intercept, options)
     K, size = _full(design, scaled)
-    found = MACHINES[loss](K, task.y, task.C, task.loss, fit_intercept, accuracy=1e-8)
+    found = machine_of(task.loss)(K, task.y, task.C, task.loss, fit_intercept, accuracy=1e-8)
     return FullKernelModel("L2", design, found.dual, found.intercept, lam * found.objective, size)
 
 

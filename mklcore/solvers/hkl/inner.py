@@ -127,7 +127,7 @@ class EtaFixedPoint:
         return self.problem.evaluate(x, last.dual, self._accuracy(last.state.gap_share))
 
     def _accuracy(self, gap_share: float) -> float:
-        if self.problem.task.loss.name == "hinge":
+        if self.problem.task.interior:
             return float(np.clip(0.02 * gap_share, max(0.01 * self.tol, _SHARPEST), 1e-4))
         # The bound on the dual norm feels the machine's error to first order, the machine's own gap to second.
         return float(np.clip((0.03 * gap_share) ** 2, _SHARPEST, 1e-4))

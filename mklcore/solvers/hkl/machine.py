@@ -18,10 +18,10 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import expit
 
+from mklcore.errors import ParameterError
 from mklcore.losses import Loss
-from mklcore.machines import MACHINES
+from mklcore.machines import machine_of
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers.bound import Bound
 from mklcore.solvers.hkl.dag import Array, Node
@@ -40,6 +40,18 @@ class Task:
     loss: Loss
     lam: float
     fit_intercept: bool
+
+    def __post_init__(self) -> None:
+        if not (self.loss.quadratic or self.loss.smooth or self.interior):
+            raise ParameterError(
+                f"A hull needs a loss that is quadratic, smooth, or piecewise linear and signed; {self.loss.name} is none of "
+                "these."
+            )
+
+    @property
+    def interior(self) -> bool:
+        """Whether the machine is the interior point of the hinge: the dual is to vary smoothly with the kernel weights."""
+        return self.loss.piecewise_linear and self.loss.signed
 
     @property
     def C(self) -> float:
@@ -60,12 +72,11 @@ class Task:
 
     def bend(self, answer: Answer) -> Array:
         """W (n,): the curvature of the loss at the machine's optimum."""
-        if self.loss.name == "squared":
+        if self.loss.quadratic:
             return np.ones_like(answer.dual)
         if answer.diagonal is not None:
             return self.y.size * self.lam / answer.diagonal
-        share = np.clip(np.abs(answer.dual) / self.C, 0.0, 1.0)
-        return np.maximum(share * (1.0 - share), 1e-12)
+        return np.maximum(1.0 / (self.C * self.loss.curvature(answer.dual, self.y, self.C)), 1e-12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +113,7 @@ class ColumnMachine:
     def __init__(self, design: Design, task: Task, nodes: Sequence[Node]) -> None:
         self.task, self.columns = task, design.columns_of(nodes)
         self._gram: Array | None = None
-        if task.loss.name == "squared":
+        if task.loss.quadratic:
             centred = self.columns - self.columns.mean(axis=0) if task.fit_intercept else self.columns
             y = task.y - task.y.mean() if task.fit_intercept else task.y
             self._centred, self._y = centred, y
@@ -111,7 +122,7 @@ class ColumnMachine:
     def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> Answer:
         if self._gram is not None:
             return self._ridge(zeta)
-        return (self._hinge if self.task.loss.name == "hinge" else self._logistic)(zeta, warm, accuracy)
+        return (self._hinge if self.task.interior else self._smooth)(zeta, warm, accuracy)
 
     def _ridge(self, zeta: Array) -> Answer:
         root, shrink = np.sqrt(zeta), self.task.y.size * self.task.lam
@@ -151,7 +162,7 @@ class ColumnMachine:
         dual, diagonal = problem.solve(warm, accuracy)
         return replace(self._answer(zeta, dual), diagonal=diagonal)
 
-    def _logistic(self, zeta: Array, warm: Array | None, accuracy: float) -> Answer:
+    def _smooth(self, zeta: Array, warm: Array | None, accuracy: float) -> Answer:
         task, y, C = self.task, self.task.y, self.task.C
         scaled = self.columns * np.sqrt(zeta)
         v = np.zeros(zeta.size) if warm is None else scaled.T @ warm
@@ -160,7 +171,7 @@ class ColumnMachine:
         value = C * float(task.loss.value(f + b, y).sum()) + 0.5 * float(v @ v)
         answer = None
         for _ in range(_MAX_NEWTON):
-            pull = y * expit(-y * (f + b))
+            pull = -task.loss.slope(f + b, y)
             dual = feasible_start(C * pull, *task.loss.box(y, C), task.fit_intercept)
             answer = self._answer(zeta, dual)
             half = 0.5 * float(dual @ answer.decision)
@@ -185,8 +196,7 @@ class ColumnMachine:
     def _newton(self, scaled: Array, v: Array, t: Array, pull: Array) -> Array:
         """The step of Newton's method in (v, b)."""
         m, C = v.size, self.task.C
-        s = expit(t)
-        weight = C * np.maximum(s * (1.0 - s), 1e-12)
+        weight = C * np.maximum(self.task.loss.bend(t, self.task.y), 1e-12)
         system = np.zeros((m + 1, m + 1))
         system[:m, :m] = (scaled * weight[:, None]).T @ scaled
         system.flat[: m * (m + 1) : m + 2] += 1.0
@@ -241,10 +251,10 @@ class GramMachine:
         K = np.ascontiguousarray(self._combined(zeta))
         K.flat[:: K.shape[0] + 1] += 1e-14 * float(np.trace(K)) / K.shape[0]
         diagonal = None
-        if task.loss.name == "hinge":
+        if task.interior:
             dual, diagonal = self._hinge(K, warm, accuracy)
         else:
-            machine = MACHINES[task.loss.name]
+            machine = machine_of(task.loss)
             dual = machine(K, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy).dual
         forms = np.empty(zeta.size)
         forms[self._thin] = (self.columns.T @ dual) ** 2

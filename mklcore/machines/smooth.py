@@ -1,26 +1,25 @@
-"""Kernel logistic regression for a given Gram matrix: damped Newton on the decision values.
+"""The machine of a smooth loss for a given Gram matrix, such as kernel logistic regression: damped Newton.
 
-    min_{a,b}  C sum_i log(1 + exp(-y_i (K a + b)_i)) + 1/2 a'K a,     optimum  a_i = C y_i / (1 + exp(y_i t_i))
+    min_{a,b}  C sum_i V((K a + b)_i, y_i) + 1/2 a'K a,     optimum  a_i = -C V'(t_i, y_i),   t = K a + b
 
-Each step solves (I + W^{1/2} K W^{1/2}) once, W = C s (1 - s): the form that stays well conditioned when points saturate.
+Each step solves (I + W^{1/2} K W^{1/2}) once, W = C V'': the form that stays well conditioned when points saturate.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import expit
 
 from mklcore.losses import Array, Loss, total_loss
-from mklcore.machines.solution import Solution, dual_gap
+from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
 _MAX_NEWTON = 100
 
 
-def solve_logistic(
+def solve_smooth(
     K: Array, y: Array, C: float, loss: Loss, fit_intercept: bool, *, warm: Array | None = None, accuracy: float = 1e-3
 ) -> Solution:
-    """Solve to a duality gap of ``accuracy`` times 1/2 a'K a; ``warm`` (n,) is a dual to start from."""
+    """Solve to a duality gap of ``accuracy`` times 1/2 a'K a; ``loss`` is smooth, ``warm`` (n,) a dual to start from."""
     c = np.zeros_like(y) if warm is None else warm.copy()
     f = K @ c
     b = loss.best_intercept(f, y) if fit_intercept else 0.0
@@ -29,7 +28,7 @@ def solve_logistic(
         solution = _read(K, f, b, y, C, loss, fit_intercept, step)
         if solution.gap <= max(accuracy * solution.regulariser, 1e-14 * abs(solution.objective)):
             return solution
-        new_c, new_b = _newton_point(K, f, b, y, C, fit_intercept)
+        new_c, new_b = _newton_point(K, f, b, y, C, loss, fit_intercept)
         new_f, length = K @ new_c, 1.0
         while length > 1e-10:
             trial_c, trial_f = c + length * (new_c - c), f + length * (new_f - f)
@@ -48,13 +47,12 @@ def _primal(c: Array, f: Array, b: float, y: Array, C: float, loss: Loss) -> flo
     return total_loss(loss, f, b, y, C) + 0.5 * float(c @ f)
 
 
-def _newton_point(K: Array, f: Array, b: float, y: Array, C: float, fit_intercept: bool) -> tuple[Array, float]:
-    s = expit(f + b)
-    weight = np.maximum(C * s * (1.0 - s), 1e-12 * C)
+def _newton_point(
+    K: Array, f: Array, b: float, y: Array, C: float, loss: Loss, fit_intercept: bool
+) -> tuple[Array, float]:
+    weight = C * np.maximum(loss.bend(f + b, y), 1e-12)
     root = np.sqrt(weight)
-    target = weight * f + C * (
-        np.where(y > 0, 1.0, 0.0) - s
-    )  # W f - gradient: the coefficients wanted, before K is heard
+    target = weight * f - C * loss.slope(f + b, y)  # W f - gradient: the coefficients wanted, before K is heard
     system = K * root[:, None] * root[None, :]
     system.flat[:: y.size + 1] += 1.0
     factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
@@ -73,18 +71,8 @@ def _read(K: Array, f: Array, b: float, y: Array, C: float, loss: Loss, fit_inte
     """The dual point of the present decision values, and the primal point that this dual gives."""
     if fit_intercept:
         b = loss.best_intercept(f, y)
-    a = C * y * expit(-y * (f + b))
-    if fit_intercept:
-        a = _balanced(a, y)
+    a = feasible_start(-C * loss.slope(f + b, y), *loss.box(y, C), fit_intercept, loss.total)
     own = K @ a
     b = loss.best_intercept(own, y) if fit_intercept else 0.0
     objective, gap = dual_gap(a, own, b, y, C, loss)
     return Solution(a, b, own, objective, gap, 0.5 * float(a @ own), step)
-
-
-def _balanced(a: Array, y: Array) -> Array:
-    """1'a = 0 to the last digit, by shrinking the heavier side (which stays inside the box)."""
-    up, down = float(a[y > 0].sum()), float(-a[y < 0].sum())
-    if min(up, down) <= 0.0:
-        return np.zeros_like(a)
-    return a * np.where(y > 0, min(1.0, down / up), min(1.0, up / down))
