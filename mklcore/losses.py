@@ -10,8 +10,9 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (4), (9), (17) and se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, xlogy
@@ -369,15 +370,35 @@ def total_loss(loss: Loss, f: Array, b: float, y: Array, C: float) -> float:
     return C * float(loss.value(f + b, y).sum()) + loss.total * b
 
 
-LOSSES: dict[str, type] = {
-    loss.name: loss for loss in (Hinge, Squared, EpsilonInsensitive, Logistic, OneClass, NuOneClass)
+LOSSES: dict[str, type[Loss]] = {
+    loss.name: loss for loss in (Hinge, Logistic, Squared, EpsilonInsensitive, OneClass, NuOneClass)
 }
 
 
-def make_loss(name: str, *, epsilon: float = 0.1, nu: float = 0.5) -> Loss:
-    """The loss called ``name``; ``epsilon`` is the tube of the epsilon-insensitive one, ``nu`` the share of the nu form."""
-    if name not in LOSSES:
-        raise ParameterError(f"There is no loss called {name!r}; the losses are {', '.join(LOSSES)}.")
-    if name == NuOneClass.name:
-        return NuOneClass(nu)
-    return EpsilonInsensitive(epsilon) if name == EpsilonInsensitive.name else LOSSES[name]()
+def make_loss(loss: str | Loss, **given: float) -> Loss:
+    """The loss called ``loss``, or the object itself; of what is ``given`` (epsilon, nu, ...) it takes what it has.
+
+    ParameterError for a name that is not in ``LOSSES``.
+    """
+    if isinstance(loss, Loss):
+        return loss
+    if loss not in LOSSES:
+        raise ParameterError(f"There is no loss called {loss!r}; the losses are {', '.join(LOSSES)}.")
+    kind: Any = LOSSES[loss]
+    own = {field.name for field in fields(kind)}
+    return kind(**{name: value for name, value in given.items() if name in own})
+
+
+def losses_for(tasks: Sequence[str]) -> tuple[str, ...]:
+    """The names of the losses that suit any of ``tasks`` and have a machine."""
+    return tuple(name for name, loss in LOSSES.items() if loss.machine and set(loss.tasks) & set(tasks))
+
+
+def loss_for(loss: str | Loss, tasks: Sequence[str], **given: float) -> Loss:
+    """``make_loss`` for an estimator of ``tasks``; ParameterError, with the losses there are, for one that does not suit."""
+    suits = (
+        set(loss.tasks) & set(tasks) if isinstance(loss, Loss) else isinstance(loss, str) and loss in losses_for(tasks)
+    )
+    if not suits:
+        raise ParameterError(f"loss must be one of {', '.join(losses_for(tasks))} here; got {loss!r}.")
+    return make_loss(loss, **given)

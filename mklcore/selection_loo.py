@@ -23,10 +23,9 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.grams import GramStack
-from mklcore.losses import Array
+from mklcore.losses import Array, Loss, make_loss
 
 RULES = ("auto", "loo", "xi_alpha", "kfold")
-_SUITS = {"squared": "loo", "hinge": "xi_alpha"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +148,7 @@ def _positive(name: str, values: Any) -> Array:
 def _tubes(estimator: Any, epsilons: Any) -> list[float | None]:
     if epsilons is None:
         return [None]
-    if estimator.get_params().get("loss") != "epsilon_insensitive":
+    if not _loss(estimator).tube > 0.0:
         raise ParameterError('epsilons are tubes; they need a regressor with loss="epsilon_insensitive".')
     return [float(epsilon) for epsilon in _positive("epsilons", epsilons)]
 
@@ -161,11 +160,22 @@ def _rule(estimator: Any, rule: str) -> str:
         raise ParameterError("Without a target no error can be estimated, so none can choose C. Set C or nu yourself.")
     if rule not in RULES:
         raise ParameterError(f"rule must be one of {', '.join(RULES)}; got {rule!r}.")
-    loss = estimator.get_params().get("loss")
-    suits = _SUITS.get(loss, "kfold")
+    suits = _suits(_loss(estimator))
     if rule in ("loo", "xi_alpha") and rule != suits:
-        raise ParameterError(f'rule="{rule}" does not suit the loss {loss!r}; use rule="{suits}".')
+        raise ParameterError(f'rule="{rule}" does not suit the loss {_loss(estimator).name!r}; use rule="{suits}".')
     return suits if rule == "auto" else rule
+
+
+def _loss(estimator: Any) -> Loss:
+    """The loss of an estimator with any tube: one of width 0 would be no tube."""
+    return make_loss(estimator.get_params()["loss"], epsilon=1.0)
+
+
+def _suits(loss: Loss) -> str:
+    """The rule that suits a loss: exact where it is a parabola, xi-alpha for the margins of signed labels, else folds."""
+    if loss.quadratic:
+        return "loo"
+    return "xi_alpha" if loss.piecewise_linear and loss.signed else "kfold"
 
 
 def _folds(estimator: Any, y: Array, n_splits: int, seed: int) -> list[tuple[Array, Array]]:

@@ -11,6 +11,7 @@ from mklcore.estimators.base import Array, KernelClassifier, KernelRegressor, si
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import duplicates
+from mklcore.losses import make_loss
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
 from mklcore.solvers.gomp import GOMP, HingeGOMP
 from mklcore.solvers.spectra import Spectra
@@ -30,7 +31,7 @@ class _GompBase(BudgetedEstimator):
 
     @property
     def _is_hinge(self) -> bool:
-        return getattr(self, "loss", "squared") == "hinge"
+        return make_loss(getattr(self, "loss", "squared")).piecewise_linear
 
     def _prepared(self, stack: GramStack) -> Spectra | None:
         return None if self._is_hinge else super()._prepared(stack)

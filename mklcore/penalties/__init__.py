@@ -1,10 +1,10 @@
 """What weighs the kernels. ``norms``: constraints on the weights, with a dual. ``terms``: concave group selection terms."""
 
+from mklcore.penalties.base import Penalty
 from mklcore.penalties.norms import (
     BlockNorm,
     EllipticNorm,
     LpNorm,
-    Penalty,
     WeightedLpNorm,
     conjugate_exponent,
     vector_norm,

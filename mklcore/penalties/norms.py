@@ -11,35 +11,12 @@ Source: Kloft et al. (2011), equation (17), Proposition 2 (19), section 3.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
 from mklcore.errors import ParameterError
-
-Array = np.ndarray
-
-
-class Penalty(Protocol):
-    """The interface of a penalty; ``weights``, ``n`` and ``Q`` are (M,) and non-negative."""
-
-    name: ClassVar[str]
-    ascends: ClassVar[bool]  # True when alternating with the machine raises the dual instead of lowering the primal
-    homogeneous: ClassVar[
-        bool
-    ]  # True when dual_price(s^2 Q) = s^2 dual_price(Q), so that the best multiple is a formula
-
-    def start(self, M: int) -> Array:
-        """Equal positive weights on the boundary of the constraint."""
-
-    def scale(self, weights: Array) -> Array:
-        """The same direction, moved to the boundary of the constraint."""
-
-    def regulariser(self, n: Array) -> float: ...
-
-    def dual_price(self, Q: Array) -> float: ...
-
-    def update(self, weights: Array, Q: Array) -> Array: ...
+from mklcore.penalties.base import Array, Penalty
 
 
 def vector_norm(v: Array, order: float) -> float:
@@ -66,7 +43,7 @@ def conjugate_exponent(p: float) -> float:
 
 
 @dataclass(frozen=True)
-class LpNorm:
+class LpNorm(Penalty):
     """||theta||_p <= 1: sparse at p = 1, the plain sum of kernels at p = infinity.
 
     Equivalent to the block norm 1/2 ||w||_{2,q}^2 with q = 2p / (p + 1).
@@ -74,11 +51,17 @@ class LpNorm:
 
     p: float = 1.0
     name: ClassVar[str] = "lp"
-    ascends: ClassVar[bool] = False
-    homogeneous: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check_order(self.p)
+
+    @property
+    def sparse(self) -> bool:
+        return self.p == 1
+
+    @property
+    def order(self) -> float:
+        return self.p
 
     @property
     def block_order(self) -> float:
@@ -112,7 +95,7 @@ class LpNorm:
 
 
 @dataclass(frozen=True)
-class WeightedLpNorm:
+class WeightedLpNorm(Penalty):
     """(sum_m d_m theta_m^p)^(1/p) <= 1 with prices d > 0: a dear kernel (large d_m) must earn its weight.
 
     The same as the lp norm of d^(1/p) theta on the kernels d^(-1/p) K. Source: specification of the lp-norm solver, section 9.
@@ -121,8 +104,6 @@ class WeightedLpNorm:
     p: float
     d: tuple[float, ...]
     name: ClassVar[str] = "weighted lp"
-    ascends: ClassVar[bool] = False
-    homogeneous: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check_order(self.p)
@@ -156,7 +137,7 @@ class WeightedLpNorm:
 
 
 @dataclass(frozen=True)
-class BlockNorm:
+class BlockNorm(Penalty):
     """1/2 ||w||_{2,q}^2 with q >= 2: more even than the plain sum (q = 2), up to equal block norms (q = infinity).
 
     Weights are eta_m = 1 / th_m >= 1-ish with ||th||_r <= 1, r = q / (q - 2). The paper's update (33) is wrong and
@@ -167,7 +148,6 @@ class BlockNorm:
     q: float
     name: ClassVar[str] = "block norm"
     ascends: ClassVar[bool] = True
-    homogeneous: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (isinstance(self.q, (int, float, np.number)) and not np.isnan(self.q) and self.q >= 2):
@@ -204,7 +184,7 @@ class BlockNorm:
 
 
 @dataclass(frozen=True, eq=False)
-class EllipticNorm:
+class EllipticNorm(Penalty):
     """sqrt(theta' E^-1 theta) <= 1 with E positive definite: kernels that E ties together rise and fall together.
 
     ``E`` (M, M), for example an alignment matrix plus 0.05 I. Source: Kloft et al. (2011), section 3.5; specification of
@@ -213,8 +193,6 @@ class EllipticNorm:
 
     E: Array
     name: ClassVar[str] = "elliptic"
-    ascends: ClassVar[bool] = False
-    homogeneous: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         E = np.array(self.E, dtype=np.float64)

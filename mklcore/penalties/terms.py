@@ -27,17 +27,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mklcore.errors import ParameterError
+from mklcore.penalties.base import Array, Penalty
 
-Array = np.ndarray
 Eta = float | tuple[float, ...]
 LOG_EPSILON = 1e-6
 
 
-class GroupTerm:
+class GroupTerm(Penalty):
     """What all terms share: the face they show to the reweighting loop. ``r``, ``n``, ``Q`` and weights are (M,)."""
 
     name: ClassVar[str] = "group selection term"
-    ascends: ClassVar[bool] = False
+    certifies: ClassVar[bool] = False
     homogeneous: ClassVar[bool] = False
 
     def value(self, r: Array) -> float:

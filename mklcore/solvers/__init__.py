@@ -10,7 +10,7 @@ import numpy as np
 from mklcore.errors import ParameterError
 from mklcore.kernels.rows import KernelRows
 from mklcore.losses import Loss, make_loss, total_loss
-from mklcore.penalties import GroupTerm, LpNorm, Penalty
+from mklcore.penalties import Penalty
 from mklcore.solvers.driver import Array, Fit, Status, run
 from mklcore.solvers.interleaved import Interleaved, lacking
 from mklcore.solvers.newton import Newton
@@ -24,14 +24,18 @@ __all__ = ["SOLVERS", "Fit", "Status", "certificate", "choose_solver", "fit_weig
 
 def _newton(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Newton | WorkingSet:
     """Newton, on a working set of kernels where most of them end without weight."""
-    sparse = isinstance(problem.penalty, LpNorm) and problem.penalty.p == 1 and problem.K.shape[0] >= FROM_KERNELS
+    sparse = problem.penalty.sparse and problem.K.shape[0] >= FROM_KERNELS
     return (WorkingSet if sparse else Newton)(problem, tol=tol, warm=warm)
 
 
 def _opens(problem: Problem, tol: float) -> bool:
     """Whether interleaved pairs open for Newton: a small stack, a loss they know, weights that are not sparse."""
-    sparse = isinstance(problem.penalty, LpNorm) and problem.penalty.p == 1
-    return not sparse and tol >= FINEST and problem.y.size <= MOST_ROWS and not lacking(problem.loss, problem.penalty)
+    return (
+        not problem.penalty.sparse
+        and tol >= FINEST
+        and problem.y.size <= MOST_ROWS
+        and not lacking(problem.loss, problem.penalty)
+    )
 
 
 SOLVERS: dict[str, Callable[..., Any]] = {
@@ -48,13 +52,13 @@ def choose_solver(K: Array | KernelRows, penalty: Penalty) -> tuple[str, str]:
     """The solver that "auto" means here, and why, in words."""
     if isinstance(K, KernelRows):
         return "interleaved", "the kernels are computed row by row, so no Gram matrix is stored"
-    if not isinstance(penalty, LpNorm):
+    if penalty.order is None:
         return "wrapper", f"the {penalty.name} has an analytic update only"
-    if np.isinf(penalty.p):
+    if np.isinf(penalty.order):
         return "wrapper", "at p = infinity one machine solve is the optimum"
-    if penalty.p < _ANALYTIC_FROM:
-        return "newton", f"at p = {penalty.p:.4g} the analytic update would crawl"
-    return "wrapper", f"at p = {penalty.p:.4g} the analytic update needs a few steps and no Hessian"
+    if penalty.order < _ANALYTIC_FROM:
+        return "newton", f"at p = {penalty.order:.4g} the analytic update would crawl"
+    return "wrapper", f"at p = {penalty.order:.4g} the analytic update needs a few steps and no Hessian"
 
 
 def fit_weighted(
@@ -79,12 +83,12 @@ def fit_weighted(
     ``SOLVERS`` or "auto": ``choose_solver`` says which and why, and the fit's ``solver`` text repeats it.
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16).
     """
-    if isinstance(penalty, GroupTerm):
+    if not penalty.certifies:
         raise ParameterError(
-            f"The term {penalty.formula!r} is concave and has no dual, which this solver needs for its certificate; "
-            "use SMKLClassifier or SMKLRegressor."
+            f"The term {getattr(penalty, 'formula', penalty.name)!r} is concave and has no dual, which this solver needs for "
+            "its certificate; use SMKLClassifier or SMKLRegressor."
         )
-    newton_fits = isinstance(penalty, LpNorm) and np.isfinite(penalty.p)
+    newton_fits = penalty.order is not None and np.isfinite(penalty.order)
     if solver not in ("auto", *SOLVERS):
         raise ParameterError(f"There is no solver called {solver!r}; the solvers are auto, {', '.join(SOLVERS)}.")
     if solver == "newton" and not newton_fits:
@@ -125,7 +129,7 @@ def certificate(
     ``C`` is 1 / (nu n)); the one-class form without nu never demands it. A fit of this library comes out as
     ``(objective_, dual_objective_)``. Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17).
     """
-    loss = make_loss(loss) if isinstance(loss, str) else loss
+    loss = make_loss(loss)
     K, y, a = np.asarray(K, dtype=float), np.asarray(y, dtype=float), np.asarray(dual_coef, dtype=float)
     weights, proof = np.asarray(weights, dtype=float), a if dual_point is None else np.asarray(dual_point, dtype=float)
     both = np.column_stack([a, proof])

@@ -23,7 +23,6 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve
 
 from mklcore.losses import total_loss
 from mklcore.machines.svm import smo_pairs
-from mklcore.penalties import LpNorm
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Array, Board, Point, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, certifies, keeping_dual
@@ -45,8 +44,8 @@ class Newton(Reweighting):
         self, problem: Problem, *, tol: float, warm: WarmStart | None = None, live: Array | None = None
     ) -> None:
         super().__init__(problem, tol=tol, warm=warm, live=live)
-        assert isinstance(problem.penalty, LpNorm)
-        self.p = problem.penalty.p
+        assert problem.penalty.order is not None
+        self.p = problem.penalty.order
         self.name = "lp damped Newton"
         kinked = self.p == 1 and problem.loss.piecewise_linear
         self._bundle = Bundle(self.live.size, problem.y.size) if kinked else None

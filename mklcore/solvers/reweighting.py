@@ -23,7 +23,7 @@ import numpy as np
 
 from mklcore.losses import Loss, total_loss
 from mklcore.machines import machine_of
-from mklcore.penalties import LpNorm, Penalty
+from mklcore.penalties import Penalty
 from mklcore.solvers.bound import Bound, dual_bound
 from mklcore.solvers.driver import Array, Board, Point, Status
 from mklcore.solvers.stack import combine, products, quadratic_forms
@@ -108,8 +108,8 @@ class Reweighting:
         return self.accept_or_sharpen(last, following, board)
 
     def finish(self, best: Point) -> Point:
-        """At p = 1, zero the negligible weights and solve the machine once more."""
-        if not (isinstance(self.problem.penalty, LpNorm) and self.problem.penalty.p == 1):
+        """Where weights end at zero, zero the negligible ones and solve the machine once more."""
+        if not self.problem.penalty.sparse:
             return best
         small = best.weights < NEGLIGIBLE * best.weights.max()
         if not np.any(small & (best.weights > 0)):
@@ -175,7 +175,7 @@ class Reweighting:
 
     def _lifted(self, weights: Array) -> Array:
         """Zero weights are absorbing in (19): a warm start lifts them first."""
-        lift = 1e-3 if isinstance(self.problem.penalty, LpNorm) and self.problem.penalty.p == 1 else 1e-6
+        lift = 1e-3 if self.problem.penalty.sparse else 1e-6
         return self.problem.penalty.scale(np.maximum(weights, lift * max(float(weights.max()), 1e-300)))
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from scipy.optimize import linprog
 
 from mklcore.errors import ParameterError
-from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart
 
@@ -21,7 +20,7 @@ class SILP(Reweighting):
     """The wrapper with theta from a linear programme over all planes so far; only for the lp norm at p = 1."""
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
-        if not (isinstance(problem.penalty, LpNorm) and problem.penalty.p == 1):
+        if problem.penalty.order != 1:
             raise ParameterError('solver="silp" is for p = 1 only; use solver="auto" for other norms.')
         super().__init__(problem, tol=tol, warm=warm)
         self.name = "cutting planes (SILP)"
