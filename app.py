@@ -2,25 +2,30 @@
 
 import streamlit as st
 
-from pages._parts import controls, jobs, model, nav, present, runs, state
+from pages._parts.derive import paths
+from pages._parts.frame import heading, present
+from pages._parts.frame import notices as frame_notices
+from pages._parts.jobs import board
+from pages._parts.runs import keeping
+from pages._parts.session import history, nav
 
 nav.frame()
 page, room = nav.menu()
-state.begin(room.file)
-runs.begin()
-state.end()
+history.begin(room.file)
+keeping.begin()
+history.end()
 present.frame()
-model.follow(state.current())
-progress = controls.heading(room.question)
+paths.follow(history.current())
+progress = heading.heading(room.question)
 notices = st.container()
 with nav.inside():
     page.run()
 present.way_out()
 # Last, so that what the page has just begun or made obsolete is told in the same run.
 with notices:
-    controls.notices()
+    frame_notices.notices()
 # Each in a place of its own: a fragment of the run before may still write where this run has nothing to show.
 with progress, st.container():
-    jobs.warm_line()
+    board.warm_line()
 with progress, st.container():
-    jobs.bar()
+    board.bar()

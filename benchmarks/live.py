@@ -137,7 +137,7 @@ def main() -> None:
     words.add_argument("--points", type=int, default=100, help="points of the path that is dragged")
     asked = words.parse_args()
     print(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
-    before = f"import pages._parts.model as model; model.POINTS = {asked.points}; model.SMALL_ENTRIES = 1e12"
+    before = f"import pages._parts.derive.paths as paths; paths.POINTS = {asked.points}; paths.SMALL_ENTRIES = 1e12"
     with running_app(before=before) as app, chromium() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         open_explore(page, app.url)

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts import nav
+from pages._parts.session import nav
 
 nav.through_app()
 
@@ -14,27 +14,22 @@ from mklcore.errors import MKLError
 from mklcore.figures import lanes_figure, style
 from mklcore.figures.compare import LaneView
 from mklcore.path import Path
-from pages._parts import (
-    cache,
-    charts,
-    compare_player,
-    compare_rail,
-    compare_steps,
-    compare_table,
-    compare_toy,
-    compare_work,
-    controls,
-    downloads,
-    evidence,
-    jobs,
-    model,
-    player,
-    state,
-)
-from pages._parts.compare_lanes import Lane
-from pages._parts.compare_steps import Place, Steps
-from pages._parts.compare_work import Shown
-from pages._parts.state import METHODS, Params
+from pages._parts.compare import rail, table, toy
+from pages._parts.derive import comparison, dictionaries, gram_stacks, tables
+from pages._parts.derive import paths as derive_paths
+from pages._parts.derive.comparison import Shown
+from pages._parts.drawing import charts, evidence
+from pages._parts.export import downloads
+from pages._parts.frame import notices
+from pages._parts.jobs import board
+from pages._parts.params import places as params_places
+from pages._parts.params import steps
+from pages._parts.params.lanes import Lane
+from pages._parts.params.parameters import METHODS, Params
+from pages._parts.params.steps import Place, Steps
+from pages._parts.players import compare_player
+from pages._parts.session import fields, history
+from pages._parts.session import words as session_words
 
 TABS = {"lanes": "Lanes on your table", "toy": "Sparse against non-sparse"}
 REFRESH_SECONDS = 0.5
@@ -42,33 +37,33 @@ REFRESH_SECONDS = 0.5
 
 def request(params: Params) -> None:
     """See to it that every lane's path is there or on its way; large work waits for its button."""
-    wanted = compare_work.missing(params)
-    job = jobs.mine(compare_work.key(params))
+    wanted = comparison.missing(params)
+    job = board.mine(comparison.key(params))
     if not wanted or (job is not None and job.live):
         return
-    if job is None and compare_work.is_small(params, wanted):
-        compare_work.ask(params)
+    if job is None and comparison.is_small(params, wanted):
+        comparison.ask(params)
         return
     paths = style.counted(len(wanted), "path")
     if job is None:
-        stack = cache.grams(params).train
+        stack = gram_stacks.grams(params).train
         st.info(f"{paths} over {stack.n_kernels} kernels on {stack.n_samples} rows take a while. Start when you like.")
     elif job.error:
-        st.warning(f"The paths failed: {controls.plain(job.error)}")
-    elif job.state is not jobs.JobState.DONE:
+        st.warning(f"The paths failed: {session_words.plain(job.error)}")
+    elif job.state is not board.JobState.DONE:
         st.warning(f"The work on the lanes was {job.state.value}. Lanes that had ended stay.")
-    st.button(f"Compute {paths}", key="compare_run", type="primary", on_click=compare_work.ask, args=(params,))
+    st.button(f"Compute {paths}", key="compare_run", type="primary", on_click=comparison.ask, args=(params,))
 
 
 def watch(params: Params) -> None:
     """Run the page again when one more lane has ended."""
-    job, before = jobs.mine(compare_work.key(params)), len(compare_work.missing(params))
+    job, before = board.mine(comparison.key(params)), len(comparison.missing(params))
     live = job is not None and job.live
 
     @st.fragment(run_every=REFRESH_SECONDS if live else None)
     def look() -> None:
-        if live and len(compare_work.missing(params)) != before:
-            state.rerun()
+        if live and len(comparison.missing(params)) != before:
+            history.rerun()
 
     look()
 
@@ -77,15 +72,15 @@ def note(one: Shown, params: Params) -> str:
     """Say why a lane has no path to show."""
     if one.error:
         return one.error
-    job = jobs.mine(compare_work.key(params))
+    job = board.mine(comparison.key(params))
     return "Its path is on its way." if job is not None and job.live else "No path yet."
 
 
 def told(asked: Sequence[Lane], params: Params) -> None:
     """Say what the lanes have in common: rows, kernels, split; and whether they are normalised alike."""
-    every = [compare_work.lane_params(params, lane) for lane in asked]
-    stack = cache.grams(every[0]).train
-    ways = list(dict.fromkeys(cache.normalisation(one) for one in every))
+    every = [comparison.lane_params(params, lane) for lane in asked]
+    stack = gram_stacks.grams(every[0]).train
+    ways = list(dict.fromkeys(dictionaries.normalisation(one) for one in every))
     scaled = f"normalisation {ways[0]}" if len(ways) == 1 else f"each method normalises its own way: {', '.join(ways)}"
     st.caption(
         f"{style.counted(len(asked), 'lane')} on the same {stack.n_samples} rows, {stack.n_kernels} kernels and split; {scaled}."
@@ -94,20 +89,20 @@ def told(asked: Sequence[Lane], params: Params) -> None:
 
 def solved_at(drawn: Sequence[Shown], value: float) -> list[Path | None]:
     """Return the answers of all lanes at ``value``, or say what keeps them."""
-    params = state.current()
-    name = compare_work.points_key(params, value)
-    before = jobs.mine(name)
+    params = history.current()
+    name = comparison.points_key(params, value)
+    before = board.mine(name)
     try:
-        exact = compare_work.points(params, drawn, value)
+        exact = comparison.points(params, drawn, value)
     except MKLError as error:
-        st.error(controls.plain(error))
+        st.error(session_words.plain(error))
         return [None] * len(drawn)
-    job = jobs.mine(name)
+    job = board.mine(name)
     if job is not None and not job.live and not any(exact):
-        reason = controls.plain(job.error) if job.error else f"It was {job.state.value}."
+        reason = session_words.plain(job.error) if job.error else f"It was {job.state.value}."
         st.warning(f"The lanes are not solved at this value. {reason}")
     if job is not before and job is not None and job.live:
-        state.rerun()  # the line of progress belongs to the frame
+        history.rerun()  # the line of progress belongs to the frame
     return exact
 
 
@@ -120,7 +115,7 @@ def words(found: Steps, here: Place, solved: bool) -> str:
     else:
         now = "Each lane stands at its solved point nearest to it." if found.shared else ""
     if found.shared:
-        return f"The slider sets one {player.symbol(found.shared)} for all lanes. {now}"
+        return f"The slider sets one {params_places.symbol(found.shared)} for all lanes. {now}"
     return (
         "The lanes run over different parameters, so the slider sets a share of each path: 0 % is its smallest value, "
         f"100 % its largest. {now}"
@@ -129,7 +124,7 @@ def words(found: Steps, here: Place, solved: bool) -> str:
 
 def number_box(found: Steps, here: Place) -> None:
     """Draw the box for one exact value in all lanes; an emptied box sends each lane to its best."""
-    sign = player.symbol(found.shared)
+    sign = params_places.symbol(found.shared)
     value = here.value if here.kind == "exact" else None if here.kind == "best" else found.values[here.step]
     if value is not None and value > 1e6 and found.shared == "p":
         value = None
@@ -137,15 +132,15 @@ def number_box(found: Steps, here: Place) -> None:
         limits: dict[str, object] = {"min_value": 1, "max_value": int(max(found.values)), "step": 1}
         value = None if value is None else int(value)
     else:
-        low, high = player.bounds(found.shared, found.values)
+        low, high = params_places.bounds(found.shared, found.values)
         most = 1e6 if found.shared == "p" else high
         limits = {"min_value": low, "max_value": most, "step": evidence.STEPS.get(found.shared, 0.1)}
         limits["format"] = "%.4g"
 
     def keep(chosen: float | None) -> None:
-        state.change(lanes_at="" if chosen is None else repr(float(chosen)))
+        history.change(lanes_at="" if chosen is None else repr(float(chosen)))
 
-    state.view(
+    fields.view(
         st.number_input, f"{sign}, exactly", f"compare_exact_{found.shared}", value, keep, **{"value": None, **limits},
         placeholder=f"{sign}, exactly", label_visibility="collapsed",
         help=f"Solves every lane at this {sign}, also between the points of the paths.",
@@ -156,10 +151,10 @@ def number_box(found: Steps, here: Place) -> None:
 def cursor(drawn: Sequence[Shown]) -> None:
     """Draw the shared slider with everything that follows it; a release runs only this."""
     paths = [one.path for one in drawn]
-    found = compare_steps.steps(paths, [one.lane.over(METHODS) for one in drawn])
-    name = tuple((model.key(one.params), one.waiting, one.path is None) for one in drawn)
+    found = steps.steps(paths, [one.lane.over(METHODS) for one in drawn])
+    name = tuple((derive_paths.key(one.params), one.waiting, one.path is None) for one in drawn)
     compare_player.listen(found, name)
-    here = compare_steps.place(found, paths, state.current().lanes_at)
+    here = steps.place(found, paths, history.current().lanes_at)
     exact: list[Path | None] = [None] * len(drawn)
     if here.kind == "exact" and here.value is not None:
         exact = solved_at(drawn, here.value)
@@ -168,42 +163,44 @@ def cursor(drawn: Sequence[Shown]) -> None:
         with places[0]:
             number_box(found, here)
     places[-2].button(
-        "Each at its best", key="compare_best", on_click=lambda: state.change(lanes_at=""),
+        "Each at its best", key="compare_best", on_click=lambda: history.change(lanes_at=""),
         disabled=here.kind == "best", help="Sends every lane to the point of its path with the highest validation score.",
     )  # fmt: skip
     places[-1].caption(words(found, here, any(exact)))
     compare_player.draw(drawn, found, here, exact, name)
-    state.end()
-    compare_table.draw(compare_table.rows(drawn, here.indices, exact))
+    history.end()
+    table.draw(table.rows(drawn, here.indices, exact))
 
 
 def explanation(drawn: Sequence[Shown]) -> None:
     """Draw what the picture is, how to read it, what it cannot tell, and the problem each method solves."""
     what, look, limits = st.columns(3, gap="large")
-    what.markdown(controls.text("compare"))
-    look.markdown(controls.text("compare_look"))
-    limits.markdown(controls.text("compare_cannot"))
+    what.markdown(session_words.text("compare"))
+    look.markdown(session_words.text("compare_look"))
+    limits.markdown(session_words.text("compare_cannot"))
     with st.expander("What each method solves", icon=":material/functions:"):
-        for method, solved in dict.fromkeys((METHODS[one.lane.algorithm], model.told(one.params)) for one in drawn):
+        for method, solved in dict.fromkeys(
+            (METHODS[one.lane.algorithm], derive_paths.told(one.params)) for one in drawn
+        ):
             st.markdown(f"**{method.label}.** {method.one_line}")
             st.latex(solved.formula)
             st.markdown(f"{solved.look_for} {solved.cannot_tell}")
             st.caption(method.paper)
     with st.expander("What the certificate says", icon=":material/verified:"):
-        st.markdown(controls.text("certificate"))
+        st.markdown(session_words.text("certificate"))
 
 
 def lanes(params: Params) -> None:
     """Draw the lanes: the constant figure of their paths, and below it what follows the cursor."""
     request(params)
-    drawn = compare_work.shown(params)
+    drawn = comparison.shown(params)
     views = [LaneView(one.label, one.path, note(one, params), one.waiting) for one in drawn]
     charts.show(lanes_figure(views, dark=charts.is_dark()), compare_player.CHART)
     for one in drawn:
         if one.error:
-            st.error(f"{controls.plain(one.label)}: {controls.plain(one.error)}")
+            st.error(f"{session_words.plain(one.label)}: {session_words.plain(one.error)}")
     if any(one.error for one in drawn):
-        st.button("Try again", key="compare_again", on_click=compare_work.again, args=(params,))
+        st.button("Try again", key="compare_again", on_click=comparison.again, args=(params,))
     if any(one.path is not None for one in drawn):
         cursor(drawn)
         downloads.strip(lambda: lanes_figure(views), "Lanes")
@@ -213,7 +210,7 @@ def lanes(params: Params) -> None:
 
 def tabs() -> None:
     """Draw the choice between the two views of the page."""
-    state.field_view(
+    fields.field_view(
         st.segmented_control, "View", "compare", options=list(TABS), format_func=TABS.__getitem__, required=True,
         label_visibility="collapsed",
     )  # fmt: skip
@@ -222,24 +219,24 @@ def tabs() -> None:
 left, right = st.columns([5, 6], vertical_alignment="center")
 with left:
     tabs()
-if state.current().compare == "toy":
+if history.current().compare == "toy":
     with st.sidebar:
-        compare_toy.rail()
+        toy.rail()
     try:
-        compare_toy.request(state.current())
-        compare_toy.show(state.current())
+        toy.request(history.current())
+        toy.show(history.current())
     except MKLError as error:
-        st.error(controls.plain(error))
-elif controls.usable_table():
-    if cache.table(state.current()).task == "novelty":
+        st.error(session_words.plain(error))
+elif notices.usable_table():
+    if tables.table(history.current()).task == "novelty":
         st.info("This table has no target, so there is no score to compare. Choose a target on the Data page.")
         nav.link("data", "Go to Data")
     else:
         try:
             with st.sidebar:
-                compare_rail.draw()
+                rail.draw()
             with right:
-                told(compare_work.lanes(state.current()), state.current())
-            lanes(state.current())
+                told(comparison.lanes(history.current()), history.current())
+            lanes(history.current())
         except MKLError as error:
-            st.error(controls.plain(error))
+            st.error(session_words.plain(error))

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts import nav
+from pages._parts.session import nav
 
 nav.through_app()
 
@@ -13,7 +13,12 @@ import streamlit as st
 from mklcore.data.dataset import Dataset, Split, counted
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import MKLError
-from pages._parts import cache, charts, controls, data_editing, data_notes, data_rail, state, tables
+from pages._parts.derive import notes, uploads
+from pages._parts.derive import tables as derive_tables
+from pages._parts.drawing import charts, editing, listings, rail
+from pages._parts.frame import notices
+from pages._parts.params import rules
+from pages._parts.session import fields, history, words
 
 TASKS = {
     "binary": "two classes",
@@ -37,14 +42,14 @@ def gallery() -> None:
     tables = {name: (sample.label, sample.teaches) for name, sample in SAMPLES.items()}
     for name, file in st.session_state.get("uploads", {}).items():
         what = "Your kernel stack" if file.is_stack else "Your file"
-        tables[name] = (controls.plain(file.name), f"{what}. No other session sees it.")
+        tables[name] = (words.plain(file.name), f"{what}. No other session sees it.")
     for place, (name, (label, line)) in enumerate(tables.items()):
         if place % 3 == 0:
             row = st.columns(3, gap="medium")
         with row[place % 3]:
             st.button(
-                label, key=f"table_{name}", width="stretch", on_click=data_rail.choose, args=(name,),
-                type="primary" if name == state.current().data else "secondary",
+                label, key=f"table_{name}", width="stretch", on_click=rail.choose, args=(name,),
+                type="primary" if name == history.current().data else "secondary",
             )  # fmt: skip
             st.caption(line)
 
@@ -52,13 +57,13 @@ def gallery() -> None:
 def facts(table: Dataset, parts: Split) -> None:
     """Say in one line what the table is."""
     rows = [len(part.y) for part in parts]
-    if cache.on_stack(state.current()):
-        kernels = cache.stack_file(state.current()).stack.n_kernels
+    if derive_tables.on_stack(history.current()):
+        kernels = derive_tables.stack_file(history.current()).stack.n_kernels
         what = f"**{kernels}** kernels on **{table.n_samples}** rows, without columns"
     else:
         what = f"**{table.n_samples}** rows, **{table.n_features}** features"
     st.markdown(
-        f"{what}. Target **{controls.plain(table.target_name)}**: "
+        f"{what}. Target **{words.plain(table.target_name)}**: "
         f"{TASKS[table.task]}. Rows for training **{rows[0]}**, validation **{rows[1]}**, test **{rows[2]}**."
     )
     if table.task == "novelty":
@@ -71,22 +76,22 @@ def facts(table: Dataset, parts: Split) -> None:
 
 def columns(table: Dataset) -> None:
     """Draw what each column is; for an uploaded table, what it is used for can be changed."""
-    params = state.current()
+    params = history.current()
     st.subheader("Columns", anchor=False)
-    if not params.data.startswith(state.UPLOAD):
-        frame = tables.columns(table, params)
+    if not params.data.startswith(rules.UPLOAD):
+        frame = listings.columns(table, params)
         st.dataframe(frame, height=248, hide_index=True, alt="Type and range of each column")
         return
-    data_editing.editor(
-        data_editing.column_rows(cache.summary(params), table, cache.uses(params), params.missing),
+    editing.editor(
+        editing.column_rows(derive_tables.summary(params), table, derive_tables.uses(params), params.missing),
         "columns",
         (params.data, params.uses),
-        lambda rows: state.change(uses=data_editing.uses_text(rows)),
+        lambda rows: history.change(uses=editing.uses_text(rows)),
         {
             "column": st.column_config.TextColumn("column"),
             "found": st.column_config.TextColumn("type"),
             "use": st.column_config.SelectboxColumn(
-                "use as", options=[data_editing.FOUND, *data_editing.LETTERS], required=True,
+                "use as", options=[editing.FOUND, *editing.LETTERS], required=True,
                 help="What the column enters the model as",
             ),
             "done": st.column_config.TextColumn("what reading does with it", width="medium"),
@@ -104,34 +109,34 @@ def changes(table: Dataset) -> None:
     st.subheader("What reading changed, and how to undo it", anchor=False)
     lines = []
     for note in table.notes or ("Nothing had to be changed.",):
-        advice = data_notes.advice(note)
-        plain = controls.plain(data_notes.said(note))
+        advice = notes.advice(note)
+        plain = words.plain(notes.said(note))
         lines.append(f"- {plain}" + (f" *{advice}*" if advice else ""))
     st.markdown("\n".join(lines))
 
 
 def grouping(table: Dataset) -> None:
     """Draw how columns are grouped, and the groups, which can be edited."""
-    params = state.current()
+    params = history.current()
     st.subheader("Groups of columns", anchor=False)
     chosen = "" if not params.grouping else params.grouping.split()[0] if _is_rule(params.grouping) else "hand"
     left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
     with left:
-        state.view(
+        fields.view(
             st.selectbox, "Group columns", "field_grouping", chosen, lambda name: regroup(name, table),
             options=list(GROUPINGS), format_func=GROUPINGS.__getitem__,
         )  # fmt: skip
     if chosen == "bands":
         with right:
-            state.view(
+            fields.view(
                 st.number_input, "Bands", "field_n_bands", int(params.grouping.split()[1]),
-                lambda count: state.change(grouping=f"bands {count}"), min_value=1, max_value=table.n_features, step=1,
+                lambda count: history.change(grouping=f"bands {count}"), min_value=1, max_value=table.n_features, step=1,
             )  # fmt: skip
     st.caption("Kernels can have one kernel per group, and Explore adds up the weights of each group.")
     if chosen == "hand":
         edit_groups(table)
     elif table.groups:
-        names = [f"{controls.plain(name)} ({len(members)})" for name, members in table.groups]
+        names = [f"{words.plain(name)} ({len(members)})" for name, members in table.groups]
         more = f" and {len(names) - 30} more" if len(names) > 30 else ""
         st.markdown(f"{counted(len(names), 'group')}: {', '.join(names[:30])}{more}")
     else:
@@ -148,17 +153,17 @@ def regroup(how: str, table: Dataset) -> None:
         how = f"bands {min(USUAL_BANDS, table.n_features)}"
     elif how == "hand":
         groups = table.groups or (("group 1", (0,)),)
-        how = data_editing.groups_text(data_editing.group_rows(groups, table), table)
-    state.change(grouping=how)
+        how = editing.groups_text(editing.group_rows(groups, table), table)
+    history.change(grouping=how)
 
 
 def edit_groups(table: Dataset) -> None:
     """Draw the groups as a table to edit."""
-    data_editing.editor(
-        data_editing.group_rows(table.groups, table),
+    editing.editor(
+        editing.group_rows(table.groups, table),
         "groups",
-        (state.current().data, state.current().grouping),
-        lambda rows: state.change(grouping=data_editing.groups_text(rows, table)),
+        (history.current().data, history.current().grouping),
+        lambda rows: history.change(grouping=editing.groups_text(rows, table)),
         {
             "group": st.column_config.TextColumn("group", max_chars=36),
             "columns": st.column_config.TextColumn("columns", help="Names with ; between, or numbers such as 1-3,7"),
@@ -169,21 +174,21 @@ def edit_groups(table: Dataset) -> None:
 
 def show(table: Dataset, parts: Split) -> None:
     """Draw what was read."""
-    dark, stack = charts.is_dark(), cache.on_stack(state.current())
+    dark, stack = charts.is_dark(), derive_tables.on_stack(history.current())
     left, right = st.columns([3, 2], gap="large")
     with left:
         if stack:
             st.subheader("Kernels of the stack", anchor=False)
             three_digits = st.column_config.NumberColumn(format="%.3g")
             st.dataframe(
-                tables.stack(cache.stack_file(state.current()).stack), height=248, hide_index=True,
+                listings.stack(derive_tables.stack_file(history.current()).stack), height=248, hide_index=True,
                 alt="Name and range of each kernel",
                 column_config=dict.fromkeys(("smallest", "mean", "largest"), three_digits),
             )  # fmt: skip
             st.caption("Pages that need columns say so. Explore, Compare and Kernels work on the stack.")
         else:
             st.subheader("First rows", anchor=False)
-            st.dataframe(tables.first_rows(table), height=248, hide_index=True, alt="The first rows, target first")
+            st.dataframe(listings.first_rows(table), height=248, hide_index=True, alt="The first rows, target first")
     with right:
         st.subheader("Target", anchor=False)
         charts.show(charts.target_figure(table, parts, dark=dark), "target_chart")
@@ -199,24 +204,24 @@ def show(table: Dataset, parts: Split) -> None:
 
 
 with st.sidebar:
-    data_rail.uploader()
-    with suppress(cache.MissingFileError):  # the page itself says so
-        if cache.on_stack(state.current()):
-            data_rail.stack_controls()
-        elif state.current().data.startswith(state.UPLOAD):
-            data_rail.table_controls()
-    data_rail.division()
+    rail.uploader()
+    with suppress(uploads.MissingFileError):  # the page itself says so
+        if derive_tables.on_stack(history.current()):
+            rail.stack_controls()
+        elif history.current().data.startswith(rules.UPLOAD):
+            rail.table_controls()
+    rail.division()
 
 answer = st.container()
-if state.current().data.startswith(state.UPLOAD):
+if history.current().data.startswith(rules.UPLOAD):
     with st.expander("Other tables", key="other_tables"):
         gallery()
 else:
     gallery()
-if controls.usable_table():
+if notices.usable_table():
     try:
         with answer:
-            facts(cache.table(state.current()), cache.split(state.current()))
-        show(cache.table(state.current()), cache.split(state.current()))
+            facts(derive_tables.table(history.current()), derive_tables.split(history.current()))
+        show(derive_tables.table(history.current()), derive_tables.split(history.current()))
     except MKLError as error:
-        st.error(controls.plain(error))
+        st.error(words.plain(error))

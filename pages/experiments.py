@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts import nav
+from pages._parts.session import nav
 
 nav.through_app()
 
@@ -12,7 +12,10 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
 from mklcore.figures import comparison_plot
-from pages._parts import charts, controls, experiments, jobs, state
+from pages._parts.drawing import charts
+from pages._parts.experiments import work
+from pages._parts.jobs import board
+from pages._parts.session import fields, history, words
 
 UPLOAD_MB = 2
 LEVEL = 0.95
@@ -20,12 +23,12 @@ LEVEL = 0.95
 
 def rail() -> None:
     """Draw which experiment and with which seed."""
-    state.field_view(
+    fields.field_view(
         st.radio, "Experiment", "experiment", options=list(EXPERIMENTS),
         format_func=lambda key: EXPERIMENTS[key].paper, captions=[item.title for item in EXPERIMENTS.values()],
         to=lambda key: key if key in EXPERIMENTS else next(iter(EXPERIMENTS)),
     )  # fmt: skip
-    state.field_view(st.number_input, "Seed", "experiment_seed", min_value=0, max_value=9999, step=1)
+    fields.field_view(st.number_input, "Seed", "experiment_seed", min_value=0, max_value=9999, step=1)
     st.caption("Another seed: other made data, and numbers that differ by their standard errors.")
 
 
@@ -33,49 +36,49 @@ def story(experiment: Experiment) -> None:
     """Draw what the paper did and reports."""
     did, reports = st.columns(2, gap="large")
     did.markdown(f"**What the paper did.** {experiment.did}")
-    reports.markdown("**What it reports.**\n" + "\n".join(f"- {controls.plain(claim)}" for claim in experiment.claims))
+    reports.markdown("**What it reports.**\n" + "\n".join(f"- {words.plain(claim)}" for claim in experiment.claims))
     st.caption(f"Reference numbers: {experiment.source}.")
 
 
 def buttons(experiment: Experiment) -> None:
     """Draw the two ways to run it, and how the last run ended if it did not end well."""
-    seed, busy = state.current().experiment_seed, experiments.running()
+    seed, busy = history.current().experiment_seed, work.running()
     small, full, note = st.columns([2.4, 2.8, 4], vertical_alignment="center")
     small.button(
-        f"Run small ({experiments.foreseen(experiment, experiments.SMALL)})", key="run_small", type="primary",
-        on_click=experiments.ask, args=(experiment, experiments.SMALL, seed), disabled=busy,
-        help=f"{experiments.SMALL} repetitions of every row. The time is that of an idle machine.",
+        f"Run small ({work.foreseen(experiment, work.SMALL)})", key="run_small", type="primary",
+        on_click=work.ask, args=(experiment, work.SMALL, seed), disabled=busy,
+        help=f"{work.SMALL} repetitions of every row. The time is that of an idle machine.",
     )  # fmt: skip
     full.button(
-        f"Run full size ({experiments.foreseen(experiment, experiment.repetitions)})", key="run_full",
-        on_click=experiments.ask, args=(experiment, experiment.repetitions, seed), disabled=busy,
+        f"Run full size ({work.foreseen(experiment, experiment.repetitions)})", key="run_full",
+        on_click=work.ask, args=(experiment, experiment.repetitions, seed), disabled=busy,
         help=f"{experiment.repetitions} repetitions, in the background: it goes on while you use the other pages. "
         "The time is that of an idle machine.",
     )  # fmt: skip
-    job = experiments.job(experiment)
+    job = work.job(experiment)
     if busy:
         note.caption("A run is on its way; its progress is at the top of every page.")
     elif job is not None and job.error:
-        note.warning(f"The run failed: {controls.plain(job.error)}")
-    elif job is not None and job.state in (jobs.JobState.CANCELLED, jobs.JobState.ABANDONED):
+        note.warning(f"The run failed: {words.plain(job.error)}")
+    elif job is not None and job.state in (board.JobState.CANCELLED, board.JobState.ABANDONED):
         note.caption(f"The last run was {job.state.value}.")
 
 
 def outcome_of(experiment: Experiment) -> Outcome | None:
     """Draw the list of runs that are kept, if there are several, and return the one to show."""
-    kept = experiments.kept(experiment.key)
+    kept = work.kept(experiment.key)
     if len(kept) < 2:
         return kept[0] if kept else None
     return st.selectbox(
-        "Run", kept, format_func=experiments.label, key=f"run_{experiment.key}_{experiments.label(kept[0])}", width=320
+        "Run", kept, format_func=work.label, key=f"run_{experiment.key}_{work.label(kept[0])}", width=320
     )
 
 
 def picture(experiment: Experiment, comparison: Comparison) -> None:
     """Draw ours and the reference, one group of columns at a time."""
-    panels, place = experiment.groups(), state.current().experiment_panel
+    panels, place = experiment.groups(), history.current().experiment_panel
     if len(panels) > 1:
-        state.field_view(
+        fields.field_view(
             st.segmented_control, "Measured", "experiment_panel", options=range(len(panels)), required=True,
             format_func=lambda k: panels[k][0], to=lambda k: min(k, len(panels) - 1), label_visibility="collapsed",
         )  # fmt: skip
@@ -98,15 +101,15 @@ def verdict(comparison: Comparison, outcome: Outcome) -> None:
     if agreeing < compared and np.isfinite(differences).any():
         i, j = np.unravel_index(int(np.nanargmax(differences)), differences.shape)
         far = f"{comparison.columns[j]} at {comparison.rows[i]}: {comparison.difference[i, j]:+.2f}"
-        told += f"; the farthest is {controls.plain(far)} ± {comparison.joint_error[i, j]:.2f}"
+        told += f"; the farthest is {words.plain(far)} ± {comparison.joint_error[i, j]:.2f}"
     told += f". About {(1 - LEVEL) * compared:.0f} would lie outside if nothing but chance were at work"
-    rough = " So few repetitions leave the standard errors rough." if outcome.repetitions <= experiments.SMALL else ""
-    st.markdown(f"{told}. {experiments.label(outcome)[:1].upper()}{experiments.label(outcome)[1:]}.{rough}")
+    rough = " So few repetitions leave the standard errors rough." if outcome.repetitions <= work.SMALL else ""
+    st.markdown(f"{told}. {work.label(outcome)[:1].upper()}{work.label(outcome)[1:]}.{rough}")
 
 
 def numbers(experiment: Experiment, comparison: Comparison, outcome: Outcome) -> None:
     """Draw every number beside the reference, and the files to take away."""
-    table = experiments.frame(experiment, comparison).dropna(axis="columns", how="all")
+    table = work.frame(experiment, comparison).dropna(axis="columns", how="all")
     two = st.column_config.NumberColumn
     st.dataframe(
         table,
@@ -130,11 +133,11 @@ def numbers(experiment: Experiment, comparison: Comparison, outcome: Outcome) ->
     )
     left, right, _ = st.columns([1, 1.4, 3])
     left.download_button(
-        "Table as CSV", lambda: experiments.csv(experiment, outcome), f"{experiment.key}.csv", "text/csv",
+        "Table as CSV", lambda: work.csv(experiment, outcome), f"{experiment.key}.csv", "text/csv",
         key="experiment_csv", icon=":material/download:", on_click="ignore",
     )  # fmt: skip
     right.download_button(
-        "All samples as JSON", lambda: experiments.as_json(experiment, outcome), f"{experiment.key}.json",
+        "All samples as JSON", lambda: work.as_json(experiment, outcome), f"{experiment.key}.json",
         "application/json", key="experiment_json", icon=":material/download:", on_click="ignore",
     )  # fmt: skip
 
@@ -149,11 +152,11 @@ def reopen(experiment: Experiment) -> None:
         return
     st.session_state["experiment_read"] = file.file_id
     try:
-        experiments.keep(experiments.read(experiment, file.getvalue()), experiments.opened())
+        work.keep(work.read(experiment, file.getvalue()), work.opened())
     except MKLError as error:
-        box.error(controls.plain(error))
+        box.error(words.plain(error))
     else:
-        state.rerun()
+        history.rerun()
 
 
 def show(experiment: Experiment) -> None:
@@ -175,10 +178,10 @@ def show(experiment: Experiment) -> None:
 
 with st.sidebar:
     rail()
-asked = EXPERIMENTS.get(state.current().experiment)
+asked = EXPERIMENTS.get(history.current().experiment)
 if asked is None:
-    st.warning(f"There is no experiment called {controls.plain(state.current().experiment)}. The first one is shown.")
+    st.warning(f"There is no experiment called {words.plain(history.current().experiment)}. The first one is shown.")
 try:
     show(asked or next(iter(EXPERIMENTS.values())))
 except MKLError as error:
-    st.error(controls.plain(error))
+    st.error(words.plain(error))

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts import nav
+from pages._parts.session import nav
 
 nav.through_app()
 
@@ -13,22 +13,17 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.figures import score_path, style, weight_path
 from mklcore.path import ACCEPTED, Path
-from pages._parts import (
-    cache,
-    charts,
-    controls,
-    downloads,
-    evidence,
-    explore_columns,
-    explore_inside,
-    explore_rail,
-    explore_views,
-    jobs,
-    model,
-    player,
-    runs_repeats,
-    state,
-)
+from pages._parts.derive import gram_stacks, paths, shelves, tables
+from pages._parts.drawing import charts, evidence
+from pages._parts.explore import columns, inside, rail, repeats
+from pages._parts.explore import views as explore_views
+from pages._parts.export import downloads
+from pages._parts.frame import notices
+from pages._parts.jobs import board
+from pages._parts.params import parameters
+from pages._parts.params import places as params_places
+from pages._parts.players import path_player
+from pages._parts.session import fields, history, words
 
 COLUMNS = (1.3, 1.9, 1.1)
 LOOKS = {"columns": "Which columns matter", "path": "Path", "inside": "Inside"}
@@ -36,36 +31,36 @@ LOOKS = {"columns": "Which columns matter", "path": "Path", "inside": "Inside"}
 
 def request() -> bool:
     """See to it that the path is there or on its way; tell whether a person has to ask for it first."""
-    params = state.current()
-    if model.known(params) is not None:
+    params = history.current()
+    if paths.known(params) is not None:
         return False
-    job = jobs.mine(model.key(params))
-    if job is None and model.is_small(params):
-        model.ask(params)
+    job = board.mine(paths.key(params))
+    if job is None and paths.is_small(params):
+        paths.ask(params)
         return False
-    if job is not None and (job.live or job.state is jobs.JobState.DONE):
+    if job is not None and (job.live or job.state is board.JobState.DONE):
         return False
     if job is None:
-        stack = cache.grams(params).train
+        stack = gram_stacks.grams(params).train
         st.info(
             f"A path over {stack.n_kernels} kernels on {stack.n_samples} rows takes a while. Start it when you like."
         )
     elif job.error:
-        st.warning(f"The path failed: {controls.plain(job.error)}")
+        st.warning(f"The path failed: {words.plain(job.error)}")
     else:
         st.warning(f"The path was {job.state.value}.")
-    st.button("Compute the path", key="compute", type="primary", on_click=model.ask, args=(params,))
+    st.button("Compute the path", key="compute", type="primary", on_click=paths.ask, args=(params,))
     return True
 
 
-def figures(shown: model.Answer) -> None:
+def figures(shown: paths.Answer) -> None:
     """Draw the weights and the scores along the path: constant figures, over which the browser lays the cursor."""
     dark, path = charts.is_dark(), shown.path
     named = replace(path, kernel_names=charts.labels(path.kernel_names, path.kernel_families))
     score_name = f"{path.score_name[:1].upper()}{path.score_name[1:]}"
     drawn = {
-        player.CHART: ("Solution path", lambda: weight_path(named, dark=dark), lambda k: weight_path(named, k)),
-        player.SCORES: (
+        path_player.CHART: ("Solution path", lambda: weight_path(named, dark=dark), lambda k: weight_path(named, k)),
+        path_player.SCORES: (
             score_name,
             lambda: score_path(path, dark=dark, narrow=True),
             lambda k: score_path(path, k),
@@ -73,79 +68,79 @@ def figures(shown: model.Answer) -> None:
     }
     places = st.columns(COLUMNS[1:], gap="small")
     for place, (key, (title, make, at)) in zip(places, drawn.items(), strict=True):
-        made = cache.shelf(shown.params).made((key, model.key(shown.params), dark), make)
+        made = shelves.shelf(shown.params).made((key, paths.key(shown.params), dark), make)
         with place:
-            take = lambda at=at: at(player.place(path, state.current().at).index)  # noqa: E731  where the cursor is by then
+            take = lambda at=at: at(params_places.place(path, history.current().at).index)  # noqa: E731  where the cursor is by then
             downloads.titled(f":small[**{title}**]", take, title)
             charts.show(charts.dimmed(made, dark=dark) if shown.waiting else made, key)
 
 
-def exact_point(shown: model.Answer, value: float) -> Path | None:
+def exact_point(shown: paths.Answer, value: float) -> Path | None:
     """Return the answer between the path's points. Until it is solved, say between which numbers its optimum lies."""
     params = shown.params
-    solved = model.known_point(params, value)
+    solved = paths.known_point(params, value)
     if solved is not None:
         return solved
-    where, note = player.label(shown.path.param, value), st.empty()
-    known = model.interval(params, shown.path, value)
+    where, note = params_places.label(shown.path.param, value), st.empty()
+    known = paths.interval(params, shown.path, value)
     told = f"At {where} nothing is solved yet."
     if known is not None:
         told = (
             f"At {where} the optimum lies between **{style.number(known.low)}** and **{style.number(known.high)}**: known at "
             "once, from the solved points beside it."
         )
-    job = jobs.mine(model.point_key(params, value))
+    job = board.mine(paths.point_key(params, value))
     if job is not None and not job.live:
-        ended = f"failed: {controls.plain(job.error)}" if job.error else f"was {job.state.value}."
+        ended = f"failed: {words.plain(job.error)}" if job.error else f"was {job.state.value}."
         note.warning(f"{told} The exact solve {ended}")
-        st.button("Solve it", key="solve_point", on_click=model.ask_point, args=(params, value))
+        st.button("Solve it", key="solve_point", on_click=paths.ask_point, args=(params, value))
         return None
     note.info(f"{told} Solving.", icon=":material/radio_button_unchecked:")
-    if job is None and model.is_quick(shown.path, value):
-        solved = model.point(params, value)
+    if job is None and paths.is_quick(shown.path, value):
+        solved = paths.point(params, value)
     elif job is None:
-        model.ask_point(params, value)
-        state.rerun()
+        paths.ask_point(params, value)
+        history.rerun()
     if solved is not None:
         note.empty()
     return solved
 
 
 @st.fragment
-def cursor(shown: model.Answer, views: list[player.View]) -> None:
+def cursor(shown: paths.Answer, views: list[path_player.View]) -> None:
     """Draw the cursor's slider, the number box, and what is known at the cursor; a release runs only this."""
-    path, name = shown.path, (model.key(shown.params), shown.waiting)
-    player.listen(path, name)
-    params = state.current()
-    here, exact = player.place(path, params.at), None
+    path, name = shown.path, (paths.key(shown.params), shown.waiting)
+    path_player.listen(path, name)
+    params = history.current()
+    here, exact = params_places.place(path, params.at), None
     row, below = st.container(), st.container()
     if here.exact and not shown.waiting:
         try:
             with below:
                 exact = exact_point(shown, here.value)
         except MKLError as error:
-            below.error(controls.plain(error))
-            here = player.place(path, None)
+            below.error(words.plain(error))
+            here = params_places.place(path, None)
     facts = explore_views.facts(shown)
     with row:
         left, right = st.columns((COLUMNS[0], COLUMNS[1] + COLUMNS[2]), gap="medium", vertical_alignment="center")
         with left:
             evidence.number_box(path, here)
         with right:
-            player.player(path, name, here, exact, [*views, facts], waiting=shown.waiting)
+            path_player.player(path, name, here, exact, [*views, facts], waiting=shown.waiting)
         _beyond(path, params.at)
-    state.end()
+    history.end()
     point, index = (exact, 0) if exact else (path, here.index)
     with below:
         known, test = st.columns([7.9, 1.5], vertical_alignment="center")
         with known:
-            player.texts(facts, path, here.index, [2, 1, 1.35], waiting=shown.waiting)
+            path_player.texts(facts, path, here.index, [2, 1, 1.35], waiting=shown.waiting)
         with test:
             evidence.test(point, index, shown.params)
     if params.look == "columns":
-        explore_columns.stability(shown, point, index)
+        columns.stability(shown, point, index)
     elif params.look == "inside":
-        explore_inside.draw(shown, point, index)
+        inside.draw(shown, point, index)
     evidence.weights_table(point, path, index)
 
 
@@ -158,21 +153,21 @@ def _beyond(path: Path, at: float | None) -> None:
         )
 
 
-def show(shown: model.Answer) -> None:
+def show(shown: paths.Answer) -> None:
     """Draw the answer: which columns matter, or the path, or the inside of the model; then what stands behind it."""
-    params = state.current()
+    params = history.current()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        state.view(
-            st.segmented_control, "What to look at", "field_look", params.look, lambda look: state.change(look=look),
+        fields.view(
+            st.segmented_control, "What to look at", "field_look", params.look, lambda look: history.change(look=look),
             options=list(LOOKS), format_func=LOOKS.__getitem__, required=True, label_visibility="collapsed",
         )  # fmt: skip
         _go_on(params)
-    here, path = player.place(shown.path, params.at), shown.path
-    views: list[player.View] = []
+    here, path = params_places.place(shown.path, params.at), shown.path
+    views: list[path_player.View] = []
     if params.look == "columns":
-        baselines = explore_columns.lanes(shown)
-        views = explore_columns.views(shown, baselines)
-        explore_columns.pictures(shown, here.index, baselines)
+        baselines = columns.lanes(shown)
+        views = columns.views(shown, baselines)
+        columns.pictures(shown, here.index, baselines)
     elif params.look == "path":
         views = [explore_views.kernels(path)]
         left, right = st.columns((COLUMNS[0], COLUMNS[1] + COLUMNS[2]), gap="medium")
@@ -180,7 +175,7 @@ def show(shown: model.Answer) -> None:
             rows = explore_views.kernel_rows(path, dark=charts.is_dark())
             counted = len(rows) - (len(rows) < len(path.kernel_names))
             most = max((max(entry[:counted]) for entry in views[0].of(path)), default=0.0)
-            player.bars(
+            path_player.bars(
                 views[0],
                 path,
                 here.index,
@@ -193,35 +188,35 @@ def show(shown: model.Answer) -> None:
         with right:
             figures(shown)
     if path.score_name == ACCEPTED:
-        st.caption(controls.text("accepted"))
+        st.caption(words.text("accepted"))
     cursor(shown, views)
-    runs_repeats.repeats(shown.params)
-    evidence.explanation(model.algorithm(shown.params), model.told(shown.params))
+    repeats.repeats(shown.params)
+    evidence.explanation(paths.algorithm(shown.params), paths.told(shown.params))
 
 
-def _go_on(params: state.Params) -> None:
+def _go_on(params: parameters.Params) -> None:
     """Say what the slider does and which pages go on from here."""
     if params.present:
         return
     st.caption("Drag the slider: every point is a model. Then go on:", width="content")
-    if cache.table(params).task != "novelty":
+    if tables.table(params).task != "novelty":
         nav.link("compare", "Compare")
-    if not cache.on_stack(params):
+    if not tables.on_stack(params):
         nav.link("predict", "Predict")
 
 
 def usable() -> bool:
     """Tell whether the method in use can learn from the table; if not, say what to do."""
-    if not controls.usable_table():
+    if not notices.usable_table():
         return False
-    method, task = model.algorithm(state.current()), cache.table(state.current()).task
+    method, task = paths.algorithm(history.current()), tables.table(history.current()).task
     if method.fits(task):
         return True
     st.info(f"{method.label} needs a target, and this table has none. Take a method that learns without one, or choose a "
             "target on the Data page.")  # fmt: skip
-    for name in explore_rail.fitting(task):
+    for name in rail.fitting(task):
         st.button(
-            f"Take {state.METHODS[name].label}", key=f"take_{name}", type="primary", on_click=state.change,
+            f"Take {parameters.METHODS[name].label}", key=f"take_{name}", type="primary", on_click=history.change,
             kwargs={"algorithm": name, "path": "", "at": None},
         )  # fmt: skip
     nav.link("data", "Go to Data")
@@ -230,13 +225,13 @@ def usable() -> bool:
 
 if usable():
     with st.sidebar:
-        explore_rail.draw()
+        rail.draw()
     try:
         to_be_asked = request()
-        shown = model.answer(state.current())
+        shown = paths.answer(history.current())
         if shown is not None:
             show(shown)
         elif not to_be_asked:
-            st.markdown(controls.text("waiting"))
+            st.markdown(words.text("waiting"))
     except MKLError as error:
-        st.error(controls.plain(error))
+        st.error(words.plain(error))

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts import nav
+from pages._parts.session import nav
 
 nav.through_app()
 
@@ -17,22 +17,26 @@ from mklcore.figures import (
     style,
     target_alignment_bar,
 )
-from pages._parts import cache, charts, controls, kernels_rail, kernels_table, state
+from pages._parts.derive import gram_stacks, measuring, shelves, tables
+from pages._parts.drawing import charts
+from pages._parts.frame import notices
+from pages._parts.kernels import rail, table
+from pages._parts.session import fields, history, words
 
 WAIT_SECONDS = 5.0
 
 
 def forecast() -> None:
     """Say what the dictionary costs before it is built."""
-    params = state.current()
-    cost, n_rows = cache.foresee(params), len(cache.split(params).train.y)
-    limit, large = cache.MEMORY_LIMIT_MB, cost.megabytes > cache.MEMORY_LIMIT_MB
-    built = "" if cache.on_stack(params) else f" and **{controls.seconds(cost.seconds)}** to build"
+    params = history.current()
+    cost, n_rows = gram_stacks.foresee(params), len(tables.split(params).train.y)
+    limit, large = gram_stacks.MEMORY_LIMIT_MB, cost.megabytes > gram_stacks.MEMORY_LIMIT_MB
+    built = "" if tables.on_stack(params) else f" and **{words.seconds(cost.seconds)}** to build"
     st.markdown(
         f"**{cost.n_kernels}** kernels on **{n_rows}** training rows: about "
         f"**{style.number(cost.megabytes)} MB** with the validation rows{built} "
         + (
-            f"(above {limit:,.0f} MB the server holds one such stack at a time; limit {cache.LARGE_LIMIT_MB:,.0f} MB)."
+            f"(above {limit:,.0f} MB the server holds one such stack at a time; limit {gram_stacks.LARGE_LIMIT_MB:,.0f} MB)."
             if large
             else f"(limit {limit:,.0f} MB)."
         )
@@ -41,9 +45,11 @@ def forecast() -> None:
 
 def chosen_kernel(shown: int) -> None:
     """Draw the choice of the kernel shown."""
-    names = cache.grams(state.current()).train.names  # a widget keeps its functions: they must not keep the stack
-    state.view(
-        st.selectbox, "Kernel shown", "field_shown", shown, lambda m: state.change(shown=m),
+    names = gram_stacks.grams(
+        history.current()
+    ).train.names  # a widget keeps its functions: they must not keep the stack
+    fields.view(
+        st.selectbox, "Kernel shown", "field_shown", shown, lambda m: history.change(shown=m),
         options=range(len(names)), format_func=names.__getitem__,
     )  # fmt: skip
     st.caption("Click a row of the table, or choose here.")
@@ -51,15 +57,15 @@ def chosen_kernel(shown: int) -> None:
 
 def show() -> None:
     """Draw what the kernels are and how they relate."""
-    params, dark = state.current(), charts.is_dark()
-    stack, measures, train = cache.grams(params).train, cache.measures(params), cache.split(params).train
+    params, dark = history.current(), charts.is_dark()
+    stack, measures, train = gram_stacks.grams(params).train, measuring.measures(params), tables.split(params).train
     names = charts.labels(stack.names, stack.families)
     shown = min(params.shown, stack.n_kernels - 1)
     labels = None if train.task == "novelty" else train.y
-    kernels_table.look_out()
+    table.look_out()
     left, right = st.columns(2, gap="large")
     with left:
-        kernels_table.overview(shown)
+        table.overview(shown)
         chosen_kernel(shown)
     with right:
         if labels is None:
@@ -71,7 +77,7 @@ def show() -> None:
             charts.show(bar, "target_alignment", 330)
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown(f"**Gram matrix of {controls.plain(stack.names[shown])}**")
+        st.markdown(f"**Gram matrix of {words.plain(stack.names[shown])}**")
         charts.show(gram_heatmap(stack.values[shown], labels, dark=dark), "gram", 340)
     with right:
         st.markdown("**Which kernels see the same**")
@@ -79,51 +85,51 @@ def show() -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("**How fast its eigenvalues fall**")
-        ranking = measures.target if labels is not None else cache.traits(params).ranks
+        ranking = measures.target if labels is not None else measuring.traits(params).ranks
         hue = kernel_colours(stack.families, ranking, dark)[shown]
-        decay = eigenvalue_decay(cache.spectrum(params, shown), [stack.names[shown]], colours=[hue], dark=dark)
+        decay = eigenvalue_decay(measuring.spectrum(params, shown), [stack.names[shown]], colours=[hue], dark=dark)
         charts.show(decay, "spectrum", 280)
     with right:
-        st.markdown(controls.text("kernels"))
+        st.markdown(words.text("kernels"))
         nav.link("explore", "See which of them a model uses")
 
 
 def edit() -> None:
     """Draw the dictionary as a table to edit, folded until it is wanted."""
-    with st.expander("Edit the dictionary as a table", key="edit_box", expanded=bool(state.current().edited)):
+    with st.expander("Edit the dictionary as a table", key="edit_box", expanded=bool(history.current().edited)):
         st.caption(
             "Switch kernels off, change any cell, add rows at the end, remove rows with the box on their left. "
             "The builders wait until you return to them."
-            if not cache.on_stack(state.current())
+            if not tables.on_stack(history.current())
             else "Switch kernels of the stack on and off."
         )
-        kernels_table.edit()
+        table.edit()
 
 
 @st.fragment(run_every=WAIT_SECONDS)
 def wait() -> None:
     """Say that the place for a large stack is taken, and look again until it is free."""
     try:
-        cache.grams(state.current())
-    except cache.WaitError as error:
-        st.info(controls.plain(error), icon=":material/hourglass_top:")
+        gram_stacks.grams(history.current())
+    except shelves.WaitError as error:
+        st.info(words.plain(error), icon=":material/hourglass_top:")
     except MKLError as error:
-        st.error(controls.plain(error))
+        st.error(words.plain(error))
     else:
-        state.rerun()
+        history.rerun()
 
 
-if controls.usable_table():
+if notices.usable_table():
     try:
         with st.sidebar:
-            if cache.on_stack(state.current()):
-                kernels_rail.stack_words()
+            if tables.on_stack(history.current()):
+                rail.stack_words()
             else:
-                kernels_rail.builders()
+                rail.builders()
         forecast()
         edit()
         show()
-    except cache.WaitError:
+    except shelves.WaitError:
         wait()
     except MKLError as error:
-        st.error(controls.plain(error))
+        st.error(words.plain(error))

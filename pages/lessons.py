@@ -2,13 +2,14 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts import nav
+from pages._parts.session import nav
 
 nav.through_app()
 
-from pages._parts import lessons, state
+from pages._parts.lessons import steps
+from pages._parts.session import history
 
-if state.current().lesson:
-    lessons.lesson()
+if history.current().lesson:
+    steps.lesson()
 else:
-    lessons.gallery()
+    steps.gallery()

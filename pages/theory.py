@@ -2,33 +2,35 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts import nav
+from pages._parts.session import nav
 
 nav.through_app()
 
 import streamlit as st
 
 from mklcore.errors import MKLError
-from pages._parts import controls, state, theory_tabs
+from pages._parts.frame import notices
+from pages._parts.session import fields, history, words
+from pages._parts.theory import tabs
 
 
 def choice() -> None:
     """Draw the list of theorems, one tab per paper and question."""
-    state.field_view(
-        st.segmented_control, "Theorem", "theory", options=list(theory_tabs.TABS),
-        format_func=lambda name: theory_tabs.TABS[name].label, required=True, label_visibility="collapsed",
+    fields.field_view(
+        st.segmented_control, "Theorem", "theory", options=list(tabs.TABS),
+        format_func=lambda name: tabs.TABS[name].label, required=True, label_visibility="collapsed",
     )  # fmt: skip
 
 
-if controls.usable_table():
+if notices.usable_table():
     choice()
-    params = state.current()
+    params = history.current()
     try:
-        ready = theory_tabs.begin(params)
+        ready = tabs.begin(params)
         # After what is asked for: the usual place of some sliders is read off what has just been measured.
         if ready:
             with st.sidebar:
-                theory_tabs.TABS[params.theory].rail(params)
-            theory_tabs.show(params)
+                tabs.TABS[params.theory].rail(params)
+            tabs.show(params)
     except MKLError as error:
-        st.error(controls.plain(error))
+        st.error(words.plain(error))

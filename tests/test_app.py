@@ -12,9 +12,12 @@ from streamlit.testing.v1 import AppTest
 
 from mklcore.data import SAMPLES
 from mklcore.errors import KernelError
-from pages._parts import cache, jobs, state
-from pages._parts.jobs import Job, JobState
-from pages._parts.state import Params
+from pages._parts.derive import gram_stacks, shelves
+from pages._parts.jobs import board, worker
+from pages._parts.jobs.board import Job, JobState
+from pages._parts.params import link as params_link
+from pages._parts.params import parameters
+from pages._parts.params.parameters import Params
 
 PAGES = ("pages/data.py", "pages/kernels.py", "pages/explore.py", "pages/hulls.py")
 PATIENCE = 60.0
@@ -109,10 +112,10 @@ def test_every_sample_goes_through_data_and_kernels(sample: str) -> None:
     assert app.selectbox(key="field_algorithm").value == "lp"
 
 
-@pytest.mark.parametrize("algorithm", state.METHODS)
+@pytest.mark.parametrize("algorithm", parameters.METHODS)
 @pytest.mark.parametrize("sample", ["iris", "diabetes"])
 def test_every_algorithm_ends_with_its_certificate_or_says_that_it_has_none(algorithm: str, sample: str) -> None:
-    method = state.METHODS[algorithm]
+    method = parameters.METHODS[algorithm]
     for param in method.path_params:
         app = go(open_app(data=sample, widths="2", each="none", algorithm=algorithm, path=param), "pages/explore.py")
         wait_for_path(app)
@@ -159,7 +162,7 @@ def test_every_figure_carries_an_alternative_text() -> None:
         ("widths", "-1", "a whole number from 0 to 20"),
         ("linear", "maybe", "yes or no"),
         ("each", "twice", "one of auto, none, linear, rbf"),
-        ("algorithm", "magic", "one of " + ", ".join(state.METHODS)),
+        ("algorithm", "magic", "one of " + ", ".join(parameters.METHODS)),
         ("path", "s", "one of C, p"),
         ("at", "-3", "a number above 0"),
         ("p", "0.5", "within the range its control shows"),
@@ -177,7 +180,7 @@ def test_every_figure_carries_an_alternative_text() -> None:
     ],
 )
 def test_a_link_is_refused_in_words_where_it_asks_for_what_cannot_be(name: str, value: str, said: str) -> None:
-    params, refused = state.read({name: value, "widths": "3"} if name != "widths" else {name: value})
+    params, refused = params_link.read({name: value, "widths": "3"} if name != "widths" else {name: value})
     assert len(refused) == 1
     assert said in refused[0]
     assert params == Params(widths=3 if name != "widths" else 5)
@@ -186,7 +189,7 @@ def test_a_link_is_refused_in_words_where_it_asks_for_what_cannot_be(name: str, 
 
 
 def test_a_link_that_leaves_no_training_rows_is_refused() -> None:
-    params, refused = state.read({"validation": "0.45", "test": "0.4"})
+    params, refused = params_link.read({"validation": "0.45", "test": "0.4"})
     assert "less than a fifth of the rows" in refused[0]
     assert params == Params()
 
@@ -210,8 +213,8 @@ def test_a_link_says_the_same_as_the_parameters_it_came_from() -> None:
         params, hull_basis="hermite", hull_columns="1,3,4", hull_pair="1,4", hull_node="1^2*4^1", hull_at=0.02
     )
     params = params.with_setting("n_kernels", 12).with_setting("p", float("inf")).with_setting("loss", "squared")
-    assert state.read(state.text(params)) == (params, ())
-    assert state.text(Params()) == {}
+    assert params_link.read(params_link.text(params)) == (params, ())
+    assert params_link.text(Params()) == {}
 
 
 def test_the_link_follows_what_the_person_chooses() -> None:
@@ -291,7 +294,7 @@ def test_the_test_score_is_shown_once_asked_for_and_for_that_point_only() -> Non
 
 def test_a_cancelled_path_can_be_asked_for_again() -> None:
     gate = threading.Event()
-    cache.worker().submit(gate.wait)
+    worker.worker().submit(gate.wait)
     try:
         app = go(open_app(data="diabetes", widths="3", each="none", seed="11"), "pages/explore.py")
         job = app.session_state["job"]
@@ -312,8 +315,8 @@ def test_a_cancelled_path_can_be_asked_for_again() -> None:
 def test_work_ends_in_the_state_that_says_why() -> None:
     def ended(work, **fields) -> Job:
         job = Job("key", "Path", 3, **fields)
-        jobs.LINE.enter(job)
-        jobs._work(job, work)
+        board.LINE.enter(job)
+        board._work(job, work)
         assert not job.live
         assert job.ended.is_set()
         return job
@@ -333,17 +336,17 @@ def test_work_ends_in_the_state_that_says_why() -> None:
 def test_a_job_knows_its_place_in_the_line() -> None:
     first, second = Job("a", "Path", 3), Job("b", "Path", 3)
     for job in (first, second):
-        jobs.LINE.enter(job)
-    assert (jobs.LINE.ahead(first), jobs.LINE.ahead(second)) == (0, 1)
+        board.LINE.enter(job)
+    assert (board.LINE.ahead(first), board.LINE.ahead(second)) == (0, 1)
     first.stop.set()
-    assert jobs.LINE.ahead(second) == 0
+    assert board.LINE.ahead(second) == 0
     for job in (first, second):
-        jobs.LINE.leave(job)
-    assert jobs.LINE.ahead(second) == 0
+        board.LINE.leave(job)
+    assert board.LINE.ahead(second) == 0
 
 
 def test_the_shelf_keeps_what_was_used_last() -> None:
-    shelf = cache.Shelf(2)
+    shelf = shelves.Shelf(2)
     shelf.put("a", 1)
     shelf.put("b", 2)
     assert shelf.get("a") == 1
@@ -421,7 +424,7 @@ def test_names_from_a_file_are_shown_as_they_are() -> None:
 
 
 def test_a_dictionary_above_the_memory_limit_is_refused_with_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "LARGE_LIMIT_MB", 800.0)
+    monkeypatch.setattr(gram_stacks, "LARGE_LIMIT_MB", 800.0)
     app = go(open_app(data="digits", widths="20", each="linear", validation="0.05", test="0.05"), "pages/kernels.py")
     assert len(app.error) == 1
     assert "MB, above the limit of 800 MB" in app.error[0].value.replace("\\", "")

@@ -13,11 +13,16 @@ from mklcore.errors import ParameterError
 from mklcore.figures import lanes_figure, sparsity_figure, style
 from mklcore.figures.compare import LaneView, level_colour, peak_shares, shares_of_weight
 from mklcore.path import Path, fit_path
-from pages._parts import compare_lanes, compare_rail, compare_steps, compare_table, compare_toy, compare_work, state
-from pages._parts.compare_lanes import Lane
-from pages._parts.compare_work import Shown
-from pages._parts.jobs import JobState
-from pages._parts.state import METHODS, Params
+from pages._parts.compare import rail, toy
+from pages._parts.compare import table as compare_table
+from pages._parts.derive import comparison
+from pages._parts.derive.comparison import Shown
+from pages._parts.jobs.board import JobState
+from pages._parts.params import lanes as params_lanes
+from pages._parts.params import link, parameters
+from pages._parts.params import steps as params_steps
+from pages._parts.params.lanes import Lane
+from pages._parts.params.parameters import METHODS, Params
 from tests.test_app import go, open_app, quiet, table, upload, words
 
 PATIENCE = 90.0
@@ -25,7 +30,7 @@ SMALL = {"widths": "2", "each": "none"}
 
 
 def read(text: str) -> tuple[Lane, ...]:
-    return compare_lanes.read(text, METHODS, state.accepts)
+    return params_lanes.read(text, METHODS, parameters.accepts)
 
 
 def compare(lanes: str = "", data: str = "iris", **query: str) -> AppTest:
@@ -69,12 +74,12 @@ def path(name: str, param: str, values: tuple[float, ...], **settings: float) ->
 def test_every_method_over_every_path_survives_the_link(name: str) -> None:
     for over in METHODS[name].path_params:
         lanes = (
-            compare_lanes.lane(METHODS[name], over, {}, state.accepts),
+            params_lanes.lane(METHODS[name], over, {}, parameters.accepts),
             Lane("uniform", settings=(("loss", "squared"),)),
         )
-        params, refused = state.read({"lanes": compare_lanes.write(lanes)})
+        params, refused = link.read({"lanes": params_lanes.write(lanes)})
         assert refused == ()
-        assert compare_work.lanes(params) == lanes
+        assert comparison.lanes(params) == lanes
         assert lanes[0].over(METHODS) == over
 
 
@@ -101,25 +106,25 @@ def test_every_method_over_every_path_survives_the_link(name: str) -> None:
     ],
 )
 def test_a_lane_that_cannot_be_is_refused_in_words(text: str) -> None:
-    params, refused = state.read({"lanes": text})
-    assert params.lanes == compare_lanes.USUAL
+    params, refused = link.read({"lanes": text})
+    assert params.lanes == params_lanes.USUAL
     assert len(refused) == 1
     assert "lanes has to be from 2 to 5 methods" in refused[0]
 
 
 @pytest.mark.parametrize("text", ["101%", "-1", "0", "x", "nan", "1e", "5 %", "-3%"])
 def test_a_place_that_cannot_be_is_refused_in_words(text: str) -> None:
-    params, refused = state.read({"lanes_at": text})
+    params, refused = link.read({"lanes_at": text})
     assert params.lanes_at == ""
     assert "a number above 0, or a share of the path" in refused[0]
 
 
 def test_what_is_usual_or_moved_by_the_path_is_not_written() -> None:
-    assert compare_lanes.write(read("lp,p=1.0;lp:C,p=2.0;lp:p,p=2.0;smkl,n_starts=1")) == "lp;lp,p=2.0;lp:p;smkl"
+    assert params_lanes.write(read("lp,p=1.0;lp:C,p=2.0;lp:p,p=2.0;smkl,n_starts=1")) == "lp;lp,p=2.0;lp:p;smkl"
 
 
 def test_lanes_are_named_by_what_parts_them() -> None:
-    found = compare_lanes.labels(read("lp;lp,p=2.0,loss=logistic;gomp:lam;uniform"), METHODS, "binary")
+    found = params_lanes.labels(read("lp;lp,p=2.0,loss=logistic;gomp:lam;uniform"), METHODS, "binary")
     assert found[0].endswith("hinge, p = 1")
     assert found[1].endswith("logistic, p = 2")
     assert found[2] == "MKL-GOMP, over λ"
@@ -128,17 +133,17 @@ def test_lanes_are_named_by_what_parts_them() -> None:
 
 def test_a_lane_equal_to_explore_is_the_same_path_as_there() -> None:
     params = Params(algorithm="lp", path="C", settings=(("p", 2.0), ("terms", "log")))
-    assert compare_work.of_explore(params) == Lane("lp", "", (("p", 2.0),))
-    assert compare_work.lane_params(params, Lane("lp", "", (("p", 2.0),))) == params.upto("path")
-    assert compare_work.lane_params(params, Lane("lp")).settings == ()
+    assert comparison.of_explore(params) == Lane("lp", "", (("p", 2.0),))
+    assert comparison.lane_params(params, Lane("lp", "", (("p", 2.0),))) == params.upto("path")
+    assert comparison.lane_params(params, Lane("lp")).settings == ()
 
 
 def test_presets_are_sets_of_lanes_a_link_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     for data in ("iris", "diabetes"):
-        found = compare_rail.presets(Params(data=data))
+        found = rail.presets(Params(data=data))
         assert len(found) >= 6
         for lanes in found.values():
-            assert read(compare_lanes.write(lanes)) == lanes
+            assert read(params_lanes.write(lanes)) == lanes
     assert {lane.algorithm for lane in found["All methods and the uniform sum"]} == {*METHODS} - {"best"}
 
 
@@ -147,7 +152,7 @@ def test_presets_are_sets_of_lanes_a_link_can_hold(monkeypatch: pytest.MonkeyPat
 
 def test_lanes_with_one_parameter_share_its_value_and_stand_at_their_nearest_point() -> None:
     wide, narrow = path("lp", "C", (0.01, 0.1, 1.0, 10.0)), path("lp", "C", (0.5, 5.0), p=2.0)
-    steps = compare_steps.steps([wide, narrow], ["C", "C"])
+    steps = params_steps.steps([wide, narrow], ["C", "C"])
     assert steps.shared == "C"
     assert steps.values[0] == 0.01
     assert steps.values[-1] == 10.0
@@ -161,31 +166,31 @@ def test_lanes_with_one_parameter_share_its_value_and_stand_at_their_nearest_poi
 
 def test_equal_grids_are_the_steps_themselves_and_infinity_is_one_of_them() -> None:
     one = path("lp", "p", (1.0, 2.0, np.inf))
-    steps = compare_steps.steps([one, one], ["p", "p"])
+    steps = params_steps.steps([one, one], ["p", "p"])
     assert steps.values == (1.0, 2.0, np.inf)
-    assert compare_steps.place(steps, [one, one], "inf").indices == (2, 2)
+    assert params_steps.place(steps, [one, one], "inf").indices == (2, 2)
 
 
 def test_lanes_with_different_parameters_share_a_share_of_their_path() -> None:
     first, second = path("lp", "C", (0.01, 0.1, 1.0, 10.0, 100.0)), path("gomp", "s", (1.0, 2.0, 3.0))
-    steps = compare_steps.steps([first, second, None], ["C", "s", "C"])
+    steps = params_steps.steps([first, second, None], ["C", "s", "C"])
     assert steps.shared == ""
     assert steps.indices[0] == (0, 0, None)
     assert steps.indices[-1] == (4, 2, None)
-    assert compare_steps.place(steps, [first, second, None], "50%").indices == (2, 1, None)
+    assert params_steps.place(steps, [first, second, None], "50%").indices == (2, 1, None)
 
 
 def test_a_place_is_the_best_of_each_lane_a_step_or_an_exact_value() -> None:
     paths = [path("lp", "C", (0.01, 0.1, 1.0, 10.0)), path("lp", "C", (0.01, 0.1, 1.0, 10.0), p=2.0)]
-    steps = compare_steps.steps(paths, ["C", "C"])
-    best = compare_steps.place(steps, paths, "")
+    steps = params_steps.steps(paths, ["C", "C"])
+    best = params_steps.place(steps, paths, "")
     assert best.kind == "best"
     assert best.indices == tuple(int(np.argmax(one.val_score)) for one in paths)
-    assert compare_steps.place(steps, paths, "0.1").kind == "step"
-    exact = compare_steps.place(steps, paths, "0.3")
+    assert params_steps.place(steps, paths, "0.1").kind == "step"
+    exact = params_steps.place(steps, paths, "0.3")
     assert (exact.kind, exact.value) == ("exact", 0.3)
-    assert compare_steps.place(steps, paths, "40%").kind == "best"  # a share means nothing where a value is shared
-    assert compare_steps.place(steps, paths, "1e9").value == 1e6  # and values stay within their bounds
+    assert params_steps.place(steps, paths, "40%").kind == "best"  # a share means nothing where a value is shared
+    assert params_steps.place(steps, paths, "1e9").value == 1e6  # and values stay within their bounds
 
 
 # Figures
@@ -270,11 +275,11 @@ def test_an_exact_value_is_solved_in_every_lane_and_makes_objectives_comparable(
 
 
 def test_slow_exact_values_are_solved_by_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compare_work.model, "is_quick", lambda path, value: False)
+    monkeypatch.setattr(comparison.paths, "is_quick", lambda path, value: False)
     app = compare("lp;lp,p=2.0", lanes_at="0.0789", seed="47")
     assert (rows(ended(app))["at"] == "C = 0.0789").all()
     assert "Every lane is solved at just this value" in words(app)
-    monkeypatch.setattr(compare_work, "fit_path", lambda *_: (_ for _ in ()).throw(ParameterError("No such value.")))
+    monkeypatch.setattr(comparison, "fit_path", lambda *_: (_ for _ in ()).throw(ParameterError("No such value.")))
     app.number_input(key="compare_exact_C").set_value(0.0333)
     ended(quiet(app.run()))
     assert "The lanes are not solved at this value" in words(app)
@@ -340,7 +345,7 @@ def stack() -> bytes:
 def test_lanes_are_added_changed_and_removed() -> None:
     app = compare("gomp;uniform")
     press(app, "lane_add")
-    assert len(compare_work.lanes(app.session_state["params"])) == 3
+    assert len(comparison.lanes(app.session_state["params"])) == 3
     app.selectbox(key="lane_0_algorithm").set_value("greedy")
     quiet(app.run())
     app.segmented_control(key="lane_0_path").set_value("lam")
@@ -373,7 +378,7 @@ def test_every_setting_of_a_lane_can_be_moved() -> None:
 
 def test_while_a_lane_is_computed_anew_its_older_path_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     app = compare("gomp;uniform", seed="42")
-    monkeypatch.setattr(compare_work, "ask", lambda params: None)
+    monkeypatch.setattr(comparison, "ask", lambda params: None)
     app.selectbox(key="lane_0_algorithm").set_value("greedy")
     quiet(app.run())
     older = app.session_state["compare_shown"][0]
@@ -387,7 +392,7 @@ def test_a_cancelled_run_says_so_and_offers_to_go_on(monkeypatch: pytest.MonkeyP
             asked[-1](0, 1)  # the report of progress, where a cancelled run ends
             time.sleep(0.01)
 
-    monkeypatch.setattr(compare_work, "fit_path", endless)
+    monkeypatch.setattr(comparison, "fit_path", endless)
     app = go(open_app(data="iris", seed="43", lanes="lp;lp,p=2.0", **SMALL), "pages/compare.py")
     app.session_state["job"].stop.set()
     ended(app)
@@ -398,14 +403,14 @@ def test_a_cancelled_run_says_so_and_offers_to_go_on(monkeypatch: pytest.MonkeyP
 
 
 def test_a_lane_that_fails_says_why_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = compare_work.fit_path
+    solve = comparison.fit_path
 
     def failing(estimator, *rest):
         if "Greedy" in type(estimator).__name__:
             raise ParameterError("This lane has no answer.")
         return solve(estimator, *rest)
 
-    monkeypatch.setattr(compare_work, "fit_path", failing)
+    monkeypatch.setattr(comparison, "fit_path", failing)
     app = compare("gomp;greedy", seed="44")
     assert any("This lane has no answer" in error.value for error in app.error)
     assert len(rows(app)) == 1
@@ -415,7 +420,7 @@ def test_a_lane_that_fails_says_why_and_the_others_stay(monkeypatch: pytest.Monk
 
 
 def test_large_work_waits_for_its_button(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compare_work, "is_small", lambda params, wanted: False)
+    monkeypatch.setattr(comparison, "is_small", lambda params, wanted: False)
     app = go(open_app(data="iris", seed="45", lanes="gomp;uniform", **SMALL), "pages/compare.py")
     assert "take a while" in words(app)
     assert len(rows(press(app, "compare_run"))) == 2
@@ -458,13 +463,13 @@ def test_the_toy_experiment_runs_and_draws_every_level(monkeypatch: pytest.Monke
         asked.append((row, seed, repetition))
         return [10.0 + repetition] * 10
 
-    monkeypatch.setattr(compare_toy, "TOY", replace(compare_toy.TOY, measure=measure))
+    monkeypatch.setattr(toy, "TOY", replace(toy.TOY, measure=measure))
     app = go(open_app(compare="toy", toy_seed="46"), "pages/compare.py")
     wait_for_toy(app)
     assert len(asked) == len(set(asked)) == 12
     assert "Mean over 2 of 2 repetitions, seed 46" in words(app)
     assert "Bayes error is 4.01 %" in app.get("plotly_chart")[0].proto.alt
-    means, errors, counts = compare_toy.table(compare_toy.runs(app.session_state["params"]), 2)
+    means, errors, counts = toy.table(toy.runs(app.session_state["params"]), 2)
     assert np.allclose(means, 10.5)
     assert np.allclose(errors, 0.5)
     assert (counts == 2).all()
@@ -476,16 +481,16 @@ def test_the_toy_experiment_runs_and_draws_every_level(monkeypatch: pytest.Monke
 
 def wait_for_toy(app: AppTest) -> None:
     until = time.monotonic() + PATIENCE
-    while compare_toy.missing(app.session_state["params"]):
+    while toy.missing(app.session_state["params"]):
         assert time.monotonic() < until
         time.sleep(0.05)
     quiet(app.run())
 
 
 def test_one_run_of_the_toy_is_that_of_the_library() -> None:
-    found = compare_toy.TOY.measure("0.98", 0, 0)
-    means, _, counts = compare_toy.table({("0.98", 0): found}, 1)
-    row = compare_toy.TOY.rows.index("0.98")
+    found = toy.TOY.measure("0.98", 0, 0)
+    means, _, counts = toy.table({("0.98", 0): found}, 1)
+    row = toy.TOY.rows.index("0.98")
     assert counts[row] == 1
     assert means[row].tolist() == found[:5]
     assert np.isnan(np.delete(means, row, axis=0)).all()

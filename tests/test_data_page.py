@@ -11,8 +11,11 @@ from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.grouping import read_groups, read_numbers, regrouped, write_groups, write_numbers
 from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError, MKLError, ParameterError
-from pages._parts import data_editing, data_notes, data_rail, state
-from pages._parts.state import Params
+from pages._parts.data import rail
+from pages._parts.derive import notes as derive_notes
+from pages._parts.drawing import editing
+from pages._parts.params import link as params_link
+from pages._parts.params.parameters import Params
 from tests.test_app import go, open_app, quiet, table, upload, words
 from tests.test_reading import REFUSALS
 from tests.test_reading_excel import book
@@ -137,7 +140,7 @@ def test_groups_survive_their_text():
     groups = (("a b", (0, 1, 2)), ("x:y;z", (4,)), ("é", (3, 5)))
     text = write_groups(groups)
     assert read_groups(text, 6) == (("a b", (0, 1, 2)), ("x y z", (4,)), ("é", (3, 5)))
-    assert state.read({"grouping": text}) == (Params(grouping=text), ())
+    assert params_link.read({"grouping": text}) == (Params(grouping=text), ())
 
 
 # Edited tables
@@ -146,38 +149,38 @@ def test_groups_survive_their_text():
 def test_a_table_after_edits():
     before = [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}, {"a": 3, "b": "z"}]
     change = {"edited_rows": {0: {"b": "new"}, 2: {"a": 9}}, "deleted_rows": [1], "added_rows": [{"a": 4}]}
-    assert data_editing.after(before, change) == [{"a": 1, "b": "new"}, {"a": 9, "b": "z"}, {"a": 4}]
-    assert data_editing.after(before, {}) == before
+    assert editing.after(before, change) == [{"a": 1, "b": "new"}, {"a": 9, "b": "z"}, {"a": 4}]
+    assert editing.after(before, {}) == before
 
 
 def test_uses_become_text_and_long_ones_are_refused():
     data, summary = read_table(MESSY, "grade"), describe_table(MESSY)
-    lines = data_editing.column_rows(summary, data, {"code": "category"})
+    lines = editing.column_rows(summary, data, {"code": "category"})
     assert [line["use"] for line in lines] == ["as found"] * 6 + ["category", "as found"]
     assert [line["done"] for line in lines[-2:]] == ["used as a category, as you chose", "target"]
-    done = {how: data_editing.column_rows(summary, data, {}, how)[2]["done"] for how in ("median", "drop", "indicator")}
+    done = {how: editing.column_rows(summary, data, {}, how)[2]["done"] for how in ("median", "drop", "indicator")}
     assert done["median"].startswith("2 missing cells filled with the median")
     assert done["drop"] == "its rows without a value are dropped"
     assert done["indicator"].endswith("a column of 0 and 1 says where")
     lines[0]["use"] = "left out"
-    assert data_editing.uses_text(lines) == "1x,7c"
+    assert editing.uses_text(lines) == "1x,7c"
     with pytest.raises(ParameterError, match="more than the link can carry"):
-        data_editing.uses_text([{"use": "number"}] * 700)
+        editing.uses_text([{"use": "number"}] * 700)
 
 
 def test_edited_groups_are_read_or_refused_in_words():
     data = read_table(MESSY, "grade")
-    lines = data_editing.group_rows(data.groups, data)
-    assert data_editing.groups_text(lines, data) == "fou:1-2;kar:3-4;other columns:5-8"
+    lines = editing.group_rows(data.groups, data)
+    assert editing.groups_text(lines, data) == "fou:1-2;kar:3-4;other columns:5-8"
     lines[1] = {"group": "picked", "columns": "kar_1; 1"}
-    assert data_editing.groups_text([*lines, {"group": None, "columns": None}], data).startswith("fou:1-2;picked:3,1;")
+    assert editing.groups_text([*lines, {"group": None, "columns": None}], data).startswith("fou:1-2;picked:3,1;")
     for bad, said in (
         ({"group": "fou", "columns": "1"}, "Two groups are called 'fou'"),
         ({"columns": "size"}, "'size' is no"),
     ):
         with pytest.raises(MKLError, match=said):
-            data_editing.groups_text([*lines, bad], data)
-    assert data_editing.groups_text([], data) == "none"
+            editing.groups_text([*lines, bad], data)
+    assert editing.groups_text([], data) == "none"
 
 
 # Notes and refusals in the words of the page
@@ -191,7 +194,7 @@ def test_refusals_speak_to_a_person(case: str):
     source, options, _ = REFUSALS[case]
     with pytest.raises(DataError) as caught:
         read_table(source, **options)
-    assert not HINT.search(data_notes.said(str(caught.value)))
+    assert not HINT.search(derive_notes.said(str(caught.value)))
 
 
 def test_every_note_says_what_undoes_it():
@@ -205,12 +208,14 @@ def test_every_note_says_what_undoes_it():
         *read_table(MESSY, "grade", missing="drop").notes,
         *read_table(book(A=rows(), B=rows())).notes,
     ]
-    told = {data_notes.advice(note) for note in notes}
+    told = {derive_notes.advice(note) for note in notes}
     assert len(told) >= 10
-    assert not any(HINT.search(data_notes.said(note)) for note in notes)
-    spoken = (data_notes.COLUMNS, "Add columns such as month or hour to the file")
+    assert not any(HINT.search(derive_notes.said(note)) for note in notes)
+    spoken = (derive_notes.COLUMNS, "Add columns such as month or hour to the file")
     silent = [
-        note for note in notes if not data_notes.advice(note) and not any(s in data_notes.said(note) for s in spoken)
+        note
+        for note in notes
+        if not derive_notes.advice(note) and not any(s in derive_notes.said(note) for s in spoken)
     ]
     assert silent == []
 
@@ -256,7 +261,7 @@ def test_another_table_drops_what_belonged_to_the_one_before():
     quiet(app.run())
     app.button(key="table_iris").click().run()
     assert app.session_state["params"] == Params(data="iris")
-    assert set(data_rail.OF_THE_TABLE) <= set(Params.__dataclass_fields__)
+    assert set(rail.OF_THE_TABLE) <= set(Params.__dataclass_fields__)
 
 
 def test_a_sheet_is_chosen_on_the_page():
@@ -314,7 +319,7 @@ def test_a_split_without_strata_is_in_the_link():
     ],
 )
 def test_a_link_is_refused_in_words(name: str, value: str, said: str):
-    params, refused = state.read({name: value})
+    params, refused = params_link.read({name: value})
     assert params == Params()
     assert len(refused) == 1
     assert said in refused[0]

@@ -17,9 +17,11 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.experiments import Experiment, Outcome, hkl_norms
 from mklcore.experiments.base import pause
 from mklcore.figures import comparison_plot
-from pages._parts import cache, experiments, jobs
-from pages._parts.jobs import Job, JobState
-from pages._parts.runs_store import HOME, Store, StoreError
+from pages._parts.derive import shelves
+from pages._parts.experiments import work
+from pages._parts.jobs import board
+from pages._parts.jobs.board import Job, JobState
+from pages._parts.runs.store import HOME, Store, StoreError
 from tests.test_app import go, open_app, quiet, words
 
 PATIENCE = 30.0
@@ -60,7 +62,7 @@ def keeps_nothing(monkeypatch) -> None:
 @pytest.fixture
 def tiny(monkeypatch) -> Experiment:
     monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", TINY)
-    jobs.outcomes().put("tiny", ())
+    shelves.outcomes().put("tiny", ())
     return TINY
 
 
@@ -219,8 +221,8 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
     assert "Only the reference is drawn so far" in words(app)
     app.button(key="run_small").click().run()
     said = words(settled(app))
-    found = experiments.kept("tiny")
-    assert [outcome.repetitions for outcome in found] == [experiments.SMALL]
+    found = work.kept("tiny")
+    assert [outcome.repetitions for outcome in found] == [work.SMALL]
     assert "of 2** numbers differ from the reference by no more than chance allows at the 95 % level" in said
     assert "So few repetitions leave the standard errors rough" in said
     shown = app.dataframe[0].value
@@ -230,7 +232,7 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
     app.number_input(key="field_experiment_seed").set_value(5).run()
     app.button(key="run_small").click().run()
     settled(app)
-    assert [outcome.seed for outcome in experiments.kept("tiny")] == [5, 0]
+    assert [outcome.seed for outcome in work.kept("tiny")] == [5, 0]
     assert len(app.selectbox) == 1
 
 
@@ -241,12 +243,12 @@ def test_what_was_found_survives_a_restart(tiny, monkeypatch, tmp_path):
         app.button(key="run_small").click().run()
         settled(app)
     store = Store(tmp_path / "home")
-    store.keep_outcome("tiny", "of another release", '{"format": "mklcore experiment 9"}', experiments.MOST_KEPT)
-    before = experiments.kept("tiny")
+    store.keep_outcome("tiny", "of another release", '{"format": "mklcore experiment 9"}', work.MOST_KEPT)
+    before = work.kept("tiny")
     assert [outcome.seed for outcome in before] == [5, 0]
     for name in ("tiny", ("brought back", "tiny")):
-        jobs.outcomes().drop(name)
-    after = experiments.kept("tiny")
+        shelves.outcomes().drop(name)
+    after = work.kept("tiny")
     assert [outcome.to_json() for outcome in after] == [outcome.to_json() for outcome in before]
 
 
@@ -263,13 +265,13 @@ def test_only_the_newest_outcomes_stay_in_the_file(tmp_path):
 
 def test_the_files_hold_every_number(tiny):
     found = tiny.run(3, seed=2)
-    lines = pd.read_csv(io.StringIO(experiments.csv(tiny, found)))
+    lines = pd.read_csv(io.StringIO(work.csv(tiny, found)))
     assert lines["ours"].tolist() == pytest.approx(found.mean.ravel().tolist())
     assert set(lines["repetitions"]) == {3}
-    again = experiments.read(tiny, experiments.as_json(tiny, found).encode())
+    again = work.read(tiny, work.as_json(tiny, found).encode())
     assert again.samples.tolist() == found.samples.tolist()
     with pytest.raises(DataError, match="is about tiny"):
-        experiments.read(mkl.EXPERIMENTS["lp_toy"], found.to_json().encode())
+        work.read(mkl.EXPERIMENTS["lp_toy"], found.to_json().encode())
 
 
 def test_an_opened_run_is_seen_by_its_session_alone(tiny):
@@ -287,7 +289,7 @@ def test_a_failed_run_is_told_in_words(monkeypatch):
         raise DataError("There is no such row.")
 
     monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", replace(TINY, measure=refuse))
-    jobs.outcomes().put("tiny", ())
+    shelves.outcomes().put("tiny", ())
     app = page(experiment="tiny")
     app.button(key="run_small").click().run()
     assert "The run failed: There is no such row" in words(settled(app))
@@ -306,7 +308,7 @@ def gated(monkeypatch):
         return measure(row, seed, repetition)
 
     monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", replace(TINY, measure=wait))
-    jobs.outcomes().put("tiny", ())
+    shelves.outcomes().put("tiny", ())
     yield gate
     gate.set()
 
@@ -328,7 +330,7 @@ def test_a_full_run_goes_on_beside_the_paths_of_other_pages(gated):
     assert app.button(key="long_job_cancel")
     gated.set()
     assert "of 2** numbers" in words(go(settled(app, "long_job"), "pages/experiments.py"))
-    assert experiments.kept("tiny")[0].repetitions == TINY.repetitions
+    assert work.kept("tiny")[0].repetitions == TINY.repetitions
 
 
 def test_a_full_run_can_be_cancelled_from_any_page(gated):
@@ -340,7 +342,7 @@ def test_a_full_run_can_be_cancelled_from_any_page(gated):
     assert app.session_state["long_job"].ended.wait(PATIENCE)
     assert app.session_state["long_job"].state is JobState.CANCELLED
     assert "The last run was cancelled" in words(go(app, "pages/experiments.py"))
-    assert experiments.kept("tiny") == ()
+    assert work.kept("tiny") == ()
 
 
 def test_the_second_session_is_told_its_place_in_the_line(gated):
@@ -349,7 +351,7 @@ def test_the_second_session_is_told_its_place_in_the_line(gated):
     second.button(key="run_full").click().run()
     waiting = second.session_state["long_job"]
     assert waiting.state is JobState.QUEUED
-    assert jobs._sentence(waiting) == "Experiment: waiting, 1 before you"
+    assert board._sentence(waiting) == "Experiment: waiting, 1 before you"
     gated.set()
     for app in (first, second):
         assert app.session_state["long_job"].ended.wait(PATIENCE)
@@ -358,30 +360,30 @@ def test_the_second_session_is_told_its_place_in_the_line(gated):
 
 def test_each_slot_has_its_own_line_and_patience():
     short, long = Job("a", "Path", 3), Job("b", "Experiment", 3, slot="long")
-    assert short.patience == jobs.UNWATCHED_SECONDS < long.patience
+    assert short.patience == board.UNWATCHED_SECONDS < long.patience
     for job in (short, long):
-        jobs.LINES[job.slot].enter(job)
-    assert jobs.LINES["short"] is jobs.LINE
-    assert (jobs.LINES["short"].ahead(short), jobs.LINES["long"].ahead(long)) == (0, 0)
+        board.LINES[job.slot].enter(job)
+    assert board.LINES["short"] is board.LINE
+    assert (board.LINES["short"].ahead(short), board.LINES["long"].ahead(long)) == (0, 0)
     for job in (short, long):
-        jobs._work(job, lambda job: job.tick(3, 3))
+        board._work(job, lambda job: job.tick(3, 3))
         assert job.state is JobState.DONE
-    unseen = Job("c", "Experiment", 3, slot="long", seen=time.monotonic() - jobs.UNWATCHED_SECONDS - 5)
-    jobs.LINES["long"].enter(unseen)
-    jobs._work(unseen, lambda job: job.tick(3, 3))
+    unseen = Job("c", "Experiment", 3, slot="long", seen=time.monotonic() - board.UNWATCHED_SECONDS - 5)
+    board.LINES["long"].enter(unseen)
+    board._work(unseen, lambda job: job.tick(3, 3))
     assert unseen.state is JobState.DONE  # a hidden tab ticks rarely
-    gone = Job("d", "Experiment", 3, slot="long", seen=time.monotonic() - jobs.UNWATCHED_LONG_SECONDS - 5)
-    jobs.LINES["long"].enter(gone)
-    jobs._work(gone, lambda job: job.tick(3, 3))
+    gone = Job("d", "Experiment", 3, slot="long", seen=time.monotonic() - board.UNWATCHED_LONG_SECONDS - 5)
+    board.LINES["long"].enter(gone)
+    board._work(gone, lambda job: job.tick(3, 3))
     assert gone.state is JobState.ABANDONED
 
 
 def test_no_more_than_the_newest_runs_are_kept():
-    shelf = cache.Shelf(3)
-    for seed in range(experiments.MOST_KEPT + 3):
-        experiments.keep(Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)), seed), shelf)
+    shelf = shelves.Shelf(3)
+    for seed in range(work.MOST_KEPT + 3):
+        work.keep(Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)), seed), shelf)
     kept = shelf.get("tiny")
-    assert len(kept) == experiments.MOST_KEPT
-    assert kept[0].seed == experiments.MOST_KEPT + 2
-    experiments.keep(replace(kept[3], seconds=1.0), shelf)
-    assert len({outcome.seed for outcome in shelf.get("tiny")}) == experiments.MOST_KEPT
+    assert len(kept) == work.MOST_KEPT
+    assert kept[0].seed == work.MOST_KEPT + 2
+    work.keep(replace(kept[3], seconds=1.0), shelf)
+    assert len({outcome.seed for outcome in shelf.get("tiny")}) == work.MOST_KEPT

@@ -11,8 +11,12 @@ from streamlit.testing.v1 import AppTest
 
 from mklcore.estimators.registry import ESTIMATORS, EVERY_TASK
 from mklcore.figures import style
-from pages._parts import cache, explore_rail, model, player, state
-from pages._parts.state import Params
+from pages._parts.derive import paths
+from pages._parts.explore import rail
+from pages._parts.jobs import worker
+from pages._parts.params import link, parameters, places
+from pages._parts.params.parameters import Params
+from pages._parts.players import path_player
 from tests.test_app import PATIENCE, cursor_texts, go, open_app, quiet, table, upload, wait_for_path, words
 
 SAMPLE_OF = {"binary": "breast_cancer", "multiclass": "iris", "regression": "diabetes"}
@@ -56,9 +60,9 @@ def test_the_first_tab_says_which_columns_matter_beside_the_baselines(task: str)
     app = explore(data=SAMPLE_OF[task])
     wait_for(app, "best single kernel, at its best")
     path, params = app.session_state["answer"], app.session_state["params"]
-    index = player.place(path, None).index
+    index = places.place(path, None).index
     sentence = cursor_texts(app)[0]
-    assert sentence.startswith(f"At {player.label('C', path.values[index])} the weight lies on ")
+    assert sentence.startswith(f"At {places.label('C', path.values[index])} the weight lies on ")
     assert "uniform sum" in sentence
     columns, families = component(app, "bars_columns"), component(app, "bars_families")
     for data in (columns, families):
@@ -68,7 +72,7 @@ def test_the_first_tab_says_which_columns_matter_beside_the_baselines(task: str)
     for name, weight in zip(path.kernel_families, path.weights[index], strict=True):
         expected[name] = expected.get(name, 0.0) + weight / path.weights[index].sum()
     assert dict(zip(families["full"], families["weights"][index], strict=True)) == pytest.approx(expected, abs=1e-3)
-    scores, lanes = component(app, "bars_scores"), model.baselines(params)
+    scores, lanes = component(app, "bars_scores"), paths.baselines(params)
     assert scores["weights"][index][0] == pytest.approx(path.val_score[index])
     assert scores["weights"][0][1:] == pytest.approx([np.nanmax(lane.val_score) for lane in lanes.values()])
     assert not app.error
@@ -78,10 +82,10 @@ def test_the_first_tab_says_which_columns_matter_beside_the_baselines(task: str)
 def test_the_baselines_are_the_paths_explore_shows_for_them() -> None:
     app = wait_for(explore(seed="2"), "best single kernel, at its best")
     params = app.session_state["params"]
-    for name in model.BASELINES:
-        lane = model.baseline(params, name)
-        assert model.key(lane) == model.key(Params(data="iris", widths=2, seed=2, algorithm=name))
-        assert type(model.known(lane).estimators[0]) is ESTIMATORS[name].classifier
+    for name in paths.BASELINES:
+        lane = paths.baseline(params, name)
+        assert paths.key(lane) == paths.key(Params(data="iris", widths=2, seed=2, algorithm=name))
+        assert type(paths.known(lane).estimators[0]) is ESTIMATORS[name].classifier
 
 
 def test_columns_without_groups_are_told_one_by_one() -> None:
@@ -96,11 +100,11 @@ def test_refits_tell_how_often_each_kernel_is_chosen() -> None:
     app.button(key="ask_frequency").click().run()
     wait_for(app, "At least one kernel used")
     params, path = app.session_state["params"], app.session_state["answer"]
-    value = float(path.values[player.place(path, None).index])
-    found = model.frequency(params, value)
-    assert found.n_resamples == model.RESAMPLES
+    value = float(path.values[places.place(path, None).index])
+    found = paths.frequency(params, value)
+    assert found.n_resamples == paths.RESAMPLES
     assert len(app.get("plotly_chart")) == 1
-    assert f"{model.RESAMPLES} refits" in app.get("plotly_chart")[0].proto.alt
+    assert f"{paths.RESAMPLES} refits" in app.get("plotly_chart")[0].proto.alt
     release(app, 3)
     assert "Refit on halves" in [button.label for button in app.button]
     quiet(app.run())
@@ -117,7 +121,7 @@ def test_the_tab_is_in_the_link_and_the_last_two_are_not_computed_before_they_ar
     assert app.query_params["look"] == "path"
     app = explore(look="inside")
     assert len(app.get("plotly_chart")) >= 2
-    _, refused = state.read({"look": "everything"})
+    _, refused = link.read({"look": "everything"})
     assert "one of columns, path, inside" in refused[0]
 
 
@@ -135,7 +139,7 @@ def test_the_facts_follow_the_path_point_by_point() -> None:
         assert said[5] == f"validation accuracy {100 * path.val_score[k]:.1f} %"
     bars = component(app, "bars_kernels")
     assert np.array(bars["weights"]) == pytest.approx(
-        player.heights(np.asarray(path.weights), player.order(path)), abs=1e-6
+        path_player.heights(np.asarray(path.weights), path_player.order(path)), abs=1e-6
     )
     assert bars["sortable"]
 
@@ -143,7 +147,7 @@ def test_the_facts_follow_the_path_point_by_point() -> None:
 def test_a_size_may_be_any_number_of_kernels_and_more_are_refused_in_words() -> None:
     app = explore(data="breast_cancer", widths="20", algorithm="gomp", seed="8", look="path")
     path = app.session_state["answer"]
-    assert path.values.tolist() == list(range(1, model.SIZES + 1))
+    assert path.values.tolist() == list(range(1, paths.SIZES + 1))
     assert len(path.kernel_names) == 52
     app.number_input(key="exact_s").set_value(51).run()
     wait_until(app, lambda: "at s = 51" in " ".join(expander.label for expander in app.expander))
@@ -158,30 +162,30 @@ def test_a_size_may_be_any_number_of_kernels_and_more_are_refused_in_words() -> 
 
 def test_a_value_between_the_points_starts_from_the_nearest_and_says_where_the_optimum_lies(monkeypatch) -> None:
     app = explore(look="path", seed="6")
-    monkeypatch.setattr(model, "QUICK_SECONDS", -1.0)
+    monkeypatch.setattr(paths, "QUICK_SECONDS", -1.0)
     path = app.session_state["answer"]
     value = float(f"{np.sqrt(path.values[9] * path.values[10]):.3g}")
     gate = threading.Event()
-    cache.worker().submit(gate.wait)
+    worker.worker().submit(gate.wait)
     try:
         app.number_input(key="exact_C").set_value(value).run()
         params = app.session_state["params"]
-        interval = model.interval(params, path, value)
+        interval = paths.interval(params, path, value)
         told = f"between **{style.number(interval.low)}** and **{style.number(interval.high)}**"
         assert told in words(app)
         assert app.session_state["job"].live
         assert component(app, "player")["exact"] is None
     finally:
         gate.set()
-    wait_until(app, lambda: model.known_point(params, value) is not None)
+    wait_until(app, lambda: paths.known_point(params, value) is not None)
     quiet(app.run())
-    point = model.known_point(params, value)
+    point = paths.known_point(params, value)
     assert interval.low <= point.objective[0] * (1 + 1e-9)
     assert interval.high >= point.objective[0] - point.dual_gap[0] - 1e-9
     assert "the optimum lies between" not in words(app)
     exact = component(app, "player")["exact"]
     assert exact["sets"]["kernels"] == pytest.approx(
-        player.heights(np.asarray(point.weights), player.order(path))[0].tolist(), abs=1e-6
+        path_player.heights(np.asarray(point.weights), path_player.order(path))[0].tolist(), abs=1e-6
     )
     assert "certified" in json.dumps(exact["sets"]["facts"])
 
@@ -195,16 +199,16 @@ def test_a_point_the_solver_refuses_is_told_in_words() -> None:
 # Controls
 
 
-@pytest.mark.parametrize("algorithm", state.METHODS)
+@pytest.mark.parametrize("algorithm", parameters.METHODS)
 @pytest.mark.parametrize("task", EVERY_TASK)
 def test_every_preset_sets_what_it_says_and_shows_itself(algorithm: str, task: str) -> None:
     params = Params(data=SAMPLE_OF[task], algorithm=algorithm)
-    for preset in explore_rail.presets(params):
+    for preset in rail.presets(params):
         taken = Params(
             data=SAMPLE_OF[task], algorithm=algorithm, path=preset.path, settings=tuple(sorted(preset.settings))
         )
-        assert explore_rail.holds(preset, taken)
-        assert state.read(state.text(taken)) == (taken, ())
+        assert rail.holds(preset, taken)
+        assert link.read(link.text(taken)) == (taken, ())
 
 
 def test_a_preset_is_taken_with_one_press() -> None:
@@ -262,7 +266,7 @@ def test_the_surface_is_over_the_columns_of_the_link() -> None:
     app.selectbox(key="field_over_y").set_value(1).run()
     assert app.query_params["over"] == "1,2"
     assert explore(look="inside", over="1,99").selectbox(key="field_over_y").value != 98
-    _, refused = state.read({"over": "1,2,3"})
+    _, refused = link.read({"over": "1,2,3"})
     assert "two numbers of columns" in refused[0]
 
 

@@ -24,9 +24,11 @@ import mklcore as mkl
 from mklcore.errors import DataError
 from mklcore.estimators.registry import ESTIMATORS
 from mklcore.figures import style
-from pages._parts import compare_work, downloads, export, export_report, export_spec, model, state
-from pages._parts.export_formula import mathml
-from pages._parts.state import Params
+from pages._parts.derive import comparison, paths
+from pages._parts.export import downloads, report, scripts, specification
+from pages._parts.export.formula import mathml
+from pages._parts.params import link, parameters
+from pages._parts.params.parameters import Params
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 90.0
@@ -94,11 +96,11 @@ def run_notebook(book: nbformat.NotebookNode, kernel: KernelManager, folder: Pat
 
 def handed_out(params: Params, page: str) -> tuple[str, nbformat.NotebookNode]:
     """Script and notebook of a screen about a sample, whose results every session shares."""
-    parts = export.cells(params, page)
-    return export.script(parts), nbformat.reads(export.notebook(parts), as_version=4)
+    parts = scripts.cells(params, page)
+    return scripts.script(parts), nbformat.reads(scripts.notebook(parts), as_version=4)
 
 
-LANES = [(key, param) for key, method in state.METHODS.items() for param in method.path_params]
+LANES = [(key, param) for key, method in parameters.METHODS.items() for param in method.path_params]
 
 
 @pytest.mark.parametrize(("algorithm", "param"), LANES)
@@ -145,15 +147,15 @@ def test_norms_that_are_made_from_the_kernels_come_out_of_the_script(settings, t
 def test_the_lanes_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
     app = open_at("compare", data="iris", widths="2", each="linear", lanes="lp,p=2.0;smkl;gomp:lam,n_kernels=3")
     params = app.session_state["params"]
-    lanes = [compare_work.lane_params(params, lane) for lane in compare_work.lanes(params)]
+    lanes = [comparison.lane_params(params, lane) for lane in comparison.lanes(params)]
     until = time.monotonic() + PATIENCE
-    while any(model.known(lane) is None for lane in lanes):
+    while any(paths.known(lane) is None for lane in lanes):
         assert time.monotonic() < until
         time.sleep(0.05)
         app.run()
     names = run_script(handed_out(params, "compare")[0], tmp_path, monkeypatch)
     for lane, path in zip(lanes, names["paths"].values(), strict=True):
-        np.testing.assert_array_equal(path.weights, model.known(lane).weights)
+        np.testing.assert_array_equal(path.weights, paths.known(lane).weights)
 
 
 def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_script(tmp_path, monkeypatch):
@@ -161,7 +163,7 @@ def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_
     path = path_of(app)
     between = float(np.sqrt(path.values[10] * path.values[11]))
     params = replace(app.session_state["params"], at=between, row=77, moved="1=6.5,3=1.25")
-    app = open_at("predict", **state.text(params))
+    app = open_at("predict", **link.text(params))
     script, _ = handed_out(app.session_state["params"], "predict")
     names = run_script(script, tmp_path, monkeypatch)
     assert names["point"].values.tolist() == [between]
@@ -265,9 +267,9 @@ def test_a_ready_stack_comes_out_of_the_script(tmp_path, monkeypatch):
 )  # fmt: skip
 def test_code_makes_the_value_again(value):
     names = {"mkl": mkl, "np": np}
-    made = _evaluated(f"found = {export.code(value)}", names)
+    made = _evaluated(f"found = {scripts.code(value)}", names)
     assert made == value
-    assert "\n" not in export.code(value)
+    assert "\n" not in scripts.code(value)
 
 
 def _evaluated(text: str, names: dict) -> object:
@@ -278,7 +280,7 @@ def _evaluated(text: str, names: dict) -> object:
 
 def test_arrays_and_whole_dictionaries_become_code():
     array = np.array([[0.1, 1 / 3], [np.pi, -0.0]])
-    assert np.array_equal(_evaluated(f"found = {export.code(array)}", {"np": np}), array)
+    assert np.array_equal(_evaluated(f"found = {scripts.code(array)}", {"np": np}), array)
     names = ("a'", 'b"', "c\n")
     kernels = (
         mkl.KernelDictionary.rbf_grid([0.5, 1])
@@ -286,11 +288,11 @@ def test_arrays_and_whole_dictionaries_become_code():
         + mkl.KernelDictionary.per_feature(mkl.Laplacian(2.0, relative=True), 6)
         + mkl.KernelDictionary.per_group(mkl.Polynomial(2), {"g'\n": (0, 2)})
     )
-    text = export.dictionary_code(kernels).replace("kernels =", "found =")
+    text = scripts.dictionary_code(kernels).replace("kernels =", "found =")
     assert _evaluated(text, {"mkl": mkl}) == kernels
     assert "for j in range(0, 6)" in text
     named = mkl.KernelDictionary(kernels.specs, standardize=False, feature_names=(*names, "d", "e", "f"))
-    text = export.dictionary_code(named).replace("kernels =", "found =")
+    text = scripts.dictionary_code(named).replace("kernels =", "found =")
     data = mkl.Dataset(np.eye(6), np.arange(6.0), named.feature_names)
     assert _evaluated(text, {"mkl": mkl, "data": data}) == named
 
@@ -303,14 +305,14 @@ def test_a_specification_comes_back_as_the_same_screen():
         Params(), data="wine", seed=7, algorithm="greedy", path="lam", at=0.25, row=3, moved="1=2.5", widths=2,
         settings=(("criterion", "functional"), ("n_kernels", 4)),
     )  # fmt: skip
-    text = export_spec.write(params, "explore")
+    text = specification.write(params, "explore")
     told = json.loads(text)
     assert (told["seed"], told["page"], told["versions"]["mklcore"]) == (7, "explore", mkl.__version__)
     assert told["table"]["fingerprint"] == mkl.load_sample("wine").fingerprint
-    assert export_spec.read(text.encode()) == (params, ())
+    assert specification.read(text.encode()) == (params, ())
     told["versions"]["numpy"] = "1.0"
     told["parameters"]["seed"] = "many"
-    found, refused = export_spec.read(json.dumps(told).encode())
+    found, refused = specification.read(json.dumps(told).encode())
     assert found == replace(params, seed=0)
     assert "seed = 'many'" in refused[0]
     assert "numpy 1.0 (here" in refused[1]
@@ -324,14 +326,14 @@ def test_a_specification_comes_back_as_the_same_screen():
 )  # fmt: skip
 def test_other_files_are_no_specification(content, said):
     with pytest.raises(DataError, match=said):
-        export_spec.read(content)
+        specification.read(content)
 
 
 def test_a_specification_handed_over_restores_the_screen_and_a_wrong_one_is_refused_in_words():
     app = open_at("explore", data="iris", widths="2", each="none")
     app.session_state["screen"] = True
     app.run()
-    text = export_spec.write(replace(Params(), data="wine", widths=3), "explore")
+    text = specification.write(replace(Params(), data="wine", widths=3), "explore")
     app.file_uploader(key="specification").upload("s.json", text.encode(), "application/json").run()
     assert app.query_params["data"] == "wine"
     app.file_uploader(key="specification").upload("s.json", b"{}", "application/json").run()
@@ -360,8 +362,8 @@ def test_the_report_holds_the_facts_and_asks_no_server(algorithm):
     app = open_at("predict", data="iris", widths="2", each="linear", algorithm=algorithm)
     path = path_of_predict(app)
     point = downloads.predict.chosen(app.session_state["params"])
-    told = export_report.gather(point)
-    page = export_report.write(told)
+    told = report.gather(point)
+    page = report.write(told)
     reader = Outside()
     reader.feed(page)
     assert reader.found == []
@@ -388,7 +390,7 @@ def path_of_predict(app: AppTest):
 def test_names_from_a_file_are_harmless_in_the_report():
     app = open_at("predict", data="iris", widths="2", each="linear")
     path_of_predict(app)
-    told = export_report.gather(downloads.predict.chosen(app.session_state["params"]))
+    told = report.gather(downloads.predict.chosen(app.session_state["params"]))
     evil = "<script>alert(1)</script>"
     families = told.path.kernel_families
     names = tuple(f"{evil}{m}" for m in range(len(families)))
@@ -396,7 +398,7 @@ def test_names_from_a_file_are_harmless_in_the_report():
         told, facts=((evil, evil),), title=evil, weights=((evil, "1", "2"),),
         path=replace(told.path, kernel_names=names), point=replace(told.point, kernel_names=names),
     )  # fmt: skip
-    page = export_report.write(told)
+    page = report.write(told)
     assert evil not in page
 
 

@@ -19,8 +19,11 @@ from mklcore.experiments.base import Outcome
 from mklcore.figures import style, weights_beside
 from mklcore.kernels.stacks import read_stack
 from mklcore.store import load_model, save_model
-from pages._parts import cache, charts, export_spec, state, tables
-from pages._parts.state import Params
+from pages._parts.derive import uploads
+from pages._parts.drawing import charts, listings
+from pages._parts.export import specification
+from pages._parts.params import link
+from pages._parts.params.parameters import Params
 from tests.test_app import go, open_app, quiet, table, upload, words
 from tests.test_stack_upload import NAMES, K, Y, npz, with_stack
 
@@ -35,8 +38,8 @@ def test_what_a_link_says_is_shown_and_not_obeyed() -> None:
 
 def test_halves_of_a_sign_are_refused_before_they_reach_a_link() -> None:
     told = {"target": "\ud800", "sheet": "\udfff", "\ud800": "1", "seed": "3"}
-    raw = json.dumps({"format": export_spec.FORMAT, "version": 1, "parameters": told}).encode()
-    params, refused = export_spec.read(raw)
+    raw = json.dumps({"format": specification.FORMAT, "version": 1, "parameters": told}).encode()
+    params, refused = specification.read(raw)
     assert params == Params(seed=3)
     assert len(refused) == 3
     assert all("which no text can hold" in sentence for sentence in refused)
@@ -44,23 +47,23 @@ def test_halves_of_a_sign_are_refused_before_they_reach_a_link() -> None:
 
 
 def test_a_link_with_thousands_of_wrong_parts_is_told_in_few_lines() -> None:
-    _, refused = state.read({f"{'x' * 1000}{k}": "1" for k in range(2000)})
-    assert len(refused) == state.MOST_REFUSALS + 1
-    assert refused[-1].startswith(f"{2000 - state.MOST_REFUSALS} more parts")
+    _, refused = link.read({f"{'x' * 1000}{k}": "1" for k in range(2000)})
+    assert len(refused) == link.MOST_REFUSALS + 1
+    assert refused[-1].startswith(f"{2000 - link.MOST_REFUSALS} more parts")
     assert max(map(len, refused)) < 200
 
 
 @pytest.mark.parametrize("moved", ["1=1e999", "2=-1e308", "1=1,2=1e101"])
 def test_changes_of_a_row_beyond_all_bounds_are_refused(moved: str) -> None:
-    params, refused = state.read({"moved": moved})
+    params, refused = link.read({"moved": moved})
     assert params == Params()
     assert "numbers of columns with their new values" in refused[0]
-    assert state.read({"moved": "1=1e100"}) == (Params(moved="1=1e100"), ())
+    assert link.read({"moved": "1=1e100"}) == (Params(moved="1=1e100"), ())
 
 
 def test_a_target_of_a_link_is_no_longer_than_a_name() -> None:
-    assert state.read({"target": "x" * 401})[0] == Params()
-    assert state.read({"target": "名 <b>"})[0].target == "名 <b>"
+    assert link.read({"target": "x" * 401})[0] == Params()
+    assert link.read({"target": "名 <b>"})[0].target == "名 <b>"
 
 
 def test_a_stack_for_novelty_is_read_as_found() -> None:
@@ -96,11 +99,11 @@ def test_texts_of_a_table_to_take_away_are_no_formulas() -> None:
             "weight": [-1.5, 0.25, 1e-12, 0, 0, 0, 0, np.nan],
         }
     )
-    lines = tables.csv(frame).splitlines()
+    lines = listings.csv(frame).splitlines()
     assert [line.split(",")[0] for line in lines] == [
         "'=kernel", "'=1+1", "'+cmd|x", "'-2+3", "'@sum", "'\t=1", "-1.5", "+", "plain",
     ]  # fmt: skip
-    assert tables.csv(frame[["weight"]]) == frame[["weight"]].to_csv(index=False)
+    assert listings.csv(frame[["weight"]]) == frame[["weight"]].to_csv(index=False)
 
 
 # Archives
@@ -203,9 +206,9 @@ def test_no_page_obeys_the_names_of_a_file(page: str) -> None:
 
 def test_a_step_back_to_a_file_that_has_left_the_session_gives_a_sentence() -> None:
     app = open_app(widths="1", each="none", degree="0")
-    for seed in range(1 + cache.REMEMBERED_UPLOADS):
+    for seed in range(1 + uploads.REMEMBERED_UPLOADS):
         upload(app, table(seed=seed), f"{seed}.csv")
-    for _ in range(cache.REMEMBERED_UPLOADS):
+    for _ in range(uploads.REMEMBERED_UPLOADS):
         quiet(app.button(key="undo").click().run())
     assert any("upload the same file" in info.value for info in app.info)
 

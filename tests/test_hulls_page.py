@@ -16,9 +16,11 @@ from mklcore.figures import kernel_count, style
 from mklcore.path import fit_path
 from mklcore.solvers.driver import Status
 from mklcore.solvers.hkl.bases import BASES
-from pages._parts import cache, hull_reading, hulls, jobs, state
-from pages._parts.jobs import JobState
-from pages._parts.state import Params
+from pages._parts.derive import hull_words, hulls, shelves, tables
+from pages._parts.jobs import board, worker
+from pages._parts.jobs.board import JobState
+from pages._parts.params import link
+from pages._parts.params.parameters import Params
 from tests.test_app import PATIENCE, go, open_app, quiet, table, upload, wait_for_hulls, words
 from tests.test_stack_upload import K, Y, npz, with_stack
 
@@ -106,7 +108,7 @@ def test_provisional_hulls_stand_until_the_certified_ones_are_there_and_are_not_
     wait_for_hulls(app)
     assert "verified: certified]" in words(app)
     assert {state["badge"] for state in data_of(app)["states"]} == {"certified"}
-    assert cache.hulls(app.session_state["params"]).get(hulls.quick_key(app.session_state["params"])) is None
+    assert shelves.hulls(app.session_state["params"]).get(hulls.quick_key(app.session_state["params"])) is None
 
 
 def test_a_search_by_the_necessary_condition_stays_provisional_when_asked_for() -> None:
@@ -139,15 +141,15 @@ def test_a_first_look_that_was_cut_short_does_not_claim_the_necessary_condition(
     shown = hulls.Answer(path, Params(), waiting=False, provisional=True)
     nothing = float("nan")
     assert model.status_ is Status.MAX_NODES
-    said = hull_reading.certificate(shown, hulls.Hull(1e-5, model, nothing, nothing))
+    said = hull_words.certificate(shown, hulls.Hull(1e-5, model, nothing, nothing))
     assert "not even the **necessary** condition holds" in said
-    assert "only the **necessary** condition is checked" in hull_reading.certificate(shown, hulls.at(shown, 0))
+    assert "only the **necessary** condition is checked" in hull_words.certificate(shown, hulls.at(shown, 0))
 
 
-@pytest.mark.parametrize("status", hull_reading.STOPPED)
+@pytest.mark.parametrize("status", hull_words.STOPPED)
 def test_every_reason_to_stop_names_a_control_that_is_there(status: Status) -> None:
     labels = [control.label for control in hulls.METHOD.controls if control.advanced]
-    words_of = hull_reading.STOPPED[status].format(**hulls.settings(Params()))
+    words_of = hull_words.STOPPED[status].format(**hulls.settings(Params()))
     assert any(f"**{label}**" in words_of for label in labels)
 
 
@@ -245,7 +247,7 @@ def test_any_lambda_is_solved_exactly_and_shown_when_it_is_there() -> None:
     assert drawn["exact"]["label"] == "λ = 0.0123"
     assert drawn["exact"]["certified"]
     params = app.session_state["params"]
-    parts, chosen = cache.split(params), hulls.columns(params)
+    parts, chosen = tables.split(params), hulls.columns(params)
     cold = hulls.estimator(params).set_params(lam=value).fit(parts.train.X[:, chosen], parts.train.y)
     assert found.fitted.objective_ == pytest.approx(cold.objective_, rel=1e-3)
     assert found.fitted.hull_ == cold.hull_
@@ -257,7 +259,7 @@ def test_the_last_certified_hull_stays_while_an_exact_one_is_solved_and_a_cancel
     app = ready(**SMALL, seed="5")
     monkeypatch.setattr(hulls, "AT_ONCE_SECONDS", 0.01)
     gate = threading.Event()
-    cache.worker().submit(gate.wait)
+    worker.worker().submit(gate.wait)
     try:
         app.number_input(key="hull_exact").set_value(0.0456).run()
         quiet(app)
@@ -296,7 +298,7 @@ def test_a_clicked_node_shows_its_monomial_its_weight_and_what_it_adds() -> None
     app.selectbox(key="field_hull_node").set_value("9^1").run()
     assert "**s5**, depth 1" in words(app)
     outside = next(node for node in fitted.sources_)
-    report(app, picked={"node": hull_reading.written(outside, [2, 3, 8])})
+    report(app, picked={"node": hull_words.written(outside, [2, 3, 8])})
     assert "of the way to entering" in words(app)
     assert "Outside the hull a node adds nothing" in words(app)
     assert not app.get("plotly_chart")
@@ -314,7 +316,7 @@ def test_a_test_score_is_shown_once_it_is_asked_for_and_belongs_to_its_lambda() 
     assert "test R²" not in words(app)
     quiet(app.button(key="show_hull_test").click().run())
     params = app.session_state["params"]
-    parts, chosen, path = cache.split(params), hulls.columns(params), path_of(app)
+    parts, chosen, path = tables.split(params), hulls.columns(params), path_of(app)
     index = int(np.argmax(path.val_score))
     score = path.estimators[index].score(parts.test.X[:, chosen], parts.test.y)
     assert f"test R² **{style.number(score)}**" in words(app)
@@ -327,7 +329,7 @@ def test_tables_list_the_nodes_inside_and_outside() -> None:
     app.session_state["hull_tables"] = True
     assert len(quiet(app.run()).dataframe) == 2
     fitted = path_of(app).estimators[-1]
-    inside, outside = hull_reading.nodes_table(fitted), hull_reading.sources_table(fitted)
+    inside, outside = hull_words.nodes_table(fitted), hull_words.sources_table(fitted)
     assert set(inside["node"]) == set(fitted.kernel_names_)
     assert inside["‖β‖"].is_monotonic_decreasing
     assert len(outside) == len(fitted.sources_)
@@ -386,7 +388,7 @@ def test_a_refitted_component_is_the_refitted_share() -> None:
     "text", ["memory_mb=1", "memory_mb=nan", "tol=nan", "tol", "volume=3", "refit=maybe", "loss=hinge", "tol=0.1;" * 90]
 )
 def test_settings_in_a_link_that_cannot_be_used_are_refused_in_words(text: str) -> None:
-    params, refused = state.read({"hull_more": text})
+    params, refused = link.read({"hull_more": text})
     assert params == Params()
     assert "settings within the ranges their controls show" in refused[0]
 
@@ -401,7 +403,7 @@ def test_grid_and_node_are_in_the_link_and_old_hulls_stay_until_new_ones() -> No
     assert (app.query_params["hull_node"], app.query_params["hull_pair"]) == ("9^1", "3,4")
     assert data_of(app)["grid"]["numbers"] == [3, 4]
     gate = threading.Event()
-    cache.worker().submit(gate.wait)
+    worker.worker().submit(gate.wait)
     try:
         app.slider(key="field_hull_degree").set_value(1).run()
         assert app.session_state["job"].live
@@ -419,7 +421,7 @@ def test_grid_and_node_are_in_the_link_and_old_hulls_stay_until_new_ones() -> No
 
 def test_a_search_that_was_cancelled_can_be_asked_for_again() -> None:
     gate = threading.Event()
-    cache.worker().submit(gate.wait)
+    worker.worker().submit(gate.wait)
     try:
         app = at_hulls(**SMALL, seed="8")
         app.session_state["job"].stop.set()
@@ -472,7 +474,7 @@ def _no_target(params: Params) -> Any:
 
 
 def test_a_job_for_other_hulls_is_stopped() -> None:
-    job = jobs.Job("hulls", "Hulls", 1, belongs=lambda now: now.hulls() == Params().hulls())
+    job = board.Job("hulls", "Hulls", 1, belongs=lambda now: now.hulls() == Params().hulls())
     assert job.belongs(Params(hull_at=0.1, algorithm="gomp", widths=9))
     assert not job.belongs(Params(hull_more="tol=0.01"))
 

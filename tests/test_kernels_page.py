@@ -20,8 +20,11 @@ from mklcore.kernels.notation import (
     read_entries,
     write_entries,
 )
-from pages._parts import cache, kernels_table, state
-from pages._parts.state import Params
+from pages._parts.derive import gram_stacks, shelves, uploads
+from pages._parts.kernels import table
+from pages._parts.params import link as params_link
+from pages._parts.params import rules
+from pages._parts.params.parameters import Params
 from tests.test_app import go, open_app, quiet, upload, words
 
 GROUPS = (("left", (0, 1)), ("right", (2, 3)), ("last", (4,)))
@@ -48,7 +51,7 @@ def kernels(app: AppTest) -> str:
 def test_a_dictionary_survives_its_text(text: str):
     entries = read_entries(text, 5)
     assert write_entries(entries) == text
-    assert state.read({"edited": text}) == (Params(edited=text), ())
+    assert params_link.read({"edited": text}) == (Params(edited=text), ())
 
 
 def test_what_the_text_says():
@@ -123,14 +126,14 @@ def test_every_dictionary_of_the_builders_survives_its_text():
 def rows() -> tuple[list[dict], object]:
     data = read_table(b"a,b,y\n" + b"\n".join(b"%d,%d,%d" % (i * 3, i * i % 7, i % 2) for i in range(20)))
     entries = read_entries("rbf0.5m@*;pol2@*;~lin@1", 2)
-    return kernels_table.rows_of(entries, data), data
+    return table.rows_of(entries, data), data
 
 
 def test_a_table_of_kernels_is_what_it_was_read_from():
     lines, data = rows()
     assert [line["family"] for line in lines] == ["RBF (Gaussian)", "Polynomial", "Linear"]
     assert [line["columns"] for line in lines] == ["all", "all", "a"]
-    assert write_entries(kernels_table.entries_of(lines, data)) == "rbf0.5m@*;pol2@*;~lin@1"
+    assert write_entries(table.entries_of(lines, data)) == "rbf0.5m@*;pol2@*;~lin@1"
 
 
 def test_rows_added_by_hand_take_usual_values():
@@ -141,7 +144,7 @@ def test_rows_added_by_hand_take_usual_values():
         {"family": "Polynomial"},
         {"family": "Laplacian", "median": False},
     ]
-    entries = kernels_table.entries_of([*lines, *new], data)
+    entries = table.entries_of([*lines, *new], data)
     assert write_entries(entries[3:]) == "lin@*;rbf1m@2;pol2@*;lap1@*"
 
 
@@ -158,7 +161,7 @@ def test_rows_added_by_hand_take_usual_values():
 def test_what_cannot_be_a_kernel_is_refused_in_words(row: dict, said: str):
     lines, data = rows()
     with pytest.raises((KernelError, ParameterError), match=said):
-        kernels_table.entries_of([*lines, row], data)
+        table.entries_of([*lines, row], data)
 
 
 def test_an_edited_table_takes_the_place_of_the_builders():
@@ -190,7 +193,7 @@ def test_a_link_to_a_table_that_cannot_be_is_told_in_words(edited: str, said: st
 def test_a_table_too_long_for_a_link_stays_in_the_session():
     app = go(open_app(data="digits", each="none"), "pages/kernels.py")
     text = ";".join(f"lin@{j},{j + 2}" for j in range(1, 60)) + ";" + ";".join(f"rbf{w}@*" for w in range(1, 200))
-    assert len(text) > state.LONGEST_TABLE
+    assert len(text) > rules.LONGEST_TABLE
     app.session_state["kept_tables"] = {"kept:" + "a" * 64: "lin@1..3"}
     app.session_state["params"] = replace(app.session_state["params"], edited="kept:" + "a" * 64)
     assert "**3** kernels" in words(quiet(app.run()))
@@ -199,14 +202,14 @@ def test_a_table_too_long_for_a_link_stays_in_the_session():
 
 def test_a_long_table_is_named_by_what_it_holds(monkeypatch: pytest.MonkeyPatch):
     memory: dict = {}
-    monkeypatch.setattr(cache.st, "session_state", memory)
-    assert cache.keep_text("lin@1", 10) == "lin@1"
-    name = cache.keep_text("lin@1;lin@2", 10)
-    assert state.read({"edited": name}) == (Params(edited=name), ())
-    assert cache.edited_text(Params(edited=name)) == "lin@1;lin@2"
+    monkeypatch.setattr(uploads.st, "session_state", memory)
+    assert uploads.keep_text("lin@1", 10) == "lin@1"
+    name = uploads.keep_text("lin@1;lin@2", 10)
+    assert params_link.read({"edited": name}) == (Params(edited=name), ())
+    assert uploads.edited_text(Params(edited=name)) == "lin@1;lin@2"
     memory.clear()
     with pytest.raises(KernelError, match="stays in the session"):
-        cache.edited_text(Params(edited=name))
+        uploads.edited_text(Params(edited=name))
 
 
 # Builders
@@ -287,11 +290,11 @@ def test_the_kernel_of_a_clicked_row_is_shown(monkeypatch: pytest.MonkeyPatch):
         "params": Params(),
         "past": [],
     }
-    monkeypatch.setattr(state.st, "session_state", memory)
-    kernels_table.pick("table")
+    monkeypatch.setattr(table.history.st, "session_state", memory)
+    table.pick("table")
     assert memory["params"].shown == 3
     memory["table"] = {"selection": {"rows": [], "cells": [], "columns": []}}
-    kernels_table.pick("table")
+    table.pick("table")
     assert memory["params"].shown == 3
 
 
@@ -316,13 +319,13 @@ class Held:
 
 
 def test_one_large_stack_at_a_time_and_the_others_are_told(monkeypatch: pytest.MonkeyPatch):
-    place = cache.LargePlace()
+    place = shelves.LargePlace()
     mine = place.made("mine", "me", Held)
     assert place.made("mine", "me", Held) is mine
-    with pytest.raises(cache.WaitError, match="Another session looks at a large stack"):
+    with pytest.raises(shelves.WaitError, match="Another session looks at a large stack"):
         place.made("yours", "you", Held)
-    monkeypatch.setattr(cache, "UNUSED_SECONDS", -1.0)
-    with pytest.raises(cache.WaitError, match="has not ended"):
+    monkeypatch.setattr(shelves, "UNUSED_SECONDS", -1.0)
+    with pytest.raises(shelves.WaitError, match="has not ended"):
         place.made("yours", "you", Held)
     del mine
     gc.collect()
@@ -330,7 +333,7 @@ def test_one_large_stack_at_a_time_and_the_others_are_told(monkeypatch: pytest.M
 
 
 def test_a_large_stack_being_built_makes_others_wait():
-    place, started, go_on = cache.LargePlace(), threading.Event(), threading.Event()
+    place, started, go_on = shelves.LargePlace(), threading.Event(), threading.Event()
 
     def slow() -> Held:
         started.set()
@@ -341,7 +344,7 @@ def test_a_large_stack_being_built_makes_others_wait():
     builder.start()
     try:
         assert started.wait(30)
-        with pytest.raises(cache.WaitError, match="is building a large stack"):
+        with pytest.raises(shelves.WaitError, match="is building a large stack"):
             place.made("b", "you", Held)
     finally:
         go_on.set()
@@ -349,7 +352,7 @@ def test_a_large_stack_being_built_makes_others_wait():
 
 
 def test_a_failed_build_frees_the_place():
-    place = cache.LargePlace()
+    place = shelves.LargePlace()
 
     def fails() -> Held:
         raise KernelError("no")
@@ -360,14 +363,14 @@ def test_a_failed_build_frees_the_place():
 
 
 def test_the_page_waits_for_the_place_and_then_shows_the_kernels(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(cache, "MEMORY_LIMIT_MB", 0.05)
-    place = cache.large_place()
+    monkeypatch.setattr(gram_stacks, "MEMORY_LIMIT_MB", 0.05)
+    place = gram_stacks.large_place()
     other = place.made("another session's", object(), Held)
     app = go(open_app(data="iris", widths="1", each="none"), "pages/kernels.py")
     assert "Another session looks at a large stack" in words(app)
     assert "above 0 MB the server holds one such stack at a time" in words(app)
     del other
-    monkeypatch.setattr(cache, "UNUSED_SECONDS", -1.0)
+    monkeypatch.setattr(shelves, "UNUSED_SECONDS", -1.0)
     gc.collect()
     quiet(app.run())
     assert "Gram matrix of" in words(app)

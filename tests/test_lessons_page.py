@@ -15,9 +15,14 @@ from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.presenting import enlarged
 from mklcore.lessons import LESSONS, bands, copies, hull, norms, prices
-from pages._parts import cache, jobs, lessons, lessons_scene, nav, state
-from pages._parts.lessons_pictures import PICTURES
-from pages._parts.state import Params
+from pages._parts.derive import shelves
+from pages._parts.jobs import board
+from pages._parts.lessons import steps
+from pages._parts.lessons.pictures import PICTURES
+from pages._parts.params import link as params_link
+from pages._parts.params.parameters import Params
+from pages._parts.players import scene as players_scene
+from pages._parts.session import nav
 
 PATIENCE = 60.0
 QUICK = {"copies": copies.copies, "prices": prices.prices, "hull": hull.hulls, "bands": bands.bands}
@@ -114,14 +119,14 @@ def test_samples_of_the_lessons_are_what_the_lessons_use():
 
 @pytest.mark.parametrize("key", LESSONS)
 def test_every_lesson_has_its_words_and_every_figure_in_them_is_computed(key, found):
-    said, lesson = lessons.words(key), LESSONS[key]
+    said, lesson = steps.words(key), LESSONS[key]
     assert tuple(said.options) == lesson.options
     assert found[key].answer in lesson.options
     assert set(said.parts) == {"reveal", "formula", "why", "look", "limits", "link"}
-    lessons.fill(said.question, lesson.given)
+    steps.fill(said.question, lesson.given)
     facts = lesson.given | found[key].facts
     for part in said.parts.values():
-        assert "⟨" not in lessons.fill(part, facts)
+        assert "⟨" not in steps.fill(part, facts)
     told = " ".join([said.title, said.line, said.question, *said.options.values(), *said.parts.values()])
     written = re.sub(r"\$[^$]*\$|⟨\w+⟩", "", told.replace(said.parts["formula"], ""))
     assert not re.search(r"\d", written), "a figure typed by hand"
@@ -130,20 +135,20 @@ def test_every_lesson_has_its_words_and_every_figure_in_them_is_computed(key, fo
 
 def test_a_figure_nobody_computed_is_an_error():
     with pytest.raises(KeyError):
-        lessons.fill("It is ⟨unknown⟩.", {"known": "1"})
+        steps.fill("It is ⟨unknown⟩.", {"known": "1"})
 
 
 @pytest.mark.parametrize("key", ["sparse", "dense"])
 def test_the_title_does_not_give_the_answer_away(key):
-    assert "wins" in lessons.words(key).moral
-    assert "win" not in lessons.words(key).title + lessons.words(key).question
+    assert "wins" in steps.words(key).moral
+    assert "win" not in steps.words(key).title + steps.words(key).question
 
 
 @pytest.mark.parametrize("key", LESSONS)
 def test_the_page_a_lesson_leads_to_exists_and_its_preset_is_a_link(key):
-    page, preset = lessons.OPENS[key]
+    page, preset = steps.OPENS[key]
     assert page in {room.file for room in nav.ROOMS}
-    params, refused = state.read(state.text(Params(**preset)))
+    params, refused = params_link.read(params_link.text(Params(**preset)))
     assert params == Params(**preset)
     assert refused == ()
     assert params.data in SAMPLES
@@ -186,12 +191,12 @@ def test_the_picture_shows_the_figures_of_the_library(found):
 
 
 def test_axes_place_values_and_say_when_they_are_logarithmic():
-    falling = lessons_scene.logarithmic("λ", 0.01, 100.0, falling=True)
+    falling = players_scene.logarithmic("λ", 0.01, 100.0, falling=True)
     assert falling.at(100.0) == 0
     assert falling.at(0.01) == 1
     assert falling.at(1.0) == pytest.approx(0.5)
     assert "log scale" in falling.title
-    plain = lessons_scene.linear("y", 0.0, 21.0)
+    plain = players_scene.linear("y", 0.0, 21.0)
     assert [text for _, text in plain.ticks] == ["0", "10", "20"]
     assert plain.at(99.0) == 1
 
@@ -226,7 +231,7 @@ def press(app: AppTest, key: str) -> AppTest:
 
 def wait_for(app: AppTest, lesson: str) -> AppTest:
     until = time.monotonic() + PATIENCE
-    while lessons.story(lesson) is None:
+    while steps.story(lesson) is None:
         assert time.monotonic() < until, words(app)
         time.sleep(0.05)
     return quiet(app.run())
@@ -235,20 +240,20 @@ def wait_for(app: AppTest, lesson: str) -> AppTest:
 @pytest.fixture
 def calm(monkeypatch):
     """The gallery computes nothing ahead."""
-    monkeypatch.setattr(lessons, "ask_all", lambda: None)
+    monkeypatch.setattr(steps, "ask_all", lambda: None)
 
 
 @pytest.fixture
 def empty_shelf(monkeypatch):
     """Nothing has been computed yet, whatever other tests did."""
-    shelf = cache.Shelf(4)
-    monkeypatch.setattr(cache, "lessons", lambda: shelf)
+    shelf = shelves.Shelf(4)
+    monkeypatch.setattr(shelves, "lessons", lambda: shelf)
 
 
 def test_the_gallery_shows_every_lesson_with_its_level_and_opens_it_at_its_question(calm):
     app = open_app()
     for key in LESSONS:
-        said = lessons.words(key)
+        said = steps.words(key)
         assert said.title in [title.value for title in app.subheader]
         assert said.line in words(app)
         assert said.level in words(app)
@@ -261,24 +266,24 @@ def test_the_gallery_shows_every_lesson_with_its_level_and_opens_it_at_its_quest
 
 def test_the_gallery_computes_every_lesson_ahead_and_asks_once(monkeypatch, empty_shelf):
     cheap = {key: LESSONS[key] for key in ("copies", "bands")}
-    monkeypatch.setattr(lessons, "LESSONS", cheap)
+    monkeypatch.setattr(steps, "LESSONS", cheap)
     app = open_app()
     job = app.session_state["long_job"]
-    assert job.key == lessons.GALLERY
+    assert job.key == steps.GALLERY
     quiet(app.run())
     assert app.session_state["long_job"] is job
     until = time.monotonic() + PATIENCE
     while job.live:
         assert time.monotonic() < until
         time.sleep(0.05)
-    assert job.state is jobs.JobState.DONE
-    assert all(lessons.story(key) is not None for key in cheap)
+    assert job.state is board.JobState.DONE
+    assert all(steps.story(key) is not None for key in cheap)
 
 
 def test_a_lesson_goes_from_guess_to_reveal_to_why_and_begins_again(calm):
     app = open_app(lesson="bands")
-    said = lessons.words("bands")
-    assert lessons.fill(said.question, LESSONS["bands"].given) in words(app)
+    said = steps.words("bands")
+    assert steps.fill(said.question, LESSONS["bands"].given) in words(app)
     press(app, "guess_all")
     assert link(app)["lesson_guess"] == "all"
     assert said.options["all"] in words(app)
@@ -343,7 +348,7 @@ def test_a_lesson_that_fails_says_so_and_can_be_asked_for_again(calm, monkeypatc
     def broken(tick, seed=0):
         raise ParameterError("The seed is out of range; choose another one.")
 
-    monkeypatch.setattr(lessons, "LESSONS", LESSONS | {"bands": replace(LESSONS["bands"], compute=broken)})
+    monkeypatch.setattr(steps, "LESSONS", LESSONS | {"bands": replace(LESSONS["bands"], compute=broken)})
     app = open_app(lesson="bands", lesson_step="reveal")
     until = time.monotonic() + PATIENCE
     while app.session_state["job"].live:
@@ -351,7 +356,7 @@ def test_a_lesson_that_fails_says_so_and_can_be_asked_for_again(calm, monkeypatc
         time.sleep(0.02)
     quiet(app.run())
     assert "out of range" in words(app)
-    monkeypatch.setattr(lessons, "LESSONS", LESSONS)
+    monkeypatch.setattr(steps, "LESSONS", LESSONS)
     quiet(app.run())
     press(app, "compute_lesson")
     wait_for(app, "bands")
@@ -375,7 +380,7 @@ def test_the_hull_lesson_takes_its_two_columns_along(calm, monkeypatch):
     press(app, "open_preset")
     params = app.session_state["params"]
     assert params.data == "sparse_polynomial"
-    assert params.hull_pair == ",".join(str(j + 1) for j in lessons.story("hull").pair)
+    assert params.hull_pair == ",".join(str(j + 1) for j in steps.story("hull").pair)
 
 
 # Presentation

@@ -11,8 +11,13 @@ from streamlit.testing.v1 import AppTest
 import mklcore as mkl
 from mklcore.figures import style
 from mklcore.path import ACCEPTED
-from pages._parts import explore_rail, export, export_report, model, player, predict, predict_batch, state
-from pages._parts.state import Params
+from pages._parts.derive import paths, predictions
+from pages._parts.explore import rail
+from pages._parts.export import report as export_report
+from pages._parts.export import scripts
+from pages._parts.params import link, parameters, places
+from pages._parts.params.parameters import Params
+from pages._parts.predict import batch
 from tests.test_app import PATIENCE, go, open_app, quiet, table, upload, wait_for_path, words
 
 RING = {"data": "ring", "widths": "3", "p": "2.0"}
@@ -40,7 +45,7 @@ def test_every_view_of_explore_says_what_the_score_is_and_starts_in_the_middle(l
     app = explore(look=look, path=param)
     path, said = app.session_state["answer"], words(app)
     assert path.score_name == ACCEPTED
-    assert player.place(path, None).index == len(path) // 2
+    assert places.place(path, None).index == len(path) // 2
     assert f"validation {ACCEPTED}" in said
     assert "cannot choose the parameter" in said
     assert "Without a target no score" in said
@@ -54,14 +59,14 @@ def test_every_view_of_explore_says_what_the_score_is_and_starts_in_the_middle(l
 def test_only_methods_that_learn_without_a_target_are_offered() -> None:
     app = explore()
     names = app.selectbox(key="field_algorithm").options
-    assert names == [state.METHODS["lp"].label]
-    assert explore_rail.fitting("binary") == list(state.METHODS)
+    assert names == [parameters.METHODS["lp"].label]
+    assert rail.fitting("binary") == list(parameters.METHODS)
 
 
-@pytest.mark.parametrize("algorithm", [name for name in state.METHODS if name != "lp"])
+@pytest.mark.parametrize("algorithm", [name for name in parameters.METHODS if name != "lp"])
 def test_other_methods_say_that_they_need_a_target_and_lead_on(algorithm: str) -> None:
     app = go(open_app(**RING, algorithm=algorithm), "pages/explore.py")
-    assert f"{state.METHODS[algorithm].label} needs a target" in words(app)
+    assert f"{parameters.METHODS[algorithm].label} needs a target" in words(app)
     assert "needs a target" in words(go(app, "pages/predict.py"))
     go(app, "pages/explore.py").button(key="take_lp").click().run()
     assert app.session_state["params"].algorithm == "lp"
@@ -74,9 +79,9 @@ def test_an_exact_value_the_test_score_and_refits_work_without_a_target() -> Non
     app.button(key="show_test").click().run()
     assert f"test {ACCEPTED}" in words(quiet(app))
     params = app.session_state["params"]
-    known = model.interval(params, app.session_state["answer"], 0.0123)
+    known = paths.interval(params, app.session_state["answer"], 0.0123)
     assert known is not None
-    solved = model.point(params, 0.0123)
+    solved = paths.point(params, 0.0123)
     assert known.low <= solved.objective[0] <= known.high * (1 + 1e-3)
     app.button(key="ask_frequency").click().run()
     until = time.monotonic() + PATIENCE
@@ -89,7 +94,7 @@ def test_an_exact_value_the_test_score_and_refits_work_without_a_target() -> Non
 def test_what_if_says_ordinary_or_unusual_with_the_score() -> None:
     data = mkl.load_sample("ring")
     app = wait_for_path(go(open_app(**RING), "pages/predict.py"))
-    point = predict.chosen(app.session_state["params"])
+    point = predictions.chosen(app.session_state["params"])
     assert point is not None
     value = float(point.fitted.score_samples(data.X[:1])[0])
     said = "ordinary" if value >= 1.0 else "unusual"
@@ -102,11 +107,13 @@ def test_what_if_says_ordinary_or_unusual_with_the_score() -> None:
 
 def test_a_file_is_answered_in_words_and_not_scored() -> None:
     app = wait_for_path(go(open_app(**RING), "pages/predict.py"))
-    point = predict.chosen(app.session_state["params"])
+    point = predictions.chosen(app.session_state["params"])
     assert point is not None
     rows = b"x1,x2\n2.0,0.0\n9.0,9.0\n"
-    found = predict_batch.answers(point, predict.reading(app.session_state["params"]).apply(rows))
-    assert list(found.frame["the model says"]) == list(predict.ordinary(point.fitted.predict([[2.0, 0.0], [9.0, 9.0]])))
+    found = batch.answers(point, predictions.reading(app.session_state["params"]).apply(rows))
+    assert list(found.frame["the model says"]) == list(
+        predictions.ordinary(point.fitted.predict([[2.0, 0.0], [9.0, 9.0]]))
+    )
     assert found.frame["decision value"].tolist() == pytest.approx(
         point.fitted.decision_function(np.array([[2.0, 0.0], [9.0, 9.0]])).tolist()
     )
@@ -120,10 +127,10 @@ def test_the_code_of_the_screen_gives_the_same_answer(
     app = explore(**({} if at is None else {"at": str(at)}))
     params = app.session_state["params"]
     script = tmp_path / "screen.py"
-    script.write_text(export.script(export.cells(params, "explore")), encoding="utf-8")
+    script.write_text(scripts.script(scripts.cells(params, "explore")), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     ran = runpy.run_path(str(script))
-    here = predict.chosen(params)
+    here = predictions.chosen(params)
     assert here is not None
     assert ran["point"].values[ran["index"]] == pytest.approx(here.value)
     assert ran["fitted"].objective_ == pytest.approx(here.fitted.objective_, rel=1e-6)
@@ -159,4 +166,4 @@ def test_pages_that_need_a_target_say_so(page: str, said: str) -> None:
 
 def test_a_link_about_the_ring_restores_it() -> None:
     params = Params(data="ring", path="p", settings=(("C", 0.05),))
-    assert state.read(state.text(params)) == (params, ())
+    assert link.read(link.text(params)) == (params, ())

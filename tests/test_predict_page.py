@@ -11,9 +11,10 @@ from streamlit.testing.v1 import AppTest
 import mklcore as mkl
 from mklcore.figures import style
 from mklcore.figures.contributions import contribution_bars, shares
-from pages._parts import model as answers
-from pages._parts import predict, predict_batch, state
-from pages._parts.state import Params
+from pages._parts.derive import paths, predictions
+from pages._parts.params import parameters
+from pages._parts.params.parameters import Params
+from pages._parts.predict import batch as predict_batch
 
 PATIENCE = 90.0
 PREDICT = "pages/predict.py"
@@ -48,7 +49,7 @@ def ready(app: AppTest) -> AppTest:
 
 
 def model(app: AppTest):
-    point = predict.chosen(app.session_state["params"])
+    point = predictions.chosen(app.session_state["params"])
     assert point is not None
     return point.fitted
 
@@ -61,7 +62,7 @@ def slider(app: AppTest, label: str):
 # One row
 
 
-@pytest.mark.parametrize("algorithm", state.METHODS)
+@pytest.mark.parametrize("algorithm", parameters.METHODS)
 @pytest.mark.parametrize("sample", ["breast_cancer", "iris", "diabetes"])
 def test_every_algorithm_speaks_about_a_row_and_its_parts_add_up(algorithm, sample):
     app = ready(opened(data=sample, widths="2", each="linear", algorithm=algorithm, row="5"))
@@ -70,8 +71,8 @@ def test_every_algorithm_speaks_about_a_row_and_its_parts_add_up(algorithm, samp
     said = fitted.predict(row)[0]
     shown = style.number(float(said)) if sample == "diabetes" else said
     assert f"#### {data.target_name}: {shown}" in words(app)
-    point = predict.chosen(app.session_state["params"])
-    answer = predict.spoken(point, predict.row(app.session_state["params"]))
+    point = predictions.chosen(app.session_state["params"])
+    answer = predictions.spoken(point, predictions.row(app.session_state["params"]))
     if algorithm == "smkl" and sample == "iris":
         np.testing.assert_allclose(answer.values, fitted.pair_decisions(row)[0], atol=1e-9)
     elif sample == "diabetes":
@@ -123,7 +124,7 @@ def test_changes_that_are_none_are_refused_in_words(moved):
 
 
 def test_a_row_beyond_the_table_is_its_last_row_and_columns_beyond_it_are_left_alone():
-    here = predict.row(replace(Params(), data="iris", row=9999, moved="9=1.0"))
+    here = predictions.row(replace(Params(), data="iris", row=9999, moved="9=1.0"))
     assert (here.number, here.moves) == (150, {})
     assert (here.now == here.before).all()
 
@@ -208,7 +209,7 @@ def test_a_file_is_predicted_as_the_training_rows_are_and_scored_where_it_has_th
 
 def app_model(app: AppTest):
     """The best model of a session with an upload, whose results only it has."""
-    path = app.session_state["shelf"].get(answers.key(app.session_state["params"]))
+    path = app.session_state["shelf"].get(paths.key(app.session_state["params"]))
     return path.estimators[int(np.nanargmax(path.val_score))]
 
 

@@ -9,7 +9,7 @@ import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.estimators.registry import EVERY_TASK, NORMS, column_prices
 from mklcore.penalties.terms import make_terms
-from pages._parts import state
+from pages._parts.params import parameters
 
 METHODS = pytest.mark.parametrize("method", mkl.estimators.ESTIMATORS.values(), ids=lambda method: method.key)
 
@@ -22,7 +22,7 @@ def stack():
     return kernels.grams(X), X[:, 0] > 0
 
 
-@pytest.mark.parametrize("method", state.METHODS.values(), ids=lambda method: method.key)
+@pytest.mark.parametrize("method", parameters.METHODS.values(), ids=lambda method: method.key)
 def test_every_control_is_a_parameter_or_is_made_into_one(method):
     made = {"norm": "penalty", "q": "penalty"}
     for control in method.controls:
@@ -50,7 +50,7 @@ def test_presets_are_states_of_the_controls(method, task):
             continue
         for name, value in preset.settings:
             control = next(c for c in method.controls if c.name == name and task in c.tasks)
-            assert state.accepts(control, value)
+            assert parameters.accepts(control, value)
         assert not preset.path or preset.path in method.path_params
         assert preset.help.endswith(".")
     offered = [preset.label for preset in method.presets if task in preset.tasks]

@@ -17,10 +17,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mklcore.figures import weights_beside
-from pages._parts import cache, runs_results, runs_store, state
-from pages._parts.runs_results import Results, ResultsError
-from pages._parts.runs_store import DAY, FILE, GONE, File, Limits, Store, StoreError, link_secret, new_secret
-from pages._parts.state import Params
+from pages._parts.derive import uploads
+from pages._parts.jobs import worker
+from pages._parts.params import link as params_link
+from pages._parts.params.parameters import Params
+from pages._parts.runs import results as runs_results
+from pages._parts.runs import store as runs_store
+from pages._parts.runs.results import Results, ResultsError
+from pages._parts.runs.store import DAY, FILE, GONE, File, Limits, Store, StoreError, link_secret, new_secret
+from pages._parts.session import history
 from tests.test_app import go, open_app, quiet, table, upload, wait_for_path, words
 
 ANNA, BEN = new_secret(), new_secret()
@@ -461,7 +466,7 @@ def test_a_saved_run_comes_back_by_its_secret_link_with_table_and_results(home: 
     assert set(shown.estimators) == {None}
     assert again.query_params["run"] == secret
     gate = threading.Event()
-    cache.worker().submit(gate.wait)
+    worker.worker().submit(gate.wait)
     try:  # the kept answer is on the screen while the worker has not begun
         for look in ("columns", "path", "inside"):
             again.session_state["params"] = replace(again.session_state["params"], look=look)
@@ -482,7 +487,7 @@ def test_a_saved_run_comes_back_by_its_secret_link_with_table_and_results(home: 
 def test_a_deleted_run_and_a_wrong_secret_say_the_same(home: Path) -> None:
     app = tell(upload(open_app(), table(seed=5)), ANNA)
     secret = save(app)
-    from pages._parts.runs_store import Store as Fresh
+    from pages._parts.runs.store import Store as Fresh
 
     Fresh(home).delete(ANNA, app.session_state["runs_linked"])
     told = [words(open_app(run=token)) for token in (secret, "x" * 43, "<b>x</b>", "../..")]
@@ -502,7 +507,7 @@ def test_a_run_about_a_sample_leaves_a_plain_link(home: Path) -> None:
 def test_a_long_dictionary_edited_by_hand_is_kept_like_a_file(home: Path) -> None:
     app = tell(open_app(data="iris"), ANNA)
     text = "lin@1;" * 400
-    name = cache.KEPT + hashlib.sha256(text.encode()).hexdigest()
+    name = uploads.KEPT + hashlib.sha256(text.encode()).hexdigest()
     app.session_state["kept_tables"] = {name: text}
     app.session_state["params"] = Params(data="iris", edited=name)
     secret = save(quiet(app.run()))
@@ -593,7 +598,7 @@ def test_redo_takes_back_an_undo_until_something_new_is_chosen() -> None:
 
 
 def test_a_step_back_soon_after_a_change_is_seen_once_it_is_certain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "LINK_SECONDS", 30.0)
+    monkeypatch.setattr(history, "LINK_SECONDS", 30.0)
     app = open_app(data="iris")
     quiet(app.button(key="table_wine").click().run())
     app.query_params["data"] = "iris"
@@ -608,7 +613,7 @@ def test_a_step_back_soon_after_a_change_is_seen_once_it_is_certain(monkeypatch:
 
 
 def test_a_link_that_was_only_behind_is_put_right_without_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "LINK_SECONDS", 30.0)
+    monkeypatch.setattr(history, "LINK_SECONDS", 30.0)
     app = open_app(data="iris")
     quiet(app.button(key="table_wine").click().run())
     app.query_params["data"] = "iris"
@@ -643,7 +648,7 @@ def test_repeats_say_mean_spread_and_every_split() -> None:
 
 @pytest.mark.parametrize("count", ["1", "101", "2.5", "x"])
 def test_a_link_with_a_wrong_number_of_repeats_is_refused(count: str) -> None:
-    params, refused = state.read({"repeats": count})
+    params, refused = params_link.read({"repeats": count})
     assert params == Params()
     assert "a whole number from 2 to 100" in refused[0]
 

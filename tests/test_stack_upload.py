@@ -13,7 +13,7 @@ from mklcore.data.dataset import three_way_split
 from mklcore.errors import DataError, KernelError, MKLError
 from mklcore.kernels import stacks
 from mklcore.kernels.stacks import block_of, is_stack, read_stack, rows_of, subset
-from pages._parts import cache
+from pages._parts.derive import uploads
 from tests.test_app import go, open_app, quiet, words
 
 RNG = np.random.default_rng(0)
@@ -221,7 +221,7 @@ def test_a_stack_stays_in_its_session():
 
 
 def test_the_limits_of_a_file_are_those_of_the_upload(monkeypatch: pytest.MonkeyPatch):
-    assert cache.STACK_LIMIT_MB == stacks.MAX_FILE_MB
+    assert uploads.STACK_LIMIT_MB == stacks.MAX_FILE_MB
     monkeypatch.setattr(stacks, "MAX_FILE_MB", 0.01)
     with pytest.raises(DataError, match=r"larger than .* MB, the limit for stacks"):
         read_stack(npz(K=K, y=Y))

@@ -15,9 +15,9 @@ from mklcore.figures import Curve
 from mklcore.figures.theory import norm_positions
 from mklcore.penalties import LpNorm
 from mklcore.solvers.gomp import GOMP
-from pages._parts import cache, theory_tabs
-from pages._parts import theory as facts
-from pages._parts.state import Params
+from pages._parts.derive import bounds, shelves, tables
+from pages._parts.params.parameters import Params
+from pages._parts.theory import tabs
 from tests.reference_greedy import KERNELS, TARGETS
 from tests.test_app import go, open_app, quiet, table, upload, words
 
@@ -216,20 +216,20 @@ def test_the_shares_of_the_counterexample_are_drawn_one_by_one():
 # The page
 
 
-@pytest.mark.parametrize("tab", theory_tabs.TABS)
+@pytest.mark.parametrize("tab", tabs.TABS)
 def test_every_theorem_has_its_picture_and_says_whether_it_speaks(tab):
     app = theory_page(tab)
     said = words(app)
     assert not app.error
     assert len(app.get("plotly_chart")) >= 1
-    assert theory_tabs.TABS[tab].paper in said
+    assert tabs.TABS[tab].paper in said
     assert "What to look for." in said
     assert "What it cannot tell." in said
     assert "vacuous here" in said or "says something here" in said or tab == "duplicates"
 
 
 @pytest.mark.parametrize("sample", ["diabetes", "breast_cancer"])
-@pytest.mark.parametrize("tab", theory_tabs.TABS)
+@pytest.mark.parametrize("tab", tabs.TABS)
 def test_every_kind_of_target_is_dealt_with(tab, sample):
     app = theory_page(tab, data=sample, widths="1", each="none", hull_columns="1,2,3")
     assert not app.error
@@ -255,7 +255,7 @@ def test_sliders_start_at_the_numbers_of_the_table():
 def test_another_class_is_another_target():
     app = theory_page("lp")
     params = app.session_state["params"]
-    assert facts.key(params, "lp") != facts.key(Params(**{**params.__dict__, "theory_class": 2}), "lp")
+    assert bounds.key(params, "lp") != bounds.key(Params(**{**params.__dict__, "theory_class": 2}), "lp")
     box = app.selectbox(key="field_theory_class")
     settled(box.set_value(2).run())
     assert app.session_state["params"].theory_class == 2
@@ -263,7 +263,7 @@ def test_another_class_is_another_target():
 
 
 def test_large_tables_are_measured_on_request(monkeypatch):
-    monkeypatch.setattr(facts, "SMALL_ENTRIES", 1.0)
+    monkeypatch.setattr(bounds, "SMALL_ENTRIES", 1.0)
     app = theory_page("gomp", seed="11")
     assert "Measuring on this table takes a while" in words(app)
     assert "job" not in app.session_state
@@ -273,7 +273,7 @@ def test_large_tables_are_measured_on_request(monkeypatch):
 
 def test_the_last_picture_stays_while_the_next_is_measured(monkeypatch):
     app = theory_page("gomp", seed="12")
-    monkeypatch.setattr(facts, "SMALL_ENTRIES", 1.0)
+    monkeypatch.setattr(bounds, "SMALL_ENTRIES", 1.0)
     quiet(app.select_slider(key="field_theory_lam").set_value(0.5).run())
     assert "answers the settings before these" in words(app)
     assert len(app.get("plotly_chart")) == 2
@@ -330,15 +330,15 @@ def test_a_kernel_stack_is_measured_like_any_dictionary():
     assert "the upload is a ready kernel stack without them" in words(quiet(app))
 
 
-@pytest.mark.parametrize("tab", theory_tabs.TABS)
+@pytest.mark.parametrize("tab", tabs.TABS)
 def test_a_table_without_a_target_is_told_what_it_lacks(tab, monkeypatch):
-    table = cache.table
+    table = tables.table
     monkeypatch.setattr(
-        cache, "table", lambda params: dataclasses.replace(table(params), task="novelty", class_names=())
+        tables, "table", lambda params: dataclasses.replace(table(params), task="novelty", class_names=())
     )
     app = go(open_app(theory=tab, **SMALL), "pages/theory.py")
     told = words(settled(app) if "job" in app.session_state else app)
-    assert ("Choose one on the Data page" in told) == (tab in theory_tabs.NEED_TARGET)
+    assert ("Choose one on the Data page" in told) == (tab in tabs.NEED_TARGET)
     assert ("this table has no target" in told) == (tab == "lp")
 
 
@@ -351,14 +351,14 @@ def test_what_is_measured_on_an_upload_stays_with_its_session():
     app = upload(open_app(theory="gomp", widths="2"), table())
     settled(go(app, "pages/theory.py"))
     params = app.session_state["params"]
-    name = facts.key(params, "gomp")
+    name = bounds.key(params, "gomp")
     assert app.session_state["shelf"].get(name) is not None
-    assert cache._shared_shelf().get(name) is None
+    assert shelves._shared_shelf().get(name) is None
 
 
 def test_the_measured_path_is_that_of_the_solver():
     params = Params(data="iris", widths=2, each="linear")
-    kernels, y, cross, labels = facts.rows(params)()
+    kernels, y, cross, labels = bounds.rows(params)()
     found = theory.measure_gomp(kernels, y, cross, labels, 0.01, 3)
     method = GOMP(kernels.values, y[:, None], 0.01, n_kernels=1, score_tol=0.0)
     start = method.start()

@@ -18,9 +18,9 @@ from mklcore.kernels import RBF, KernelDictionary, Linear
 from mklcore.lessons import LESSONS
 from mklcore.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.design import Design
-from pages._parts.nav import ROOMS
-from pages._parts.state import METHODS
-from pages._parts.theory_tabs import TABS
+from pages._parts.params.parameters import METHODS
+from pages._parts.session.nav import ROOMS
+from pages._parts.theory.tabs import TABS
 from tests.browser.conftest import Server
 from tests.browser.steps import CHART, CURSOR, RANGES, Visitor, pull, upload
 

@@ -1,0 +1,138 @@
+"""One row per lane at the cursor: a table to sort and to take away, with test scores once they are asked for."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from mklcore.errors import MKLError
+from mklcore.path import Path
+from pages._parts.derive import paths, shelves, tables
+from pages._parts.derive.comparison import Shown
+from pages._parts.drawing import listings
+from pages._parts.params import places
+from pages._parts.params.parameters import METHODS
+from pages._parts.params.steps import Indices
+from pages._parts.players import compare_player
+from pages._parts.session import words
+
+SAME_PROBLEM = ("solver", "tol", "max_iter")  # settings that change how a problem is solved, not which
+Row = tuple[Shown, Path, int]
+
+
+def rows(drawn: Sequence[Shown], indices: Indices, exact: Sequence[Path | None]) -> list[Row]:
+    """Return lane, path and index of what each lane shows at the cursor; lanes without an answer of their own are left out."""
+    found: list[Row] = []
+    for one, at, point in zip(drawn, indices, exact, strict=True):
+        if one.path is not None and not one.waiting and at is not None:
+            found.append((one, one.path, at) if point is None else (one, point, 0))
+    return found
+
+
+def comparable(shown: Sequence[Row]) -> bool:
+    """Tell whether the objectives measure the same thing: one method, one value of its path, and one loss and price.
+
+    The norm p may differ: it says which weights are allowed, and the objective that is minimised stays the same.
+    """
+    lanes = [one.lane for one, _, _ in shown]
+    if len({(lane.algorithm, lane.path) for lane in lanes}) != 1 or any(path.param == "p" for _, path, _ in shown):
+        return False
+    free = {c.name for c in METHODS[lanes[0].algorithm].controls if c.kind == "p"} | {*SAME_PROBLEM}
+    rest = {tuple(item for item in lane.settings if item[0] not in free) for lane in lanes}
+    return len(rest) == 1 and len({float(path.values[k]) for _, path, k in shown}) == 1
+
+
+def frame(shown: Sequence[Row], tests: Sequence[float] | None = None) -> pd.DataFrame:
+    """Return one row per lane."""
+    columns: dict[str, list[Any]] = {
+        "lane": [one.label for one, _, _ in shown],
+        "at": [places.label(path.param, float(path.values[k])) for _, path, k in shown],
+        "kernels used": [int(path.n_nonzero[k]) for _, path, k in shown],
+        "train": [float(path.train_score[k]) for _, path, k in shown],
+        "validation": [float(path.val_score[k]) for _, path, k in shown],
+        "best validation": [float(np.max(one.path.val_score)) for one, _, _ in shown if one.path is not None],
+        "gap": [float(path.relative_gap[k]) for _, path, k in shown],
+        "solved": [path.statuses[k].ok for _, path, k in shown],
+        "solves": [int(path.solves[k]) for _, path, k in shown],
+        "seconds": [float(path.seconds[k]) for _, path, k in shown],
+        "seconds of the path": [float(np.sum(one.path.seconds)) for one, _, _ in shown if one.path is not None],
+    }
+    if comparable(shown):
+        columns["objective"] = [float(path.objective[k]) for _, path, k in shown]
+    if tests is not None:
+        columns["test"] = list(tests)
+    return pd.DataFrame(columns)
+
+
+def draw(shown: Sequence[Row]) -> None:
+    """Draw the table, the test scores on request, and the download."""
+    if not shown:
+        return
+    tests = _tests(shown)
+    found = frame(shown, tests)
+    st.dataframe(found, hide_index=True, column_config=_formats(shown), alt="One row per lane at the cursor")
+    take, ask, said = st.columns([1.3, 2, 5], vertical_alignment="center")
+    recipes = found.assign(settings=[one.lane.text() for one, _, _ in shown])
+    take.download_button(
+        "Table as CSV", listings.csv(recipes), "compare.csv", "text/csv", key="csv_compare",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+    if tests is None:
+        asked = st.session_state.setdefault("tests", set())
+        ask.button(
+            "Show test scores of all lanes", key="show_tests", on_click=asked.update, args=(set(_points(shown)),),
+            help="Choose the point first, then look once: whoever chooses by the test score spoils it.",
+        )  # fmt: skip
+    said.caption(_caption(shown))
+
+
+def _points(shown: Sequence[Row]) -> list[tuple[object, float]]:
+    return [(paths.key(one.params), float(path.values[k])) for one, path, k in shown]
+
+
+def _tests(shown: Sequence[Row]) -> list[float] | None:
+    """Return the test scores if they were asked for at just these points, on this page or on Explore."""
+    asked = st.session_state.get("tests", set())
+    if not all(point in asked for point in _points(shown)):
+        return None
+    try:
+        return [_test(row, point) for row, point in zip(shown, _points(shown), strict=True)]
+    except MKLError as error:
+        st.error(words.plain(error))
+        return None
+
+
+def _test(row: Row, point: tuple[object, float]) -> float:
+    one, path, k = row
+    return shelves.shelf(one.params).made(("test", point), lambda: paths.test_score(one.params, path, k))
+
+
+def _formats(shown: Sequence[Row]) -> dict[str, Any]:
+    score = shown[0][1].score_name
+    number = st.column_config.NumberColumn
+    scores = "percent" if score == "accuracy" else "%.3f"
+    return {
+        "lane": st.column_config.TextColumn(pinned=True),
+        "train": number(f"train {score}", format=scores),
+        "validation": number(f"validation {score}", format=scores),
+        "best validation": number("best on its path", format=scores, help="The highest validation score on the path."),
+        "test": number(f"test {score}", format=scores),
+        "gap": number(
+            format="percent", help="How far from the optimum at most. Empty: this method has no certificate."
+        ),
+        "seconds": number(format="%.2f s", help="Solver only, started from the point before it."),
+        "seconds of the path": number(format="%.1f s"),
+        "objective": number(format="%.5g"),
+    }
+
+
+def _caption(shown: Sequence[Row]) -> str:
+    n_rows = len(tables.split(shown[0][0].params).validation.y)
+    said = [f"Validation on {n_rows} rows"]
+    if shown[0][1].score_name == compare_player.ACCURACY:
+        said.append(f"one row more or less is {100 / n_rows:.1f} %")
+    if not comparable(shown):
+        said.append("objectives are left out: these lanes minimise different ones, or stand at different values")
+    return "; ".join(said) + "."

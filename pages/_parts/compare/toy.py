@@ -1,0 +1,148 @@
+"""Sparse against non-sparse: the toy experiment of the ℓp-norm paper, drawn point by point while it runs."""
+
+import math
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from mklcore.experiments import EXPERIMENTS
+from mklcore.experiments.lp_toy import INFORMATIVE, N_CHECK, N_FEATURES, N_TRAIN, NORMS
+from mklcore.figures import sparsity_figure, style
+from pages._parts.derive import shelves
+from pages._parts.drawing import charts
+from pages._parts.jobs import board
+from pages._parts.params.parameters import METHODS, Params
+from pages._parts.session import fields, history, words
+
+TOY = EXPERIMENTS["lp_toy"]
+SMALL = 2  # repetitions that start without being asked for
+REFRESH_SECONDS = 1.0
+DATA = (
+    r"x\mid y=\pm 1\;\sim\;\mathcal N\big(\pm 1.75\,\vartheta/\|\vartheta\|,\;I\big),\qquad "
+    r"\vartheta\in\{0,1\}^{50},\qquad \text{Bayes error }\;\Phi(-1.75)"
+)
+
+Runs = dict[tuple[str, int], list[float]]
+
+
+def rail() -> None:
+    """Draw how often and with which seed."""
+    fields.field_view(
+        st.number_input, "Repetitions", "toy_repetitions", min_value=1, max_value=TOY.repetitions, step=1
+    )  # fmt: skip
+    st.caption(
+        "More repetitions: the error bars shrink with their square root, and the run takes longer in proportion."
+    )
+    fields.field_view(st.number_input, "Seed", "toy_seed", min_value=0, max_value=9999, step=1)
+    st.caption("Another seed: other made data, and errors that differ by about their error bars.")
+
+
+def store_key(seed: int) -> object:
+    """Return the name of all runs with one seed."""
+    return "toy", seed
+
+
+def runs(params: Params) -> Runs:
+    """Return what has been measured with this seed by anyone: made data belongs to nobody."""
+    return shelves.shelf(Params()).get(store_key(params.toy_seed)) or {}
+
+
+def missing(params: Params) -> list[tuple[str, int]]:
+    """Return the runs that are asked for and not measured yet: every sparsity level once, then again."""
+    done = runs(params)
+    asked = [(row, repetition) for repetition in range(params.toy_repetitions) for row in TOY.rows]
+    return [run for run in asked if run not in done]
+
+
+def key(params: Params) -> object:
+    """Return the name of the work."""
+    return "toy", params.toy_seed, params.toy_repetitions
+
+
+def ask(params: Params) -> None:
+    """Have the worker measure what is missing; every run lies on the shelf as soon as it ends."""
+    todo, seed = missing(params), params.toy_seed
+    shelf, store, name = shelves.shelf(Params()), store_key(seed), key(params)
+
+    def work(job: board.Job) -> None:
+        for done, (row, repetition) in enumerate(todo):
+            if (row, repetition) not in (shelf.get(store) or {}):
+                measured = [float(value) for value in TOY.measure(row, seed, repetition)]
+                shelf.put(store, {**(shelf.get(store) or {}), (row, repetition): measured})
+            job.tick(done + 1, len(todo))
+
+    title = "Sparse against non-sparse"
+    board.start(name, title, len(todo), work, belongs=lambda now: key(now) == name, slot="long")
+
+
+def table(found: Runs, repetitions: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return means, their standard errors (rows, norms), and how often each row was measured (rows,)."""
+    shape = (len(TOY.rows), len(NORMS))
+    means, errors, counts = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(len(TOY.rows), dtype=int)
+    for place, row in enumerate(TOY.rows):
+        samples = np.array([found[row, r][: len(NORMS)] for r in range(repetitions) if (row, r) in found])
+        counts[place] = len(samples)
+        if len(samples):
+            means[place] = samples.mean(axis=0)
+        if len(samples) > 1:
+            errors[place] = samples.std(axis=0, ddof=1) / math.sqrt(len(samples))
+    return means, errors, counts
+
+
+def levels() -> list[str]:
+    """Return the names of the sparsity levels."""
+    return [f"{INFORMATIVE[row]} of {N_FEATURES} informative" for row in TOY.rows]
+
+
+def request(params: Params) -> None:
+    """See to it that a small run is there or on its way; a larger one waits for its button."""
+    left = missing(params)
+    job = board.mine(key(params))
+    if not left or (job is not None and job.live):
+        return
+    if job is None and params.toy_repetitions <= SMALL:
+        ask(params)
+        return
+    if job is not None and job.error:
+        st.warning(f"The run failed: {words.plain(job.error)}")
+    elif job is not None and job.state is not board.JobState.DONE:
+        st.warning(f"The run was {job.state.value}. What was measured stays.")
+    seconds = TOY.seconds * len(left)
+    length = f"about {seconds:.0f} s" if seconds < 100 else f"about {seconds / 60:.0f} min"
+    st.button(
+        f"Measure {style.counted(len(left), 'run')} more, {length}", key="toy_run", type="primary", on_click=ask,
+        args=(params,),
+    )  # fmt: skip
+
+
+def show(params: Params) -> None:
+    """Draw the picture as far as it is measured, again every second while it grows."""
+    job = board.mine(key(params))
+    live = job is not None and job.live
+
+    @st.fragment(run_every=REFRESH_SECONDS if live else None)
+    def growing() -> None:
+        _picture(history.current())
+
+    growing()
+    st.latex(DATA)
+    st.latex(METHODS["lp"].formula)
+    did, reads = st.columns(2, gap="large")
+    did.markdown(words.text("compare_toy_look").format(**_numbers()))
+    claims = "\n".join(f"- {words.plain(claim)}" for claim in TOY.claims)
+    reads.markdown(f"**What the paper reports.** {TOY.paper}\n{claims}\n\n{words.text('compare_toy_cannot')}")
+
+
+def _numbers() -> dict[str, Any]:
+    return {"train": N_TRAIN, "features": N_FEATURES, "check": f"{N_CHECK:,}".replace(",", " ")}
+
+
+def _picture(params: Params) -> None:
+    means, errors, counts = table(runs(params), params.toy_repetitions)
+    figure = sparsity_figure(NORMS, levels(), means, errors, TOY.floor[0], dark=charts.is_dark())
+    charts.show(figure, "toy_chart")
+    least, most = int(counts.min()), int(counts.max())
+    times = f"{least}" if least == most else f"{least} to {most}"
+    bars = "bars are one standard error of the mean" if least > 1 else "no error bars before the second repetition"
+    st.caption(f"Mean over {times} of {params.toy_repetitions} repetitions, seed {params.toy_seed}; {bars}.")

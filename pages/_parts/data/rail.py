@@ -1,0 +1,175 @@
+"""The rail of the Data page: the file, how it is read, target and task, and how its rows are divided."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+import streamlit as st
+
+from mklcore.data.dataset import counted
+from mklcore.errors import MKLError
+from pages._parts.derive import tables, uploads
+from pages._parts.params import parameters, rules
+from pages._parts.runs import view
+from pages._parts.session import fields, history, words
+
+# What belongs to one table and returns to its usual value with another one.
+OF_THE_TABLE = (
+    "target", "task", "sheet", "encoding", "delimiter", "decimal", "header", "uses", "missing", "grouping", "clip",
+    "edited",
+)  # fmt: skip
+KINDS = ["csv", "tsv", "txt", "xlsx", "xls", "xlsb", "ods", "parquet", "npz"]
+TASKS = {
+    "": "as found",
+    "classification": "classes",
+    "regression": "a number",
+    "novelty": "novelty: every row is normal",
+}
+MISSING = {"median": "median of the column", "indicator": "median, and a column that says where", "drop": "drop rows"}
+ENCODINGS = {"": "as found"} | {name: name.upper() for name in rules.ENCODINGS if name}
+DELIMITERS = {
+    "": "as found",
+    "comma": "comma",
+    "semicolon": "semicolon",
+    "tab": "tab",
+    "bar": "bar",
+    "spaces": "spaces",
+}
+DECIMALS = {"": "as found", "point": "point: 1.5", "comma": "comma: 1,5"}
+HEADERS = {"": "as found", "yes": "names of the columns", "no": "data"}
+
+
+def choose(source: str) -> None:
+    """Make another table the one in use; what belonged to the table before returns to its usual value."""
+    usual = parameters.Params()
+    if history.current().edited and source != history.current().data:
+        st.session_state["told"] = (
+            "The dictionary edited by hand belonged to the table before. The builders of Kernels are back."
+        )
+    history.change(data=source, **{name: getattr(usual, name) for name in OF_THE_TABLE})
+
+
+def take_upload() -> None:
+    """Keep the uploaded bytes in the session and make them the table in use."""
+    file = st.session_state.get("uploader")
+    if file is None:
+        return
+    source = uploads.keep_upload(file.name, file.getvalue())
+    if source == history.current().data:
+        history.set_params(history.current())  # the file a link asked for: its settings stay
+    else:
+        choose(source)
+
+
+def uploader() -> None:
+    """Draw the upload."""
+    st.file_uploader(
+        "Your own table or kernel stack",
+        type=KINDS,
+        max_upload_size=uploads.STACK_LIMIT_MB,
+        key="uploader",
+        on_change=take_upload,
+        help=f"CSV, TSV, Excel, OpenDocument or Parquet up to {uploads.UPLOAD_LIMIT_MB} MB, the first row with the names "
+        f"of the columns; or a NumPy archive (.npz) up to {uploads.STACK_LIMIT_MB} MB with K (kernels, rows, rows), y (rows) "
+        "and, if you like, names. No other session sees the file.",
+    )
+    view.kept_note()
+
+
+def stack_controls() -> None:
+    """Draw what can be chosen for a kernel stack."""
+    known = {name: label for name, label in TASKS.items() if name != "novelty"}  # a link may ask for it
+    fields.field_view(
+        st.selectbox, "Task", "task", options=list(known), format_func=known.__getitem__,
+        to=lambda name: name if name in known else "",
+    )  # fmt: skip
+    fields.field_view(st.toggle, "Clip negative eigenvalues", "clip")
+    st.caption("A kernel has none below zero. On: they are set to 0, and said so. Off: such a kernel is refused.")
+
+
+def table_controls() -> None:
+    """Draw what can be chosen for an uploaded table; what cannot be read yet leaves out what depends on it."""
+    params = history.current()
+    sheets = tables.sheets(params)
+    if len(sheets) > 1:
+        shown = params.sheet if params.sheet in sheets else sheets[0]
+        fields.view(
+            st.selectbox, "Sheet", "field_sheet", shown,
+            lambda name: history.change(sheet="" if name == sheets[0] else name, target="", uses="", grouping=""),
+            options=list(sheets),
+        )  # fmt: skip
+    with suppress(MKLError):  # the page itself says what is wrong with the table
+        target_choice()
+    _choice("Missing values", "missing", MISSING)
+    st.caption("What to do with a row where a number is missing.")
+    read_controls()
+
+
+def target_choice() -> None:
+    """Draw the choice of target and task."""
+    params = history.current()
+    summary = tables.summary(params)
+    names = [column.name for column in summary.columns]
+    if params.target and params.target not in names:
+        st.error(
+            f"The table has no column {words.plain(params.target)!r}. "
+            f"The column {words.plain(summary.target)!r} is the target instead."
+        )
+        history.change(target="")
+        params = history.current()
+    none = params.task == "novelty"
+    found = params.target or ("" if none else summary.target)
+    fields.view(
+        st.selectbox, "Target", "field_target", found, lambda name: history.change(target=name),
+        options=["", *names] if none else names, format_func=lambda name: name or "none: every column is a feature",
+    )  # fmt: skip
+    st.caption("The column to predict. Every other usable column is a feature.")
+    _choice("Task", "task", TASKS)
+    st.caption("Classes: which one. A number: how much. Novelty: no target, is a row like the others?")
+
+
+def read_controls() -> None:
+    """Draw how the file is opened; only what a person says differs from what is found."""
+    params = history.current()
+    changed = [name for name in ("encoding", "delimiter", "decimal", "header") if getattr(params, name)]
+    label = "How the file is read" + (f" ({counted(len(changed), 'choice')} of yours)" if changed else "")
+    with st.expander(label, key="how_read"):
+        _choice("Encoding", "encoding", ENCODINGS)
+        _choice("Delimiter", "delimiter", DELIMITERS)
+        _choice("Decimal sign", "decimal", DECIMALS)
+        _choice("First line", "header", HEADERS)
+    as_found()
+
+
+def as_found() -> None:
+    """Offer to drop everything a person chose about reading the file, where there is something."""
+    usual, params = parameters.Params(), history.current()
+    chosen = {name: getattr(usual, name) for name in OF_THE_TABLE if name not in ("target", "edited", "clip")}
+    if any(getattr(params, name) != value for name, value in chosen.items()):
+        st.button(
+            "Read the file as found", key="as_found", width="stretch", on_click=lambda: history.change(**chosen),
+            help="Drops every choice of yours about columns, groups, missing values, task and how the file is read",
+        )  # fmt: skip
+
+
+def division() -> None:
+    """Draw the shares of validation and test rows, how they are drawn, and the seed."""
+    params = history.current()
+    most = 0.8
+    fields.field_view(
+        st.slider, "Validation rows", "validation", min_value=0.05, max_value=min(0.45, round(most - params.test, 2)),
+        step=0.05, format="percent", to=lambda v: round(v, 2), back=lambda v: round(v, 2),
+    )  # fmt: skip
+    fields.field_view(
+        st.slider, "Test rows", "test", min_value=0.05, max_value=min(0.45, round(most - params.validation, 2)),
+        step=0.05, format="percent", to=lambda v: round(v, 2), back=lambda v: round(v, 2),
+    )  # fmt: skip
+    st.caption(
+        "Validation rows choose along the path, where there is a target. Test rows are looked at once, on request."
+    )
+    fields.field_view(st.toggle, "Same share of each class in every part", "stratified")
+    fields.field_view(st.number_input, "Seed of the split", "seed", min_value=0, max_value=9999, step=1)
+    st.caption("Another seed: other rows in each part. The same seed gives the same parts.")
+
+
+def _choice(label: str, name: str, options: Mapping[str, str]) -> None:
+    fields.field_view(st.selectbox, label, name, options=list(options), format_func=options.__getitem__)

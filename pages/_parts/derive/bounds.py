@@ -1,0 +1,263 @@
+"""What the bounds are computed from: the target as numbers, and measurements that the worker makes on the table in use."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mklcore import theory
+from mklcore.data.dataset import Dataset
+from mklcore.errors import DataError, MKLError
+from mklcore.estimators.registry import COLUMN_BASES, ESTIMATORS
+from mklcore.kernels.grams import GramStack
+from mklcore.path import Path, fit_path, path_grid
+from mklcore.solvers.hkl.bases import BASES
+from mklcore.solvers.hkl.design import Design
+from pages._parts.derive import dictionaries, gram_stacks, hulls, paths, shelves, tables
+from pages._parts.jobs import board
+from pages._parts.params.parameters import Params
+
+NORMS = (1.0, 16 / 15, 8 / 7, 5 / 4, 4 / 3, 3 / 2, 7 / 4, 2.0, 3.0, 4.0, 8.0, 16.0, np.inf)
+MOST_SIZES = 40
+DRAWS = 40
+LAMS = 10  # points of the path of hulls
+HULL_COLUMNS = 12
+HULL_DEGREE = 3
+HULL_SECONDS = 3.0
+SMALL_ENTRIES = 4e6  # kernels x rows x rows up to which a measurement starts without being asked for
+Measure = Callable[[Callable[[int, int], None]], Any]
+
+
+# The table as the theorems see it
+
+
+def has_target(params: Params) -> bool:
+    """Tell whether the table has anything to predict."""
+    return tables.table(params).task != "novelty"
+
+
+def classes(params: Params) -> tuple[str, ...]:
+    """Return the names of the classes, none for a regression or without a target."""
+    return tables.split(params).train.class_names if tables.table(params).task in ("binary", "multiclass") else ()
+
+
+def positive(params: Params) -> str:
+    """Return the class that counts as +1: the second of two, else the one chosen against the rest."""
+    names = classes(params)
+    if len(names) == 2:
+        return names[1]
+    return names[params.theory_class] if params.theory_class < len(names) else names[0]
+
+
+def numbers(params: Params, part: Dataset) -> np.ndarray:
+    """Return the target of a part as numbers: -1 and +1, or the distance from the mean of the training rows."""
+    if not classes(params):
+        train = tables.split(params).train
+        return part.y.astype(np.float64) - float(np.mean(train.y.astype(np.float64)))
+    return np.where(part.y.astype(str) == positive(params), 1.0, -1.0)
+
+
+def target_in_words(params: Params) -> str:
+    """Return what counts as the target, where that needs saying."""
+    names = classes(params)
+    if not has_target(params):
+        return ""
+    if not names:
+        return "The target is its distance from the mean of the training rows."
+    return "" if len(names) == 2 else "More than two classes: the theorems see one of them against the rest."
+
+
+def stack(params: Params) -> GramStack:
+    """Return the kernels on the training rows."""
+    return gram_stacks.grams(params).train
+
+
+def held_out(params: Params) -> Callable[[], np.ndarray]:
+    """Return how to get the kernels between test and training rows, (M, m, n); for the worker, because it takes a while."""
+    kernels, rows, ready = stack(params), gram_stacks.test_rows(params), tables.on_stack(params)
+    return lambda: rows if ready else kernels.cross(rows)
+
+
+def radius(params: Params) -> float:
+    """Return R: the one set, or the smallest that holds on the training rows."""
+    key = ("radius", params.upto("kernels"), dictionaries.normalisation(params))
+    return params.theory_radius or shelves.shelf(params).made(key, lambda: theory.kernel_radius(stack(params)))
+
+
+def sizes(params: Params) -> tuple[int, int]:
+    """Return M and n: those set, or those of the table and its dictionary."""
+    kernels = stack(params)
+    return params.theory_kernels or kernels.n_kernels, params.theory_rows or kernels.n_samples
+
+
+def sampled(params: Params) -> np.ndarray:
+    """Return the kernels on an evenly spaced part of the training rows, for what costs the cube of them."""
+    kernels = stack(params)
+    some = np.unique(np.linspace(0, kernels.n_samples - 1, min(params.theory_sample, kernels.n_samples)).astype(int))
+    return np.ascontiguousarray(kernels.values[:, some][:, :, some])
+
+
+def good(params: Params) -> list[int]:
+    """Return the kernels taken for the right ones: those chosen, or the first two."""
+    count = stack(params).n_kernels
+    wanted = sorted({int(part) - 1 for part in params.theory_good.split(",") if part})
+    chosen = [j for j in wanted if 0 <= j < count]
+    return chosen or list(range(min(2, count)))
+
+
+# What is measured, by name
+
+
+def key(params: Params, tab: str) -> tuple[Any, ...]:
+    """Return the name of what a tab measures: everything it depends on and nothing else."""
+    more = {
+        "lp": (params.theory_cost,),
+        "gomp": (params.theory_lam,),
+        "greedy": (params.theory_share,),
+        "recovery": (
+            params.theory_lam,
+            params.theory_good,
+            params.theory_sample,
+            params.theory_noise,
+            params.theory_size,
+        ),
+        "hkl": (lane(params),),
+    }
+    return "theory", tab, *bottom(params), *more[tab]
+
+
+def bottom(params: Params) -> tuple[Any, ...]:
+    """Return what every measurement depends on: the table, its split, its kernels, and the class in question."""
+    return params.upto("kernels"), dictionaries.normalisation(params), params.theory_class
+
+
+def known(params: Params, tab: str) -> Any:
+    """Return what the tab measures, if it has been measured."""
+    return shelves.shelf(params).get(key(params, tab))
+
+
+def entries(params: Params, tab: str) -> float:
+    """Return kernels times rows squared, what a measurement costs."""
+    if tab == "hkl":
+        return float(len(hull_columns(params)) * len(tables.split(params).train.y) ** 2)
+    kernels = stack(params)
+    rows = min(params.theory_sample, kernels.n_samples) if tab == "recovery" else kernels.n_samples
+    return float(kernels.n_kernels * rows**2) * (3.0 if tab == "recovery" else 1.0)
+
+
+def ask(params: Params, tab: str) -> None:
+    """Have the worker measure; it lays the result on the shelf."""
+    name, shelf = key(params, tab), shelves.shelf(params)
+    measure, total = _measures(params)[tab]()
+
+    def work(job: board.Job) -> None:
+        paths.quiet()
+        shelf.put(name, measure(job.tick))
+
+    board.start(name, "Measuring", total, work, belongs=lambda now: key(now, tab) == name)
+
+
+def _measures(params: Params) -> dict[str, Callable[[], tuple[Measure, int]]]:
+    return {
+        "lp": lambda: _lp(params),
+        "gomp": lambda: _gomp(params),
+        "greedy": lambda: _greedy(params),
+        "recovery": lambda: _recovery(params),
+        "hkl": lambda: _hkl(params),
+    }
+
+
+def rows(params: Params) -> Callable[[], tuple[GramStack, np.ndarray, np.ndarray, np.ndarray]]:
+    """Return how to get kernels and target of the training rows, then of the test rows."""
+    parts, kernels, cross = tables.split(params), stack(params), held_out(params)
+    y, y_test = numbers(params, parts.train), numbers(params, parts.test)
+    return lambda: (kernels, y, cross(), y_test)
+
+
+def _lp(params: Params) -> tuple[Measure, int]:
+    given = rows(params)
+    return lambda tick: theory.measure_lp(*given(), NORMS, params.theory_cost, callback=tick), len(NORMS)
+
+
+def _gomp(params: Params) -> tuple[Measure, int]:
+    given = rows(params)
+    return lambda tick: theory.measure_gomp(*given(), params.theory_lam, MOST_SIZES, callback=tick), MOST_SIZES
+
+
+def _greedy(params: Params) -> tuple[Measure, int]:
+    kernels, y = stack(params), numbers(params, tables.split(params).train)
+    return lambda tick: theory.measure_greedy(kernels, y, params.theory_share, callback=tick), kernels.n_kernels
+
+
+def _recovery(params: Params) -> tuple[Measure, int]:
+    kernels, chosen, lam = sampled(params), good(params), params.theory_lam
+    others = len(kernels) - len(chosen)
+
+    def measure(tick: Callable[[int, int], None]) -> dict[str, Any]:
+        total = others + DRAWS + 2
+        coherences = theory.gomp_coherences(kernels, chosen, lam, lambda done, _: tick(done, total))
+        recovered = theory.measure_recovery(
+            kernels, chosen, lam, params.theory_noise, DRAWS, callback=lambda done, _: tick(others + done, total)
+        )
+        correlation = theory.kernel_correlation(kernels)
+        tick(total - 1, total)
+        condition = theory.restricted_condition(kernels, params.theory_size)
+        from_correlation = theory.condition_from_correlation(kernels, params.theory_size)
+        return {
+            "coherences": coherences,
+            "recovery": recovered,
+            "correlation": correlation,
+            "condition": condition,
+            "from_correlation": from_correlation,
+        }
+
+    return measure, others + DRAWS + 2
+
+
+# Hulls, with squared loss and a basis of columns, as the theorem has them
+
+
+def hull_columns(params: Params) -> list[int]:
+    """Return the columns that enter: those of the Hulls page, at most a dozen."""
+    return hulls.columns(params)[:HULL_COLUMNS]
+
+
+def lane(params: Params) -> Params:
+    """Return the parameters of the hulls measured here."""
+    basis = params.hull_basis if params.hull_basis in COLUMN_BASES else "polynomial"
+    return replace(params.hulls(), hull_basis=basis, hull_loss="squared")
+
+
+def _hkl(params: Params) -> tuple[Measure, int]:
+    parts, chosen = tables.split(params), hull_columns(params)
+    if not chosen:
+        raise DataError("The table has no columns to build a hull from.")
+    basis: Any = BASES[lane(params).hull_basis]
+    asked = ESTIMATORS["hkl"].regressor(basis=basis(min(params.hull_degree, HULL_DEGREE)), max_seconds=HULL_SECONDS)
+    y, y_test = numbers(params, parts.train), numbers(params, parts.test)
+    names = [parts.train.feature_names[j] for j in chosen]
+
+    def measure(tick: Callable[[int, int], None]) -> dict[str, Any]:
+        rows: Any = Design(parts.train.X[:, chosen], asked.basis, names=names)
+        done = [0]
+
+        def step(count: int, total: int) -> None:
+            done[0] = count
+            tick(count, total)
+
+        asked.set_params(callback=lambda record: tick(done[0], LAMS))  # a hull takes seconds: it listens while it grows
+        values = path_grid(asked, rows, y, "lam", LAMS)[::-1]
+        path = fit_path(asked, rows, y, "lam", values, parts.test.X[:, chosen], y_test, step)
+        return {"path": path, "conditions": [_conditions(path, k) for k in range(len(path))]}
+
+    return measure, LAMS
+
+
+def _conditions(path: Path, index: int) -> theory.HKLConsistency | str:
+    """Return both conditions at one hull, or in words why they are not defined there."""
+    fitted = path.estimators[index]
+    try:
+        return theory.hkl_consistency(fitted.design_, fitted.hull_, fitted.beta_)
+    except MKLError as error:
+        return str(error)

@@ -1,0 +1,121 @@
+"""From a dictionary to Gram matrices on the training rows and against them, within the server's memory."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import streamlit as st
+
+from mklcore.data.dataset import Split, counted
+from mklcore.data.grouping import read_numbers
+from mklcore.errors import DataError, KernelError
+from mklcore.kernels import stacks
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.grams import Forecast, GramStack
+from pages._parts.derive.dictionaries import dictionary, normalisation
+from pages._parts.derive.shelves import LargePlace
+from pages._parts.derive.tables import on_stack, split, stack_file
+from pages._parts.derive.uploads import ON_STACK, edited_text
+from pages._parts.params.parameters import Params
+from pages._parts.params.rules import UPLOAD
+
+MEMORY_LIMIT_MB = 800.0
+# Above the limit and up to this, a stack is built only while the server holds no other one of its size.
+LARGE_LIMIT_MB = 2600.0
+
+
+@dataclass(frozen=True, eq=False)
+class Grams:
+    """The kernels on the training rows, and against them on the validation rows: (M, n, n) and (M, n_val, n)."""
+
+    train: GramStack
+    validation: np.ndarray
+
+
+def foresee(params: Params) -> Forecast:
+    """Return what the kernels on training and validation rows will cost, before they are built."""
+    parts = split(params)
+    n_rows, n_new = len(parts.train.y), len(parts.validation.y)
+    if on_stack(params):
+        n_kernels = len(chosen_kernels(params))
+        return Forecast(8 * n_kernels * n_rows * (n_rows + n_new), 0.0, n_kernels)
+    cost = dictionary(params).foresee(n_rows)
+    more = n_new / n_rows
+    return Forecast(cost.bytes + 8 * cost.n_kernels * n_rows * n_new, cost.seconds * (1 + more), cost.n_kernels)
+
+
+def _build_grams(params: Params, _parts: Split, _kernels: KernelDictionary) -> Grams:
+    normalise = None if params.normalise == "none" else params.normalise  # never "auto": grams() has settled it
+    stack = _kernels.grams(_parts.train.X, normalise, params.center, memory_limit_mb=LARGE_LIMIT_MB)
+    validation = stack.cross(_parts.validation.X)
+    validation.setflags(write=False)
+    return Grams(stack, validation)
+
+
+def _cut_grams(key: object, _parts: Split, _stack: GramStack) -> Grams:
+    validation = stacks.block_of(_stack, _parts.validation, _parts.train)
+    validation.setflags(write=False)
+    return Grams(_stack.take(stacks.rows_of(_parts.train)), validation)
+
+
+# Stacks are the large things: few are kept, and each is the same object for everyone who asks.
+_grams_shared = st.cache_resource(max_entries=3, show_spinner="Building the kernels")(_build_grams)
+_grams_private = st.cache_resource(max_entries=1, scope="session", show_spinner="Building the kernels")(_build_grams)
+_grams_cut = st.cache_resource(max_entries=1, scope="session", show_spinner="Cutting the stack")(_cut_grams)
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def large_place() -> LargePlace:
+    """Return the server's one place for a large stack."""
+    return LargePlace()
+
+
+def grams(params: Params) -> Grams:
+    """Return the Gram matrices for these parameters. Raises ``MKLError`` in words."""
+    cost = foresee(params)
+    if on_stack(params):
+        key = (params.upto("data"), params.edited)
+        return _grams_cut(key, split(params), _chosen_stack(params))
+    settled = replace(params.upto("kernels"), normalise=normalisation(params))
+    if cost.megabytes > MEMORY_LIMIT_MB:
+        return _large_grams(settled, cost)
+    build = _grams_private if params.data.startswith(UPLOAD) else _grams_shared
+    return build(settled, split(params), dictionary(params))
+
+
+def _large_grams(settled: Params, cost: Forecast) -> Grams:
+    """Return a stack above the usual limit from the server's one place for it."""
+    if cost.megabytes > LARGE_LIMIT_MB:
+        n_rows = len(split(settled).train.y)
+        most = int(cost.n_kernels * LARGE_LIMIT_MB / cost.megabytes)
+        raise KernelError(
+            f"{counted(cost.n_kernels, 'kernel')} on {n_rows:,} training rows need {cost.megabytes:,.0f} MB, above the limit "
+            f"of {LARGE_LIMIT_MB:,.0f} MB. Keep at most {most:,} of these kernels, or give fewer rows to training."
+        )
+    owner = st.session_state.setdefault("me", object())
+    parts, kernels = split(settled), dictionary(settled)
+    with st.spinner("Building the kernels"):
+        return large_place().made(settled, owner, lambda: _build_grams(settled, parts, kernels))
+
+
+def chosen_kernels(params: Params) -> tuple[int, ...]:
+    """Return which kernels of an uploaded stack are switched on. Raises ``KernelError`` in words."""
+    count, text = stack_file(params).stack.n_kernels, edited_text(params)
+    if not text.startswith(ON_STACK):
+        return tuple(range(count))
+    try:
+        return read_numbers(text.removeprefix(ON_STACK), count, "kernel")
+    except DataError as error:
+        raise KernelError(str(error)) from None
+
+
+def _chosen_stack(params: Params) -> GramStack:
+    stack, chosen = stack_file(params).stack, chosen_kernels(params)
+    return stack if len(chosen) == stack.n_kernels else stacks.subset(stack, chosen)
+
+
+def test_rows(params: Params) -> np.ndarray:
+    """Return what a model takes for the test rows: rows of the table, or their block (M, n_test, n) of a stack."""
+    parts = split(params)
+    if not on_stack(params):
+        return parts.test.X
+    return stacks.block_of(_chosen_stack(params), parts.test, parts.train)

@@ -1,0 +1,76 @@
+"""What is measured on the kernels in use: alignments, ranks, repeated and constant ones, eigenvalues."""
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from mklcore.kernels.measures import (
+    alignment_matrix,
+    constant_kernels,
+    duplicates,
+    effective_rank,
+    eigenvalues,
+    target_alignment,
+)
+from pages._parts.derive.dictionaries import dictionary, normalisation
+from pages._parts.derive.gram_stacks import grams
+from pages._parts.derive.shelves import shelf
+from pages._parts.derive.tables import on_stack, split
+from pages._parts.params.parameters import Params
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """How the kernels agree with each other (M, M) and with the target (M,), which is NaN where there is no target."""
+
+    between: np.ndarray
+    target: np.ndarray
+
+
+def measures(params: Params) -> Measures:
+    """Return the alignments of the kernels in use."""
+
+    def compare() -> Measures:
+        stack, train = grams(params).train, split(params).train
+        if train.task == "novelty":
+            return Measures(alignment_matrix(stack), np.full(stack.n_kernels, np.nan))
+        return Measures(alignment_matrix(stack), target_alignment(stack, train.y, train.task))
+
+    known = shelf(params).get(("measures", params.upto("kernels")))
+    with nullcontext() if known is not None else st.spinner("Comparing the kernels"):
+        return shelf(params).made(("measures", params.upto("kernels")), compare)
+
+
+@dataclass(frozen=True, eq=False)
+class Traits:
+    """What stands out about the kernels in use.
+
+    ranks (M,): effective ranks. twin: the kernel that each repeats, by index, None where it repeats none. constant: which
+    kernels are the same number everywhere. lost: names of kernels of the dictionary that were left out as constant.
+    """
+
+    ranks: np.ndarray
+    twin: tuple[int | None, ...]
+    constant: tuple[bool, ...]
+    lost: tuple[str, ...]
+
+
+def traits(params: Params) -> Traits:
+    """Return effective ranks, repeated and constant kernels."""
+
+    def look() -> Traits:
+        stack = grams(params).train
+        first = {m: group[0] for group in duplicates(stack) for m in group[1:]}
+        lost = () if on_stack(params) else tuple(n for n in dictionary(params).names if n not in set(stack.names))
+        twins = tuple(first.get(m) for m in range(stack.n_kernels))
+        return Traits(effective_rank(stack), twins, tuple(constant_kernels(stack).tolist()), lost)
+
+    return shelf(params).made(("traits", params.upto("kernels"), normalisation(params)), look)
+
+
+def spectrum(params: Params, index: int) -> np.ndarray:
+    """Return the eigenvalues of one kernel on the training rows, the largest first."""
+    key = ("spectrum", params.upto("kernels"), normalisation(params), index)
+    return shelf(params).made(key, lambda: eigenvalues(grams(params).train.values[index]))

@@ -1,0 +1,153 @@
+"""Where derived values are kept: bounded shelves, and the server's one place for a large stack.
+
+Keys are a fingerprint and frozen parameters, never arrays: Streamlit hashes only a sample of a large array. What comes
+from a sample is shared by all sessions. What comes from an uploaded file lives and dies with the session that uploaded
+it, under a key that resolves nowhere else. Cached arrays are read-only.
+"""
+
+import gc
+import threading
+import time
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+import streamlit as st
+
+from mklcore.errors import KernelError
+from pages._parts.params.parameters import Params
+from pages._parts.params.rules import UPLOAD
+
+UNUSED_SECONDS = 90.0
+T = TypeVar("T")
+
+
+class WaitError(KernelError):
+    """The server's one place for a large stack is taken: what is asked for can be had later."""
+
+
+class Shelf:
+    """A bounded store of finished results that threads may share; the least recently used leaves first."""
+
+    def __init__(self, size: int) -> None:
+        self._size, self._lock = size, threading.Lock()
+        self._items: OrderedDict[object, Any] = OrderedDict()
+
+    def get(self, key: object) -> Any:
+        """Return what lies under ``key``, or None."""
+        with self._lock:
+            if key in self._items:
+                self._items.move_to_end(key)
+            return self._items.get(key)
+
+    def put(self, key: object, value: Any) -> None:
+        """Lay ``value`` under ``key``."""
+        with self._lock:
+            self._items[key] = value
+            self._items.move_to_end(key)
+            while len(self._items) > self._size:
+                self._items.popitem(last=False)
+
+    def drop(self, key: object) -> None:
+        """Take away what lies under ``key``, if anything does."""
+        with self._lock:
+            self._items.pop(key, None)
+
+    def made(self, key: object, make: Callable[[], T]) -> T:
+        """Return what lies under ``key``, making it first if need be."""
+        value = self.get(key)
+        if value is None:
+            value = make()
+            self.put(key, value)
+        return value
+
+
+class LargePlace:
+    """The server's one place for a stack above the usual limit: one is held at a time, the others wait and are told.
+
+    Whoever holds it keeps it while looking at it. A stack that has left is only followed by the next one once nothing
+    works on it any more, so that there are never two.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._key: object = None
+        self._owner: object = None
+        self._held: Any = None
+        self._seen = 0.0
+        self._last: Callable[[], object] = lambda: None
+
+    def made(self, key: object, owner: object, make: Callable[[], T]) -> T:
+        """Return what ``key`` names, making it if the place is free. Raises ``WaitError`` in words if it is not."""
+        if not self._lock.acquire(blocking=False):
+            raise WaitError(
+                "The server is building a large stack, and it has room for one only. Try again in a moment."
+            )
+        try:
+            if self._held is None or key != self._key:
+                self._leave(owner)
+                self._held, self._key = make(), key
+                self._last = weakref.ref(_owner_of(self._held.train.values))
+            self._owner, self._seen = owner, time.monotonic()
+            return self._held
+        finally:
+            self._lock.release()
+
+    def _leave(self, owner: object) -> None:
+        left = UNUSED_SECONDS - (time.monotonic() - self._seen)
+        if self._held is not None and owner is not self._owner and left > 0:
+            raise WaitError(
+                "Another session looks at a large stack, and the server has room for one only. It is free "
+                f"{left:.0f} s after that session's last look. Wait, or use fewer kernels or rows."
+            )
+        self._held = None
+        if self._last() is not None:
+            gc.collect()
+        if self._last() is not None:
+            raise WaitError(
+                "Work on the large stack before this one has not ended, and the server has room for one only. "
+                "Try again in a moment, or cancel that work."
+            )
+
+
+def _owner_of(array: np.ndarray) -> np.ndarray:
+    """Return the array that holds the memory of a view."""
+    return array if not isinstance(array.base, np.ndarray) else _owner_of(array.base)
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _shared_shelf() -> Shelf:
+    return Shelf(96)
+
+
+def shelf(params: Params) -> Shelf:
+    """Return the shelf for results about these parameters' table: everybody's for a sample, the session's for a file."""
+    if params.data.startswith(UPLOAD):
+        return st.session_state.setdefault("shelf", Shelf(48))
+    return _shared_shelf()
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _shared_hulls() -> Shelf:
+    return Shelf(6)
+
+
+def hulls(params: Params) -> Shelf:
+    """Return the shelf for paths of hulls, which hold their levels for prediction: large, so few are kept."""
+    if params.data.startswith(UPLOAD):
+        return st.session_state.setdefault("hull_shelf", Shelf(2))
+    return _shared_hulls()
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def lessons() -> Shelf:
+    """Return the shelf for what lessons found: about made data, so everybody's, and never pushed out by other results."""
+    return Shelf(24)
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def outcomes() -> Shelf:
+    """Return the shelf for what experiments found; it is about made data, so it is everybody's."""
+    return Shelf(24)

@@ -1,0 +1,117 @@
+"""From parameters to the table in use, how it was read, and its rows cut in three."""
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from mklcore.data.dataset import Dataset, Split, three_way_split
+from mklcore.data.grouping import regrouped
+from mklcore.data.reading import TableSummary, describe_table, read_table
+from mklcore.data.samples import SAMPLES
+from mklcore.data.workbooks import workbook_sheets
+from mklcore.errors import DataError
+from mklcore.kernels import stacks
+from pages._parts.derive import notes
+from pages._parts.derive.shelves import Shelf, shelf
+from pages._parts.derive.uploads import Upload, upload
+from pages._parts.params.parameters import Params
+from pages._parts.params.rules import UPLOAD
+
+
+@st.cache_resource(max_entries=len(SAMPLES), show_spinner=False)
+def _sample(name: str) -> Dataset:
+    return SAMPLES[name].load()
+
+
+def table(params: Params) -> Dataset:
+    """Return the table in use. Raises ``DataError`` in words, or ``MissingFileError``."""
+    if on_stack(params):
+        return stack_file(params).table
+    if params.data.startswith(UPLOAD):
+        file = upload(params.data)
+        key = ("table", replace(params.upto("data"), validation=0.25, test=0.25, seed=0, stratified=True, grouping=""))
+        data = shelf(params).made(key, lambda: _read(params, file))
+    else:
+        data = _sample(params.data)
+    if not params.grouping:
+        return data
+    return shelf(params).made(("grouped", data.fingerprint, params.grouping), lambda: regrouped(data, params.grouping))
+
+
+def _read(params: Params, file: Upload) -> Dataset:
+    """Read an uploaded table as the parameters ask for. Raises ``DataError`` in words."""
+    with notes.for_people():
+        return read_table(
+            file.content, params.target or None, task=params.task or None, uses=uses(params), missing=params.missing,
+            **as_read(params),
+        )  # fmt: skip
+
+
+def as_read(params: Params) -> dict[str, Any]:
+    """Return how the file is to be opened, in the words of the library; None where reading finds out."""
+    delimiters = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "spaces": " ", "": None}
+    return {
+        "sheet": params.sheet or None,
+        "encoding": params.encoding or None,
+        "delimiter": delimiters[params.delimiter],
+        "decimal": {"point": ".", "comma": ",", "": None}[params.decimal],
+        "header": {"yes": True, "no": False, "": None}[params.header],
+    }
+
+
+USES = {"n": "number", "c": "category", "x": "left out"}
+
+
+def uses(params: Params) -> dict[str, str]:
+    """Return what columns are to be taken for, by name. Raises ``DataError`` for columns that are not there."""
+    if not params.uses:
+        return {}
+    names = [column.name for column in summary(params).columns]
+    found = {}
+    for part in params.uses.split(","):
+        place = int(part[:-1])
+        if not 1 <= place <= len(names):
+            raise DataError(f"There is no column number {place}; the columns are numbered from 1 to {len(names)}.")
+        found[names[place - 1]] = USES[part[-1]]
+    return found
+
+
+def summary(params: Params) -> TableSummary:
+    """Return what an uploaded file holds, column by column, before a target is chosen. Raises ``DataError`` in words."""
+    file, how = upload(params.data), as_read(params)
+    key = ("summary", params.data, *how.values())
+    with notes.for_people():
+        return shelf(params).made(key, lambda: describe_table(file.content, **how))
+
+
+def sheets(params: Params) -> tuple[str, ...]:
+    """Return the names of the sheets of an uploaded workbook; none for other files."""
+    file = upload(params.data)
+    return shelf(params).made(("sheets", params.data), lambda: (workbook_sheets(file.content),))[0]
+
+
+def on_stack(params: Params) -> bool:
+    """Tell whether the table in use is a ready kernel stack, which knows no columns."""
+    file = st.session_state.get("uploads", {}).get(params.data)
+    return file is not None and file.is_stack
+
+
+def stack_file(params: Params) -> stacks.StackFile:
+    """Return the uploaded stack on all its rows. Raises ``MKLError`` in words, or ``MissingFileError``."""
+    file = upload(params.data)
+    only: Shelf = st.session_state.setdefault("stack_shelf", Shelf(1))  # it is large
+    digest = params.data.removeprefix(UPLOAD)
+    return only.made(
+        (params.data, params.task, params.clip),
+        lambda: stacks.read_stack(file.content, task=params.task or None, clip=params.clip, fingerprint=digest),
+    )
+
+
+def split(params: Params) -> Split:
+    """Return the table cut into training, validation and test rows."""
+    key = ("split", params.upto("data"))
+    return shelf(params).made(
+        key,
+        lambda: three_way_split(table(params), params.validation, params.test, params.seed, stratify=params.stratified),
+    )

@@ -1,0 +1,117 @@
+"""What stands behind the picture at the cursor: certificate, test score, weights as a table, formula and reading help."""
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from mklcore.estimators.registry import Algorithm, Variant
+from mklcore.figures import style
+from mklcore.path import Path
+from pages._parts.derive import paths, shelves
+from pages._parts.drawing import listings
+from pages._parts.params import places
+from pages._parts.params.parameters import Params
+from pages._parts.session import fields, history, words
+
+STEPS = {"C": 0.01, "lam": 0.001, "p": 0.1}
+
+
+def number_box(path: Path, here: places.Place) -> None:
+    """Draw the box for an exact value of the path's own parameter; an empty box stands for infinity."""
+    sign = places.symbol(path.param)
+    value: float | int | None = here.value if here.value <= 1e6 or path.param != "p" else None
+    if path.param == "s":
+        value = int(here.value)
+        most = max(len(path.kernel_names), int(np.max(path.values)))
+        limits: dict[str, Any] = {"min_value": 1, "max_value": most, "step": 1}
+    else:
+        low, high = places.bounds(path.param, path.values.tolist())
+        limits = {"min_value": low, "max_value": high, "step": STEPS.get(path.param, 0.1), "format": "%.4g"}
+    if path.param == "p":
+        limits |= {"max_value": 1e6, "value": None, "placeholder": "∞"}
+
+    def keep(chosen: float | None) -> None:
+        if chosen is not None or path.param == "p":
+            history.change(at=np.inf if chosen is None else float(chosen))
+
+    fields.view(
+        st.number_input, f"{sign}, exactly", f"exact_{path.param}", value, keep,
+        help=f"Solves at any {sign}, also between the points of the path.", **limits,
+    )  # fmt: skip
+
+
+def certificate(path: Path, index: int, method: Algorithm) -> str:
+    """Return the certificate badge and its sentence, in Markdown."""
+    gap, status = float(path.relative_gap[index]), path.statuses[index]
+    if np.isnan(gap):
+        why = ": greedy" if "greedy" in method.cannot_tell else ""
+        return f":gray-badge[:material/radio_button_unchecked: no certificate{why}]"
+    if status.ok:
+        return f":blue-badge[:material/verified: certified] within **{style.percent(gap)}** of the optimum"
+    return (
+        f":orange-badge[:material/radio_button_unchecked: not certified] gap **{style.percent(gap)}**; {status.value}"
+    )
+
+
+def score(name: str, value: float) -> str:
+    """Return a score in Markdown, as the screen says it."""
+    return words.score(name, value, "**")
+
+
+def test(path: Path, index: int, params: Params) -> None:
+    """Draw the test score of this point once it is asked for."""
+    if path.estimators[index] is None:  # figures kept with a saved run: its models are being fitted again
+        return
+    asked = st.session_state.setdefault("tests", set())
+    point = (paths.key(params), float(path.values[index]))
+    if point not in asked:
+        # One look per chosen point: the score is not drawn along the path, where it would be used to choose.
+        st.button(
+            "Show test score", key="show_test", on_click=asked.add, args=(point,),
+            help="Choose the point first, then look once.",
+        )  # fmt: skip
+        return
+    reached = shelves.shelf(params).made(("test", point), lambda: paths.test_score(params, path, index))
+    st.markdown(f"test {path.score_name} {score(path.score_name, reached)}")
+
+
+def weights_table(point: Path, path: Path, index: int) -> None:
+    """Draw the weights of one point as a table, once it is opened; they and the whole path can be taken away."""
+    where = places.label(point.param, float(point.values[index]))
+    label = f"All weights at {where}, as a table"
+    opened = st.expander(label, icon=":material/table_rows:", key="weights_table", on_change="rerun")
+    if not opened.open:
+        return
+    frame = listings.weights(point, index)
+    opened.dataframe(
+        frame,
+        hide_index=True,
+        height=280,
+        alt=f"Kernel weights at {where}",
+        column_config={
+            "weight": st.column_config.NumberColumn(format="%.6f"),
+            "share": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
+        },
+    )
+    one, whole, _ = opened.columns([1, 1, 3])
+    one.download_button(
+        "Weights as CSV", listings.csv(frame), "weights.csv", "text/csv", key="csv_weights",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+    whole.download_button(
+        "Path as CSV", lambda: listings.csv(listings.along(path)), "path.csv", "text/csv", key="csv_path",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+
+
+def explanation(method: Algorithm, told: Algorithm | Variant | None = None) -> None:
+    """Draw the problem that is solved and how to read its picture; ``told`` where a control changes what is solved."""
+    told = told or method
+    st.latex(told.formula)
+    look, limits = st.columns(2, gap="large")
+    look.markdown(f"**What to look for.** {told.look_for}")
+    limits.markdown(f"**What it cannot tell.** {told.cannot_tell}")
+    st.caption(f"The problem above, with the parameters on the left: {method.paper}.")
+    with st.expander("What the certificate says", icon=":material/verified:"):
+        st.markdown(words.text("certificate"))

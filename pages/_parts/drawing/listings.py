@@ -1,0 +1,114 @@
+"""Tables on a page: the first rows and the columns of the data, the weights of a point, a whole path."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mklcore.data.dataset import Dataset
+from mklcore.kernels.grams import GramStack
+from mklcore.path import Path
+from pages._parts.derive import tables
+from pages._parts.params.parameters import Params
+from pages._parts.params.rules import UPLOAD
+
+PREVIEW_ROWS = 200
+
+
+def csv(frame: pd.DataFrame) -> str:
+    """Return a table as CSV that a spreadsheet only shows: a text that begins like a formula gets an apostrophe before it.
+
+    Numbers and single signs such as a class called + stay as they are.
+    """
+    safe = frame.apply(lambda column: column.map(_shown_only) if column.dtype.kind not in "biuf" else column)
+    safe.columns = pd.Index([_shown_only(name) for name in frame.columns])
+    return safe.to_csv(index=False)
+
+
+def _shown_only(cell: Any) -> Any:
+    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in "=+-@\t\r":
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+def first_rows(table: Dataset) -> pd.DataFrame:
+    """Return the first rows as they enter the model, the target first."""
+    frame = pd.DataFrame(table.X[:PREVIEW_ROWS], columns=list(table.feature_names))
+    name = f"{table.target_name} (target)"
+    while name in table.feature_names:  # a table on the screen has every name once
+        name += " "
+    frame.insert(0, name, table.y[:PREVIEW_ROWS].astype(str))
+    return frame
+
+
+def columns(table: Dataset, params: Params) -> pd.DataFrame:
+    """Return what is known about each column: of the file for an upload, of the features for a sample."""
+    if params.data.startswith(UPLOAD):
+        found = tables.summary(params).columns
+        return pd.DataFrame(
+            {
+                "column": [column.name for column in found],
+                "type": [column.kind for column in found],
+                "what was done": ["target" if c.name == table.target_name else c.done for c in found],
+                "missing": [column.missing for column in found],
+                "different values": [column.distinct for column in found],
+                "first value": [column.example for column in found],
+            }
+        )
+    return pd.DataFrame(
+        {
+            "column": table.feature_names,
+            "type": "number",
+            "missing": 0,
+            "smallest": table.X.min(axis=0),
+            "mean": table.X.mean(axis=0),
+            "largest": table.X.max(axis=0),
+        }
+    )
+
+
+def stack(kernels: GramStack) -> pd.DataFrame:
+    """Return the kernels of an uploaded stack with the range of their entries."""
+    return pd.DataFrame(
+        {
+            "kernel": kernels.names,
+            "smallest": [gram.min() for gram in kernels.values],
+            "mean": [gram.mean() for gram in kernels.values],
+            "largest": [gram.max() for gram in kernels.values],
+        }
+    )
+
+
+def weights(point: Path, index: int) -> pd.DataFrame:
+    """Return the kernels of one point with weight and share, the largest first."""
+    values = np.asarray(point.weights[index], dtype=float)
+    frame = pd.DataFrame(
+        {
+            "kernel": point.kernel_names,
+            "family": point.kernel_families,
+            "weight": values,
+            "share": values / (float(values.sum()) or 1.0),
+        }
+    )
+    return frame.sort_values("weight", ascending=False, kind="stable")
+
+
+def along(path: Path) -> pd.DataFrame:
+    """Return a path as one row per value: scores, certificate, cost and every weight."""
+    facts: dict[str, Any] = {
+        path.param: path.values,
+        "train": path.train_score,
+        "validation": path.val_score,
+        "objective": path.objective,
+        "relative_gap": path.relative_gap,
+        "kernels_used": path.n_nonzero,
+        "solves": path.solves,
+        "seconds": path.seconds,
+        "status": [status.value for status in path.statuses],
+    }
+    every_weight = pd.DataFrame(path.weights, columns=[f"weight {name}" for name in path.kernel_names])
+    return pd.concat([pd.DataFrame(facts), every_weight], axis=1)

@@ -1,0 +1,161 @@
+"""Published experiments on the screen: which one, runs in the background, and what is kept of them.
+
+What was computed here is about made data: it lies on everybody's shelf and in the file of kept work, so that a restart
+brings it back.
+"""
+
+import json
+import math
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from mklcore.errors import DataError, MKLError
+from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
+from pages._parts.derive import shelves
+from pages._parts.derive.shelves import Shelf
+from pages._parts.drawing import listings
+from pages._parts.jobs import board
+from pages._parts.runs import keeping
+from pages._parts.runs.store import Store, StoreError
+
+SMALL = 2  # repetitions of a small run: the fewest that have a standard error
+MOST_KEPT = 8
+
+
+# What is kept
+
+
+def keep(outcome: Outcome, shelf: Shelf) -> None:
+    """Keep an outcome, the newest first; an earlier one of the same size and seed is replaced.
+
+    ``shelf`` is everybody's for what was computed here, and the session's for what came from a file.
+    """
+    others = [old for old in shelf.get(outcome.key) or () if _name(old) != _name(outcome)]
+    shelf.put(outcome.key, (outcome, *others)[:MOST_KEPT])
+
+
+def write_down(outcome: Outcome, store: Store) -> None:
+    """Keep an outcome beyond a restart, where the server keeps anything."""
+    with suppress(StoreError):
+        store.keep_outcome(outcome.key, json.dumps(_name(outcome)), outcome.to_json(), MOST_KEPT)
+
+
+def _bring_back(key: str, shelf: Shelf) -> None:
+    """Lay on the shelf, once per start of the server, what earlier starts wrote down."""
+    if shelf.get(("brought back", key)) is not None:
+        return
+    shelf.put(("brought back", key), True)
+    found: list[Outcome] = []
+    with suppress(StoreError):
+        for text in keeping.store().outcomes(key):
+            with suppress(MKLError):  # of another release
+                found.append(read(EXPERIMENTS[key], text))
+    for outcome in reversed(found):
+        keep(outcome, shelf)
+
+
+def opened() -> Shelf:
+    """Return the session's shelf for runs opened from a file."""
+    return st.session_state.setdefault("opened_runs", Shelf(len(EXPERIMENTS)))
+
+
+def kept(key: str) -> tuple[Outcome, ...]:
+    """Return the outcomes of one experiment: those this session opened, then those computed here, the newest first."""
+    _bring_back(key, shelves.outcomes())
+    return (*(opened().get(key) or ()), *(shelves.outcomes().get(key) or ()))
+
+
+def _name(outcome: Outcome) -> tuple[Any, ...]:
+    return outcome.rows, outcome.repetitions, outcome.seed
+
+
+def read(experiment: Experiment, content: str | bytes) -> Outcome:
+    """Read an outcome that was downloaded before. Raises ``MKLError`` in words."""
+    outcome = Outcome.from_json(content)
+    if outcome.key != experiment.key:
+        raise DataError(
+            f"The file is about {outcome.key[:40]}, and this is {experiment.key}. Choose that experiment first."
+        )
+    experiment.compare(outcome)
+    return outcome
+
+
+# Runs
+
+
+def key(experiment: Experiment, repetitions: int, seed: int) -> object:
+    """Return the name of one run."""
+    return "experiment", experiment.key, seed, repetitions
+
+
+def job(experiment: Experiment) -> board.Job | None:
+    """Return this session's run of the experiment, the one that goes on or else the one seen last."""
+    return max(_runs(experiment.key), key=lambda job: (job.live, job.seen), default=None)
+
+
+def _runs(*keys: str) -> list[board.Job]:
+    found = [job for job in map(board.held, board.SLOTS) if job is not None]
+    return [job for job in found if isinstance(job.key, tuple) and job.key[0] == "experiment" and job.key[1] in keys]
+
+
+def running() -> bool:
+    """Tell whether an experiment of this session waits or runs."""
+    return any(job.live for job in _runs(*EXPERIMENTS))
+
+
+def ask(experiment: Experiment, repetitions: int, seed: int) -> None:
+    """Have a worker run the experiment: a small run now, a full one in the slot for long work."""
+    shelf, store = shelves.outcomes(), keeping.store()
+
+    def work(job: board.Job) -> None:
+        outcome = experiment.run(
+            repetitions, seed=seed, callback=job.tick, listen=lambda: job.tick(job.done, job.total)
+        )
+        keep(outcome, shelf)
+        write_down(outcome, store)
+
+    total = len(experiment.rows) * repetitions
+    slot = "short" if repetitions <= SMALL else "long"
+    board.start(key(experiment, repetitions, seed), "Experiment", total, work, slot=slot)
+
+
+def foreseen(experiment: Experiment, repetitions: int) -> str:
+    """Return how long a run takes, roughly, in words."""
+    seconds = experiment.seconds * len(experiment.rows) * repetitions
+    return f"about {max(seconds, 1):.0f} s" if seconds < 100 else f"about {math.ceil(seconds / 60)} min"
+
+
+# Numbers
+
+
+def label(outcome: Outcome) -> str:
+    """Return what a run is called in a list."""
+    took = "" if math.isnan(outcome.seconds) else f", {outcome.seconds:.1f} s"
+    count = "1 repetition" if outcome.repetitions == 1 else f"{outcome.repetitions} repetitions"
+    return f"{count}, seed {outcome.seed}{took}"
+
+
+def frame(experiment: Experiment, comparison: Comparison) -> pd.DataFrame:
+    """Return the comparison as a table, one line per cell."""
+    table = pd.DataFrame(comparison.records())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = table["difference"] / table["joint_error"].where(table["joint_error"] > 0)
+    table["in_joint_errors"] = ratio
+    return table.rename(columns={"row": experiment.row_name})
+
+
+def csv(experiment: Experiment, outcome: Outcome) -> str:
+    """Return the table of a run with its comparison as CSV."""
+    table = frame(experiment, experiment.compare(outcome))
+    table["repetitions"], table["seed"] = outcome.repetitions, outcome.seed
+    return listings.csv(table)
+
+
+def as_json(experiment: Experiment, outcome: Outcome) -> str:
+    """Return every sample of a run as JSON, which this page opens again."""
+    told = json.loads(outcome.to_json())
+    return json.dumps(told | {"paper": experiment.paper, "unit": experiment.unit}, ensure_ascii=False, indent=1)

@@ -1,0 +1,161 @@
+"""The first tab of Explore: which columns matter, how that compares with the baselines, and how stable it is."""
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from mklcore.estimators.explain import Shares
+from mklcore.figures import selection_bars, style
+from mklcore.path import Path
+from mklcore.selection import SelectionFrequency
+from pages._parts.derive import paths, tables
+from pages._parts.drawing import charts
+from pages._parts.explore import views as explore_views
+from pages._parts.export import downloads
+from pages._parts.jobs import board
+from pages._parts.params import places
+from pages._parts.players import path_player
+from pages._parts.session import history, words
+
+
+def lanes(shown: paths.Answer) -> dict[str, Path | None]:
+    """Return the baselines' paths; small ones are computed unasked once the answer itself is there."""
+    found = paths.baselines(shown.params)
+    if None in found.values() and not shown.waiting and board.mine(paths.baselines_key(shown.params)) is None:
+        job = board.held()
+        if paths.baselines_are_small(shown.params) and (job is None or not job.live):
+            paths.ask_baselines(shown.params)
+            found = paths.baselines(shown.params)
+    return found
+
+
+def views(shown: paths.Answer, baselines: dict[str, Path | None]) -> list[path_player.View]:
+    """Return what follows the cursor on this tab."""
+    columns, families = (explore_views.shares(shown, what) for what in ("columns", "families"))
+    return [
+        explore_views.sentence(shown, columns, baselines),
+        explore_views.share_view(columns, "columns"),
+        explore_views.share_view(families, "families"),
+        explore_views.scores(baselines),
+    ]
+
+
+def pictures(shown: paths.Answer, index: int, baselines: dict[str, Path | None]) -> None:
+    """Draw the sentence, the shares per column and family, and the scores beside the baselines'."""
+    path, dark, waiting = shown.path, charts.is_dark(), shown.waiting
+    said, columns, families, scores = views(shown, baselines)
+    by_column, by_family = (explore_views.shares(shown, what) for what in ("columns", "families"))
+    path_player.texts(said, path, index, [1], waiting=waiting)
+    left, middle, right = st.columns([1.25, 1, 1.25], gap="medium")
+    what = (
+        "kernel"
+        if tables.on_stack(shown.params)
+        else "group of columns"
+        if tables.table(shown.params).groups
+        else "column"
+    )
+    with left:
+        rows = explore_views.share_rows(by_column, "columns", dark=dark)
+        path_player.bars(
+            columns,
+            path,
+            index,
+            rows,
+            f"Share per {what} at ",
+            waiting=waiting,
+            unit="%",
+            most=1.0,
+            sortable=len(rows) > 2,
+        )
+    with middle:
+        rows = explore_views.share_rows(by_family, "families", dark=dark)
+        path_player.bars(families, path, index, rows, "Share per family at ", waiting=waiting, unit="%", most=1.0)
+    with right:
+        title = f"Validation {path.score_name} at "
+        rows, unit = explore_views.score_rows(baselines, dark=dark), "%" if path.score_name == "accuracy" else ""
+        path_player.bars(scores, path, index, rows, title, waiting=waiting, unit=unit, most=1.0, moving=1)
+        st.caption(explore_views.baselines_told(baselines))
+    st.caption(explore_views.caveat(by_column, shown))
+    _unfinished(shown, baselines)
+
+
+def _unfinished(shown: paths.Answer, baselines: dict[str, Path | None]) -> None:
+    """Offer the baselines where they are not computed unasked, or say how their work ended."""
+    if None not in baselines.values() or shown.waiting:
+        return
+    job = board.mine(paths.baselines_key(shown.params))
+    if job is not None and job.live:
+        st.caption("The baselines are being computed.")
+        return
+    if job is not None and job.error:
+        st.warning(f"The baselines failed: {words.plain(job.error)}")
+    elif job is not None:
+        st.caption(f"The baselines were {job.state.value}.")
+    st.button("Compute the baselines", key="ask_baselines", on_click=paths.ask_baselines, args=(shown.params,))
+
+
+def stability(shown: paths.Answer, point: Path, index: int) -> None:
+    """Draw how often each kernel and group was used in refits on half of the rows, once it is asked for."""
+    value, params = float(point.values[index]), shown.params
+    where = places.label(point.param, value)
+    st.markdown("**How stable is the choice?**")
+    found = paths.frequency(params, value)
+    if found is not None:
+        _frequencies(shown, found, where)
+        return
+    job = board.mine(paths.frequency_key(params, value))
+    if job is not None and job.live:
+        if st.session_state.pop("just_asked", False):
+            history.rerun()  # the whole app, so that the progress is drawn and watched
+        st.caption(f"Refitting on halves of the training rows at {where}; the progress stands beside the title.")
+        return
+    if job is not None:
+        ended = f"failed: {words.plain(job.error)}" if job.error else f"were {job.state.value}."
+        st.warning(f"The refits {ended}")
+    st.caption(
+        f"Refits the model at {where} on {paths.RESAMPLES} random halves of the training rows and counts which kernels it uses."
+    )
+    st.button("Refit on halves", key="ask_frequency", disabled=shown.waiting, on_click=_ask, args=(shown, value))
+
+
+def _ask(shown: paths.Answer, value: float) -> None:
+    paths.ask_frequency(shown.params, value)
+    st.session_state["just_asked"] = True
+
+
+def _frequencies(shown: paths.Answer, found: SelectionFrequency, where: str) -> None:
+    members = explore_views.shares(shown, "columns")
+    left, right = st.columns([1.6, 1], gap="large")
+    with left:
+        families = _families(shown.path, found)
+        names = charts.labels(found.kernel_names, families)
+        draw = partial(selection_bars, found.share, found.n_resamples, names, families)
+        charts.show(draw(dark=charts.is_dark()), "frequency")
+        downloads.strip(draw, "How often each kernel was used")
+    with right:
+        st.markdown("At least one kernel used:\n" + "\n".join(_by_group(shown.path, found, members)))
+        used = found.n_used
+        st.caption(
+            f"At {where}, between {int(np.min(used))} and {style.counted(int(np.max(used)), 'kernel')} per refit. Kernels "
+            "that look alike stand in for each other: each may be rare although one of them is always there."
+        )
+
+
+def _by_group(path: Path, found: SelectionFrequency, members: Shares) -> list[str]:
+    """Return a line per group of columns: in how many refits at least one of its kernels was used."""
+    groups = zip(members.names, members.members, strict=True)
+    often = [(name, found.of_any(_places(path, found, kernels))) for name, kernels in groups]
+    often.sort(key=lambda pair: -pair[1])
+    n = found.n_resamples
+    return [f"- {words.plain(name)}: **{round(share * n)}** of {n}" for name, share in often[:8]]
+
+
+def _families(path: Path, found: SelectionFrequency) -> list[str]:
+    family = dict(zip(path.kernel_names, path.kernel_families, strict=True))
+    return [family.get(name, "precomputed") for name in found.kernel_names]
+
+
+def _places(path: Path, found: SelectionFrequency, kernels: tuple[int, ...]) -> list[int]:
+    place = {name: k for k, name in enumerate(found.kernel_names)}
+    return [place[path.kernel_names[m]] for m in kernels if path.kernel_names[m] in place]

@@ -1,0 +1,80 @@
+"""The rail of Explore: algorithm, presets, what the path runs over, and the controls that act; the rare ones folded away."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from mklcore.estimators.registry import Preset
+from pages._parts.derive import paths, tables
+from pages._parts.drawing import controls
+from pages._parts.params import parameters, places
+from pages._parts.session import fields, history
+
+
+def draw() -> None:
+    """Draw the algorithm and its parameters, all but the one the path runs over."""
+    params = history.current()
+    method = paths.algorithm(params)
+    fields.view(
+        st.selectbox, "Algorithm", "field_algorithm", params.algorithm,
+        lambda name: history.change(algorithm=name, path="", at=None),
+        options=fitting(tables.table(params).task), format_func=lambda name: parameters.METHODS[name].label,
+    )  # fmt: skip
+    st.caption(method.one_line)
+    _presets(params)
+    if len(method.path_params) > 1:
+        fields.view(
+            st.segmented_control, "Path over", "field_path", paths.runs_over(params).key,
+            lambda name: history.change(path=name, at=None),
+            options=list(method.path_params), format_func=places.symbol, required=True,
+        )  # fmt: skip
+        st.caption(paths.runs_over(params).help)
+    acting = paths.acting(params)
+    for control in acting:
+        if not control.advanced:
+            controls.setting(control)
+    rare = [control for control in acting if control.advanced]
+    if rare:
+        with st.expander("Advanced", icon=":material/tune:", key="advanced"):
+            for control in rare:
+                controls.setting(control)
+
+
+def fitting(task: str) -> list[str]:
+    """Return the algorithms that can learn the task: a table without a target is not for all of them."""
+    return [name for name, method in parameters.METHODS.items() if method.fits(task)]
+
+
+def presets(params: parameters.Params) -> list[Preset]:
+    """Return the presets of the algorithm that make sense for the table."""
+    task = tables.table(params).task
+    return [preset for preset in paths.algorithm(params).presets if task in preset.tasks]
+
+
+def holds(preset: Preset, params: parameters.Params) -> bool:
+    """Tell whether the parameters are those of the preset."""
+    method, task = paths.algorithm(params), tables.table(params).task
+    now = {control.name: params.setting(control) for control in parameters.applicable(method, task)}
+    same_path = not preset.path or preset.path == paths.runs_over(params).key
+    return same_path and all(now.get(name) == value for name, value in preset.settings)
+
+
+def _presets(params: parameters.Params) -> None:
+    offered = presets(params)
+    if not offered:
+        return
+    by_name = {preset.label: preset for preset in offered}
+    active = next((preset.label for preset in offered if holds(preset, params)), None)
+
+    def take(name: str | None) -> None:
+        if name is None:
+            return
+        chosen, now = by_name[name], history.current()
+        for setting, value in chosen.settings:
+            now = now.with_setting(setting, value)
+        history.set_params(replace(now, path=chosen.path or now.path, at=None))
+
+    fields.view(
+        st.pills, "Presets", f"preset_{params.algorithm}", active, take, options=list(by_name),
+    )  # fmt: skip
+    st.caption(by_name[active].help if active else "A preset sets the controls below.")

@@ -1,0 +1,142 @@
+"""The same model on other splits, on request: how much a score hangs on the rows that were drawn."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from mklcore.errors import MKLError
+from mklcore.figures import style
+from mklcore.kernels import stacks
+from mklcore.path import Path
+from mklcore.sweep import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits
+from pages._parts.derive import dictionaries, gram_stacks, paths, shelves, tables
+from pages._parts.jobs import board
+from pages._parts.params import places
+from pages._parts.params.parameters import Params
+from pages._parts.session import fields, history, words
+
+PARTS = ("train", "validation", "test")
+
+
+def key(params: Params, value: float) -> object:
+    """Return the name of the repeats at ``value``."""
+    return "repeats", paths.key(params), value, params.repeats
+
+
+def ask(params: Params, value: float) -> None:
+    """Have the worker fit at ``value`` on other splits."""
+    shelf, name = shelves.shelf(params), key(params, value)
+    rows: dict[SplitSpec, SplitRow] = shelf.made(_rows_key(params, value), dict)
+    problem, first = _problem(params, value), SplitSpec(params.seed, params.validation, params.test, params.stratified)
+
+    def work(job: board.Job) -> None:
+        paths.quiet()
+        problem.estimator.set_params(callback=lambda record: job.stop.is_set())
+        shelf.put(name, repeat_splits(problem, params.repeats, first, known=rows, callback=job.tick))
+
+    board.start(name, "Repeats", params.repeats, work, belongs=lambda now: paths.key(now) == paths.key(params))
+
+
+def _rows_key(params: Params, value: float) -> object:
+    """Return the name of the rows that are known so far: more repeats, or a cancelled run, go on from them."""
+    return "repeated rows", paths.key(params), value
+
+
+def _problem(params: Params, value: float) -> SplitProblem:
+    over, asked = paths.runs_over(params), paths.estimator(params)
+    asked.set_params(**{over.attribute: int(value) if over.key == "s" else value})
+    if tables.on_stack(params):
+        stack = stacks.subset(tables.stack_file(params).stack, gram_stacks.chosen_kernels(params))
+        return SplitProblem(tables.table(params), asked, stack=stack)
+    normalise = dictionaries.normalisation(params)
+    return SplitProblem(
+        tables.table(params), asked, dictionaries.dictionary(params), None, None if normalise == "none" else normalise,
+        params.center,
+    )  # fmt: skip
+
+
+def repeats(params: Params) -> None:
+    """Draw the folded request for repeated splits at the point on the screen, and what they gave."""
+    with st.expander("The same on other splits", icon=":material/casino:", key="repeats"):
+        path = paths.known(params)
+        if path is None:
+            st.caption("Repeats start from the path. Compute it first.")
+            return
+        try:
+            _inside(path)
+        except MKLError as error:
+            st.error(words.plain(error))
+
+
+@st.fragment
+def _inside(path: Path) -> None:
+    params = history.current()
+    value = places.place(path, params.at).value
+    found: Repeats | None = shelves.shelf(params).get(key(params, value))
+    job = board.mine(key(params, value))
+    left, right = st.columns([2, 5], gap="medium", vertical_alignment="bottom")
+    with left:
+        fields.field_view(st.number_input, "Splits", "repeats", min_value=2, max_value=100, step=1)
+    with right:
+        st.button(
+            "Repeat at the cursor", key="repeat", on_click=_start, args=(path,),
+            disabled=job is not None and job.live,
+        )  # fmt: skip
+    st.caption(
+        "More splits: a surer mean. Each one draws its own training rows with the next seed, builds the kernels on them "
+        "and fits with the parameters on the screen."
+    )
+    history.end()
+    if st.session_state.pop("repeats_asked", False):
+        history.rerun()
+    if found is not None:
+        _show(found, path, places.label(path.param, value))
+    elif job is not None and not job.live and job.error:
+        st.warning(f"The repeats failed: {words.plain(job.error)}")
+    elif job is not None and not job.live and job.state is not board.JobState.DONE:
+        st.warning(f"The repeats were {job.state.value}. What was computed is kept: start again to go on.")
+
+
+def _start(path: Path) -> None:
+    params = history.current()
+    ask(params, places.place(path, params.at).value)
+    st.session_state["repeats_asked"] = True
+
+
+def _show(found: Repeats, path: Path, where: str) -> None:
+    n = len(found.rows)
+    told = [f"{part} {path.score_name} **{_spread(found, part, path.score_name)}**" for part in PARTS]
+    st.markdown(f"Mean ± standard deviation over {n} splits at {where}: {', '.join(told)}.")
+    st.caption(
+        "The spread says how much a score hangs on the rows drawn; the splits share rows, so it is no error of the mean. The "
+        "cursor was set with one of these splits in view, so the mean may flatter a little."
+    )
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.dataframe(_rows(found), hide_index=True, height=248, alt=f"Scores of {n} splits", key="repeats_rows")
+    with right:
+        st.dataframe(
+            _kernels(found), hide_index=True, height=248, alt="How often each kernel is used", key="repeats_kernels"
+        )
+
+
+def _spread(found: Repeats, part: str, score: str) -> str:
+    if score == "accuracy":
+        return f"{100 * found.mean(part):.1f} ± {100 * found.sd(part):.1f} %"
+    return f"{style.number(found.mean(part))} ± {style.number(found.sd(part))}"
+
+
+def _rows(found: Repeats) -> pd.DataFrame:
+    return pd.DataFrame(
+        {"seed": [row.spec.seed for row in found.rows]}
+        | {part: found.values(part) for part in PARTS}
+        | {"kernels used": [row.n_kernels for row in found.rows], "gap": found.values("gap")}
+    )
+
+
+def _kernels(found: Repeats) -> pd.DataFrame:
+    order = np.argsort(-found.used, kind="stable")
+    names = found.kernel_names
+    return pd.DataFrame(
+        {"kernel": [names[m] for m in order], f"used in, of {len(found.rows)} splits": found.used[order]}
+    )

@@ -1,0 +1,246 @@
+"""What follows the cursor on Explore: weights per kernel, shares per column and family, scores, facts and one sentence."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mklcore.estimators.explain import (
+    ALL_COLUMNS,
+    SEVERAL_GROUPS,
+    Shares,
+    kernels_by_columns,
+    kernels_by_family,
+    weight_shares,
+)
+from mklcore.estimators.registry import Algorithm
+from mklcore.figures import kernel_colours, style
+from mklcore.path import Path
+from pages._parts.derive import dictionaries, gram_stacks, paths, shelves, tables
+from pages._parts.drawing import charts
+from pages._parts.params import places
+from pages._parts.params.parameters import Params
+from pages._parts.players import path_player
+from pages._parts.players.path_player import View
+from pages._parts.session import words as session_words
+
+FAMILY_NAMES = {"rbf": "RBF"}
+BASELINE_NAMES = {"uniform": "uniform sum", "best": "best single kernel"}
+LEAST_SHARE = 0.005  # less is not worth a word
+Rows = list[tuple[str, str, str]]
+
+
+# Kernels
+
+
+def kernels(path: Path) -> View:
+    """Return the weights of the kernels that have a bar, with the rest summed."""
+    shown = path_player.order(path)
+    return View("kernels", lambda p: np.round(path_player.heights(np.asarray(p.weights, float), shown), 6).tolist())
+
+
+def kernel_rows(path: Path, *, dark: bool) -> Rows:
+    """Return name, full name and colour of every bar."""
+    shown = path_player.order(path)
+    colours = kernel_colours(path.kernel_families, style.peak_weights(path.weights, len(path.kernel_names)), dark)
+    every = charts.labels(path.kernel_names, path.kernel_families)
+    rows = [(style.short(every[m], path_player.NAME_LENGTH), path.kernel_names[m], colours[m]) for m in shown]
+    others = len(path.kernel_names) - len(shown)
+    return [*rows, (f"{others} others, summed",) * 2 + (style.theme(dark).grey,)] if others else rows
+
+
+# Columns and families
+
+
+def shares(shown: paths.Answer, what: str) -> Shares:
+    """Return the shares of the kernel weights per group of columns or per family along the path."""
+    path = shown.path
+
+    def make() -> Shares:
+        return weight_shares(path.weights, _members(shown, what))
+
+    return shelves.shelf(shown.params).made(("shares", what, paths.key(shown.params)), make)
+
+
+def _members(shown: paths.Answer, what: str) -> dict[str, list[int]]:
+    path, table = shown.path, tables.table(shown.params)
+    if what == "families":
+        return kernels_by_family(path.kernel_families)
+    specs = gram_stacks.grams(shown.params).train.specs
+    if specs is None:
+        return {name: [m] for m, name in enumerate(path.kernel_names)}
+    return kernels_by_columns(specs, table.groups, table.feature_names)
+
+
+def share_view(found: Shares, name: str) -> View:
+    """Return the shares of any path over the same kernels, in the order of the whole path."""
+    members = dict(zip(found.names, found.members, strict=True))
+
+    def of(path: Path) -> list[list[float]]:
+        own = weight_shares(path.weights, {key: list(value) for key, value in members.items()}, limit=len(members))
+        place = [own.names.index(key) for key in found.names]
+        return np.round(own.values[:, place], 4).tolist()
+
+    return View(name, of)
+
+
+def share_rows(found: Shares, what: str, *, dark: bool) -> Rows:
+    """Return name, full name and colour of every share: families keep their hue, columns have none."""
+    tone = style.theme(dark)
+    if what == "families":
+        hue = {name: style.readable(style.FAMILY_HUES.get(name, tone.grey), dark) for name in found.names}
+        return [(FAMILY_NAMES.get(name, name), name, hue[name]) for name in found.names]
+    return [(style.short(name, 24), name, tone.grey) for name in found.names]
+
+
+# Scores beside the baselines
+
+
+def baseline_best(path: Path | None) -> tuple[float, int] | None:
+    """Return the best validation score along a baseline's path and where it is."""
+    if path is None or np.isnan(path.val_score).all():
+        return None
+    index = int(np.nanargmax(path.val_score))
+    return float(path.val_score[index]), index
+
+
+def scores(lanes: dict[str, Path | None]) -> View:
+    """Return this model's validation score with the baselines' beside it; None where one is not known yet."""
+    fixed = [None if best is None else best[0] for best in (baseline_best(path) for path in lanes.values())]
+    return View("scores", lambda p: [[_finite(value), *fixed] for value in p.val_score])
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def score_rows(lanes: dict[str, Path | None], *, dark: bool) -> Rows:
+    """Return the rows of the scores, with what exactly each baseline is."""
+    tone = style.theme(dark)
+    rows = [("this model", "this model, at the cursor", tone.ink)]
+    for name, path in lanes.items():
+        best = baseline_best(path)
+        told = BASELINE_NAMES[name]
+        if path is not None and best is not None:
+            told += f", at its best {places.label('C', path.values[best[1]])}"
+            if name == "best":
+                told += f": {path.kernel_names[int(np.argmax(path.weights[best[1]]))]}"
+        rows.append((BASELINE_NAMES[name], told, tone.grey))
+    return rows
+
+
+def baselines_told(lanes: dict[str, Path | None]) -> str:
+    """Return where the baselines stand, and which kernel is the best one."""
+    if not lanes:
+        return "The baselines need a target."
+    told = [full for _, full, _ in score_rows(lanes, dark=False)[1:] if ", at its best" in full]
+    if not told:
+        return "The baselines appear here when they are computed."
+    return "Baselines: " + session_words.plain("; ".join(told)) + "."
+
+
+# Words
+
+
+def sentence(shown: paths.Answer, found: Shares, lanes: dict[str, Path | None]) -> View:
+    """Return the answer in one sentence for every point."""
+    view = share_view(found, "shares")
+
+    def of(path: Path) -> list[Any]:
+        return [[[path_player.runs(_say(found.names, row, path, k, lanes))]] for k, row in enumerate(view.of(path))]
+
+    return View("sentence", of)
+
+
+def _say(names: Sequence[str], row: Sequence[float], path: Path, index: int, lanes: dict[str, Path | None]) -> str:
+    where = places.label(path.param, float(path.values[index]))
+    order = sorted((k for k in range(len(row)) if row[k] >= LEAST_SHARE), key=lambda k: -row[k])[:3]
+    if not order:
+        return f"At {where} no kernel has a weight: the model is the same everywhere."
+    parts = [f"**{names[k]}** ({100 * row[k]:.0f} %)" for k in order]
+    told = f"At {where} the weight lies on {style.in_words(parts)}"
+    return f"{told}{_against(path, index, lanes)}."
+
+
+def _against(path: Path, index: int, lanes: dict[str, Path | None]) -> str:
+    mine = float(path.val_score[index])
+    known = [(BASELINE_NAMES[name], baseline_best(lane)) for name, lane in lanes.items()]
+    told = [(_apart(mine - best[0], path.score_name), name) for name, best in known if best is not None]
+    if not told or np.isnan(mine):
+        return ""
+    if len({words for words, _ in told}) == 1:
+        told = [(told[0][0], style.in_words([f"the {name}" for _, name in told]).removeprefix("the "))]
+    return f"; the validation {path.score_name} is {style.in_words([f'{words} the {name}' for words, name in told])}"
+
+
+def _apart(difference: float, score_name: str) -> str:
+    by = f"{abs(100 * difference):.1f} points" if score_name == "accuracy" else style.number(abs(difference))
+    if abs(difference) < (5e-4 if score_name == "accuracy" else 5e-3):
+        return "the same as that of"
+    return f"{by} {'above' if difference > 0 else 'below'} that of"
+
+
+def facts(shown: paths.Answer) -> View:
+    """Return certificate, cost and scores of every point."""
+    method, params = paths.algorithm(shown.params), shown.params
+
+    def of(path: Path) -> list[Any]:
+        return [[_certificate(path, k, method, params), _cost(path, k), _measured(path, k)] for k in range(len(path))]
+
+    return View("facts", of)
+
+
+def _certificate(path: Path, index: int, method: Algorithm, params: Params) -> list[Any]:
+    gap, status = float(path.relative_gap[index]), path.statuses[index]
+    told = []
+    if np.isnan(gap):
+        why = ": greedy" if "greedy" in method.cannot_tell else ""
+        line = [["badge none", f"○ no certificate{why}"]]
+    elif status.ok:
+        line = [["badge good", "✓ certified"], *path_player.runs(f"within **{style.percent(gap)}** of the optimum")]
+    else:
+        line = [["badge open", "○ not certified"], *path_player.runs(f"gap **{style.percent(gap)}**; {status.value}")]
+    tolerance = getattr(path.estimators[index], "tol", None)
+    if tolerance is not None and not np.isnan(gap):
+        told.append(f"tolerance {tolerance:g}")
+    told.append(f"normalisation {_normalised(params)}")
+    return [line, path_player.runs(", ".join(told), "small")]
+
+
+def _normalised(params: Params) -> str:
+    if tables.on_stack(params):
+        return "as uploaded"
+    usual = " (the algorithm's own)" if params.normalise == "auto" else ""
+    return f"{dictionaries.normalisation(params)}{usual}{', centred' if params.center else ''}"
+
+
+def _cost(path: Path, index: int) -> list[Any]:
+    solves = style.counted(int(path.solves[index]), "solve")
+    return [
+        path_player.runs(f"**{int(path.n_nonzero[index])}** of {len(path.kernel_names)} kernels used"),
+        path_player.runs(f"{solves}, **{session_words.seconds(float(path.seconds[index]))}**"),
+    ]
+
+
+def _measured(path: Path, index: int) -> list[Any]:
+    parts = (("train", path.train_score), ("validation", path.val_score))
+    return [
+        path_player.runs(f"{part} {path.score_name} {session_words.score(path.score_name, float(values[index]), '**')}")
+        for part, values in parts
+    ]
+
+
+def caveat(found: Shares, shown: paths.Answer) -> str:
+    """Return what the shares mean and what they do not."""
+    turned = getattr(getattr(shown.path.estimators[0], "penalty", None), "ascends", False)
+    warning = (
+        " Under a block norm a large weight marks a weak kernel that is helped, not one that matters." if turned else ""
+    )
+    if tables.on_stack(shown.params):
+        return f"Shares of the kernel weights.{warning} A ready kernel stack knows its kernels and no columns."
+    told = f"Shares of the kernel weights; normalisation {dictionaries.normalisation(shown.params)}.{warning}"
+    if ALL_COLUMNS in found.names:
+        told += " A kernel on all columns together says nothing about any one of them."
+    if SEVERAL_GROUPS in found.names:
+        told += " A kernel whose columns lie in several groups counts for none."
+    return told

@@ -1,0 +1,1 @@
+"""What leaves: code, notebook, formula, report, figure, specification."""

@@ -1,0 +1,198 @@
+"""Taking things away: a figure as SVG, PNG or HTML, a model, and the code, specification and report of a screen.
+
+SVG and PNG are made by the browser from a light copy of the figure, drawn where the person asks for it: nothing leaves
+the host. ``strip`` and ``screen`` are one line each on the page that wants them.
+"""
+
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path as File
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from mklcore.errors import MKLError
+from mklcore.figures import style
+from mklcore.store import save_model
+from pages._parts.derive import predictions, tables, uploads
+from pages._parts.export import report, scripts
+from pages._parts.export import specification as export_specification
+from pages._parts.session import history, words
+
+WIDTH, HEIGHT = 656, 400
+CODE_HEIGHT = 260
+_here = File(__file__).parent
+_saver = st.components.v2.component(
+    "figure_saver",
+    html='<div class="saver"><button type="button" data-format="svg">SVG</button>'
+    '<button type="button" data-format="png">PNG</button><span role="status"></span></div>',
+    css=(_here / "downloads.css").read_text(),
+    js=(_here / "downloads.js").read_text(),
+)
+
+
+def file_name(name: str) -> str:
+    """Return a name that every file system takes."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()[:60] or "mkl-explorer"
+
+
+# Figures
+
+
+@st.fragment
+def strip(make: Callable[[], go.Figure], name: str, label: str = "Figure") -> None:
+    """Draw a pocket with the figure that ``make`` draws in light colours, and the ways to take it: SVG, PNG, HTML.
+
+    ``name`` is the file's name and has to differ between the figures of a page. Nothing is drawn until it is opened.
+    """
+    stem = file_name(name)
+    pocket = st.popover(
+        label, icon=":material/download:", key=f"take_{stem}", on_change="rerun", type="tertiary",
+        help="Take the figure away as SVG, PNG or HTML",
+    )  # fmt: skip
+    if not pocket.open:
+        return
+    figure = light(make())
+    with pocket:
+        left, right = st.columns([1, 1], vertical_alignment="center")
+        with left:
+            _saver(key=f"saver_{stem}", data={"chart": f"copy_{stem}", "name": stem})
+        right.download_button(
+            "HTML", lambda: page_of(figure), f"{stem}.html", "text/html", key=f"html_{stem}", on_click="ignore",
+        )  # fmt: skip
+        st.plotly_chart(
+            figure, key=f"copy_{stem}", alt=figure.layout.meta["alt"], theme=None, width=WIDTH,
+            config={"displaylogo": False},
+        )  # fmt: skip
+
+
+def titled(title: str, make: Callable[[], go.Figure], name: str) -> None:
+    """Draw the title of a figure, in Markdown, and beside it the pocket to take the figure away."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(title, width="content")
+        strip(make, name)
+
+
+def light(figure: go.Figure) -> go.Figure:
+    """Return a copy on white paper in a size for print."""
+    copy = go.Figure(figure)
+    paper = style.theme(dark=False).paper
+    return copy.update_layout(
+        paper_bgcolor=paper, plot_bgcolor=paper, width=WIDTH, height=figure.layout.height or HEIGHT
+    )
+
+
+def page_of(figure: go.Figure) -> str:
+    """Return a figure as an HTML file that asks no server for anything."""
+    body = figure.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False})
+    head = f"<meta charset='utf-8'><meta http-equiv='Content-Security-Policy' content=\"{report.POLICY}\">"
+    return f"<!DOCTYPE html><html lang='en'><head>{head}<title>MKL Explorer</title></head><body>{body}</body></html>"
+
+
+# The model
+
+
+def model_file(point: predictions.Chosen) -> bytes:
+    """Return the fitted model as the one file that ``mklcore.load_model`` reads."""
+    file = io.BytesIO()
+    save_model(file, point.fitted)
+    return file.getvalue()
+
+
+def model_button(point: predictions.Chosen) -> None:
+    """Draw the download of the model."""
+    st.download_button(
+        "Model", lambda: model_file(point), "model.mkl", "application/zip", key="take_model",
+        icon=":material/download:", on_click="ignore", help="Read it with mklcore.load_model; nothing in it is executed.",
+    )  # fmt: skip
+    st.caption("Kernel models compare with their training rows: the file holds them.")
+
+
+# The screen
+
+
+@st.fragment
+def screen() -> None:
+    """Draw the pocket of the page's heading: script, notebook, specification and report."""
+    pocket = st.popover(
+        "", icon=":material/code:", key="screen", on_change="rerun", type="tertiary",
+        help="The code that makes this screen, its specification, and a report",
+    )  # fmt: skip
+    if pocket.open:
+        with pocket:
+            _screen()
+
+
+def _screen() -> None:
+    if st.session_state.pop("specification_taken", False):
+        history.rerun()
+    params, page = history.current(), st.session_state["page"]
+    try:
+        cells = scripts.cells(params, page)
+        specification = export_specification.write(params, page)
+    except (MKLError, uploads.MissingFileError) as error:
+        known = isinstance(error, MKLError)
+        st.info(words.plain(error) if known else "There is no table yet to compute with: choose one on Data.")
+        _restore()
+        return
+    code = scripts.script(cells)
+    one, two, three, four = st.columns(4)
+    with one:
+        _take("Script", lambda: code, "mkl_screen.py", "text/x-python")
+    with two:
+        _take("Notebook", lambda: scripts.notebook(cells), "mkl_screen.ipynb", "application/x-ipynb+json")
+    with three:
+        _take("Specification", lambda: specification, "mkl_screen.json", "application/json")
+    with four:
+        _report()
+    st.code(code, language="python", height=CODE_HEIGHT)
+    numbers = "the numbers of this screen" if page in scripts.PAGES else "the path of Explore on this table"
+    st.caption(
+        f"The script and the notebook compute {numbers} with the library alone. The report tells of the model at Explore's "
+        "cursor."
+    )
+    _restore()
+
+
+def _take(label: str, make: Callable[[], str], name: str, mime: str, *, disabled: bool = False) -> None:
+    """Draw a download whose file is made once it is asked for: a file made before may be gone when it is."""
+    st.download_button(
+        label, make, name, mime, key=f"take_{file_name(name)}", on_click="ignore", width="stretch", disabled=disabled
+    )
+
+
+def _report() -> None:
+    """Draw the report's download, once there is a path to tell of."""
+    point = None if tables.on_stack(history.current()) else predictions.chosen(history.current())
+    if point is None:
+        _take("Report", str, "mkl_report.html", "text/html", disabled=True)
+        return
+    told = report.gather(point)
+    _take("Report", lambda: report.write(told), "mkl_report.html", "text/html")
+
+
+def _restore() -> None:
+    """Draw the way back from a specification to its screen."""
+    st.file_uploader(
+        "Restore a screen from its specification", type=["json"], key="specification", on_change=take_specification,
+        max_upload_size=1,
+    )  # fmt: skip
+    if "specification_refused" in st.session_state:
+        st.error(words.plain(st.session_state["specification_refused"]))
+
+
+def take_specification() -> None:
+    """Set the parameters to those of the file that was handed over."""
+    st.session_state.pop("specification_refused", None)
+    file = st.session_state.get("specification")
+    if file is None:
+        return
+    try:
+        params, refused = export_specification.read(file.getvalue())
+    except MKLError as error:
+        st.session_state["specification_refused"] = str(error)
+        return
+    history.set_params(params)
+    st.session_state["refused"] = refused
+    st.session_state["specification_taken"] = True  # a fragment runs next: it has to call for the whole app

@@ -1,0 +1,445 @@
+"""The code behind a screen: a Python script and a notebook that compute the same numbers with the library alone.
+
+A screen is told as cells, text and code by turns; the script has the text as comments. Names that come from a file are
+written by ``repr`` only, and text from a file is freed of line ends and control signs.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import nbformat
+import numpy as np
+
+import mklcore
+from mklcore.data.columns import clean_name
+from mklcore.data.samples import SAMPLES
+from mklcore.estimators.registry import RIDGE_OF_E
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import KernelSpec
+from mklcore.penalties import EllipticNorm
+from pages._parts.derive import (
+    comparison,
+    dictionaries,
+    gram_stacks,
+    hulls,
+    paths,
+    predictions,
+    shelves,
+    tables,
+    uploads,
+)
+from pages._parts.params import lanes as params_lanes
+from pages._parts.params import places
+from pages._parts.params.parameters import METHODS, Params
+from pages._parts.params.rules import UPLOAD
+
+NOT_TOLD = ("kernels", "normalise", "center", "callback", "random_state")
+PAGES = ("explore", "compare", "hulls", "predict")  # whose screens are told; elsewhere it is Explore's path
+SHORTEST_RUN = 4
+HEAD = """\
+import warnings
+
+import numpy as np
+import pandas as pd
+
+import mklcore as mkl
+
+# Points that stop short of their tolerance keep their gap, which is printed below.
+warnings.filterwarnings("ignore", category=mkl.NotConvergedWarning)"""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A piece of a notebook: words, or code."""
+
+    text: str
+    is_code: bool = True
+
+
+# Values as code
+
+
+def code(value: Any) -> str:
+    """Return ``value`` as Python that makes it again; classes of the library are reached through ``mkl``."""
+    if isinstance(value, np.ndarray):
+        return f"np.array({code(value.tolist())})"
+    if isinstance(value, float | np.floating):
+        return repr(float(value)) if np.isfinite(value) else f'float("{float(value)}")'
+    if isinstance(value, tuple | list):
+        inner = ", ".join(map(code, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{code(k)}: {code(v)}" for k, v in value.items()) + "}"
+    if is_dataclass(value) and not isinstance(value, type):
+        given = [
+            (f.name, getattr(value, f.name)) for f in fields(value) if f.init and getattr(value, f.name) != f.default
+        ]
+        return f"{_place(type(value))}({', '.join(f'{name}={code(part)}' for name, part in given)})"
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _place(kind: type) -> str:
+    if getattr(mklcore, kind.__name__, None) is kind:
+        return f"mkl.{kind.__name__}"
+    return f"mkl.{kind.__module__.removeprefix('mklcore.')}.{kind.__name__}"
+
+
+def call(name: str, *parts: str, **named: Any) -> str:
+    """Return a call, on one line where it fits."""
+    inner = [*parts, *(f"{key}={value}" for key, value in named.items())]
+    line = f"{name}({', '.join(inner)})"
+    return line if len(line) <= 110 else f"{name}(\n    " + ",\n    ".join(inner) + ",\n)"
+
+
+# The cells
+
+
+def cells(params: Params, page: str = "explore") -> list[Cell]:
+    """Return the screen as cells. Raises ``MKLError`` in words where it has no answer yet to reproduce."""
+    if page == "hulls":
+        return [*_start(params, hulls.METHOD.label), *_hull_cells(params)]
+    if page == "compare":
+        return [*_start(params, "Methods side by side"), *_lane_cells(params)]
+    method = paths.algorithm(params)
+    found = [*_start(params, method.label), *_kernel_cells(params), *_path_cells(params)]
+    if page == "predict" and not tables.on_stack(params):
+        found += _row_cells(params)
+    return [*found, *_figure_cells("explore_figure(path)")]
+
+
+def _start(params: Params, label: str) -> list[Cell]:
+    return [
+        Cell(f"# {label} on {_table_name(params)}\n\nWritten by MKL Explorer, mklcore {mklcore.__version__}. It computes "
+             "the numbers of the screen with the library alone.", is_code=False),
+        Cell(HEAD),
+        Cell("## The table", is_code=False),
+        Cell(data_code(params)),
+    ]  # fmt: skip
+
+
+def _table_name(params: Params) -> str:
+    if not params.data.startswith(UPLOAD):
+        return SAMPLES[params.data].label
+    return "an uploaded file"
+
+
+def data_code(params: Params) -> str:
+    """Return the code that makes the table and its three parts, and stops where the table is another one."""
+    table = tables.table(params)
+    upload = params.data.startswith(UPLOAD)
+    lines = _file_lines(params) if upload else [f"data = mkl.load_sample({params.data!r})"]
+    lines += [
+        *_grouping_lines(params),
+        f'if data.fingerprint != "{table.fingerprint}":',
+        '    raise ValueError("This is not the table of the screen: another file, or another release of mklcore.")',
+        f"train, validation, test = mkl.data.three_way_split(data, {', '.join(_split_options(params))})",
+        "print(data)",
+    ]
+    return "\n".join(lines)
+
+
+def _file_lines(params: Params) -> list[str]:
+    name = clean_name(uploads.upload(params.data).name.replace("/", "_").replace("\\", "_")) or "table.csv"
+    lines = [
+        "import hashlib",
+        "from pathlib import Path",
+        "",
+        f"FILE = {name!r}  # lay your file beside this one, or write its path here",
+        "raw = Path(FILE).read_bytes()",
+        f'if hashlib.sha256(raw).hexdigest() != "{params.data.removeprefix(UPLOAD)}":',
+        '    raise ValueError(f"{FILE} is not the file of the screen: its fingerprint differs.")',
+    ]
+    if tables.on_stack(params):
+        task = f", task={params.task!r}" if params.task else ""
+        return [
+            *lines,
+            "from mklcore.kernels.stacks import block_of, read_stack, rows_of, subset",
+            f'ready = read_stack(raw, clip={params.clip!r}, fingerprint="{params.data.removeprefix(UPLOAD)}"{task})',
+            "data = ready.table",
+        ]
+    return [*lines, *_reading_lines(params)]
+
+
+def _reading_lines(params: Params) -> list[str]:
+    options = {name: code(value) for name, value in reading_options(params).items()}
+    return [call("data = mkl.read_table", "raw", **options)]
+
+
+def _grouping_lines(params: Params) -> list[str]:
+    """Return how groups were made anew: they enter the fingerprint, and kernels may be built on them."""
+    if not params.grouping or tables.on_stack(params):
+        return []
+    return ["from mklcore.data.grouping import regrouped", f"data = regrouped(data, {params.grouping!r})"]
+
+
+def reading_options(params: Params) -> dict[str, Any]:
+    """Return what ``read_table`` is told about an uploaded file, beyond its usual ways."""
+    told: dict[str, Any] = {
+        "target": params.target or None,
+        "task": params.task or None,
+        "uses": tables.uses(params) or None,
+    }
+    told |= tables.as_read(params)
+    told["missing"] = None if params.missing == "median" else params.missing
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _split_options(params: Params) -> list[str]:
+    options = [f"validation={params.validation!r}", f"test={params.test!r}", f"seed={params.seed!r}"]
+    return options if params.stratified else [*options, "stratify=False"]
+
+
+def _kernel_cells(params: Params) -> list[Cell]:
+    if tables.on_stack(params):
+        chosen = gram_stacks.chosen_kernels(params)
+        lines = ['kernels = "precomputed"', "stack = ready.stack"]
+        if len(chosen) < tables.stack_file(params).stack.n_kernels:
+            lines.append(f"stack = subset(stack, {code(chosen)})")
+        lines += [
+            "blocks, test_blocks = (block_of(stack, part, train) for part in (validation, test))",
+            "stack = stack.take(rows_of(train))",
+        ]
+        return [Cell("## The kernels", is_code=False), Cell("\n".join(lines))]
+    lines = [dictionary_code(dictionaries.dictionary(params)), *_gram_lines(params), "print(stack)"]
+    return [Cell("## The kernels", is_code=False), Cell("\n".join(lines))]
+
+
+def _gram_lines(params: Params) -> list[str]:
+    """Return the lines that build the kernels on training and validation rows; an algorithm may want its own scale."""
+    if tables.on_stack(params):
+        return []
+    named = dictionaries.normalisation(params)
+    normalise = None if named == "none" else named
+    return [
+        f"stack = kernels.grams(train.X, normalise={normalise!r}, center={params.center!r})",
+        "blocks = stack.cross(validation.X)",
+    ]
+
+
+def dictionary_code(kernels: KernelDictionary) -> str:
+    """Return the code of a dictionary; neighbours that differ in their column only become one line."""
+    lines = [f"    {line}," for line in _specs(kernels.specs)]
+    named = "" if kernels.feature_names is None else ",\n    feature_names=data.feature_names"
+    plain = "" if kernels.standardize else ",\n    standardize=False"
+    return "specs = (\n" + "\n".join(lines) + f"\n)\nkernels = mkl.KernelDictionary(\n    specs{plain}{named},\n)"
+
+
+def _specs(specs: Sequence[KernelSpec]) -> Iterable[str]:
+    place = 0
+    while place < len(specs):
+        run = _run(specs, place)
+        if run >= SHORTEST_RUN:
+            first = specs[place].features[0]  # type: ignore[index]
+            same = code(replace(specs[place], features=None))[:-1]
+            yield f"*({same}{'' if same.endswith('(') else ', '}features=(j,)) for j in range({first}, {first + run}))"
+            place += run
+        else:
+            yield code(specs[place])
+            place += 1
+
+
+def _run(specs: Sequence[KernelSpec], place: int) -> int:
+    """Return how many kernels from ``place`` on are one kernel on single neighbouring columns."""
+    first = specs[place]
+    if not isinstance(first.features, tuple) or len(first.features) != 1:
+        return 0
+    length = 0
+    while place + length < len(specs) and specs[place + length] == replace(
+        first, features=(first.features[0] + length,)
+    ):
+        length += 1
+    return length
+
+
+def model_code(estimator: Any, params: Params | None = None) -> str:
+    """Return the code of an unfitted estimator: what differs from its usual parameters."""
+    usual = type(estimator)().get_params(deep=False)
+    named: dict[str, str] = {}
+    for name, value in estimator.get_params(deep=False).items():
+        if name not in NOT_TOLD and not _same(value, usual[name]):
+            named[name] = _elliptic(params) if isinstance(value, EllipticNorm) and params else code(value)
+    if estimator.get_params(deep=False).get("random_state") is not None:
+        named["random_state"] = code(estimator.random_state)
+    if "kernels" in usual:
+        named["kernels"] = "kernels"
+    return call(f"model = mkl.{type(estimator).__name__}", **named)
+
+
+def _same(value: Any, usual: Any) -> bool:
+    return type(value) is type(usual) and not isinstance(value, np.ndarray) and value == usual
+
+
+def _elliptic(params: Params) -> str:
+    return f"mkl.EllipticNorm(mkl.alignment_matrix(stack) + {RIDGE_OF_E!r} * np.eye(stack.n_kernels))"
+
+
+def _fit_lines(params: Params) -> list[str]:
+    """Return the lines of a model and its path."""
+    over = paths.runs_over(params)
+    points = paths.SIZES if over.key == "s" else paths.POINTS
+    return [
+        model_code(paths.estimator(params), params),
+        f"values = mkl.path.path_grid(model, stack, train.y, {over.key!r}, {points})",
+        f"path = mkl.fit_path(model, stack, train.y, {over.key!r}, values, blocks, validation.y)",
+    ]
+
+
+def _lane_cells(params: Params) -> list[Cell]:
+    """Return the lanes of Compare, one path after the other, and what each reaches."""
+    lanes = comparison.lanes(params)
+    names = params_lanes.labels(lanes, METHODS, tables.table(params).task)
+    found = [
+        *_kernel_cells(comparison.lane_params(params, lanes[0])),
+        Cell("## The lanes", is_code=False),
+        Cell("paths = {}"),
+    ]
+    for name, lane in zip(names, lanes, strict=True):
+        own = comparison.lane_params(params, lane)
+        found.append(Cell("\n".join([*_gram_lines(own), *_fit_lines(own), f"paths[{name!r}] = path"])))
+    best = """\
+rows = {}
+for name, path in paths.items():
+    index = int(np.nanargmax(path.val_score))
+    at, score = path.values[index], path.val_score[index]
+    rows[name] = {path.param: at, "validation": score, "kernels": path.n_nonzero[index], "gap": path.relative_gap[index]}
+print(pd.DataFrame(rows).T.to_string())"""
+    return [*found, Cell(best), *_figure_cells("explore_figure(next(iter(paths.values())))")]
+
+
+def _path_cells(params: Params) -> list[Cell]:
+    over, lines = paths.runs_over(params), _fit_lines(params)
+    return [
+        Cell(f"## The path over {places.symbol(over.key)}\n\nThe problem: ${paths.told(params).formula}$", is_code=False),
+        Cell("\n".join(lines)),
+        *_point_cells(params),
+    ]  # fmt: skip
+
+
+def _point_cells(params: Params) -> list[Cell]:
+    """Return the cells of the point under the cursor."""
+    path = paths.known(params)
+    here = None if path is None else places.place(path, params.at)
+    key = paths.runs_over(params).key
+    if here is None or path is None or (params.at is None and not here.exact):
+        lines = ["point, index = path, int(np.nanargmax(path.val_score))  # the best validation score"]
+        if tables.table(params).task == "novelty":
+            lines = [
+                "point, index = path, path.first_look  # the middle of the path: no score can choose without a target"
+            ]
+    elif here.exact:
+        lines = [
+            f"near = path.estimators[{here.index}]  # the nearest point of the path, from which this one starts",
+            f"point = mkl.fit_path(model, stack, train.y, {key!r}, [{code(here.value)}], blocks, validation.y, start=near)",
+            "index = 0",
+        ]
+    else:
+        lines = [f"point, index = path, {here.index}  # {key} = {here.value:.4g}"]
+    return [Cell("## The model at the cursor", is_code=False), Cell("\n".join([*lines, *_told(key)])),
+            Cell(_test_line(params))]  # fmt: skip
+
+
+def _told(key: str) -> list[str]:
+    return [
+        "fitted = point.estimators[index]",
+        f'print(f"{key} = {{point.values[index]:.6g}}, {{point.n_nonzero[index]}} kernels, {{point.statuses[index].value}}")',
+        'print(f"train {point.score_name} {point.train_score[index]:.6f}, validation {point.val_score[index]:.6f}")',
+        "if np.isfinite(point.relative_gap[index]):",
+        '    print(f"within {100 * point.relative_gap[index]:.3g} % of the optimum")',
+        "weights = pd.Series(point.weights[index], index=list(point.kernel_names)).sort_values(ascending=False)",
+        "print(weights[weights > 0].to_string())",
+    ]
+
+
+def _test_line(params: Params) -> str:
+    rows = "test_blocks" if tables.on_stack(params) else "test.X"
+    said = f'print(f"test {{point.score_name}} {{fitted.score({rows}, test.y):.6f}}")'
+    return f"# Take the sign away once the point is chosen: test rows are looked at once.\n# {said}"
+
+
+def _row_cells(params: Params) -> list[Cell]:
+    here = predictions.row(params)
+    lines = [f"row = data.X[{here.number - 1}].copy()"]
+    lines += [f"row[{j}] = {code(value)}" for j, value in sorted(here.moves.items())]
+    lines += [
+        "said = fitted.predict(row[None])[0]",
+        "parts = fitted.contributions(row[None])[:, 0]  # what each kernel adds; with the intercept they make f(x)",
+        "value = parts.sum(axis=0) + fitted.intercept_",
+        "print(said, value)",
+    ]
+    return [Cell("## One row", is_code=False), Cell("\n".join(lines))]
+
+
+def _figure_cells(drawn: str) -> list[Cell]:
+    return [Cell("## The picture", is_code=False), Cell(f"figure = mkl.figures.{drawn}\nfigure")]
+
+
+def _hull_cells(params: Params) -> list[Cell]:
+    asked, chosen = hulls.estimator(params), hulls.columns(params)
+    lines = [
+        f"columns = {code(chosen)}",
+        "names = [data.feature_names[j] for j in columns]",
+        model_code(asked),
+        call(
+            "design = mkl.solvers.hkl.Design",
+            "train.X[:, columns]",
+            "model.basis",
+            standardize="model.standardize",
+            normalize="model.normalize_basis",
+            names="names",
+            memory_mb="model.memory_mb",
+        ),
+        f'values = mkl.path.path_grid(model, design, train.y, "lam", {hulls.POINTS})[::-1]  # small hulls first',
+        'path = mkl.fit_path(model, design, train.y, "lam", values, validation.X[:, columns], validation.y)',
+    ]
+    told = [
+        *_hull_point(params),
+        'print(f"lam = {fitted.lam:.6g}, certified: {fitted.certified_}, gap {fitted.relative_gap_}")',
+        'for name, part in (("train", train), ("validation", validation)):',
+        '    print(f"{name} {path.score_name} {fitted.score(part.X[:, columns], part.y):.6f}")',
+        'print(f"{len(fitted.hull_)} nodes of {fitted.n_dag_kernels_} kernels:")',
+        'print("\\n".join(fitted.kernel_names_))',
+    ]
+    return [
+        Cell(f"## Hulls along λ\n\nThe problem: ${hulls.METHOD.formula}$", is_code=False),
+        Cell("\n".join(lines)),
+        Cell("\n".join(told)),
+        *_figure_cells("hull_graph(fitted, names)"),
+    ]
+
+
+def _hull_point(params: Params) -> list[str]:
+    """Return the lines of the hull under the cursor of the Hulls page."""
+    path = shelves.hulls(params).get(hulls.key(params))
+    if path is None:
+        return ["index = int(np.nanargmax(path.val_score))", "fitted = path.estimators[index]"]
+    here = places.place(path, params.hull_at)
+    if here.exact:
+        return [
+            f"index = {here.index}  # the nearest point of the path, from which this one starts",
+            f"fitted = path.estimators[index].solve_near({code(here.value)}, train.y)",
+        ]
+    return [f"index = {here.index}  # lam = {here.value:.4g}", "fitted = path.estimators[index]"]
+
+
+# Script and notebook
+
+
+def script(parts: Sequence[Cell]) -> str:
+    """Return cells as a Python script: words as comments, the picture as a file beside it."""
+    blocks = [
+        cell.text if cell.is_code else "\n".join(f"# {line.lstrip('# ')}".rstrip() for line in cell.text.splitlines())
+        for cell in parts
+    ]
+    text = "\n\n".join(blocks)
+    return text.removesuffix("\nfigure") + '\nfigure.write_html("figure.html", include_plotlyjs=True)\n'
+
+
+def notebook(parts: Sequence[Cell]) -> str:
+    """Return cells as a Jupyter notebook, not yet run."""
+    v4 = nbformat.v4
+    made = [(v4.new_code_cell if cell.is_code else v4.new_markdown_cell)(cell.text) for cell in parts]
+    for k, cell in enumerate(made):
+        cell["id"] = f"cell-{k}"
+    spec = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    return nbformat.writes(v4.new_notebook(cells=made, metadata=spec))

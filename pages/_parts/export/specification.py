@@ -1,0 +1,87 @@
+"""The specification of a screen: every parameter, the seed, the table's fingerprint and the versions, as JSON."""
+
+import json
+import platform
+from dataclasses import fields
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import mklcore
+from mklcore.errors import DataError
+from pages._parts.derive import tables
+from pages._parts.params import link
+from pages._parts.params.parameters import Params
+
+FORMAT, VERSION = "MKL Explorer specification", 1
+LARGEST = 200_000
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "plotly", "streamlit")
+
+
+def write(params: Params, page: str) -> str:
+    """Return the specification of the screen; parameters are told in full, also the usual ones."""
+    table = tables.table(params)
+    told: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "page": page,
+        "parameters": parameters(params),
+        "seed": params.seed,
+        "table": {"rows": table.n_samples, "columns": table.n_features, "task": table.task, "target": table.target_name,
+                  "fingerprint": table.fingerprint},
+        "versions": versions(),
+    }  # fmt: skip
+    return json.dumps(told, indent=2, ensure_ascii=False)
+
+
+def parameters(params: Params) -> dict[str, str]:
+    """Return every parameter as the text a link holds; what is not set is left out."""
+    named = {f.name: getattr(params, f.name) for f in fields(Params) if f.name != "settings"}
+    named |= dict(params.settings)
+    return {name: link.write(value) for name, value in named.items() if value not in (None, "")}
+
+
+def versions() -> dict[str, str]:
+    """Return the releases of everything that computes."""
+    found = {"mklcore": mklcore.__version__, "python": platform.python_version()}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def read(content: bytes) -> tuple[Params, tuple[str, ...]]:
+    """Return the parameters of a specification, and a sentence for each part that was refused.
+
+    Raises ``DataError`` in words for a file that is none.
+    """
+    if len(content) > LARGEST:
+        raise DataError(f"The file is larger than {LARGEST // 1000} kB; a specification is much smaller.")
+    try:
+        told = json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise DataError("The file is no specification; expected the JSON that this app wrote.") from None
+    if not isinstance(told, dict) or told.get("format") != FORMAT or not isinstance(told.get("parameters"), dict):
+        raise DataError("The file is no specification; expected the JSON that this app wrote.")
+    if told.get("version") != VERSION:
+        raise DataError(
+            f"The specification has version {str(told.get('version'))[:20]!r}; this app reads version {VERSION}."
+        )
+    texts = {str(name): text for name, text in told["parameters"].items() if isinstance(text, str)}
+    params, refused = link.read(texts)
+    return params, (*refused, *_other_releases(told.get("versions")))
+
+
+def _other_releases(written: Any) -> list[str]:
+    """Return a sentence where the libraries that compute are not those the specification was written with."""
+    if not isinstance(written, dict):
+        return []
+    here = versions()
+    others = [
+        f"{name} {str(written[name])[:20]} (here {here[name]})"
+        for name in ("mklcore", "numpy", "scikit-learn")
+        if name in written and written[name] != here[name]
+    ]
+    said = f"Written with other releases: {', '.join(others)}. Numbers may differ in their last digits."
+    return [said] if others else []

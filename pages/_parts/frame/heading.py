@@ -1,0 +1,60 @@
+"""The heading of every page: its one question, undo, what is kept, the link and the code."""
+
+from urllib.parse import urlencode
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages._parts.frame import present
+from pages._parts.params import link as params_link
+from pages._parts.params import rules
+from pages._parts.session import history
+
+
+def heading(question: str) -> DeltaGenerator:
+    """Draw the page's one question with undo and link; return the place beside it where work in progress is shown."""
+    from pages._parts.export import downloads  # they draw with what stands in this module
+    from pages._parts.runs import view  # they draw with what stands in this module
+
+    title, progress, screen, undo, redo, kept, link, code = st.columns(
+        [18, 9, 1.3, 1.3, 1.3, 1.7, 1.7, 1.7], vertical_alignment="bottom", gap="xsmall"
+    )
+    title.title(question, anchor=False)
+    with screen:
+        present.button()
+    undo.button(
+        "", icon=":material/undo:", key="undo", on_click=history.undo, help="Undo the last step", type="tertiary"
+    )
+    redo.button(
+        "", icon=":material/redo:", key="redo", on_click=history.redo, help="Do the undone step again", type="tertiary",
+    )  # fmt: skip
+    with kept:
+        view.corner()
+    with link:
+        _link()
+    with code:
+        downloads.screen()
+    history.look_again()
+    return progress
+
+
+@st.fragment
+def _link() -> None:
+    """Draw the link when it is asked for: a released cursor changes it without a run of the whole app."""
+    pocket = st.popover(
+        "", icon=":material/link:", key="link", on_change="rerun", help="A link that restores this screen",
+        type="tertiary",
+    )  # fmt: skip
+    with pocket:
+        _address()
+
+
+def _address() -> None:
+    url = (st.context.url or "").split("?")[0]
+    parts = urlencode(params_link.text(history.current()))
+    st.code(f"{url}?{parts}" if parts else url, language=None, wrap_lines=True)
+    if history.current().data.startswith(rules.UPLOAD):
+        st.caption(
+            "The link names your file by its fingerprint. Whoever opens it is asked for the file itself. Save the screen for "
+            "a link that brings the file along."
+        )

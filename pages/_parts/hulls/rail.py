@@ -1,0 +1,63 @@
+"""The rail of the Hulls page: basis, levels, loss, the two columns of the grid, the columns that enter, and the rest."""
+
+from typing import Any
+
+import streamlit as st
+
+from mklcore.estimators.registry import FIXED_LEVELS, Control
+from pages._parts.derive import hulls, tables
+from pages._parts.drawing import controls
+from pages._parts.params import parameters
+from pages._parts.session import fields, history
+
+
+def rail() -> None:
+    """Draw what the hulls depend on, in the order a person decides it."""
+    params, basis = history.current(), hulls.control("basis")
+    table = tables.table(params)
+    chosen, called = hulls.columns(params), table.feature_names.__getitem__
+    fields.field_view(
+        st.selectbox, basis.label, "hull_basis", options=list(basis.choices), format_func=hulls.basis_label
+    )
+    st.caption(basis.help)
+    if params.hull_basis not in FIXED_LEVELS:
+        fields.field_view(st.slider, "Degree q", "hull_degree", min_value=1, max_value=6)
+        st.caption("Larger q: every column has q levels, and the grid has (q + 1) to the number of columns of kernels.")
+    if table.task != "regression":
+        loss = hulls.control("loss")
+        fields.field_view(st.selectbox, loss.label, "hull_loss", options=list(loss.choices))
+        st.caption(loss.help)
+    fields.view(
+        st.multiselect, "Grid of", "field_hull_pair",
+        [j for j in hulls.read_columns(params.hull_pair, table) if j in chosen],
+        lambda picked: history.change(hull_pair=hulls.numbers(sorted(picked))),
+        options=chosen, format_func=called, max_selections=2, placeholder="the two most relevant",
+    )  # fmt: skip
+    _columns(chosen, called)
+    with st.expander("More settings", key="hull_more_box"):
+        for control in hulls.acting(params):
+            if control.advanced:
+                _setting(control, hulls.settings(params)[control.name])
+
+
+def _columns(chosen: list[int], called: Any) -> None:
+    table = tables.table(history.current())
+    usual = hulls.usual_columns(table)
+    box = st.expander("Columns that enter", key="hull_columns_box")
+    fields.view(
+        box.multiselect, "Columns that enter", "field_hull_columns", chosen,
+        lambda picked: history.change(hull_columns="" if sorted(picked) == usual else hulls.numbers(sorted(picked))),
+        options=list(range(table.n_features)), format_func=called, max_selections=hulls.MOST_COLUMNS,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    st.caption(f"{len(chosen)} of {table.n_features} enter. More columns: many more kernels, and a longer search.")
+
+
+def _setting(control: Control, value: Any) -> None:
+    """Draw one of the controls that are folded away, with its help line."""
+
+    def keep(picked: parameters.Setting) -> None:
+        history.change(hull_more=hulls.with_setting(history.current(), control.name, picked))
+
+    controls.widget(control, value, f"hull_setting_{control.name}", keep)
+    st.caption(control.help)

@@ -1,0 +1,62 @@
+"""The threads of the server that work in the background, and how far the first compilation has come."""
+
+import sys
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+import streamlit as st
+
+import mklcore
+
+# Between its leaves a solver holds the interpreter; at the usual 5 ms a turn, the server answered 70 times more slowly.
+SWITCH_SECONDS = 0.0005
+
+
+class Worker:
+    """One thread that does one piece of work after another, and ends with the server instead of holding it back."""
+
+    def __init__(self) -> None:
+        self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        threading.Thread(target=self._go_on, name="worker", daemon=True).start()
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Put ``work`` at the end of the line; it has to deal with its own errors."""
+        self._waiting.put(work)
+
+    def _go_on(self) -> None:
+        while True:
+            self._waiting.get()()
+
+
+class Warmth:
+    """How far the first compilation of the leaves has come."""
+
+    def __init__(self) -> None:
+        self.fraction, self.what, self.over = 0.0, "starting", False
+
+    def report(self, fraction: float, what: str) -> None:
+        """Take one line of progress from the library."""
+        self.fraction, self.what = min(max(fraction, 0.0), 1.0), what
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def worker() -> Worker:
+    """Return the server's one worker for background jobs."""
+    return Worker()
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def warmth() -> Warmth:
+    """Start compiling the leaves, once per server. A job need not wait for all of them, so they have their own thread."""
+    progress = Warmth()
+    sys.setswitchinterval(SWITCH_SECONDS)
+
+    def warm() -> None:
+        try:
+            mklcore.warmup.warm_up(progress.report)
+        finally:
+            progress.over = True
+
+    threading.Thread(target=warm, name="warm-up", daemon=True).start()
+    return progress

@@ -1,0 +1,253 @@
+"""The tables of the Kernels page: what each kernel is worth, and the dictionary itself, which can be edited."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from mklcore.data.dataset import Dataset, counted, joined
+from mklcore.data.grouping import write_numbers
+from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.functions import KERNELS, KernelSpec, Linear, Polynomial
+from mklcore.kernels.notation import (
+    MOST_ROWS,
+    Entry,
+    columns_as_words,
+    columns_from_words,
+    on_columns,
+    write_entries,
+)
+from pages._parts.derive import dictionaries, gram_stacks, measuring, tables, uploads
+from pages._parts.drawing import editing
+from pages._parts.drawing.editing import Row
+from pages._parts.params import parameters, rules
+from pages._parts.session import history, words
+
+LABELS = {entry.label: key for key, entry in KERNELS.items()}
+
+
+# What each kernel is worth
+
+
+def overview(shown: int) -> None:
+    """Draw the kernels with what stands out about each; the row a person clicks is the kernel shown."""
+    params = history.current()
+    stack, measures, traits = gram_stacks.grams(params).train, measuring.measures(params), measuring.traits(params)
+    warnings = [_warning(traits, stack.names, m) for m in range(stack.n_kernels)]
+    frame = pd.DataFrame(
+        {"kernel": stack.names, "look out": warnings, "alignment": measures.target, "rank": traits.ranks}
+    )
+    pointless = [("look out", not any(warnings)), ("alignment", bool(pd.isna(measures.target).all()))]
+    frame = frame.drop(columns=[name for name, empty in pointless if empty])
+    key = _overview_key(stack.names, shown)
+    st.dataframe(
+        frame, key=key, hide_index=True, height=300, selection_mode=["single-row", "single-cell"], on_select=lambda: pick(key),
+        selection_default={"selection": {"rows": [shown], "columns": [], "cells": []}},
+        alt=f"{len(frame)} kernels with alignment with the target and effective rank; the row chosen is the kernel shown",
+        column_config={
+            "kernel": st.column_config.TextColumn(width="medium"),
+            "alignment": st.column_config.ProgressColumn(
+                width="small", format="%.3f", min_value=0.0, max_value=1.0, help="With the target"
+            ),
+            "rank": st.column_config.NumberColumn(width="small", format="%.1f", help="Effective rank"),
+            "look out": st.column_config.TextColumn(width="small", help="Repeated and constant kernels"),
+        },
+    )  # fmt: skip
+
+
+def _warning(traits: measuring.Traits, names: Sequence[str], m: int) -> str:
+    twin = traits.twin[m]
+    if twin is not None:
+        return f"repeats {names[twin]}"
+    return "constant" if traits.constant[m] else ""
+
+
+def _overview_key(names: Sequence[str], shown: int) -> str:
+    """The widget begins anew when another control chose the kernel: its own selection would then be out of date."""
+    memory = st.session_state
+    seen = (hash(tuple(names)), shown)
+    if memory.get("overview_seen") != seen:
+        memory["overview_turn"] = memory.get("overview_turn", 0) + 1
+        memory["overview_seen"] = seen
+    return f"overview_{memory['overview_turn']}"
+
+
+def pick(key: str) -> None:
+    """Show the kernel whose row was clicked."""
+    chosen = st.session_state[key]["selection"]
+    shown = history.current().shown
+    rows = [*(int(row) for row, _ in chosen["cells"]), *map(int, chosen["rows"])]
+    new = next((row for row in rows if row != shown), None)
+    if new is not None:
+        history.change(shown=new)
+
+
+# One click
+
+
+def look_out() -> None:
+    """Say which kernels repeat others or are constant, each with a button that switches them off."""
+    params = history.current()
+    names, traits = gram_stacks.grams(params).train.names, measuring.traits(params)
+    repeated = [names[m] for m, twin in enumerate(traits.twin) if twin is not None]
+    constant = [*traits.lost, *(name for name, is_one in zip(names, traits.constant, strict=True) if is_one)]
+    if repeated:
+        verb = "repeats" if len(repeated) == 1 else "repeat"
+        _offer(
+            repeated,
+            "duplicates",
+            f"{counted(len(repeated), 'kernel')} {verb} another one up to a factor: {{}}. Together they count as one; "
+            "which of them a sparse model keeps is chance.",
+        )
+    if constant:
+        verb = "holds" if len(constant) == 1 else "hold"
+        out = f" {counted(len(traits.lost), 'kernel')} left out of the stack." if traits.lost else ""
+        _offer(
+            constant,
+            "constant",
+            f"{counted(len(constant), 'kernel')} {verb} the same number for all training rows: {{}}. That tells no two rows "
+            f"apart.{out}",
+        )
+
+
+def _offer(names: list[str], what: str, sentence: str) -> None:
+    text, button = st.columns([5, 1], vertical_alignment="center", gap="small")
+    text.info(sentence.format(words.plain(joined(names, 4))), icon=":material/content_copy:")
+    button.button("Switch off", key=f"off_{what}", on_click=switch_off, args=(tuple(names),), width="stretch")
+
+
+def switch_off(names: tuple[str, ...]) -> None:
+    """Switch kernels off by name."""
+    params = history.current()
+    if tables.on_stack(params):
+        every = tables.stack_file(params).stack.names
+        keep_chosen([m for m in gram_stacks.chosen_kernels(params) if every[m] not in names])
+        return
+    entries = list(dictionaries.entries(params))
+    places = [place for place, entry in enumerate(entries) if entry.on]
+    for place, name in zip(places, dictionaries.dictionary(params).names, strict=True):
+        if name in names:
+            entries[place] = Entry(entries[place].spec, on=False)
+    keep(entries)
+
+
+# The dictionary as a table
+
+
+def edit() -> None:
+    """Draw the dictionary as a table to edit: kernels on or off, their family, width or degree, and columns."""
+    params = history.current()
+    if tables.on_stack(params):
+        _edit_stack(params)
+        return
+    data = tables.table(params)
+    editing.editor(
+        rows_of(dictionaries.entries(params), data),
+        "dictionary",
+        (params.data, params.edited),
+        lambda rows: keep(entries_of(rows, data)),
+        {
+            "on": st.column_config.CheckboxColumn("on", default=True, width="small"),
+            "family": st.column_config.SelectboxColumn("family", options=list(LABELS), default="Linear"),
+            "width": st.column_config.NumberColumn("width", min_value=0.0, format="%.4g", help="Of RBF and Laplacian"),
+            "median": st.column_config.CheckboxColumn(
+                "× median", default=True, help="On: the width counts median distances between training rows"
+            ),
+            "degree": st.column_config.NumberColumn("degree", min_value=1, max_value=100, step=1, help="Of polynomials"),
+            "constant": st.column_config.NumberColumn("constant", min_value=0.0, format="%.4g", help="Of polynomials"),
+            "columns": st.column_config.TextColumn(
+                "columns", default="all", width="medium",
+                help="all; a column or a group by name; several with ; between; or numbers such as 1-3,7",
+            ),
+        },
+        height=320,
+        dynamic=True,
+    )  # fmt: skip
+    if params.edited.startswith(uploads.KEPT):
+        st.caption(
+            "This table is too long for a link. It stays in this session; the link of this screen does not carry it."
+        )
+
+
+def _edit_stack(params: parameters.Params) -> None:
+    stack, chosen = tables.stack_file(params).stack, set(gram_stacks.chosen_kernels(params))
+    editing.editor(
+        [{"on": m in chosen, "kernel": name} for m, name in enumerate(stack.names)],
+        "dictionary",
+        (params.data, params.edited),
+        lambda rows: keep_chosen([m for m, row in enumerate(rows) if row["on"]]),
+        {"on": st.column_config.CheckboxColumn("on", width="small"), "kernel": st.column_config.TextColumn("kernel")},
+        height=320,
+        fixed=("kernel",),
+    )
+
+
+def rows_of(entries: Sequence[Entry], data: Dataset) -> list[Row]:
+    """Return the entries as rows to edit."""
+    rows = []
+    for entry in entries:
+        spec: Any = entry.spec
+        wide = hasattr(spec, "width")
+        rows.append(
+            {
+                "on": entry.on,
+                "family": KERNELS[spec.family].label,
+                "width": spec.width if wide else None,
+                "median": spec.relative if wide else None,
+                "degree": getattr(spec, "degree", None),
+                "constant": getattr(spec, "coef0", None),
+                "columns": columns_as_words(spec, data.feature_names),
+            }
+        )
+    return rows
+
+
+def entries_of(rows: Sequence[Row], data: Dataset) -> list[Entry]:
+    """Return what edited rows mean. Raises ``MKLError`` in words for a family, a number or columns that cannot be."""
+    if len(rows) > MOST_ROWS:
+        raise KernelError(f"The table has {len(rows):,} kernels, more than {MOST_ROWS:,}; remove some.")
+    entries = []
+    for row in rows:
+        columns = columns_from_words(str(row.get("columns") or "all"), data.feature_names, data.groups)
+        spec = on_columns(_spec(row), columns, data.groups)
+        entries.append(Entry(spec, row.get("on") is not False))
+    return entries
+
+
+def _spec(row: Row) -> KernelSpec:
+    kind: Any = KERNELS[LABELS.get(row.get("family") or "", "linear")].spec
+    if kind is Linear:
+        return Linear()
+    if kind is Polynomial:
+        constant = row.get("constant")
+        return Polynomial(_whole(row.get("degree")), 1.0 if constant is None else float(constant))
+    width = row.get("width")
+    return kind(1.0 if width is None else float(width), relative=row.get("median") is not False)
+
+
+def _whole(degree: Any) -> int:
+    if degree is None:
+        return 2
+    if float(degree) != int(degree):
+        raise ParameterError(f"A degree is a whole number from 1 on, got {degree:g}.")
+    return int(degree)
+
+
+def keep(entries: Sequence[Entry]) -> None:
+    """Make these entries the dictionary. Raises ``MKLError`` in words where it would be empty."""
+    if not any(entry.on for entry in entries):
+        raise KernelError("The dictionary would be empty. Keep at least one kernel switched on.")
+    text = write_entries(entries)
+    params = history.current()
+    same = text == write_entries(map(Entry, dictionaries.built(params)))
+    history.change(edited="" if same else uploads.keep_text(text, rules.LONGEST_TABLE))
+
+
+def keep_chosen(kernels: Sequence[int]) -> None:
+    """Make these kernels of a stack the ones in use. Raises ``KernelError`` in words where there is none."""
+    if not kernels:
+        raise KernelError("No kernel of the stack is switched on; keep at least one.")
+    every = len(kernels) == tables.stack_file(history.current()).stack.n_kernels
+    text = uploads.ON_STACK + write_numbers(kernels)
+    history.change(edited="" if every else uploads.keep_text(text, rules.LONGEST_TABLE))

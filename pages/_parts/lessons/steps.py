@@ -1,0 +1,305 @@
+"""Lessons: their words, the work behind them, and the three steps guess, reveal and why."""
+
+import re
+from dataclasses import dataclass
+from functools import cache as remembered
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from mklcore.lessons import LESSONS, Lesson
+from pages._parts.derive import paths, shelves
+from pages._parts.drawing import charts
+from pages._parts.jobs import board
+from pages._parts.lessons import pictures
+from pages._parts.params.parameters import Params
+from pages._parts.players import scene
+from pages._parts.session import fields, history, nav
+from pages._parts.session import words as session_words
+
+STEPS = {"guess": "Guess", "reveal": "Reveal", "why": "Why"}
+ORDER = tuple(STEPS)
+KEPT = ("lesson", "lesson_step", "lesson_guess", "lesson_at", "present")  # on the way to another page
+GALLERY = "lessons"  # key of the job that computes all lessons
+_one_per_feature = {"widths": 0, "linear": False, "degree": 0, "each": "linear"}
+# Where each lesson goes on: a page, and what is loaded there.
+OPENS: dict[str, tuple[str, dict[str, Any]]] = {
+    "sparse": ("explore", {"data": "mkl_toy_sparse", **_one_per_feature, "algorithm": "lp", "path": "p", "look": "path"}),
+    "dense": ("compare", {"compare": "toy"}),
+    "copies": ("theory", {"theory": "duplicates"}),
+    "prices": ("explore", {"data": "mkl_toy", **_one_per_feature, "algorithm": "gomp", "path": "lam", "look": "path"}),
+    "hull": ("hulls", {"data": "sparse_polynomial"}),
+    "bands": (
+        "explore",
+        {
+            "data": "spectra", "widths": 0, "linear": False, "degree": 0, "each": "none", "groups": True,
+            "group_kernels": "linear", "algorithm": "smkl", "look": "path",
+        },
+    ),
+}  # fmt: skip
+
+
+# Words
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a lesson says; figures are written ⟨name⟩ and filled in from the computed result.
+
+    ``moral`` is the part of the title that would give the answer away: it is told from the second step on.
+    """
+
+    title: str
+    moral: str
+    level: str
+    line: str
+    question: str
+    options: dict[str, str]
+    parts: dict[str, str]
+
+
+def fill(text: str, facts: dict[str, str]) -> str:
+    """Return the text with every ⟨name⟩ replaced by its figure."""
+    return re.sub(r"⟨(\w+)⟩", lambda match: facts[match[1]], text)
+
+
+@remembered
+def words(key: str) -> Words:
+    """Read the words of one lesson: title, level, one line, then sections."""
+    text = session_words.text(f"lessons/{key}")
+    head, *rest = re.split(r"^## ", text, flags=re.MULTILINE)
+    named, level, *line = head.strip().removeprefix("# ").splitlines()
+    title, _, moral = named.partition(": ")
+    parts = {name.strip(): body.strip() for name, _, body in (part.partition("\n") for part in rest)}
+    question, *options = re.split(r"^- (?=[a-z]+: )", parts.pop("question"), flags=re.MULTILINE)
+    pairs = (option.strip().split(": ", 1) for option in options)
+    return Words(
+        title, moral, level.removeprefix("level: "), " ".join(line), question.strip(), dict(pairs), parts
+    )  # fmt: skip
+
+
+# Work
+
+
+def key(lesson: str) -> tuple[str, str]:
+    """Return the name of a lesson's result on the shelf."""
+    return "lesson", lesson
+
+
+def story(lesson: str) -> Any:
+    """Return what a lesson found if it has been computed."""
+    return shelves.lessons().get(key(lesson))
+
+
+def ask(lesson: Lesson) -> None:
+    """Have the worker compute one lesson; the result is everybody's."""
+    shelf, name = shelves.lessons(), key(lesson.key)
+
+    def work(job: board.Job) -> None:
+        paths.quiet()
+        if shelf.get(name) is None:
+            shelf.put(name, lesson.compute(job.tick))
+
+    title = f"Lesson: {words(lesson.key).title}"
+    board.start(name, title, lesson.pieces, work, belongs=lambda now: now.lesson == lesson.key)
+
+
+def ask_all() -> None:
+    """Have the worker for long work compute every lesson, unless something is under way there already."""
+    shelf, missing = shelves.lessons(), [lesson for lesson in LESSONS.values() if story(lesson.key) is None]
+    busy = board.held("long")
+    if not missing or (busy is not None and (busy.live or busy.key == GALLERY)):
+        return
+    total = sum(lesson.pieces for lesson in missing)
+
+    def work(job: board.Job) -> None:
+        paths.quiet()
+        before = 0
+        for lesson in missing:
+            if shelf.get(key(lesson.key)) is None:
+                shelf.put(key(lesson.key), lesson.compute(lambda done, _, b=before: job.tick(b + done, total)))
+            before += lesson.pieces
+
+    board.start(GALLERY, "Lessons", total, work, slot="long")
+
+
+def request(lesson: Lesson) -> None:
+    """See to it that a lesson is there or on its way; say so where it stopped."""
+    if story(lesson.key) is not None:
+        return
+    job = board.mine(key(lesson.key))
+    if job is None:
+        ask(lesson)
+    elif not job.live and job.state is not board.JobState.DONE:
+        st.warning(
+            f"The lesson failed: {session_words.plain(job.error)}"
+            if job.error
+            else f"The lesson was {job.state.value}."
+        )
+        st.button("Compute the lesson", key="compute_lesson", on_click=ask, args=(lesson,))
+
+
+# Gallery
+
+
+def gallery() -> None:
+    """Draw one card per lesson."""
+    st.markdown(
+        "Short stories about kernels. In each you **guess** first, then the picture is **revealed** and can be dragged, "
+        "and then it is told **why**. Everything is computed here, from a fixed seed."
+    )
+    keys = list(LESSONS)
+    for row in range(0, len(keys), 3):
+        for column, lesson in zip(st.columns(3, gap="medium"), keys[row : row + 3], strict=False):
+            with column.container(border=True, height="stretch"):
+                _card(lesson)
+    ask_all()
+
+
+def _card(lesson: str) -> None:
+    said = words(lesson)
+    st.subheader(said.title, anchor=False)
+    st.markdown(f":small[:gray[{said.level}]]  \n{said.line}")
+    st.button("Open", key=f"open_{lesson}", on_click=go, args=(lesson,), icon=":material/play_arrow:")
+
+
+def go(lesson: str) -> None:
+    """Open a lesson at its question, or the gallery for an empty name."""
+    history.change(lesson=lesson, lesson_step="guess", lesson_guess="", lesson_at=None)
+
+
+# One lesson
+
+
+def lesson() -> None:
+    """Draw the lesson the parameters ask for, at its step."""
+    params = history.current()
+    if st.session_state.pop("lesson_is_left", False):
+        _leave(params)
+    here, said = LESSONS[params.lesson], words(params.lesson)
+    _head(params, said)
+    request(here)
+    found = story(params.lesson)
+    if params.lesson_step == "guess":
+        _guess(params, here, said)
+    elif found is None:
+        st.info("The picture appears here as soon as it is computed. The progress stands beside the title.")
+    else:
+        facts = here.given | found.facts
+        _reveal(params, said, found, facts)
+        if params.lesson_step == "why":
+            _why(params, said, facts)
+    _foot(params, said, found)
+
+
+def _head(params: Params, said: Words) -> None:
+    title, steps = st.columns([3, 2], vertical_alignment="center")
+    moral = f": {said.moral}" if said.moral and params.lesson_step != "guess" else ""
+    title.markdown(f"**{said.title}{moral}** :small[:gray[  {said.level}]]")
+    with steps:
+        fields.view(
+            st.segmented_control, "Step", "field_lesson_step", params.lesson_step,
+            lambda step: history.change(lesson_step=step or params.lesson_step),
+            options=list(STEPS), format_func=STEPS.__getitem__, required=True, label_visibility="collapsed",
+            width="stretch",
+        )  # fmt: skip
+
+
+def _guess(params: Params, here: Lesson, said: Words) -> None:
+    st.markdown(fill(said.question, here.given))
+    chosen = said.options.get(params.lesson_guess)
+    st.markdown(f"**Your guess:** {chosen or 'none yet'}")
+    # Buttons and not a radio: keys that lead on to the next step do not reach the page from inside an input.
+    for number, (option, label) in enumerate(said.options.items(), start=1):
+        mark = "checked" if option == params.lesson_guess else "unchecked"
+        st.button(
+            label, key=f"guess_{option}", icon=f":material/radio_button_{mark}:", shortcut=str(number),
+            on_click=_choose, args=(option,),
+        )  # fmt: skip
+
+
+def _choose(option: str) -> None:
+    history.change(lesson_guess=option)
+
+
+def _reveal(params: Params, said: Words, found: Any, facts: dict[str, str]) -> None:
+    guess, right = said.options.get(params.lesson_guess), said.options[found.answer]
+    answer = f":blue-badge[:material/check: {'Right' if params.lesson_guess == found.answer else 'The answer'}] {right}"
+    if guess is not None and params.lesson_guess != found.answer:
+        answer = f":gray-badge[:material/radio_button_unchecked: Your guess] {guess} \u2003 {answer}"
+    st.markdown(answer)
+    picture(params.lesson, found)
+    st.markdown(fill(said.parts["reveal"], facts))
+    short = facts.get("short", "0")
+    if short != "0":
+        st.caption(f"{short} of {facts['machines']} machines stopped short of their tolerance.")
+
+
+@st.fragment
+def picture(lesson: str, found: Any) -> None:
+    """Draw the scene of a lesson; a release of its slider runs only this."""
+    dark = charts.is_dark()
+    make = pictures.PICTURES[lesson]
+    drawn = shelves.lessons().made(("scene", lesson, dark), lambda: make(found, dark))
+    scene.show(lesson, drawn)
+    history.end()
+
+
+def _why(params: Params, said: Words, facts: dict[str, str]) -> None:
+    st.latex(said.parts["formula"])
+    st.markdown(fill(said.parts["why"], facts))
+    look, limits = st.columns(2, gap="large")
+    look.markdown(f"**What to look for.** {fill(said.parts['look'], facts)}")
+    limits.markdown(f"**What it cannot tell.** {fill(said.parts['limits'], facts)}")
+    st.button(said.parts["link"], key="open_preset", icon=":material/arrow_forward:", on_click=_leave_soon)
+
+
+def _leave_soon() -> None:
+    st.session_state["lesson_is_left"] = True
+
+
+def _leave(params: Params) -> None:
+    """Go on to the lesson's page with its preset loaded; the lesson stays where it is, for the way back."""
+    page, preset = OPENS[params.lesson]
+    kept = {name: value for name, value in vars(params).items() if name in KEPT}
+    found = story(params.lesson)
+    if params.lesson == "hull" and found is not None:
+        kept["hull_pair"] = ",".join(str(j + 1) for j in found.pair)  # the two columns the lesson shows
+    history.set_params(Params(**preset, **kept))
+    nav.go(page)
+
+
+def _foot(params: Params, said: Words, found: Any) -> None:
+    """Draw the ways on and back, the way to begin again for the next class, and its link."""
+    at = ORDER.index(params.lesson_step)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            "All lessons", key="all_lessons", icon=":material/apps:", on_click=go, args=("",), type="tertiary"
+        )  # fmt: skip
+        st.button(
+            "Back", key="lesson_back", icon=":material/arrow_back:", disabled=at == 0, shortcut="PageUp",
+            on_click=_step, args=(at - 1,),
+        )  # fmt: skip
+        if at + 1 < len(ORDER):
+            st.button(
+                STEPS[ORDER[at + 1]], key="lesson_next", icon=":material/arrow_forward:", shortcut="PageDown",
+                on_click=_step, args=(at + 1,), type="primary", disabled=found is None and at > 0,
+            )  # fmt: skip
+        st.button(
+            "Again, for the next class", key="lesson_again", icon=":material/restart_alt:", on_click=go,
+            args=(params.lesson,), disabled=at == 0 and not params.lesson_guess,
+        )  # fmt: skip
+        with st.popover("Link", icon=":material/link:", help="A link that opens this lesson at its question"):
+            st.code(reset_link(params), language=None, wrap_lines=True)
+            st.caption("It opens the lesson at its question, without a guess, also while a class is at a later step.")
+
+
+def _step(at: int) -> None:
+    history.change(lesson_step=ORDER[max(0, min(at, len(ORDER) - 1))])
+
+
+def reset_link(params: Params) -> str:
+    """Return the link that opens the lesson at its question."""
+    parts = {"lesson": params.lesson} | ({"present": "yes"} if params.present else {})
+    return f"{(st.context.url or '').split('?')[0]}?{urlencode(parts)}"

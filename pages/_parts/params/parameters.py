@@ -1,0 +1,205 @@
+"""What the person has chosen: one frozen object. Its part up to a stage is the key of what that stage computes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from mklcore.data.grouping import GROUPS, NUMBERS
+from mklcore.estimators.registry import ESTIMATORS, Algorithm, Control
+from mklcore.kernels.notation import DICTIONARY
+from mklcore.lessons import LESSONS
+from mklcore.solvers.hkl.bases import BASES
+from pages._parts.params import lanes as params_lanes
+from pages._parts.params.rules import (
+    ENCODINGS,
+    LONGEST_LIST,
+    LONGEST_TABLE,
+    Rule,
+    choice,
+    flag,
+    matching,
+    moves,
+    number,
+    position,
+    source,
+    whole,
+)
+
+STAGES = ("data", "kernels", "path", "hulls", "view")
+METHODS = {key: method for key, method in ESTIMATORS.items() if method.on == "kernels"}
+Setting = str | float | int | bool
+
+
+def _lanes() -> Rule:
+    return Rule(lambda text: params_lanes.write(params_lanes.read(text, METHODS, accepts)), params_lanes.EXPECTED)
+
+
+def _settings_of(method: str) -> Rule:
+    """Settings of one method's advanced controls as one text: memory_mb=400;tol=0.0001."""
+    known = {control.name: control for control in ESTIMATORS[method].controls if control.advanced}
+
+    def read(text: str) -> str:
+        for part in text.split(";") if len(text) <= LONGEST_LIST else ["too long"]:
+            name, _, value = part.partition("=")
+            if not accepts(known[name], value_of(known[name], value)):
+                raise ValueError
+        return text
+
+    return Rule(read, "settings within the ranges their controls show, as in memory_mb=400;tol=0.0001")
+
+
+def value_of(control: Control, text: str) -> Setting:
+    """Read the value of a control from the text of a link. Raises ValueError or KeyError for what is none."""
+    readers: dict[str, Callable[[str], Setting]] = {"choice": str, "flag": flag().read, "integer": int}
+    return readers.get(control.kind, float)(text)
+
+
+def _param(default: Any, stage: str, rule: Rule) -> Any:
+    return field(default=default, metadata={"stage": stage, "rule": rule})
+
+
+@dataclass(frozen=True)
+class Params:
+    """Everything the screen depends on. Hashable, so that its part up to a stage is the key of what that stage computes."""
+
+    data: str = _param("breast_cancer", "data", source())
+    target: str = _param("", "data", matching(rf".{{0,{LONGEST_LIST}}}", "the name of a column"))
+    validation: float = _param(0.25, "data", number(0.05, 0.45))
+    test: float = _param(0.25, "data", number(0.05, 0.45))
+    seed: int = _param(0, "data", whole(0, 9999))
+    stratified: bool = _param(True, "data", flag())
+    task: str = _param("", "data", choice("", "classification", "regression", "novelty"))
+    sheet: str = _param("", "data", matching(r"[^\x00-\x1f]{1,60}", "the name of a sheet"))
+    encoding: str = _param("", "data", choice(*ENCODINGS))
+    delimiter: str = _param("", "data", choice("", "comma", "semicolon", "tab", "bar", "spaces"))
+    decimal: str = _param("", "data", choice("", "point", "comma"))
+    header: str = _param("", "data", choice("", "yes", "no"))
+    uses: str = _param(
+        "", "data", matching(r"\d{1,5}[ncx](,\d{1,5}[ncx])*", "columns with uses, as in 3n,5x", LONGEST_TABLE)
+    )
+    missing: str = _param("median", "data", choice("median", "indicator", "drop"))
+    grouping: str = _param(
+        "",
+        "data",
+        matching(rf"none|prefix|categories|bands \d{{1,4}}|{GROUPS}", "groups, as in petal:3-4", LONGEST_TABLE),
+    )
+    clip: bool = _param(False, "data", flag())
+    widths: int = _param(5, "kernels", whole(0, 20))
+    linear: bool = _param(True, "kernels", flag())
+    degree: int = _param(2, "kernels", whole(0, 6))
+    each: str = _param("auto", "kernels", choice("auto", "none", "linear", "rbf", "laplacian"))
+    groups: bool = _param(False, "kernels", flag())
+    laplacians: int = _param(0, "kernels", whole(0, 20))
+    group_kernels: str = _param("rbf", "kernels", choice("rbf", "linear", "both"))
+    bands: int = _param(0, "kernels", whole(0, 100))
+    band_kernels: str = _param("linear", "kernels", choice("linear", "rbf", "both", "spectral"))
+    subspaces: int = _param(0, "kernels", whole(0, 100))
+    subspace_size: int = _param(3, "kernels", whole(1, 1000))
+    subspace_kernel: str = _param("rbf", "kernels", choice("rbf", "linear", "laplacian"))
+    subspace_seed: int = _param(0, "kernels", whole(0, 9999))
+    edited: str = _param(
+        "",
+        "kernels",
+        matching(rf"{DICTIONARY}|stack@{NUMBERS}|kept:[0-9a-f]{{64}}", "kernels, as in rbf0.5m@*", LONGEST_TABLE),
+    )
+    normalise: str = _param("auto", "kernels", choice("auto", "multiplicative", "spherical", "trace", "diag", "none"))
+    center: bool = _param(False, "kernels", flag())
+    algorithm: str = _param("lp", "path", choice(*METHODS))
+    path: str = _param("", "path", Rule(str, "the parameter a path runs over"))
+    settings: tuple[tuple[str, Setting], ...] = field(default=(), metadata={"stage": "path"})
+    hull_basis: str = _param("polynomial", "hulls", choice(*BASES))
+    hull_degree: int = _param(3, "hulls", whole(1, 6))
+    hull_loss: str = _param("logistic", "hulls", choice("logistic", "hinge", "squared"))
+    hull_columns: str = _param(
+        "", "hulls", matching(r"\d{1,5}(,\d{1,5})*", "numbers of columns with commas between them")
+    )
+    hull_more: str = _param("", "hulls", _settings_of("hkl"))
+    hull_at: float | None = _param(None, "view", position())
+    hull_pair: str = _param("", "view", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5"))
+    hull_node: str = _param(
+        "", "view", matching(r"root|\d{1,5}\^\d{1,2}(\*\d{1,5}\^\d{1,2})*", "columns with levels, as in 3^2*5^1")
+    )
+    at: float | None = _param(None, "view", position())
+    look: str = _param("columns", "view", choice("columns", "path", "inside"))
+    over: str = _param("", "view", matching(r"\d{1,5},\d{1,5}", "two numbers of columns, as in 3,5"))
+    output: int = _param(0, "view", whole(0, 9999))
+    shown: int = _param(0, "view", whole(0, 9999))
+    lanes: str = _param(params_lanes.USUAL, "view", _lanes())
+    lanes_at: str = _param("", "view", Rule(params_lanes.read_place, params_lanes.EXPECTED_PLACE))
+    compare: str = _param("lanes", "view", choice("lanes", "toy"))
+    toy_repetitions: int = _param(2, "view", whole(1, 25))
+    toy_seed: int = _param(0, "view", whole(0, 9999))
+    lesson: str = _param("", "view", choice("", *LESSONS))
+    lesson_step: str = _param("guess", "view", choice("guess", "reveal", "why"))
+    lesson_guess: str = _param("", "view", matching(r"[a-z]{0,12}", "the name of an answer"))
+    lesson_at: int | None = _param(None, "view", whole(0, 99))
+    present: bool = _param(False, "view", flag())
+    theory: str = _param("lp", "view", choice("lp", "gomp", "recovery", "greedy", "duplicates", "hkl"))
+    theory_kernels: int = _param(0, "view", whole(0, 1_000_000))
+    theory_rows: int = _param(0, "view", whole(0, 1_000_000_000))
+    theory_radius: float = _param(0.0, "view", number(0.0, 1e6))
+    theory_delta: float = _param(0.05, "view", number(1e-6, 0.5))
+    theory_margin: float = _param(1.0, "view", number(0.01, 100.0))
+    theory_even: bool = _param(False, "view", flag())
+    theory_cost: float = _param(1.0, "view", number(1e-4, 1e4))
+    theory_tau: float = _param(0.0, "view", number(0.0, 1e9))
+    theory_lam: float = _param(0.01, "view", number(1e-6, 1e2))
+    theory_share: float = _param(0.1, "view", number(0.001, 0.9))
+    theory_good: str = _param(
+        "", "view", matching(r"\d{1,5}(,\d{1,5})*", "numbers of kernels with commas between them")
+    )
+    theory_sample: int = _param(120, "view", whole(20, 400))
+    theory_noise: float = _param(0.1, "view", number(0.0, 10.0))
+    theory_size: int = _param(2, "view", whole(1, 8))
+    theory_copies: int = _param(10, "view", whole(2, 40))
+    theory_price: float = _param(0.05, "view", number(0.001, 1.0))
+    theory_class: int = _param(0, "view", whole(0, 9999))
+    experiment: str = _param("lp_toy", "view", matching(r"[a-z0-9_]{1,40}", "the name of an experiment"))
+    experiment_seed: int = _param(0, "view", whole(0, 9999))
+    experiment_panel: int = _param(0, "view", whole(0, 99))
+    row: int = _param(1, "view", whole(1, 1_000_000))
+    moved: str = _param("", "view", moves())
+    outcome: int = _param(0, "view", whole(0, 9999))
+    repeats: int = _param(10, "view", whole(2, 100))
+
+    def upto(self, stage: str) -> "Params":
+        """Return these parameters with every later stage at its usual values: the key of what ``stage`` computes."""
+        later = STAGES[STAGES.index(stage) + 1 :]
+        usual = {f.name: f.default for f in fields(self) if f.metadata["stage"] in later}
+        return replace(self, **usual)  # type: ignore[arg-type]
+
+    def hulls(self) -> "Params":
+        """Return what the hulls depend on: the table and the fields of their own, everything else at its usual value."""
+        others = {f.name: f.default for f in fields(self) if f.metadata["stage"] in ("kernels", "path", "view")}
+        return replace(self, **others)  # type: ignore[arg-type]
+
+    def with_setting(self, name: str, value: Setting) -> "Params":
+        """Return these parameters with one control of the algorithm set."""
+        return replace(self, settings=tuple(sorted({**dict(self.settings), name: value}.items())))
+
+    def setting(self, control: Control) -> Setting:
+        """Return what is set for ``control``, or its usual value where nothing usable is set."""
+        value = dict(self.settings).get(control.name, control.default)
+        return value if accepts(control, value) else control.default
+
+
+def accepts(control: Control, value: Setting) -> bool:
+    """Tell whether ``value`` is one that ``control`` can take."""
+    match control.kind:
+        case "choice":
+            return value in control.choices
+        case "flag":
+            return isinstance(value, bool)
+        case _ if isinstance(value, bool | str):
+            return False
+        case "integer":
+            return value == int(value) and control.low <= value <= control.high
+        case "p":
+            return value >= 1
+        case _:
+            return control.low <= value <= control.high
+
+
+def applicable(algorithm: Algorithm, task: str) -> list[Control]:
+    """Return the controls of the algorithm that make sense for the task."""
+    return [control for control in algorithm.controls if not control.tasks or task in control.tasks]

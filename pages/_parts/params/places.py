@@ -1,0 +1,57 @@
+"""Where the cursor of a path stands: the nearest solved value, or an exact one between two of them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mklcore.figures import style
+from mklcore.path import Path
+
+SYMBOLS = {"lam": "λ"}
+BOUNDS = {"C": (1e-6, 1e6), "lam": (1e-10, 1e6), "p": (1.0, math.inf)}  # where an exact value may lie
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the cursor stands: the index of the nearest solved value, and the value itself if it lies between them."""
+
+    index: int
+    value: float
+    exact: bool
+
+
+def symbol(param: str) -> str:
+    """Return the sign a formula uses for the parameter."""
+    return SYMBOLS.get(param, param)
+
+
+def label(param: str, value: float) -> str:
+    """Return "C = 1.1"."""
+    return f"{symbol(param)} = {style.number(value)}"
+
+
+def bounds(param: str, values: Sequence[float]) -> tuple[float, float]:
+    """Return between which values an exact one may lie: the usual bounds, or those of a path that kernels of another scale
+    lead beyond them."""
+    low, high = BOUNDS.get(param, (1e-10, 1e10))
+    return min([low, *values]), max([high, *values])
+
+
+def place(path: Path, at: float | None) -> Place:
+    """Return where ``at`` lies on the path; None stands for the best validation score, or the middle where none can choose.
+
+    A value outside its bounds becomes the nearest bound; a number of kernels is whole, from one to all of them.
+    """
+    values = np.asarray(path.values, dtype=float)
+    if at is not None and path.param == "s":
+        at = float(min(max(round(at), 1), max(len(path.kernel_names), int(values.max()))))
+    if at is None:
+        index = path.first_look
+        return Place(index, float(values[index]), exact=False)
+    low, high = bounds(path.param, values.tolist())
+    at = min(max(at, low), high)
+    index = int(np.argmin(np.abs(np.log(np.minimum(values, 1e300)) - np.log(min(at, 1e300)))))
+    on_grid = bool(values[index] == at or abs(values[index] - at) <= 1e-9 * at)
+    return Place(index, float(values[index]) if on_grid else at, exact=not on_grid)

@@ -1,0 +1,96 @@
+"""How one parameter is read from the text of a link, and what is expected in words where it cannot be."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mklcore.data.dataset import LARGEST_VALUE
+from mklcore.data.samples import SAMPLES
+
+UPLOAD = "upload:"
+LONGEST_LIST = 400
+LONGEST_TABLE = 1500
+ENCODINGS = ("", "utf-8", "cp1252", "latin-1", "utf-16", "cp1250", "cp1251", "mac-roman", "shift-jis", "gb18030")
+_MOVE = r"\d{1,5}=-?\d{1,17}(\.\d{1,17})?(e[+-]?\d{1,3})?"
+MOVES = rf"{_MOVE}(,{_MOVE})*"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How one parameter is read from text, and what is expected in words when it cannot be."""
+
+    read: Callable[[str], Any]
+    expected: str
+
+
+def number(low: float, high: float) -> Rule:
+    def read(text: str) -> float:
+        value = float(text)
+        if not low <= value <= high:
+            raise ValueError
+        return value
+
+    return Rule(read, f"a number from {low:g} to {high:g}")
+
+
+def whole(low: int, high: int) -> Rule:
+    def read(text: str) -> int:
+        value = int(text)
+        if not low <= value <= high:
+            raise ValueError
+        return value
+
+    return Rule(read, f"a whole number from {low} to {high}")
+
+
+def choice(*names: str) -> Rule:
+    def read(text: str) -> str:
+        if text not in names:
+            raise ValueError
+        return text
+
+    return Rule(read, "one of " + ", ".join(name for name in names if name))
+
+
+def flag() -> Rule:
+    return Rule({"yes": True, "no": False}.__getitem__, "yes or no")
+
+
+def source() -> Rule:
+    def read(text: str) -> str:
+        if text not in SAMPLES and not re.fullmatch(UPLOAD + "[0-9a-f]{64}", text):
+            raise ValueError
+        return text
+
+    return Rule(read, "the name of a sample or the fingerprint of an uploaded file")
+
+
+def position() -> Rule:
+    def read(text: str) -> float:
+        value = float(text)
+        if not value > 0:
+            raise ValueError
+        return value
+
+    return Rule(read, "a number above 0")
+
+
+def matching(pattern: str, expected: str, longest: int = LONGEST_LIST) -> Rule:
+    def read(text: str) -> str:
+        if len(text) > longest or not re.fullmatch(pattern, text, re.ASCII):
+            raise ValueError
+        return text
+
+    return Rule(read, expected)
+
+
+def moves() -> Rule:
+    def read(text: str) -> str:
+        if len(text) > 10 * LONGEST_LIST or not re.fullmatch(MOVES, text, re.ASCII):
+            raise ValueError
+        if any(abs(float(part.split("=")[1])) > LARGEST_VALUE for part in text.split(",")):
+            raise ValueError
+        return text
+
+    return Rule(read, "numbers of columns with their new values, as in 3=1.5,7=0")

@@ -1,0 +1,143 @@
+"""The cursor over λ, dragged in the browser without a round trip, with grid, graph and relevance that follow it.
+
+One inline component. It holds every hull of the path as numbers, and reports once: on release, when the keys rest, or
+when a node is clicked. The session remembers the last reports, so that Python moves the cursor only when it chose a new
+place itself (undo, a link, the number box, a new path, an exact hull that has arrived).
+"""
+
+from pathlib import Path as File
+from typing import Any
+
+import streamlit as st
+
+from mklcore.figures import style
+from mklcore.figures.hull_states import HullLayout, hull_layout, hull_state
+from pages._parts.derive import hull_words, hulls, shelves, tables
+from pages._parts.derive.hulls import Answer, Hull
+from pages._parts.drawing import charts
+from pages._parts.session import history
+
+KEY = "hull_player"
+_here = File(__file__).parent
+
+_component = st.components.v2.component(
+    "hull_player",
+    html=(_here / "hull.html").read_text(),
+    css=(_here / "hull.css").read_text(),
+    js=(_here / "hull.js").read_text(),
+)
+
+
+def label(value: float) -> str:
+    """Return "λ = 0.012"."""
+    return f"λ = {style.number(value)}"
+
+
+def listen(shown: Answer) -> None:
+    """Take the browser's last reports into the parameters, each of them once: where the cursor was let go, what was clicked."""
+    memory = st.session_state
+    said = memory.get(KEY) or {}
+    report, picked = said.get("report"), said.get("picked")
+    if report and report != memory.get("hull_heard"):
+        memory["hull_heard"] = report
+        if memory.get("hull_name") == _name(shown):
+            index = min(max(int(report["index"]), 0), len(shown.path) - 1)
+            memory["hull_said"] = float(shown.path.values[index])
+            history.change(hull_at=memory["hull_said"])
+    if picked and picked != memory.get("hull_heard_pick"):
+        memory["hull_heard_pick"] = picked
+        if _is_node(shown, str(picked["node"])):
+            history.change(hull_node=str(picked["node"]))
+
+
+def _is_node(shown: Answer, text: str) -> bool:
+    """Tell whether what the browser calls a node is one of this grid."""
+    try:
+        found = hull_words.read_node(text, hulls.columns(shown.params), shown.path.estimators[0].design_.q)
+    except ValueError:
+        return False
+    return found is not None
+
+
+def _name(shown: Answer) -> object:
+    return hulls.key(shown.params), shown.waiting, shown.provisional
+
+
+def _turn(shown: Answer, at: float | None, arrived: bool) -> int:
+    """Return the number of times Python itself has moved the cursor."""
+    memory, name = st.session_state, (_name(shown), arrived)
+    if memory.get("hull_turned") != name or (at != memory.get("hull_turned_at") and at != memory.get("hull_said")):
+        memory["hull_turn"] = memory.get("hull_turn", 0) + 1
+        memory["hull_said"] = None
+    memory["hull_name"], memory["hull_turned"], memory["hull_turned_at"] = _name(shown), name, at
+    return memory["hull_turn"]
+
+
+def _drawn(shown: Answer) -> tuple[HullLayout, list[dict[str, Any]]]:
+    """Return places and states of a path, made once."""
+    table, chosen = tables.table(shown.params), hulls.columns(shown.params)
+    pair = hull_words.pair(shown.path, history.current().hull_pair, chosen, table)
+
+    def make() -> tuple[HullLayout, list[dict[str, Any]]]:
+        layout = hull_layout(shown.path.estimators, [table.feature_names[j] for j in chosen], pair)
+        return layout, [_state(shown, hulls.at(shown, i), layout) for i in range(len(shown.path))]
+
+    return shelves.shelf(shown.params).made(("hull states", hulls.key(shown.params), shown.provisional, pair), make)
+
+
+def _state(shown: Answer, hull: Hull, layout: HullLayout) -> dict[str, Any]:
+    words = {
+        "label": label(hull.value),
+        "badge": hull_words.badge(hull.fitted),
+        "status": hull_words.status(hull, shown.path.score_name),
+    }
+    state_ = hull_state(hull.fitted, layout)
+    if state_["left_out"]:
+        words["status"] += f", {state_['left_out']} small ones not drawn"
+    return state_ | words
+
+
+def player(shown: Answer, index: int, between: Hull | None, selected: str) -> None:
+    """Draw the cursor and the pictures that follow it. ``between`` is a hull solved between the points of the path."""
+    layout, states = _drawn(shown)
+    chosen, tone = hulls.columns(shown.params), style.theme(charts.is_dark())
+    nodes = [
+        {
+            "id": hull_words.written(node, chosen), "name": name, "x": place[0], "depth": place[1], "lane": place[2],
+            "parents": parents,
+        }
+        for node, name, place, parents in zip(layout.nodes, layout.names, layout.places, layout.parents, strict=True)
+    ]  # fmt: skip
+    _component(
+        key=KEY,
+        data={
+            "nodes": nodes,
+            "grid": _grid(layout, chosen),
+            "bars": [layout.variables[i] for i in layout.bars],
+            "states": states,
+            "index": index,
+            "exact": None if between is None else _state(shown, between, layout),
+            "turn": _turn(shown, history.current().hull_at, between is not None),
+            "selected": selected,
+            "waiting": shown.waiting,
+            "colours": {
+                "hue": style.readable(style.FAMILY_HUES["hkl"], charts.is_dark()), "ink": tone.ink, "muted": tone.muted,
+                "grey": tone.grey, "grid": tone.grid, "paper": tone.paper,
+            },
+        },
+        default={"report": None, "picked": None},
+        on_report_change=lambda: None,
+        on_picked_change=lambda: None,
+    )  # fmt: skip
+
+
+def _grid(layout: HullLayout, chosen: list[int]) -> dict[str, Any] | None:
+    if layout.pair is None:
+        return None
+    first, second = layout.pair
+    return {
+        "first": layout.variables[first],
+        "second": layout.variables[second],
+        "numbers": [chosen[first] + 1, chosen[second] + 1],
+        "top": layout.top_level,
+    }

@@ -1,0 +1,167 @@
+"""A whole file predicted: read as the training table was, bounded, and handed back as a table."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from mklcore.data.applying import NewRows
+from mklcore.data.dataset import Dataset
+from mklcore.errors import DataError, MKLError
+from pages._parts.derive import paths, predictions, tables, uploads
+from pages._parts.derive.predictions import Chosen
+from pages._parts.drawing import controls, evidence, listings
+from pages._parts.jobs import board
+from pages._parts.session import history, words
+
+MOST_ROWS = 20_000
+QUICK_ENTRIES = 3e7  # kernel values up to which the answer is computed at once
+ROWS_AT_A_TIME = 500
+SHOWN_ROWS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """The rows of a file with the model's answers, what reading told, and the score where the file has the target."""
+
+    frame: pd.DataFrame
+    notes: tuple[str, ...]
+    score: float | None
+    n_scored: int
+
+
+def take() -> None:
+    """Keep the uploaded bytes in the session: the uploader is empty again after a change of page."""
+    file = st.session_state.get("batch_file")
+    if file is not None:
+        st.session_state["batch_upload"] = uploads.Upload(file.name, file.getvalue())
+
+
+def show(point: Chosen) -> None:
+    """Draw the upload and the table of answers."""
+    table = tables.table(point.params)
+    st.file_uploader(
+        "A file with new rows", type=["csv", "tsv", "txt", "parquet", "xlsx"], key="batch_file", on_change=take,
+        max_upload_size=uploads.UPLOAD_LIMIT_MB,
+        help="The columns of the training table, in any order. The file stays in this session.",
+    )  # fmt: skip
+    file: uploads.Upload | None = st.session_state.get("batch_upload")
+    if file is None:
+        scored = f" A column {words.plain(table.target_name)} is not needed; where it is there, the answers are scored."
+        st.caption(f"It needs the columns of the table: {_some(table)}.{'' if table.task == 'novelty' else scored}")
+        return
+    st.markdown(f"**{words.plain(file.name)}**")
+    try:
+        batch = _batch(point, file)
+    except MKLError as error:
+        st.error(words.plain(error))
+        return
+    if batch is not None:
+        _table(point, batch)
+
+
+def _some(table: Dataset, most: int = 8) -> str:
+    names = [words.plain(name) for name in table.feature_names[:most]]
+    rest = table.n_features - len(names)
+    return ", ".join(names) + (f" and {rest} more" if rest else "")
+
+
+def _batch(point: Chosen, file: uploads.Upload) -> Batch | None:
+    """Return the answers, at once or when the worker is done. They stay in this session: the file is the person's own."""
+    memory = st.session_state
+    key = ("batch", point.key, hashlib.sha256(file.content).hexdigest())
+    if memory.get("batch_key") == key:
+        return memory["batch"]
+    new = predictions.reading(history.current()).apply(file.content)
+    if len(new.X) > MOST_ROWS:
+        raise DataError(
+            f"The file has {len(new.X):,} rows; at most {MOST_ROWS:,} are predicted at once. Cut it in parts."
+        )
+    kernels = len(predictions.used(point.fitted)) or 1
+    if len(new.X) * kernels * point.fitted.n_train_ <= QUICK_ENTRIES:
+        memory["batch_key"], memory["batch"] = key, answers(point, new)
+        return memory["batch"]
+    return _later(point, new, key)
+
+
+def _later(point: Chosen, new: NewRows, key: object) -> Batch | None:
+    """Have the worker predict; return the answers once they are there."""
+    memory, job = st.session_state, board.mine(key)
+    if job is None:
+        box: list[Batch] = []
+        memory["batch_box"] = box
+        table = tables.table(point.params)
+
+        def work(job: board.Job) -> None:
+            box.append(answers(point, new, table, job))
+
+        board.start(key, "Predictions", len(new.X), work, belongs=lambda now: paths.key(now) == paths.key(point.params))
+        job = board.mine(key)
+    if memory.get("batch_box"):
+        memory["batch_key"], memory["batch"] = key, memory["batch_box"][0]
+        return memory["batch"]
+    if job is not None and not job.live:
+        st.warning(f"The prediction failed: {words.plain(job.error)}" if job.error else f"It was {job.state.value}.")
+        st.button("Predict again", key="batch_again", on_click=memory.pop, args=("job", None))
+    else:
+        st.caption("The rows are being predicted.")
+    return None
+
+
+def answers(point: Chosen, new: NewRows, table: Dataset | None = None, job: board.Job | None = None) -> Batch:
+    """Return prediction and decision values of every row, some rows at a time."""
+    fitted, table = point.fitted, table or tables.table(point.params)
+    labels: list[np.ndarray] = []
+    values: list[np.ndarray] = []
+    for first in range(0, len(new.X), ROWS_AT_A_TIME):
+        part = new.X[first : first + ROWS_AT_A_TIME]
+        labels.append(np.asarray(fitted.predict(part)))
+        if table.task != "regression":
+            decision = np.asarray(fitted.decision_function(part))
+            values.append(decision.reshape(len(part), -1))
+        if job is not None:
+            job.tick(min(first + ROWS_AT_A_TIME, len(new.X)), len(new.X))
+    said, name = np.concatenate(labels), f"predicted {table.target_name}"
+    if table.task == "novelty":
+        said, name = predictions.ordinary(said), "the model says"
+    frame: dict[str, Any] = {"row": np.arange(1, len(new.X) + 1), name: said}
+    if values:
+        every = np.concatenate(values)
+        names = table.class_names if every.shape[1] > 1 else ("",)
+        frame |= {f"decision value {name}".strip(): every[:, k] for k, name in enumerate(names)}
+    if new.target is not None:
+        frame[f"{table.target_name} in the file"] = new.target
+    return Batch(pd.DataFrame(frame), new.notes, *_score(said, new.target, table.task))
+
+
+def _score(said: np.ndarray, target: np.ndarray | None, task: str) -> tuple[float | None, int]:
+    """Return the score over the rows whose target is known, and their number."""
+    if target is None or task == "novelty":
+        return None, 0
+    if task == "regression":
+        known = np.isfinite(target)
+        spread = float(np.sum((target[known] - target[known].mean()) ** 2)) if known.any() else 0.0
+        rest = float(np.sum((target[known] - said[known]) ** 2))
+        return (1 - rest / spread if spread > 0 else None), int(known.sum())
+    known = target != ""
+    return (float(np.mean(said[known].astype(str) == target[known])) if known.any() else None), int(known.sum())
+
+
+def _table(point: Chosen, batch: Batch) -> None:
+    """Draw the answers, what reading told, and the way to take them along."""
+    if batch.score is not None:
+        name = point.path.score_name
+        st.markdown(f"{name} on {batch.n_scored} rows with a target: {evidence.score(name, batch.score)}")
+    st.dataframe(batch.frame.head(SHOWN_ROWS), hide_index=True, height=280, alt="Predictions, row by row")
+    more = len(batch.frame) - SHOWN_ROWS
+    if more > 0:
+        st.caption(f"{more:,} more rows are in the download.")
+    if batch.notes:
+        controls.sentences(batch.notes)
+    st.download_button(
+        "Predictions as CSV", lambda: listings.csv(batch.frame), "predictions.csv", "text/csv", key="csv_batch",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip

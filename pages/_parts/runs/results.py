@@ -1,0 +1,207 @@
+"""What a run remembers of its results: a path as plain arrays, the point on the screen in figures, and two runs compared."""
+
+import io
+import json
+import math
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mklcore.figures import style
+from mklcore.path import PATH_ATTRIBUTES, Path
+from mklcore.solvers.driver import Status
+from pages._parts.session import words
+
+FORMAT = "path 1"
+MOST_UNPACKED = 64 * 2**20
+MOST_POINTS, MOST_KERNELS = 2000, 100_000
+COLUMNS = (
+    "values", "objective", "dual_gap", "relative_gap", "n_nonzero", "train_score", "val_score", "seconds", "solves",
+)  # fmt: skip
+WHOLE = ("n_nonzero", "solves")
+
+
+class ResultsError(Exception):
+    """Kept results cannot be read; the message says so in words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """A path as it was on the screen, and the exact answer between its points if there was one."""
+
+    path: Path
+    point: Path | None = None
+
+
+def write(results: Results) -> bytes:
+    """Return results as a NumPy archive of plain arrays with one JSON text."""
+    arrays: dict[str, np.ndarray] = {}
+    texts = {"format": FORMAT, "path": _describe(results.path)}
+    _lay(arrays, "path", results.path)
+    if results.point is not None:
+        _lay(arrays, "point", results.point)
+        texts["point"] = _describe(results.point)
+    arrays["text"] = np.frombuffer(json.dumps(texts).encode(), dtype=np.uint8)
+    out = io.BytesIO()
+    np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def read(content: bytes) -> Results:
+    """Return the results in an archive that :func:`write` made. The models are not in it: they are fitted anew when needed."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if sum(member.file_size for member in archive.infolist()) > MOST_UNPACKED:
+                raise ValueError("it unpacks to too much")
+        with np.load(io.BytesIO(content), allow_pickle=False) as found:
+            texts = json.loads(found["text"].tobytes().decode())
+            if texts["format"] != FORMAT:
+                raise ValueError("its format is another")
+            point = _path("point", texts["point"], found) if "point" in texts else None
+            return Results(_path("path", texts["path"], found), point)
+    except Exception as error:  # a damaged archive leads its readers into any of them
+        raise ResultsError("The kept results cannot be read. The screen computes them anew.") from error
+
+
+def _describe(path: Path) -> dict[str, Any]:
+    return {
+        "param": path.param,
+        "score": path.score_name,
+        "names": list(path.kernel_names),
+        "families": list(path.kernel_families),
+        "statuses": [status.name for status in path.statuses],
+    }
+
+
+def _lay(arrays: dict[str, np.ndarray], name: str, path: Path) -> None:
+    for column in COLUMNS:
+        arrays[f"{name}_{column}"] = np.asarray(getattr(path, column), dtype=np.float64)
+    arrays[f"{name}_weights"] = np.asarray(path.weights, dtype=np.float64)
+
+
+def _path(name: str, told: Mapping[str, Any], found: Mapping[str, np.ndarray]) -> Path:
+    names, families = tuple(map(str, told["names"])), tuple(map(str, told["families"]))
+    statuses = tuple(Status[status] for status in told["statuses"])
+    n_points = len(statuses)
+    if told["param"] not in PATH_ATTRIBUTES or not 0 < n_points <= MOST_POINTS or not 0 < len(names) <= MOST_KERNELS:
+        raise ValueError("no path")
+    columns = {column: _array(found[f"{name}_{column}"], (n_points,)) for column in COLUMNS}
+    whole = {column: np.nan_to_num(columns.pop(column)).astype(np.int64) for column in WHOLE}
+    weights = _array(found[f"{name}_weights"], (n_points, len(names)))
+    if len(families) != len(names) or np.isnan(columns["values"]).any() or not np.isfinite(weights).all():
+        raise ValueError("parts that do not fit")
+    absent = (None,) * n_points
+    return Path(
+        told["param"], weights=weights, statuses=statuses, fits=absent, estimators=absent, kernel_names=names,
+        kernel_families=families, score_name=str(told["score"]), **columns, **whole,
+    )  # fmt: skip
+
+
+def _array(found: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    if found.dtype != np.float64 or found.shape != shape:
+        raise ValueError("an array of another kind")
+    found.setflags(write=False)
+    return found
+
+
+def facts(path: Path, index: int) -> dict[str, Any]:
+    """Return the figures of one point as JSON can hold them; None where one does not apply."""
+    return {
+        "param": path.param,
+        "value": _finite(path.values[index], infinite="inf"),
+        "score": path.score_name,
+        "train": _finite(path.train_score[index]),
+        "validation": _finite(path.val_score[index]),
+        "used": int(path.n_nonzero[index]),
+        "kernels": len(path.kernel_names),
+        "gap": _finite(path.relative_gap[index]),
+        "certified": bool(path.statuses[index].ok) and math.isfinite(float(path.relative_gap[index])),
+        "points": len(path),
+        "seconds": _finite(np.sum(path.seconds)),
+    }
+
+
+def _finite(value: Any, infinite: Any = None) -> Any:
+    number = float(value)
+    return number if math.isfinite(number) else infinite if math.isinf(number) else None
+
+
+# Two runs beside each other
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """The weights of two points over the union of their kernels; NaN where a run has no such kernel."""
+
+    names: tuple[str, ...]
+    families: tuple[str, ...]
+    first: np.ndarray
+    second: np.ndarray
+
+    @property
+    def difference(self) -> np.ndarray:
+        """Second minus first; a kernel that one run does not have counts as 0 there."""
+        return np.nan_to_num(self.second) - np.nan_to_num(self.first)
+
+    @property
+    def changed(self) -> float:
+        """Half of the sum of the absolute differences of the two weights' shares: 0 the same, 1 nothing in common."""
+        shares = [w / (w.sum() or 1.0) for w in (np.nan_to_num(self.first), np.nan_to_num(self.second))]
+        return float(np.abs(shares[1] - shares[0]).sum() / 2)
+
+
+def beside(first: tuple[Path, int], second: tuple[Path, int]) -> Weights:
+    """Return the weights of two points, each (path, index), kernel by kernel."""
+    families: dict[str, str] = {}
+    columns = []
+    for path, index in (first, second):
+        families |= dict(zip(path.kernel_names, path.kernel_families, strict=True))
+        columns.append(dict(zip(path.kernel_names, np.asarray(path.weights[index], dtype=float), strict=True)))
+    names = tuple(families)
+    ones, others = ([column.get(name, np.nan) for name in names] for column in columns)
+    return Weights(names, tuple(families.values()), np.array(ones), np.array(others))
+
+
+def differing(
+    first: Mapping[str, str], second: Mapping[str, str], usual: Mapping[str, str]
+) -> list[tuple[str, str, str]]:
+    """Return what two recipes ask for differently: name, first, second, with usual values where a recipe is silent."""
+    names = [name for name in dict.fromkeys([*first, *second]) if first.get(name) != second.get(name)]
+    told = [[side.get(name, usual.get(name, "usual")) for name in names] for side in (first, second)]
+    return list(zip(names, *told, strict=True))
+
+
+def lines(told: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the facts of a run as the screen says them: what, and how much."""
+    if "value" not in told:
+        return []
+    score, value = str(told.get("score", "score")), told["value"]
+    at = "∞" if value == "inf" else style.number(float(value))
+    sign = {"lam": "λ"}.get(str(told["param"]), str(told["param"]))
+    gap = told.get("gap")
+    return [
+        ("shown at", f"{sign} = {at}"),
+        (f"train {score}", words.score(score, told.get("train"))),
+        (f"validation {score}", words.score(score, told.get("validation"))),
+        ("kernels used", f"{told.get('used')} of {told.get('kernels')}"),
+        ("certificate", "none" if gap is None else _gap(float(gap), bool(told.get("certified")))),
+    ]
+
+
+def _gap(gap: float, certified: bool) -> str:
+    return f"within {style.percent(gap)} of the optimum" if certified else f"not certified, gap {style.percent(gap)}"
+
+
+def table(runs: Sequence[tuple[str, list[tuple[str, str]]]]) -> dict[str, list[str]]:
+    """Return runs side by side as columns of a table; a line that one of them lacks is left empty there."""
+    names = list(dict.fromkeys(name for _, rows in runs for name, _ in rows))
+    columns = {"": names}
+    for title, rows in runs:
+        known, column = dict(rows), title
+        while column in columns:
+            column += " "
+        columns[column] = [known.get(name, "") for name in names]
+    return columns

@@ -1,0 +1,17 @@
+"""The server's one store of kept runs per data folder."""
+
+from contextlib import suppress
+from pathlib import Path as File
+
+import streamlit as st
+
+from pages._parts.runs.store import Store, StoreError
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def runs_in(home: str | None) -> Store:
+    """Return the kept runs in a folder; unnamed work whose days are over leaves when the server starts."""
+    kept = Store(None if home is None else File(home))
+    with suppress(StoreError):
+        kept.tidy()
+    return kept

@@ -1,0 +1,123 @@
+"""The controls of the Theory page: every number of a bound, at first that of the table in use, on a scale that suits it."""
+
+import numpy as np
+import streamlit as st
+
+from mklcore import theory
+from mklcore.figures import style
+from pages._parts.derive import bounds, dictionaries, shelves
+from pages._parts.drawing import controls
+from pages._parts.params.parameters import Params
+from pages._parts.session import fields, history, nav
+
+
+def _whole(label: str, name: str, usual: int, steps: list[int], help: str) -> None:
+    """A slider over round numbers whose usual place is the table's own number."""
+    options = sorted({*steps, usual, getattr(history.current(), name) or usual})
+    fields.field_view(
+        st.select_slider, label, name, options=options, format_func=lambda v: style.number(float(v)), help=help,
+        to=lambda v: v or usual, back=lambda v: 0 if v == usual else int(v),
+    )  # fmt: skip
+
+
+def _steps(label: str, name: str, low: float, high: float, help: str, usual: float | None = None) -> None:
+    """A slider over round numbers 1, 2, 5 per decade; ``usual`` is what 0 stands for."""
+    value = float(getattr(history.current(), name) or usual or low)
+    options = sorted({*controls.human_steps(low, high), value, value if usual is None else float(usual)})
+    fields.field_view(
+        st.select_slider, label, name, options=options, format_func=style.number, help=help,
+        to=lambda v: float(v or usual or 0.0), back=lambda v: 0.0 if usual is not None and v == float(usual) else float(v),
+    )  # fmt: skip
+
+
+def _sizes(params: Params, kernels: bool = True) -> None:
+    own = bounds.stack(params)
+    if kernels:
+        steps = [round(v) for v in controls.human_steps(2, 1e6)]
+        _whole("Kernels M", "theory_kernels", max(own.n_kernels, 2), steps, "More kernels on offer: a larger price.")
+    steps = [round(v) for v in controls.human_steps(10, 1e9)]
+    _whole("Rows n", "theory_rows", own.n_samples, steps, "More rows: every bound falls like one over the root of n.")
+
+
+def _radius(params: Params) -> None:
+    key = ("radius", params.upto("kernels"), dictionaries.normalisation(params))
+    own = shelves.shelf(params).made(key, lambda: theory.kernel_radius(bounds.stack(params)))
+    _steps("Radius R", "theory_radius", 0.1, 1000.0, "k(x, x) ≤ R². A larger R: a larger price.", usual=own)
+
+
+def _delta() -> None:
+    _steps("Risk δ of failure", "theory_delta", 1e-6, 0.5, "Smaller δ: the bound holds more surely, and is larger.")
+
+
+def _classes(params: Params) -> None:
+    names = bounds.classes(params)
+    if len(names) > 2:
+        fields.field_view(
+            st.selectbox, "Class against the rest", "theory_class", options=range(len(names)),
+            format_func=lambda k: names[k], to=lambda k: k if k < len(names) else 0,
+        )  # fmt: skip
+
+
+def lp(params: Params) -> None:
+    """Draw the controls of the lp-norm bounds."""
+    _classes(params)
+    _steps("Cost C of the models", "theory_cost", 1e-4, 1e4, "Larger C: fewer errors in training, a larger norm B.")
+    _steps("Margin γ", "theory_margin", 0.01, 100.0, "Larger γ: a smaller price, and more rows count as errors.")
+    _sizes(params)
+    _radius(params)
+    _delta()
+    fields.field_view(st.toggle, "Conservative rounding", "theory_even")
+    st.caption("Rounds up to the even integers for which the inequality behind the bound is stated.")
+
+
+def gomp(params: Params) -> None:
+    """Draw the controls of the risk bound of MKL-GOMP."""
+    _classes(params)
+    _steps("Ridge λ", "theory_lam", 1e-6, 1e2, "Larger λ: a smoother model with a smaller norm τ.")
+    found = bounds.known(params, "gomp")
+    own = float(np.max(found.tau)) if found is not None else 1.0
+    _steps("Norm τ", "theory_tau", 1e-4, 1e6, "‖f‖² ≤ τ. The largest on the path, unless you move it.", usual=own)
+    _sizes(params)
+    _radius(params)
+    _delta()
+
+
+def recovery(params: Params) -> None:
+    """Draw the controls of coherence and recovery."""
+    names = bounds.stack(params).names
+    fields.view(
+        st.multiselect, "Good kernels", "field_theory_good", bounds.good(params),
+        lambda picked: history.change(theory_good=",".join(str(j + 1) for j in sorted(picked))),
+        options=list(range(len(names))), format_func=lambda j: names[j], max_selections=8,
+    )  # fmt: skip
+    st.caption("The kernels you take for the right ones.")
+    _steps("Ridge λ", "theory_lam", 1e-6, 1e2, "Larger λ: only the leading directions of a kernel count.")
+    fields.field_view(st.slider, "Rows in use", "theory_sample", min_value=20, max_value=400, step=10,
+                     help="Evenly spaced training rows; the cost grows with their cube.")  # fmt: skip
+    fields.field_view(st.slider, "Noise", "theory_noise", min_value=0.0, max_value=3.0, step=0.1,
+                     to=lambda v: min(v, 3.0), help="Standard deviation on the made targets; each part has 1.")  # fmt: skip
+    fields.field_view(st.slider, "Kernels d in γ(d)", "theory_size", min_value=1, max_value=8,
+                     help="How many kernels at once the rates of greedy descent have to tell apart.")  # fmt: skip
+
+
+def greedy(params: Params) -> None:
+    """Draw the controls of the rate of greedy descent."""
+    _classes(params)
+    _steps("λ as a share of the critical λ", "theory_share", 0.001, 0.9, "Smaller share: more kernels enter.")
+
+
+def duplicates(params: Params) -> None:
+    """Draw the controls of the counterexample."""
+    fields.field_view(st.slider, "Copies of kernel A", "theory_copies", min_value=2, max_value=40,
+                     help="More copies: a symmetric solver leaves less to each.")  # fmt: skip
+    _steps("Penalty λ", "theory_price", 0.001, 1.0, "Larger λ: the weaker kernel shrinks first.")
+
+
+def hkl(params: Params) -> None:
+    """Draw the controls of the conditions on hulls."""
+    _classes(params)
+    st.caption(
+        "Basis, degree and columns are those of the Hulls page as far as the theorem goes: a basis of columns, degree "
+        f"{bounds.HULL_DEGREE} at most, the first {bounds.HULL_COLUMNS} columns. The loss is squared."
+    )
+    nav.link("hulls", "Go to Hulls")
