@@ -13,9 +13,10 @@ import streamlit as st
 from mklcore.data.dataset import Dataset, Split, counted
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import MKLError
+from pages._parts.data import rail
 from pages._parts.derive import notes, uploads
 from pages._parts.derive import tables as derive_tables
-from pages._parts.drawing import charts, editing, listings, rail
+from pages._parts.drawing import charts, editing, listings
 from pages._parts.frame import notices
 from pages._parts.params import rules
 from pages._parts.session import fields, history, words
