@@ -219,7 +219,7 @@ def test_no_circle_between_any_two_files():
 
 
 def test_a_planted_circle_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
     room_of = tmp_path / "pages" / "_parts" / "params"
     room_of.mkdir(parents=True)
     (room_of / "one.py").write_text("from pages._parts.params import two\n", encoding="utf-8")
