@@ -10,9 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mklcore.estimators.registry import ESTIMATORS, EVERY_TASK
+from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.figures import style
 from pages._parts.derive import paths
-from pages._parts.explore import rail
+from pages._parts.explore import rail, views
 from pages._parts.jobs import worker
 from pages._parts.params import link, parameters, places
 from pages._parts.params.parameters import Params
@@ -325,3 +326,12 @@ def test_figures_can_be_taken_away(look: str, name: str) -> None:
 def test_the_first_screen_says_how_to_go_on() -> None:
     assert "every point is a model. Then go on:" in words(explore())
     assert "Then go on:" not in words(explore(present="yes"))
+
+
+def test_the_page_tells_how_far_the_starts_of_a_concave_price_spread():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 4))
+    y = X[:, 0] - X[:, 1] ** 2 + 0.3 * rng.standard_normal(40)
+    several = SMKLRegressor("log", C=5.0, n_starts=4, random_state=0).fit(X, y)
+    assert views._starts(several) == [f"best of 4 starts, L spreads by {style.number(several.start_spread_)}"]
+    assert views._starts(SMKLRegressor("log", C=5.0).fit(X, y)) == []

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.gomp import exact_copies
+from mklcore.estimators.copies import exact_copies
 from mklcore.solvers.driver import Status, run
 from mklcore.solvers.gomp import GOMP, HingeGOMP, offset_machine
 from mklcore.solvers.spectra import Spectra

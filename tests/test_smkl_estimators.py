@@ -1,5 +1,6 @@
 """Sparse MKL as estimators: scikit-learn's conventions, one against one, explicit groups, starts, paths, refusals."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -214,15 +215,61 @@ def test_several_starts_keep_the_best_and_tell_the_spread(table):
     assert np.array_equal(again.start_objectives_, many.start_objectives_)
 
 
-def test_jitter_parts_duplicates_of_a_dictionary(table):
-    X, _, y = table
-    K = KernelDictionary.rbf_grid([1.0, 2.0]).grams(X, normalise="trace").values
-    twice = np.concatenate([K, K])
-    even = SMKLRegressor(kernels="precomputed", C=5.0, tol=1e-4).fit(twice, y)
+@pytest.fixture(scope="module")
+def twice(table):
+    """Two kernels, each twice."""
+    K = KernelDictionary.rbf_grid([1.0, 2.0]).grams(table[0], normalise="trace").values
+    return np.concatenate([K, K])
+
+
+def test_of_exact_copies_the_first_stands_for_all(table, twice):
+    """Equal weights of copies are a saddle: there half of the kernels could go and L would fall."""
+    y = table[2]
+    model = SMKLRegressor(kernels="precomputed", C=5.0).fit(twice, y)
+    apart = SMKLRegressor(kernels="precomputed", C=5.0, tol=1e-6, init_jitter=0.1, random_state=0).fit(twice, y)
+    assert not model.weights_[2:].any()
+    assert model.objective_ <= apart.objective_ + 1e-3
+    assert model.notes_[0] == "kernel 2: the same as kernel 0, left out. keep_duplicates=True lets every copy compete."
+    even = SMKLRegressor(kernels="precomputed", C=5.0, tol=1e-4, tol_mode="absolute").fit(twice, y)
     assert even.weights_[0] == pytest.approx(even.weights_[2])
-    parted = SMKLRegressor(kernels="precomputed", C=5.0, tol=1e-4, init_jitter=0.1, random_state=0).fit(twice, y)
-    assert parted.n_kernels_ < even.n_kernels_
-    assert parted.objective_ < even.objective_
+    assert even.notes_ == ()
+    assert model.objective_ < even.objective_ - 5.0
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared"])
+def test_a_weak_signal_at_a_large_cost_keeps_its_kernels(loss):
+    """On a table, where the app's range of C ends: the objective without kernels is higher, so they stay."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    y = np.where(0.25 * X[:, 0] + rng.standard_normal(200) > 0, "up", "down")
+    model = SMKLClassifier(kernels=KernelDictionary.per_feature(Linear(), 3), C=3e3, loss=loss).fit(X, y)
+    assert model.n_kernels_ > 0
+    assert model.objective_ <= min(record.objective for record in model.history_) * (1 + 1e-6)
+
+
+def test_of_copies_the_cheapest_stands_for_all(table, twice):
+    dear = SMKLRegressor(kernels="precomputed", C=5.0, eta=(2.0, 2.0, 1.0, 1.0)).fit(twice, table[2])
+    assert not dear.weights_[:2].any()
+    assert dear.weights_[2:].any()
+
+
+def test_copies_that_compete_are_parted_by_shaking_what_has_settled(table, twice):
+    model = SMKLRegressor(kernels="precomputed", C=5.0, keep_duplicates=True).fit(twice, table[2])
+    even = SMKLRegressor(kernels="precomputed", C=5.0, tol=1e-4, tol_mode="absolute").fit(twice, table[2])
+    assert model.n_kernels_ < even.n_kernels_
+    assert model.objective_ < even.objective_ - 5.0
+    found = [record.objective for record in model.history_]
+    assert all(b <= a + 1e-8 * abs(a) for a, b in itertools.pairwise(found))
+    assert model.history_[-1].solves <= model.n_solves_
+
+
+def test_near_copies_are_told_apart_at_the_usual_tolerance(table):
+    """Six widths that differ by 1e-4: settled at tol 1e-3 they share, and L is half as large again as with one of them."""
+    X, _, y = table
+    K = KernelDictionary.rbf_widths([1.0 + 1e-4 * k for k in range(6)]).grams(X, normalise="trace").values
+    usual, sharp = (SMKLRegressor(kernels="precomputed", C=50.0, tol=tol).fit(K, y) for tol in (1e-3, 1e-9))
+    assert usual.n_kernels_ == sharp.n_kernels_ == 1
+    assert usual.objective_ == pytest.approx(sharp.objective_, rel=1e-3)
 
 
 def test_a_term_object_takes_the_place_of_names(table):

@@ -189,6 +189,54 @@ def test_no_kernel_is_kept_where_none_is_worth_its_price(terms):
     assert fit.intercept == pytest.approx(run.y.mean())
 
 
+@pytest.mark.parametrize("C", [30.0, 3e3, 1e5])
+@pytest.mark.parametrize("name", ["squared", "epsilon_insensitive", "hinge", "logistic"])
+@pytest.mark.parametrize("terms", ["log+gl", "mf", "gl", "log"])
+def test_a_weak_signal_is_no_reason_for_no_model(terms, name, C):
+    """At a large C the loss dwarfs 1/2 ||f||^2 whatever f explains: no kernel is the answer only where its L is lower."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 3))
+    y = 0.4 * X[:, 0] + rng.standard_normal(120)
+    y = np.where(y > 0, 1.0, -1.0) if name in ("hinge", "logistic") else y
+    K = np.array([np.outer(x, x) / (x @ x) for x in X.T])
+    term, loss = make_terms(terms), make_loss(name)
+    fit = fit_selection(K, y, C, loss, term, True).fit
+    empty = term.value(np.zeros(3)) + C * float(
+        loss.value(np.full(120, loss.best_intercept(np.zeros(120), y)), y).sum()
+    )
+    scale = max(abs(fit.objective), C)
+    assert fit.objective <= empty + 1e-6 * scale
+    assert fit.objective <= min(record.objective for record in fit.history) + 1e-6 * scale
+    if C >= 3e3:
+        assert fit.weights.any()
+
+
+def test_pruning_that_costs_is_undone():
+    """Two kernels carry half of the target each, and the weight of the larger is a ten-millionth of the other's."""
+    left, right = np.linalg.qr(np.random.default_rng(1).standard_normal((40, 2)))[0].T
+    K = np.array([1e6 * np.outer(left, left), np.outer(right, right)])
+    term = make_terms("mkl", eta=(1.0, 1e-4))
+    fit = fit_selection(K, 3.0 * left + 3.0 * right, 10.0, make_loss("squared"), term, False, tol=1e-8).fit
+    assert 0 < fit.weights[0] < 1e-6 * fit.weights[1]
+    assert fit.objective <= fit.history[-1].objective * (1 + 1e-6)
+
+
+def test_where_rounding_raises_the_objective_the_best_point_is_published():
+    left, right = np.linalg.qr(np.random.default_rng(1).standard_normal((40, 2)))[0].T
+    K = np.array([1e-7 * np.outer(right, right), 1e7 * np.outer(left, left)])
+    term = make_terms("mkl", eta=(1e-4, 1e3))
+    with pytest.warns(NotConvergedWarning, match="no step improves the objective"):
+        fit = fit_selection(K, 3.0 * left + 3.0 * right, 1e3, make_loss("squared"), term, False, tol=1e-8).fit
+    assert fit.objective <= min(record.objective for record in fit.history) * (1 + 1e-6)
+
+
+def test_what_double_precision_cannot_solve_is_refused_in_words():
+    run = FREE[0]
+    K = np.array([np.ones_like(run.K[0]), np.eye(run.y.size)[:, :1] @ np.eye(run.y.size)[:1]])
+    with pytest.raises(ParameterError, match=r"At C=1e\+20 .* singular to double precision.*smaller C"):
+        fit_selection(K, run.y, 1e20, make_loss("squared"), make_terms("log+gl"), True)
+
+
 def test_relative_and_absolute_tolerance_mean_what_they_say():
     run = FREE[0]
     absolute = _fit(run, tol=1e-3)

@@ -9,8 +9,8 @@ import numpy as np
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import Array, KernelClassifier, KernelRegressor, signs
 from mklcore.estimators.budget import BudgetedEstimator, truncated
+from mklcore.estimators.copies import without_copies
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.measures import duplicates
 from mklcore.losses import make_loss
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
 from mklcore.solvers.gomp import GOMP, HingeGOMP
@@ -43,8 +43,7 @@ class _GompBase(BudgetedEstimator):
     def _run(self, stack: GramStack, y: Array, prepared: Spectra | None) -> None:
         Y, shift = self._columns(y)
         M = stack.n_kernels
-        copies = () if self.keep_duplicates else exact_copies(stack.values)
-        left_out = {m for group in copies for m in group[1:]}
+        competing, notes = without_copies(stack, self.keep_duplicates)
         method = (HingeGOMP if self._is_hinge else GOMP)(
             stack.values,
             Y,
@@ -53,12 +52,12 @@ class _GompBase(BudgetedEstimator):
             score_tol=self.score_tol,
             n_candidates=self.n_candidates,
             seed=self.random_state,
-            allowed=np.array([m for m in range(M) if m not in left_out]),
+            allowed=np.flatnonzero(competing),
             spectra=prepared,
         )
         fit = run(method, tol=0.0, max_iter=M + 1, callback=self.callback)
         warn_unless_converged(fit, 0.0)
-        self._publish_columns(fit, shift, y.ndim == 1, tuple(_told(group, stack.names) for group in copies))
+        self._publish_columns(fit, shift, y.ndim == 1, notes)
 
     def _cut_to(self, whole: Any, size: int) -> None:
         flat = whole.dual_coef_.ndim == 1
@@ -72,24 +71,6 @@ class _GompBase(BudgetedEstimator):
         self.intercept_ = float(shift[0]) if single else shift
         self.selected_ = np.array(fit.selected, dtype=np.intp)
         self.notes_ = notes
-
-
-def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
-    """Groups of kernels of ``K`` (M, n, n) that are the same, scale included; the first of each group stands for all."""
-    found = []
-    for group in duplicates(K):
-        by_scale: dict[float, list[int]] = {}
-        for m in group:
-            size = float(K[m].diagonal().max())
-            same = next((known for known in by_scale if abs(known - size) <= 1e-9 * max(known, size)), size)
-            by_scale.setdefault(same, []).append(m)
-        found += [tuple(members) for members in by_scale.values() if len(members) > 1]
-    return tuple(found)
-
-
-def _told(group: tuple[int, ...], names: tuple[str, ...]) -> str:
-    others = ", ".join(names[m] for m in group[1:])
-    return f"{others}: the same as {names[group[0]]}, left out. keep_duplicates=True lets every copy compete."
 
 
 class GOMPClassifier(_GompBase, KernelClassifier):

@@ -18,10 +18,11 @@ from mklcore.estimators.base import (
     weighted_blocks,
     worst,
 )
+from mklcore.estimators.copies import without_copies
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import make_loss
-from mklcore.penalties.terms import GroupTerm, make_terms
+from mklcore.penalties.terms import GroupTerm, as_eta, make_terms
 from mklcore.solvers.smkl import TOL_MODES, Search, fit_selection, starts
 
 _TIE_BREAK = 1e-9  # the most that margins may add to a whole number of votes
@@ -53,7 +54,19 @@ class _SMKLBase(KernelEstimator):
         eta = group_sizes(stack) if self.eta is None else self.eta
         return make_terms(self.terms, eta=eta, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
 
-    def _search(self, K: Array, y: Array, penalty: GroupTerm, rng: np.random.RandomState) -> Search:
+    def _competing(self, stack: GramStack) -> Array:
+        """Which kernels take part, (M,) of bool. The algorithm to the letter takes them all."""
+        keep = self.keep_duplicates or self.tol_mode == "absolute"
+        prices = group_sizes(stack) if self.eta is None else as_eta(self.eta)
+        if np.size(prices) not in (1, stack.n_kernels):
+            raise ParameterError(
+                f"eta holds {np.size(prices)} group weights, but there are {stack.n_kernels} kernels; give one per kernel, or one "
+                "number."
+            )
+        allowed, self.notes_ = without_copies(stack, keep, prices)
+        return allowed
+
+    def _search(self, K: Array, y: Array, penalty: GroupTerm, allowed: Array, rng: np.random.RandomState) -> Search:
         return fit_selection(
             K,
             y,
@@ -64,13 +77,16 @@ class _SMKLBase(KernelEstimator):
             tol=self.tol,
             tol_mode=self.tol_mode,
             max_iter=self.max_iter,
-            first_weights=starts(len(K), self.n_starts, float(self.init_jitter), rng),
+            first_weights=starts(len(K), self.n_starts, float(self.init_jitter), rng, allowed),
+            allowed=allowed,
             callback=self.callback,
         )
 
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
         """``warm`` is not used: zero weights absorb, so every point of a path starts from equal weights."""
-        found = self._search(stack.values, y, self._penalty(stack), check_random_state(self.random_state))
+        penalty = self._penalty(stack)
+        competing = self._competing(stack)
+        found = self._search(stack.values, y, penalty, competing, check_random_state(self.random_state))
         self._publish(found.fit)
         self.start_objectives_ = found.objectives
         self.start_spread_ = float(np.nanmax(found.objectives) - np.nanmin(found.objectives))
@@ -118,10 +134,11 @@ class _SMKLClassifier(_SMKLBase, KernelClassifier):
             super()._solve(stack, signs(y, 1), warm)
             return
         penalty, rng = self._penalty(stack), check_random_state(self.random_state)
+        competing = self._competing(stack)
         found, duals = [], np.zeros((len(self.pairs_), y.size))
         for dual, pair in zip(duals, self.pairs_, strict=True):
             rows = np.flatnonzero(np.isin(y, pair))
-            found.append(self._search(stack.block(rows, rows), signs(y[rows], pair[1]), penalty, rng))
+            found.append(self._search(stack.block(rows, rows), signs(y[rows], pair[1]), penalty, competing, rng))
             dual[rows] = found[-1].fit.dual_coef
         self._publish_pairs(found, duals)
 
@@ -188,10 +205,13 @@ class SMKLClassifier(_SMKLClassifier):
     eta : group weights: a number, one per kernel, or None: 1, and sqrt(d_k) for explicit linear groups, that is linear
         kernels with ``normalise=None`` such as ``KernelDictionary.per_group(Linear(), groups)``
     log_epsilon, mf_power : the floor inside the logarithm; the power of the block norms, at most 1
-    tol, tol_mode : stop when the l1 change of the kernel weights is at most tol, "relative" to their sum or "absolute"
-    init_jitter : relative random change of the equal first weights; exact duplicates share their weight unless it parts
-        them: 1e-3 does for many copies, 0.1 and a smaller tol for two
+    tol, tol_mode : stop when the l1 change of the kernel weights is at most tol, "relative" to their sum or "absolute".
+        "absolute" is the printed algorithm to the letter. With "relative" exact copies of a kernel are left out first,
+        what has settled with log or mf terms is shaken and followed down again for as long as the objective falls, and the
+        answer is no kernel where all of them vanish and the objective without any is no higher
+    init_jitter : relative random change of the equal first weights
     n_starts : further starts from random weights; the smallest objective is kept, ``start_objectives_`` tells all
+    keep_duplicates : let exact copies of a kernel compete; by default only the first of them does
     kernels, normalise, center : see ``KernelEstimator``; "auto" is trace. Kernels are scaled on all training rows
     fit_intercept, max_iter, random_state, callback : as in ``LpMKLClassifier``
 
@@ -199,7 +219,8 @@ class SMKLClassifier(_SMKLClassifier):
     ----------
     weights_ (M,), dual_coef_ (n,) signed, intercept_, objective_ (after pruning and solving once more), history_ (the
     objective at every step), status_, n_iter_, n_kernels_ (used by any pair), mean_kernels_ (per machine), selected_,
-    kernel_names_, pairs_ (indices into classes_, the second is the positive one), start_objectives_, start_spread_,
+    kernel_names_, notes_ (which copies were left out),
+    pairs_ (indices into classes_, the second is the positive one), start_objectives_, start_spread_,
     coef_ (linear kernels only). dual_objective_, dual_gap_ and relative_gap_ are None: with log or mf terms the answer is
     a local minimum. With more than two classes weights_ is (n_pairs, M), dual_coef_ (n_pairs, n) and zero outside the
     pair, intercept_ and objective_ (n_pairs,); ``decision_function`` counts votes, and margins only break ties.
@@ -220,6 +241,7 @@ class SMKLClassifier(_SMKLClassifier):
         tol_mode="relative",
         init_jitter=0.0,
         n_starts=1,
+        keep_duplicates=False,
         kernels=None,
         normalise="auto",
         center=False,
@@ -238,6 +260,7 @@ class SMKLClassifier(_SMKLClassifier):
         self.tol_mode = tol_mode
         self.init_jitter = init_jitter
         self.n_starts = n_starts
+        self.keep_duplicates = keep_duplicates
         self.kernels = kernels
         self.normalise = normalise
         self.center = center
@@ -268,6 +291,7 @@ class SMKLRegressor(_SMKLRegressor):
         tol_mode="relative",
         init_jitter=0.0,
         n_starts=1,
+        keep_duplicates=False,
         kernels=None,
         normalise="auto",
         center=False,
@@ -287,6 +311,7 @@ class SMKLRegressor(_SMKLRegressor):
         self.tol_mode = tol_mode
         self.init_jitter = init_jitter
         self.n_starts = n_starts
+        self.keep_duplicates = keep_duplicates
         self.kernels = kernels
         self.normalise = normalise
         self.center = center

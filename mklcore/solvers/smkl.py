@@ -10,14 +10,16 @@ Algorithm 2 of Subrahmanya and Shin (2010), from beta_k = 1 / M:
     4  beta_k <- 1 / B_k(r)                       see ``penalties/terms.py``
     5  until ||beta_new - beta||_1 <= tol         (absolute, as printed, or as a share of ||beta||_1)
 
-and at the end weights below 1e-6 of the largest become 0 and the machine is solved once more. Where C is too small for
-any kernel to be worth its price, all weights shrink for ever or to the floor of the log term: with the relative tolerance
-the answer is then no kernel.
+and at the end weights below 1e-6 of the largest become 0 and the machine is solved once more, unless that raises L.
 
 Step 1 minimises the tangent of g plus the loss exactly, so L never rises; a machine that is not exact enough to show it is
 solved again, sharper.
 g is concave, hence no dual and no certificate: with log or mf terms the answer is a local minimum that depends on the
 start, and several starts tell how much. The group lasso and the mkl term are convex in w: every start ends alike.
+
+With the relative tolerance two things are ours. Where no weight grows any more and next to nothing is left of f, the
+answer is no kernel, if its L is the lower one. And because equal weights of kernels that are nearly the same are a saddle
+of L, where the loop creeps, a settled answer is shaken by ``_SHAKE`` and followed down again, for as long as L falls by it.
 """
 
 from __future__ import annotations
@@ -38,7 +40,10 @@ from mklcore.solvers.reweighting import _FLOOR, NEGLIGIBLE, Problem, Reweighting
 TOL_MODES = ("relative", "absolute")
 _ACCURACY = 1e-6  # relative gap of the machines, at most; a hundredth of it whenever L would rise
 _SLACK = 1e-9  # rise of L that counts as round-off
-_NOTHING = 1e-5  # share of C sum V below which 1/2 ||f||^2 means that no kernel is worth its price
+_NOTHING = 1e-5  # share of C sum V below which 1/2 ||f||^2 may mean that no kernel is worth its price
+_SHAKE = 0.1  # relative change of settled weights: far enough from a saddle that a step exceeds any tolerance
+_SHAKES, _SHAKEN_TOL = 10, 1e-3  # at most so many, each settled to this tolerance or the one asked
+_WORTH = 1e-7  # share of the scale of L that decides: what pruning may cost, and what another answer has to gain
 
 
 class Search(NamedTuple):
@@ -49,42 +54,75 @@ class Search(NamedTuple):
 
 
 class SMKL(Reweighting):
-    """Algorithm 2 as the driver's method. ``weights`` (M,) is beta^0, equal weights 1 / M where None."""
+    """Algorithm 2 as the driver's method. ``weights`` (M,) is beta^0, equal weights where None; ``allowed`` (M,) of bool says
+    which kernels take part (None: all): the others stay at zero, and g counts them as such."""
 
     def __init__(
-        self, problem: Problem, *, tol: float, tol_mode: str = "relative", weights: Array | None = None
+        self,
+        problem: Problem,
+        *,
+        tol: float,
+        tol_mode: str = "relative",
+        weights: Array | None = None,
+        allowed: Array | None = None,
     ) -> None:
         super().__init__(problem, tol=tol)
         assert isinstance(problem.penalty, GroupTerm)
         self.name = f"SMKL ({problem.penalty.formula})"
         self.tol_mode, self.first = tol_mode, weights
-        self.change, self.collapsed = np.inf, False
+        self.allowed = np.ones(problem.K.shape[0], dtype=bool) if allowed is None else np.asarray(allowed, dtype=bool)
+        self.change, self.scale = np.inf, 0.0
+        self.nothing: Point | None = None  # the model without kernels, where it is the answer
 
     def start(self) -> Point:
-        weights = self.problem.penalty.start(self.problem.K.shape[0]) if self.first is None else self.first
+        first = self.problem.penalty.start(int(self.allowed.sum())).max() if self.first is None else self.first
+        weights = np.where(self.allowed, first, 0.0)
         return self.solve(weights, None, float(np.clip(1e-4 * self.tol, _FLOOR, _ACCURACY)))
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
-        weights = self.problem.penalty.update(last.weights, last.state.Q)
+        weights = self._updated(last)
         self.change = self._change(last.weights, weights)
-        self.collapsed = self._is_worthless(last) and weights.sum() <= (1.0 + self.tol) * last.weights.sum()
-        if self.change <= self.tol or self.collapsed:
+        if self.change <= self.tol or self._is_nothing(last, weights):
             return Status.SETTLED
+        following = self._solved_from(last, weights)
+        # Rounding can raise L where kernels differ by many orders of magnitude: then no step can be trusted to lower it.
+        return Status.STALLED if following.objective > last.objective + _WORTH * last.scale else following
+
+    def finish(self, best: Point) -> Point:
+        """No kernel where that was found to be the answer; else the update that ended the loop, negligible weights set to
+        zero, and the machine solved for what is left. Neither where it raises L."""
+        self.scale = best.scale
+        if self.nothing is not None:
+            return self.nothing
+        weights = self._updated(best)
+        weights = np.where(weights < NEGLIGIBLE * weights.max(), 0.0, weights)
+        pruned = self._solved_from(best, weights)
+        return pruned if pruned.objective <= best.objective + _WORTH * best.scale else best
+
+    def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> Point:
+        """One machine; its ``scale`` is what differences of L are measured by: log terms make L itself pass through zero."""
+        try:
+            point = super().solve(weights, warm, accuracy, damping)
+        except np.linalg.LinAlgError:
+            raise ParameterError(
+                f"At C={self.problem.C:g} the weighted sum of kernels plus I/C is singular to double precision, so the machine has "
+                "no solution that can be trusted. Take a smaller C, or scale the target to unit variance."
+            ) from None
+        return replace(point, scale=max(abs(point.objective), point.state.value))
+
+    def bound(self, a: Array, Q: Array) -> None:
+        """A concave penalty has no dual."""
+
+    def _solved_from(self, last: Point, weights: Array) -> Point:
+        """The machine at ``weights``, sharper until L does not rise."""
         following = self.solve(weights, last.dual, last.state.accuracy)
         while self._rises(last, following) and following.state.accuracy > _FLOOR:
             sharper = self.solve(weights, following.dual, max(_FLOOR, 0.01 * following.state.accuracy))
             following = replace(sharper, solves=sharper.solves + following.solves)
         return following
 
-    def finish(self, best: Point) -> Point:
-        """The update that ended the loop, negligible weights set to zero, and the machine solved for what is left."""
-        weights = self.problem.penalty.update(best.weights, best.state.Q)
-        least = np.inf if self.collapsed else NEGLIGIBLE * weights.max()
-        weights = np.where(weights < least, 0.0, weights)
-        return self.solve(weights, best.dual, best.state.accuracy)
-
-    def bound(self, a: Array, Q: Array) -> None:
-        """A concave penalty has no dual."""
+    def _updated(self, point: Point) -> Array:
+        return np.where(self.allowed, self.problem.penalty.update(point.weights, point.state.Q), 0.0)
 
     def _change(self, before: Array, after: Array) -> float:
         """||after - before||_1, as a share of ||after||_1 when relative."""
@@ -93,25 +131,45 @@ class SMKL(Reweighting):
             return moved
         return moved / max(float(after.sum()), np.finfo(float).tiny)
 
-    def _is_worthless(self, point: Point) -> bool:
-        """What is left of f is nothing; where weights only shrink, they run to zero or to the floor of the log term."""
-        half = 0.5 * float(point.weights @ point.state.Q)
-        return self.tol_mode == "relative" and half <= _NOTHING * (point.state.value - half)
+    def _is_nothing(self, last: Point, weights: Array) -> bool:
+        """Next to nothing is left of f, no weight grows, and without kernels L is no higher: the loop would shrink for ever,
+        to zero or to the floor of the log term."""
+        half = 0.5 * float(last.weights @ last.state.Q)
+        little = half <= _NOTHING * (last.state.value - half)
+        if self.tol_mode == "absolute" or not little or np.any(weights > (1.0 + self.tol) * last.weights):
+            return False
+        empty = self.solve(np.zeros_like(weights), None, last.state.accuracy)
+        if empty.objective > last.objective + _WORTH * last.scale:
+            return False
+        self.nothing = empty
+        return True
 
     @staticmethod
     def _rises(last: Point, following: Point) -> bool:
         """L rose, and the machine's own gap may be the reason."""
-        slack = _SLACK * max(abs(last.objective), last.state.value)
+        slack = _SLACK * last.scale
         return following.objective > last.objective + slack and following.state.inner_gap > 0.1 * slack
 
 
-def starts(M: int, n_starts: int, jitter: float, rng: np.random.RandomState) -> list[Array]:
-    """beta^0 of every start: first 1 / M for every kernel, times 1 + jitter u with u uniform in [-1, 1]; then cubes of
-    exponential draws as shares of 1, uneven enough to end in different local minima."""
-    equal = np.full(M, 1.0 / M)
+def starts(
+    M: int, n_starts: int, jitter: float, rng: np.random.RandomState, allowed: Array | None = None
+) -> list[Array]:
+    """beta^0 of every start: first equal shares of 1, times 1 + jitter u with u uniform in [-1, 1]; then cubes of
+    exponential draws as shares of 1, uneven enough to end in different local minima. ``allowed`` (M,) of bool: who shares."""
+    part = np.ones(M) if allowed is None else np.where(allowed, 1.0, 0.0)
+    equal = part / part.sum()
     first = equal if jitter == 0.0 else equal * (1.0 + jitter * rng.uniform(-1.0, 1.0, M))
-    drawn = [rng.exponential(size=M) ** 3 for _ in range(n_starts - 1)]
+    drawn = [part * rng.exponential(size=M) ** 3 for _ in range(n_starts - 1)]
     return [first, *(draw / draw.sum() for draw in drawn)]
+
+
+def shaken(weights: Array) -> Array:
+    """``weights`` (M,) times 1 + _SHAKE u, u up and down in turn from rank to rank, by uniform draws in [0.5, 1] that are
+    always the same: neighbours in rank, as near copies are, part by _SHAKE at least, and the order of kernels plays no part."""
+    turns = np.where(np.arange(weights.size) % 2, -1.0, 1.0) * np.random.RandomState(0).uniform(0.5, 1.0, weights.size)
+    u = np.empty(weights.size)
+    u[np.argsort(-weights, kind="stable")] = turns
+    return weights * (1.0 + _SHAKE * u)
 
 
 def fit_selection(
@@ -126,6 +184,7 @@ def fit_selection(
     tol_mode: str = "relative",
     max_iter: int = 500,
     first_weights: Sequence[Array | None] = (None,),
+    allowed: Array | None = None,
     callback: Callable[..., Any] | None = None,
 ) -> Search:
     """Choose kernels and fit the machine together:
@@ -133,24 +192,62 @@ def fit_selection(
         min_{w, b}  g(w) + C sum_i V(f(x_i), y_i),      g a group selection term or a sum of them
 
     ``K`` (M, n, n) float64, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0; ``first_weights`` holds
-    one beta^0 (M,) per start (None: equal). The fit of the smallest L is kept; a NotConvergedWarning tells the change of
-    the weights reached where ``max_iter`` ended it. Source: Subrahmanya and Shin (2010), Algorithm 2.
+    one beta^0 (M,) per start (None: equal); ``allowed`` (M,) of bool leaves kernels out (exact copies). The fit of the
+    smallest L is kept; a NotConvergedWarning tells the change of the weights reached where ``max_iter`` ended it.
+    ``tol_mode`` "absolute" is the algorithm to the letter; "relative" also shakes what has settled, and answers with no
+    kernel where all of them vanish. ParameterError where double precision cannot solve the machine.
+    Source: Subrahmanya and Shin (2010), Algorithm 2.
     """
     if tol_mode not in TOL_MODES:
         raise ParameterError(f"tol_mode must be one of {', '.join(TOL_MODES)}; got {tol_mode!r}.")
     problem = Problem(K, y, float(C), loss, penalty, fit_intercept)
-    runs: list[tuple[Fit, float]] = []
+
+    def settle(weights: Array | None, tol: float) -> tuple[Fit, SMKL]:
+        method = SMKL(problem, tol=tol, tol_mode=tol_mode, weights=weights, allowed=allowed)
+        return run(method, tol=max(tol, _WORTH), max_iter=max_iter, callback=callback), method
+
+    runs: list[tuple[Fit, SMKL]] = []
     for weights in first_weights:
-        method = SMKL(problem, tol=tol, tol_mode=tol_mode, weights=weights)
-        runs.append((run(method, tol=tol, max_iter=max_iter, callback=callback), method.change))
-        if runs[-1][0].status is Status.CANCELLED:
+        found, method = settle(weights, tol)
+        for _ in range(_SHAKES if tol_mode == "relative" and not penalty.is_convex else 0):
+            if found.status is not Status.SETTLED or np.count_nonzero(found.weights) < 2:
+                break
+            other, shaken_method = settle(shaken(found.weights), min(tol, _SHAKEN_TOL))
+            if not other.objective < found.objective - _WORTH * method.scale:
+                stopped = Status.CANCELLED if other.status is Status.CANCELLED else found.status
+                found = replace(found, solves=found.solves + other.solves, status=stopped)
+                break
+            found, method = joined(found, other), shaken_method
+        runs.append((found, method))
+        if found.status is Status.CANCELLED:
             break
     objectives = np.full(len(first_weights), np.nan)
     objectives[: len(runs)] = [fit.objective for fit, _ in runs]
-    fit, change = runs[int(np.nanargmin(objectives))]
+    fit, method = runs[int(np.nanargmin(objectives))]
     status = Status.CANCELLED if runs[-1][0].status is Status.CANCELLED else fit.status
     fit = replace(fit, status=status, solves=sum(other.solves for other, _ in runs))
     if not fit.status.ok:
-        reached = f" {tol_mode.capitalize()} change of the weights reached {change:.2e}, tolerance asked {tol:.0e}."
+        reached = (
+            f" {tol_mode.capitalize()} change of the weights reached {method.change:.2e}, tolerance asked {tol:.0e}."
+        )
         warnings.warn(f"{fit.solver} {fit.status.value}.{reached}", NotConvergedWarning, stacklevel=3)
     return Search(fit, objectives)
+
+
+def joined(fit: Fit, other: Fit) -> Fit:
+    """``other``, which went on from ``fit``, with both histories as one; what lies above the end of ``fit`` is left out."""
+    offset = fit.history[-1]
+    below = [record for record in other.history if record.objective < offset.objective]
+    added = [
+        replace(
+            record,
+            iteration=len(fit.history) + k,
+            solves=fit.solves + record.solves,
+            seconds=fit.seconds + record.seconds,
+            note="",
+        )
+        for k, record in enumerate(below)
+    ]
+    history = (*fit.history, *added)
+    solves, seconds = fit.solves + other.solves, fit.seconds + other.seconds
+    return replace(other, solves=solves, history=history, n_iter=len(history) - 1, seconds=seconds)

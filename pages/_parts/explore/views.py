@@ -203,8 +203,15 @@ def _certificate(path: Path, index: int, method: Algorithm, params: Params) -> l
     tolerance = getattr(path.estimators[index], "tol", None)
     if tolerance is not None and not np.isnan(gap):
         told.append(f"tolerance {tolerance:g}")
-    told.append(f"normalisation {_normalised(params)}")
+    told += [*_starts(path.estimators[index]), f"normalisation {_normalised(params)}"]
     return [line, path_player.runs(", ".join(told), "small")]
+
+
+def _starts(fitted: Any) -> list[str]:
+    """How much the start decides, for methods that end in local minima."""
+    if getattr(fitted, "n_starts", 1) < 2 or not hasattr(fitted, "start_spread_"):
+        return []
+    return [f"best of {fitted.n_starts} starts, L spreads by {style.number(float(np.max(fitted.start_spread_)))}"]
 
 
 def _normalised(params: Params) -> str:
