@@ -4,6 +4,7 @@ Folders are run on all cores, a file at a time per worker; files named on the co
 set in the environment, a skipped or expected-to-fail test without a reason in words ends the run as failed.
 """
 
+import importlib
 import os
 import re
 import subprocess
@@ -81,6 +82,16 @@ def no_work_left_behind() -> Iterator[None]:
         for job in list(line._jobs):
             job.stop.set()
             job.ended.wait(60)
+
+
+@pytest.fixture
+def inline_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Background jobs of pages are over when they have been started, so that a test of a page need not wait.
+
+    What shows work under way (progress, Cancel, an older answer that waits) needs the threads: do without it there.
+    """
+    worker = importlib.import_module("pages._parts.jobs.worker")
+    monkeypatch.setattr(worker, "instead", worker.Inline())
 
 
 # Nothing is left out silently

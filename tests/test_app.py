@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from mklcore.data import SAMPLES
 from mklcore.errors import KernelError
-from pages._parts.derive import gram_stacks, shelves
+from pages._parts.derive import gram_stacks, paths, shelves
 from pages._parts.jobs import board, worker
 from pages._parts.jobs.board import Job, JobState
 from pages._parts.params import link as params_link
@@ -331,6 +331,13 @@ def test_work_ends_in_the_state_that_says_why() -> None:
 
     refused = ended(refuse)
     assert (refused.state, refused.error) == (JobState.FAILED, "The kernel is not square.")
+
+
+def test_inline_work_is_over_in_the_run_that_asks_for_it(inline_jobs: None) -> None:
+    app = go(open_app(data="iris", widths="2", seed="9021"), "pages/explore.py")
+    assert app.session_state["job"].state is JobState.DONE
+    assert paths.known(app.session_state["params"]) is app.session_state["answer"]
+    assert not app.get("progress")
 
 
 def test_a_job_knows_its_place_in_the_line() -> None:

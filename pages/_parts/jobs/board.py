@@ -64,7 +64,9 @@ class Job:
 
     @property
     def patience(self) -> float:
-        """Return for how many seconds the work goes on unseen."""
+        """Return for how many seconds the work goes on unseen: for ever where it holds up the page that would see it."""
+        if jobs_worker.instead is not None:
+            return math.inf
         return UNWATCHED_LONG_SECONDS if self.slot == "long" else UNWATCHED_SECONDS
 
     @property
@@ -111,11 +113,6 @@ LINES = {"short": LINE, "long": Line()}
 SLOTS = {"short": "job", "long": "long_job"}  # where a session keeps its job of the slot
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
-def _long_worker() -> jobs_worker.Worker:
-    return jobs_worker.Worker()
-
-
 Work = Callable[[Job], None]
 
 
@@ -156,8 +153,7 @@ def start(
     job = Job(key, title, total, belongs=belongs, slot=slot)
     st.session_state[SLOTS[slot]] = job
     LINES[slot].enter(job)
-    worker = _long_worker() if slot == "long" else jobs_worker.worker()
-    worker.submit(lambda: _work(job, work))
+    jobs_worker.worker(slot).submit(lambda: _work(job, work))
     job.told = job.ended.wait(PATIENCE_SECONDS) and job.state is JobState.DONE
     return job
 

@@ -4,6 +4,7 @@ import sys
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
+from typing import Protocol
 
 import streamlit as st
 
@@ -11,6 +12,13 @@ import mklcore
 
 # Between its leaves a solver holds the interpreter; at the usual 5 ms a turn, the server answered 70 times more slowly.
 SWITCH_SECONDS = 0.0005
+
+
+class Executor(Protocol):
+    """Whoever does work that is handed over."""
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Take ``work``, which deals with its own errors."""
 
 
 class Worker:
@@ -29,6 +37,17 @@ class Worker:
             self._waiting.get()()
 
 
+class Inline:
+    """Does work at once, in the thread that hands it over: nobody has to wait for it, and nobody can."""
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Do ``work``."""
+        work()
+
+
+instead: Executor | None = None  # who does all work in place of the server's threads; tests put one here
+
+
 class Warmth:
     """How far the first compilation of the leaves has come."""
 
@@ -40,9 +59,13 @@ class Warmth:
         self.fraction, self.what = min(max(fraction, 0.0), 1.0), what
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
-def worker() -> Worker:
-    """Return the server's one worker for background jobs."""
+def worker(slot: str = "short") -> Executor:
+    """Return who does the background jobs of a slot: one worker each for the whole server."""
+    return instead or _thread(slot)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _thread(slot: str) -> Worker:
     return Worker()
 
 
