@@ -1,6 +1,7 @@
 """The public names with their types; ``__init__.py`` loads them when they are first used."""
 
 from mklcore import (
+    arrays as arrays,
     data as data,
     errors as errors,
     estimators as estimators,

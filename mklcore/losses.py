@@ -17,9 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, xlogy
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-
-Array = np.ndarray
 
 
 class Loss:

@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.metrics import accuracy_score, r2_score
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.kernels.grams import GramStack
-from mklcore.losses import Array
 from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import Status
 from mklcore.solvers.forms import Live

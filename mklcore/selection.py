@@ -15,9 +15,9 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
+from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.grams import GramStack
-from mklcore.losses import Array
 from mklcore.path import ACCEPTED, Path, _checked_values, _score, _validation_blocks, fit_path
 
 RULES = ("best", "1se", "sparsest")

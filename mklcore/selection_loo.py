@@ -20,10 +20,11 @@ import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from mklcore.arrays import Array
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.grams import GramStack
-from mklcore.losses import Array, Loss, make_loss
+from mklcore.losses import Loss, make_loss
 
 RULES = ("auto", "loo", "xi_alpha", "kfold")
 

@@ -20,11 +20,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
+from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset, Split, three_way_split
 from mklcore.errors import ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
-from mklcore.losses import Array
 
 BACKENDS = ("serial", "processes", "dask")
 MOST_REPEATS = 1000

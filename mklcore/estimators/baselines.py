@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import Array
 from mklcore.estimators.lp import LpBase, _LpClassifier, _LpRegressor
 from mklcore.path import _score
 from mklcore.penalties import LpNorm, Penalty

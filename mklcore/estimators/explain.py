@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_outlier_detector
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.kernels.functions import KernelSpec
-from mklcore.losses import Array
 
 ALL_COLUMNS, SEVERAL_GROUPS = "all columns together", "several groups"
 NOVELTY = ("unusual", "ordinary")

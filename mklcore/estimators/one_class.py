@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import OutlierMixin
 
+from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import Array
 from mklcore.estimators.lp import LpBase, warm_start
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import make_loss

@@ -13,9 +13,9 @@ from typing import Any, Self
 import numpy as np
 from scipy.stats import t as student_t
 
+from mklcore.arrays import Array
 from mklcore.data.dataset import LARGEST_VALUE
 from mklcore.errors import DataError, ParameterError
-from mklcore.losses import Array
 
 Progress = Callable[[int, int], Any] | None
 _PAUSE: ContextVar[Callable[[], Any] | None] = ContextVar("pause", default=None)

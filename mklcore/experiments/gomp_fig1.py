@@ -15,12 +15,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import norm
 
+from mklcore.arrays import Array
 from mklcore.data.synthetic import make_mkl_toy
 from mklcore.experiments.base import Experiment, pause
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
-from mklcore.losses import Array
 from mklcore.solvers.baselines import lq_mkl
 from mklcore.solvers.driver import run
 from mklcore.solvers.gomp import GOMP

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.data.synthetic import NORM_DIMENSION, make_ringnorm, make_twonorm
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.hkl import HKLClassifier
 from mklcore.experiments.base import Experiment, pause
-from mklcore.losses import Array
 from mklcore.solvers.hkl.baselines import hkl_greedy, hkl_l2
 from mklcore.solvers.hkl.bases import PolynomialBasis
 from mklcore.solvers.hkl.design import Design

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from mklcore.arrays import Array
 from mklcore.figures import style
 
 HEIGHT = 380
@@ -20,7 +21,6 @@ LABEL_ROOM = 100
 MANY_POINTS = 20
 NORM_TICKS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0)
 MOST_BARS = 16
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

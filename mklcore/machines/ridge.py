@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from mklcore.losses import Array, Loss
+from mklcore.arrays import Array
+from mklcore.losses import Loss
 from mklcore.machines.solution import Solution, dual_gap
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from mklcore.losses import Array, Loss, total_loss
+from mklcore.arrays import Array
+from mklcore.losses import Loss, total_loss
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
 _MAX_NEWTON = 100

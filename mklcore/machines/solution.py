@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mklcore.losses import Array, Loss, total_loss
+from mklcore.arrays import Array
+from mklcore.losses import Loss, total_loss
 
 
 @dataclass(frozen=True, eq=False)

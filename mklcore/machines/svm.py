@@ -15,7 +15,8 @@ import numpy as np
 from numba import njit
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from mklcore.losses import Array, Loss
+from mklcore.arrays import Array
+from mklcore.losses import Loss
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
 _CHUNK = 40_000_000  # matrix entries touched in one call of a leaf: 20-50 ms, so that a cancel is heard
@@ -24,20 +25,20 @@ _PATIENCE = 3  # calls of a leaf that do not halve the gap
 
 
 @njit(cache=True, nogil=True)
-def offsets(a, low, high, tube, up, down):
+def offsets(a: Array, low: Array, high: Array, tube: float, up: Array, down: Array) -> None:
     """Fill what must be added to the negative gradient to get the slope of moving a_i up, or down (inf: cannot move)."""
     for k in range(a.size):
         offset(k, a, low, high, tube, up, down)
 
 
 @njit(cache=True, nogil=True)
-def offset(k, a, low, high, tube, up, down):
+def offset(k: int, a: Array, low: Array, high: Array, tube: float, up: Array, down: Array) -> None:
     up[k] = -np.inf if a[k] >= high[k] else (-tube if a[k] >= 0.0 else tube)
     down[k] = np.inf if a[k] <= low[k] else (-tube if a[k] > 0.0 else tube)
 
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "reassoc", "contract"})
-def best_partner(row, diagonal, own, v, down, top, gain):
+def best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array, top: float, gain: Array) -> int:
     """argmax_k (top - v_k - down_k)^2 / (K_ii + K_kk - 2 K_ik) over violating k; -1 when there is none."""
     best = 0.0
     for k in range(v.size):
@@ -55,7 +56,7 @@ def best_partner(row, diagonal, own, v, down, top, gain):
 
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "reassoc", "contract"})
-def pair_update(v, step, row_i, row_j, up, down):
+def pair_update(v: Array, step: float, row_i: Array, row_j: Array, up: Array, down: Array) -> tuple[float, float]:
     """v -= step (K_i - K_j); returns the largest up-slope and the smallest down-slope that follow."""
     top, bottom = -np.inf, np.inf
     for k in range(v.size):
@@ -67,7 +68,7 @@ def pair_update(v, step, row_i, row_j, up, down):
 
 
 @njit(cache=True, nogil=True)
-def first(v, up, top):
+def first(v: Array, up: Array, top: float) -> int:
     for k in range(v.size):
         if v[k] + up[k] >= top:
             return k
@@ -75,13 +76,13 @@ def first(v, up, top):
 
 
 @njit(cache=True, nogil=True)
-def to_kink(value, step):
+def to_kink(value: float, step: float) -> float:
     """The length of a step of sign ``step`` from ``value`` that would end at zero, or infinity."""
     return abs(value) if value * step < 0.0 else np.inf
 
 
 @njit(cache=True, nogil=True)
-def landed(value, low, high, scale):
+def landed(value: float, low: float, high: float, scale: float) -> float:
     """``value``, moved onto a bound or zero when it is only round-off away."""
     if value - low <= 1e-14 * scale:
         return low
@@ -91,7 +92,20 @@ def landed(value, low, high, scale):
 
 
 @njit(cache=True, nogil=True)
-def move_pair(i, j, top, row_i, diagonal, low, high, tube, a, v, up, down):
+def move_pair(
+    i: int,
+    j: int,
+    top: float,
+    row_i: Array,
+    diagonal: Array,
+    low: Array,
+    high: Array,
+    tube: float,
+    a: Array,
+    v: Array,
+    up: Array,
+    down: Array,
+) -> float:
     """Raise a[i] and lower a[j] to the best of the pair or the first bound (or kink); returns the length asked for."""
     curve = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], TINY)
     t = min((top - v[j] - down[j]) / curve, high[i] - a[i], a[j] - low[j])
@@ -105,7 +119,18 @@ def move_pair(i, j, top, row_i, diagonal, low, high, tube, a, v, up, down):
 
 
 @njit(cache=True, nogil=True)
-def move_single(i, sign, diagonal, low, high, tube, a, v, up, down):
+def move_single(
+    i: int,
+    sign: float,
+    diagonal: Array,
+    low: Array,
+    high: Array,
+    tube: float,
+    a: Array,
+    v: Array,
+    up: Array,
+    down: Array,
+) -> float:
     """Move a[i] along ``sign`` to its best or the first bound (or kink); returns the signed length asked for."""
     slope = v[i] + up[i] if sign > 0 else -(v[i] + down[i])
     t = min(slope / max(diagonal[i], TINY), high[i] - a[i] if sign > 0 else a[i] - low[i])
@@ -117,7 +142,9 @@ def move_single(i, sign, diagonal, low, high, tube, a, v, up, down):
 
 
 @njit(cache=True, nogil=True)
-def smo_pairs(K, low, high, tube, a, v, tol, max_steps):
+def smo_pairs(
+    K: Array, low: Array, high: Array, tube: float, a: Array, v: Array, tol: float, max_steps: int
+) -> tuple[int, float]:
     """Improve (a, v = lin - K a) in place on 1'a = const until the violation is <= tol; returns (steps, violation)."""
     n = v.size
     up, down, gain, diagonal = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
@@ -138,7 +165,9 @@ def smo_pairs(K, low, high, tube, a, v, tol, max_steps):
 
 
 @njit(cache=True, nogil=True)
-def smo_single(K, low, high, tube, a, v, tol, max_steps):
+def smo_single(
+    K: Array, low: Array, high: Array, tube: float, a: Array, v: Array, tol: float, max_steps: int
+) -> tuple[int, float]:
     """The same without the equality: one coordinate at a time, chosen by largest decrease; returns (steps, violation)."""
     n = v.size
     up, down, diagonal = np.empty(n), np.empty(n), np.empty(n)

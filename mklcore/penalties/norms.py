@@ -15,8 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.penalties.base import Array, Penalty
+from mklcore.penalties.base import Penalty
 
 
 def vector_norm(v: Array, order: float) -> float:

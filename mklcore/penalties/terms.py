@@ -26,8 +26,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mklcore.arrays import Array
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.penalties.base import Array, Penalty
+from mklcore.penalties.base import Penalty
 
 Eta = float | tuple[float, ...]
 LOG_EPSILON = 1e-6

@@ -16,7 +16,7 @@ from copy import copy
 import numpy as np
 from numba import njit
 
-from mklcore.losses import Array
+from mklcore.arrays import Array
 
 _MOST = 30  # duals kept; the least used one leaves
 _STEPS = 60

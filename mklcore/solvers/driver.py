@@ -22,10 +22,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import MKLError, NotConvergedWarning
 from mklcore.kernels.checks import one_blas_thread
-
-Array = np.ndarray
 
 
 class Status(enum.Enum):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.kernels.checks import one_blas_thread
-from mklcore.solvers.driver import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,8 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.solvers.hkl.dag import Ancestry, Array, DepthWeights, Hull, Node, levels, touched
+from mklcore.solvers.hkl.dag import Ancestry, DepthWeights, Hull, Node, levels, touched
 from mklcore.solvers.hkl.design import Design
 
 _SINGULAR = 1e-10

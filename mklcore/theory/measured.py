@@ -12,15 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.measures import as_stack
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
-from mklcore.solvers import WarmStart, fit_weighted
-from mklcore.solvers.driver import Array, run
+from mklcore.solvers import fit_weighted
+from mklcore.solvers.driver import run
 from mklcore.solvers.gomp import GOMP
 from mklcore.solvers.greedy import FunctionalGreedy, critical_lam
+from mklcore.solvers.reweighting import WarmStart
 from mklcore.solvers.spectra import Spectra
 from mklcore.theory.words import require, require_positive
 

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 
-Array = np.ndarray
 _MOST_LEVELS = 60
 _SMALLEST_SHARE = 1e-12  # an eigenvalue below this share of the largest is rounding
 

@@ -17,9 +17,9 @@ from itertools import product
 import numpy as np
 from numba import njit
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 
-Array = np.ndarray
 Node = tuple[tuple[int, int], ...]
 ROOT: Node = ()
 

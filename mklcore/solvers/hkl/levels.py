@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import KernelError
 from mklcore.kernels.checks import check_gram
 from mklcore.solvers.hkl.bases import Basis
-from mklcore.solvers.hkl.dag import Array
 
 _RANK_ONE = 1e-12  # a Gram matrix this close to an outer product is one
 
