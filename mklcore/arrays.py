@@ -3,8 +3,9 @@
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-Array: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
-Indices: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[np.integer[Any]]]
-Mask: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[np.bool_]]
-Labels: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[Any]]
+Array: TypeAlias = NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.integer[Any]]
+Mask: TypeAlias = NDArray[np.bool_]
+Labels: TypeAlias = NDArray[Any]

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices, Labels
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.grams import GramStack
@@ -266,7 +266,7 @@ def _estimate(fitted: Any, K: Array, y: Array, rule: str) -> float:
     return wrong / total
 
 
-def _machines(fitted: Any, y: Array) -> Iterator[tuple[Array, Array, Array, Array, float]]:
+def _machines(fitted: Any, y: Labels) -> Iterator[tuple[Indices, Array, Array, Array, float]]:
     """Rows, target (labels -1 / +1), weights, dual and intercept of every binary or regression machine."""
     everything = np.arange(y.size)
     if not is_classifier(fitted):

@@ -230,7 +230,8 @@ class Repeats:
     @property
     def used(self) -> Array:
         """In how many splits each kernel is used, (M,)."""
-        return np.sum([row.used for row in self.rows], axis=0)
+        used: Array = np.sum([row.used for row in self.rows], axis=0)
+        return used
 
     def _repr_html_(self) -> str:
         body = "".join(

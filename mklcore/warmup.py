@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.estimators import ESTIMATORS, Algorithm
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KERNELS
@@ -48,7 +49,7 @@ def _kernels(X: np.ndarray) -> None:
     alignment_matrix(GramStack.from_array(stack.values.copy()))
 
 
-def _algorithm(algorithm: Algorithm, X: np.ndarray, y: np.ndarray) -> None:
+def _algorithm(algorithm: Algorithm, X: Array, y: np.ndarray) -> None:
     if algorithm.on == "table":
         _table_algorithm(algorithm, X, y)
         return
@@ -66,7 +67,7 @@ def _algorithm(algorithm: Algorithm, X: np.ndarray, y: np.ndarray) -> None:
         algorithm.estimator("novelty", kernels="precomputed").fit(stack)
 
 
-def _table_algorithm(algorithm: Algorithm, X: np.ndarray, y: np.ndarray) -> None:
+def _table_algorithm(algorithm: Algorithm, X: Array, y: np.ndarray) -> None:
     """Levels as columns and as blocks go through different leaves; a small budget goes the way without tables."""
     for basis in (None, ANOVABasis()):
         for memory in (64, 0.05):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from mklcore.arrays import Array, Labels, Mask
 from mklcore.data.dataset import LARGEST_VALUE, counted, joined, listed
 from mklcore.errors import DataError
 
@@ -67,8 +68,8 @@ class Profile:
     """
 
     column: Column
-    numbers: np.ndarray | None
-    labels: np.ndarray | None
+    numbers: Array | None
+    labels: Labels | None
     stray: int = 0
     counter: bool = False
 
@@ -90,10 +91,11 @@ def are_texts(array: np.ndarray) -> bool:
     return bool(signs.max() <= sys.maxunicode)
 
 
-def missing_cells(cells: np.ndarray) -> np.ndarray:
+def missing_cells(cells: Labels) -> Mask:
     """True where a cell is missing: NaN among numbers, an agreed word such as NA or ? among texts."""
     if cells.dtype.kind == "f":
-        return ~(np.abs(cells) <= LARGEST_VALUE)
+        usable: Mask = np.abs(cells) <= LARGEST_VALUE
+        return ~usable
     return np.array([cell in MISSING for cell in cells.tolist()], dtype=bool)
 
 
@@ -163,12 +165,13 @@ def as_texts(cells: np.ndarray) -> np.ndarray:
     return np.array(["" if np.isnan(cell) else f"{cell:.12g}" for cell in cells.tolist()], dtype=object)
 
 
-def missing_rows(item: Profile) -> np.ndarray:
+def missing_rows(item: Profile) -> Mask:
     """True in the rows where a column has no value."""
     if item.numbers is not None:
         return np.isnan(item.numbers)
     assert item.labels is not None
-    return item.labels == ""
+    empty: Mask = item.labels == ""
+    return empty
 
 
 def encode(item: Profile, indicator: bool = False) -> tuple[list[str], list[np.ndarray]]:

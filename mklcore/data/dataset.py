@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
+from mklcore.arrays import Array, Indices, Labels
 from mklcore.errors import DataError, ParameterError
 
 TASKS = ("binary", "multiclass", "regression", "novelty")
@@ -36,8 +37,8 @@ class Dataset:
     fewer rows than classes, and names that are doubled or do not fit.
     """
 
-    X: np.ndarray
-    y: np.ndarray
+    X: Array
+    y: Labels
     feature_names: tuple[str, ...] = ()
     target_name: str = "y"
     task: str = "regression"
@@ -70,11 +71,11 @@ class Dataset:
 
     @property
     def n_samples(self) -> int:
-        return self.X.shape[0]
+        return len(self.X)
 
     @property
     def n_features(self) -> int:
-        return self.X.shape[1]
+        return int(self.X.shape[1])
 
     def __eq__(self, other: object) -> bool:
         return self.fingerprint == other.fingerprint if isinstance(other, Dataset) else NotImplemented
@@ -186,12 +187,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural}"
 
 
-def _freeze(*arrays: np.ndarray) -> None:
+def _freeze(*arrays: Labels) -> None:
     for array in arrays:
         array.flags.writeable = False
 
 
-def _checked_features(values: Any, names: tuple[str, ...]) -> np.ndarray:
+def _checked_features(values: Any, names: tuple[str, ...]) -> Array:
     if np.iscomplexobj(values):
         raise DataError("The features hold complex numbers; expected real ones.")
     try:
@@ -214,7 +215,7 @@ def _checked_features(values: Any, names: tuple[str, ...]) -> np.ndarray:
     return X
 
 
-def _checked_target(values: Any, n_rows: int, task: str) -> np.ndarray:
+def _checked_target(values: Any, n_rows: int, task: str) -> Labels:
     y = np.asarray(values)
     if y.shape != (n_rows,):
         raise DataError(f"The target has shape {y.shape}; expected one value per row, ({n_rows},).")
@@ -227,7 +228,7 @@ def _checked_target(values: Any, n_rows: int, task: str) -> np.ndarray:
     return y
 
 
-def _as_numbers(y: np.ndarray) -> np.ndarray:
+def _as_numbers(y: Labels) -> Array:
     try:
         numbers = np.array(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -237,7 +238,7 @@ def _as_numbers(y: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def _as_labels(y: np.ndarray) -> np.ndarray:
+def _as_labels(y: Labels) -> Labels:
     """int64 where every label is a whole number, else strings."""
     if y.dtype.kind in "biu":
         return y.astype(np.int64)
@@ -253,7 +254,7 @@ def _as_labels(y: np.ndarray) -> np.ndarray:
     return labels
 
 
-def _checked_classes(y: np.ndarray, given: Sequence[str], task: str) -> tuple[str, ...]:
+def _checked_classes(y: Labels, given: Sequence[str], task: str) -> tuple[str, ...]:
     names = tuple(str(name) for name in given)
     if task == "regression":
         if names:
@@ -296,13 +297,13 @@ def _fingerprint(data: Dataset) -> str:
     return digest.hexdigest()
 
 
-def _strata(data: Dataset) -> np.ndarray | None:
+def _strata(data: Dataset) -> Indices | None:
     """Class numbers to stratify by, or None where there are none."""
     labels, codes = np.unique(data.y, return_inverse=True)
     return None if data.task == "regression" or len(labels) < 2 else codes
 
 
-def _cut(data: Dataset, sizes: tuple[float, ...], seed: int, stratify: bool = True) -> list[np.ndarray]:
+def _cut(data: Dataset, sizes: tuple[float, ...], seed: int, stratify: bool = True) -> list[Indices]:
     """Row numbers of the remaining part and of one part per size, in this order; the last part is drawn first."""
     counts = [_row_count(size, data.n_samples) for size in sizes]
     codes = _strata(data)
@@ -316,7 +317,7 @@ def _cut(data: Dataset, sizes: tuple[float, ...], seed: int, stratify: bool = Tr
             "Add rows or change the shares."
         )
     rows = np.arange(data.n_samples)
-    drawn: list[np.ndarray] = []
+    drawn: list[Indices] = []
     for step, count in enumerate(reversed(counts)):
         _check_members(data, codes, rows, len(counts) + 1 - step if stratify else 1)
         strata = None if codes is None or not stratify else codes[rows]
@@ -335,7 +336,7 @@ def _row_count(size: float, n_rows: int) -> int:
     raise ParameterError(f"A part of size {size!r} is not possible; expected a share in (0, 1) or 1 to {n_rows - 1}.")
 
 
-def _check_members(data: Dataset, codes: np.ndarray | None, rows: np.ndarray, parts: int) -> None:
+def _check_members(data: Dataset, codes: Indices | None, rows: Indices, parts: int) -> None:
     if codes is None:
         return
     members = np.bincount(codes[rows], minlength=int(codes.max()) + 1)

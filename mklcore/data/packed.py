@@ -137,7 +137,8 @@ def parquet_columns(raw: bytes, form: Format) -> tuple[list[str], tuple[np.ndarr
 
 def _cells(series: pd.Series) -> np.ndarray:
     if pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(series.dtype):
-        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+        numbers: np.ndarray = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        return numbers
     blank = series.isna().to_numpy()
     texts = ["" if gone else str(value).strip() for value, gone in zip(series.astype(object), blank, strict=True)]
     return np.array(texts, dtype=object)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn import datasets
@@ -96,7 +97,7 @@ def _ring() -> Dataset:
     return make_ring(n=300, n_outside=15, seed=0)[0]
 
 
-def _from_sklearn(bunch, target: str, task: str, note: str, groups: Groups = ()) -> Dataset:
+def _from_sklearn(bunch: Any, target: str, task: str, note: str, groups: Groups = ()) -> Dataset:
     y = np.array([str(name) for name in bunch.target_names], dtype=object)[bunch.target]
     return Dataset(bunch.data, y, tuple(bunch.feature_names), target, task, groups=groups, notes=(note,))
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset, counted, listed, standardise
 from mklcore.data.parsing import Source
 from mklcore.data.reading import read_table
@@ -27,7 +28,7 @@ LEAST = 3  # fewer numeric names are no spectrum
 _NAME = re.compile(r"(?P<before>[^\W\d_]*[ _.\-]?)(?P<number>\d+(\.\d+)?([eE][+-]?\d+)?)(?P<after> ?[^\W\d]*)")
 
 
-def wavelengths(data: Dataset | Sequence[str]) -> np.ndarray:
+def wavelengths(data: Dataset | Sequence[str]) -> Array:
     """Positions (d,) of the columns, read from their names: "850", "850.5 nm", "nm850", "w001", and "Δ²850" for
     second differences. DataError where a name holds no number, or where the names are not alike."""
     names = data.feature_names if isinstance(data, Dataset) else tuple(data)

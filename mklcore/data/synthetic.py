@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import ncx2, norm
 
+from mklcore.arrays import Array, Indices, Mask
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
 
@@ -28,8 +29,8 @@ class ToyTruth(NamedTuple):
     """`theta` (d,) is 1 on the informative features; class y has mean y * `mean`; errors are shares of points."""
 
     informative: tuple[int, ...]
-    theta: np.ndarray
-    mean: np.ndarray
+    theta: Array
+    mean: Array
     bayes_error: float
 
 
@@ -37,27 +38,27 @@ class PolynomialTruth(NamedTuple):
     """y = `signal` + noise, signal = sum of coefficients[k] * product of the columns monomials[k] before rotation."""
 
     monomials: tuple[tuple[int, ...], ...]
-    coefficients: np.ndarray
+    coefficients: Array
     variables: tuple[int, ...]
-    signal: np.ndarray
+    signal: Array
     noise_std: float
-    rotation: np.ndarray | None
+    rotation: Array | None
 
 
 class SpectraTruth(NamedTuple):
     """y = `concentrations` (n, 10) @ `coefficients` (10,) + noise; coefficients are 0 outside the informative bands."""
 
     informative_bands: tuple[int, ...]
-    coefficients: np.ndarray
-    concentrations: np.ndarray
-    wavelengths: np.ndarray
+    coefficients: Array
+    concentrations: Array
+    wavelengths: Array
     noise_std: float
 
 
 class RingTruth(NamedTuple):
     """`outside` (n,) is true for the rows away from the ring of this `radius`; the others lie `noise_std` from it."""
 
-    outside: np.ndarray
+    outside: Mask
     radius: float
     noise_std: float
 
@@ -65,7 +66,7 @@ class RingTruth(NamedTuple):
 class NormTruth(NamedTuple):
     """Class +1 is N(means[0], variances[0] I), class -1 is N(means[1], variances[1] I); both equally likely."""
 
-    means: np.ndarray
+    means: Array
     variances: tuple[float, float]
     bayes_error: float
 
@@ -214,7 +215,7 @@ def _check_count(name: str, value: int, least: int, most: int | None = None) -> 
         raise ParameterError(f"{name} is {value!r}; expected a whole number {bound}.")
 
 
-def _balanced_labels(n: int, rng: np.random.Generator) -> np.ndarray:
+def _balanced_labels(n: int, rng: np.random.Generator) -> Array:
     """-1 and +1 in equal numbers (an odd n has one +1 more), in random order."""
     return rng.permutation(np.where(np.arange(n) % 2 == 0, 1, -1))
 
@@ -234,7 +235,7 @@ def _draw_monomials(variables: tuple[int, ...], rng: np.random.Generator) -> tup
     return tuple(sorted(found, key=lambda monomial: (len(monomial), monomial)))
 
 
-def _haar(p: int, rng: np.random.Generator) -> np.ndarray:
+def _haar(p: int, rng: np.random.Generator) -> Array:
     """A random orthogonal matrix; the signs of R make the QR factor uniform (Haar)."""
     Q, R = np.linalg.qr(rng.standard_normal((p, p)))
     return Q * np.sign(np.diag(R))
@@ -250,8 +251,9 @@ def _chosen_bands(wanted: int | Sequence[int], rng: np.random.Generator) -> tupl
     return chosen
 
 
-def _peaks(wavelengths: np.ndarray, bands: Sequence[np.ndarray]) -> np.ndarray:
+def _peaks(wavelengths: Array, bands: Sequence[Indices]) -> Array:
     """(10, n_wavelengths): one peak in the middle of each band, three standard deviations inside it."""
     middles = np.array([wavelengths[band].mean() for band in bands])
     width = (wavelengths[-1] - wavelengths[0]) / N_BANDS / 6.0
-    return np.exp(-0.5 * ((wavelengths - middles[:, None]) / width) ** 2)
+    peaks: Array = np.exp(-0.5 * ((wavelengths - middles[:, None]) / width) ** 2)
+    return peaks

@@ -104,7 +104,7 @@ def _ask(raw: bytes, sheet: str, limits: dict[str, int]) -> dict[str, Any]:
             else f"The workbook cannot be read: it is damaged, or it spans too many cells. Take the part with the table "
             f"and {_SAVE}."
         )
-    answer = json.loads(done.stdout)
+    answer: dict[str, Any] = json.loads(done.stdout)
     if why := answer.get("refused"):
         raise _refusal(why, answer, sheet, limits)
     return answer

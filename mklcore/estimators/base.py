@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from mklcore.arrays import Indices, Labels
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
@@ -115,7 +116,7 @@ class KernelEstimator(BaseEstimator):
         self._carry = None  # a path hands it on; alone it would only hold memory
         return self
 
-    def _checked_target(self, X: Any, y: Any) -> Array:
+    def _checked_target(self, X: Any, y: Any) -> Labels:
         if y is None:
             raise ValueError(f"requires y to be passed, but the target y is None; {type(self).__name__} is supervised.")
         n = X.n_samples if isinstance(X, GramStack) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
@@ -180,7 +181,7 @@ class KernelEstimator(BaseEstimator):
     def _check_parameters(self) -> None:
         raise NotImplementedError
 
-    def _target(self, y: Any) -> Array:
+    def _target(self, y: Any) -> Labels:
         raise NotImplementedError
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
@@ -289,7 +290,7 @@ class KernelEstimator(BaseEstimator):
 class KernelClassifier(ClassifierMixin, KernelEstimator):
     """Targets as class codes; ``decision_function`` > 0 means ``classes_[1]`` for two classes."""
 
-    def _target(self, y: Any) -> Array:
+    def _target(self, y: Any) -> Indices:
         y = column_or_1d(y, warn=True)
         if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
             raise DataError("The target holds NaN or infinite values; drop or fill these rows first.")

@@ -51,7 +51,8 @@ class Outcome:
     @property
     def mean(self) -> Array:
         """Mean over the repetitions, (rows, columns)."""
-        return self.samples.mean(axis=1)
+        mean: Array = self.samples.mean(axis=1)
+        return mean
 
     @property
     def standard_error(self) -> Array:
@@ -137,7 +138,8 @@ class Comparison:
 
     def reach(self, level: float = 0.95) -> Array:
         """How far from 0 a difference can lie by chance, (rows, columns): Student's t times the joint standard error."""
-        return student_t.ppf(0.5 + level / 2.0, self.freedom) * self.joint_error
+        reach: Array = student_t.ppf(0.5 + level / 2.0, self.freedom) * self.joint_error
+        return reach
 
     def agreeing(self, level: float = 0.95) -> int:
         """In how many cells chance explains the difference at that level."""

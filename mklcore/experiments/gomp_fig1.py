@@ -47,7 +47,8 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     y = train.y.astype(np.float64)
 
     def errors(models: Array, rows: Array, labels: Array) -> Array:
-        return 100.0 * np.mean(np.where(rows @ models > 0, 1, -1) != labels[:, None], axis=0)
+        wrong: Array = np.mean(np.where(rows @ models > 0, 1, -1) != labels[:, None], axis=0)
+        return 100.0 * wrong
 
     models, sizes = _gomp_models(stack, train.X, y)
     found = errors(models, validation.X, validation.y)

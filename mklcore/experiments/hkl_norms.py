@@ -84,7 +84,8 @@ def _grown(train: Any, X_val: Array, X_test: Array) -> list[tuple[Array, Array]]
 
 def _hull(X: Array, y: Array, lam: float) -> HKLClassifier:
     pause()
-    return HKLClassifier(BASIS, lam=float(lam), loss="logistic", tol=_TOL, max_seconds=_SECONDS).fit(X, y)
+    model = HKLClassifier(BASIS, lam=float(lam), loss="logistic", tol=_TOL, max_seconds=_SECONDS)
+    return model.fit(X, y)
 
 
 HKL_NORMS = Experiment(

@@ -10,10 +10,13 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 6.1; specification of t
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 
+from mklcore.arrays import Array
+from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_mkl_toy
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.lp import LpMKLClassifier
@@ -48,20 +51,21 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
                 "ignore", NotConvergedWarning
             )  # a few small-C fits at p = 1 stop short; gaps are kept
             path = fit_path(LpMKLClassifier(p=p), stack, train.y, "C", COSTS)
-        columns = [
-            point.weights_ / stack.scales * (train.X.T @ point.dual_coef_) for point in path.estimators
-        ]  # one weight per feature: 10,000 rows are scored by one product
+        columns = [point.weights_ / stack.scales * (train.X.T @ point.dual_coef_) for point in path.estimators]
         offsets = np.array([point.intercept_ for point in path.estimators])
         models, top = np.column_stack(columns), path.estimators[0].classes_[1]
 
-        def wrong(rows: np.ndarray, labels: np.ndarray, models=models, offsets=offsets, top=top) -> np.ndarray:
-            return 100.0 * np.mean((rows @ models + offsets > 0) != (labels == top)[:, None], axis=0)
-
-        best = int(np.argmin(wrong(validation.X, validation.y)))
-        errors.append(float(wrong(test.X, test.y)[best]))
+        best = int(np.argmin(_wrong(validation, models, offsets, top)))
+        errors.append(float(_wrong(test, models, offsets, top)[best]))
         theta = path.weights[best]
         distances.append(float(np.linalg.norm(theta / np.linalg.norm(theta) - truth)))
     return [*errors, *distances]
+
+
+def _wrong(data: Dataset, models: Array, offsets: Array, top: Any) -> Array:
+    """Share of wrong rows in % of every linear model: one weight per feature, so 10,000 rows are scored by one product."""
+    wrong: Array = np.mean((data.X @ models + offsets > 0) != (data.y == top)[:, None], axis=0)
+    return 100.0 * wrong
 
 
 LP_TOY = Experiment(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.paths import path_positions, solved, stretches
@@ -38,14 +39,15 @@ class LaneView:
     waiting: bool = False
 
 
-def shares_of_weight(weights: Any) -> np.ndarray:
+def shares_of_weight(weights: Any) -> Array:
     """Each weight over the sum of its row: weights (..., M) in, shares (..., M) out; a row of zeros stays zero."""
     table = np.asarray(weights, dtype=float)
     total = table.sum(axis=-1, keepdims=True)
-    return np.divide(table, total, out=np.zeros_like(table), where=total > 0)
+    shares: Array = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
+    return shares
 
 
-def peak_shares(paths: Sequence[Any]) -> np.ndarray:
+def peak_shares(paths: Sequence[Any]) -> Array:
     """The largest share of each kernel (M,) on any of the ``paths``: it fixes order and colours for all of them.
 
     Raises ``ParameterError`` where the paths are over different kernels.
@@ -55,7 +57,8 @@ def peak_shares(paths: Sequence[Any]) -> np.ndarray:
     names = paths[0].kernel_names
     if any(path.kernel_names != names for path in paths):
         raise ParameterError("Lanes can be set side by side over the same kernels only. Use one dictionary for all.")
-    return np.max([shares_of_weight(path.weights).max(axis=0) for path in paths], axis=0)
+    peaks: Array = np.max([shares_of_weight(path.weights).max(axis=0) for path in paths], axis=0)
+    return peaks
 
 
 def lanes_figure(lanes: Sequence[LaneView], *, dark: bool = False, height: int = HEIGHT) -> go.Figure:
@@ -152,7 +155,7 @@ def _weights(
 
 
 def _lines(
-    figure: go.Figure, place: int, path: Any, shares: np.ndarray, kernels: Sequence[int], line: dict[str, Any]
+    figure: go.Figure, place: int, path: Any, shares: Array, kernels: Sequence[int], line: dict[str, Any]
 ) -> None:
     upper, _ = _suffixes(place)
     order = np.argsort(path_positions(path), kind="stable")
@@ -323,7 +326,7 @@ def level_colour(row: int, count: int, dark: bool) -> str:
     return style.at_contrast(style.FAMILY_HUES["linear"], style.theme(dark).paper, ratio)
 
 
-def _sparsity_alt(norms: Sequence[float], levels: Sequence[str], table: np.ndarray, floor: float) -> str:
+def _sparsity_alt(norms: Sequence[float], levels: Sequence[str], table: Array, floor: float) -> str:
     told = []
     for level, line in zip(levels, table, strict=True):
         if np.isfinite(line).any():

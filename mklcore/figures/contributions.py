@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.weights import N_BARS, ROW_HEIGHT
@@ -57,23 +58,23 @@ def contribution_bars(
     return figure
 
 
-def shares(values: Any) -> np.ndarray:
+def shares(values: Any) -> Array:
     """|f_m| as a share of the sum of all |f_m|, (M,); zero where nothing is added."""
-    sizes = np.abs(np.asarray(values, dtype=float))
+    sizes: Array = np.abs(np.asarray(values, dtype=float))
     return sizes / (float(sizes.sum()) or 1.0)
 
 
-def _rows(parts: np.ndarray, shown: np.ndarray, rest: np.ndarray) -> np.ndarray:
+def _rows(parts: Array, shown: Indices, rest: Indices) -> Array:
     return np.append(parts[shown], parts[rest].sum()) if rest.size else parts[shown]
 
 
 def _draw(
     figure: go.Figure,
-    rows: np.ndarray,
+    rows: Array,
     labels: list[str],
     hues: list[str],
     full: list[str],
-    parts: np.ndarray,
+    parts: Array,
     dark: bool,
 ) -> None:
     names = [style.short(name, 60) for name in full] + labels[len(full) :]
@@ -95,7 +96,7 @@ def _draw(
     )
 
 
-def _draw_before(figure: go.Figure, rows: np.ndarray, dark: bool) -> None:
+def _draw_before(figure: go.Figure, rows: Array, dark: bool) -> None:
     figure.add_scatter(
         x=rows,
         y=np.arange(len(rows)),
@@ -105,7 +106,7 @@ def _draw_before(figure: go.Figure, rows: np.ndarray, dark: bool) -> None:
     )
 
 
-def _leaders(parts: np.ndarray, names: Sequence[str], count: int = 3) -> str:
+def _leaders(parts: Array, names: Sequence[str], count: int = 3) -> str:
     top = [m for m in np.argsort(-np.abs(parts), kind="stable")[:count] if parts[m] != 0]
     if not top:
         return "No kernel adds anything."

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
 from mklcore.figures import style
 
@@ -99,7 +100,7 @@ def eigenvalue_decay(
     return figure
 
 
-def block_means(table: np.ndarray, most: int = MOST_CELLS) -> tuple[np.ndarray, np.ndarray]:
+def block_means(table: Array, most: int = MOST_CELLS) -> tuple[Array, Array]:
     """Means over blocks of at most ``most`` x ``most`` equal parts, and the (parts + 1,) edges of the parts."""
     n = table.shape[0]
     edges = np.linspace(0, n, min(n, most) + 1).round().astype(int)
@@ -108,14 +109,14 @@ def block_means(table: np.ndarray, most: int = MOST_CELLS) -> tuple[np.ndarray, 
     return sums / np.outer(sizes, sizes), edges
 
 
-def _square(values: Any, what: str) -> np.ndarray:
+def _square(values: Any, what: str) -> Array:
     table = np.asarray(values, dtype=float)
     if table.ndim == 2 and table.shape[0] == table.shape[1] > 0:
         return table
     raise ParameterError(f"{what} is square, (n, n) with n > 0; got shape {table.shape}. Pick one kernel of the stack.")
 
 
-def _sorting(labels: Any, n: int) -> tuple[np.ndarray, list[tuple[str, int]]]:
+def _sorting(labels: Any, n: int) -> tuple[Indices, list[tuple[str, int]]]:
     """Row order, and where each class ends; no classes without labels or where there are too many to tell apart."""
     if labels is None:
         return np.arange(n), []
@@ -128,7 +129,7 @@ def _sorting(labels: Any, n: int) -> tuple[np.ndarray, list[tuple[str, int]]]:
     return np.argsort(target, kind="stable"), classes
 
 
-def _heatmap(cells: np.ndarray, what: str, limits: tuple[float, float], dark: bool) -> go.Figure:
+def _heatmap(cells: Array, what: str, limits: tuple[float, float], dark: bool) -> go.Figure:
     tone = style.theme(dark)
     figure = style.new_figure("", dark, height=420)
     figure.add_heatmap(
@@ -149,7 +150,7 @@ def _heatmap(cells: np.ndarray, what: str, limits: tuple[float, float], dark: bo
     return figure
 
 
-def _closest_pair(table: np.ndarray, names: Sequence[str]) -> str:
+def _closest_pair(table: Array, names: Sequence[str]) -> str:
     if len(names) < 2:
         return ""
     below = np.tril(table, -1) + np.triu(np.full_like(table, -np.inf))
@@ -157,7 +158,7 @@ def _closest_pair(table: np.ndarray, names: Sequence[str]) -> str:
     return f" The closest pair is {names[j]} and {names[i]} with {style.number(table[i, j])}."
 
 
-def _decay_in_words(name: str, kept: np.ndarray, spectrum: np.ndarray) -> str:
+def _decay_in_words(name: str, kept: Array, spectrum: np.ndarray) -> str:
     if kept.size == 0:
         return f"{name} has no positive eigenvalue."
     half = int(np.searchsorted(np.cumsum(kept), 0.5 * kept.sum())) + 1
@@ -166,7 +167,7 @@ def _decay_in_words(name: str, kept: np.ndarray, spectrum: np.ndarray) -> str:
 
 
 def _label_spectra(
-    figure: go.Figure, names: Sequence[str], kept: Sequence[np.ndarray], colours: Sequence[str], dark: bool
+    figure: go.Figure, names: Sequence[str], kept: Sequence[Array], colours: Sequence[str], dark: bool
 ) -> None:
     labels = [
         style.EndLabel(style.short(name), float(np.log10(row[-1])), colour, x=float(row.size))

@@ -161,7 +161,8 @@ def node_name(node: Levels, labels: Sequence[str], model: Any) -> str:
     """The name of a node in or outside the hull, from the grid's own words where there are any."""
     design: Any = getattr(model, "design_", None)
     if design is not None and not any(node):
-        return design.name(())
+        name: str = design.name(())
+        return name
     word: Callable[[str, int], str] | None = None if design is None else design.levels.level_name
     parts = [word(labels[i], level) if word else f"{labels[i]}^{level}" for i, level in enumerate(node) if level]
     return "·".join(parts) or "1"

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.figures import style
 from mklcore.figures.hull_graph import node_name, parents_of, places_by_depth
 from mklcore.figures.hulls import (
@@ -77,7 +78,8 @@ def hull_layout(
 def most_relevant(models: Sequence[Any]) -> list[int]:
     """The variables by their largest share of relevance anywhere along the path."""
     shares = np.array([_shares(model) for model in models]).max(axis=0)
-    return np.argsort(-shares, kind="stable").tolist()
+    order: list[int] = np.argsort(-shares, kind="stable").tolist()
+    return order
 
 
 def hull_state(model: Any, layout: HullLayout) -> dict[str, Any]:
@@ -173,7 +175,7 @@ def _in_lanes(nodes: Sequence[Levels], found: dict[Levels, tuple[float, int]]) -
 # Words and numbers
 
 
-def _shares(model: Any) -> np.ndarray:
+def _shares(model: Any) -> Array:
     relevance = np.asarray(model.relevance_, dtype=float)
     return relevance / (float(relevance.max(initial=0.0)) or 1.0)
 

@@ -64,7 +64,8 @@ def kernel_count(count: int) -> str:
 
 
 def own_norms(model: Any) -> list[float]:
-    return np.atleast_2d(model.component_norms_).max(axis=0).tolist()
+    norms: list[float] = np.atleast_2d(model.component_norms_).max(axis=0).tolist()
+    return norms
 
 
 def top_level(model: Any) -> int:

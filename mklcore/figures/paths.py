@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from mklcore.arrays import Array, Mask
 from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.weights import leaders
@@ -31,14 +32,14 @@ WEIGHT_DOMAIN = (0.0, 0.48)
 SCORE_DOMAIN = (0.75, 1.0)
 
 
-def path_positions(path: Any) -> np.ndarray:
+def path_positions(path: Any) -> Array:
     """Where each solved value lies on the x axis (L,): the value itself, with p = ∞ one doubling to the right."""
     values = np.asarray(path.values, dtype=float)
     finite = values[np.isfinite(values)]
     return np.where(np.isfinite(values), values, 2 * finite.max() if finite.size else 1.0)
 
 
-def solved(path: Any) -> np.ndarray:
+def solved(path: Any) -> Mask:
     """Which points of the path did all they were asked to do (L,); the others stopped before their tolerance."""
     return np.array([status.ok for status in path.statuses], dtype=bool)
 
@@ -262,7 +263,7 @@ def _draw_scores(figure: go.Figure, path: Any, dark: bool, axes: str, test: Sequ
     style.label_ends(figure, ends, limits, dark, axes)
 
 
-def _scores(path: Any, test: Sequence[float] | None) -> dict[str, np.ndarray]:
+def _scores(path: Any, test: Sequence[float] | None) -> dict[str, Array]:
     """The scores that were measured anywhere on the path, by name."""
     candidates = {"train": path.train_score, "validation": path.val_score, "test": test}
     arrays = {name: np.asarray(scores, dtype=float) for name, scores in candidates.items() if scores is not None}
@@ -320,7 +321,8 @@ def _checked(path: Any, index: int) -> int:
 
 
 def _symbol(path: Any) -> str:
-    return SYMBOLS.get(path.param, path.param)
+    param: str = path.param
+    return SYMBOLS.get(param, param)
 
 
 def _extent(path: Any) -> str:
@@ -356,7 +358,7 @@ def _score_alt(path: Any, index: int | None, test: Sequence[float] | None) -> st
     return f"Scores {_extent(path)}. " + (" ".join(sentences) or "No score was measured.")
 
 
-def _gap_alt(gaps: np.ndarray, history: Sequence[Any]) -> str:
+def _gap_alt(gaps: Array, history: Sequence[Any]) -> str:
     known = gaps[np.isfinite(gaps)]
     return (
         f"Relative duality gap, on a logarithmic axis: {style.percent(known[0])} of the optimum at the start and "

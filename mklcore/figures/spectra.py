@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
 from mklcore.figures import style
 
@@ -61,10 +62,10 @@ def selected_bands(
 
 
 def _check(
-    places: np.ndarray,
-    level: np.ndarray,
-    limits: np.ndarray,
-    theta: np.ndarray,
+    places: Array,
+    level: Array,
+    limits: Array,
+    theta: Array,
     names: Sequence[str],
     families: Sequence[str],
     spread: Any,
@@ -91,7 +92,7 @@ def _all_bands(limits: np.ndarray) -> int:
     return len({(float(low), float(high)) for low, high in limits})
 
 
-def _draw_spectrum(figure: go.Figure, places: np.ndarray, level: np.ndarray, spread: Any, dark: bool) -> None:
+def _draw_spectrum(figure: go.Figure, places: Array, level: Array, spread: Any, dark: bool) -> None:
     tone = style.theme(dark)
     if spread is not None:
         width = np.asarray(spread, dtype=float)
@@ -115,9 +116,9 @@ def _draw_spectrum(figure: go.Figure, places: np.ndarray, level: np.ndarray, spr
 
 def _draw_weights(
     figure: go.Figure,
-    limits: np.ndarray,
-    theta: np.ndarray,
-    used: np.ndarray,
+    limits: Array,
+    theta: Array,
+    used: Indices,
     names: Sequence[str],
     families: Sequence[str],
     room: float,
@@ -138,7 +139,7 @@ def _draw_weights(
         )
 
 
-def _in_words(bands: list[tuple[float, float]], n_used: int, theta: np.ndarray, unit: str, n_bands: int) -> str:
+def _in_words(bands: list[tuple[float, float]], n_used: int, theta: Array, unit: str, n_bands: int) -> str:
     if not bands:
         return f"Mean spectrum. None of {style.counted(theta.size, 'kernel')} is used, so no band is shaded."
     told = style.in_words([f"{low:g} to {high:g}" for low, high in bands[:6]]) + (

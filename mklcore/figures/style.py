@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from mklcore.arrays import Array
+
 FAMILY_HUES = {
     "linear": "#0072B2",
     "polynomial": "#009E73",
@@ -126,13 +128,13 @@ def family_shade(family: str, member: int, dark: bool) -> str:
     return first if member == 0 else at_contrast(first, paper, weakest * math.exp(turn * span))
 
 
-def peak_weights(weights: Any, n_kernels: int) -> np.ndarray:
+def peak_weights(weights: Any, n_kernels: int) -> Array:
     """Largest weight of each kernel (M,), from weights (M,) or a path of weights (L, M)."""
     table = np.abs(np.atleast_2d(np.asarray(weights, dtype=float)))
     return np.nan_to_num(table).max(axis=0) if table.size else np.zeros(n_kernels)
 
 
-def largest(peaks: np.ndarray, count: int = N_NAMED) -> list[int]:
+def largest(peaks: Array, count: int = N_NAMED) -> list[int]:
     """Indices of the ``count`` largest kernels, in the order of the dictionary; ties go to the earlier kernel."""
     return sorted(int(m) for m in np.argsort(-peaks, kind="stable")[:count])
 
@@ -295,7 +297,7 @@ def tick_text(value: float, plain: bool = True) -> str:
     return power if mantissa == "1" else f"{mantissa} × {power}"
 
 
-def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> np.ndarray:
+def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> Array:
     """Positions nearest to ``wanted``, in the same order, at least ``gap`` apart and within [low, high] where they fit.
 
     Least squares: subtracting k * gap from the k-th smallest turns the gaps into monotonicity, solved by pooling.

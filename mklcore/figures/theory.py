@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 from mklcore.figures import style
 
 HEIGHT = 380
@@ -84,13 +84,13 @@ def bound_curves(
     return figure
 
 
-def _sorted(curve: Curve, order: Array) -> Curve:
+def _sorted(curve: Curve, order: Indices) -> Curve:
     error = None if curve.error is None else np.asarray(curve.error, dtype=float)[order]
     return Curve(curve.name, np.asarray(curve.y, dtype=float)[order], curve.role, error)
 
 
 def _positive(values: Array) -> Array:
-    array = np.asarray(values, dtype=float)
+    array: Array = np.asarray(values, dtype=float)
     return array[np.isfinite(array) & (array > 0)]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
 from mklcore.figures import style
 
@@ -75,13 +76,13 @@ def target_alignment_bar(
     return figure
 
 
-def leaders(values: np.ndarray, names: Sequence[str], count: int = 3) -> str:
+def leaders(values: Array, names: Sequence[str], count: int = 3) -> str:
     """The largest entries in words: "a with 0.5, b with 0.25 and c with 0.1"."""
     top = np.argsort(-np.nan_to_num(values), kind="stable")[:count]
     return style.in_words([f"{names[m]} with {style.number(values[m])}" for m in top])
 
 
-def _check_lengths(values: np.ndarray, names: Sequence[str], families: Sequence[str]) -> None:
+def _check_lengths(values: Array, names: Sequence[str], families: Sequence[str]) -> None:
     if values.ndim == 1 and values.size == len(names) == len(families):
         return
     raise ParameterError(
@@ -90,7 +91,7 @@ def _check_lengths(values: np.ndarray, names: Sequence[str], families: Sequence[
     )
 
 
-def _order(values: np.ndarray, limit: int) -> np.ndarray:
+def _order(values: Array, limit: int) -> Indices:
     return np.argsort(-values, kind="stable")[:limit]
 
 
@@ -99,7 +100,7 @@ def _not_drawn(size: int, limit: int) -> str:
 
 
 def _bars(
-    values: np.ndarray, ranking: np.ndarray, names: Sequence[str], families: Sequence[str], limit: int, dark: bool
+    values: Array, ranking: Array, names: Sequence[str], families: Sequence[str], limit: int, dark: bool
 ) -> go.Figure:
     shown = _order(ranking, limit)
     colours = style.kernel_colours(families, ranking, dark)

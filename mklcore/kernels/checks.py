@@ -3,12 +3,14 @@
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 from numba import njit
 from scipy.linalg.lapack import dpotrf
 from threadpoolctl import ThreadpoolController
 
+from mklcore.arrays import Array
 from mklcore.errors import KernelError
 
 SYMMETRY_TOLERANCE = 1e-8
@@ -18,9 +20,10 @@ TILE = 64
 _POOLS = ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager:
+def one_blas_thread() -> AbstractContextManager[Any]:
     """One BLAS thread inside a loop over kernels: two took 2 to 13 times as long when other work shared the cores."""
-    return _POOLS.limit(limits=1, user_api="blas")
+    limit: AbstractContextManager[Any] = _POOLS.limit(limits=1, user_api="blas")
+    return limit
 
 
 @njit(cache=True, nogil=True)
@@ -72,7 +75,7 @@ def check_gram(name: str, gram: np.ndarray) -> None:
         )
 
 
-def clip_gram(gram: np.ndarray) -> tuple[np.ndarray, float | None]:
+def clip_gram(gram: np.ndarray) -> tuple[Array, float | None]:
     """gram (n, n) with negative eigenvalues set to 0, and the smallest of them; the same gram and None if it is PSD.
 
     Entries that are not finite are left to `check_gram`, which refuses them in words.
@@ -86,7 +89,7 @@ def clip_gram(gram: np.ndarray) -> tuple[np.ndarray, float | None]:
     return 0.5 * (flat + flat.T), float(spectrum[0])
 
 
-def clipped(values: np.ndarray, names: Sequence[str]) -> np.ndarray:
+def clipped(values: Array, names: Sequence[str]) -> Array:
     """The stack (M, n, n) with negative eigenvalues of indefinite kernels set to 0; a UserWarning names each of them."""
     out = values
     for m, (name, gram) in enumerate(zip(names, values, strict=True)):

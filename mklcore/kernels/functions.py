@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numba import njit
 
+from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
 
 LOG2_E = math.log2(math.e)
@@ -36,7 +37,7 @@ MAX_DEGREE = 100
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def fill_squared(left: np.ndarray, right: np.ndarray, upper: bool, out: np.ndarray) -> None:
+def fill_squared(left: Array, right: Array, upper: bool, out: np.ndarray) -> None:
     """Squared Euclidean distances; columns come feature by feature, left (s, a), right (s, b), out (a, b)."""
     for i in range(out.shape[0]):
         start = i if upper else 0
@@ -51,7 +52,7 @@ def fill_squared(left: np.ndarray, right: np.ndarray, upper: bool, out: np.ndarr
 
 
 @njit(cache=True, nogil=True)
-def fill_absolute(left: np.ndarray, right: np.ndarray, upper: bool, out: np.ndarray) -> None:
+def fill_absolute(left: Array, right: Array, upper: bool, out: np.ndarray) -> None:
     """City-block distances, laid out as in `fill_squared`."""
     for i in range(out.shape[0]):
         start = i if upper else 0
@@ -65,7 +66,7 @@ def fill_absolute(left: np.ndarray, right: np.ndarray, upper: bool, out: np.ndar
 
 
 @njit(cache=True, nogil=True)
-def fill_power(base: np.ndarray, coef0: float, degree: int, upper: bool, out: np.ndarray) -> None:
+def fill_power(base: Array, coef0: float, degree: int, upper: bool, out: np.ndarray) -> None:
     """out = (base + coef0)^degree by repeated products; only j >= i when `upper`."""
     for i in range(out.shape[0]):
         start = i if upper else 0
@@ -79,7 +80,7 @@ def fill_power(base: np.ndarray, coef0: float, degree: int, upper: bool, out: np
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def fill_exponential(base: np.ndarray, rate: float, upper: bool, out: np.ndarray) -> None:
+def fill_exponential(base: Array, rate: float, upper: bool, out: np.ndarray) -> None:
     """out = exp(-rate * base) for base >= 0; only j >= i when `upper`. Relative error below 3e-16, 0 below e^-708.
 
     exp(x) = 2^k exp(r) with |r| <= ln(2) / 2 and the Taylor polynomial of degree 13 for exp(r). Written out with
@@ -112,7 +113,7 @@ def fill_exponential(base: np.ndarray, rate: float, upper: bool, out: np.ndarray
             target[j] = s * power if x > SMALLEST_EXPONENT else 0.0
 
 
-def fill_base(kind: str, left: np.ndarray, right: np.ndarray, upper: bool, out: np.ndarray) -> None:
+def fill_base(kind: str, left: Array, right: Array, upper: bool, out: np.ndarray) -> None:
     """Base numbers of every pair of rows: left (a, s), right (b, s) into out (a, b). Entries below the diagonal are
     undefined when `upper`."""
     if kind == "inner":
@@ -122,7 +123,7 @@ def fill_base(kind: str, left: np.ndarray, right: np.ndarray, upper: bool, out: 
     fill(np.array(left.T, order="C"), np.array(right.T, order="C"), upper, out)
 
 
-def base_diagonal(kind: str, rows: np.ndarray) -> np.ndarray:
+def base_diagonal(kind: str, rows: np.ndarray) -> Array:
     """Base number of every row with itself, shape (a,)."""
     return np.einsum("ij,ij->i", rows, rows) if kind == "inner" else np.zeros(rows.shape[0])
 
@@ -207,7 +208,7 @@ class KernelSpec:
         """The resolved spec: these columns, and widths in absolute terms (`unit` = their median distance)."""
         return replace(self, features=features)
 
-    def fill(self, base: np.ndarray, upper: bool, out: np.ndarray) -> None:
+    def fill(self, base: Array, upper: bool, out: np.ndarray) -> None:
         """Kernel values of base numbers (a, b) into out (a, b); only j >= i when `upper`."""
         raise NotImplementedError
 
@@ -238,7 +239,7 @@ class Linear(KernelSpec):
     def title(self) -> str:
         return "linear"
 
-    def fill(self, base: np.ndarray, upper: bool, out: np.ndarray) -> None:
+    def fill(self, base: Array, upper: bool, out: np.ndarray) -> None:
         fill_power(base, 0.0, 1, upper, out)
 
 
@@ -266,7 +267,7 @@ class Polynomial(KernelSpec):
     def title(self) -> str:
         return f"polynomial {self.degree}" + ("" if self.coef0 == 1.0 else f" (coef0 {self.coef0:g})")
 
-    def fill(self, base: np.ndarray, upper: bool, out: np.ndarray) -> None:
+    def fill(self, base: Array, upper: bool, out: np.ndarray) -> None:
         fill_power(base, self.coef0, self.degree, upper, out)
 
 
@@ -307,7 +308,7 @@ class RBF(_Width):
     base: ClassVar[str] = "squared"
     word: ClassVar[str] = "RBF"
 
-    def fill(self, base: np.ndarray, upper: bool, out: np.ndarray) -> None:
+    def fill(self, base: Array, upper: bool, out: np.ndarray) -> None:
         fill_exponential(base, 0.5 / (self.width * self.width), upper, out)
 
 
@@ -319,7 +320,7 @@ class Laplacian(_Width):
     base: ClassVar[str] = "absolute"
     word: ClassVar[str] = "Laplacian"
 
-    def fill(self, base: np.ndarray, upper: bool, out: np.ndarray) -> None:
+    def fill(self, base: Array, upper: bool, out: np.ndarray) -> None:
         fill_exponential(base, 1.0 / self.width, upper, out)
 
 

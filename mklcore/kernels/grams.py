@@ -26,6 +26,7 @@ from typing import Any, Self
 import numpy as np
 from numba import njit
 
+from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.checks import check_gram, clipped, one_blas_thread
 from mklcore.kernels.functions import KernelSpec, fill_base
@@ -47,7 +48,7 @@ TILE = 64
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def sum_rows(gram: np.ndarray) -> np.ndarray:
+def sum_rows(gram: np.ndarray) -> Array:
     """Row sums of a symmetric matrix (n, n) whose upper triangle is filled."""
     n = gram.shape[0]
     sums = np.zeros(n)
@@ -63,7 +64,7 @@ def sum_rows(gram: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def finish_square(gram: np.ndarray, means: np.ndarray, grand: float, factors: np.ndarray) -> None:
+def finish_square(gram: Array, means: Array, grand: float, factors: np.ndarray) -> None:
     """Centre and scale the upper triangle of gram (n, n) and mirror it.
 
     Tile by tile: the mirror image is read from a small copy, so that neither half is walked column by column.
@@ -117,7 +118,7 @@ def forecast(n_kernels: int, n_samples: int, n_bases: int = 1, n_columns: int = 
     return Forecast(8 * entries * (n_kernels + 1), seconds, n_kernels)
 
 
-def median_distance(spec: KernelSpec, columns: np.ndarray, base: np.ndarray) -> float:
+def median_distance(spec: KernelSpec, columns: Array, base: np.ndarray) -> float:
     """Median over row pairs of the distance a relative width counts in.
 
     columns (n, s); base (n, n) holds their base numbers above the diagonal. Above 2000 rows a seeded sample of 2000
@@ -149,9 +150,9 @@ class GramStack:
     notes: in words, which kernels were left out or coincide; transform: the `KernelMap` behind `cross`.
     """
 
-    values: np.ndarray
+    values: Array
     names: tuple[str, ...]
-    scales: np.ndarray
+    scales: Array
     families: tuple[str, ...]
     specs: tuple[KernelSpec, ...] | None = None
     notes: tuple[str, ...] = ()
@@ -185,18 +186,18 @@ class GramStack:
 
     @property
     def n_kernels(self) -> int:
-        return self.values.shape[0]
+        return len(self.values)
 
     @property
     def n_samples(self) -> int:
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     @property
     def normalise(self) -> str | None:
         """The normalisation asked for when the stack was built; None for precomputed stacks."""
         return None if self.transform is None else self.transform.normalise
 
-    def cross(self, X_new: Any) -> np.ndarray:
+    def cross(self, X_new: Any) -> Array:
         """Kernel values (M, n_new, n) between new rows X_new (n_new, d) and the rows of this stack.
 
         Standardisation, widths, scales and centring are those of the training rows. KernelError for a stack made by
@@ -209,7 +210,7 @@ class GramStack:
             )
         return self.transform.cross(X_new)
 
-    def block(self, rows: Any, columns: Any) -> np.ndarray:
+    def block(self, rows: Any, columns: Any) -> Array:
         """Kernel values (M, a, b) between two choices of rows (indices or boolean masks), as a new array.
 
         Scales and centring stay those of all rows of the stack. For a validation score that has not seen the
@@ -228,7 +229,7 @@ class GramStack:
         transform = None if self.transform is None else self.transform.take(chosen)
         return replace(self, values=self.block(chosen, chosen), transform=transform)
 
-    def _indices(self, rows: Any) -> np.ndarray:
+    def _indices(self, rows: Any) -> Indices:
         chosen = np.asarray(rows)
         if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "biu":
             raise KernelError("Rows of a stack are chosen by a list of indices or a boolean mask, and at least one.")
@@ -259,7 +260,7 @@ def kernel_table(
     return f"<p><b>{escape(title)}</b></p><table><tr>{head}</tr>{body}</table>{more}{remarks}"
 
 
-def _duplicate_notes(values: np.ndarray, names: Sequence[str]) -> list[str]:
+def _duplicate_notes(values: Array, names: Sequence[str]) -> list[str]:
     return [
         f"{', '.join(names[m] for m in group)}: the same kernel after normalisation. "
         "All are kept; read their weights together."
@@ -286,10 +287,10 @@ def check_memory(n_kernels: int, n_samples: int, memory_limit_mb: float) -> None
 class _Finish:
     """The numbers of the formula at the top for every kernel, filled one kernel at a time."""
 
-    scales: np.ndarray
-    factors: np.ndarray
-    row_means: np.ndarray
-    grand_means: np.ndarray
+    scales: Array
+    factors: Array
+    row_means: Array
+    grand_means: Array
     constant: list[int]
     dropped: list[int]
 
@@ -298,7 +299,7 @@ class _Finish:
         shape = (n_kernels, n)
         return cls(np.ones(n_kernels), np.ones(shape), np.zeros(shape), np.zeros(n_kernels), [], [])
 
-    def apply(self, m: int, gram: np.ndarray, normalise: str | None, center: bool) -> bool:
+    def apply(self, m: int, gram: Array, normalise: str | None, center: bool) -> bool:
         """Centre and normalise kernel m, whose upper triangle is filled; False when it holds an overflow.
 
         A kernel that cannot be scaled is marked as dropped and left unfinished.
@@ -358,8 +359,8 @@ def build_grams(
 
 
 def _fill(
-    values: np.ndarray,
-    rows: np.ndarray,
+    values: Array,
+    rows: Array,
     specs: list[KernelSpec],
     names: Sequence[str],
     finish: _Finish,
@@ -383,7 +384,7 @@ def _fill(
                 )
 
 
-def _assemble(values: np.ndarray, names: tuple[str, ...], finish: _Finish, transform: KernelMap) -> GramStack:
+def _assemble(values: Array, names: tuple[str, ...], finish: _Finish, transform: KernelMap) -> GramStack:
     """Close the gaps that dropped kernels leave, in place, and say in words what happened."""
     n = values.shape[1]
     kept = sorted(set(range(len(names))) - set(finish.dropped))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from mklcore.arrays import Array, Indices
 from mklcore.errors import DataError
 from mklcore.kernels.functions import KernelSpec, base_diagonal, fill_base
 
@@ -23,12 +24,12 @@ CONSTANT_TOLERANCE = 1e-12
 
 @njit(cache=True, nogil=True)
 def finish_block(
-    block: np.ndarray,
-    left_means: np.ndarray,
-    right_means: np.ndarray,
+    block: Array,
+    left_means: Array,
+    right_means: Array,
     grand: float,
-    left_factors: np.ndarray,
-    right_factors: np.ndarray,
+    left_factors: Array,
+    right_factors: Array,
 ) -> None:
     """Centre and scale a block (a, b) between new rows and training rows, in place."""
     for i in range(block.shape[0]):
@@ -38,7 +39,7 @@ def finish_block(
             row[j] = (row[j] + shift - right_means[j]) * (left_factors[i] * right_factors[j])
 
 
-def as_rows(X: Any, n_features: int | None = None) -> np.ndarray:
+def as_rows(X: Any, n_features: int | None = None) -> Array:
     """X as a new C-contiguous float64 table (n, d); DataError for anything that is not a finite numeric table."""
     try:
         raw = np.asarray(X)
@@ -64,7 +65,7 @@ def as_rows(X: Any, n_features: int | None = None) -> np.ndarray:
     return rows
 
 
-def column_statistics(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def column_statistics(rows: np.ndarray) -> tuple[Array, Array]:
     """Mean and biased standard deviation of every column; a constant column gets scale 1."""
     with np.errstate(over="ignore", invalid="ignore"):
         means, scales = rows.mean(axis=0), rows.std(axis=0)
@@ -76,24 +77,24 @@ def column_statistics(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(flat, rows[0], means), np.where(flat, 1.0, scales)
 
 
-def standardise_rows(rows: np.ndarray, means: np.ndarray, scales: np.ndarray) -> np.ndarray:
+def standardise_rows(rows: Array, means: Array, scales: np.ndarray) -> Array:
     """(rows - means) / scales; DataError where that leaves the range of doubles."""
     with np.errstate(over="ignore", invalid="ignore"):
-        result = (rows - means) / scales
+        result: Array = (rows - means) / scales
     wild = np.flatnonzero(~np.isfinite(result).all(axis=0))
     if wild.size:
         raise DataError(f"Column {wild[0]} is too far from its training mean for a double. Check its units.")
     return result
 
 
-def read_only(array: np.ndarray) -> np.ndarray:
+def read_only(array: np.ndarray) -> Array:
     """A view of the array that cannot be written through."""
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
 
 
-def spherical_factors(diagonal: np.ndarray, means: np.ndarray, grand: float) -> np.ndarray:
+def spherical_factors(diagonal: Array, means: Array, grand: float) -> Array:
     """K_ii^(-1/2) of the (centred) self-kernels, and 0 where K_ii is 0 or only rounding."""
     own = diagonal - 2 * means + grand
     floor = CONSTANT_TOLERANCE * np.abs(diagonal) if grand or means.any() else 0.0
@@ -120,14 +121,14 @@ class KernelMap:
     """
 
     specs: tuple[KernelSpec, ...]
-    rows: np.ndarray
-    column_means: np.ndarray
-    column_scales: np.ndarray
-    scales: np.ndarray
-    factors: np.ndarray
-    row_means: np.ndarray
-    grand_means: np.ndarray
-    kept: np.ndarray
+    rows: Array
+    column_means: Array
+    column_scales: Array
+    scales: Array
+    factors: Array
+    row_means: Array
+    grand_means: Array
+    kept: Indices
     normalise: str | None = None
     center: bool = False
 
@@ -152,7 +153,7 @@ class KernelMap:
         """The same map with blocks against some of the training rows only."""
         return replace(self, kept=self.kept[np.asarray(rows)])
 
-    def cross(self, X_new: Any) -> np.ndarray:
+    def cross(self, X_new: Any) -> Array:
         """Kernel values between new rows and training rows, with the training standardisation, scales and centring.
 
         X_new (n_new, d). Returns (M, n_new, n_kept), C-contiguous float64. DataError when X_new is not a finite
@@ -162,7 +163,7 @@ class KernelMap:
             standardise_rows(as_rows(X_new, self.rows.shape[1]), self.column_means, self.column_scales)
         )
 
-    def cross_standardised(self, new: np.ndarray) -> np.ndarray:
+    def cross_standardised(self, new: np.ndarray) -> Array:
         """The same for rows (n_new, d) that are already standardised, such as the training rows themselves."""
         shape = (new.shape[0], self.rows.shape[0])
         cut = not np.array_equal(self.kept, np.arange(shape[1]))
@@ -180,9 +181,9 @@ class KernelMap:
                     np.take(block, self.kept, axis=1, out=out[m])
         return out
 
-    def _finish(self, m: int, diagonal: np.ndarray, block: np.ndarray) -> None:
+    def _finish(self, m: int, diagonal: Array, block: Array) -> None:
         means = block.mean(axis=1) if self.center else np.zeros(block.shape[0])
-        factors = np.full(block.shape[0], self.scales[m] ** -0.5)
+        factors: Array = np.full(block.shape[0], self.scales[m] ** -0.5)
         if self.normalise == "spherical":
             own = np.empty((block.shape[0], 1))
             self.specs[m].fill(diagonal[:, None], False, own)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from mklcore.arrays import Array, Mask
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
 
@@ -16,7 +17,7 @@ DUPLICATE_TOLERANCE = 1e-10
 CONSTANT_TOLERANCE = 1e-12
 
 
-def as_stack(K: Any) -> np.ndarray:
+def as_stack(K: Any) -> Array:
     """K as a C-contiguous float64 array (M, n, n), read-only so that leaves see one type; no copy if it is one.
 
     Raises KernelError when K is not a numeric stack of square matrices.
@@ -45,7 +46,7 @@ def as_stack(K: Any) -> np.ndarray:
     return view
 
 
-def alignment_matrix(K: Any) -> np.ndarray:
+def alignment_matrix(K: Any) -> Array:
     """A_ij = <K_i, K_j>_F / (||K_i||_F ||K_j||_F), uncentred (Kloft et al. 2011, Figs. 5 and 6).
 
     K (M, n, n) stack or array. Returns (M, M), symmetric, in [0, 1] for PSD kernels, with 0 for a kernel that is 0.
@@ -56,12 +57,12 @@ def alignment_matrix(K: Any) -> np.ndarray:
     norms = np.sqrt(np.diag(products))
     present = norms > 0
     norms[~present] = 1.0
-    alignment = np.clip(products / np.outer(norms, norms), -1.0, 1.0)
+    alignment: Array = np.clip(products / np.outer(norms, norms), -1.0, 1.0)
     np.fill_diagonal(alignment, present.astype(np.float64))
     return alignment
 
 
-def target_matrix(y: Any, task: str | None = None) -> np.ndarray:
+def target_matrix(y: Any, task: str | None = None) -> Array:
     """Targets as columns Y (n, T): +-1 for two classes, one-hot for more, centred for regression.
 
     `task` is "binary", "multiclass", "regression" or None: then floats are a regression target (unless they are all
@@ -77,17 +78,17 @@ def target_matrix(y: Any, task: str | None = None) -> np.ndarray:
     if task is None and target.dtype.kind == "f" and not np.isin(target, (-1.0, 1.0)).all():
         task = "regression"
     if task == "regression":
-        column = target.astype(np.float64)
-        return (column - column.mean())[:, None]
+        column: Array = target.astype(np.float64)[:, None]
+        return column - float(column.mean())
     labels, codes = np.unique(target, return_inverse=True)
     if labels.size < 2:
         raise DataError(f"A target needs at least two classes, this one has only {labels[0]!r}.")
     if labels.size == 2:
-        return 2.0 * codes[:, None] - 1.0
+        return np.where(codes[:, None] > 0, 1.0, -1.0)
     return np.eye(labels.size)[codes]
 
 
-def target_alignment(K: Any, y: Any, task: str | None = None) -> np.ndarray:
+def target_alignment(K: Any, y: Any, task: str | None = None) -> Array:
     """Alignment of every kernel with the ideal kernel Y Y': <K_m, Y Y'>_F / (||K_m||_F ||Y Y'||_F), shape (M,).
 
     y (n,) labels or numbers, or (n, T) columns such as one-hot; see `target_matrix` for how y becomes Y.
@@ -99,10 +100,11 @@ def target_alignment(K: Any, y: Any, task: str | None = None) -> np.ndarray:
     ideal = np.linalg.norm(columns.T @ columns)
     aligned = np.array([np.sum(columns * (gram @ columns)) for gram in values])
     norms = np.array([np.linalg.norm(gram) for gram in values]) * ideal
-    return np.divide(aligned, norms, out=np.zeros_like(aligned), where=norms > 0)
+    alignment: Array = np.divide(aligned, norms, out=np.zeros_like(aligned), where=norms > 0)
+    return alignment
 
 
-def eigenvalues(K: Any) -> np.ndarray:
+def eigenvalues(K: Any) -> Array:
     """Eigenvalues, largest first: (n,) for one matrix, (M, n) for a stack."""
     single = not hasattr(K, "values") and np.ndim(K) == 2
     values = as_stack(np.asarray(K)[None] if single else K)
@@ -111,7 +113,7 @@ def eigenvalues(K: Any) -> np.ndarray:
     return spectra[0] if single else spectra
 
 
-def effective_rank(K: Any) -> np.ndarray:
+def effective_rank(K: Any) -> Array:
     """(sum of eigenvalues)^2 / (sum of their squares) = tr(K)^2 / ||K||_F^2, shape (M,); 0 for a kernel that is 0.
 
     1 when one direction holds everything, n when all directions are equal; needs no decomposition.
@@ -119,18 +121,20 @@ def effective_rank(K: Any) -> np.ndarray:
     values = as_stack(K)
     traces = np.array([np.trace(gram) for gram in values])
     squares = np.array([np.vdot(gram, gram) for gram in values])
-    return np.divide(traces**2, squares, out=np.zeros_like(traces), where=squares > 0)
+    ranks: Array = np.divide(traces**2, squares, out=np.zeros_like(traces), where=squares > 0)
+    return ranks
 
 
-def constant_kernels(K: Any, tolerance: float = CONSTANT_TOLERANCE) -> np.ndarray:
+def constant_kernels(K: Any, tolerance: float = CONSTANT_TOLERANCE) -> Mask:
     """Which kernels tell no two rows apart: tr(K)/n - 1'K1/n^2 is nothing beside tr(K)/n; shape (M,), bool."""
     values = as_stack(K)
     own = np.array([np.trace(gram) for gram in values]) / values.shape[1]
-    return own - np.array([gram.mean() for gram in values]) <= tolerance * own
+    constant: Mask = own - np.array([gram.mean() for gram in values]) <= tolerance * own
+    return constant
 
 
 @njit(cache=True, nogil=True)
-def _equal_up_to_scale(first: np.ndarray, second: np.ndarray, a: float, b: float, tolerance: float) -> bool:
+def _equal_up_to_scale(first: Array, second: Array, a: float, b: float, tolerance: float) -> bool:
     for i in range(first.shape[0]):
         worst = 0.0
         for j in range(first.shape[1]):

@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.functions import base_diagonal, fill_base
-from mklcore.kernels.grams import CONSTANT_TOLERANCE, NORMALISATIONS, median_distance
+from mklcore.kernels.functions import KernelSpec, base_diagonal, fill_base
+from mklcore.kernels.grams import NORMALISATIONS, median_distance
 from mklcore.kernels.maps import (
+    CONSTANT_TOLERANCE,
     KernelMap,
     as_rows,
     column_statistics,
@@ -37,7 +39,7 @@ class KernelRows:
     ``block(rows)`` -> (M, r, n). Kernels that are constant on the training rows are left out and named in ``notes``.
     """
 
-    def __init__(self, transform: KernelMap, names: Sequence[str], diagonal: np.ndarray, notes: Sequence[str]) -> None:
+    def __init__(self, transform: KernelMap, names: Sequence[str], diagonal: Array, notes: Sequence[str]) -> None:
         self.transform, self.names, self.diagonal, self.notes = transform, tuple(names), diagonal, tuple(notes)
         self.specs = transform.specs
         self.scales = transform.scales
@@ -49,13 +51,13 @@ class KernelRows:
 
     @property
     def n_samples(self) -> int:
-        return self.transform.rows.shape[0]
+        return len(self.transform.rows)
 
-    def block(self, rows: np.ndarray) -> np.ndarray:
+    def block(self, rows: np.ndarray) -> Array:
         """Rows of every kernel, (M, r, n)."""
         return self.transform.cross_standardised(self.transform.rows[rows])
 
-    def cross(self, X_new: Any) -> np.ndarray:
+    def cross(self, X_new: Any) -> Array:
         """Kernel values (M, n_new, n) between new rows X_new (n_new, d) and the training rows."""
         return self.transform.cross(X_new)
 
@@ -81,7 +83,7 @@ class KernelRows:
         return _finished(plain, dictionary.names, diagonal, sums, normalise, center)
 
 
-def _resolved(dictionary: KernelDictionary, rows: np.ndarray) -> tuple:
+def _resolved(dictionary: KernelDictionary, rows: Array) -> tuple[KernelSpec, ...]:
     specs = [replace(spec, features=spec.columns(rows.shape[1])) for spec in dictionary]
     for (kind, columns), members in share_bases(specs).items():
         relative = [specs[m] for m in members if specs[m].is_relative]
@@ -97,7 +99,7 @@ def _resolved(dictionary: KernelDictionary, rows: np.ndarray) -> tuple:
     return tuple(specs)
 
 
-def _diagonals(plain: KernelMap) -> np.ndarray:
+def _diagonals(plain: KernelMap) -> Array:
     out = np.empty((len(plain.specs), plain.rows.shape[0]))
     for (kind, columns), members in share_bases(plain.specs).items():
         base = base_diagonal(kind, np.take(plain.rows, columns, axis=1))[:, None]
@@ -108,7 +110,7 @@ def _diagonals(plain: KernelMap) -> np.ndarray:
     return out
 
 
-def _row_sums(plain: KernelMap) -> np.ndarray:
+def _row_sums(plain: KernelMap) -> Array:
     """Row sums of every kernel, (M, n): each pair of rows is evaluated once, in blocks right of the diagonal."""
     n = plain.rows.shape[0]
     sums = np.zeros((len(plain.specs), n))
@@ -127,7 +129,7 @@ def _row_sums(plain: KernelMap) -> np.ndarray:
 
 
 def _finished(
-    plain: KernelMap, names: Sequence[str], diagonal: np.ndarray, sums: np.ndarray, normalise: str | None, center: bool
+    plain: KernelMap, names: Sequence[str], diagonal: Array, sums: Array, normalise: str | None, center: bool
 ) -> KernelRows:
     M, n = diagonal.shape
     row_means = sums / n if center else np.zeros((M, n))
@@ -167,7 +169,7 @@ class StackRows:
         self.values = values
         self.diagonal = np.ascontiguousarray(np.einsum("mii->mi", values))
 
-    def block(self, rows: np.ndarray) -> np.ndarray:
+    def block(self, rows: np.ndarray) -> Array:
         """Rows of every kernel, (M, r, n)."""
         return self.values[:, rows, :]
 
@@ -188,7 +190,7 @@ class RowCache:
         self.slot = np.full(n, -1)
         self._slot: OrderedDict[int, int] = OrderedDict()
 
-    def fetch(self, rows: np.ndarray) -> np.ndarray:
+    def fetch(self, rows: np.ndarray) -> Array:
         """Slots of the rows asked for (at most ``most``), in their order; missing ones are computed together."""
         missing = [i for i in rows.tolist() if i not in self._slot]
         self.misses += len(missing)

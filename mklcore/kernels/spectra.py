@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, KernelSpec, Linear, Polynomial
 
@@ -32,7 +33,7 @@ def spectral_dictionary(
     return KernelDictionary.bands(n_bands, specs, standardize=standardize)
 
 
-def kernel_edges(specs: Iterable[KernelSpec], wavelengths: Sequence[float] | np.ndarray) -> np.ndarray:
+def kernel_edges(specs: Iterable[KernelSpec], wavelengths: Sequence[float] | np.ndarray) -> Array:
     """(M, 2): lowest and highest wavelength of the columns each resolved kernel looks at.
 
     specs: those of a `GramStack`; wavelengths (d,) of the columns the stack was built on. KernelError where a kernel's

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.data.synthetic import N_BANDS, make_spectra
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.lp import LpMKLRegressor
@@ -36,10 +37,10 @@ class Bands:
 
     smkl: Path
     sparse: Path
-    wavelengths: np.ndarray
-    mean: np.ndarray
-    spread: np.ndarray
-    edges: np.ndarray
+    wavelengths: Array
+    mean: Array
+    spread: Array
+    edges: Array
     truth: tuple[int, ...]
 
     @property
@@ -95,7 +96,7 @@ def _after(tick: Tick, before: int) -> Tick:
     return lambda done, _: tick(before + done, 2 * POINTS)
 
 
-def _path(model: Any, stack: GramStack, y: np.ndarray, blocks: np.ndarray, y_check: np.ndarray, tick: Tick) -> Path:
+def _path(model: Any, stack: GramStack, y: Array, blocks: Array, y_check: Array, tick: Tick) -> Path:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
         values = path_grid(model, stack, y, "C", POINTS)

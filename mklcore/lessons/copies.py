@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.gomp import GOMPRegressor
 from mklcore.estimators.lp import LpMKLRegressor
@@ -32,7 +33,7 @@ class Copies:
     """``examples``: the problem with 2, 3, ... copies of A; ``twins`` (resamples, 2): weights of two near copies at p = 1."""
 
     examples: tuple[Counterexample, ...]
-    twins: np.ndarray
+    twins: Array
     gomp_kept: int
 
     @property
@@ -78,7 +79,7 @@ def copies(tick: Tick = silent, seed: int = 5) -> Copies:
     return Copies(tuple(examples), np.array(twins), _kept_by_gomp(seed))
 
 
-def _twin_table(seed: int) -> tuple[np.ndarray, np.ndarray]:
+def _twin_table(seed: int) -> tuple[Array, Array]:
     rng = np.random.default_rng([seed, 1])
     shared = rng.standard_normal(ROWS)
     X = np.column_stack([shared, shared, rng.standard_normal(ROWS)])
@@ -86,12 +87,13 @@ def _twin_table(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return X, shared + 0.5 * X[:, 2] + 0.5 * rng.standard_normal(ROWS)
 
 
-def _twin_weights(seed: int, k: int) -> np.ndarray:
+def _twin_weights(seed: int, k: int) -> Array:
     """Weights of the two near copies at p = 1 on a random half of the rows."""
     X, y = _twin_table(seed)
     half = np.random.default_rng([seed, 2, k]).permutation(ROWS)[: ROWS // 2]
     kernels = KernelDictionary(tuple(KernelDictionary.per_feature(Linear(), 3)))
-    return LpMKLRegressor(kernels=kernels, p=1.0).fit(X[half], y[half]).weights_[:2]
+    weights: Array = LpMKLRegressor(kernels=kernels, p=1.0).fit(X[half], y[half]).weights_
+    return weights[:2]
 
 
 def _kept_by_gomp(seed: int) -> int:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_mkl_toy
 from mklcore.errors import NotConvergedWarning
@@ -41,22 +42,23 @@ class Norms:
 
     informative: int
     norms: tuple[float, ...]
-    errors: np.ndarray
-    weights: np.ndarray
+    errors: Array
+    weights: Array
     bayes: float
     short: int
 
     @property
-    def mean(self) -> np.ndarray:
+    def mean(self) -> Array:
         """Test error in % at every norm (P,), the mean over the draws."""
-        return self.errors.mean(axis=0)
+        mean: Array = self.errors.mean(axis=0)
+        return mean
 
     @property
     def best(self) -> int:
         """Index of the norm with the smallest mean error."""
         return int(np.argmin(self.mean))
 
-    def at(self, norm: float) -> np.ndarray:
+    def at(self, norm: float) -> Array:
         """Test error in % at one norm in every draw (draws,)."""
         return self.errors[:, self.norms.index(norm)]
 
@@ -144,7 +146,7 @@ def _norms(count: int, seed: int, draws: int, norms: tuple[float, ...], tick: Ca
     return Norms(count, norms, np.array(errors), weights[0], 100.0 * truth.bayes_error, sum(short))
 
 
-def _draw(count: int, seeds: tuple[int, ...], norms: tuple[float, ...]) -> tuple[list[float], np.ndarray, int]:
+def _draw(count: int, seeds: tuple[int, ...], norms: tuple[float, ...]) -> tuple[list[float], Array, int]:
     """One draw: test error in % and weights at every norm, with the cost that errs least on the validation rows, and how
     many of these machines stopped before their tolerance."""
     three = np.random.SeedSequence(seeds).generate_state(3)
@@ -165,13 +167,14 @@ def _draw(count: int, seeds: tuple[int, ...], norms: tuple[float, ...]) -> tuple
     return errors, np.array(weights), short
 
 
-def _wrong(path: Path, scales: np.ndarray, train: Dataset, rows: Dataset) -> np.ndarray:
+def _wrong(path: Path, scales: Array, train: Dataset, rows: Dataset) -> Array:
     """Share of wrong rows in % at every cost (L,); with linear kernels one weight per feature says it all."""
     columns = [point.weights_ / scales * (train.X.T @ point.dual_coef_) for point in path.estimators]
     offsets = np.array([point.intercept_ for point in path.estimators])
     top = path.estimators[0].classes_[1]
     says = rows.X @ np.column_stack(columns) + offsets > 0
-    return 100.0 * np.mean(says != (rows.y == top)[:, None], axis=0)
+    wrong: Array = np.mean(says != (rows.y == top)[:, None], axis=0)
+    return 100.0 * wrong
 
 
 _GIVEN = {"features": str(N_FEATURES), "rows": str(N_TRAIN)}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mklcore.arrays import Array, Mask
 from mklcore.data.synthetic import make_mkl_toy
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.gomp import GOMPClassifier
@@ -35,14 +36,14 @@ class Prices:
     """Along ``lambdas`` (L,): kernels used and test error in % of MKL-GOMP with ``ASKED`` kernels, of MKL-GOMP with as many as
     are informative, and of l1-norm ridge MKL; ``norms`` (L, M) are ||f_j|| of MKL-GOMP with ``ASKED`` kernels."""
 
-    lambdas: np.ndarray
-    gomp_used: np.ndarray
-    gomp_error: np.ndarray
-    small_error: np.ndarray
-    l1_used: np.ndarray
-    l1_error: np.ndarray
-    l1_solved: np.ndarray
-    norms: np.ndarray
+    lambdas: Array
+    gomp_used: Array
+    gomp_error: Array
+    small_error: Array
+    l1_used: Array
+    l1_error: Array
+    l1_solved: Mask
+    norms: Array
 
     @property
     def answer(self) -> str:
@@ -88,9 +89,7 @@ def prices(tick: Tick = silent, seed: int = 0) -> Prices:
     return Prices(LAMBDAS, used, error, small, l1_used, l1_error, solved, norms)
 
 
-def _gomp(
-    stack: GramStack, y: np.ndarray, lam: float, blocks: np.ndarray, labels: np.ndarray
-) -> tuple[int, float, float, np.ndarray]:
+def _gomp(stack: GramStack, y: Array, lam: float, blocks: Array, labels: Array) -> tuple[int, float, float, Array]:
     path = fit_path(GOMPClassifier(lam=lam), stack, y, "s", [N_INFORMATIVE, ASKED], blocks, labels)
     model = path.estimators[1]
     alpha = np.ravel(model.dual_coef_)
@@ -99,7 +98,7 @@ def _gomp(
     return int(model.n_kernels_), float(asked), float(small), norms
 
 
-def _l1(stack: GramStack, y: np.ndarray, lam: float, blocks: np.ndarray, signs: np.ndarray) -> tuple[int, float, bool]:
+def _l1(stack: GramStack, y: Array, lam: float, blocks: Array, signs: np.ndarray) -> tuple[int, float, bool]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
         fit = lq_mkl(stack.values, np.where(y == y.max(), 1.0, -1.0), lam, 1.0, tol=1e-4)

@@ -59,7 +59,8 @@ def _newton_point(
     factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
 
     def coefficients(rhs: Array) -> Array:
-        return rhs - root * cho_solve(factor, root * (K @ rhs), check_finite=False)
+        inside: Array = cho_solve(factor, root * (K @ rhs), check_finite=False)
+        return rhs - root * inside
 
     if not fit_intercept:
         return coefficients(target), 0.0

@@ -108,7 +108,7 @@ def move_pair(
 ) -> float:
     """Raise a[i] and lower a[j] to the best of the pair or the first bound (or kink); returns the length asked for."""
     curve = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], TINY)
-    t = min((top - v[j] - down[j]) / curve, high[i] - a[i], a[j] - low[j])
+    t: float = min((top - v[j] - down[j]) / curve, high[i] - a[i], a[j] - low[j])
     if tube > 0.0:
         t = min(t, to_kink(a[i], 1.0), to_kink(a[j], -1.0))
     a[i] = landed(a[i] + t, low[i], high[i], high[i] - low[i])
@@ -133,7 +133,7 @@ def move_single(
 ) -> float:
     """Move a[i] along ``sign`` to its best or the first bound (or kink); returns the signed length asked for."""
     slope = v[i] + up[i] if sign > 0 else -(v[i] + down[i])
-    t = min(slope / max(diagonal[i], TINY), high[i] - a[i] if sign > 0 else a[i] - low[i])
+    t: float = min(slope / max(diagonal[i], TINY), high[i] - a[i] if sign > 0 else a[i] - low[i])
     if tube > 0.0:
         t = min(t, to_kink(a[i], sign))
     a[i] = landed(a[i] + sign * t, low[i], high[i], high[i] - low[i])

@@ -205,7 +205,8 @@ class SumOfTerms(GroupTerm):
         return sum(term.value(r) for term in self.terms)
 
     def slopes(self, r: Array) -> Array:
-        return np.sum([term.slopes(r) for term in self.terms], axis=0)
+        slopes: Array = np.sum([term.slopes(r) for term in self.terms], axis=0)
+        return slopes
 
 
 TERMS: dict[str, type[_Weighted]] = {term.name: term for term in (LogTerm, GroupLasso, MFocuss, SquaredGroupLasso)}

@@ -118,7 +118,7 @@ class SymmetricL1:
         if target < 1e-300:
             return Status.STALLED
         system = at.curvature + np.diag(at.z / at.t)
-        move = np.linalg.solve(system, target / at.t - at.slopes)
+        move: Array = np.linalg.solve(system, target / at.t - at.slopes)
         slack_move = target / at.t - at.z - at.z / at.t * move
         t = at.t + _inside_share(at.t, move) * move
         return self._point(t, at.z + _inside_share(at.z, slack_move) * slack_move)

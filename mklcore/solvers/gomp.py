@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from mklcore.arrays import Indices
 from mklcore.losses import Hinge
 from mklcore.machines.svm import smo_single, solve_svm
 from mklcore.solvers.driver import Array, Board, Point, Status
@@ -70,12 +71,12 @@ class GOMP:
         score_tol: float,
         n_candidates: int | None = None,
         seed: int | None = None,
-        allowed: Array | None = None,
+        allowed: Indices | None = None,
         spectra: Spectra | None = None,
     ) -> None:
         self.K, self.Y, self.lam = K, Y, lam
         self.n_kernels, self.score_tol, self.n_candidates = n_kernels, score_tol, n_candidates
-        self.allowed = np.arange(K.shape[0]) if allowed is None else np.asarray(allowed)
+        self.allowed: Indices = np.arange(K.shape[0]) if allowed is None else np.asarray(allowed)
         self.spectra = spectra
         self._random = np.random.default_rng(seed)
         self._sum = np.zeros(K.shape[1:])
@@ -113,7 +114,7 @@ class GOMP:
     def _residual_norm(self, R: Array) -> float | None:
         return float(np.linalg.norm(R))
 
-    def _scores(self, last: Point, candidates: Array) -> Array:
+    def _scores(self, last: Point, candidates: Indices) -> Array:
         if self.spectra is None:
             self.spectra = Spectra.of(self.K)
         residual = self.Y - self._sum @ last.dual if last.selected else self.Y
@@ -158,7 +159,7 @@ class HingeGOMP(GOMP):
     def _C(self) -> float:
         return 1.0 / (2.0 * self.lam * self.Y.shape[0])
 
-    def _scores(self, last: Point, candidates: Array) -> Array:
+    def _scores(self, last: Point, candidates: Indices) -> Array:
         margins = 1.0 - self.Y * (self._sum @ last.dual) if last.selected else np.ones_like(self.Y)
         low, high = np.full((2, self.K.shape[0]), -np.inf)
         contenders, steps = candidates, max(20_000, 40 * self.Y.shape[0])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 from mklcore.kernels.checks import one_blas_thread
 
 
@@ -22,8 +22,8 @@ class Spectra:
 
     vectors: Array
     values: Array
-    starts: Array
-    owner: Array
+    starts: Indices
+    owner: Indices
 
     @classmethod
     def of(cls, K: Array) -> Spectra:
@@ -47,13 +47,13 @@ class Spectra:
 
     @property
     def n_samples(self) -> int:
-        return self.vectors.shape[1]
+        return int(self.vectors.shape[1])
 
     def rows(self, j: int) -> slice:
         """Where kernel ``j`` lies in ``vectors`` and ``values``."""
         return slice(int(self.starts[j]), int(self.starts[j + 1]))
 
-    def scores(self, R: Array, shrink: float, candidates: Array) -> Array:
+    def scores(self, R: Array, shrink: float, candidates: Indices) -> Array:
         """I_j of MKL-GOMP for the residual ``R`` (n, T) and ``shrink`` = lam n, (M,); minus infinity outside ``candidates``.
 
         I_j = (1/n) sum_i d_i / (d_i + shrink) ||u_i'R||^2, the gain of one kernel on the residual (specification, A.2).
@@ -70,7 +70,8 @@ class Spectra:
 
     def forms(self, r: Array) -> Array:
         """r'K_j r for every kernel and ``r`` (n,), as (M,)."""
-        return np.bincount(self.owner, self.values * (self.vectors @ r) ** 2, minlength=self.n_kernels)
+        forms: Array = np.bincount(self.owner, self.values * (self.vectors @ r) ** 2, minlength=self.n_kernels)
+        return forms
 
     def largest(self) -> Array:
         """The largest eigenvalue of every kernel, (M,); 0 for a kernel that is 0."""

@@ -93,7 +93,8 @@ def norm_slope(nodes: Sequence[Node], beta: Array, weights: DepthWeights) -> Arr
     """r (m,): the gradient of Omega(beta) = sum_v d_v ||beta_D(v)|| on a hull of nodes of rank one."""
     ancestry = Ancestry(nodes)
     norms = np.sqrt(ancestry.down(beta**2))
-    return (ancestry.matrix() * (weights.of(nodes) / norms)[:, None]).sum(axis=0) * beta
+    slope: Array = (ancestry.matrix() * (weights.of(nodes) / norms)[:, None]).sum(axis=0) * beta
+    return slope
 
 
 def _check(design: Design, nodes: Sequence[Node], beta: Array) -> None:

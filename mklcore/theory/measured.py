@@ -58,12 +58,14 @@ class LpMeasured:
     def margin_risk(self, margin: float) -> Array:
         """Mean of min(1, max(0, 1 - y f(x) / margin)) on the training rows, (L,)."""
         require_positive(margin=margin)
-        return np.clip(1.0 - self.y * self.decisions / margin, 0.0, 1.0).mean(axis=1)
+        risk: Array = np.clip(1.0 - self.y * self.decisions / margin, 0.0, 1.0).mean(axis=1)
+        return risk
 
     @property
     def error(self) -> Array:
         """Share of held-out rows with the wrong sign, (L,)."""
-        return np.mean(self.y_held_out * self.held_out <= 0, axis=1)
+        error: Array = np.mean(self.y_held_out * self.held_out <= 0, axis=1)
+        return error
 
 
 def measure_lp(
@@ -230,7 +232,7 @@ def measure_recovery(
 
 def _function(spectra: Spectra, j: int, random: np.random.Generator) -> Array:
     part = spectra.rows(j)
-    g = (np.sqrt(spectra.values[part]) * random.standard_normal(part.stop - part.start)) @ spectra.vectors[part]
+    g: Array = (np.sqrt(spectra.values[part]) * random.standard_normal(part.stop - part.start)) @ spectra.vectors[part]
     size = float(np.sqrt(np.mean(g**2)))
     return g / size if size > 0 else g
 

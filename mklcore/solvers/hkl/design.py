@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Indices
 from mklcore.errors import KernelError, ParameterError
 from mklcore.solvers.hkl.bases import BASES, PolynomialBasis
 from mklcore.solvers.hkl.dag import Array, DepthWeights, Node, level_of
@@ -334,7 +335,7 @@ def _named(key: str) -> Any:
     return BASES[key]()
 
 
-def _lists(nodes: Sequence[Node]) -> tuple[Array, Array, Array]:
+def _lists(nodes: Sequence[Node]) -> tuple[Indices, Indices, Indices]:
     starts = np.cumsum([0, *(len(node) for node in nodes)]).astype(np.int64)
     variables = np.array([i for node in nodes for i, _ in node], dtype=np.int64)
     levels = np.array([level for node in nodes for _, level in node], dtype=np.int64)

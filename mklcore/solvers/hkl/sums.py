@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from mklcore.solvers.hkl.dag import Array, Node
+from mklcore.arrays import Indices
+from mklcore.solvers.hkl.dag import Node
 
 TILE = 512  # entries worked on at once: prefixes, suffixes and levels of a tile stay in the second-level cache
 _CHUNK = 60_000_000  # multiplications in one call of the leaf: about 50 ms
@@ -29,13 +30,13 @@ _CHUNK = 60_000_000  # multiplications in one call of the leaf: about 50 ms
 class Plan:
     """Sorted nodes as index lists for the leaf. ``order`` leads back; ``pairs`` are the distinct (variable, level)."""
 
-    order: Array
-    starts: Array
-    variables: Array
-    slots: Array
-    last: Array
-    ends: Array
-    pairs: Array
+    order: Indices
+    starts: Indices
+    variables: Indices
+    slots: Indices
+    last: Indices
+    ends: Indices
+    pairs: Indices
     deepest: int
 
     @classmethod
