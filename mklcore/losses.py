@@ -244,10 +244,11 @@ class Logistic(Loss):
         return np.logaddexp(0.0, -y * t)
 
     def slope(self, t: Array, y: Array) -> Array:
-        return -y * expit(-y * t)
+        share: Array = expit(-y * t)
+        return -y * share
 
     def bend(self, t: Array, y: Array) -> Array:
-        s = expit(t)
+        s: Array = expit(t)
         return s * (1.0 - s)
 
     def dual(self, a: Array, y: Array, C: float) -> float:
@@ -385,7 +386,8 @@ def make_loss(loss: str | Loss, **given: float) -> Loss:
         raise ParameterError(f"There is no loss called {loss!r}; the losses are {', '.join(LOSSES)}.")
     kind: Any = LOSSES[loss]
     own = {field.name for field in fields(kind)}
-    return kind(**{name: value for name, value in given.items() if name in own})
+    made: Loss = kind(**{name: value for name, value in given.items() if name in own})
+    return made
 
 
 def losses_for(tasks: Sequence[str]) -> tuple[str, ...]:

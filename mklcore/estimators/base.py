@@ -13,12 +13,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from mklcore.arrays import Indices, Labels
+from mklcore.arrays import Array, Indices, Labels
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.rows import KernelRows
-from mklcore.solvers.driver import Array, Fit, Status
+from mklcore.solvers.driver import Fit, Status
 
 _BLOCK_MB = 256.0
 USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest

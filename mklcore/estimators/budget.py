@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import Array, KernelEstimator
+from mklcore.estimators.base import KernelEstimator
 from mklcore.kernels.grams import GramStack
 from mklcore.solvers.driver import Fit, Status
 from mklcore.solvers.spectra import Spectra

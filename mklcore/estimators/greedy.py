@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import Array, KernelClassifier, KernelRegressor, dual_points, signs, worst
+from mklcore.estimators.base import KernelClassifier, KernelRegressor, dual_points, signs, worst
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.kernels.grams import GramStack
 from mklcore.solvers.driver import Fit, run, warn_unless_converged

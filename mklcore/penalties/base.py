@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
-Array = np.ndarray
+from mklcore.arrays import Array
 
 
 class Penalty:

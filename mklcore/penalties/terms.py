@@ -27,7 +27,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.penalties.base import Penalty
 

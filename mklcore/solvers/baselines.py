@@ -17,14 +17,16 @@ from html import escape
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.measures import as_stack
 from mklcore.losses import Squared
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
-from mklcore.solvers.driver import Array, Board, Fit, Method, Point, Status, run, warn_unless_converged
+from mklcore.solvers.driver import Board, Fit, Method, Point, Status, run, warn_unless_converged
 from mklcore.solvers.gomp import GOMP
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, certificate_of, unit_step_divisors
 from mklcore.solvers.reweighting import WarmStart
@@ -118,7 +120,7 @@ class SymmetricL1:
         if target < 1e-300:
             return Status.STALLED
         system = at.curvature + np.diag(at.z / at.t)
-        move: Array = np.linalg.solve(system, target / at.t - at.slopes)
+        move = np.linalg.solve(system, target / at.t - at.slopes)
         slack_move = target / at.t - at.z - at.z / at.t * move
         t = at.t + _inside_share(at.t, move) * move
         return self._point(t, at.z + _inside_share(at.z, slack_move) * slack_move)
@@ -143,7 +145,7 @@ class SymmetricL1:
         return Point(norms, t[:, None] * alpha, 0.0, objective, lower, size, state=state, dual_point=theta)
 
 
-def _inside_share(values: Array, move: Array) -> float:
+def _inside_share(values: Array, move: NDArray[np.floating[Any]]) -> float:
     """The share of ``move`` that keeps ``values`` positive, 0.995 of the way to the wall at most."""
     falling = move < 0
     return min(1.0, 0.995 * float(np.min(-values[falling] / move[falling], initial=np.inf)))

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from mklcore.losses import Array, Loss
+from mklcore.arrays import Array
+from mklcore.losses import Loss
 from mklcore.penalties import Penalty
 
 

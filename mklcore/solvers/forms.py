@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.losses import Array, Loss, total_loss
+from mklcore.losses import Loss, total_loss
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.bound import dual_bound

@@ -30,8 +30,9 @@ import numpy as np
 from numba import njit
 from scipy.linalg import cho_factor, cho_solve
 
+from mklcore.arrays import Array
 from mklcore.errors import MKLError
-from mklcore.solvers.driver import Array, Board, Point, Status
+from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.spectra import Spectra
 from mklcore.solvers.stack import combine
 

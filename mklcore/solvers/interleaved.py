@@ -22,13 +22,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numba import njit
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.kernels.rows import PIECE, KernelRows, RowCache, StackRows
 from mklcore.losses import Loss, total_loss
 from mklcore.machines.svm import best_partner, first, move_pair, move_single, offsets, pair_update
 from mklcore.penalties import Penalty
 from mklcore.solvers.bound import dual_bound
-from mklcore.solvers.driver import Array, Board, Point, Status
+from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.reweighting import Problem, WarmStart
 from mklcore.solvers.stack import products
 

@@ -70,8 +70,8 @@ class Spectra:
 
     def forms(self, r: Array) -> Array:
         """r'K_j r for every kernel and ``r`` (n,), as (M,)."""
-        forms: Array = np.bincount(self.owner, self.values * (self.vectors @ r) ** 2, minlength=self.n_kernels)
-        return forms
+        energy = self.values * (self.vectors @ r) ** 2
+        return np.bincount(self.owner, energy, minlength=self.n_kernels).astype(np.float64, copy=False)
 
     def largest(self) -> Array:
         """The largest eigenvalue of every kernel, (M,); 0 for a kernel that is 0."""

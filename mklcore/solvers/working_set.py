@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.solvers.bundle import Bundle
-from mklcore.solvers.driver import Array, Board, Point, Status
+from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.reweighting import Problem, WarmStart
 from mklcore.solvers.stack import products, quadratic_forms

@@ -19,12 +19,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
+from mklcore.arrays import Array
 from mklcore.errors import NotConvergedWarning, ParameterError
 from mklcore.losses import make_loss
 from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
-from mklcore.solvers.hkl.dag import Array, Hull, Node, levels
+from mklcore.solvers.hkl.dag import Hull, Node, levels
 from mklcore.solvers.hkl.design import Design, Rows
 from mklcore.solvers.hkl.machine import Task, machine_for
 

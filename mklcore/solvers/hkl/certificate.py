@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mklcore.solvers.hkl.dag import Ancestry, Array, DepthWeights, Hull, Node
+from mklcore.arrays import Array
+from mklcore.solvers.hkl.dag import Ancestry, DepthWeights, Hull, Node
 from mklcore.solvers.hkl.design import Design
 
 _STEPS = 150

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Indices
+from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ParameterError
 from mklcore.solvers.hkl.bases import BASES, PolynomialBasis
-from mklcore.solvers.hkl.dag import Array, DepthWeights, Node, level_of
+from mklcore.solvers.hkl.dag import DepthWeights, Node, level_of
 from mklcore.solvers.hkl.levels import Matrices, Scaling, Table, numeric
 from mklcore.solvers.hkl.sums import (
     Plan,

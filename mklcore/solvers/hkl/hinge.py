@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mklcore.losses import Array, Loss
+from mklcore.arrays import Array
+from mklcore.losses import Loss
 from mklcore.machines.solution import dual_gap, feasible_start
 
 _STEPS = 80

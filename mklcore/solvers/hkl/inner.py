@@ -21,8 +21,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.solvers.driver import Board, Point, Status, run
-from mklcore.solvers.hkl.dag import Ancestry, Array, DepthWeights, Node
+from mklcore.solvers.hkl.dag import Ancestry, DepthWeights, Node
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.machine import Answer, Task, machine_for
 

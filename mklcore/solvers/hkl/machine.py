@@ -19,12 +19,13 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.losses import Loss
 from mklcore.machines import machine_of
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers.bound import Bound
-from mklcore.solvers.hkl.dag import Array, Node
+from mklcore.solvers.hkl.dag import Node
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.hinge import HingeProblem
 from mklcore.solvers.stack import combine, products, quadratic_forms

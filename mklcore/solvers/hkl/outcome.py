@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mklcore.solvers.hkl.dag import Array, Hull, Node, by_depth
+from mklcore.arrays import Array
+from mklcore.solvers.hkl.dag import Hull, Node, by_depth
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.search import HullSearch
 

@@ -23,7 +23,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mklcore.solvers.driver import Array, Board, Point, Status
+from mklcore.arrays import Array
+from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.hkl.certificate import Certifier, Proof, dual_norm
 from mklcore.solvers.hkl.dag import ROOT, DepthWeights, Hull, Node, by_depth
 from mklcore.solvers.hkl.design import Design
