@@ -1,5 +1,6 @@
 """The app without a browser: every page and sample, the link's refusals, what survives and what is dropped."""
 
+import gc
 import io
 import json
 import threading
@@ -9,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from mklcore.data import SAMPLES
 from mklcore.errors import KernelError
@@ -338,6 +340,17 @@ def test_inline_work_is_over_in_the_run_that_asks_for_it(inline_jobs: None) -> N
     assert app.session_state["job"].state is JobState.DONE
     assert paths.known(app.session_state["params"]) is app.session_state["answer"]
     assert not app.get("progress")
+
+
+def test_a_server_has_one_blas_thread_and_does_not_collect_what_it_imported() -> None:
+    def threads() -> set[int]:
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    with threadpool_limits(2, user_api="blas"):
+        assert threads() == {2}
+        worker.calm()
+        assert threads() == {1}
+    assert gc.get_freeze_count() > 100_000
 
 
 def test_a_job_knows_its_place_in_the_line() -> None:

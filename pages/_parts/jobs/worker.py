@@ -1,5 +1,6 @@
 """The threads of the server that work in the background, and how far the first compilation has come."""
 
+import gc
 import sys
 import threading
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from queue import SimpleQueue
 from typing import Protocol
 
 import streamlit as st
+from threadpoolctl import threadpool_limits
 
 import mklcore
 
@@ -69,6 +71,17 @@ def _thread(slot: str) -> Worker:
     return Worker()
 
 
+def calm() -> None:
+    """Set the process up for many small pieces of work at once; call it when everything is imported.
+
+    One BLAS thread: sessions share the cores, and two threads on small matrices took up to 19 times as long as one. What
+    the imports made stays for good, so the collector need not walk its 200,000 objects again and again.
+    """
+    threadpool_limits(1, user_api="blas")
+    gc.collect()
+    gc.freeze()
+
+
 @st.cache_resource(max_entries=1, show_spinner=False)
 def warmth() -> Warmth:
     """Start compiling the leaves, once per server. A job need not wait for all of them, so they have their own thread."""
@@ -77,7 +90,9 @@ def warmth() -> Warmth:
 
     def warm() -> None:
         try:
-            mklcore.warmup.warm_up(progress.report)
+            compile_all = mklcore.warmup.warm_up  # its first mention imports all there is to compile
+            calm()
+            compile_all(progress.report)
         finally:
             progress.over = True
 
