@@ -9,7 +9,14 @@
 A message says what happened, what was expected, what came, and what to do next.
 """
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 from sklearn.exceptions import ConvergenceWarning
+
+_told_elsewhere = ContextVar("told_elsewhere", default=False)
 
 
 class MKLError(Exception):
@@ -30,3 +37,23 @@ class ParameterError(MKLError, ValueError):
 
 class NotConvergedWarning(ConvergenceWarning):
     """A solver stopped before it reached its tolerance; the message tells the gap and what to change."""
+
+
+def warn_short(message: str, stacklevel: int = 2) -> None:
+    """Warn that a solver stopped short of its tolerance, unless the caller tells it; ``stacklevel`` as in ``warnings``."""
+    if not _told_elsewhere.get():
+        warnings.warn(message, NotConvergedWarning, stacklevel=stacklevel + 1)
+
+
+@contextmanager
+def told_elsewhere() -> Iterator[None]:
+    """Give no NotConvergedWarning inside, because whoever asks for the fit shows its status and gap.
+
+    It holds for this thread alone: ``warnings.catch_warnings`` would change the filters of the whole process, and two
+    threads that use it at once leave each other's behind.
+    """
+    before = _told_elsewhere.set(True)
+    try:
+        yield
+    finally:
+        _told_elsewhere.reset(before)

@@ -5,6 +5,7 @@ import io
 import json
 import threading
 import time
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mklcore.data import SAMPLES
-from mklcore.errors import KernelError
+from mklcore.errors import KernelError, NotConvergedWarning, warn_short
 from pages._parts.derive import gram_stacks, paths, shelves
 from pages._parts.jobs import board, worker
 from pages._parts.jobs.board import Job, JobState
@@ -335,11 +336,33 @@ def test_work_ends_in_the_state_that_says_why() -> None:
     assert (refused.state, refused.error) == (JobState.FAILED, "The kernel is not square.")
 
 
+def test_work_warns_nobody_and_leaves_the_warnings_of_other_threads_alone() -> None:
+    filters, inside, over = list(warnings.filters), threading.Event(), threading.Event()
+
+    def work(job: Job) -> None:
+        inside.set()
+        assert over.wait(PATIENCE)
+        warn_short("stopped short")
+
+    job = Job("key", "Path", 3)
+    board.LINE.enter(job)
+    thread = threading.Thread(target=board._work, args=(job, work))
+    thread.start()
+    assert inside.wait(PATIENCE)
+    with pytest.warns(NotConvergedWarning, match="told here"):
+        warn_short("told here")
+    assert warnings.filters == filters
+    over.set()
+    thread.join(PATIENCE)
+    assert job.state is JobState.DONE, job.error  # here a warning is an error
+    assert warnings.filters == filters
+
+
 def test_inline_work_is_over_in_the_run_that_asks_for_it(inline_jobs: None) -> None:
     app = go(open_app(data="iris", widths="2", seed="9021"), "pages/explore.py")
     assert app.session_state["job"].state is JobState.DONE
     assert paths.known(app.session_state["params"]) is app.session_state["answer"]
-    assert not app.get("progress")
+    assert "job_cancel" not in [button.key for button in app.button]
 
 
 def test_a_server_has_one_blas_thread_and_does_not_collect_what_it_imported() -> None:

@@ -297,6 +297,17 @@ def test_a_planted_comparison_of_names_is_found(planted):
     assert list(_names_compared(ast.parse(planted)))
 
 
+FILTERS = {"catch_warnings", "filterwarnings", "simplefilter", "resetwarnings"}
+ALONE = {"mklcore.solvers.hkl.baselines"}  # hears what scikit-learn says; nothing of the app calls it
+
+
+@each_source
+def test_nobody_changes_the_filters_of_warnings_for_every_thread(file):
+    for node in ast.walk(parsed(file)):
+        if isinstance(node, ast.Call) and dotted(node).split(".")[-1] in FILTERS:
+            assert module_name(file) in ALONE, f"{file}:{node.lineno}: use mklcore.errors.told_elsewhere"
+
+
 # Leaves and caches
 
 

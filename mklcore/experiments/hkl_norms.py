@@ -9,14 +9,13 @@ Source: Bach (2008), Table 2; specification, section 8.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.data.synthetic import NORM_DIMENSION, make_ringnorm, make_twonorm
-from mklcore.errors import NotConvergedWarning
+from mklcore.errors import told_elsewhere
 from mklcore.estimators.hkl import HKLClassifier
 from mklcore.experiments.base import Experiment, pause
 from mklcore.solvers.hkl.baselines import hkl_greedy, hkl_l2
@@ -35,8 +34,7 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     """One repetition: test error in % of L2, greedy and HKL, then the nodes in the hull of HKL."""
     seeds = np.random.SeedSequence([seed, list(DATA).index(row), repetition]).generate_state(3)
     train, validation, test = (DATA[row](n, int(s))[0] for n, s in zip((N_TRAIN, N_CHECK, N_CHECK), seeds, strict=True))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotConvergedWarning)  # a hull at a small lam may stop short of its tolerance
+    with told_elsewhere():  # a hull at a small lam may stop short of its tolerance
         hulls = [_hull(train.X, train.y, lam) for lam in HKL_LAMS]
         line = [
             _best(decisions, validation.y, test.y)

@@ -9,7 +9,6 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 6.1; specification of t
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from scipy.stats import norm
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_mkl_toy
-from mklcore.errors import NotConvergedWarning
+from mklcore.errors import told_elsewhere
 from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.experiments.base import Experiment, pause
 from mklcore.kernels.dictionary import KernelDictionary
@@ -46,10 +45,7 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     errors, distances = [], []
     for p in NORMS:
         pause()
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", NotConvergedWarning
-            )  # a few small-C fits at p = 1 stop short; gaps are kept
+        with told_elsewhere():  # a few small-C fits at p = 1 stop short; gaps are kept
             path = fit_path(LpMKLClassifier(p=p), stack, train.y, "C", COSTS)
         columns = [point.weights_ / stack.scales * (train.X.T @ point.dual_coef_) for point in path.estimators]
         offsets = np.array([point.intercept_ for point in path.estimators])

@@ -8,7 +8,6 @@ Source: Subrahmanya and Shin (2010), the near-infrared experiments; specificatio
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.data.synthetic import N_BANDS, make_spectra
-from mklcore.errors import NotConvergedWarning
+from mklcore.errors import told_elsewhere
 from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.figures.style import number
@@ -97,8 +96,7 @@ def _after(tick: Tick, before: int) -> Tick:
 
 
 def _path(model: Any, stack: GramStack, y: Array, blocks: Array, y_check: Array, tick: Tick) -> Path:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotConvergedWarning)
+    with told_elsewhere():
         values = path_grid(model, stack, y, "C", POINTS)
         return fit_path(model, stack, y, "C", values, blocks, y_check, tick)
 

@@ -8,7 +8,6 @@ Source: Bach (2008), sections 3 and 5; specification of hierarchical kernel lear
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_sparse_polynomial
-from mklcore.errors import NotConvergedWarning
+from mklcore.errors import told_elsewhere
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.figures.hulls import kernel_count
@@ -106,8 +105,7 @@ def hulls(tick: Tick = silent, seed: int = SEED) -> Hulls:
     train, check = data.take(range(N_ROWS)), data.take(range(N_ROWS, 2 * N_ROWS))
     model = HKLRegressor(basis=PolynomialBasis(DEGREE), memory_mb=400)
     design: Any = Design(train.X, model.basis, names=list(data.feature_names), memory_mb=400)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotConvergedWarning)
+    with told_elsewhere():
         values = path_grid(model, design, train.y, "lam", POINTS)[::-1]
         path = fit_path(model, design, train.y, "lam", values, check.X, check.y, lambda done, _: tick(done, total))
         additive = _additive(train, check)

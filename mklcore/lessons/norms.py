@@ -8,7 +8,6 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 6.1; specification of t
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_mkl_toy
-from mklcore.errors import NotConvergedWarning
+from mklcore.errors import told_elsewhere
 from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.figures.style import number
 from mklcore.kernels.dictionary import KernelDictionary
@@ -157,8 +156,7 @@ def _draw(count: int, seeds: tuple[int, ...], norms: tuple[float, ...]) -> tuple
     stack = kernels.grams(train.X, normalise="multiplicative")
     errors, weights, short = [], [], 0
     for p in norms:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotConvergedWarning)
+        with told_elsewhere():
             path = fit_path(LpMKLClassifier(p=p), stack, train.y, "C", COSTS)
         best = int(np.argmin(_wrong(path, stack.scales, train, validation)))
         errors.append(float(_wrong(path, stack.scales, train, test)[best]))

@@ -8,14 +8,13 @@ Source: Sindhwani and Lozano (2011), equations (3)-(5); specification, A.1 and A
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from mklcore.arrays import Array, Mask
 from mklcore.data.synthetic import make_mkl_toy
-from mklcore.errors import NotConvergedWarning
+from mklcore.errors import told_elsewhere
 from mklcore.estimators.gomp import GOMPClassifier
 from mklcore.figures.style import number
 from mklcore.kernels.dictionary import KernelDictionary
@@ -99,8 +98,7 @@ def _gomp(stack: GramStack, y: Array, lam: float, blocks: Array, labels: Array) 
 
 
 def _l1(stack: GramStack, y: Array, lam: float, blocks: Array, signs: np.ndarray) -> tuple[int, float, bool]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotConvergedWarning)
+    with told_elsewhere():
         fit = lq_mkl(stack.values, np.where(y == y.max(), 1.0, -1.0), lam, 1.0, tol=1e-4)
     says = np.einsum("m,mij,j->i", fit.weights, blocks, fit.dual_coef)
     used = int((fit.weights > USED * fit.weights.max()).sum())

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import enum
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -23,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.errors import MKLError, NotConvergedWarning
+from mklcore.errors import MKLError, warn_short
 from mklcore.kernels.checks import one_blas_thread
 
 
@@ -279,4 +278,4 @@ def warn_unless_converged(fit: Fit, tol: float) -> None:
     reached = (
         "" if fit.relative_gap is None else f" Relative gap reached {fit.relative_gap:.2e}, tolerance asked {tol:.0e}."
     )
-    warnings.warn(f"{fit.solver} {fit.status.value}.{reached}", NotConvergedWarning, stacklevel=3)
+    warn_short(f"{fit.solver} {fit.status.value}.{reached}", stacklevel=3)

@@ -24,14 +24,13 @@ of L, where the loop creeps, a settled answer is shaken by ``_SHAKE`` and follow
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mklcore.errors import NotConvergedWarning, ParameterError
+from mklcore.errors import ParameterError, warn_short
 from mklcore.losses import Loss
 from mklcore.penalties.terms import GroupTerm
 from mklcore.solvers.driver import Array, Board, Fit, Point, Status, run
@@ -230,7 +229,7 @@ def fit_selection(
         reached = (
             f" {tol_mode.capitalize()} change of the weights reached {method.change:.2e}, tolerance asked {tol:.0e}."
         )
-        warnings.warn(f"{fit.solver} {fit.status.value}.{reached}", NotConvergedWarning, stacklevel=3)
+        warn_short(f"{fit.solver} {fit.status.value}.{reached}", stacklevel=3)
     return Search(fit, objectives)
 
 

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
 from mklcore.arrays import Array
-from mklcore.errors import NotConvergedWarning, ParameterError
+from mklcore.errors import ParameterError, warn_short
 from mklcore.losses import make_loss
 from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm
@@ -140,7 +140,7 @@ def hkl_lasso_alpha(
         warnings.simplefilter("always")
         lasso.fit(K, task.y)
     if any(issubclass(w.category, ConvergenceWarning) for w in heard):
-        warnings.warn("lasso-alpha stopped before its tolerance; raise lam.", NotConvergedWarning, stacklevel=2)
+        warn_short("lasso-alpha stopped before its tolerance; raise lam.")
     residual = task.y - K @ lasso.coef_ - lasso.intercept_
     objective = 0.5 * float(np.mean(residual**2)) + lam * float(np.abs(lasso.coef_).sum())
     return FullKernelModel("lasso-alpha", design, lasso.coef_, float(lasso.intercept_), objective, size)

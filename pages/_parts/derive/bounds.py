@@ -8,13 +8,14 @@ import numpy as np
 
 from mklcore import theory
 from mklcore.data.dataset import Dataset
-from mklcore.errors import DataError, MKLError
+from mklcore.errors import DataError, MKLError, told_elsewhere
 from mklcore.estimators.registry import COLUMN_BASES, ESTIMATORS
 from mklcore.kernels.grams import GramStack
 from mklcore.path import Path, fit_path, path_grid
+from mklcore.solvers.baselines import Counterexample, duplicate_counterexample
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
-from pages._parts.derive import dictionaries, gram_stacks, hulls, paths, shelves, tables
+from pages._parts.derive import dictionaries, gram_stacks, hulls, shelves, tables
 from pages._parts.jobs import board
 from pages._parts.params.parameters import Params
 
@@ -152,7 +153,6 @@ def ask(params: Params, tab: str) -> None:
     measure, total = _measures(params)[tab]()
 
     def work(job: board.Job) -> None:
-        paths.quiet()
         shelf.put(name, measure(job.tick))
 
     board.start(name, "Measuring", total, work, belongs=lambda now: key(now, tab) == name)
@@ -213,6 +213,15 @@ def _recovery(params: Params) -> tuple[Measure, int]:
         }
 
     return measure, others + DRAWS + 2
+
+
+def counterexample(params: Params) -> Counterexample:
+    """Return what copies of a kernel do to every method, on the two rows of the paper: everybody's, for it needs no table."""
+    key = ("duplicates", params.theory_copies, params.theory_price)
+    with told_elsewhere():
+        return shelves.shelf(Params()).made(
+            key, lambda: duplicate_counterexample(lam=params.theory_price, copies=params.theory_copies)
+        )
 
 
 # Hulls, with squared loss and a basis of columns, as the theorem has them

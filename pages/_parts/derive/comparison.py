@@ -101,7 +101,6 @@ def ask(params: Params) -> None:
             errors[derive_paths.key(one)] = str(error)
 
     def work(job: board.Job) -> None:
-        derive_paths.quiet()
         for place, (one, parts, grams, asked, over, shelf) in enumerate(prepared):
             asked.set_params(callback=lambda record: job.stop.is_set())
             tick = partial(_tick, job, place, len(prepared))
@@ -189,7 +188,6 @@ def _ask_points(params: Params, unknown: Sequence[Shown], value: float) -> None:
     overs = [derive_paths.runs_over(one.params).key for one in unknown]
 
     def work(job: board.Job) -> None:
-        derive_paths.quiet()
         for done, ((one, parts, grams, asked), shelf, over) in enumerate(zip(prepared, shelves, overs, strict=True)):
             asked.set_params(callback=lambda record: job.stop.is_set())
             answer = fit_path(

@@ -12,7 +12,7 @@ from mklcore.estimators.registry import ESTIMATORS, Control
 from mklcore.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
-from pages._parts.derive import paths, shelves, tables
+from pages._parts.derive import shelves, tables
 from pages._parts.jobs import board
 from pages._parts.params import link, parameters
 from pages._parts.params.parameters import Params
@@ -131,7 +131,6 @@ def _start(params: Params, name: tuple[str, Params], title: str, *, quick: bool)
     done = shelf.get(quick_key(params))
 
     def work(job: board.Job) -> None:
-        paths.quiet()
         asked.set_params(callback=lambda record: job.stop.is_set())
         rows: Any = done.estimators[0].design_ if done is not None else _rows(asked, parts.train, chosen)
         values = path_grid(asked, rows, parts.train.y, "lam", POINTS)[::-1]  # small hulls first: each starts the next
@@ -229,7 +228,6 @@ def exact(shown: Answer, value: float) -> Hull | None:
     parts, chosen, params = tables.split(shown.params), columns(shown.params), shown.params
 
     def work(job: board.Job) -> None:
-        paths.quiet()
         fitted = near.solve_near(value, parts.train.y, lambda record: job.stop.is_set())
         job.tick(1, 1)
         train, validation = (float(fitted.score(part.X[:, chosen], part.y)) for part in (parts.train, parts.validation))

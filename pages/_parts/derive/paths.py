@@ -1,7 +1,6 @@
 """From parameters to an answer: the estimator they ask for, the path the worker computes, and one exact point of it."""
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import streamlit as st
 from sklearn.base import BaseEstimator
 
-from mklcore.errors import NotConvergedWarning
+from mklcore.errors import told_elsewhere
 from mklcore.estimators.registry import Algorithm, Control, PathParameter, Variant
 from mklcore.path import Interval, Path, fit_path, interval_along, path_grid
 from mklcore.selection import SelectionFrequency, selection_frequency
@@ -91,22 +90,15 @@ def ask(params: Params) -> None:
     param, shelf, name = runs_over(params).key, shelves.shelf(params), key(params)
 
     def work(job: board.Job) -> None:
-        quiet()
         # A single point may take seconds: the solver looks at the flag after each of its own steps.
         asked.set_params(callback=lambda record: job.stop.is_set())
         values = path_grid(asked, grams.train, parts.train.y, param, SIZES if param == "s" else POINTS)
-        quiet()
         path = fit_path(
             asked, grams.train, parts.train.y, param, values, grams.validation, parts.validation.y, job.tick
         )
         shelf.put(name, path)
 
     board.start(name, "Path", POINTS, work, belongs=lambda now: key(now) == name)
-
-
-def quiet() -> None:
-    """Keep warnings about points short of their tolerance off the server's log: the screen tells them, with the gap."""
-    warnings.filterwarnings("ignore", category=NotConvergedWarning)
 
 
 def point_key(params: Params, value: float) -> object:
@@ -116,7 +108,8 @@ def point_key(params: Params, value: float) -> object:
 
 def point(params: Params, value: float) -> Path:
     """Return the exact answer at ``value`` as a path of one point. Raises ``ParameterError`` in words."""
-    return shelves.shelf(params).made(point_key(params, value), lambda: _solver_of(params, value)(None))
+    with told_elsewhere():
+        return shelves.shelf(params).made(point_key(params, value), lambda: _solver_of(params, value)(None))
 
 
 def _solver_of(params: Params, value: float) -> Callable[[board.Job | None], Path]:
@@ -126,7 +119,6 @@ def _solver_of(params: Params, value: float) -> Callable[[board.Job | None], Pat
     nearest = None if path is None else path.estimators[nearest_point(path, value)]
 
     def solve(job: board.Job | None) -> Path:
-        quiet()
         if job is not None:
             asked.set_params(callback=lambda record: job.stop.is_set())
         return fit_path(
@@ -200,7 +192,6 @@ def ask_baselines(params: Params) -> None:
     name = baselines_key(params)
 
     def work(job: board.Job) -> None:
-        quiet()
         for place, (lane, parts, grams, asked, shelf) in enumerate(prepared):
             asked.set_params(callback=lambda record: job.stop.is_set())
             values = path_grid(asked, grams.train, parts.train.y, "C", POINTS)
@@ -233,7 +224,6 @@ def ask_frequency(params: Params, value: float) -> None:
     asked.set_params(**{over.attribute: int(value) if over.key == "s" else value})
 
     def work(job: board.Job) -> None:
-        quiet()
         asked.set_params(callback=lambda record: job.stop.is_set())
         found = selection_frequency(asked, grams.train, parts.train.y, RESAMPLES, params.seed, job.tick)
         shelf.put(name, found)

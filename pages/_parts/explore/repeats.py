@@ -30,7 +30,6 @@ def ask(params: Params, value: float) -> None:
     problem, first = _problem(params, value), SplitSpec(params.seed, params.validation, params.test, params.stratified)
 
     def work(job: board.Job) -> None:
-        paths.quiet()
         problem.estimator.set_params(callback=lambda record: job.stop.is_set())
         shelf.put(name, repeat_splits(problem, params.repeats, first, known=rows, callback=job.tick))
 

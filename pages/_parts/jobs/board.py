@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from mklcore.errors import MKLError
+from mklcore.errors import MKLError, told_elsewhere
 from pages._parts.jobs import worker as jobs_worker
 from pages._parts.params.parameters import Params
 from pages._parts.session import history
@@ -122,7 +122,8 @@ def _work(job: Job, work: Work) -> None:
             raise CancelledError
         job.state, job.started = JobState.RUNNING, time.monotonic()
         job.tick(0, job.total)
-        work(job)
+        with told_elsewhere():
+            work(job)
         job.state = JobState.DONE
     except CancelledError:
         if job.state is not JobState.ABANDONED:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from mklcore.lessons import LESSONS, Lesson
-from pages._parts.derive import paths, shelves
+from pages._parts.derive import shelves
 from pages._parts.drawing import charts
 from pages._parts.jobs import board
 from pages._parts.lessons import pictures
@@ -97,7 +97,6 @@ def ask(lesson: Lesson) -> None:
     shelf, name = shelves.lessons(), key(lesson.key)
 
     def work(job: board.Job) -> None:
-        paths.quiet()
         if shelf.get(name) is None:
             shelf.put(name, lesson.compute(job.tick))
 
@@ -114,7 +113,6 @@ def ask_all() -> None:
     total = sum(lesson.pieces for lesson in missing)
 
     def work(job: board.Job) -> None:
-        paths.quiet()
         before = 0
         for lesson in missing:
             if shelf.get(key(lesson.key)) is None:

@@ -13,9 +13,8 @@ from mklcore import theory
 from mklcore.errors import MKLError
 from mklcore.figures import Curve, bound_curves, coherence_dots, duplicate_bars, kernel_colours, style
 from mklcore.figures import theory as theory_figures
-from mklcore.solvers.baselines import Counterexample, duplicate_counterexample
 from pages._parts.derive import bounds as derive_bounds
-from pages._parts.derive import shelves, tables
+from pages._parts.derive import tables
 from pages._parts.drawing import charts
 from pages._parts.jobs import board
 from pages._parts.params.parameters import Params
@@ -313,10 +312,7 @@ def _greedy_words(params: Params, found: theory.GreedyMeasured, bounds: np.ndarr
 
 
 def _duplicates(params: Params, _: Any) -> None:
-    key = ("duplicates", params.theory_copies, params.theory_price)
-    found: Counterexample = shelves.shelf(Params()).made(
-        key, lambda: duplicate_counterexample(lam=params.theory_price, copies=params.theory_copies)
-    )
+    found = derive_bounds.counterexample(params)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _picture(duplicate_bars(found, dark=charts.is_dark()), "theory_duplicates")
