@@ -216,7 +216,7 @@ def _recovery(params: Params) -> tuple[Measure, int]:
 
 
 def counterexample(params: Params) -> Counterexample:
-    """Return what copies of a kernel do to every method, on the two rows of the paper: everybody's, for it needs no table."""
+    """Return what copies of a kernel do to every method, on the built-in problem: no table, so it is everybody's."""
     key = ("duplicates", params.theory_copies, params.theory_price)
     with told_elsewhere():
         return shelves.shelf(Params()).made(
