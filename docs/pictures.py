@@ -1,0 +1,64 @@
+"""Draw the pictures of the site: one path per method, and a hull, solved here and written as SVG by Chromium.
+
+python -m docs.pictures
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import unquote
+
+import plotly.graph_objects as go
+from playwright.sync_api import Page
+from plotly.offline import get_plotlyjs
+
+import mklcore as mkl
+from benchmarks.serving import chromium
+from mklcore.estimators import ESTIMATORS
+from mklcore.path import path_grid
+
+HERE = Path(__file__).parent / "pictures"
+SIZE = {"width": 760, "height": 380}
+DRAW = "figure => Plotly.toImage(figure, {format: 'svg', width: %(width)d, height: %(height)d})" % SIZE
+PATHS = {"lp": ("C", {"p": 4 / 3}), "gomp": ("s", {}), "greedy": ("s", {}), "smkl": ("C", {})}
+
+
+def path_picture(key: str) -> go.Figure:
+    """The weights along the method's own path on the toy problem."""
+    data, _ = mkl.make_mkl_toy(120, 5, seed=0, n_features=12)
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), data.n_features)
+    param, settings = PATHS[key]
+    model = ESTIMATORS[key].classifier(kernels=kernels, **settings)
+    path = mkl.fit_path(model, data.X, data.y, param, path_grid(model, kernels.grams(data.X), data.y, param, 25))
+    return mkl.figures.weight_path(path)
+
+
+def hull_picture() -> go.Figure:
+    """The hull of a polynomial of which two columns act together, on the grid of these two."""
+    data, _ = mkl.make_sparse_polynomial(150, 6, seed=0)
+    model = mkl.HKLRegressor(basis=mkl.PolynomialBasis(4), lam=1e-3).fit(data.X, data.y)
+    first, second = sorted(range(6), key=lambda j: -model.relevance_[j])[:2]
+    return mkl.figures.hull_grid(model, (first, second))
+
+
+def write(page: Page, name: str, figure: go.Figure) -> None:
+    """Have the browser draw one figure and keep it as SVG."""
+    url = page.evaluate(DRAW, json.loads(figure.to_json()))
+    (HERE / f"{name}.svg").write_text(unquote(url.split(",", 1)[1]), encoding="utf-8")
+
+
+def main() -> None:
+    HERE.mkdir(exist_ok=True)
+    with chromium() as browser:
+        page = browser.new_page()
+        page.set_content("<html><body></body></html>")
+        page.add_script_tag(content=get_plotlyjs())
+        for key in PATHS:
+            write(page, key, path_picture(key))
+        write(page, "hkl", hull_picture())
+    print(f"Wrote {len(PATHS) + 1} pictures to {HERE}.")
+
+
+if __name__ == "__main__":
+    main()

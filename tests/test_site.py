@@ -1,0 +1,58 @@
+"""The site: its examples run as tests, every method has a page, and what a page asks the library for is there."""
+
+import doctest
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import mklcore
+from docs import hooks
+from mklcore.estimators import ESTIMATORS
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+METHODS = ("lp", "gomp", "greedy", "smkl", "hkl")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def with_examples() -> list[str]:
+    """The modules of the library whose docstrings hold an example."""
+    found = []
+    for module in pkgutil.walk_packages(mklcore.__path__, "mklcore."):
+        place = Path(module.module_finder.path) / f"{module.name.rpartition('.')[2]}.py"  # type: ignore[union-attr]
+        file = place if place.is_file() else place.with_suffix("") / "__init__.py"
+        if ">>> " in file.read_text(encoding="utf-8"):
+            found.append(module.name)
+    return found
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")], ids=lambda p: p.stem)
+def test_the_examples_of_a_page_run(page):
+    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=FLAGS, encoding="utf-8")
+    assert tried
+    assert not failed
+
+
+@pytest.mark.parametrize("name", with_examples())
+def test_the_examples_of_a_docstring_run(name):
+    failed, tried = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
+    assert tried
+    assert not failed
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_every_method_has_a_page_with_problem_options_certificate_and_picture(key):
+    text = (DOCS / "methods" / f"{key}.md").read_text(encoding="utf-8")
+    assert [f"{{{{ {what} {key} }}}}" in text for what in ("formula", "words", "options")] == [True] * 3
+    assert "certificate" in text
+    assert (DOCS / "pictures" / f"{key}.svg").is_file()
+
+
+def test_pages_are_filled_from_the_registry():
+    text = hooks.on_page_markdown("before\n{{ options lp }}\nafter")
+    assert [f"| `{control.name}` |" in text for control in ESTIMATORS["lp"].controls] == [True] * len(ESTIMATORS["lp"].controls)
+    assert "<math" in hooks.on_page_markdown("{{ formula hkl }}")
+    with pytest.raises(KeyError):
+        hooks.on_page_markdown("{{ formula nothing }}")
