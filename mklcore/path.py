@@ -83,7 +83,11 @@ def _told(value: float, form: str, otherwise: str, unit: str = "") -> str:
 
 
 def log_grid(low: float, high: float, n: int) -> Array:
-    """``n`` values from ``low`` to ``high``, equal in ratio; both ends exact."""
+    """``n`` values from ``low`` to ``high``, equal in ratio; both ends exact.
+
+    >>> log_grid(0.01, 100, 5).round(6).tolist()
+    [0.01, 0.1, 1.0, 10.0, 100.0]
+    """
     if not (0 < low < high and np.isfinite(high)) or n < 2:
         raise ParameterError(f"A log grid needs 0 < low < high and at least 2 points; got {low!r}, {high!r}, {n!r}.")
     grid = np.geomspace(low, high, n)

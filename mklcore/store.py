@@ -73,6 +73,16 @@ def save_model(path: Target, estimator: Any) -> None:
 
     ParameterError for an estimator of another library; scikit-learn's NotFittedError for one that is not fitted.
     ``callback`` is not kept, nor a ``random_state`` that is no number. The model that comes back predicts the same.
+
+    >>> import tempfile, os
+    >>> from mklcore.data.samples import load_sample
+    >>> from mklcore.estimators.lp import UniformMKLClassifier
+    >>> data = load_sample("iris")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(os.path.join(folder, "iris.mkl"), UniformMKLClassifier().fit(data.X, data.y))
+    ...     again = load_model(os.path.join(folder, "iris.mkl"))
+    >>> again.predict(data.X[:1]).shape
+    (1,)
     """
     if type(estimator).__name__ not in ESTIMATORS or ESTIMATORS[type(estimator).__name__] is not type(estimator):
         raise ParameterError(

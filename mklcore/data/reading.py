@@ -118,6 +118,11 @@ def read_table(
     Missing numbers become the median of their column, categories become columns of 0 and 1, identifiers, free text,
     dates and constants are left out, rows without a target are dropped; `notes` tells all of it. Columns that share a
     prefix (fou_1, fou_2, kar_1, kar_2) become groups. Raises DataError, with what to do, where no data set results.
+
+    >>> rows = "\\n".join(f"{150 + i % 9},{50 + i % 7},{'fm'[i % 2]}" for i in range(40))
+    >>> table = read_table(f"height,weight,sex\\n{rows}".encode(), "sex")
+    >>> table.task, table.feature_names
+    ('binary', ('height', 'weight'))
     """
     if task is not None and task not in (*TASKS, "classification"):
         raise ParameterError(f"task is {task!r}; expected one of {', '.join(TASKS)} or classification.")

@@ -29,7 +29,11 @@ class Sample:
 
 
 def load_sample(name: str) -> Dataset:
-    """The sample of this name; `SAMPLES` lists them. Raises DataError for a name that is not there."""
+    """The sample of this name; `SAMPLES` lists them. Raises DataError for a name that is not there.
+
+    >>> load_sample("iris").n_features
+    4
+    """
     if name not in SAMPLES:
         raise DataError(f"There is no sample {name!r}; the samples are {listed(SAMPLES, most=len(SAMPLES))}.")
     return SAMPLES[name].load()

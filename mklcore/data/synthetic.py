@@ -77,6 +77,10 @@ def make_mkl_toy(
     """x = y rho theta / ||theta||_2 + N(0, I), theta = 1 on the first `n_informative` features, 0 elsewhere.
 
     y is -1 or +1 in equal numbers. Whatever the sparsity, the Bayes error is Phi(-rho): 4.006 % for rho = 1.75.
+
+    >>> data, truth = make_mkl_toy(50, 9, seed=0)
+    >>> data.X.shape
+    (50, 50)
     """
     _check_count("n", n, 2)
     _check_count("n_features", n_features, 1)

@@ -93,6 +93,11 @@ class KernelDictionary:
     specs: kernel specs in order; standardize: bring every column to mean 0 and variance 1 on the training rows first
     (constant columns are only centred); feature_names: what names call the columns. ParameterError for anything that
     is not a spec, KernelError when the names and the columns of X do not match.
+
+    >>> from mklcore.kernels.functions import Linear
+    >>> kernels = KernelDictionary.rbf_grid([0.5, 1, 2]) + KernelDictionary.per_feature(Linear(), 4)
+    >>> len(kernels)
+    7
     """
 
     specs: tuple[KernelSpec, ...]

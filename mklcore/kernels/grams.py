@@ -171,6 +171,10 @@ class GramStack:
         largest entry, and PSD: smallest eigenvalue >= -1e-8 of the largest. With ``clip`` the negative eigenvalues of
         an indefinite kernel are set to 0 instead, with a UserWarning that names it: its test blocks are then no longer
         those of the kernel that was passed.
+
+        >>> stack = GramStack.from_array(np.stack([np.eye(3), np.ones((3, 3))]), names=["own", "same"])
+        >>> stack.names
+        ('own', 'same')
         """
         values = as_stack(K)
         labels = tuple(f"kernel {m}" for m in range(len(values))) if names is None else tuple(map(str, names))

@@ -50,6 +50,9 @@ def alignment_matrix(K: Any) -> Array:
     """A_ij = <K_i, K_j>_F / (||K_i||_F ||K_j||_F), uncentred (Kloft et al. 2011, Figs. 5 and 6).
 
     K (M, n, n) stack or array. Returns (M, M), symmetric, in [0, 1] for PSD kernels, with 0 for a kernel that is 0.
+
+    >>> alignment_matrix(np.stack([np.eye(2), 3 * np.eye(2)])).round(6).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
     """
     values = as_stack(K)
     flat = values.reshape(values.shape[0], -1)

@@ -48,6 +48,9 @@ class LpNorm(Penalty):
     """||theta||_p <= 1: sparse at p = 1, the plain sum of kernels at p = infinity.
 
     Equivalent to the block norm 1/2 ||w||_{2,q}^2 with q = 2p / (p + 1).
+
+    >>> LpNorm(2.0).dual_price(np.array([3.0, 4.0]))
+    2.5
     """
 
     p: float = 1.0

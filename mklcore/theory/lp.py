@@ -39,6 +39,9 @@ def lp_rademacher_bound(p: float, M: int, n: int, R: float = 1.0, conservative: 
 
     ``p`` in [1, inf]; ``M`` > 1 kernels; ``n`` points; ``R`` bounds the feature norms. ``conservative`` rounds up to the
     even integers for which the inequality behind it is quoted.
+
+    >>> lp_rademacher_bound(2.0, M=10, n=400) < lp_rademacher_bound(2.0, M=10, n=100)
+    True
     """
     LpNorm(p)
     _check(M, n, R)
