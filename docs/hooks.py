@@ -24,12 +24,16 @@ def formula(key: str) -> str:
 def words(key: str) -> str:
     """What the method does, what to look for and what it cannot tell."""
     method = ESTIMATORS[key]
-    return f"{method.one_line}\n\n**What to look for.** {method.look_for}\n\n**What it cannot tell.** {method.cannot_tell}"
+    return (
+        f"{method.one_line}\n\n**What to look for.** {method.look_for}\n\n**What it cannot tell.** {method.cannot_tell}"
+    )
 
 
 def options(key: str) -> str:
     """The controls of the method as a table."""
-    rows = [f"| `{c.name}` | {_range(c)} | {_value(c.default)} | {html.escape(c.help)} |" for c in ESTIMATORS[key].controls]
+    rows = [
+        f"| `{c.name}` | {_range(c)} | {_value(c.default)} | {html.escape(c.help)} |" for c in ESTIMATORS[key].controls
+    ]
     return "\n".join(["| option | values | usual | what moving it does |", "|---|---|---|---|", *rows])
 
 

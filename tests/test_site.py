@@ -28,7 +28,9 @@ def with_examples() -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")], ids=lambda p: p.stem
+)
 def test_the_examples_of_a_page_run(page):
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=FLAGS, encoding="utf-8")
     assert tried
@@ -52,7 +54,9 @@ def test_every_method_has_a_page_with_problem_options_certificate_and_picture(ke
 
 def test_pages_are_filled_from_the_registry():
     text = hooks.on_page_markdown("before\n{{ options lp }}\nafter")
-    assert [f"| `{control.name}` |" in text for control in ESTIMATORS["lp"].controls] == [True] * len(ESTIMATORS["lp"].controls)
+    assert [f"| `{control.name}` |" in text for control in ESTIMATORS["lp"].controls] == [True] * len(
+        ESTIMATORS["lp"].controls
+    )
     assert "<math" in hooks.on_page_markdown("{{ formula hkl }}")
     with pytest.raises(KeyError):
         hooks.on_page_markdown("{{ formula nothing }}")
