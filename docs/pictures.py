@@ -19,8 +19,7 @@ from mklcore.estimators import ESTIMATORS
 from mklcore.path import path_grid
 
 HERE = Path(__file__).parent / "pictures"
-SIZE = {"width": 760, "height": 380}
-DRAW = "figure => Plotly.toImage(figure, {format: 'svg', width: %(width)d, height: %(height)d})" % SIZE
+DRAW = "figure => Plotly.toImage(figure, {format: 'svg', width: 760, height: 380})"
 PATHS = {"lp": ("C", {"p": 4 / 3}), "gomp": ("s", {}), "greedy": ("s", {}), "smkl": ("C", {})}
 
 
