@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import mklcore as mkl
 from mklcore.errors import MKLError, NotConvergedWarning, ParameterError
 from mklcore.solvers import greedy
 from mklcore.solvers.driver import Status, run
+from mklcore.solvers.exact import exact_dot, exact_forms
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam, unit_step_divisors
 from mklcore.solvers.spectra import Spectra
 from mklcore.theory import greedy_rate_bound
@@ -142,6 +144,75 @@ def test_descent_that_does_not_settle_is_told(monkeypatch):
     monkeypatch.setattr(FunctionalGreedy, "_jump", lambda self, chosen: False)
     with pytest.raises(MKLError, match=r"has not settled after .* sweeps .* Remove near-duplicates, or raise lam"):
         algorithm_1(OPTIMA[0])
+
+
+def rbf_problem(seed, widths, d=1, n=60):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    y = np.sin(2 * X[:, 0]) + 0.7 * rng.standard_normal(n)
+    return mkl.KernelDictionary.rbf_widths(widths).grams(X, normalise="diag").values, y
+
+
+def long_value(K, y, lam, fit):
+    """The objective of the published coefficients, in extended precision."""
+    parts = [(K[j].astype(np.longdouble) @ a, a) for j, a in zip(fit.selected, fit.dual_coef, strict=True)]
+    norms = sum(np.sqrt(max(a @ f, np.longdouble(0))) for f, a in parts)
+    r = y - sum(f for f, _ in parts)
+    return float(r @ r / (2 * y.size) + lam * norms)
+
+
+@pytest.mark.parametrize("lam", [1e-4, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12, 1e-100, 1e-300])
+@pytest.mark.parametrize("widths", [(1.0, 2.0, 4.0), (0.3, 1.0, 3.0), (5.0, 10.0, 20.0)])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_tiny_lam_is_answered_honestly_or_refused_in_words(lam, widths, seed):
+    """Wide Gaussian kernels: norms in the millions. What is published holds when it is computed again, or nothing is."""
+    K, y = rbf_problem(seed, widths)
+    method = FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=3)
+    fit, refused = None, ""
+    try:
+        fit = run(method, tol=1e-3, max_iter=9)
+    except ParameterError as error:
+        refused = str(error)
+    if fit is None:
+        assert lam < 1e-6
+        assert "too small for these kernels" in refused
+        return
+    again = long_value(K, y, lam, fit)
+    theta = fit.dual_point
+    reach = np.sqrt(max(0.0, exact_forms(K, theta).max()))
+    assert fit.objective == pytest.approx(again, rel=1e-6)
+    assert fit.dual_objective <= again * (1 + 1e-9)
+    assert fit.dual_objective == pytest.approx(theta @ y - 0.5 * y.size * (theta @ theta), rel=1e-9)
+    assert reach <= lam * (1 + 1e-6)
+    if fit.status is Status.CONVERGED:
+        assert fit.gap <= 1e-3 * lam * fit.weights.sum() * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_under_a_vanishing_lam_the_answer_is_the_interpolant_of_least_norm(seed):
+    """There L is nearly lam times the least sum of norms, at every lam the same multiple; block descent alone stands still."""
+    K, y = rbf_problem(seed, (0.5, 1.0, 2.0), d=3)
+    fits = [run(FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=3), tol=1e-3, max_iter=9) for lam in (1e-8, 1e-10)]
+    assert all(fit.status is Status.CONVERGED for fit in fits)
+    assert fits[0].objective == pytest.approx(100 * fits[1].objective, rel=1e-3)
+
+
+def test_what_double_precision_cannot_carry_is_refused():
+    K, y = rbf_problem(0, (1.0, 2.0, 4.0))
+    with pytest.raises(ParameterError, match=r"lam=1e-10 is too small .* double precision .* ten times as large"):
+        run(FunctionalGreedy(K, Spectra.of(K), y, 1e-10, n_kernels=3), tol=1e-3, max_iter=9)
+
+
+def test_products_in_twice_the_precision():
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, 200)) * 10.0 ** rng.integers(-8, 9, (2, 200))
+    true = float(sum(Fraction(x) * Fraction(z) for x, z in zip(a.tolist(), b.tolist(), strict=True)))
+    assert exact_dot(a, b) == pytest.approx(true, rel=1e-15)
+    u = rng.standard_normal(50)
+    K = np.eye(50) - np.outer(u, u) / (u @ u)  # K u is nothing but rounding
+    true = sum(Fraction(x) * Fraction(k) * Fraction(z) for x, row in zip(u.tolist(), K.tolist(), strict=True)
+               for k, z in zip(row, u.tolist(), strict=True))  # fmt: skip
+    assert exact_forms(K[None], u)[0] == pytest.approx(float(true), rel=1e-10)
 
 
 def test_permuting_kernels_permutes_the_answer():

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.estimators.base import Array
+from mklcore.arrays import Array
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import duplicates
 

@@ -15,6 +15,9 @@ The minimiser on S is found by cyclic block descent with exact blocks: with K_j 
 sqrt(sum d c^2) <= lam N, else ||f_j|| = t is the root of sum d c^2 / (d t + lam N)^2 = 1 and f_j = K_j U c t / (d t + lam N).
 Where blocks are nearly parallel the descent creeps: after _SWEEPS sweeps a few Newton steps on the norms of the chosen blocks,
 min over t >= 0 of lam/2 (y'(sum t_j K_j + lam N I)^{-1} y + sum t_j), carry it on if they lower L; descent has the last word.
+The residual is computed anew from the coefficients before a minimum is believed, and what is published, objective and
+certificate, from the coefficients and the kernels themselves. Under a tiny lam the norms ||f_j|| run into the millions and
+what double precision makes of K_j decides: where that is so, a ParameterError says it, and nothing is published.
 Any residual gives a certificate: theta = min(1, lam / max_j ||grad_j||_H) r / N is feasible, theta'y - N/2 ||theta||^2 <= L*.
 
 Algorithm 2 ignores lam. Its unit step (eta = 1) descends when lmax(K_j / N) <= 1, which k(x, x) <= 1 implies, and diverges
@@ -24,6 +27,7 @@ the paper changes coefficients, not the function, and is left out. eta = r'Kr / 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,8 +35,9 @@ from numba import njit
 from scipy.linalg import cho_factor, cho_solve
 
 from mklcore.arrays import Array
-from mklcore.errors import MKLError
+from mklcore.errors import MKLError, ParameterError
 from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.exact import exact_forms, exact_products
 from mklcore.solvers.spectra import Spectra
 from mklcore.solvers.stack import combine
 
@@ -41,6 +46,11 @@ _STILL = 1e-12  # a sweep that changes r by less than this share of y has settle
 _CHUNK = 40_000_000  # matrix entries touched in one call of a leaf, so that a cancel is heard
 _SWEEPS = 30  # before Newton steps are tried
 _MAX_SWEEPS = 100_000
+_AT_LAM = 1e-8  # ||grad_j|| of a kernel in use differs from lam by less than this share at a minimum
+_ROUNDS = 40  # of descent from a residual computed anew
+_SURE = 1e-9  # share of (lam N)^2 that rounding may have of r'K_j r before it is computed in twice the precision
+_CARRIED = 1e-6  # share of the objective that rounding may have
+_REFINED = 5  # steps of iterative refinement for the dual
 _NEWTON, _FLAT = 8, 1e-11  # at most so many, until 1 - ||grad_j||^2 / lam^2 is this small on every chosen block
 
 
@@ -167,6 +177,22 @@ def newton_norms(K: Array, y: Array, lam: float, chosen: Array, norms: Array) ->
     return t, alpha, np.array([K[j] @ alpha for j in chosen])
 
 
+def refined_residual(K: Array, y: Array, lam: float, chosen: Sequence[int], norms: Array) -> Array:
+    """The residual lam N alpha of (sum_j t_j K_j + lam N I) alpha = y at t = ``norms`` (M,), refined against the kernels
+    ``chosen`` in twice the precision: what is left of y when f is large in norm and nearly y."""
+    n, system = y.size, np.empty(K.shape[1:])
+    combine(K, norms, system)
+    system.flat[:: n + 1] += lam * n
+    factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+    alpha = cho_solve(factor, y, check_finite=False)
+    for _ in range(_REFINED):
+        left = y - lam * n * alpha
+        for j in chosen:
+            left -= norms[j] * exact_products(K[j], alpha)
+        alpha += cho_solve(factor, left, check_finite=False)
+    return lam * n * alpha
+
+
 class FunctionalGreedy:
     """Algorithm 1 as the driver's method. ``K`` (M, n, n) and its ``spectra``; ``y`` (n,), ``lam`` > 0, ``n_kernels`` the
     bound d on the number of kernels.
@@ -183,32 +209,43 @@ class FunctionalGreedy:
     def start(self) -> Point:
         self._b = np.zeros(self.spectra.values.size)
         self._r, self._norms = self.y.copy(), np.zeros(self.spectra.n_kernels)
-        self._gradients = self._gradient_norms()
-        return self._point((), Gradients(None), 0)
+        self._largest, self._gradients = self.spectra.largest(), np.zeros(self.spectra.n_kernels)
+        return self._point((), None, 0)
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
         chosen, gradients = last.selected or (), self._gradients
         outside = np.setdiff1d(np.arange(gradients.size), chosen)
         if outside.size == 0:
-            return Status.EXHAUSTED
+            return Status.EXHAUSTED if board.gap <= SLACK * best.scale else Status.STALLED
         if len(chosen) >= self.n_kernels:
             return Status.COMPLETE
         pick = int(outside[np.argmax(gradients[outside])])
         if gradients[pick] <= self.lam * (1.0 + SLACK):
             return Status.STALLED  # the exact optimum; the driver says CONVERGED when its certificate agrees
         chosen = (*chosen, pick)
-        self._descend(np.array(chosen, dtype=np.int64))
-        self._gradients = self._gradient_norms()
-        return self._point(chosen, Gradients(gradients, pick), 1)
+        try:
+            self._minimise(np.array(chosen, dtype=np.int64))
+        except np.linalg.LinAlgError:
+            raise self._beyond("a system of the chosen kernels is singular") from None
+        return self._point(chosen, pick, 1)
 
     def finish(self, best: Point) -> Point:
         return best
 
-    def _descend(self, chosen: Array) -> None:
-        """Minimise (1) on ``chosen``, from where the last minimisation ended."""
+    def _minimise(self, chosen: Array) -> None:
+        """Minimise (1) on ``chosen``, from where the last minimisation ended, until a residual computed anew agrees."""
+        used, newton = 0, True
+        for _ in range(_ROUNDS):
+            used, newton = self._descend(chosen, used, newton)
+            self._refresh(chosen)
+            if self._off_lam(chosen) <= _AT_LAM or not self._jump(chosen):
+                return
+
+    def _descend(self, chosen: Array, used: int, newton: bool) -> tuple[int, bool]:
+        """Block descent on ``chosen`` until r stands still; the sweeps made so far, and whether Newton steps still help."""
         s = self.spectra
         work = max(1, int(np.sum(np.diff(s.starts)[chosen]))) * self.y.size
-        still, used, newton = _STILL * float(np.linalg.norm(self.y)), 0, True
+        still, change = _STILL * float(np.linalg.norm(self.y)), np.inf
         while used < _MAX_SWEEPS:
             sweeps = min(_SWEEPS if newton else _MAX_SWEEPS, max(1, _CHUNK // work))
             made, change = descend_blocks(
@@ -225,20 +262,45 @@ class FunctionalGreedy:
             )
             used += made
             if change <= still:
-                return
+                return used, newton
+            if not np.isfinite(change):
+                raise self._beyond("the coefficients overflow")
             newton = newton and self._jump(chosen)
+        dual = np.array([self._b[s.rows(j)] @ s.vectors[s.rows(j)] for j in chosen])
+        if self._rounding(chosen.tolist(), dual) > _CARRIED * self._value(self._r, self._norms):
+            raise self._beyond("rounding stirs the residual as much as a sweep does")
         raise MKLError(
             f"Block descent has not settled after {used} sweeps (change {change:.1e}, asked {still:.1e}): the chosen kernels "
             "are nearly the same. Remove near-duplicates, or raise lam."
         )
 
+    def _refresh(self, chosen: Array) -> None:
+        """The residual from the coefficients, free of what sweeps have piled up."""
+        self._r = self.y.copy()
+        for j in chosen:
+            part = self.spectra.rows(j)
+            self._r -= (self.spectra.values[part] * self._b[part]) @ self.spectra.vectors[part]
+
+    def _off_lam(self, chosen: Array) -> float:
+        """The largest violation of ||grad_j|| = lam where f_j is not 0, <= lam where it is, as a share of lam."""
+        excess = np.array([self._own_gradient(j) for j in chosen]) / self.lam - 1.0
+        return float(np.max(np.where(self._norms[chosen] > 0, np.abs(excess), excess)))
+
+    def _own_gradient(self, j: int) -> float:
+        part = self.spectra.rows(j)
+        spectrum = self.spectra.vectors[part] @ self._r
+        return float(np.sqrt(self.spectra.values[part] @ spectrum**2)) / self.y.size
+
     def _jump(self, chosen: Array) -> bool:
         """Newton steps on the norms of the chosen blocks; False, and nothing changed, when they do not lower L."""
-        norms, alpha, products = newton_norms(self.K, self.y, self.lam, chosen, self._norms)
+        try:
+            norms, alpha, products = newton_norms(self.K, self.y, self.lam, chosen, self._norms)
+        except np.linalg.LinAlgError:
+            return False
         r = self.lam * self.y.size * alpha
         sizes = norms.copy()
         sizes[chosen] *= np.sqrt(np.maximum(products @ alpha, 0.0))
-        if self._value(r, sizes) >= self._value(self._r, self._norms):
+        if not self._value(r, sizes) < self._value(self._r, self._norms):
             return False
         for j in chosen:
             part = self.spectra.rows(j)
@@ -249,25 +311,70 @@ class FunctionalGreedy:
     def _value(self, r: Array, norms: Array) -> float:
         return 0.5 * float(r @ r) / self.y.size + self.lam * float(norms.sum())
 
-    def _gradient_norms(self) -> Array:
-        return np.sqrt(self.spectra.forms(self._r)) / self.y.size
-
-    def _point(self, chosen: tuple[int, ...], state: Gradients, solves: int) -> Point:
-        s = self.spectra
+    def _point(self, chosen: tuple[int, ...], pick: int | None, solves: int) -> Point:
+        """What is published: norms, objective and certificate from the coefficients and the kernels alone."""
+        s, before = self.spectra, None if pick is None else self._gradients
         dual = np.array([self._b[s.rows(j)] @ s.vectors[s.rows(j)] for j in chosen]).reshape(len(chosen), self.y.size)
-        size, objective = self.lam * float(self._norms.sum()), self._value(self._r, self._norms)
-        lower, theta = certificate_of(self.y, self._r, self._gradients, self.lam)
+        norms, objective = self._read(
+            chosen, dual, np.array([self.K[j] @ a for j, a in zip(chosen, dual, strict=True)])
+        )
+        if chosen and self._rounding(chosen, dual) > _SURE * objective:
+            plain, parts = objective, [exact_products(self.K[j], a) for j, a in zip(chosen, dual, strict=True)]
+            norms, objective = self._read(chosen, dual, np.array(parts))
+            if abs(plain - objective) > _CARRIED * objective:
+                raise self._beyond("rounding moves the objective by more than a millionth")
+        lower, theta, self._gradients = max(self._certificates(chosen), key=lambda found: found[0])
         return Point(
-            self._norms.copy(),
+            norms,
             dual,
             0.0,
             objective,
             lower,
-            size,
+            self.lam * float(norms.sum()),
             solves=solves,
             selected=chosen,
-            state=state,
+            state=Gradients(before, pick),
             dual_point=theta,
+        )
+
+    def _read(self, chosen: tuple[int, ...], dual: Array, parts: Array) -> tuple[Array, float]:
+        """The norms (M,) and the objective of the coefficients ``dual`` (|S|, n), ``parts`` (|S|, n) being the f_j."""
+        norms = np.zeros(self.spectra.n_kernels)
+        if chosen:
+            norms[list(chosen)] = np.sqrt(np.maximum(np.sum(dual * parts, axis=1), 0.0))
+        return norms, self._value(self.y - parts.sum(axis=0) if chosen else self.y, norms)
+
+    def _certificates(self, chosen: tuple[int, ...]) -> Iterator[tuple[float, Array, Array]]:
+        """Dual value, theta and gradient norms of the residual, and, where rounding shows in it, of a refined one."""
+        gradients, noisy = self._gradient_norms(self._r)
+        yield *certificate_of(self.y, self._r, gradients, self.lam), gradients
+        if noisy and chosen:
+            try:
+                r = refined_residual(self.K, self.y, self.lam, chosen, self._norms)
+            except np.linalg.LinAlgError:
+                return
+            gradients, _ = self._gradient_norms(r)
+            yield *certificate_of(self.y, r, gradients, self.lam), gradients
+
+    def _gradient_norms(self, r: Array) -> tuple[Array, bool]:
+        """||grad_j||_H (M,) from the kernels themselves, in twice the precision where rounding would show: then True."""
+        noise = np.finfo(float).eps * float(self._largest.max(initial=0.0)) * float(r @ r)
+        noisy = bool(noise > _SURE * (self.lam * self.y.size) ** 2)
+        forms = exact_forms(self.K, r) if noisy else np.array([r @ (kernel @ r) for kernel in self.K])
+        return np.sqrt(np.maximum(forms, 0.0)) / self.y.size, noisy
+
+    def _rounding(self, chosen: Sequence[int], dual: Array) -> float:
+        """A bound on how far rounding can move the objective of the coefficients when it is computed from the kernels."""
+        size, own = np.linalg.norm(dual, axis=1), list(chosen)
+        eps, norms = np.finfo(float).eps * self._largest[own], self._norms[own]
+        f = float(eps @ size)
+        in_norms = np.divide(eps * size**2, 2.0 * norms, out=np.zeros_like(norms), where=norms > 0)
+        return (float(np.linalg.norm(self._r)) * f + f * f) / self.y.size + self.lam * float(in_norms.sum())
+
+    def _beyond(self, why: str) -> ParameterError:
+        return ParameterError(
+            f"lam={self.lam:.3g} is too small for these kernels: ||f|| reaches {float(self._norms.sum()):.1e}, and in double "
+            f"precision {why}. Take a lam ten times as large or more."
         )
 
 
