@@ -63,6 +63,10 @@ class Path:
         """The index to look at first: the best validation score, or the middle of the path where no score can choose."""
         return int(np.nanargmax(self.val_score)) if self.can_choose else len(self) // 2
 
+    def nearest(self, value: float) -> int:
+        """The index of the solved value nearest to ``value`` by ratio, the first of equals; ``value`` above 0, inf allowed."""
+        return nearest_by_ratio(self.values, value)
+
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{v:.4g}</td><td>{k}</td><td>{t:.4f}</td><td>{_told(s, '.4f', 'not measured')}</td>"
@@ -80,6 +84,14 @@ class Path:
 
 def _told(value: float, form: str, otherwise: str, unit: str = "") -> str:
     return otherwise if np.isnan(value) else f"{value:{form}}{unit}"
+
+
+def nearest_by_ratio(values: Any, value: float) -> int:
+    """The index in ``values`` (L,) with the smallest |log v - log ``value``|, all above 0; inf counts as 1e300."""
+    if not value > 0:
+        raise ParameterError(f"A place among values that are compared by ratio lies above 0; got {value!r}.")
+    logs = np.log(np.minimum(np.asarray(values, dtype=np.float64), 1e300))
+    return int(np.argmin(np.abs(logs - np.log(min(value, 1e300)))))
 
 
 def log_grid(low: float, high: float, n: int) -> Array:
@@ -260,19 +272,10 @@ def interval_along(path: Path, X: Any, y: Any, value: float) -> Interval | None:
         return None
     if np.isnan(path.dual_gap).all() or getattr(first, "nu", None) is not None:
         return None
-    values = np.minimum(path.values, 1e300)
-    distance = np.abs(np.log(values) - np.log(min(value, 1e300)))
-    beside = [
-        int(i) for side in (values <= value, values >= value) for i in np.flatnonzero(side)[_nearest(distance[side])]
-    ]
+    sides = (np.flatnonzero(path.values <= value), np.flatnonzero(path.values >= value))
+    beside = [int(side[nearest_by_ratio(path.values[side], value)]) for side in sides if side.size]
     found = [_nearby(path.estimators[i], X, y, path.param, value) for i in dict.fromkeys(beside)]
-    return Interval(
-        float(value), max(low for low, _ in found), min(high for _, high in found), int(np.argmin(distance))
-    )
-
-
-def _nearest(distance: Array) -> list[int]:
-    return [int(np.argmin(distance))] if distance.size else []
+    return Interval(float(value), max(low for low, _ in found), min(high for _, high in found), path.nearest(value))
 
 
 def _nearby(fitted: Any, X: Any, y: Any, param: str, value: float) -> tuple[float, float]:

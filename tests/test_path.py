@@ -1,5 +1,7 @@
 """Paths: every point equals its own cold fit, scores are scikit-learn's, kernels are built once, cancel is heard."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from sklearn.metrics import r2_score
@@ -128,6 +130,18 @@ def test_grids_are_scaled_by_the_data(param, table):
         assert np.mean(inside) < 0.05  # hardly a point has left its bound yet
     if param == "lam":
         assert 1e-9 < grid[0] < grid[-1] < 1e3
+
+
+@pytest.mark.parametrize(
+    ("value", "index"), [(1e-9, 0), (0.99, 0), (1.01, 1), (10.0, 1), (31.0, 1), (32.0, 2), (1e200, 3), (np.inf, 3)]
+)
+def test_the_nearest_point_is_nearest_by_ratio_whatever_the_order(table, value, index):
+    values = np.array([0.1, 10.0, 100.0, np.inf])
+    path = mkl.fit_path(mkl.LpMKLClassifier(kernels=KERNELS), table[0], table[1], "p", [1.0])
+    assert dataclasses.replace(path, values=values).nearest(value) == index
+    assert dataclasses.replace(path, values=values[::-1]).nearest(value) == 3 - index
+    with pytest.raises(ParameterError, match="compared by ratio lies above 0; got 0"):
+        path.nearest(0.0)
 
 
 def test_refusals(table):

@@ -224,7 +224,7 @@ def exact(shown: Answer, value: float) -> Hull | None:
     found = points.get(name)
     if found is not None or board.mine(name) is not None:
         return found
-    near = path.estimators[int(np.argmin(np.abs(np.log(path.values) - np.log(value))))]
+    near = path.estimators[path.nearest(value)]
     parts, chosen, params = tables.split(shown.params), columns(shown.params), shown.params
 
     def work(job: board.Job) -> None:

@@ -1,6 +1,5 @@
 """From parameters to an answer: the estimator they ask for, the path the worker computes, and one exact point of it."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -116,7 +115,7 @@ def _solver_of(params: Params, value: float) -> Callable[[board.Job | None], Pat
     """Return what solves one point, from the nearest solved point of the path where there is one."""
     parts, grams, param = tables.split(params), gram_stacks.grams(params), runs_over(params).key
     asked, path = estimator(params), known(params)
-    nearest = None if path is None else path.estimators[nearest_point(path, value)]
+    nearest = None if path is None else path.estimators[path.nearest(value)]
 
     def solve(job: board.Job | None) -> Path:
         if job is not None:
@@ -129,12 +128,6 @@ def _solver_of(params: Params, value: float) -> Callable[[board.Job | None], Pat
     return solve
 
 
-def nearest_point(path: Path, value: float) -> int:
-    """Return the index of the solved value nearest to ``value``, by ratio."""
-    away = [abs(math.log(min(float(one), 1e300)) - math.log(min(value, 1e300))) for one in path.values]
-    return away.index(min(away))
-
-
 def known_point(params: Params, value: float) -> Path | None:
     """Return the exact answer at ``value`` if it has been computed."""
     return shelves.shelf(params).get(point_key(params, value))
@@ -142,7 +135,7 @@ def known_point(params: Params, value: float) -> Path | None:
 
 def is_quick(path: Path, value: float) -> bool:
     """Tell whether a point near ``value`` may be solved while the person waits."""
-    spent = path.seconds[nearest_point(path, value)] if path.param != "s" else path.seconds[0]
+    spent = path.seconds[path.nearest(value)] if path.param != "s" else path.seconds[0]
     return float(spent) <= QUICK_SECONDS
 
 

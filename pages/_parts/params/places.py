@@ -52,6 +52,6 @@ def place(path: Path, at: float | None) -> Place:
         return Place(index, float(values[index]), exact=False)
     low, high = bounds(path.param, values.tolist())
     at = min(max(at, low), high)
-    index = int(np.argmin(np.abs(np.log(np.minimum(values, 1e300)) - np.log(min(at, 1e300)))))
+    index = path.nearest(at)
     on_grid = bool(values[index] == at or abs(values[index] - at) <= 1e-9 * at)
     return Place(index, float(values[index]) if on_grid else at, exact=not on_grid)

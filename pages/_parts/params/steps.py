@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.figures import path_positions
-from mklcore.path import Path
+from mklcore.path import Path, nearest_by_ratio
 from pages._parts.params import places
 
 MOST_STEPS = 60
@@ -52,17 +52,11 @@ def steps(paths: Sequence[Path | None], overs: Sequence[str]) -> Steps:
     known = [path for path in paths if path is not None]
     if len(set(overs)) == 1:
         values = _common([np.asarray(path.values, dtype=float) for path in known])
-        chosen = tuple(tuple(None if p is None else nearest(p, v) for p in paths) for v in values)
+        chosen = tuple(tuple(None if p is None else p.nearest(v) for p in paths) for v in values)
         return Steps(overs[0], values, tuple(places.label(overs[0], value) for value in values), chosen)
     shares = tuple(float(share) for share in np.linspace(0.0, 100.0, SHARES))
     chosen = tuple(tuple(None if p is None else _at_share(p, share) for p in paths) for share in shares)
     return Steps("", shares, tuple(f"{share:g} % of each path" for share in shares), chosen)
-
-
-def nearest(path: Path, value: float) -> int:
-    """Return the index of the solved value nearest to ``value``, by ratio."""
-    values = np.minimum(np.asarray(path.values, dtype=float), 1e300)
-    return int(np.argmin(np.abs(np.log(values) - math.log(min(value, 1e300)))))
 
 
 def _at_share(path: Path, share: float) -> int:
@@ -104,8 +98,7 @@ def place(found: Steps, paths: Sequence[Path | None], at: str) -> Place:
 def _nearest_step(found: Steps, value: float) -> int:
     if not found.shared:
         return min(range(len(found.values)), key=lambda k: abs(found.values[k] - value))
-    logs = [math.log(min(v, 1e300)) for v in found.values]
-    return min(range(len(logs)), key=lambda k: abs(logs[k] - math.log(min(value, 1e300))))
+    return nearest_by_ratio(found.values, value)
 
 
 def _best(found: Steps, paths: Sequence[Path | None]) -> Place:
