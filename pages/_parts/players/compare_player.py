@@ -5,13 +5,12 @@ the best point of each lane, the number box, undo, a link, other lanes.
 """
 
 from collections.abc import Sequence
-from pathlib import Path as File
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from mklcore.figures import kernel_colours, path_positions, style
+from mklcore.figures import kernel_colours, path_positions, players, style
 from mklcore.figures.compare import peak_shares, shares_of_weight
 from mklcore.path import Path
 from pages._parts.derive.comparison import Shown
@@ -25,16 +24,7 @@ CHART = "compare_chart"
 KEY = "compare_player"
 N_BARS = 9
 ACCURACY = "accuracy"
-_here = File(__file__).parent
-
-_component = st.components.v2.component(
-    "compare_player",
-    html='<div class="lanes"><div class="bar-row"><div class="at"><button type="button"></button><output></output></div>'
-    '<input type="range" min="0" step="1" aria-label="Position of all lanes"></div>'
-    '<div class="table" role="table" aria-label="Every lane at the cursor, and its kernel weights"></div></div>',
-    css=(_here / "compare.css").read_text(),
-    js=(_here / "compare.js").read_text(),
-)
+_component = st.components.v2.component("compare_player", **players.player("compare")._asdict())
 
 
 def listen(found: Steps, name: object) -> None:
@@ -45,7 +35,7 @@ def listen(found: Steps, name: object) -> None:
         return
     memory["compare_heard"] = report
     if memory.get("compare_name") == name:
-        text = found.text(min(max(int(report["step"]), 0), len(found.values) - 1))
+        text = found.text(min(max(int(report["index"]), 0), len(found.values) - 1))
         memory["compare_said"] = text
         history.change(lanes_at=text)
 

@@ -5,12 +5,11 @@ when a node is clicked. The session remembers the last reports, so that Python m
 place itself (undo, a link, the number box, a new path, an exact hull that has arrived).
 """
 
-from pathlib import Path as File
 from typing import Any
 
 import streamlit as st
 
-from mklcore.figures import style
+from mklcore.figures import players, style
 from mklcore.figures.hull_states import HullLayout, hull_layout, hull_state
 from pages._parts.derive import hull_words, hulls, shelves, tables
 from pages._parts.derive.hulls import Answer, Hull
@@ -18,14 +17,7 @@ from pages._parts.drawing import charts
 from pages._parts.session import history
 
 KEY = "hull_player"
-_here = File(__file__).parent
-
-_component = st.components.v2.component(
-    "hull_player",
-    html=(_here / "hull.html").read_text(),
-    css=(_here / "hull.css").read_text(),
-    js=(_here / "hull.js").read_text(),
-)
+_component = st.components.v2.component("hull_player", **players.player("hull")._asdict())
 
 
 def label(value: float) -> str:

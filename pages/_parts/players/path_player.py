@@ -8,13 +8,12 @@ box, a new path).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path as File
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from mklcore.figures import path_positions, style
+from mklcore.figures import path_positions, players, style
 from mklcore.path import Path
 from pages._parts.params.places import Place, label
 from pages._parts.session import history
@@ -22,27 +21,9 @@ from pages._parts.session import history
 CHART, SCORES = "path_chart", "score_chart"
 N_BARS = 12
 NAME_LENGTH = 20
-_here = File(__file__).parent
-_player = st.components.v2.component(
-    "path_player",
-    html='<div class="player"><button type="button"></button>'
-    '<input type="range" min="0" step="1" aria-label="Position on the path"><output></output></div>',
-    css=(_here / "player.css").read_text(),
-    js=(_here / "player.js").read_text(),
-)
-_bars = st.components.v2.component(
-    "path_bars",
-    html='<div class="head"><p class="title"></p><button type="button" class="sort" aria-pressed="false">Sort</button></div>'
-    '<div class="bars" role="list"></div>',
-    css=(_here / "bars.css").read_text(),
-    js=(_here / "bars.js").read_text(),
-)
-_texts = st.components.v2.component(
-    "path_texts",
-    html='<div class="texts"></div>',
-    css=(_here / "live.css").read_text(),
-    js=(_here / "live.js").read_text(),
-)
+_player = st.components.v2.component("path_player", **players.player("path")._asdict())
+_bars = st.components.v2.component("path_bars", **players.player("bars")._asdict())
+_texts = st.components.v2.component("path_texts", **players.player("texts")._asdict())
 
 
 def order(path: Path) -> list[int]:

@@ -6,28 +6,19 @@ Everything the slider can show is sent at once, so that a class sees it move wit
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path as File
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from mklcore.figures import style
+from mklcore.figures import players, style
 from pages._parts.session import history
 
 HEIGHT = 15.5  # of a panel, in rem: it grows with the type
 LABEL_ROOM = 0.085  # between two labels at line ends, as a share of a panel
-_here = File(__file__).parent
 Point = tuple[float, float]
 
-_scene = st.components.v2.component(
-    "lesson_scene",
-    html='<div class="scene"><div class="panels"></div><div class="row"><button type="button"></button>'
-    '<input type="range" min="0" step="1" aria-label="Position in the lesson"><output></output></div>'
-    '<p class="said" aria-live="polite"></p></div>',
-    css=(_here / "lessons.css").read_text(encoding="utf-8"),
-    js=(_here / "lessons.js").read_text(encoding="utf-8"),
-)
+_scene = st.components.v2.component("lesson_scene", **players.player("lesson")._asdict())
 
 
 @dataclass(frozen=True)

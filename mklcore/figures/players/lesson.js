@@ -1,37 +1,10 @@
-// The picture of a lesson. Python sends every position of the slider at once, in units of the panels (0 to 1), so that
-// dragging needs no server. Python hears of the slider once: on release of the pointer, or when the keys have rested.
-const SVG = "http://www.w3.org/2000/svg";
-const KEYS_REST = 200; // ms
-const STEP_TIME = 450; // ms between two positions while playing: slow enough to be talked over
-const views = new WeakMap();
-
-function make(parent, tag, attributes, text) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  if (text !== undefined) made.textContent = text;
-  return parent.appendChild(made);
-}
-
+// The picture of a lesson. Python sends every position of the slider at once, in units of the panels (0 to 1).
 function newView(root) {
-  const view = {
-    scene: root.querySelector(".scene"),
-    box: root.querySelector(".panels"),
-    range: root.querySelector("input"),
-    play: root.querySelector("button"),
-    value: root.querySelector("output"),
-    said: root.querySelector(".said"),
-    panels: [],
-    turn: null,
-    reported: null,
-    frame: 0,
-    rest: 0,
-    playing: 0,
-    width: 0,
-  };
-  view.range.oninput = () => move(view, +view.range.value);
-  view.range.onchange = () => release(view, view.range.matches(":active") ? 0 : KEYS_REST);
-  view.range.onkeydown = (event) => handOn(event);
-  view.play.onclick = () => (view.playing ? pause(view) : play(view));
+  const find = (name) => root.querySelector(name);
+  const view = { scene: find(".scene"), box: find(".panels"), said: find(".said"), panels: [], width: 0 };
+  // Slow enough to be talked over.
+  view.slider = new Slider(root, { paint: () => paint(view), stepTime: 450, title: "Play all positions" });
+  view.slider.range.onkeydown = (event) => handOn(event);
   view.resized = new ResizeObserver(() => {
     if (Math.abs(view.scene.clientWidth - view.width) > 1) build(view);
   });
@@ -40,16 +13,12 @@ function newView(root) {
 
 function build(view) {
   view.width = view.scene.clientWidth;
+  view.box.replaceChildren();
   const frames = view.data.panels.map((panel) => {
-    const frame = document.createElement("figure");
-    frame.className = panel.wide ? "panel wide" : "panel";
-    const title = document.createElement("p");
-    title.className = "title";
-    title.textContent = panel.title;
-    frame.appendChild(title);
+    const frame = cell(view.box, "figure", panel.wide ? "panel wide" : "panel");
+    cell(frame, "p", "title").textContent = panel.title;
     return frame;
   });
-  view.box.replaceChildren(...frames);
   view.panels = view.data.panels.map((panel, k) => draw(view, panel, frames[k]));
   paint(view);
 }
@@ -104,28 +73,15 @@ function draw(view, panel, frame) {
 // The panel with the cursor can be taken hold of anywhere.
 function hold(view, panel, svg, place) {
   svg.classList.add("held");
-  const follow = (event) => {
+  const away = (event) => {
     const wanted = place(event.clientX - svg.getBoundingClientRect().left);
-    const away = panel.cursor.map((at) => Math.abs(at - wanted));
-    const nearest = away.indexOf(Math.min(...away));
-    if (nearest !== +view.range.value) move(view, nearest);
+    return panel.cursor.map((at) => Math.abs(at - wanted));
   };
-  svg.onpointerdown = (event) => {
-    event.preventDefault();
-    pause(view);
-    svg.setPointerCapture(event.pointerId);
-    view.range.focus({ preventScroll: true });
-    follow(event);
-    svg.onpointermove = follow;
-    svg.onpointerup = svg.onpointercancel = () => {
-      svg.onpointermove = svg.onpointerup = svg.onpointercancel = null;
-      release(view, 0);
-    };
-  };
+  view.slider.hold(svg, away, true);
 }
 
 function paint(view) {
-  const index = +view.range.value;
+  const { index } = view.slider;
   for (const { panel, X, Y, w, h, rem, bars, lines, cells, cursor, dots } of view.panels) {
     for (const { bar, drawn, title } of bars) {
       const tall = bar.heights[index];
@@ -149,9 +105,7 @@ function paint(view) {
     const size = 0.62 * Math.min(w, h) * panel.cell;
     for (const cell of panel.cells[index] || []) square(cells, cell, X(cell.x), Y(cell.y), size, rem, panel.tone);
   }
-  view.range.style.setProperty("--done", (100 * index) / Math.max(1, +view.range.max) + "%");
-  view.value.textContent = view.data.steps[index];
-  view.range.setAttribute("aria-valuetext", view.data.steps[index] + ". " + view.data.said[index]);
+  view.slider.show(view.data.steps[index], view.data.steps[index] + ". " + view.data.said[index]);
   view.said.textContent = view.data.said[index];
 }
 
@@ -178,65 +132,15 @@ function handOn(event) {
     document.dispatchEvent(new KeyboardEvent(type, { key, code, keyCode, which: keyCode, bubbles: true }));
 }
 
-function move(view, index) {
-  view.range.value = index;
-  cancelAnimationFrame(view.frame);
-  view.frame = requestAnimationFrame(() => paint(view));
-}
-
-function release(view, wait) {
-  clearTimeout(view.rest);
-  view.rest = setTimeout(() => {
-    const index = +view.range.value;
-    if (index === view.reported || view.playing) return;
-    view.reported = index;
-    view.tell("report", { lesson: view.data.lesson, index, time: Date.now() }); // the time makes each report a new one
-  }, wait);
-}
-
-function play(view) {
-  if (+view.range.value >= +view.range.max) move(view, 0);
-  view.playing = setInterval(() => {
-    if (+view.range.value >= +view.range.max || !view.scene.isConnected) pause(view);
-    else move(view, +view.range.value + 1);
-  }, STEP_TIME);
-  label(view);
-}
-
-function pause(view) {
-  if (!view.playing) return;
-  clearInterval(view.playing);
-  view.playing = 0;
-  label(view);
-  release(view, 0);
-}
-
-function label(view) {
-  view.play.textContent = view.playing ? "❚❚" : "▶";
-  view.play.setAttribute("aria-label", view.playing ? "Pause" : "Play all positions");
-}
-
 export default function ({ parentElement, data, setStateValue }) {
-  let view = views.get(parentElement);
-  if (!view) {
-    view = newView(parentElement);
-    views.set(parentElement, view);
-  }
+  const view = viewOf(parentElement, newView);
   view.data = data;
-  view.tell = setStateValue;
-  view.range.max = data.steps.length - 1;
-  // Only a turn that Python itself took moves the slider; the echo of our own report must not pull it back mid-drag.
-  if (view.turn !== data.turn) {
-    view.turn = data.turn;
-    view.range.value = data.index;
-    view.reported = data.index;
-  }
-  label(view);
+  const { steps, index, turn, lesson } = data;
+  view.slider.take({ count: steps.length, index, turn, extra: { lesson } }, setStateValue);
   build(view);
   view.resized.observe(view.scene);
   return () => {
     view.resized.disconnect();
-    cancelAnimationFrame(view.frame);
-    if (!view.scene.isConnected) clearInterval(view.playing);
+    view.slider.stop();
   };
 }

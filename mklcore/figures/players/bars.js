@@ -1,7 +1,5 @@
 // Shares or weights at the cursor, one bar each, in an order that does not change while the cursor moves.
 // A press of "Sort" brings them into the order of the moment, and keeps that order until it is pressed again.
-const views = new WeakMap();
-
 function number(value, unit) {
   if (value === null) return "not yet";
   if (unit === "%") return (100 * value).toFixed(1) + " %";
@@ -33,11 +31,6 @@ function sort(view) {
 }
 
 function build(view) {
-  const cell = (parent, tag, name) => {
-    const made = document.createElement(tag);
-    made.className = name;
-    return parent.appendChild(made);
-  };
   view.list.replaceChildren();
   view.list.setAttribute("aria-label", view.data.title);
   view.rows = view.data.names.map((name, m) => {
@@ -53,28 +46,24 @@ function build(view) {
   view.sorter.hidden = !view.data.sortable;
 }
 
+function newView(root) {
+  const [list, title, sorter] = [".bars", ".title", ".sort"].map((name) => root.querySelector(name));
+  const view = { list, title, sorter, rows: [], sorted: false };
+  sorter.onclick = () => {
+    view.sorted = !view.sorted;
+    sorter.setAttribute("aria-pressed", view.sorted);
+    sort(view);
+  };
+  return view;
+}
+
 export default function ({ parentElement, data }) {
-  let view = views.get(parentElement);
-  if (!view) {
-    const found = (name) => parentElement.querySelector(name);
-    view = { list: found(".bars"), title: found(".title"), sorter: found(".sort"), rows: [], sorted: false };
-    view.heard = ({ detail }) => {
-      if (detail.chart === view.data.chart && (detail.exact || detail.index < view.data.weights.length))
-        draw(view, detail.index, detail.exact);
-    };
-    view.sorter.onclick = () => {
-      view.sorted = !view.sorted;
-      view.sorter.setAttribute("aria-pressed", view.sorted);
-      sort(view);
-    };
-    views.set(parentElement, view);
-  }
+  const view = viewOf(parentElement, newView);
   view.data = data;
   build(view);
   view.list.classList.toggle("waiting", data.waiting);
   draw(view, data.index, null);
-  document.addEventListener("path-cursor", view.heard);
-  document.dispatchEvent(new CustomEvent("path-cursor-where", { detail: { chart: data.chart } }));
+  const end = follow(view, draw);
   if (view.sorted) sort(view);
-  return () => document.removeEventListener("path-cursor", view.heard);
+  return end;
 }

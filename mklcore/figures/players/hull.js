@@ -1,8 +1,4 @@
-// Hulls along a path: a native range input redraws grid, graph and relevance from states that came with the page.
-// Python hears of it once: on release of the pointer or when the keys have rested, and when a node is clicked.
-const SVG = "http://www.w3.org/2000/svg";
-const KEYS_REST = 200; // ms
-const STEP_TIME = 250; // ms between two points while playing: a hull takes longer to read than a bar
+// Hulls along a path: the slider redraws grid, graph and relevance from states that came with the page; a click tells a node.
 const LARGEST = 17; // px, radius; areas are proportional to the norm above the smallest
 const SMALLEST = 3.5;
 const ROW = 58; // px between depths
@@ -10,71 +6,18 @@ const LANE = 28; // px between the lines of one depth
 const WIDE = 820; // px from which three panels stand side by side
 const NARROW = 520;
 const LONGEST = 16; // letters of a label
-const views = new WeakMap();
-
-function make(parent, tag, attributes = {}) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return parent.appendChild(made);
-}
-
-function set(element, attributes) {
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-}
 
 const short = (name) => (name.length <= LONGEST ? name : name.slice(0, 6) + "…" + name.slice(7 - LONGEST));
-const here = (view) => (view.exact ? view.exact : view.data.states[+view.range.value]);
+const here = ({ slider, data }) => slider.between || data.states[slider.index];
 
 function newView(root) {
   const find = (name) => root.querySelector(name);
-  const view = { root: find(".hull"), range: find("input"), play: find("button"), value: find("output") };
-  Object.assign(view, { badge: find(".badge"), said: find(".said"), grid: find(".grid svg"), graph: find(".graph svg") });
-  Object.assign(view, { bars: find(".bars"), turn: null, exact: null, reported: null, frame: 0, rest: 0, playing: 0 });
-  view.range.oninput = () => move(view, +view.range.value);
-  view.range.onchange = () => release(view, view.range.matches(":active") ? 0 : KEYS_REST);
-  view.play.onclick = () => (view.playing ? pause(view) : play(view));
+  const view = { root: find(".hull"), badge: find(".badge"), said: find(".said"), bars: find(".bars") };
+  Object.assign(view, { grid: find(".grid svg"), graph: find(".graph svg") });
+  // A hull takes longer to read than a bar.
+  view.slider = new Slider(root, { paint: () => paint(view), stepTime: 250, title: "Play along the path" });
   view.resized = new ResizeObserver(() => fit(view));
   return view;
-}
-
-// The cursor
-
-function move(view, index) {
-  view.range.value = index;
-  view.exact = null;
-  cancelAnimationFrame(view.frame);
-  view.frame = requestAnimationFrame(() => paint(view));
-}
-
-function release(view, wait) {
-  clearTimeout(view.rest);
-  view.rest = setTimeout(() => {
-    const index = +view.range.value;
-    if (index === view.reported || view.playing) return;
-    view.reported = index;
-    view.tell("report", { index, turn: view.turn, time: Date.now() }); // the time makes each report a new one
-  }, wait);
-}
-
-function play(view) {
-  if (+view.range.value >= +view.range.max) move(view, 0);
-  view.playing = setInterval(() => {
-    if (+view.range.value >= +view.range.max || !view.root.isConnected) pause(view);
-    else move(view, +view.range.value + 1);
-  }, STEP_TIME);
-  label(view);
-}
-
-function pause(view) {
-  clearInterval(view.playing);
-  view.playing = 0;
-  label(view);
-  release(view, 0);
-}
-
-function label(view) {
-  view.play.textContent = view.playing ? "❚❚" : "▶";
-  view.play.setAttribute("aria-label", view.playing ? "Pause" : "Play along the path");
 }
 
 function pick(view, id) {
@@ -170,11 +113,6 @@ function buildGraph(view) {
 function buildBars(view) {
   view.bars.replaceChildren();
   view.lines = view.data.bars.map((name) => {
-    const cell = (parent, tag, kind) => {
-      const made = document.createElement(tag);
-      made.className = kind;
-      return parent.appendChild(made);
-    };
     const line = cell(view.bars, "div", "line");
     line.setAttribute("role", "listitem");
     const text = cell(line, "span", "name");
@@ -187,20 +125,17 @@ function buildBars(view) {
 
 function paint(view) {
   if (!view.marks) return;
-  const { data, range } = view;
   const state = here(view);
-  range.style.setProperty("--done", (100 * +range.value) / Math.max(1, +range.max) + "%");
-  view.value.textContent = state.label;
-  range.setAttribute("aria-valuetext", state.label + ", " + state.status);
+  view.slider.show(state.label, state.label + ", " + state.status);
   view.badge.textContent = state.badge;
   view.badge.classList.toggle("sure", state.certified);
   view.badge.classList.toggle("open", !state.certified);
   view.said.textContent = state.status;
   paintGraph(view, state);
-  if (data.grid) paintGrid(view, state);
-  view.root.classList.toggle("open", !state.certified);
+  if (view.data.grid) paintGrid(view, state);
   view.lines.forEach(({ line, name, bar }, i) => {
     bar.style.transform = "scaleX(" + state.bars[i] + ")";
+    bar.classList.toggle("hollow", !state.certified);
     line.classList.toggle("zero", state.bars[i] === 0);
     line.setAttribute("aria-label", name + ": " + Math.round(100 * state.bars[i]) + " % of the most relevant");
   });
@@ -324,31 +259,16 @@ function paintCell(view, state, [a, b, kind, share, extreme, hover], x, y, size)
 }
 
 export default function ({ parentElement, data, setStateValue }) {
-  let view = views.get(parentElement);
-  if (!view) {
-    view = newView(parentElement);
-    views.set(parentElement, view);
-  }
-  view.data = data;
-  view.tell = setStateValue;
-  view.selected = data.selected;
-  view.range.max = data.states.length - 1;
+  const view = viewOf(parentElement, newView);
+  Object.assign(view, { data, tell: setStateValue, selected: data.selected, width: 0 });
   view.root.classList.toggle("waiting", data.waiting);
   for (const [name, colour] of Object.entries(data.colours)) view.root.style.setProperty("--" + name, colour);
-  // Only a turn that Python itself took moves the cursor; the echo of our own report must not pull it back mid-drag.
-  if (view.turn !== data.turn) {
-    view.turn = data.turn;
-    view.exact = data.exact;
-    view.range.value = data.index;
-    view.reported = data.exact ? null : data.index;
-  }
-  view.width = 0;
+  const { states, index, turn, exact } = data;
+  view.slider.take({ count: states.length, index, turn, between: exact }, setStateValue);
   view.resized.observe(view.root);
-  label(view);
   fit(view);
   return () => {
     view.resized.disconnect();
-    cancelAnimationFrame(view.frame);
-    if (!view.root.isConnected) clearInterval(view.playing);
+    view.slider.stop();
   };
 }

@@ -1,0 +1,49 @@
+"""Players: figures and tables that move with a slider in the browser, without a word from a server.
+
+A player is HTML, CSS and one ES module, whose default export is called with ``{parentElement, data, setStateValue}``:
+the element that holds the HTML, everything the slider can show, and whom to tell where it came to rest. Streamlit
+mounts it as a component; a page of its own calls it with a function that does nothing. Colours and type come from the
+custom properties ``--st-text-color``, ``--st-background-color``, ``--st-primary-color``, ``--st-border-color``, ``--st-font``.
+
+    elements.js, slider.js, cursor.js    what players share: one slider, and one cursor over plotly figures
+    path, bars, texts                    a slider along a path; bars and texts that follow it from elsewhere on the page
+    compare, hull, lesson                several paths at once; hulls along lambda; the picture of a lesson
+"""
+
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from mklcore.errors import ParameterError
+
+# Player -> the scripts and style sheets in front of its own, without their endings.
+PLAYERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "path": (("elements", "slider", "cursor"), ("slider",)),
+    "bars": (("elements", "cursor"), ("rows",)),
+    "texts": (("elements", "cursor"), ()),
+    "compare": (("elements", "slider", "cursor"), ("slider", "rows")),
+    "hull": (("elements", "slider"), ("slider", "rows")),
+    "lesson": (("elements", "slider"), ("slider",)),
+}
+
+
+class Player(NamedTuple):
+    """The three texts of a player: ``js`` is one ES module with a default export."""
+
+    html: str
+    css: str
+    js: str
+
+
+@cache
+def player(name: str) -> Player:
+    """The texts of the player called ``name``, one of ``PLAYERS``; ParameterError for any other."""
+    if name not in PLAYERS:
+        raise ParameterError(f"There is no player {name!r}. Players: {', '.join(PLAYERS)}.")
+    scripts, styles = PLAYERS[name]
+    css = "".join(_text(f"{part}.css") for part in (*styles, name))
+    return Player(_text(f"{name}.html"), css, "\n".join(_text(f"{part}.js") for part in (*scripts, name)))
+
+
+def _text(file: str) -> str:
+    return files(__name__).joinpath(file).read_text(encoding="utf-8")

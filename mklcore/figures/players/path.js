@@ -1,0 +1,78 @@
+// The cursor on a path: its slider leads a line over every figure of the path, and bars and texts that listen.
+const THUMB = 18; // px, as in the style sheet
+
+function newView(root) {
+  const view = { row: root.querySelector(".player"), cursors: [] };
+  view.slider = new Slider(root, { paint: () => paint(view), stepTime: 90, title: "Play along the path" });
+  view.observer = new MutationObserver(() => attach(view));
+  view.resized = new ResizeObserver(() => place(view));
+  view.asked = (event) => event.detail.chart === view.data.chart && announce(view.data.chart, view.slider);
+  return view;
+}
+
+function cursorOver(view, chart) {
+  const [host, slider] = [view.row, view.slider];
+  return new Cursor(chart, { host, slider, positions: () => view.data.x, redraw: () => arrange(view) });
+}
+
+// A tab without figures has the slider alone.
+function attach(view) {
+  const laid = view.cursors.map((cursor) => cursor.attach([[""]]));
+  if (laid.some(Boolean)) arrange(view);
+}
+
+// What needs the layout of the page is not asked for in every frame of a drag.
+function arrange(view) {
+  view.ink = getComputedStyle(view.row).color;
+  place(view);
+  paint(view);
+}
+
+function paint({ data, slider, cursors, ink }) {
+  const { index, between } = slider;
+  for (const cursor of cursors) cursor.stand(0, between ? between.x : data.x[index], ink);
+  slider.show(between ? between.label : data.labels[index], between ? between.spoken : data.spoken[index]);
+  announce(data.chart, slider);
+}
+
+// The thumb stands under the cursor line: the input spans the path's own part of the first figure's axis.
+function place({ data, row, slider, cursors }) {
+  const { range, value } = slider;
+  const { gd } = cursors[0];
+  if (!gd || !gd.isConnected || !gd._fullLayout) {
+    row.classList.remove("aligned");
+    for (const part of [range, value]) part.style.left = part.style.width = "";
+    return;
+  }
+  const [x] = axesOf(gd, "");
+  const box = row.getBoundingClientRect();
+  const origin = gd.getBoundingClientRect().left + x._offset - box.left;
+  const ends = [data.x[0], data.x[data.x.length - 1]].map((position) => x.d2p(position));
+  const [begin, end] = ends[0] >= -1 && ends[1] <= x._length + 1 ? ends : [0, x._length];
+  const left = origin + begin - THUMB / 2;
+  const aligned = left >= 40 && end - begin > 80 && origin + end < box.width;
+  row.classList.toggle("aligned", aligned);
+  range.style.left = aligned ? left + "px" : "";
+  range.style.width = aligned ? end - begin + THUMB + "px" : "";
+  value.style.left = aligned ? origin + end + THUMB + 4 + "px" : "";
+}
+
+export default function ({ parentElement, data, setStateValue }) {
+  const view = viewOf(parentElement, newView);
+  view.data = data;
+  for (const chart of data.charts)
+    if (!view.cursors.some((cursor) => cursor.chart === chart)) view.cursors.push(cursorOver(view, chart));
+  view.row.classList.toggle("waiting", data.waiting);
+  view.slider.take({ count: data.x.length, index: data.index, turn: data.turn, between: data.exact }, setStateValue);
+  view.observer.observe(document.body, { subtree: true, childList: true });
+  view.resized.observe(view.row);
+  document.addEventListener("path-cursor-where", view.asked);
+  attach(view);
+  arrange(view);
+  return () => {
+    view.observer.disconnect();
+    view.resized.disconnect();
+    document.removeEventListener("path-cursor-where", view.asked);
+    view.slider.stop();
+  };
+}
