@@ -1,0 +1,127 @@
+"""The players away from the app: each is a module a browser takes, and one slider leads figure, bars and texts."""
+
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+from plotly.offline import get_plotlyjs
+
+from mklcore.figures.players import PLAYERS, player
+
+BEGIN = """async ({name, js, data}) => {
+  const module = await import(URL.createObjectURL(new Blob([js], {type: 'text/javascript'})));
+  window.reports ??= [];
+  const parentElement = document.querySelector('#' + name);
+  const told = (what, report) => window.reports.push({name, what, ...report});
+  window.again = (data) => module.default({parentElement, data, setStateValue: told});
+  if (data) window.again(data);
+  return typeof module.default;
+}"""
+POSITIONS = [0.0, 1.0, 2.0, 4.0]
+PATH: dict[str, Any] = {
+    "chart": "chart", "charts": ["chart"], "x": POSITIONS, "labels": [f"C = {x:g}" for x in POSITIONS],
+    "spoken": [f"spoken {x:g}" for x in POSITIONS], "index": 1, "exact": None, "turn": 1, "waiting": False,
+}  # fmt: skip
+BARS: dict[str, Any] = {
+    "chart": "chart", "set": "weights", "title": "Weights at ", "labels": PATH["labels"], "names": ["a", "b"],
+    "full": ["kernel a", "kernel b"], "colours": ["#005585", "#7a4d00"], "weights": [[0.0, 2.0], [1.0, 1.0], [2.0, 0.5],
+    [2.0, 0.0]], "hollow": [False, False, False, True], "moves": [True, True], "most": 2.0, "unit": "", "index": 1,
+    "waiting": False, "sortable": True,
+}  # fmt: skip
+TEXTS = {
+    "chart": "chart", "set": "texts", "texts": [[[[["b", f"point {k}"]]]] for k in range(4)], "widths": [1],
+    "index": 1, "waiting": False,
+}  # fmt: skip
+
+
+@pytest.fixture
+def page(chromium):
+    context = chromium.new_context(viewport={"width": 900, "height": 600})
+    page = context.new_page()
+    page.errors = []
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    yield page
+    context.close()
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_every_player_is_a_module_with_a_default_function(page, name) -> None:
+    page.set_content(f"<div id='{name}'>{player(name).html}</div>")
+    assert page.evaluate(BEGIN, {"name": name, "js": player(name).js, "data": None}) == "function"
+    assert page.errors == []
+
+
+@pytest.fixture
+def stage(page):
+    """A page of its own: a figure that plotly made, a slider under it, bars and texts that listen."""
+    figure = go.Figure(go.Scatter(x=POSITIONS, y=[0, 1, 4, 9])).update_layout(width=800, height=300, dragmode=False)
+    made = figure.to_html(full_html=False, include_plotlyjs=False, div_id="chart")
+    rooms = "".join(
+        f"<div id='{name}'><style>{player(name).css}</style>{player(name).html}</div>"
+        for name in ("bars", "texts", "path")
+    )
+    page.set_content(f"<script>{get_plotlyjs()}</script>{made}{rooms}")
+    page.wait_for_function("document.querySelector('#chart')._fullLayout")
+    for name, data in (("bars", BARS), ("texts", TEXTS), ("path", PATH)):
+        page.evaluate(BEGIN, {"name": name, "js": player(name).js, "data": data})
+    return page
+
+
+def line(page) -> float:
+    """Where the line over the figure stands, on its axis."""
+    return page.evaluate("""() => { const gd = document.querySelector('#chart'), x = gd._fullLayout.xaxis;
+      return x.p2d(+gd.querySelector('.path-cursor line').getAttribute('x1') - x._offset); }""")
+
+
+def reports(page) -> list[int]:
+    return [report["index"] for report in page.evaluate("window.reports")]
+
+
+def test_the_slider_leads_line_bars_and_texts_and_reports_once(stage) -> None:
+    slider = stage.locator("#path input")
+    assert line(stage) == pytest.approx(1.0, abs=1e-3)
+    assert stage.locator("#texts").inner_text().strip() == "point 1"
+    slider.focus()
+    stage.keyboard.press("ArrowRight")
+    stage.keyboard.press("ArrowRight")
+    stage.wait_for_function("window.reports.length")
+    assert line(stage) == pytest.approx(4.0, abs=1e-3)
+    assert stage.locator("#path output").inner_text() == "C = 4"
+    assert slider.get_attribute("aria-valuetext") == "spoken 4"
+    assert stage.locator("#bars .title").inner_text() == "Weights at C = 4"
+    assert stage.locator("#bars .number").all_inner_texts() == ["2", "0"]
+    assert stage.locator("#bars .bar.hollow").count() == 2
+    assert stage.locator("#texts").inner_text().strip() == "point 3"
+    assert reports(stage) == [3]
+    assert stage.errors == []
+
+
+def test_the_echo_of_a_report_moves_nothing_and_a_new_turn_does(stage) -> None:
+    stage.locator("#path input").focus()
+    stage.keyboard.press("End")
+    stage.wait_for_function("window.reports.length")
+    stage.evaluate("data => window.again(data)", PATH)
+    assert line(stage) == pytest.approx(4.0, abs=1e-3)
+    between = {"x": 3.0, "label": "C = 3", "spoken": "between", "sets": {"weights": [1.5, 0.5]}, "hollow": False}
+    stage.evaluate("data => window.again(data)", PATH | {"turn": 2, "index": 2, "exact": between})
+    assert line(stage) == pytest.approx(3.0, abs=1e-3)
+    assert stage.locator("#path output").inner_text() == "C = 3"
+    assert stage.locator("#bars .number").all_inner_texts() == ["1.5", "0.5"]
+    assert stage.locator("#path input").input_value() == "2"
+    assert reports(stage) == [3]
+
+
+def test_the_line_can_be_taken_hold_of_and_the_button_plays(stage) -> None:
+    box = stage.locator("#chart .path-cursor line").last.bounding_box()
+    stage.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    stage.mouse.down()
+    stage.mouse.move(5, box["y"] + box["height"] / 2, steps=4)
+    stage.mouse.up()
+    stage.wait_for_function("window.reports.length")
+    assert line(stage) == pytest.approx(0.0, abs=1e-3)
+    button = stage.get_by_role("button", name="Play along the path")
+    button.click()
+    stage.get_by_role("button", name="Pause").wait_for()
+    stage.wait_for_function("window.reports.length === 2")
+    assert button.is_visible()
+    assert reports(stage) == [0, 3]

@@ -1,0 +1,46 @@
+"""The players are whole: every file belongs to one, every text is one module, and all of it is in the package."""
+
+import re
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+import mklcore
+from mklcore.errors import ParameterError
+from mklcore.figures import players
+
+PACKAGE = Path(mklcore.__file__).parent
+FOLDER = Path(players.__file__).parent
+
+
+@pytest.mark.parametrize("name", players.PLAYERS)
+def test_a_player_is_one_module_with_its_own_texts_last(name):
+    found = players.player(name)
+    assert len(re.findall(r"^export default function", found.js, re.M)) == 1
+    assert found.js.endswith((FOLDER / f"{name}.js").read_text(encoding="utf-8"))
+    assert found.css.endswith((FOLDER / f"{name}.css").read_text(encoding="utf-8"))
+    named = set(re.findall(r"^(?:function|class|const|let) (\w+)", found.js, re.M))
+    assert len(named) == len(re.findall(r"^(?:function|class|const|let) \w+", found.js, re.M))
+
+
+def test_every_file_belongs_to_a_player():
+    parts = {f"{part}.js" for scripts, _ in players.PLAYERS.values() for part in scripts}
+    parts |= {f"{part}.css" for _, styles in players.PLAYERS.values() for part in styles}
+    parts |= {f"{name}.{ending}" for name in players.PLAYERS for ending in ("html", "css", "js")}
+    assert {file.name for file in FOLDER.iterdir() if file.suffix in (".html", ".css", ".js")} == parts
+
+
+def test_an_unknown_player_is_refused():
+    with pytest.raises(ParameterError, match=r"There is no player .film.\. Players: path, bars"):
+        players.player("film")
+
+
+def test_what_is_no_python_is_in_the_package_too():
+    listed = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    for file in PACKAGE.rglob("*"):
+        if file.is_dir() or file.suffix in (".py", ".pyc", ".nbi", ".nbc"):
+            continue
+        home = ".".join(file.parent.relative_to(PACKAGE.parent).parts)
+        assert any(fnmatch(file.name, pattern) for pattern in listed.get(home, ())), f"{file} is in no package"
