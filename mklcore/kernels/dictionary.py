@@ -224,17 +224,18 @@ class KernelDictionary:
         """Registry key of every kernel."""
         return tuple(spec.family for spec in self.specs)
 
-    def foresee(self, n_samples: int, n_features: int | None = None) -> Forecast:
+    def foresee(self, n_samples: int, n_features: int | None = None, n_new: int = 0) -> Forecast:
         """Bytes, a rough number of seconds and M for grams on `n_samples` rows, before anything is built.
 
-        n_features: columns of the table; without it, as many as there are feature names, or one.
+        n_features: columns of the table; without it, as many as there are feature names, or one. n_new: new rows whose
+        kernel values (M, n_new, n) against the others are to be kept as well.
         """
         count = _as_count("n_samples", n_samples)
         whole = len(self.feature_names or ("",)) if n_features is None else _as_count("n_features", n_features)
         bases = {(spec.base, spec.features): spec for spec in self.specs}
         medians = {(spec.base, spec.features) for spec in self.specs if spec.is_relative}
         columns = sum(_how_many(spec.features, whole) for spec in bases.values())
-        return forecast(len(self), count, len(bases), columns, len(medians))
+        return forecast(len(self), count, len(bases), columns, len(medians)).with_block(count, n_new)
 
     def grams(
         self,

@@ -105,6 +105,11 @@ class Forecast:
     def megabytes(self) -> float:
         return self.bytes / 1e6
 
+    def with_block(self, n_samples: int, n_new: int) -> "Forecast":
+        """The same with the block (M, n_new, n_samples) of new rows against those of the stack."""
+        more = 8 * self.n_kernels * n_samples * n_new
+        return Forecast(self.bytes + more, self.seconds * (1 + n_new / n_samples), self.n_kernels)
+
 
 def forecast(n_kernels: int, n_samples: int, n_bases: int = 1, n_columns: int = 0, n_medians: int = 0) -> Forecast:
     """Cost of M = n_kernels grams of n_samples rows over `n_bases` shared distance matrices.

@@ -19,7 +19,7 @@ from mklcore.data.columns import are_texts, clean_name
 from mklcore.data.dataset import Dataset, counted, joined, listed
 from mklcore.errors import DataError, KernelError
 from mklcore.kernels.checks import clip_gram, one_blas_thread
-from mklcore.kernels.grams import GramStack
+from mklcore.kernels.grams import Forecast, GramStack
 
 MAX_FILE_MB = 100
 MAX_STACK_MB = 400
@@ -80,6 +80,11 @@ def rows_of(part: Dataset) -> np.ndarray:
 def block_of(stack: GramStack, part: Dataset, train: Dataset) -> np.ndarray:
     """Kernel values (M, n_part, n) between a part of the table and its training part."""
     return stack.block(rows_of(part), rows_of(train))
+
+
+def foresee(n_kernels: int, n_samples: int, n_new: int = 0) -> Forecast:
+    """What ``n_kernels`` of a ready stack take once they are cut to ``n_samples`` rows, and to ``n_new`` against them."""
+    return Forecast(8 * n_kernels * n_samples**2, 0.0, n_kernels).with_block(n_samples, n_new)
 
 
 def subset(stack: GramStack, kernels: Sequence[int]) -> GramStack:

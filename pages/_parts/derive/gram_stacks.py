@@ -36,11 +36,8 @@ def foresee(params: Params) -> Forecast:
     parts = split(params)
     n_rows, n_new = len(parts.train.y), len(parts.validation.y)
     if on_stack(params):
-        n_kernels = len(chosen_kernels(params))
-        return Forecast(8 * n_kernels * n_rows * (n_rows + n_new), 0.0, n_kernels)
-    cost = dictionary(params).foresee(n_rows)
-    more = n_new / n_rows
-    return Forecast(cost.bytes + 8 * cost.n_kernels * n_rows * n_new, cost.seconds * (1 + more), cost.n_kernels)
+        return stacks.foresee(len(chosen_kernels(params)), n_rows, n_new)
+    return dictionary(params).foresee(n_rows, n_new=n_new)
 
 
 def _build_grams(params: Params, _parts: Split, _kernels: KernelDictionary) -> Grams:

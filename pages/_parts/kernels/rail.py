@@ -3,7 +3,8 @@
 import streamlit as st
 
 from mklcore.data.dataset import counted
-from pages._parts.derive import dictionaries, tables
+from mklcore.kernels.recipes import AUTO_FEATURES
+from pages._parts.derive import tables
 from pages._parts.session import fields, history
 
 NORMALISATIONS = {
@@ -15,7 +16,7 @@ NORMALISATIONS = {
     "none": "none",
 }
 EACH = {
-    "auto": f"linear, up to {dictionaries.AUTO_FEATURES} columns",
+    "auto": f"linear, up to {AUTO_FEATURES} columns",
     "none": "none",
     "linear": "linear, every column",
     "rbf": "RBF, every column",
