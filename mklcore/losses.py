@@ -10,7 +10,7 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (4), (9), (17) and se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -19,12 +19,16 @@ from scipy.special import expit, xlogy
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
+from mklcore.parameters import Parameter
+
+CLASSIFICATION, REGRESSION = ("binary", "multiclass"), ("regression",)
 
 
 class Loss:
     """The interface of a loss, and what most losses have in common; arrays are (n,), ``C`` is the cost of one unit of loss.
 
-    A subclass is a frozen dataclass. Solvers never ask which loss it is, but what it can do:
+    A subclass is a frozen dataclass whose fields are numbers; one line in ``LOSSES`` makes it known to estimators, pages and
+    saved models. Solvers never ask which loss it is, but what it can do:
 
     | capability | true where |
     |---|---|
@@ -44,6 +48,7 @@ class Loss:
     label: ClassVar[str]
     formula: ClassVar[str]
     tasks: ClassVar[tuple[str, ...]] = ()
+    parameters: ClassVar[tuple[Parameter, ...]] = ()  # the numbers of the loss that a person may choose
     machine: ClassVar[str] = ""
     piecewise_linear: ClassVar[bool] = False
     quadratic: ClassVar[bool] = False
@@ -134,7 +139,7 @@ class Hinge(Loss):
     name: ClassVar[str] = "hinge"
     label: ClassVar[str] = "hinge (support vector machine)"
     formula: ClassVar[str] = r"\max(0,\,1-y_i f(x_i))"
-    tasks: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
+    tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
     machine: ClassVar[str] = "svm"
     piecewise_linear: ClassVar[bool] = True
     signed: ClassVar[bool] = True
@@ -165,7 +170,13 @@ class EpsilonInsensitive(Loss):
     name: ClassVar[str] = "epsilon_insensitive"
     label: ClassVar[str] = "epsilon-insensitive (support vector regression)"
     formula: ClassVar[str] = r"\max(0,\,|y_i-f(x_i)|-\varepsilon)"
-    tasks: ClassVar[tuple[str, ...]] = ("regression",)
+    tasks: ClassVar[tuple[str, ...]] = REGRESSION
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "epsilon", "Tube ε", "log", 0.1, 1e-4, 1e3,
+            "Wider tube: errors below ε are free, and fewer rows support the fit.",
+        ),
+    )  # fmt: skip
     machine: ClassVar[str] = "svm"
     piecewise_linear: ClassVar[bool] = True
 
@@ -203,7 +214,7 @@ class Squared(Loss):
     name: ClassVar[str] = "squared"
     label: ClassVar[str] = "squared (kernel ridge)"
     formula: ClassVar[str] = r"\tfrac12(y_i-f(x_i))^2"
-    tasks: ClassVar[tuple[str, ...]] = ("binary", "multiclass", "regression")
+    tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION + REGRESSION
     machine: ClassVar[str] = "ridge"
     quadratic: ClassVar[bool] = True
     box_is_scaled_by_C: ClassVar[bool] = False
@@ -229,13 +240,83 @@ class Squared(Loss):
 
 
 @dataclass(frozen=True)
+class Huber(Loss):
+    """V(t, y) = r^2 / 2 where |r| = |y - t| <= delta, else delta (|r| - delta / 2): outlying targets pull no harder than delta.
+
+    The conjugate is that of the squared loss on a box: Lin(a) = y'a - a'a / (2 C) for |a_i| <= delta C. A large delta is the
+    squared loss; delta to 0 with C delta fixed is the absolute error. Source: Huber (1964), Annals of Mathematical
+    Statistics 35, section 4; the conjugate by maximising piecewise.
+    """
+
+    delta: float = 1.0
+
+    name: ClassVar[str] = "huber"
+    label: ClassVar[str] = "Huber (robust regression)"
+    formula: ClassVar[str] = r"\minig(	frac12 r_i^2,\,\delta|r_i|-	frac12\delta^2ig),\;r_i=y_i-f(x_i)"
+    tasks: ClassVar[tuple[str, ...]] = REGRESSION
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "delta", "Huber δ", "log", 1.0, 1e-4, 1e3,
+            "Smaller δ, in units of the target: rows further off than δ pull no harder. Large δ is the squared loss.",
+        ),
+    )  # fmt: skip
+    machine: ClassVar[str] = "svm"
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.delta) and self.delta > 0):
+            raise ParameterError(f"delta is where the loss turns straight and must be above 0; got {self.delta!r}.")
+
+    @property
+    def reach(self) -> float:
+        return self.delta
+
+    def value(self, t: Array, y: Array) -> Array:
+        r = np.abs(y - t)
+        return np.where(r <= self.delta, 0.5 * r * r, self.delta * (r - 0.5 * self.delta))
+
+    def dual(self, a: Array, y: Array, C: float) -> float:
+        return float(y @ a - a @ a / (2.0 * C)) if _inside(a, *self.box(y, C), C) else -np.inf
+
+    def box(self, y: Array, C: float) -> tuple[Array, Array]:
+        return np.full(y.shape, -self.delta * C), np.full(y.shape, self.delta * C)
+
+    def curvature(self, a: Array, y: Array, C: float) -> Array:
+        return np.full_like(a, 1.0 / C)
+
+    def best_intercept(self, f: Array, y: Array) -> float:
+        r = y - f
+        ends = np.sort(np.concatenate([r - self.delta, r + self.delta]))
+
+        def slope(b: float) -> float:
+            """The increasing derivative of the sum, straight between the sorted ends."""
+            return float(np.clip(b - r, -self.delta, self.delta).sum())
+
+        low, high = 0, ends.size - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if slope(ends[middle]) < 0.0 else (low, middle)
+        below, above = slope(ends[low]), slope(ends[high])
+        first = ends[high] - above * (ends[high] - ends[low]) / (above - below) if above > below else ends[high]
+        flat = abs(above) <= 1e-12 * self.delta * y.size and high + 1 < ends.size
+        level = flat and abs(slope(ends[high + 1])) <= 1e-12 * self.delta * y.size  # an interval does
+        return float(0.5 * (ends[high] + ends[high + 1]) if level else first)
+
+    def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
+        largest, bend = float(np.max(np.abs(a), initial=0.0)), float(a @ a) / C + 2.0 * norm
+        if largest == 0.0 or bend <= 0.0:
+            return 0.0
+        limit = self.delta * C / largest
+        return float(np.clip(y @ a / bend, -limit, limit))
+
+
+@dataclass(frozen=True)
 class Logistic(Loss):
     """V(t, y) = log(1 + exp(-y t)), labels y in {-1, +1}: kernel logistic regression."""
 
     name: ClassVar[str] = "logistic"
     label: ClassVar[str] = "logistic (logistic regression)"
     formula: ClassVar[str] = r"\log(1+e^{-y_i f(x_i)})"
-    tasks: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
+    tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
     machine: ClassVar[str] = "smooth"
     smooth: ClassVar[bool] = True
     signed: ClassVar[bool] = True
@@ -370,8 +451,9 @@ def total_loss(loss: Loss, f: Array, b: float, y: Array, C: float) -> float:
     return C * float(loss.value(f + b, y).sum()) + loss.total * b
 
 
+Able = Callable[["Loss | type[Loss]"], bool]
 LOSSES: dict[str, type[Loss]] = {
-    loss.name: loss for loss in (Hinge, Logistic, Squared, EpsilonInsensitive, OneClass, NuOneClass)
+    loss.name: loss for loss in (Hinge, Logistic, Squared, EpsilonInsensitive, Huber, OneClass, NuOneClass)
 }
 
 
@@ -390,16 +472,21 @@ def make_loss(loss: str | Loss, **given: float) -> Loss:
     return made
 
 
-def losses_for(tasks: Sequence[str]) -> tuple[str, ...]:
-    """The names of the losses that suit any of ``tasks`` and have a machine."""
-    return tuple(name for name, loss in LOSSES.items() if loss.machine and set(loss.tasks) & set(tasks))
+def _able(loss: Loss | type[Loss]) -> bool:
+    return bool(loss.machine)
 
 
-def loss_for(loss: str | Loss, tasks: Sequence[str], **given: float) -> Loss:
+def losses_for(tasks: Sequence[str], able: Able = _able) -> tuple[str, ...]:
+    """The names of the losses for any of ``tasks`` that are ``able``: those with a machine, unless told otherwise."""
+    return tuple(name for name, loss in LOSSES.items() if able(loss) and set(loss.tasks) & set(tasks))
+
+
+def loss_for(loss: str | Loss, tasks: Sequence[str], able: Able = _able, **given: float) -> Loss:
     """``make_loss`` for an estimator of ``tasks``; ParameterError, with the losses there are, for one that does not suit."""
-    suits = (
-        set(loss.tasks) & set(tasks) if isinstance(loss, Loss) else isinstance(loss, str) and loss in losses_for(tasks)
-    )
+    if isinstance(loss, Loss):
+        suits = able(loss) and bool(set(loss.tasks) & set(tasks))
+    else:
+        suits = isinstance(loss, str) and loss in losses_for(tasks, able)
     if not suits:
-        raise ParameterError(f"loss must be one of {', '.join(losses_for(tasks))} here; got {loss!r}.")
+        raise ParameterError(f"loss must be one of {', '.join(losses_for(tasks, able))} here; got {loss!r}.")
     return make_loss(loss, **given)

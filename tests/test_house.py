@@ -20,6 +20,7 @@ CORE, PAGES, APP = ROOT / "mklcore", ROOT / "pages", ROOT / "app.py"
 ROWS = {
     "mklcore.errors": 1,
     "mklcore.arrays": 1,
+    "mklcore.parameters": 1,
     "mklcore.data": 2,
     "mklcore.kernels": 3,
     "mklcore.losses": 4,

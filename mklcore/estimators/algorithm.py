@@ -3,15 +3,46 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar, overload
 
 from mklcore.errors import ParameterError
+from mklcore.losses import CLASSIFICATION, LOSSES, REGRESSION
 
-CLASSIFICATION, REGRESSION = ("binary", "multiclass"), ("regression",)
 EVERY_TASK = CLASSIFICATION + REGRESSION  # those with a target
 NOVELTY = "novelty"
+
+
+T = TypeVar("T")
+
+
+class Live(Sequence[T]):
+    """A tuple that is made anew whenever it is looked at: what the registries hold now, not when this was written."""
+
+    def __init__(self, make: Callable[[], Sequence[T]]) -> None:
+        self._make = make
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[T]: ...
+
+    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
+        return tuple(self._make())[place]
+
+    def __len__(self) -> int:
+        return len(self._make())
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(tuple(self._make()))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
 
 
 @dataclass(frozen=True)
@@ -30,7 +61,7 @@ class Control:
     help: str
     low: float = 0.0
     high: float = 0.0
-    choices: tuple[str, ...] = ()
+    choices: Sequence[str] = ()
     tasks: tuple[str, ...] = (*EVERY_TASK, NOVELTY)
     advanced: bool = False
     when: tuple[str, tuple[Any, ...]] | None = None
@@ -84,14 +115,14 @@ class Algorithm:
     classifier: type
     regressor: type
     paths: tuple[PathParameter, ...]
-    controls: tuple[Control, ...]
+    controls: Sequence[Control]
     formula: str
     look_for: str
     cannot_tell: str
     paper: str
     on: str = "kernels"
     presets: tuple[Preset, ...] = ()
-    variants: tuple[Variant, ...] = ()
+    variants: Sequence[Variant] = ()
     prepare: Callable[[dict[str, Any], Any, Any], dict[str, Any]] | None = None
     novelty: type | None = None
     novelty_words: Variant | None = None
@@ -146,7 +177,16 @@ class Algorithm:
         kind = self.regressor if task in REGRESSION else self.classifier
         kind = self.novelty if task == NOVELTY and self.novelty is not None else kind
         known = inspect.signature(kind).parameters
+        parameters = _with_loss(parameters, known)
         return kind(**{name: value for name, value in parameters.items() if name in known})
+
+
+def _with_loss(parameters: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """The loss as an object where it has numbers that are no parameters of the estimator."""
+    kind: Any = LOSSES.get(str(parameters.get("loss")))
+    own = [] if kind is None else [field.name for field in fields(kind) if field.name not in known]
+    given = {name: parameters[name] for name in own if name in parameters}
+    return parameters | {"loss": kind(**given)} if given else parameters
 
 
 def _without_target(formula: str) -> str:

@@ -2,53 +2,113 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from mklcore.errors import ParameterError
 from mklcore.estimators.algorithm import (
     CLASSIFICATION,
     EVERY_TASK,
     NOVELTY,
     REGRESSION,
     Control,
+    Live,
     PathParameter,
     Preset,
     Variant,
 )
-from mklcore.kernels.measures import alignment_matrix
-from mklcore.penalties import BlockNorm, EllipticNorm, WeightedLpNorm
+from mklcore.losses import LOSSES, losses_for
+from mklcore.parameters import Parameter
+from mklcore.penalties import PENALTIES, LpNorm, norms
 from mklcore.solvers import SOLVERS
 from mklcore.solvers.hkl.bases import BASES
 
-NORMS = ("lp", "weighted lp", "block norm", "elliptic")
+NORMS = Live(norms)
 FIXED_LEVELS = ("anova", "spline")  # bases whose number of levels is not chosen
 COLUMN_BASES = ("polynomial", "hermite")  # every level a column, so that a hull has finitely many features
-RIDGE_OF_E = 0.05  # keeps the elliptic norm's matrix positive definite among copies
 
 
 def penalty(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
-    """The penalty object that the controls "norm" and "q" ask for, in place of them."""
-    norm, order = parameters.pop("norm", "lp"), parameters.pop("q", 4.0)
-    if norm == "block norm":
-        parameters["penalty"] = BlockNorm(order)
-    elif norm != "lp" and stack is None:
-        raise ParameterError(f"The {norm} norm is made from the kernels: pass stack, the training GramStack.")
-    elif norm == "weighted lp":
-        parameters["penalty"] = WeightedLpNorm(parameters.get("p", 1.0), column_prices(stack))
-    elif norm == "elliptic":
-        between = alignment_matrix(stack) if alignment is None else alignment() if callable(alignment) else alignment
-        parameters["penalty"] = EllipticNorm(np.asarray(between) + RIDGE_OF_E * np.eye(stack.n_kernels))
+    """The penalty object that the control "norm" and those of its numbers ask for, in place of them."""
+    kind = PENALTIES[parameters.pop("norm", LpNorm.name)]
+    values = {name: parameters[name] for name in ("p", *_numbers_of_penalties()) if name in parameters}
+    parameters = {name: value for name, value in parameters.items() if name == "p" or name not in values}
+    if kind is not LpNorm:
+        parameters["penalty"] = kind.chosen(values, stack, alignment)
     return parameters
 
 
-def column_prices(stack: Any) -> tuple[float, ...]:
-    """The price of every kernel of a stack: the number of columns it sees, 1 where that is not known."""
-    if stack.specs is None:
-        return (1.0,) * stack.n_kernels
-    return tuple(float(len(spec.features)) for spec in stack.specs)
+def _numbers_of_penalties() -> dict[str, tuple[Parameter, tuple[str, ...]]]:
+    """The numbers of all penalties but p: each with the penalties that have it."""
+    return _by_name({name: PENALTIES[name].parameters for name in norms()}, leaving="p")
+
+
+def _by_name(
+    numbers: Mapping[str, Sequence[Parameter]], leaving: str = ""
+) -> dict[str, tuple[Parameter, tuple[str, ...]]]:
+    found: dict[str, tuple[Parameter, tuple[str, ...]]] = {}
+    for owner, parameters in numbers.items():
+        for parameter in parameters:
+            if parameter.name != leaving:
+                first, owners = found.get(parameter.name, (parameter, ()))
+                found[parameter.name] = (first, (*owners, owner))
+    return found
+
+
+def of_losses() -> tuple[Control, ...]:
+    """A control for every number of a loss, shown where the loss is chosen."""
+    suiting = {name: LOSSES[name].parameters for name in losses_for(EVERY_TASK)}
+    return tuple(
+        Control(
+            number.name, number.label, number.kind, number.default, number.help, number.low, number.high,
+            tasks=tuple(dict.fromkeys(task for owner in owners for task in LOSSES[owner].tasks)), when=("loss", owners),
+        )
+        for number, owners in _by_name(suiting).values()
+    )  # fmt: skip
+
+
+def of_penalties() -> tuple[Control, ...]:
+    """A control for every number of a penalty, shown where the penalty is chosen."""
+    return tuple(
+        Control(
+            number.name, number.label, number.kind, number.default, number.help, number.low, number.high, advanced=True,
+            when=("norm", owners), paths=("C",),
+        )
+        for number, owners in _numbers_of_penalties().values()
+    )  # fmt: skip
+
+
+def p_of_norms() -> Control:
+    """The control of p, shown where the norm has one."""
+    owners = tuple(name for name in norms() if any(number.name == "p" for number in PENALTIES[name].parameters))
+    number = next(number for number in LpNorm.parameters if number.name == "p")
+    return Control(
+        number.name, number.label, number.kind, number.default, number.help, number.low, number.high, when=("norm", owners)
+    )  # fmt: skip
+
+
+def norm() -> Control:
+    """The control of the penalty, with what each of them does."""
+    told = [f"{name[0].upper()}{name[1:]}: {PENALTIES[name].help}." for name in norms() if PENALTIES[name].help]
+    return Control(
+        "norm", "Norm of the weights", "choice", LpNorm.name, " ".join(told), choices=NORMS, advanced=True, paths=("C",)
+    )
+
+
+def _variants() -> tuple[Variant, ...]:
+    """Formula and words of every penalty that has some of its own."""
+    kinds = [PENALTIES[name] for name in norms()]
+    return tuple(
+        Variant(
+            "norm",
+            kind.name,
+            r"\min_{w,b" + (r",\theta\ge 0" if r"\theta" in kind.problem else "") + r"}\; " + COST + "+" + kind.problem,
+            kind.look_for,
+            kind.cannot_tell,
+        )
+        for kind in kinds
+        if kind.look_for
+    )
 
 
 def candidates(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
@@ -118,39 +178,6 @@ GREEDY_PATHS = (
     PathParameter("lam", "lam", "λ, the price of a kernel", "Larger λ: fewer kernels enter, and each is held smaller."),
 )
 C = Control("C", "Cost C", "log", 1.0, "Larger C: the fit follows the data more closely.", 1e-4, 1e4)
-P = Control(
-    "p",
-    "Norm p",
-    "p",
-    1.0,
-    "Smaller p: the weight gathers on fewer kernels. 1 is sparse, ∞ is the plain sum.",
-    1.0,
-    float("inf"),
-    when=("norm", ("lp", "weighted lp")),
-)
-NORM = Control(
-    "norm",
-    "Norm of the weights",
-    "choice",
-    "lp",
-    "Weighted lp: a kernel that sees many columns is dear and must earn its weight. Block norm: the parts of the kernels more "
-    "even than under the plain sum. Elliptic: kernels that look alike rise and fall together.",
-    choices=NORMS,
-    advanced=True,
-    paths=("C",),
-)
-Q = Control(
-    "q",
-    "Block norm q",
-    "log",
-    4.0,
-    "Larger q: the kernels share the work more evenly; 2 is the plain sum.",
-    2.0,
-    100.0,
-    advanced=True,
-    when=("norm", ("block norm",)),
-    paths=("C",),
-)
 SOLVER = Control(
     "solver",
     "Solver",
@@ -158,7 +185,7 @@ SOLVER = Control(
     "auto",
     "All end in the same optimum; watch solves and seconds. silp works at p = 1 only, newton at finite p, interleaved with "
     "the hinge and ε-insensitive losses.",
-    choices=("auto", *SOLVERS),
+    choices=Live(lambda: ("auto", *SOLVERS)),
     advanced=True,
 )
 INTERCEPT = Control(
@@ -205,33 +232,7 @@ MEAN_REAL = Control(
     advanced=True,
 )
 COST = r"C\sum_i V\big(y_i,f(x_i)\big)"
-NORM_VARIANTS = (
-    Variant(
-        "norm",
-        "weighted lp",
-        r"\min_{w,b,\theta\ge 0}\; " + COST + r"+\tfrac12\sum_m\frac{\|w_m\|^2}{\theta_m},"
-        r"\qquad \Big(\sum_m d_m\,\theta_m^{\,p}\Big)^{1/p}\le 1,\quad d_m\text{ the columns of kernel }m",
-        "Kernels of few columns gain on those of many. Compare with the lp norm at the same p: what falls away was dear.",
-        "The prices are a choice made before the data: they count columns, not what a column is worth.",
-    ),
-    Variant(
-        "norm",
-        "block norm",
-        r"\min_{w,b}\; " + COST + r"+\tfrac12\Big(\sum_m\|w_m\|^q\Big)^{2/q},\qquad q\ge 2",
-        "Every kernel stays. As q grows the parts of the kernels grow alike, beyond the plain sum at q = 2.",
-        "Here a large weight marks a kernel that is helped because it is weak, not one that matters.",
-    ),
-    Variant(
-        "norm",
-        "elliptic",
-        r"\min_{w,b,\theta\ge 0}\; " + COST + r"+\tfrac12\sum_m\frac{\|w_m\|^2}{\theta_m},"
-        r"\qquad \sqrt{\theta^{\top}E^{-1}\theta}\le 1,\quad E\text{ the alignments of the kernels}+"
-        + f"{RIDGE_OF_E:g}"
-        + r"\,I",
-        "Kernels that look alike rise and fall together instead of taking each other's place.",
-        "E comes from the kernels alone: it knows which of them are alike, not which of them help.",
-    ),
-)
+NORM_VARIANTS = Live(_variants)
 NOVELTY_WORDS = Variant(
     "task",
     NOVELTY,
@@ -281,7 +282,7 @@ LOSS_CLASS = Control(
     "choice",
     "hinge",
     "Which errors count, and how much.",
-    choices=("hinge", "logistic", "squared"),
+    choices=Live(lambda: losses_for(CLASSIFICATION)),
     tasks=CLASSIFICATION,
 )
 LOSS_REAL = Control(
@@ -290,19 +291,8 @@ LOSS_REAL = Control(
     "choice",
     "squared",
     "Which errors count, and how much.",
-    choices=("squared", "epsilon_insensitive"),
+    choices=Live(lambda: losses_for(REGRESSION)),
     tasks=REGRESSION,
-)
-EPSILON = Control(
-    "epsilon",
-    "Tube ε",
-    "log",
-    0.1,
-    "Wider tube: errors below ε are free, and fewer rows support the fit.",
-    1e-4,
-    1e3,
-    tasks=REGRESSION,
-    when=("loss", ("epsilon_insensitive",)),
 )
 
 HULL_SHAPES = (

@@ -20,12 +20,12 @@ from mklcore.estimators.base import (
     worst,
 )
 from mklcore.kernels.grams import GramStack
-from mklcore.losses import make_loss
+from mklcore.losses import CLASSIFICATION, REGRESSION, loss_for
 from mklcore.solvers.driver import Fit, Status, run, warn_unless_converged
 from mklcore.solvers.hkl.dag import DepthWeights, by_depth, levels
 from mklcore.solvers.hkl.design import Design, Rows
 from mklcore.solvers.hkl.levels import Matrices
-from mklcore.solvers.hkl.machine import Task
+from mklcore.solvers.hkl.machine import Task, suits_hulls
 from mklcore.solvers.hkl.outcome import Outcome
 from mklcore.solvers.hkl.search import SEARCHES, HullSearch, Limits, WarmHull, lambda_range
 
@@ -35,7 +35,7 @@ _GRID_DECADES = 1e-6  # of the eight decades over which lambda matters, the ones
 class _HKLBase(KernelEstimator):
     """min (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2 over all (q+1)^p products of one-variable kernels."""
 
-    losses: ClassVar[tuple[str, ...]] = ()
+    tasks: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -136,8 +136,7 @@ class _HKLBase(KernelEstimator):
         for name in ("depth_weight", "max_seconds"):
             if getattr(self, name) is not None:
                 self._positive(name)
-        if self.loss not in self.losses:
-            raise ParameterError(f"loss must be one of {', '.join(self.losses)} here; got {self.loss!r}.")
+        loss_for(self.loss, self.tasks, suits_hulls)
         if self.search not in SEARCHES:
             raise ParameterError(f"search must be one of {', '.join(SEARCHES)}; got {self.search!r}.")
         for name in ("max_iter", "max_nodes"):
@@ -151,7 +150,7 @@ class _HKLBase(KernelEstimator):
 
     def _fit_one(self, design: Design, y: Array, warm: WarmHull | None) -> tuple[Fit, HullSearch]:
         """One target of labels -1 / +1 or of numbers."""
-        task = Task(y, make_loss(self.loss), float(self.lam), self.fit_intercept)
+        task = Task(y, loss_for(self.loss, self.tasks, suits_hulls), float(self.lam), self.fit_intercept)
         search = HullSearch(
             design,
             task,
@@ -378,7 +377,7 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     Source: Bach (2008), equations (1) to (3), Propositions 1 to 3.
     """
 
-    losses = ("logistic", "hinge", "squared")
+    tasks = CLASSIFICATION
 
     def __init__(
         self,
@@ -432,4 +431,4 @@ class HKLRegressor(_HKLBase, KernelRegressor):
     Source: Bach (2008), equations (1) to (3), Propositions 1 to 3.
     """
 
-    losses = ("squared",)
+    tasks = REGRESSION

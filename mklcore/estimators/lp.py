@@ -20,7 +20,7 @@ from mklcore.estimators.base import (
 )
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.rows import KernelRows
-from mklcore.losses import make_loss
+from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers import SOLVERS, fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged
@@ -33,26 +33,24 @@ STACK_LIMIT_MB = 2000.0  # above this "auto" works on kernel rows, where the los
 class LpBase(KernelEstimator):
     """min C sum_i V(f(x_i) + b, y_i) + 1/2 sum_m ||w_m||^2 / theta_m  over  ||theta||_p <= 1, theta >= 0."""
 
-    losses: ClassVar[tuple[str, ...]] = ()
+    tasks: ClassVar[tuple[str, ...]] = ()
 
     def _check_parameters(self) -> None:
         self._positive("C", "tol")
-        if self.loss not in self.losses:
-            raise ParameterError(f"loss must be one of {', '.join(self.losses)} here; got {self.loss!r}.")
+        self._loss  # noqa: B018  the loss checks itself
         if self._solver_name not in ("auto", *SOLVERS):
             raise ParameterError(f"solver must be one of auto, {', '.join(SOLVERS)}; got {self._solver_name!r}.")
         if not (isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1):
             raise ParameterError(f"max_iter must be a whole number of 1 or more; got {self.max_iter!r}.")
         self._penalty  # noqa: B018  the penalty checks p itself
-        self._loss  # noqa: B018
 
     @property
     def _penalty(self) -> Penalty:
         return LpNorm(self.p) if self.penalty is None else self.penalty
 
     @property
-    def _loss(self) -> Any:
-        return make_loss(self.loss, epsilon=getattr(self, "epsilon", 0.1))
+    def _loss(self) -> Loss:
+        return loss_for(self.loss, self.tasks, epsilon=getattr(self, "epsilon", 0.1))
 
     @property
     def _solver_name(self) -> str:
@@ -83,7 +81,7 @@ class LpBase(KernelEstimator):
 
 
 class _LpClassifier(LpBase, KernelClassifier):
-    losses = ("hinge", "logistic", "squared")
+    tasks = CLASSIFICATION
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         if self.classes_.size == 2:
@@ -117,7 +115,7 @@ class _LpClassifier(LpBase, KernelClassifier):
 
 
 class _LpRegressor(LpBase, KernelRegressor):
-    losses = ("squared", "epsilon_insensitive")
+    tasks = REGRESSION
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         self._publish(self._fit_one(stack, y, warm_start(warm, None)))
@@ -142,7 +140,7 @@ class LpMKLClassifier(_LpClassifier):
     ----------
     p : order of the norm on the kernel weights, from 1 (sparse) to infinity (the plain sum of kernels)
     C : cost of one unit of loss, > 0; 1 is the usual start for normalised kernels
-    loss : "hinge", "logistic" or "squared"
+    loss : "hinge", "logistic" or "squared", or a loss object
     penalty : a penalty object that replaces ||theta||_p <= 1, or None
     solver : "auto", "wrapper" (analytic update), "newton" (damped Newton on the weights), "interleaved" (kernel rows on
         the fly, no stored Gram matrix) or "silp" (cutting planes, p = 1, for comparison)
@@ -197,8 +195,10 @@ class LpMKLClassifier(_LpClassifier):
 class LpMKLRegressor(_LpRegressor):
     """lp-norm MKL for regression: kernel ridge or support vector regression with learned kernel weights.
 
-    ``loss`` is "squared" or "epsilon_insensitive" with the tube ``epsilon``, in units of the target. Everything else as
-    in ``LpMKLClassifier``. Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17), (19).
+    ``loss`` is "squared", "epsilon_insensitive" with the tube ``epsilon``, in units of the target, or "huber" (an object,
+    ``Huber(delta)``, for another delta than 1). Everything else as in ``LpMKLClassifier``.
+
+    Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17), (19).
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.lp import LpBase, warm_start
 from mklcore.kernels.grams import GramStack
-from mklcore.losses import make_loss
+from mklcore.losses import Loss, make_loss
 from mklcore.path import ACCEPTED
 
 
@@ -32,7 +32,6 @@ class LpMKLOneClass(OutlierMixin, LpBase):
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 3.4.
     """
 
-    losses: ClassVar[tuple[str, ...]] = ("one_class", "nu_one_class")
     score_name: ClassVar[str] = ACCEPTED
 
     def __init__(
@@ -73,7 +72,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         return self.nu is not None
 
     @property
-    def _loss(self) -> Any:
+    def _loss(self) -> Loss:
         if self.nu is None:
             return make_loss("one_class")
         if not isinstance(self.nu, (int, float, np.number)) or isinstance(self.nu, bool):

@@ -13,19 +13,23 @@ from mklcore.estimators.algorithm import (
     REGRESSION,
     Algorithm,
     Control,
+    Live,
     PathParameter,
     Preset,
     Variant,
 )
 from mklcore.estimators.baselines import SELECT, BestKernelClassifier, BestKernelRegressor
-from mklcore.estimators.controls import COLUMN_BASES, FIXED_LEVELS, NORMS, RIDGE_OF_E, column_prices
+from mklcore.estimators.controls import COLUMN_BASES, FIXED_LEVELS, NORMS
 from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
 from mklcore.estimators.greedy import GreedyMKLClassifier, GreedyMKLRegressor
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
 from mklcore.estimators.one_class import LpMKLOneClass
 from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
+from mklcore.losses import losses_for
+from mklcore.penalties import RIDGE_OF_E, column_prices
 from mklcore.solvers.hkl.bases import BASES
+from mklcore.solvers.hkl.machine import suits_hulls
 from mklcore.solvers.hkl.search import SEARCHES
 
 __all__ = [
@@ -55,18 +59,20 @@ ESTIMATORS: dict[str, Algorithm] = {
             LpMKLClassifier,
             LpMKLRegressor,
             (controls.PATHS["C"], controls.PATHS["p"]),
-            (
-                controls.LOSS_CLASS,
-                controls.LOSS_REAL,
-                controls.P,
-                controls.C,
-                controls.EPSILON,
-                controls.NORM,
-                controls.Q,
-                controls.SOLVER,
-                controls.INTERCEPT,
-                controls.TOL,
-                controls.MAX_ITER,
+            Live(
+                lambda: (
+                    controls.LOSS_CLASS,
+                    controls.LOSS_REAL,
+                    controls.p_of_norms(),
+                    controls.C,
+                    *controls.of_losses(),
+                    controls.norm(),
+                    *controls.of_penalties(),
+                    controls.SOLVER,
+                    controls.INTERCEPT,
+                    controls.TOL,
+                    controls.MAX_ITER,
+                )
             ),
             r"\min_{w,b,\theta\ge 0}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\frac{\|w_m\|^2}{\theta_m},"
             r"\qquad \|\theta\|_p\le 1",
@@ -238,71 +244,73 @@ ESTIMATORS: dict[str, Algorithm] = {
             SMKLClassifier,
             SMKLRegressor,
             (controls.PATHS["C"],),
-            (
-                controls.LOSS_CLASS,
-                controls.LOSS_REAL,
-                Control(
-                    "terms",
-                    "Price g",
-                    "choice",
-                    "log+gl",
-                    "log and mf drop kernels hardest; gl and mkl (the price of p = 1) are convex and keep more.",
-                    choices=("log+gl", "log", "gl", "mf", "mkl", "log+mkl", "mf+gl", "mf+mkl"),
-                ),
-                controls.C,
-                controls.EPSILON,
-                Control(
-                    "n_starts",
-                    "Starts",
-                    "integer",
-                    1,
-                    "More starts: the best of several local minima is kept. The first start has equal weights.",
-                    1,
-                    50,
-                ),
-                Control(
-                    "log_epsilon",
-                    "Floor ε of the logarithm",
-                    "log",
-                    1e-6,
-                    "Smaller: small kernels are dropped sooner, and there may be more local minima.",
-                    1e-12,
-                    1.0,
-                    advanced=True,
-                    when=("terms", ("log+gl", "log", "log+mkl")),
-                ),
-                Control(
-                    "mf_power",
-                    "Power of mf",
-                    "log",
-                    0.5,
-                    "Smaller: fewer kernels stay; 1 is the group lasso.",
-                    0.05,
-                    1.0,
-                    advanced=True,
-                    when=("terms", ("mf", "mf+gl", "mf+mkl")),
-                ),
-                Control(
-                    "tol_mode",
-                    "Change of weights, measured",
-                    "choice",
-                    "relative",
-                    "Relative to the sum of the weights, or as it is.",
-                    choices=("relative", "absolute"),
-                    advanced=True,
-                ),
-                Control(
-                    "init_jitter",
-                    "Jitter of the start",
-                    "choice",
-                    "0",
-                    "Above 0: exact copies start apart, so that one of them can win.",
-                    choices=("0", "0.001", "0.01", "0.1"),
-                    advanced=True,
-                ),
-                controls.INTERCEPT,
-                controls.TOL_SMKL,
-                controls.MAX_ITER,
+            Live(
+                lambda: (
+                    controls.LOSS_CLASS,
+                    controls.LOSS_REAL,
+                    Control(
+                        "terms",
+                        "Price g",
+                        "choice",
+                        "log+gl",
+                        "log and mf drop kernels hardest; gl and mkl (the price of p = 1) are convex and keep more.",
+                        choices=("log+gl", "log", "gl", "mf", "mkl", "log+mkl", "mf+gl", "mf+mkl"),
+                    ),
+                    controls.C,
+                    *controls.of_losses(),
+                    Control(
+                        "n_starts",
+                        "Starts",
+                        "integer",
+                        1,
+                        "More starts: the best of several local minima is kept. The first start has equal weights.",
+                        1,
+                        50,
+                    ),
+                    Control(
+                        "log_epsilon",
+                        "Floor ε of the logarithm",
+                        "log",
+                        1e-6,
+                        "Smaller: small kernels are dropped sooner, and there may be more local minima.",
+                        1e-12,
+                        1.0,
+                        advanced=True,
+                        when=("terms", ("log+gl", "log", "log+mkl")),
+                    ),
+                    Control(
+                        "mf_power",
+                        "Power of mf",
+                        "log",
+                        0.5,
+                        "Smaller: fewer kernels stay; 1 is the group lasso.",
+                        0.05,
+                        1.0,
+                        advanced=True,
+                        when=("terms", ("mf", "mf+gl", "mf+mkl")),
+                    ),
+                    Control(
+                        "tol_mode",
+                        "Change of weights, measured",
+                        "choice",
+                        "relative",
+                        "Relative to the sum of the weights, or as it is.",
+                        choices=("relative", "absolute"),
+                        advanced=True,
+                    ),
+                    Control(
+                        "init_jitter",
+                        "Jitter of the start",
+                        "choice",
+                        "0",
+                        "Above 0: exact copies start apart, so that one of them can win.",
+                        choices=("0", "0.001", "0.01", "0.1"),
+                        advanced=True,
+                    ),
+                    controls.INTERCEPT,
+                    controls.TOL_SMKL,
+                    controls.MAX_ITER,
+                )
             ),
             r"\min_{w,b}\; g(w)+C\sum_i V\big(y_i,f(x_i)\big),\qquad "
             r"g=\sum_m\log\sqrt{\epsilon+\|w_m\|^2}+\sum_m\|w_m\|\;\text{ or another sum of terms}",
@@ -340,7 +348,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                     "choice",
                     "logistic",
                     "Which errors count, and how much.",
-                    choices=("logistic", "hinge", "squared"),
+                    choices=Live(lambda: losses_for(CLASSIFICATION, suits_hulls)),
                     tasks=CLASSIFICATION,
                 ),
                 Control(
@@ -390,14 +398,16 @@ ESTIMATORS: dict[str, Algorithm] = {
             UniformMKLClassifier,
             UniformMKLRegressor,
             (controls.PATHS["C"],),
-            (
-                controls.LOSS_CLASS,
-                controls.LOSS_REAL,
-                controls.C,
-                controls.EPSILON,
-                controls.INTERCEPT,
-                controls.TOL,
-                controls.MAX_ITER,
+            Live(
+                lambda: (
+                    controls.LOSS_CLASS,
+                    controls.LOSS_REAL,
+                    controls.C,
+                    *controls.of_losses(),
+                    controls.INTERCEPT,
+                    controls.TOL,
+                    controls.MAX_ITER,
+                )
             ),
             r"\min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\|w_m\|^2",
             "Whether learning weights pays: compare the validation score with the same C under ℓp-norm MKL.",
@@ -412,22 +422,25 @@ ESTIMATORS: dict[str, Algorithm] = {
             BestKernelClassifier,
             BestKernelRegressor,
             (controls.PATHS["C"],),
-            (
-                controls.LOSS_CLASS,
-                controls.LOSS_REAL,
-                controls.C,
-                controls.EPSILON,
-                Control(
-                    "select",
-                    "Best by",
-                    "choice",
-                    "objective",
-                    "Objective: the lowest value of the problem below. Folds: the best score over inner folds, which takes longer.",
-                    choices=SELECT,
-                ),
-                controls.INTERCEPT,
-                controls.TOL,
-                controls.MAX_ITER,
+            Live(
+                lambda: (
+                    controls.LOSS_CLASS,
+                    controls.LOSS_REAL,
+                    controls.C,
+                    *controls.of_losses(),
+                    Control(
+                        "select",
+                        "Best by",
+                        "choice",
+                        "objective",
+                        "Objective: the lowest value of the problem below. Folds: the best score over inner folds, which takes "
+                        "longer.",
+                        choices=SELECT,
+                    ),
+                    controls.INTERCEPT,
+                    controls.TOL,
+                    controls.MAX_ITER,
+                )
             ),
             r"\min_m\;\min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\|w\|^2,\qquad f=\langle w,\psi_m\rangle+b",
             "Where the kernel changes along the path, and how far the score stays below that of a weighting.",

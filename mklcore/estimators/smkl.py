@@ -21,7 +21,7 @@ from mklcore.estimators.base import (
 from mklcore.estimators.copies import without_copies
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
-from mklcore.losses import make_loss
+from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.penalties.terms import GroupTerm, as_eta, make_terms
 from mklcore.solvers.smkl import TOL_MODES, Search, fit_selection, starts
 
@@ -32,12 +32,11 @@ class _SMKLBase(KernelEstimator):
     """min g(w) + C sum_i V(f(x_i), y_i) with a group selection term g, from equal weights."""
 
     default_normalise = "trace"
-    losses: ClassVar[tuple[str, ...]] = ()
+    tasks: ClassVar[tuple[str, ...]] = ()
 
     def _check_parameters(self) -> None:
         self._positive("C", "tol")
-        if self.loss not in self.losses:
-            raise ParameterError(f"loss must be one of {', '.join(self.losses)} here; got {self.loss!r}.")
+        self._loss  # noqa: B018  the loss checks itself
         if self.tol_mode not in TOL_MODES:
             raise ParameterError(f"tol_mode must be one of {', '.join(TOL_MODES)}; got {self.tol_mode!r}.")
         for name in ("max_iter", "n_starts"):
@@ -48,7 +47,10 @@ class _SMKLBase(KernelEstimator):
         if not (isinstance(jitter, (int, float, np.number)) and 0 <= jitter < 1):
             raise ParameterError(f"init_jitter is a share of the first weights, from 0 to below 1; got {jitter!r}.")
         make_terms(self.terms, eta=self.eta, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
-        make_loss(self.loss, epsilon=getattr(self, "epsilon", 0.1))
+
+    @property
+    def _loss(self) -> Loss:
+        return loss_for(self.loss, self.tasks, epsilon=getattr(self, "epsilon", 0.1))
 
     def _penalty(self, stack: GramStack) -> GroupTerm:
         eta = group_sizes(stack) if self.eta is None else self.eta
@@ -71,7 +73,7 @@ class _SMKLBase(KernelEstimator):
             K,
             y,
             self.C,
-            make_loss(self.loss, epsilon=getattr(self, "epsilon", 0.1)),
+            self._loss,
             penalty,
             self.fit_intercept,
             tol=self.tol,
@@ -126,7 +128,7 @@ class _SMKLBase(KernelEstimator):
 
 
 class _SMKLClassifier(_SMKLBase, KernelClassifier):
-    losses = ("hinge", "logistic", "squared")
+    tasks = CLASSIFICATION
 
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
         self.pairs_ = tuple(combinations(range(self.classes_.size), 2))
@@ -178,7 +180,7 @@ class _SMKLClassifier(_SMKLBase, KernelClassifier):
 
 
 class _SMKLRegressor(_SMKLBase, KernelRegressor):
-    losses = ("squared", "epsilon_insensitive")
+    tasks = REGRESSION
 
 
 def group_sizes(stack: GramStack) -> Any:

@@ -23,6 +23,7 @@ from numba import njit
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
+from mklcore.parameters import Parameter
 
 LOG2_E = math.log2(math.e)
 # ln 2 in two parts: k * LN2_HIGH is exact for every exponent k of a double, LN2_LOW carries the rest.
@@ -325,19 +326,6 @@ class Laplacian(_Width):
 
 
 @dataclass(frozen=True)
-class KernelParameter:
-    """A number a person may choose for a kernel; `kind` is "integer", "real" or "log" (a log-scaled control)."""
-
-    name: str
-    label: str
-    kind: str
-    default: float
-    low: float
-    high: float
-    help: str
-
-
-@dataclass(frozen=True)
 class KernelEntry:
     """What a select box needs to offer a kernel; `relative` tells whether its width may count median distances."""
 
@@ -346,17 +334,17 @@ class KernelEntry:
     spec: type[KernelSpec]
     formula: str
     help: str
-    parameters: tuple[KernelParameter, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
     relative: bool = False
 
 
-_DEGREE = KernelParameter(
+_DEGREE = Parameter(
     "degree", "Degree", "integer", 2, 1, 10, "Larger degree: products of more columns, and larger values at far rows."
 )
-_COEF0 = KernelParameter(
+_COEF0 = Parameter(
     "coef0", "Constant", "real", 1.0, 0.0, 10.0, "Larger constant: lower-order terms count for more; 0 leaves them out."
 )
-_WIDTH = KernelParameter(
+_WIDTH = Parameter(
     "width", "Width", "log", 1.0, 0.01, 100.0, "Larger width: a smoother fit. In median distances when relative."
 )
 

@@ -1,10 +1,11 @@
 """Support vector machines for a given Gram matrix: sequential minimal optimisation with second-order pairs.
 
-    max_a  lin'a - tube sum_i |a_i| - 1/2 a'K a     subject to low <= a <= high   (and 1'a = 0 with a free intercept)
+    max_a  lin'a - tube sum_i |a_i| - 1/2 a'(K + D) a     subject to low <= a <= high   (and 1'a = 0 with a free intercept)
 
-with signed a. ``lin = y``, ``tube = 0`` and the box [min(0, Cy), max(0, Cy)] is the hinge machine; ``tube = epsilon`` and
-the box [-C, C] is support vector regression (the kink of |a_i| at zero is one more place where a step may end, so
-n variables suffice instead of 2n); no intercept is a box only, solved one coordinate at a time.
+with signed a and D the curvature of the loss in the dual: 0 for piecewise-linear losses, I / C for Huber's. ``lin = y``,
+``tube = 0`` and the box [min(0, Cy), max(0, Cy)] is the hinge machine; ``tube = epsilon`` and the box [-C, C] is support
+vector regression (the kink of |a_i| at zero is one more place where a step may end, so n variables suffice instead of
+2n); no intercept is a box only, solved one coordinate at a time.
 
 Pairs are chosen as in Fan, Chen, Lin (2005): the first by largest violation, the second by largest decrease.
 """
@@ -203,7 +204,7 @@ def solve_svm(
     accuracy: float = 1e-3,
     max_steps: int = 10_000_000,
 ) -> Solution:
-    """Solve the machine of a piecewise-linear loss to a duality gap of ``accuracy`` times 1/2 a'K a.
+    """Solve the machine of a loss whose dual is linear or quadratic on a box to a duality gap of ``accuracy`` times 1/2 a'K a.
 
     Parameters
     ----------
@@ -217,7 +218,10 @@ def solve_svm(
     Source: Kloft et al. (2011), equation (23).
     """
     low, high = loss.box(y, C)
-    tube, lin = loss.tube, loss.linear(y)
+    tube, lin, bend = loss.tube, loss.linear(y), loss.curvature(np.zeros_like(y), y, C)
+    if bend.any():
+        K = K.copy()
+        K.flat[:: y.size + 1] += bend
     a = feasible_start(warm, low, high, fit_intercept, loss.total)
     v = lin - K @ a if a.any() else lin.copy()
     leaf = smo_pairs if fit_intercept else smo_single
@@ -226,7 +230,7 @@ def solve_svm(
     while True:
         steps, violation = leaf(K, low, high, tube, a, v, tolerance, min(chunk, max_steps - used))
         used += steps
-        solution = _read(a, lin - v, y, C, loss, fit_intercept, used)
+        solution = _read(a, lin - v - bend * a, y, C, loss, fit_intercept, used)
         target = max(accuracy * solution.regulariser, 1e-14 * abs(solution.objective))
         if solution.gap <= target or used >= max_steps:
             return solution

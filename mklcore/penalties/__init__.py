@@ -2,10 +2,13 @@
 
 from mklcore.penalties.base import Penalty
 from mklcore.penalties.norms import (
+    RIDGE_OF_E,
     BlockNorm,
+    ElasticNet,
     EllipticNorm,
     LpNorm,
     WeightedLpNorm,
+    column_prices,
     conjugate_exponent,
     vector_norm,
 )
@@ -20,12 +23,21 @@ from mklcore.penalties.terms import (
     make_terms,
 )
 
-PENALTIES: dict[str, type] = {norm.name: norm for norm in (LpNorm, WeightedLpNorm, BlockNorm, EllipticNorm)} | TERMS
+_NORMS: tuple[type[Penalty], ...] = (LpNorm, WeightedLpNorm, BlockNorm, EllipticNorm, ElasticNet)
+PENALTIES: dict[str, type[Penalty]] = {norm.name: norm for norm in _NORMS} | TERMS
+
+
+def norms() -> tuple[str, ...]:
+    """The names of the penalties that certify: those lp-norm learning can take."""
+    return tuple(name for name, penalty in PENALTIES.items() if penalty.certifies)
+
 
 __all__ = [
     "PENALTIES",
+    "RIDGE_OF_E",
     "TERMS",
     "BlockNorm",
+    "ElasticNet",
     "EllipticNorm",
     "GroupLasso",
     "GroupTerm",
@@ -36,7 +48,9 @@ __all__ = [
     "SquaredGroupLasso",
     "SumOfTerms",
     "WeightedLpNorm",
+    "column_prices",
     "conjugate_exponent",
     "make_terms",
+    "norms",
     "vector_norm",
 ]

@@ -1,16 +1,19 @@
-"""The interface of a penalty, and what a solver may ask of it."""
+"""The interface of a penalty: what a solver may ask of it, and how a person chooses it."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 from mklcore.arrays import Array
+from mklcore.parameters import Parameter
 
 
 class Penalty:
     """What weighs the kernels; ``weights``, ``n`` and ``Q`` are (M,) and non-negative.
 
-    A subclass is a frozen dataclass. Solvers never ask which penalty it is, but what it can do:
+    A subclass is a frozen dataclass; one line in ``PENALTIES`` makes it known to estimators, pages and saved models.
+    Solvers never ask which penalty it is, but what it can do:
 
     | capability | meaning |
     |---|---|
@@ -22,9 +25,22 @@ class Penalty:
     """
 
     name: ClassVar[str]
+    help: ClassVar[str] = ""  # what choosing it does, in a sentence
+    problem: ClassVar[str] = ""  # its part of the problem that is solved, as LaTeX
+    look_for: ClassVar[str] = ""
+    cannot_tell: ClassVar[str] = ""
+    parameters: ClassVar[tuple[Parameter, ...]] = ()  # its numbers that a person may choose
     certifies: ClassVar[bool] = True
     homogeneous: ClassVar[bool] = True
     ascends: ClassVar[bool] = False
+
+    @classmethod
+    def chosen(cls, values: Mapping[str, float], stack: Any = None, alignment: Any = None) -> Self:
+        """The penalty with the ``values`` of its parameters, for kernels in a ``GramStack``, where it is made from those.
+
+        ``alignment`` is the (M, M) alignment matrix of the kernels or a function that returns it.
+        """
+        return cls(**{parameter.name: values.get(parameter.name, parameter.default) for parameter in cls.parameters})
 
     @property
     def sparse(self) -> bool:

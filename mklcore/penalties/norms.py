@@ -1,4 +1,4 @@
-"""What weighs the kernels: a constraint on the weights theta, seen from three sides.
+"""What weighs the kernels: a constraint on the weights theta, or a price of their norms, seen from three sides.
 
 Each penalty answers, for block norms n_m = ||w_m|| and quadratic forms Q_m = a'K_m a,
 - ``regulariser(n)``: the primal price  min_theta 1/2 sum_m n_m^2 / theta_m  over the allowed weights,
@@ -10,14 +10,25 @@ Source: Kloft et al. (2011), equation (17), Proposition 2 (19), section 3.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
+from mklcore.kernels.measures import alignment_matrix
+from mklcore.parameters import Parameter
 from mklcore.penalties.base import Penalty
+
+RIDGE_OF_E = 0.05  # keeps the elliptic norm's matrix positive definite among copies
+_VANISHED = 1e-7  # weights of the elastic net below this are zero where the dual has no use for the kernel
+_ORDER = Parameter(
+    "p", "Norm p", "p", 1.0, 1.0, float("inf"),
+    "Smaller p: the weight gathers on fewer kernels. 1 is sparse, ∞ is the plain sum.",
+)  # fmt: skip
+_SQUARES = r"\tfrac12\sum_m\frac{\|w_m\|^2}{\theta_m},"
 
 
 def vector_norm(v: Array, order: float) -> float:
@@ -55,6 +66,8 @@ class LpNorm(Penalty):
 
     p: float = 1.0
     name: ClassVar[str] = "lp"
+    problem: ClassVar[str] = _SQUARES + r"\qquad \|\theta\|_p\le 1"
+    parameters: ClassVar[tuple[Parameter, ...]] = (_ORDER,)
 
     def __post_init__(self) -> None:
         _check_order(self.p)
@@ -108,6 +121,22 @@ class WeightedLpNorm(Penalty):
     p: float
     d: tuple[float, ...]
     name: ClassVar[str] = "weighted lp"
+    help: ClassVar[str] = "a kernel that sees many columns is dear and must earn its weight"
+    problem: ClassVar[str] = (
+        _SQUARES + r"\qquad \Big(\sum_m d_m\,\theta_m^{\,p}\Big)^{1/p}\le 1,\quad d_m\text{ the columns of kernel }m"
+    )
+    look_for: ClassVar[str] = (
+        "Kernels of few columns gain on those of many. Compare with the lp norm at the same p: what falls away was dear."
+    )
+    cannot_tell: ClassVar[str] = (
+        "The prices are a choice made before the data: they count columns, not what a column is worth."
+    )
+    parameters: ClassVar[tuple[Parameter, ...]] = (_ORDER,)
+
+    @classmethod
+    def chosen(cls, values: Mapping[str, float], stack: Any = None, alignment: Any = None) -> Self:
+        """The norm with the number of columns of every kernel as its price."""
+        return cls(values.get("p", _ORDER.default), column_prices(_given(cls.name, stack)))
 
     def __post_init__(self) -> None:
         _check_order(self.p)
@@ -151,6 +180,20 @@ class BlockNorm(Penalty):
 
     q: float
     name: ClassVar[str] = "block norm"
+    help: ClassVar[str] = "the parts of the kernels more even than under the plain sum"
+    problem: ClassVar[str] = r"\tfrac12\Big(\sum_m\|w_m\|^q\Big)^{2/q},\qquad q\ge 2"
+    look_for: ClassVar[str] = (
+        "Every kernel stays. As q grows the parts of the kernels grow alike, beyond the plain sum at q = 2."
+    )
+    cannot_tell: ClassVar[str] = (
+        "Here a large weight marks a kernel that is helped because it is weak, not one that matters."
+    )
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "q", "Block norm q", "log", 4.0, 2.0, 100.0,
+            "Larger q: the kernels share the work more evenly; 2 is the plain sum.",
+        ),
+    )  # fmt: skip
     ascends: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -197,6 +240,22 @@ class EllipticNorm(Penalty):
 
     E: Array
     name: ClassVar[str] = "elliptic"
+    help: ClassVar[str] = "kernels that look alike rise and fall together"
+    problem: ClassVar[str] = (
+        _SQUARES + r"\qquad \sqrt{\theta^{\top}E^{-1}\theta}\le 1,\quad E\text{ the alignments of the kernels}+"
+        rf"{RIDGE_OF_E:g}\,I"
+    )
+    look_for: ClassVar[str] = "Kernels that look alike rise and fall together instead of taking each other's place."
+    cannot_tell: ClassVar[str] = (
+        "E comes from the kernels alone: it knows which of them are alike, not which of them help."
+    )
+
+    @classmethod
+    def chosen(cls, values: Mapping[str, float], stack: Any = None, alignment: Any = None) -> Self:
+        """The norm whose E is the alignment matrix of the kernels plus a ridge."""
+        kernels = _given(cls.name, stack)
+        between = alignment_matrix(kernels) if alignment is None else alignment() if callable(alignment) else alignment
+        return cls(np.asarray(between) + RIDGE_OF_E * np.eye(kernels.n_kernels))
 
     def __post_init__(self) -> None:
         E = np.array(self.E, dtype=np.float64)
@@ -266,3 +325,87 @@ class EllipticNorm(Penalty):
             if np.max(np.abs(step) / theta) < 1e-12:
                 break
         return self.scale(theta)
+
+
+@dataclass(frozen=True)
+class ElasticNet(Penalty):
+    """(1 - mu) sum_m ||w_m|| + mu/2 sum_m ||w_m||^2 with 0 < mu <= 1: sparse kernels, and copies share their weight.
+
+    With n = min over t of (n^2 / t + t) / 2 the price is 1/2 n^2 / theta plus a cost of theta = t / (1 - mu + mu t), which is
+    smallest at t = n: the update. The dual price is the conjugate, sum_m [sqrt(Q_m) - (1 - mu)]_+^2 / (2 mu), and not
+    homogeneous. mu = 1 is the plain sum; mu = 0 has no finite dual price and is refused (the same kernels enter at p = 1,
+    another C). Source: Zou and Hastie (2005), Journal of the Royal Statistical Society B 67, for groups as in Tomioka and
+    Suzuki (2010), "Sparsity-accuracy trade-off in MKL".
+    """
+
+    mu: float = 0.5
+    name: ClassVar[str] = "elastic net"
+    help: ClassVar[str] = "few kernels stay, and kernels that look alike stay together"
+    problem: ClassVar[str] = r"(1-\mu)\sum_m\|w_m\|+\tfrac{\mu}{2}\sum_m\|w_m\|^2"
+    look_for: ClassVar[str] = (
+        "Which kernels leave as μ falls, and at which C they enter: below some C none is worth its price."
+    )
+    cannot_tell: ClassVar[str] = (
+        "μ and C act together: the same C is another strength at another μ. A weight has no natural unit here; it "
+        "lies between 0 and 1/μ."
+    )
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "mu", "Share μ of squares", "log", 0.5, 0.01, 1.0,
+            "Smaller μ: fewer kernels stay; 1 is the plain sum.",
+        ),
+    )  # fmt: skip
+    homogeneous: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        good = isinstance(self.mu, (int, float, np.number)) and not isinstance(self.mu, bool)
+        if not (good and 0 < self.mu <= 1):
+            raise ParameterError(
+                f"mu is the share of the squared norms and must be above 0 and at most 1; got {self.mu!r}. "
+                "Without squares use LpNorm(1), which keeps the same kernels at another C."
+            )
+
+    @property
+    def sparse(self) -> bool:
+        return self.mu < 1
+
+    def start(self, M: int) -> Array:
+        return np.ones(M)
+
+    def scale(self, weights: Array) -> Array:
+        return weights if weights.any() else self.start(weights.size)
+
+    def regulariser(self, n: Array) -> float:
+        return float((1.0 - self.mu) * n.sum() + 0.5 * self.mu * (n @ n))
+
+    def dual_price(self, Q: Array) -> float:
+        over = np.maximum(np.sqrt(np.maximum(Q, 0.0)) - (1.0 - self.mu), 0.0)
+        return float(over @ over) / (2.0 * self.mu)
+
+    def update(self, weights: Array, Q: Array) -> Array:
+        """theta = n / (1 - mu + mu n) at n = theta sqrt(Q); kernels of no use to the dual end at zero, others come back."""
+        if self.mu == 1:
+            return np.ones_like(weights)
+        pull = np.sqrt(np.maximum(Q, 0.0))
+        norms = weights * pull
+        following = norms / (1.0 - self.mu + self.mu * norms)
+        useless = pull < 1.0 - self.mu
+        following[useless & (following < _VANISHED)] = 0.0
+        return np.where(~useless & (weights < _VANISHED), 1e-3, following)
+
+    def cost(self, weights: Array) -> float:
+        room = np.maximum(1.0 - self.mu * weights, np.finfo(float).tiny)
+        return float(0.5 * (1.0 - self.mu) ** 2 * np.sum(weights / room))
+
+
+def column_prices(stack: Any) -> tuple[float, ...]:
+    """The price of every kernel of a stack: the number of columns it sees, 1 where that is not known."""
+    if stack.specs is None:
+        return (1.0,) * stack.n_kernels
+    return tuple(float(len(spec.features)) for spec in stack.specs)
+
+
+def _given(name: str, stack: Any) -> Any:
+    if stack is None:
+        raise ParameterError(f"The {name} norm is made from the kernels: pass stack, the training GramStack.")
+    return stack

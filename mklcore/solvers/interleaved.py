@@ -149,6 +149,8 @@ def lacking(loss: Loss, penalty: Penalty) -> str:
         return f"a loss whose dual sums to 0; that of {loss.name} sums to {loss.total:g}"
     if penalty.ascends:
         return f"a penalty whose weights descend; those of the {penalty.name} ascend"
+    if not penalty.homogeneous:
+        return f"a penalty whose price is homogeneous; that of the {penalty.name} is not"
     return ""
 
 

@@ -135,13 +135,15 @@ class Reweighting:
         Q = quadratic_forms(task.K, found.dual, support) if G is None else np.maximum(G @ found.dual, 0.0)
         errors = total_loss(task.loss, found.decision, found.intercept, task.y, task.C)
         bound = self.bound(found.dual, Q)
+        price = task.penalty.regulariser(weights * np.sqrt(Q))
+        scale = price if bound is None or not task.penalty.homogeneous else bound.price
         return Point(
             weights,
             found.dual,
             found.intercept,
-            errors + task.penalty.regulariser(weights * np.sqrt(Q)),
+            errors + price,
             None if bound is None else bound.value,
-            0.0 if bound is None else bound.price,
+            0.0 if bound is None else scale,
             state=Weighed(Q, found.objective, found.gap, accuracy, damping, G),
             dual_point=None if bound is None else bound.point,
         )
@@ -167,9 +169,11 @@ class Reweighting:
         return keeping_dual(sharper, following)
 
     def gains(self, last: Point, following: Point) -> bool:
-        """The machine's optimal value moved the right way by more than its own gap: up for block norms, else down."""
-        fall = last.state.value - following.state.value
-        if self.problem.penalty.ascends:
+        """The optimum over the machine moved the right way by more than its own gap: up for block norms, else down."""
+        penalty = self.problem.penalty
+        before, after = (point.state.value + penalty.cost(point.weights) for point in (last, following))
+        fall = before - after
+        if penalty.ascends:
             return -fall > last.state.inner_gap + 1e-14 * abs(last.state.value)
         return fall > following.state.inner_gap
 

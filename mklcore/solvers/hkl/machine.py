@@ -33,6 +33,11 @@ from mklcore.solvers.stack import combine, products, quadratic_forms
 _MAX_NEWTON = 60
 
 
+def suits_hulls(loss: Loss | type[Loss]) -> bool:
+    """Whether a hull has a machine for ``loss``: a linear system, derivatives, or the interior point of the hinge."""
+    return loss.quadratic or loss.smooth or (loss.piecewise_linear and loss.signed)
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """One target under one loss at one lambda: ``y`` (n,) (labels -1 / +1 for hinge and logistic)."""
@@ -43,7 +48,7 @@ class Task:
     fit_intercept: bool
 
     def __post_init__(self) -> None:
-        if not (self.loss.quadratic or self.loss.smooth or self.interior):
+        if not suits_hulls(self.loss):
             raise ParameterError(
                 f"A hull needs a loss that is quadratic, smooth, or piecewise linear and signed; {self.loss.name} is none of "
                 "these."
