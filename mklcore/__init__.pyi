@@ -67,11 +67,12 @@ from mklcore.kernels.functions import (
 )
 from mklcore.kernels.grams import GramStack as GramStack
 from mklcore.kernels.measures import alignment_matrix as alignment_matrix
-from mklcore.losses import LOSSES as LOSSES
+from mklcore.losses import LOSSES as LOSSES, Huber as Huber
 from mklcore.path import Path as Path, fit_path as fit_path, log_grid as log_grid
 from mklcore.penalties import (
     PENALTIES as PENALTIES,
     BlockNorm as BlockNorm,
+    ElasticNet as ElasticNet,
     EllipticNorm as EllipticNorm,
     LpNorm as LpNorm,
     WeightedLpNorm as WeightedLpNorm,

@@ -34,6 +34,7 @@ from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.grams import NORMALISATIONS
 from mklcore.kernels.maps import KernelMap
+from mklcore.losses import LOSSES
 from mklcore.penalties import PENALTIES, SumOfTerms
 from mklcore.solvers.driver import Fit, Record, Status
 from mklcore.solvers.hkl.bases import BASES
@@ -52,20 +53,25 @@ _KINDS = "fiubU"
 
 Target = str | os.PathLike[str] | IO[bytes]
 
-ESTIMATORS: dict[str, type] = {
-    name: kind
-    for name, kind in vars(estimators).items()
-    if name in estimators.__all__ and isinstance(kind, type) and issubclass(kind, BaseEstimator)
-}
-PARTS: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
+
+def _estimators() -> dict[str, type]:
+    """Every estimator a file may hold, by the name of its class: those of the library and those of the registry."""
+    found = [kind for name, kind in vars(estimators).items() if name in estimators.__all__ and isinstance(kind, type)]
+    for algorithm in estimators.ESTIMATORS.values():
+        found += [kind for kind in (algorithm.classifier, algorithm.regressor, algorithm.novelty) if kind is not None]
+    return {kind.__name__: kind for kind in found if issubclass(kind, BaseEstimator)}
+
+
+def _parts() -> dict[str, type]:
+    """Every part a file may hold, by the name of its class: what the registries list now, and a few more."""
+    kinds: tuple[type, ...] = (
         *(entry.spec for entry in KERNELS.values()),
+        *LOSSES.values(),
         *PENALTIES.values(),
         *BASES.values(),
         *(Band, RandomColumns, KernelDictionary, KernelMap, SumOfTerms, Fit, Record),
     )
-}
+    return {kind.__name__: kind for kind in kinds}
 
 
 def save_model(path: Target, estimator: Any) -> None:
@@ -84,7 +90,7 @@ def save_model(path: Target, estimator: Any) -> None:
     >>> again.predict(data.X[:1]).shape
     (1,)
     """
-    if type(estimator).__name__ not in ESTIMATORS or ESTIMATORS[type(estimator).__name__] is not type(estimator):
+    if _estimators().get(type(estimator).__name__) is not type(estimator):
         raise ParameterError(
             f"save_model takes a fitted estimator of mklcore, got {type(estimator).__name__}. "
             "Of a Pipeline, save its last step."
@@ -228,6 +234,7 @@ class _Writer:
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
+        self._parts, self._estimators = _parts(), _estimators()
 
     def estimator(self, estimator: Any) -> dict[str, Any]:
         parameters = estimator.get_params(deep=False)
@@ -275,14 +282,14 @@ class _Writer:
 
     def _object(self, value: Any, where: str) -> Any:
         name = type(value).__name__
-        if PARTS.get(name) is type(value) and is_dataclass(value):
+        if self._parts.get(name) is type(value) and is_dataclass(value):
             if isinstance(value, Fit):
                 value = replace(value, points=None, carry=None)
             parts = {field.name: self.value(getattr(value, field.name), where) for field in fields(value) if field.init}
             return {"is": name, "of": parts}
         if isinstance(value, Design):
             return {"is": "Design", "of": {name: self.value(part, name) for name, part in _of_design(value).items()}}
-        if ESTIMATORS.get(name) is type(value):
+        if self._estimators.get(name) is type(value):
             return {"is": "estimator", "of": self.estimator(value)}
         raise ParameterError(f"{where} is a {name}, which a model file cannot hold. Use a part of this library.")
 
@@ -305,7 +312,7 @@ class _Reader:
     """Rebuilds what `_Writer` described, each part through its own class, which checks its values."""
 
     def __init__(self, store: _Store, max_bytes: int) -> None:
-        self._store, self._max_bytes = store, max_bytes
+        self._store, self._max_bytes, self._parts = store, max_bytes, _parts()
         self._makers: dict[str, Callable[[Any, int], Any]] = {
             "array": lambda node, depth: self._store.array(node.get("at")),
             "objects": self._objects,
@@ -326,7 +333,7 @@ class _Reader:
         return estimator
 
     def estimator(self, node: Any, depth: int) -> Any:
-        kind = ESTIMATORS.get(str(node.get("estimator"))) if isinstance(node, dict) else None
+        kind = _estimators().get(str(node.get("estimator"))) if isinstance(node, dict) else None
         if kind is None:
             raise DataError(f"The model file asks for {_named(node, 'estimator')}, an estimator this library lacks.")
         parameters = {name: self.value(value, depth + 1) for name, value in node["parameters"].items()}
@@ -352,9 +359,9 @@ class _Reader:
         name = node.get("is")
         if isinstance(name, str) and name in self._makers:
             return self._makers[name](node, depth + 1)
-        if not isinstance(name, str) or name not in PARTS:
+        if not isinstance(name, str) or name not in self._parts:
             raise DataError(f"The model file asks for {_named(node, 'is')}, which this library lacks.")
-        kind = PARTS[name]
+        kind: Any = self._parts[name]
         parts = {key: self.value(value, depth + 1) for key, value in node["of"].items()}
         if strange := sorted(set(parts) - {field.name for field in fields(kind) if field.init}):
             raise DataError(f"{name} has no part {strange[0][:60]!r}; the model file gives one.")

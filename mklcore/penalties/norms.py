@@ -394,7 +394,9 @@ class ElasticNet(Penalty):
         return np.where(~useless & (weights < _VANISHED), 1e-3, following)
 
     def cost(self, weights: Array) -> float:
-        room = np.maximum(1.0 - self.mu * weights, np.finfo(float).tiny)
+        if self.mu == 1:
+            return 0.0
+        room = np.maximum(1.0 - self.mu * weights, np.finfo(float).eps)
         return float(0.5 * (1.0 - self.mu) ** 2 * np.sum(weights / room))
 
 

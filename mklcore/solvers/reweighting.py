@@ -29,6 +29,7 @@ from mklcore.solvers.driver import Array, Board, Point, Status
 from mklcore.solvers.stack import combine, products, quadratic_forms
 
 _FLOOR = 1e-13  # no machine is asked for a smaller relative gap
+_LEAST_SCALE = 1e-3  # of the errors: R of the stopping rule where w = 0 can be the optimum
 NEGLIGIBLE = 1e-6  # weights below this share of the largest are set to zero at p = 1
 
 
@@ -136,14 +137,16 @@ class Reweighting:
         errors = total_loss(task.loss, found.decision, found.intercept, task.y, task.C)
         bound = self.bound(found.dual, Q)
         price = task.penalty.regulariser(weights * np.sqrt(Q))
-        scale = price if bound is None or not task.penalty.homogeneous else bound.price
+        scale = 0.0 if bound is None else bound.price
+        if not task.penalty.homogeneous:  # the dual's price vanishes where no kernel is worth its own
+            scale = max(price, _LEAST_SCALE * errors)
         return Point(
             weights,
             found.dual,
             found.intercept,
             errors + price,
             None if bound is None else bound.value,
-            0.0 if bound is None else scale,
+            scale,
             state=Weighed(Q, found.objective, found.gap, accuracy, damping, G),
             dual_point=None if bound is None else bound.point,
         )
