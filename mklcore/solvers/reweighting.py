@@ -138,7 +138,9 @@ class Reweighting:
         bound = self.bound(found.dual, Q)
         price = task.penalty.regulariser(weights * np.sqrt(Q))
         scale = 0.0 if bound is None else bound.price
-        if not task.penalty.homogeneous:  # the dual's price vanishes where no kernel is worth its own
+        if (
+            bound is not None and not task.penalty.homogeneous
+        ):  # the dual's price vanishes where no kernel is worth its own
             scale = max(price, _LEAST_SCALE * errors)
         return Point(
             weights,
