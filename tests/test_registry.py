@@ -24,7 +24,7 @@ def stack():
 
 @pytest.mark.parametrize("method", parameters.METHODS.values(), ids=lambda method: method.key)
 def test_every_control_is_a_parameter_or_is_made_into_one(method):
-    made = {"norm": "penalty", "q": "penalty"}
+    made = {"norm": "penalty", "q": "penalty", "mu": "penalty", "delta": "loss"}
     for control in method.controls:
         kinds = (method.classifier, method.regressor)
         wanted = [

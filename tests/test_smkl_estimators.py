@@ -327,7 +327,7 @@ def test_stopping_early_warns(table):
         (SMKLClassifier, {"C": 0}, "C must be a finite number above 0; got 0"),
         (SMKLClassifier, {"tol": -1e-3}, "tol must be a finite number above 0"),
         (SMKLClassifier, {"loss": "epsilon_insensitive"}, "loss must be one of hinge, logistic, squared here"),
-        (SMKLRegressor, {"loss": "hinge"}, "loss must be one of squared, epsilon_insensitive here"),
+        (SMKLRegressor, {"loss": "hinge"}, "loss must be one of squared, epsilon_insensitive, huber here"),
         (SMKLRegressor, {"loss": "epsilon_insensitive", "epsilon": -1}, "half-width of the tube"),
         (SMKLClassifier, {"terms": "ridge"}, "terms must be a sum of log, gl, mf, mkl"),
         (SMKLClassifier, {"tol_mode": "loose"}, "tol_mode must be one of relative, absolute"),

@@ -112,11 +112,21 @@ class Reweighting:
         """Where weights end at zero, zero the negligible ones and solve the machine once more."""
         if not self.problem.penalty.sparse:
             return best
+        if not self.problem.penalty.homogeneous and (nothing := self._nothing(best)) is not None:
+            return nothing
         small = best.weights < NEGLIGIBLE * best.weights.max()
         if not np.any(small & (best.weights > 0)):
             return best
         weights = self.problem.penalty.scale(np.where(small, 0.0, best.weights))
         return self.solve(weights, best.dual, max(0.05 * self.tol, _FLOOR))
+
+    def _nothing(self, best: Point) -> Point | None:
+        """The model without any kernel, where what is left of them is within the tolerance and it is no worse."""
+        price = self.problem.penalty.regulariser(best.weights * np.sqrt(best.state.Q))
+        if not 0.0 < price <= self.tol * best.scale:
+            return None
+        nothing = self.solve(np.zeros_like(best.weights), best.dual, max(0.05 * self.tol, _FLOOR))
+        return nothing if nothing.objective <= best.objective else None
 
     def accuracy(self, board: Board) -> float:
         """Relative gap asked of the next machine: a tenth of the present gap, never far below the tolerance."""
