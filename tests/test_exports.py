@@ -361,7 +361,7 @@ class Outside(html.parser.HTMLParser):
 def test_the_report_holds_the_facts_and_asks_no_server(algorithm):
     app = open_at("predict", data="iris", widths="2", each="linear", algorithm=algorithm)
     path = path_of_predict(app)
-    point = downloads.predict.chosen(app.session_state["params"])
+    point = downloads.predictions.chosen(app.session_state["params"])
     told = report.gather(point)
     page = report.write(told)
     reader = Outside()
@@ -380,17 +380,17 @@ def test_the_report_holds_the_facts_and_asks_no_server(algorithm):
 
 def path_of_predict(app: AppTest):
     until = time.monotonic() + PATIENCE
-    while downloads.predict.chosen(app.session_state["params"]) is None:
+    while downloads.predictions.chosen(app.session_state["params"]) is None:
         assert time.monotonic() < until
         time.sleep(0.05)
         app.run()
-    return downloads.predict.chosen(app.session_state["params"]).path
+    return downloads.predictions.chosen(app.session_state["params"]).path
 
 
 def test_names_from_a_file_are_harmless_in_the_report():
     app = open_at("predict", data="iris", widths="2", each="linear")
     path_of_predict(app)
-    told = report.gather(downloads.predict.chosen(app.session_state["params"]))
+    told = report.gather(downloads.predictions.chosen(app.session_state["params"]))
     evil = "<script>alert(1)</script>"
     families = told.path.kernel_families
     names = tuple(f"{evil}{m}" for m in range(len(families)))
