@@ -79,16 +79,17 @@ def test_files_run_in_this_process_and_folders_on_workers(tmp_path):
         assert done.returncode == 0, done.stdout
 
 
-def test_the_longest_files_exist():
-    longest = runpy.run_path(str(ROOT / "tests" / "conftest.py"))["LONGEST"]
-    assert [name for name in longest if not (ROOT / "tests" / name).is_file()] == []
+def test_the_files_that_are_named_exist():
+    conftest = runpy.run_path(str(ROOT / "tests" / "conftest.py"))
+    for name in (*conftest["LONGEST"], *conftest["NUMERICAL"]):
+        assert list((ROOT / "tests").glob(name)), name
 
 
 def small_run(folder, body, *options, place="test_one.py", **environment):
     """Run the body of one test file under the rules of this test run, in a folder of its own."""
     shutil.copy(ROOT / "tests" / "conftest.py", folder)
     (folder / "test_one.py").write_text(f"import pytest\n{body}", encoding="utf-8")
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers = full: all\n", encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  full: all\n  numerical: solvers\n", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist.plugin", *options, place]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     surroundings = inherited | {"CI": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | environment
