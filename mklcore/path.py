@@ -201,7 +201,7 @@ def score_name(estimator: Any) -> str:
 def _score(estimator: Any, blocks: Array, y: Any) -> float:
     predicted = estimator._from_blocks(blocks)
     if hasattr(estimator, "_path_score"):
-        return estimator._path_score(predicted, y)
+        return float(estimator._path_score(predicted, y))
     return float(accuracy_score(y, predicted) if hasattr(estimator, "classes_") else r2_score(y, predicted))
 
 

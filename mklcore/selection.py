@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.grams import GramStack
 from mklcore.path import ACCEPTED, Path, _checked_values, _score, _validation_blocks, fit_path
@@ -126,12 +126,14 @@ class CrossValidated:
     @property
     def val_score(self) -> Array:
         """Mean score over the folds, (L,)."""
-        return self.scores.mean(axis=0)
+        mean: Array = self.scores.mean(axis=0)
+        return mean
 
     @property
     def standard_error(self) -> Array:
         """Standard error of that mean, (L,)."""
-        return self.scores.std(axis=0, ddof=1) / np.sqrt(self.scores.shape[0])
+        spread: Array = self.scores.std(axis=0, ddof=1)
+        return spread / float(np.sqrt(len(self.scores)))
 
     def _repr_html_(self) -> str:
         best = choose(self)
@@ -181,19 +183,20 @@ def cross_validate_path(
     )
 
 
-def _folds(estimator: Any, y: Array, n_splits: int, seed: int) -> Iterator[tuple[Array, Array]]:
+def _folds(estimator: Any, y: Array, n_splits: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
     if not is_classifier(estimator):
-        return KFold(n_splits, shuffle=True, random_state=seed).split(y)
+        yield from KFold(n_splits, shuffle=True, random_state=seed).split(y)
+        return
     smallest = int(np.unique(y, return_counts=True)[1].min())
     if smallest < n_splits:
         raise DataError(
             f"The smallest class has {smallest} rows, fewer than the {n_splits} folds: some fold would train without it. "
             f"Use n_splits={max(smallest, 2)} or merge small classes."
         )
-    return StratifiedKFold(n_splits, shuffle=True, random_state=seed).split(y, y)
+    yield from StratifiedKFold(n_splits, shuffle=True, random_state=seed).split(y, y)
 
 
-def _cut(X: Any, train: Array, test: Array, n: int) -> tuple[Any, Any]:
+def _cut(X: Any, train: Indices, test: Indices, n: int) -> tuple[Any, Any]:
     """The training part of ``X`` and the part left out: rows of a table, or blocks of a stack."""
     size = X.n_samples if isinstance(X, GramStack) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
     if size != n:
@@ -260,17 +263,19 @@ class SelectionFrequency:
     @property
     def n_resamples(self) -> int:
         """R, the number of refits."""
-        return self.used.shape[0]
+        return len(self.used)
 
     @property
     def share(self) -> Array:
         """Share of the refits that used each kernel, (M,)."""
-        return self.used.mean(axis=0)
+        share: Array = self.used.mean(axis=0)
+        return share
 
     @property
-    def n_used(self) -> Array:
+    def n_used(self) -> Indices:
         """Number of kernels used by each refit, (R,)."""
-        return self.used.sum(axis=1)
+        counts: Indices = self.used.sum(axis=1)
+        return counts
 
     def of_any(self, kernels: Sequence[int]) -> float:
         """Share of the refits that used at least one of ``kernels``."""
@@ -322,12 +327,13 @@ def selection_frequency(
     return SelectionFrequency(used, tuple(names))
 
 
-def _halves(estimator: Any, y: Array, n: int, seed: int) -> Iterator[tuple[Array, Array]]:
+def _halves(estimator: Any, y: Array, n: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
     if y.shape[0] < 4:
         raise DataError(f"Halves need at least 4 rows; there are {y.shape[0]}.")
     if not is_classifier(estimator):
-        return ShuffleSplit(n, train_size=0.5, random_state=seed).split(y)
+        yield from ShuffleSplit(n, train_size=0.5, random_state=seed).split(y)
+        return
     smallest = int(np.unique(y, return_counts=True)[1].min())
     if smallest < 2:
         raise DataError("The smallest class has one row, so half of the rows would miss it. Merge small classes.")
-    return StratifiedShuffleSplit(n, train_size=0.5, random_state=seed).split(y, y)
+    yield from StratifiedShuffleSplit(n, train_size=0.5, random_state=seed).split(y, y)

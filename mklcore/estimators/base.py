@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -22,6 +22,9 @@ from mklcore.solvers.driver import Fit, Status
 
 _BLOCK_MB = 256.0
 USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
+
+
+Kernels: TypeAlias = KernelDictionary | str | None  # None: a default dictionary from X; the text is "precomputed"
 
 
 class KernelEstimator(BaseEstimator):
@@ -120,12 +123,12 @@ class KernelEstimator(BaseEstimator):
         if y is None:
             raise ValueError(f"requires y to be passed, but the target y is None; {type(self).__name__} is supervised.")
         n = X.n_samples if isinstance(X, GramStack) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
-        y = self._target(y)
-        if y.shape[0] != n:
+        target = self._target(y)
+        if target.shape[0] != n:
             raise DataError(
-                f"The kernels have {n} training rows and the target has {y.shape[0]}; they must be the same rows."
+                f"The kernels have {n} training rows and the target has {target.shape[0]}; they must be the same rows."
             )
-        return y
+        return target
 
     def _fit_stack(self, stack: GramStack | KernelRows, y: Array, warm: Any = None) -> Self:
         """Fit on a built stack and a checked target; ``warm`` is a fitted estimator of a neighbouring problem."""
@@ -189,9 +192,10 @@ class KernelEstimator(BaseEstimator):
 
     def _decide(self, blocks: Any) -> Array:
         """sum_m weights_m K_m a + b on blocks (M, n_new, n); one column per output where there are several."""
-        return weighted_blocks(blocks, self.weights_, self.dual_coef_) + self.intercept_
+        values: Array = weighted_blocks(blocks, self.weights_, self.dual_coef_) + self.intercept_
+        return values
 
-    def _label(self, decision: Array) -> Array:
+    def _label(self, decision: Array) -> Labels:
         """Predictions from decision values."""
         return decision
 
@@ -271,7 +275,8 @@ class KernelEstimator(BaseEstimator):
 
     def _repr_html_inner(self) -> str:
         if not hasattr(self, "kernel_names_"):
-            return super()._repr_html_inner()
+            unfitted: str = super()._repr_html_inner()
+            return unfitted
         weights = np.atleast_2d(self.weights_).mean(axis=0)
         order = np.argsort(-weights, kind="stable")[:12]
         rows = "".join(
@@ -315,7 +320,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     def _label(self, decision: Array) -> Array:
         codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else np.argmax(decision, axis=1)
-        return self.classes_[codes]
+        labels: Labels = self.classes_[codes]
+        return labels
 
 
 class KernelRegressor(RegressorMixin, KernelEstimator):
@@ -324,14 +330,14 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
     def _target(self, y: Any) -> Array:
         y = column_or_1d(y, warn=True)
         try:
-            y = y.astype(np.float64)
+            numbers: Array = y.astype(np.float64)
         except (TypeError, ValueError):
             raise DataError(
                 f"Unknown label type: a regressor needs a numeric target; got one of type {y.dtype}. For classes use a classifier."
             ) from None
-        if not np.all(np.isfinite(y)):
+        if not np.all(np.isfinite(numbers)):
             raise DataError("The target holds NaN or infinite values; drop or fill these rows first.")
-        return y
+        return numbers
 
     def predict(self, X: Any) -> Array:
         """Predicted targets (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n)."""

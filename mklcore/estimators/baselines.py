@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
+from mklcore.estimators.base import Kernels
 from mklcore.estimators.lp import LpBase, _LpClassifier, _LpRegressor
+from mklcore.losses import Loss
 from mklcore.path import _score
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.selection import _folds
@@ -82,7 +85,8 @@ class _BestKernel(LpBase):
                 alone = self._copy_with("select", "objective")
                 alone._publish_best([alone._alone(kernels[m], t, None, None, 0) for t in self._targets(y[train])], 0, 1)
                 row[m] = _score(alone, blocks[m : m + 1], labels[test])
-        return scores.mean(axis=0)
+        means: Array = scores.mean(axis=0)
+        return means
 
     def _publish_best(self, fits: list[Fit], best: int, M: int) -> None:
         weights = np.zeros(M)
@@ -119,19 +123,19 @@ class BestKernelClassifier(_BestKernel, _LpClassifier):
 
     def __init__(
         self,
-        C=1.0,
-        loss="hinge",
-        select="objective",
+        C: float = 1.0,
+        loss: str | Loss = "hinge",
+        select: str = "objective",
         *,
-        kernels=None,
-        normalise="auto",
-        center=False,
-        fit_intercept=True,
-        tol=1e-3,
-        max_iter=500,
-        random_state=None,
-        callback=None,
-    ):
+        kernels: Kernels = None,
+        normalise: str | None = "auto",
+        center: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        random_state: int | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
         self.C = C
         self.loss = loss
         self.select = select
@@ -154,20 +158,20 @@ class BestKernelRegressor(_BestKernel, _LpRegressor):
 
     def __init__(
         self,
-        C=1.0,
-        loss="squared",
-        epsilon=0.1,
-        select="objective",
+        C: float = 1.0,
+        loss: str | Loss = "squared",
+        epsilon: float = 0.1,
+        select: str = "objective",
         *,
-        kernels=None,
-        normalise="auto",
-        center=False,
-        fit_intercept=True,
-        tol=1e-3,
-        max_iter=500,
-        random_state=None,
-        callback=None,
-    ):
+        kernels: Kernels = None,
+        normalise: str | None = "auto",
+        center: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        random_state: int | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
         self.C = C
         self.loss = loss
         self.epsilon = epsilon

@@ -85,12 +85,14 @@ def training_rows(model: Any) -> Array:
         raise ParameterError(
             "This model was fitted on a ready kernel stack, so it knows no columns. Fit it on a table with a KernelDictionary."
         )
-    return transform.rows * transform.column_scales + transform.column_means
+    rows: Array = transform.rows * transform.column_scales + transform.column_means
+    return rows
 
 
 def _specs(model: Any) -> tuple[KernelSpec, ...]:
     training_rows(model)
-    return model._map.specs
+    specs: tuple[KernelSpec, ...] = model._map.specs
+    return specs
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +149,11 @@ def _affordable(model: Any) -> int:
 def _outputs(model: Any, rows: Array) -> Array:
     """Decision values from the kernels in use alone; votes between pairs need every machine."""
     if len(getattr(model, "pairs_", ())) > 1:
-        return model._decisions(rows)
+        votes: Array = model._decisions(rows)
+        return votes
     used = np.flatnonzero(np.atleast_2d(np.asarray(model.weights_, dtype=float)).any(axis=0))
-    return model.contributions(rows, used.tolist()).sum(axis=0) + model.intercept_
+    outputs: Array = model.contributions(rows, used.tolist()).sum(axis=0) + model.intercept_
+    return outputs
 
 
 def _widened(column: Array, points: int) -> Array:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import Array, KernelClassifier, KernelRegressor, signs
+from mklcore.estimators.base import KernelClassifier, KernelRegressor, Kernels, signs
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.copies import without_copies
 from mklcore.kernels.grams import GramStack
-from mklcore.losses import make_loss
+from mklcore.losses import Loss, make_loss
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
 from mklcore.solvers.gomp import GOMP, HingeGOMP
 from mklcore.solvers.spectra import Spectra
@@ -98,20 +100,20 @@ class GOMPClassifier(_GompBase, KernelClassifier):
 
     def __init__(
         self,
-        lam=0.01,
-        n_kernels=None,
-        score_tol=1e-4,
-        n_candidates=None,
-        keep_duplicates=False,
-        loss="squared",
+        lam: float = 0.01,
+        n_kernels: int | None = None,
+        score_tol: float = 1e-4,
+        n_candidates: int | None = None,
+        keep_duplicates: bool = False,
+        loss: str | Loss = "squared",
         *,
-        kernels=None,
-        normalise="auto",
-        center=False,
-        fit_intercept=False,
-        random_state=None,
-        callback=None,
-    ):
+        kernels: Kernels = None,
+        normalise: str | None = "auto",
+        center: bool = False,
+        fit_intercept: bool = False,
+        random_state: int | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
         self.lam = lam
         self.n_kernels = n_kernels
         self.score_tol = score_tol
@@ -152,19 +154,19 @@ class GOMPRegressor(_GompBase, KernelRegressor):
 
     def __init__(
         self,
-        lam=0.01,
-        n_kernels=None,
-        score_tol=1e-4,
-        n_candidates=None,
-        keep_duplicates=False,
+        lam: float = 0.01,
+        n_kernels: int | None = None,
+        score_tol: float = 1e-4,
+        n_candidates: int | None = None,
+        keep_duplicates: bool = False,
         *,
-        kernels=None,
-        normalise="auto",
-        center=False,
-        fit_intercept=True,
-        random_state=None,
-        callback=None,
-    ):
+        kernels: Kernels = None,
+        normalise: str | None = "auto",
+        center: bool = False,
+        fit_intercept: bool = True,
+        random_state: int | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
         self.lam = lam
         self.n_kernels = n_kernels
         self.score_tol = score_tol

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import KernelClassifier, KernelRegressor, dual_points, signs, worst
+from mklcore.estimators.base import KernelClassifier, KernelRegressor, Kernels, dual_points, signs, worst
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.kernels.grams import GramStack
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
@@ -40,7 +40,7 @@ class _GreedyBase(BudgetedEstimator):
 
     @property
     def _is_empirical(self) -> bool:
-        return self.criterion == "empirical"
+        return bool(self.criterion == "empirical")
 
     def _prepared(self, stack: GramStack) -> Spectra | None:
         return None if self._is_empirical else super()._prepared(stack)
@@ -120,7 +120,7 @@ class _GreedyBase(BudgetedEstimator):
 
     def _decide(self, blocks: Array) -> Array:
         if self.weights_.ndim == 1:
-            return _sum_of_parts(blocks, self.weights_, self.dual_coef_) + self.intercept_
+            return _sum_of_parts(blocks, self.weights_, self.dual_coef_) + float(self.intercept_)
         parts = zip(self.weights_, self.dual_coef_, self.intercept_, strict=True)
         return np.column_stack([_sum_of_parts(blocks, w, a) + b for w, a, b in parts])
 
@@ -175,20 +175,20 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
 
     def __init__(
         self,
-        criterion="functional",
-        lam=0.01,
-        n_kernels=None,
-        step="unit",
+        criterion: str = "functional",
+        lam: float = 0.01,
+        n_kernels: int | None = None,
+        step: str = "unit",
         *,
-        kernels=None,
-        normalise="auto",
-        center=False,
-        fit_intercept=False,
-        tol=1e-3,
-        max_iter=1000,
-        random_state=None,
-        callback=None,
-    ):
+        kernels: Kernels = None,
+        normalise: str | None = "auto",
+        center: bool = False,
+        fit_intercept: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        random_state: int | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
         self.criterion = criterion
         self.lam = lam
         self.n_kernels = n_kernels
@@ -218,20 +218,20 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
 
     def __init__(
         self,
-        criterion="functional",
-        lam=0.01,
-        n_kernels=None,
-        step="unit",
+        criterion: str = "functional",
+        lam: float = 0.01,
+        n_kernels: int | None = None,
+        step: str = "unit",
         *,
-        kernels=None,
-        normalise="auto",
-        center=False,
-        fit_intercept=True,
-        tol=1e-3,
-        max_iter=1000,
-        random_state=None,
-        callback=None,
-    ):
+        kernels: Kernels = None,
+        normalise: str | None = "auto",
+        center: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        random_state: int | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
         self.criterion = criterion
         self.lam = lam
         self.n_kernels = n_kernels

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mklcore.arrays import Array
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.base import (
     _BLOCK_MB,
-    Array,
     KernelClassifier,
     KernelEstimator,
     KernelRegressor,
@@ -22,6 +22,7 @@ from mklcore.estimators.base import (
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import CLASSIFICATION, REGRESSION, loss_for
 from mklcore.solvers.driver import Fit, Status, run, warn_unless_converged
+from mklcore.solvers.hkl.bases import Basis
 from mklcore.solvers.hkl.dag import DepthWeights, by_depth, levels
 from mklcore.solvers.hkl.design import Design, Rows
 from mklcore.solvers.hkl.levels import Matrices
@@ -39,25 +40,25 @@ class _HKLBase(KernelEstimator):
 
     def __init__(
         self,
-        basis=None,
-        lam=1e-3,
-        loss="squared",
+        basis: Basis | str | Array | None = None,
+        lam: float = 1e-3,
+        loss: str | Loss = "squared",
         *,
-        depth_weight=None,
-        root_weight=0.1,
-        normalize_basis=True,
-        standardize=True,
-        search="certified",
-        max_nodes=5000,
-        memory_mb=2048,
-        max_seconds=None,
-        refit=False,
-        fit_intercept=True,
-        tol=1e-3,
-        max_iter=500,
-        random_state=None,
-        callback=None,
-    ):
+        depth_weight: float | None = None,
+        root_weight: float = 0.1,
+        normalize_basis: bool = True,
+        standardize: bool = True,
+        search: str = "certified",
+        max_nodes: int = 5000,
+        memory_mb: float = 2048,
+        max_seconds: float | None = None,
+        refit: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        random_state: int | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
         self.basis = basis
         self.lam = lam
         self.loss = loss
@@ -120,14 +121,14 @@ class _HKLBase(KernelEstimator):
         if y is None:
             raise ValueError(f"requires y to be passed, but the target y is None; {type(self).__name__} is supervised.")
         n = X.n_samples if isinstance(X, Design) else np.shape(X)[2 if np.ndim(X) == 4 else 0]
-        if self._is_precomputed and np.ndim(self.basis) == 4 and not isinstance(X, Design):
+        if isinstance(self.basis, np.ndarray | list | tuple) and np.ndim(self.basis) == 4 and not isinstance(X, Design):
             n = np.shape(self.basis)[2]
-        y = self._target(y)
-        if y.shape[0] != n:
+        target = self._target(y)
+        if target.shape[0] != n:
             raise DataError(
-                f"The kernels have {n} training rows and the target has {y.shape[0]}; they must be the same rows."
+                f"The kernels have {n} training rows and the target has {target.shape[0]}; they must be the same rows."
             )
-        return y
+        return target
 
     # -- fitting -----------------------------------------------------------------------------------------------------
 
@@ -240,7 +241,7 @@ class _HKLBase(KernelEstimator):
         self.selected_ = np.flatnonzero(weights > 0)
         self.n_kernels_ = int(self.selected_.size)
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit on a table X (n, p), on Gram matrices (p, q+1, n, n), or on a ``Design``, and a target y (n,)."""
         fitted = super().fit(X, y)
         if not isinstance(X, Design):
@@ -288,13 +289,15 @@ class _HKLBase(KernelEstimator):
             found = np.zeros((rows.size, *np.shape(self.refit_coef_)[1:]))
             for node, coefficient in zip(self._nodes, self.refit_coef_, strict=True):
                 found += np.multiply.outer(rows.node(node)[0], coefficient)
-            return found + self.refit_intercept_
+            found += self.refit_intercept_
+            return found
         duals = self.dual_coef_.T
         found = np.zeros((rows.size, *duals.shape[1:]))
         for node, weight in zip(self._nodes, self.weights_.T, strict=True):
             if np.any(weight > 0):
                 found += rows.product(node, duals * weight)
-        return found + self.intercept_
+        found += self.intercept_
+        return found
 
     def solve_near(self, lam: float, y: Any, callback: Any = None) -> Any:
         """This fitted model's problem at another ``lam``, started from here: a new fitted model; this one is not changed.
@@ -332,7 +335,8 @@ class _HKLBase(KernelEstimator):
 
     def _part(self, rows: Rows, k: int) -> Array:
         if self.refit:
-            return np.multiply.outer(rows.node(self._nodes[k])[0], self.refit_coef_[k])
+            part: Array = np.multiply.outer(rows.node(self._nodes[k])[0], self.refit_coef_[k])
+            return part
         return rows.product(self._nodes[k], self.dual_coef_.T * self.weights_.T[k])
 
 
@@ -381,25 +385,25 @@ class HKLClassifier(_HKLBase, KernelClassifier):
 
     def __init__(
         self,
-        basis=None,
-        lam=1e-3,
-        loss="logistic",
+        basis: Basis | str | Array | None = None,
+        lam: float = 1e-3,
+        loss: str | Loss = "logistic",
         *,
-        depth_weight=None,
-        root_weight=0.1,
-        normalize_basis=True,
-        standardize=True,
-        search="certified",
-        max_nodes=5000,
-        memory_mb=2048,
-        max_seconds=None,
-        refit=False,
-        fit_intercept=True,
-        tol=1e-3,
-        max_iter=500,
-        random_state=None,
-        callback=None,
-    ):
+        depth_weight: float | None = None,
+        root_weight: float = 0.1,
+        normalize_basis: bool = True,
+        standardize: bool = True,
+        search: str = "certified",
+        max_nodes: int = 5000,
+        memory_mb: float = 2048,
+        max_seconds: float | None = None,
+        refit: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        random_state: int | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
         super().__init__(
             basis,
             lam,

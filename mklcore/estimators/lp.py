@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import (
-    Array,
     KernelClassifier,
     KernelEstimator,
     KernelRegressor,
+    Kernels,
     dual_points,
     signs,
     weighted_blocks,
@@ -54,7 +56,8 @@ class LpBase(KernelEstimator):
 
     @property
     def _solver_name(self) -> str:
-        return self.solver
+        name: str = self.solver
+        return name
 
     def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
         able = not lacking(self._loss, self._penalty)
@@ -162,21 +165,21 @@ class LpMKLClassifier(_LpClassifier):
 
     def __init__(
         self,
-        p=1.0,
-        C=1.0,
-        loss="hinge",
-        penalty=None,
-        solver="auto",
+        p: float = 1.0,
+        C: float = 1.0,
+        loss: str | Loss = "hinge",
+        penalty: Penalty | None = None,
+        solver: str = "auto",
         *,
-        kernels=None,
-        normalise="auto",
-        center=False,
-        fit_intercept=True,
-        tol=1e-3,
-        max_iter=500,
-        random_state=None,
-        callback=None,
-    ):
+        kernels: Kernels = None,
+        normalise: str | None = "auto",
+        center: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        random_state: int | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
         self.p = p
         self.C = C
         self.loss = loss
@@ -203,22 +206,22 @@ class LpMKLRegressor(_LpRegressor):
 
     def __init__(
         self,
-        p=1.0,
-        C=1.0,
-        loss="squared",
-        epsilon=0.1,
-        penalty=None,
-        solver="auto",
+        p: float = 1.0,
+        C: float = 1.0,
+        loss: str | Loss = "squared",
+        epsilon: float = 0.1,
+        penalty: Penalty | None = None,
+        solver: str = "auto",
         *,
-        kernels=None,
-        normalise="auto",
-        center=False,
-        fit_intercept=True,
-        tol=1e-3,
-        max_iter=500,
-        random_state=None,
-        callback=None,
-    ):
+        kernels: Kernels = None,
+        normalise: str | None = "auto",
+        center: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        random_state: int | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
         self.p = p
         self.C = C
         self.loss = loss
@@ -252,18 +255,18 @@ class UniformMKLClassifier(_Uniform, _LpClassifier):
 
     def __init__(
         self,
-        C=1.0,
-        loss="hinge",
+        C: float = 1.0,
+        loss: str | Loss = "hinge",
         *,
-        kernels=None,
-        normalise="auto",
-        center=False,
-        fit_intercept=True,
-        tol=1e-3,
-        max_iter=500,
-        random_state=None,
-        callback=None,
-    ):
+        kernels: Kernels = None,
+        normalise: str | None = "auto",
+        center: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        random_state: int | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
         self.C = C
         self.loss = loss
         self.kernels = kernels
@@ -281,19 +284,19 @@ class UniformMKLRegressor(_Uniform, _LpRegressor):
 
     def __init__(
         self,
-        C=1.0,
-        loss="squared",
-        epsilon=0.1,
+        C: float = 1.0,
+        loss: str | Loss = "squared",
+        epsilon: float = 0.1,
         *,
-        kernels=None,
-        normalise="auto",
-        center=False,
-        fit_intercept=True,
-        tol=1e-3,
-        max_iter=500,
-        random_state=None,
-        callback=None,
-    ):
+        kernels: Kernels = None,
+        normalise: str | None = "auto",
+        center: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        random_state: int | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
         self.C = C
         self.loss = loss
         self.epsilon = epsilon

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,10 +10,12 @@ from sklearn.base import OutlierMixin
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
+from mklcore.estimators.base import Kernels
 from mklcore.estimators.lp import LpBase, warm_start
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import Loss, make_loss
 from mklcore.path import ACCEPTED
+from mklcore.penalties import Penalty
 
 
 class LpMKLOneClass(OutlierMixin, LpBase):
@@ -36,20 +38,20 @@ class LpMKLOneClass(OutlierMixin, LpBase):
 
     def __init__(
         self,
-        p=1.0,
-        C=1.0,
-        nu=None,
-        penalty=None,
-        solver="auto",
+        p: float = 1.0,
+        C: float = 1.0,
+        nu: float | None = None,
+        penalty: Penalty | None = None,
+        solver: str = "auto",
         *,
-        kernels=None,
-        normalise="auto",
-        center=False,
-        tol=1e-3,
-        max_iter=500,
-        random_state=None,
-        callback=None,
-    ):
+        kernels: Kernels = None,
+        normalise: str | None = "auto",
+        center: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        random_state: int | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
         self.p = p
         self.C = C
         self.nu = nu

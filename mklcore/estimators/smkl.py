@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import (
-    Array,
     KernelClassifier,
     KernelEstimator,
     KernelRegressor,
+    Kernels,
     signs,
     weighted_blocks,
     worst,
@@ -232,26 +234,26 @@ class SMKLClassifier(_SMKLClassifier):
 
     def __init__(
         self,
-        terms="log+gl",
-        C=1.0,
-        loss="hinge",
-        eta=None,
-        log_epsilon=1e-6,
-        mf_power=0.5,
+        terms: str | GroupTerm = "log+gl",
+        C: float = 1.0,
+        loss: str | Loss = "hinge",
+        eta: float | None = None,
+        log_epsilon: float = 1e-6,
+        mf_power: float = 0.5,
         *,
-        tol=1e-3,
-        tol_mode="relative",
-        init_jitter=0.0,
-        n_starts=1,
-        keep_duplicates=False,
-        kernels=None,
-        normalise="auto",
-        center=False,
-        fit_intercept=True,
-        max_iter=500,
-        random_state=None,
-        callback=None,
-    ):
+        tol: float = 1e-3,
+        tol_mode: str = "relative",
+        init_jitter: float = 0.0,
+        n_starts: int = 1,
+        keep_duplicates: bool = False,
+        kernels: Kernels = None,
+        normalise: str | None = "auto",
+        center: bool = False,
+        fit_intercept: bool = True,
+        max_iter: int = 500,
+        random_state: int | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
         self.terms = terms
         self.C = C
         self.loss = loss
@@ -281,27 +283,27 @@ class SMKLRegressor(_SMKLRegressor):
 
     def __init__(
         self,
-        terms="log+gl",
-        C=1.0,
-        loss="squared",
-        epsilon=0.1,
-        eta=None,
-        log_epsilon=1e-6,
-        mf_power=0.5,
+        terms: str | GroupTerm = "log+gl",
+        C: float = 1.0,
+        loss: str | Loss = "squared",
+        epsilon: float = 0.1,
+        eta: float | None = None,
+        log_epsilon: float = 1e-6,
+        mf_power: float = 0.5,
         *,
-        tol=1e-3,
-        tol_mode="relative",
-        init_jitter=0.0,
-        n_starts=1,
-        keep_duplicates=False,
-        kernels=None,
-        normalise="auto",
-        center=False,
-        fit_intercept=True,
-        max_iter=500,
-        random_state=None,
-        callback=None,
-    ):
+        tol: float = 1e-3,
+        tol_mode: str = "relative",
+        init_jitter: float = 0.0,
+        n_starts: int = 1,
+        keep_duplicates: bool = False,
+        kernels: Kernels = None,
+        normalise: str | None = "auto",
+        center: bool = False,
+        fit_intercept: bool = True,
+        max_iter: int = 500,
+        random_state: int | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
         self.terms = terms
         self.C = C
         self.loss = loss

@@ -83,7 +83,8 @@ def _grown(train: Any, X_val: Array, X_test: Array) -> list[tuple[Array, Array]]
 def _hull(X: Array, y: Array, lam: float) -> HKLClassifier:
     pause()
     model = HKLClassifier(BASIS, lam=float(lam), loss="logistic", tol=_TOL, max_seconds=_SECONDS)
-    return model.fit(X, y)
+    model.fit(X, y)
+    return model
 
 
 HKL_NORMS = Experiment(

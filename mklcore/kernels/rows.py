@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KernelSpec, base_diagonal, fill_base
@@ -190,7 +190,7 @@ class RowCache:
         self.slot = np.full(n, -1)
         self._slot: OrderedDict[int, int] = OrderedDict()
 
-    def fetch(self, rows: np.ndarray) -> Array:
+    def fetch(self, rows: Indices) -> Indices:
         """Slots of the rows asked for (at most ``most``), in their order; missing ones are computed together."""
         missing = [i for i in rows.tolist() if i not in self._slot]
         self.misses += len(missing)

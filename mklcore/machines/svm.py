@@ -94,19 +94,9 @@ def landed(value: float, low: float, high: float, scale: float) -> float:
 
 @njit(cache=True, nogil=True)
 def move_pair(
-    i: int,
-    j: int,
-    top: float,
-    row_i: Array,
-    diagonal: Array,
-    low: Array,
-    high: Array,
-    tube: float,
-    a: Array,
-    v: Array,
-    up: Array,
-    down: Array,
-) -> float:
+    i: int, j: int, top: float, row_i: Array, diagonal: Array, low: Array, high: Array, tube: float, a: Array,
+    v: Array, up: Array, down: Array
+) -> float:  # fmt: skip
     """Raise a[i] and lower a[j] to the best of the pair or the first bound (or kink); returns the length asked for."""
     curve = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], TINY)
     t: float = min((top - v[j] - down[j]) / curve, high[i] - a[i], a[j] - low[j])
@@ -121,17 +111,9 @@ def move_pair(
 
 @njit(cache=True, nogil=True)
 def move_single(
-    i: int,
-    sign: float,
-    diagonal: Array,
-    low: Array,
-    high: Array,
-    tube: float,
-    a: Array,
-    v: Array,
-    up: Array,
-    down: Array,
-) -> float:
+    i: int, sign: float, diagonal: Array, low: Array, high: Array, tube: float, a: Array, v: Array, up: Array,
+    down: Array
+) -> float:  # fmt: skip
     """Move a[i] along ``sign`` to its best or the first bound (or kink); returns the signed length asked for."""
     slope = v[i] + up[i] if sign > 0 else -(v[i] + down[i])
     t: float = min(slope / max(diagonal[i], TINY), high[i] - a[i] if sign > 0 else a[i] - low[i])

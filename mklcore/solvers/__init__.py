@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.kernels.rows import KernelRows
 from mklcore.losses import Loss, make_loss, total_loss
 from mklcore.penalties import Penalty
-from mklcore.solvers.driver import Array, Fit, Status, run
+from mklcore.solvers.driver import Fit, Status, run
 from mklcore.solvers.interleaved import Interleaved, lacking
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.opening import FINEST, MOST_ROWS, Opening

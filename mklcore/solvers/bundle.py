@@ -16,14 +16,14 @@ from copy import copy
 import numpy as np
 from numba import njit
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 
 _MOST = 30  # duals kept; the least used one leaves
 _STEPS = 60
 
 
 @njit(cache=True, nogil=True)
-def _room(v, d):
+def _room(v: Array, d: Array) -> float:
     """The longest step along d that keeps v non-negative."""
     room = np.inf
     for k in range(v.size):
@@ -63,7 +63,7 @@ class Bundle:
         other.linear, other.forms = factor * self.linear, factor**2 * self.forms
         return other
 
-    def among(self, kernels: Array) -> Bundle:
+    def among(self, kernels: Indices) -> Bundle:
         """The same duals for some of the kernels (positions among those it holds)."""
         other = copy(self)
         other.products, other.forms = self.products[:, kernels], self.forms[kernels]
@@ -82,7 +82,7 @@ class Bundle:
 
 
 @njit(cache=True, nogil=True)
-def saddle_point(linear, forms):
+def saddle_point(linear: Array, forms: Array) -> tuple[Array, Array]:
     """min_x max_mu  linear'mu - 1/2 sum_m x_m mu'forms[m] mu  over two simplices, by a primal-dual interior point.
 
     ``linear`` (r,), ``forms`` (M, r, r) contiguous and positive semi-definite. Returns x (M,) and mu (r,).

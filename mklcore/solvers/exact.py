@@ -17,7 +17,7 @@ _SPLITTER = 134217729.0  # 2^27 + 1 cuts a float64 into two halves whose product
 
 
 @njit(cache=True, nogil=True)
-def exact_dot(a, b):
+def exact_dot(a: Array, b: Array) -> float:
     """a'b for (n,) vectors, rounded once, as if summed in twice the precision."""
     total, small = 0.0, 0.0
     for k in range(a.size):
@@ -38,7 +38,7 @@ def exact_dot(a, b):
 
 
 @njit(cache=True, nogil=True)
-def exact_products(K, a):
+def exact_products(K: Array, a: Array) -> Array:
     """K a for (n, n) and (n,): every entry rounded once."""
     out = np.empty(a.size)
     for i in range(a.size):

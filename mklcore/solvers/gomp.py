@@ -27,10 +27,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from mklcore.arrays import Indices
+from mklcore.arrays import Array, Indices
 from mklcore.losses import Hinge
 from mklcore.machines.svm import smo_single, solve_svm
-from mklcore.solvers.driver import Array, Board, Point, Status
+from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.spectra import Spectra
 
 __all__ = ["GOMP", "Chosen", "HingeGOMP", "Spectra"]
@@ -109,7 +109,7 @@ class GOMP:
 
     def _nothing(self) -> float:
         """The objective of f = 0."""
-        return float(np.sum(self.Y**2)) / self.Y.shape[0]
+        return float(np.sum(self.Y**2)) / len(self.Y)
 
     def _residual_norm(self, R: Array) -> float | None:
         return float(np.linalg.norm(R))
@@ -157,7 +157,7 @@ class HingeGOMP(GOMP):
 
     @property
     def _C(self) -> float:
-        return 1.0 / (2.0 * self.lam * self.Y.shape[0])
+        return 1.0 / (2.0 * self.lam * len(self.Y))
 
     def _scores(self, last: Point, candidates: Indices) -> Array:
         margins = 1.0 - self.Y * (self._sum @ last.dual) if last.selected else np.ones_like(self.Y)

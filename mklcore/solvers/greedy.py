@@ -34,7 +34,7 @@ import numpy as np
 from numba import njit
 from scipy.linalg import cho_factor, cho_solve
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 from mklcore.errors import MKLError, ParameterError
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.exact import exact_forms, exact_products
@@ -55,12 +55,12 @@ _NEWTON, _FLAT = 8, 1e-11  # at most so many, until 1 - ||grad_j||^2 / lam^2 is 
 
 
 @njit(cache=True, nogil=True)
-def block_norm(d, c, floor):
+def block_norm(d: Array, c: Array, floor: float) -> float:
     """The root t of sum d c^2 / (d t + floor)^2 = 1, or 0 when sqrt(sum d c^2) <= floor.
 
     Newton on the reciprocal root, which is concave and nearly straight in t: it rises to the root from the left.
     """
-    t = 0.0
+    t: float = 0.0
     for _ in range(100):
         total, slope = 0.0, 0.0
         for i in range(d.size):
@@ -78,7 +78,7 @@ def block_norm(d, c, floor):
 
 
 @njit(cache=True, nogil=True, fastmath={"nsz", "reassoc", "contract"})
-def _spectrum_of(vectors, r, first, c):
+def _spectrum_of(vectors: Array, r: Array, first: int, c: Array) -> None:
     for i in range(c.size):
         row, total = vectors[first + i], 0.0
         for k in range(r.size):
@@ -87,7 +87,7 @@ def _spectrum_of(vectors, r, first, c):
 
 
 @njit(cache=True, nogil=True, fastmath={"nsz", "reassoc", "contract"})
-def _add_rows(vectors, first, coefficients, r):
+def _add_rows(vectors: Array, first: int, coefficients: Array, r: Array) -> None:
     for i in range(coefficients.size):
         if coefficients[i] != 0.0:
             row, factor = vectors[first + i], coefficients[i]
@@ -96,7 +96,10 @@ def _add_rows(vectors, first, coefficients, r):
 
 
 @njit(cache=True, nogil=True)
-def descend_blocks(vectors, values, starts, chosen, floor, b, r, norms, still, sweeps):
+def descend_blocks(
+    vectors: Array, values: Array, starts: Indices, chosen: Indices, floor: float, b: Array, r: Array,
+    norms: Array, still: float, sweeps: int
+) -> tuple[int, float]:  # fmt: skip
     """Cyclic block descent of (1) on the kernels ``chosen`` in place; returns (sweeps made, change of r in the last).
 
     b (P,): f_j = K_j U_j b_j; r (n,) the residual; norms (M,) the ||f_j||; floor = lam N; stops when a sweep changes r by
@@ -151,7 +154,7 @@ def critical_lam(K: Array, y: Array) -> float:
     return float(np.sqrt(max(max(float(y @ (kernel @ y)) for kernel in K), 0.0))) / y.size
 
 
-def newton_norms(K: Array, y: Array, lam: float, chosen: Array, norms: Array) -> tuple[Array, Array, Array]:
+def newton_norms(K: Array, y: Array, lam: float, chosen: Indices, norms: Array) -> tuple[Array, Array, Array]:
     """A few damped Newton steps on min_{t >= 0} lam/2 (y'(sum_j t_j K_j + lam N I)^{-1} y + sum_j t_j), t_j = ||f_j||.
 
     ``norms`` (M,) is the start; only positive entries of ``chosen`` move. Returns t (M,), alpha = (...)^{-1} y, and K_j alpha
@@ -184,7 +187,7 @@ def refined_residual(K: Array, y: Array, lam: float, chosen: Sequence[int], norm
     combine(K, norms, system)
     system.flat[:: n + 1] += lam * n
     factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-    alpha = cho_solve(factor, y, check_finite=False)
+    alpha: Array = cho_solve(factor, y, check_finite=False)
     for _ in range(_REFINED):
         left = y - lam * n * alpha
         for j in chosen:
@@ -232,7 +235,7 @@ class FunctionalGreedy:
     def finish(self, best: Point) -> Point:
         return best
 
-    def _minimise(self, chosen: Array) -> None:
+    def _minimise(self, chosen: Indices) -> None:
         """Minimise (1) on ``chosen``, from where the last minimisation ended, until a residual computed anew agrees."""
         used, newton = 0, True
         for _ in range(_ROUNDS):
@@ -241,7 +244,7 @@ class FunctionalGreedy:
             if self._off_lam(chosen) <= _AT_LAM or not self._jump(chosen):
                 return
 
-    def _descend(self, chosen: Array, used: int, newton: bool) -> tuple[int, bool]:
+    def _descend(self, chosen: Indices, used: int, newton: bool) -> tuple[int, bool]:
         """Block descent on ``chosen`` until r stands still; the sweeps made so far, and whether Newton steps still help."""
         s = self.spectra
         work = max(1, int(np.sum(np.diff(s.starts)[chosen]))) * self.y.size
@@ -274,14 +277,14 @@ class FunctionalGreedy:
             "are nearly the same. Remove near-duplicates, or raise lam."
         )
 
-    def _refresh(self, chosen: Array) -> None:
+    def _refresh(self, chosen: Indices) -> None:
         """The residual from the coefficients, free of what sweeps have piled up."""
         self._r = self.y.copy()
         for j in chosen:
             part = self.spectra.rows(j)
             self._r -= (self.spectra.values[part] * self._b[part]) @ self.spectra.vectors[part]
 
-    def _off_lam(self, chosen: Array) -> float:
+    def _off_lam(self, chosen: Indices) -> float:
         """The largest violation of ||grad_j|| = lam where f_j is not 0, <= lam where it is, as a share of lam."""
         excess = np.array([self._own_gradient(j) for j in chosen]) / self.lam - 1.0
         return float(np.max(np.where(self._norms[chosen] > 0, np.abs(excess), excess)))
@@ -291,7 +294,7 @@ class FunctionalGreedy:
         spectrum = self.spectra.vectors[part] @ self._r
         return float(np.sqrt(self.spectra.values[part] @ spectrum**2)) / self.y.size
 
-    def _jump(self, chosen: Array) -> bool:
+    def _jump(self, chosen: Indices) -> bool:
         """Newton steps on the norms of the chosen blocks; False, and nothing changed, when they do not lower L."""
         try:
             norms, alpha, products = newton_norms(self.K, self.y, self.lam, chosen, self._norms)

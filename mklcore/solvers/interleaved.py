@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numba import njit
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
 from mklcore.kernels.rows import PIECE, KernelRows, RowCache, StackRows
 from mklcore.losses import Loss, total_loss
@@ -39,7 +39,7 @@ MIXED_MB = 64.0  # rows of the weighted kernel, good until the weights change
 
 
 @njit(cache=True, nogil=True)
-def add_rows(g, slab, slots, change):
+def add_rows(g: Array, slab: Array, slots: Indices, change: Array) -> None:
     """g[m] += sum_k change[k] slab[slots[k], m] for g (M, n) and slab (r, M, n)."""
     M, n = g.shape
     for m in range(M):
@@ -53,7 +53,7 @@ def add_rows(g, slab, slots, change):
 
 
 @njit(cache=True, nogil=True)
-def mixed_row(slab, slot, theta, out):
+def mixed_row(slab: Array, slot: int, theta: Array, out: Array) -> None:
     """out = sum_m theta[m] slab[slot, m]."""
     out[:] = 0.0
     M = theta.size
@@ -69,15 +69,18 @@ def mixed_row(slab, slot, theta, out):
 
 
 @njit(cache=True, nogil=True)
-def ready(i, kept, theta, slab, slot, mixed, place, owner, hand):
+def ready(
+    i: int, kept: int, theta: Array, slab: Array, slot: Indices, mixed: Array, place: Indices, owner: Indices,
+    hand: Indices
+) -> int:  # fmt: skip
     """Where row i of K_theta lies in ``mixed``, mixing it over the oldest row but ``kept``; -1 when the slab lacks it."""
     if place[i] >= 0:
-        return place[i]
+        return int(place[i])
     if slot[i] < 0:
         return -1
     if hand[0] == kept:
         hand[0] = (hand[0] + 1) % owner.size
-    at = hand[0]
+    at = int(hand[0])
     hand[0] = (at + 1) % owner.size
     if owner[at] >= 0:
         place[owner[at]] = -1
@@ -87,7 +90,11 @@ def ready(i, kept, theta, slab, slot, mixed, place, owner, hand):
 
 
 @njit(cache=True, nogil=True)
-def pairs(a, v, change, theta, slab, slot, mixed, place, owner, hand, diagonal, low, high, tube, paired, tol, most):
+def pairs(
+    a: Array, v: Array, change: Array, theta: Array, slab: Array, slot: Indices, mixed: Array, place: Indices,
+    owner: Indices, hand: Indices, diagonal: Array, low: Array, high: Array, tube: float, paired: bool,
+    tol: float, most: int
+) -> tuple[int, int]:  # fmt: skip
     """Move up to ``most`` pairs (or single points) by largest violation; returns how many, and the row that is missing.
 
     ``v`` = y - K_theta a and ``change``, what was added to each a, are kept up to date. The missing row is -1 when the

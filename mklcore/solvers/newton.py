@@ -21,10 +21,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve
 
+from mklcore.arrays import Array, Indices
 from mklcore.losses import total_loss
 from mklcore.machines.svm import smo_pairs
 from mklcore.solvers.bundle import Bundle
-from mklcore.solvers.driver import Array, Board, Point, Status
+from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, certifies, keeping_dual
 from mklcore.solvers.stack import combine_block
 
@@ -41,7 +42,7 @@ class Newton(Reweighting):
     needs_products = True
 
     def __init__(
-        self, problem: Problem, *, tol: float, warm: WarmStart | None = None, live: Array | None = None
+        self, problem: Problem, *, tol: float, warm: WarmStart | None = None, live: Indices | None = None
     ) -> None:
         super().__init__(problem, tol=tol, warm=warm, live=live)
         assert problem.penalty.order is not None
@@ -164,12 +165,14 @@ class Newton(Reweighting):
         except LinAlgError:
             return nothing
         S = cho_solve(factor, np.column_stack([U, np.ones(free.size)]), check_finite=False)
-        X, ones = S[:, :-1], S[:, -1]
+        X: Array = S[:, :-1]
+        ones: Array = S[:, -1]
         if task.fit_intercept:
             X = X - np.outer(ones, (ones @ U) / ones.sum())
-        H = U.T @ X
+        H: Array = U.T @ X
         values, vectors = np.linalg.eigh(0.5 * (H + H.T))
-        return (vectors * np.maximum(values, 0.0)) @ vectors.T
+        convex: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        return convex
 
     def _on_simplex(self, point: Point, H: Array, damping: float) -> Array | None:
         """min -Q/2'(x - theta) + 1/2 (x - theta)'(H + damping diag(Q / theta))(x - theta) over the simplex."""
@@ -183,7 +186,7 @@ class Newton(Reweighting):
             return None
         smo_pairs(model / scale, np.zeros(M), np.ones(M), 0.0, x, slope / scale, 1e-10, 200 * M)
         x = np.maximum(x, 0.0)
-        return x / x.sum()
+        return x / float(x.sum())
 
     def _in_logarithms(self, point: Point, H: Array, damping: float) -> Array | None:
         """The Newton change of log theta for  log Q_m = (p - 1) log theta_m + const  on ||theta||_p = 1."""

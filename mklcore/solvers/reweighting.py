@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array, Indices
 from mklcore.losses import Loss, total_loss
 from mklcore.machines import machine_of
 from mklcore.penalties import Penalty
 from mklcore.solvers.bound import Bound, dual_bound
-from mklcore.solvers.driver import Array, Board, Point, Status
+from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.stack import combine, products, quadratic_forms
 
 _FLOOR = 1e-13  # no machine is asked for a smaller relative gap
@@ -89,10 +90,10 @@ class Reweighting:
     needs_products = False
 
     def __init__(
-        self, problem: Problem, *, tol: float, warm: WarmStart | None = None, live: Array | None = None
+        self, problem: Problem, *, tol: float, warm: WarmStart | None = None, live: Indices | None = None
     ) -> None:
         self.problem, self.tol, self.warm = problem, tol, warm
-        self.live = np.arange(problem.K.shape[0]) if live is None else live
+        self.live: Indices = np.arange(problem.K.shape[0]) if live is None else live
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
         self._sum = np.empty(problem.K.shape[1:])
 

@@ -30,10 +30,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError, warn_short
 from mklcore.losses import Loss
 from mklcore.penalties.terms import GroupTerm
-from mklcore.solvers.driver import Array, Board, Fit, Point, Status, run
+from mklcore.solvers.driver import Board, Fit, Point, Status, run
 from mklcore.solvers.reweighting import _FLOOR, NEGLIGIBLE, Problem, Reweighting
 
 TOL_MODES = ("relative", "absolute")

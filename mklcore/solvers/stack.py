@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from mklcore.arrays import Array, Indices
+
 TILE = 32
 ROWS = 8
 
 
 @njit(cache=True, nogil=True)
-def combine(K, weights, out):
+def combine(K: Array, weights: Array, out: Array) -> None:
     """out = sum_m weights[m] K[m] for symmetric K[m] (M, n, n): the upper triangle is read, and mirrored.
 
     A few rows of four kernels at a time: the rows of ``out`` stay in the cache, and each kernel is read in long runs.
@@ -43,7 +45,7 @@ def combine(K, weights, out):
 
 
 @njit(cache=True, nogil=True)
-def combine_block(K, weights, rows):
+def combine_block(K: Array, weights: Array, rows: Indices) -> Array:
     """sum_m weights[m] K[m][rows, rows] for symmetric K[m], as a new (r, r) matrix."""
     r = rows.size
     out = np.zeros((r, r))
@@ -61,7 +63,7 @@ def combine_block(K, weights, rows):
 
 
 @njit(cache=True, nogil=True)
-def products(K, a, rows, live):
+def products(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
     """G[k] = K[live[k]] a for symmetric K[m] and a that vanishes outside ``rows``: only those rows are read. Returns (M, n)."""
     M, n = live.size, K.shape[1]
     G = np.zeros((M, n))
@@ -75,7 +77,7 @@ def products(K, a, rows, live):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def quadratic_forms(K, a, rows):
+def quadratic_forms(K: Array, a: Array, rows: Indices) -> Array:
     """Q[m] = a'K[m] a for symmetric K[m] and a that vanishes outside ``rows``. Returns (M,), negative round-off clipped.
 
     Whole runs of each row right of the diagonal are read: picking single entries takes three times as long.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.newton import Newton
@@ -33,7 +33,7 @@ _OPENING = 10  # steps on all kernels: an easy problem ends before a set pays
 class Carry:
     """What a fit hands to its neighbour: the kernels it worked on and the duals it stored for them."""
 
-    live: Array
+    live: Indices
     bundle: Bundle | None
 
 
@@ -131,7 +131,7 @@ class WorkingSet:
             self.board.tol = self.inner.tol
         return shown
 
-    def _grow(self, outside: Array) -> None:
+    def _grow(self, outside: Indices) -> None:
         point, live = self.last, np.union1d(self.inner.live, outside)
         G = products(self.problem.K, point.dual, np.flatnonzero(point.dual), live)
         Q = np.maximum(G @ point.dual, 0.0)
@@ -144,7 +144,7 @@ class WorkingSet:
         proved = replace(point, dual_objective=bound.value, dual_point=bound.point, scale=bound.price)
         self._begin(grown, replace(proved, weights=weights, solves=0, state=replace(point.state, Q=Q, G=G)))
 
-    def _wider(self, bundle: Bundle, live: Array) -> Bundle:
+    def _wider(self, bundle: Bundle, live: Indices) -> Bundle:
         """The duals of ``bundle`` that its mixture uses, for more kernels."""
         wider = Bundle(live.size, self.problem.y.size)
         for a, linear in zip(bundle.duals[bundle.mixture > 0], bundle.linear[bundle.mixture > 0], strict=True):
@@ -166,7 +166,7 @@ class WorkingSet:
         return replace(point, weights=weights, dual_objective=bound.value, dual_point=bound.point)
 
 
-def _largest(weights: Array, nearness: Array) -> Array:
+def _largest(weights: Array, nearness: Array) -> Indices:
     """Kernels with weight, and as many again (at least a few) that are nearest to having one, in order."""
     used = np.flatnonzero(weights > 0.0)
     spare = np.argsort(-nearness, kind="stable")[: used.size + max(_SPARE, used.size // 2)]

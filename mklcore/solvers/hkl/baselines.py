@@ -73,7 +73,8 @@ class GreedyModel:
         if not 1 <= size <= len(self.nodes):
             raise ParameterError(f"size must be from 1 to the {len(self.nodes)} kernels of the path; got {size!r}.")
         rows, dual = self.design.cross(X), self.duals[size - 1]
-        return sum((rows.product(v, dual) for v in self.nodes[:size]), np.zeros(rows.size)) + self.intercepts[size - 1]
+        values = sum((rows.product(v, dual) for v in self.nodes[:size]), np.zeros(rows.size))
+        return values + float(self.intercepts[size - 1])
 
     def choose(self, X_val: Any, y_val: Array) -> int:
         """The number of kernels with the smallest squared error on validation rows."""

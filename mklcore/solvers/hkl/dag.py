@@ -17,7 +17,7 @@ from itertools import product
 import numpy as np
 from numba import njit
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
 
 Node = tuple[tuple[int, int], ...]
@@ -142,7 +142,8 @@ class DepthWeights:
         """1 / c(t, j)^2 with c(t, j) = sum_{l=t..j} base^l, as (q+1, q+1); zero for j < t."""
         powers = self.base ** np.arange(q + 1.0)
         sums = np.array([[powers[t : j + 1].sum() for j in range(q + 1)] for t in range(q + 1)])
-        return np.divide(1.0, sums**2, out=np.zeros_like(sums), where=sums > 0)
+        shares: Array = np.divide(1.0, sums**2, out=np.zeros_like(sums), where=sums > 0)
+        return shares
 
     @staticmethod
     def default_base(p: int) -> float:
@@ -176,7 +177,7 @@ class Ancestry:
 
 
 @njit(cache=True, nogil=True)
-def harmonic(starts, above, eta):
+def harmonic(starts: Indices, above: Indices, eta: Array) -> Array:
     """1 / sum of 1 / eta over the ancestors of every node."""
     size = starts.size - 1
     zeta = np.empty(size)
@@ -189,7 +190,7 @@ def harmonic(starts, above, eta):
 
 
 @njit(cache=True, nogil=True)
-def gather_down(starts, above, values):
+def gather_down(starts: Indices, above: Indices, values: Array) -> Array:
     """Every node's value, added to all its ancestors."""
     size = starts.size - 1
     sums = np.zeros(size)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices
+from mklcore.arrays import Array, Indices, Mask
 from mklcore.errors import KernelError, ParameterError
 from mklcore.solvers.hkl.bases import BASES, PolynomialBasis
 from mklcore.solvers.hkl.dag import DepthWeights, Node, level_of
@@ -133,7 +133,7 @@ class Design:
     @property
     def n_dag_kernels(self) -> int:
         """(q + 1)^p, exactly."""
-        return (self.q + 1) ** self.p
+        return int((self.q + 1) ** self.p)
 
     def name(self, node: Node) -> str:
         """How a node is written: 1, x1, x1·x3², ... Where level 0 is no constant, the root is not called 1."""
@@ -242,7 +242,7 @@ class Design:
         a: Array,
         shares: Array,
         table: Array | None,
-        unit: Array,
+        unit: Mask,
         stop: Callable[[], bool] | None,
     ) -> Array:
         plan = Plan.of(nodes, self.p)
@@ -304,7 +304,8 @@ class Rows:
     def _trained(self, i: int, j: int) -> Array:
         row = self.design.row_in[i, j]
         if row < 0:
-            return self.design.columns[i, j]
+            column: Array = self.design.columns[i, j]
+            return column
         block = np.ones((self.size, self.size))
         multiply_packed(block, self.design.blocks[row])
         return block
@@ -325,7 +326,8 @@ class Rows:
         column, block = self.node(node)
         weighed = (self.design.own_column(node) * a.T).T
         if block is None:
-            return np.multiply.outer(column, weighed.sum(axis=0))
+            product: Array = np.multiply.outer(column, weighed.sum(axis=0))
+            return product
         return (column * (block @ weighed).T).T
 
 

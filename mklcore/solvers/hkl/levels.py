@@ -18,7 +18,7 @@ class Table:
     """The levels of a table of rows: a basis applied to every (standardised) column. ``X`` (n, p) are training rows."""
 
     def __init__(self, basis: Basis, X: Array, standardize: bool) -> None:
-        self.basis, self.p, self.q, self.n = basis, X.shape[1], basis.q, X.shape[0]
+        self.basis, self.p, self.q, self.n = basis, int(X.shape[1]), int(basis.q), len(X)
         self.mean = X.mean(axis=0) if standardize else np.zeros(self.p)
         spread = X.std(axis=0) if standardize else np.ones(self.p)
         # Columns that are constant up to rounding become zeros instead of noise of unit size.
@@ -47,7 +47,7 @@ class Matrices:
                 "A basis given as an array has one Gram matrix per variable and level: shape (p, q+1, n, n) with at least "
                 f"two levels; got shape {K.shape}."
             )
-        self.p, self.q, self.n = K.shape[0], K.shape[1] - 1, K.shape[2]
+        self.p, self.q, self.n = len(K), int(K.shape[1]) - 1, int(K.shape[2])
         for i in range(self.p):
             for j in range(self.q + 1):
                 check_gram(f"Level {j} of variable {i + 1}", np.ascontiguousarray(K[i, j]))
@@ -70,8 +70,8 @@ class Matrices:
             assert self.K is not None
             diagonal = np.einsum("ijkk->ijk", self.K)
             chosen = np.take_along_axis(diagonal, np.maximum(self.anchors, 0)[..., None], 2)[..., 0]
-            self._roots = np.sqrt(np.where(chosen > 0, chosen, 1.0))
-        return block[:, anchor] / self._roots[i, j]
+            self._roots: Array = np.sqrt(np.where(chosen > 0, chosen, 1.0))
+        return block[:, anchor] / float(self._roots[i, j])
 
     def level_name(self, name: str, level: int) -> str:
         return f"{name}[{level}]"
@@ -102,11 +102,13 @@ class Scaling:
             size = float(np.sqrt(np.mean((part - self.mean) ** 2)))
             self.size = size if size > 1e-10 * max(1.0, abs(self.mean)) else np.inf
             return
-        self.rows, self.total = part.mean(axis=1), float(part.mean())
+        self.rows: Array = part.mean(axis=1)
+        self.total = float(part.mean())
         size = float(np.trace(part) / part.shape[0] - self.total)
         self.size = size if size > 1e-12 * max(1.0, abs(self.total)) else np.inf
 
     def __call__(self, part: Array) -> Array:
         if part.ndim == 1:
             return (part - self.mean) / self.size
-        return (part - part.mean(axis=1)[:, None] - self.rows[None, :] + self.total) / self.size
+        own: Array = part.mean(axis=1)
+        return (part - own[:, None] - self.rows[None, :] + self.total) / self.size

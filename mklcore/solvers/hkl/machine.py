@@ -227,10 +227,10 @@ class ColumnMachine:
         side = gram * root[None, :]
         system = side * root[:, None]
         system.flat[:: zeta.size + 1] += shrink
-        solved = cho_solve(
+        solved: Array = cho_solve(
             cho_factor(system, lower=True, overwrite_a=True, check_finite=False), side.T, check_finite=False
         )
-        inner = self.columns.T @ answer.dual
+        inner: Array = self.columns.T @ answer.dual
         return task.lam / shrink * (gram - side @ solved) * inner[:, None] * inner[None, :]
 
 
@@ -295,7 +295,7 @@ class GramMachine:
         if rows.size == 0:
             return np.zeros((zeta.size, zeta.size))
         factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-        solved = cho_solve(factor, left, check_finite=False)
+        solved: Array = cho_solve(factor, left, check_finite=False)
         if task.fit_intercept:
             across = cho_solve(factor, root, check_finite=False)
             solved -= np.outer(across, root @ solved) / float(root @ across)

@@ -262,7 +262,8 @@ class HullSearch:
 
 
 def _norms(point: Point) -> Array:
-    return point.state.inner.norms
+    norms: Array = point.state.inner.norms
+    return norms
 
 
 def lambda_range(design: Design, y: Array, weights: DepthWeights) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from mklcore.arrays import Indices
+from mklcore.arrays import Array, Indices, Mask
 from mklcore.solvers.hkl.dag import Node
 
 TILE = 512  # entries worked on at once: prefixes, suffixes and levels of a tile stay in the second-level cache
@@ -65,7 +65,7 @@ class Plan:
 
 
 @njit(cache=True, nogil=True)
-def row_of(position, n):
+def row_of(position: int, n: int) -> int:
     """The row of the entry at ``position`` of a packed triangle; row r starts at r n - r (r - 1) / 2."""
     low, high = 0, n - 1
     while low < high:
@@ -78,7 +78,7 @@ def row_of(position, n):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def add_outer(out, factor, left, right, n, begin):
+def add_outer(out: Array, factor: float, left: Array, right: Array, n: int, begin: int) -> None:
     """out += factor * left_r right_k over the packed entries from ``begin`` on."""
     row = row_of(begin, n)
     column = begin - (row * n - row * (row - 1) // 2) + row
@@ -95,7 +95,7 @@ def add_outer(out, factor, left, right, n, begin):
 
 
 @njit(cache=True, nogil=True)
-def fill_weights(out, a, n, begin):
+def fill_weights(out: Array, a: Array, n: int, begin: int) -> None:
     """a_r a_k, twice off the diagonal, over the packed entries from ``begin`` on."""
     out[:] = 0.0
     add_outer(out, 2.0, a, a, n, begin)
@@ -109,7 +109,10 @@ def fill_weights(out, a, n, begin):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def fill_level(out, variable, level, shares, columns, row_in, blocks, n, begin):
+def fill_level(
+    out: Array, variable: int, level: int, shares: Array, columns: Array, row_in: Indices, blocks: Array,
+    n: int, begin: int
+) -> None:  # fmt: skip
     """sum_j shares[level, j] K_{variable, j} over the packed entries from ``begin`` on."""
     out[:] = 0.0
     for j in range(shares.shape[1]):
@@ -125,19 +128,19 @@ def fill_level(out, variable, level, shares, columns, row_in, blocks, n, begin):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _times(out, other):
+def _times(out: Array, other: Array) -> None:
     for k in range(out.size):
         out[k] *= other[k]
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _product(out, left, right):
+def _product(out: Array, left: Array, right: Array) -> None:
     for k in range(out.size):
         out[k] = left[k] * right[k]
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _dot(left, right):
+def _dot(left: Array, right: Array) -> float:
     total = 0.0
     for k in range(left.size):
         total += left[k] * right[k]
@@ -145,7 +148,11 @@ def _dot(left, right):
 
 
 @njit(cache=True, nogil=True)
-def walk_tile(levels, begin, p, unit, weights, starts, variables, slots, last, ends, pairs, prefix, suffix, tails, out):
+def walk_tile(
+    levels: Array, begin: int, p: int, unit: Mask, weights: Array, starts: Indices, variables: Indices,
+    slots: Indices, last: Indices, ends: Indices, pairs: Indices, prefix: Array, suffix: Array, tails: Array,
+    out: Array
+) -> None:  # fmt: skip
     """Add one tile to the form of every node. ``levels[s, begin:]`` is slot s; ``unit[i]`` says level zero is one."""
     size = weights.size
     suffix[p, :size] = weights
@@ -184,8 +191,11 @@ def walk_tile(levels, begin, p, unit, weights, starts, variables, slots, last, e
 
 
 @njit(cache=True, nogil=True)
-def walk(first, stop, cached, table, a, shares, columns, row_in, blocks, unit, starts, variables, slots, last, ends,
-         pairs, where, deepest, out):  # fmt: skip
+def walk(
+    first: int, stop: int, cached: bool, table: Array, a: Array, shares: Array, columns: Array, row_in: Indices,
+    blocks: Array, unit: Mask, starts: Indices, variables: Indices, slots: Indices, last: Indices,
+    ends: Indices, pairs: Indices, where: Indices, deepest: int, out: Array
+) -> None:  # fmt: skip
     """Add the packed entries ``first`` .. ``stop`` to the form of every node.
 
     With ``cached``, slot s is row ``where[s]`` of ``table``; without, levels are made tile by tile from ``columns``
@@ -208,7 +218,7 @@ def walk(first, stop, cached, table, a, shares, columns, row_in, blocks, unit, s
 
 
 @njit(cache=True, nogil=True)
-def fill_table(table, shares, columns, row_in, blocks, n):
+def fill_table(table: Array, shares: Array, columns: Array, row_in: Indices, blocks: Array, n: int) -> None:
     """All level matrices, packed: row i (q + 1) + t is level t of variable i."""
     levels = shares.shape[0]
     for i in range(row_in.shape[0]):
@@ -217,7 +227,7 @@ def fill_table(table, shares, columns, row_in, blocks, n):
 
 
 @njit(cache=True, nogil=True)
-def pack(gram, out):
+def pack(gram: Array, out: Array) -> None:
     """The upper triangle of gram (n, n), row by row."""
     n, place = gram.shape[0], 0
     for i in range(n):
@@ -227,7 +237,7 @@ def pack(gram, out):
 
 
 @njit(cache=True, nogil=True)
-def multiply_packed(gram, packed):
+def multiply_packed(gram: Array, packed: Array) -> None:
     """gram *= the symmetric matrix whose upper triangle is ``packed``."""
     n, place = gram.shape[0], 0
     for i in range(n):
@@ -239,7 +249,7 @@ def multiply_packed(gram, packed):
 
 
 @njit(cache=True, nogil=True)
-def node_columns(columns, unit, starts, variables, levels, out):
+def node_columns(columns: Array, unit: Mask, starts: Indices, variables: Indices, levels: Indices, out: Array) -> None:
     """out[:, k] = prod_i columns[i, v_i] for node k, all of whose levels are columns."""
     p, n = columns.shape[0], columns.shape[2]
     column = np.empty(n)
@@ -259,7 +269,7 @@ def node_columns(columns, unit, starts, variables, levels, out):
 
 
 @njit(cache=True, nogil=True)
-def column_forms(columns, unit, starts, variables, levels, a):
+def column_forms(columns: Array, unit: Mask, starts: Indices, variables: Indices, levels: Indices, a: Array) -> Array:
     """(a' column)^2 for every node, without keeping the columns: O(n) each."""
     p, n = columns.shape[0], columns.shape[2]
     column, out = np.empty(n), np.empty(starts.size - 1)
@@ -281,5 +291,5 @@ def column_forms(columns, unit, starts, variables, levels, a):
 
 def chunk_of(plan: Plan, p: int) -> int:
     """Packed entries for one call of ``walk``: a whole number of tiles, about 50 ms."""
-    per_entry = 6 * plan.pairs.shape[0] + 3 * plan.order.size + 2 * p
+    per_entry = 6 * len(plan.pairs) + 3 * plan.order.size + 2 * p
     return max(1, _CHUNK // (per_entry * TILE)) * TILE
