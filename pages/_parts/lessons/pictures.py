@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.figures import style
+from mklcore.figures import kernel_count, style
 from mklcore.lessons import bands as spectral
 from mklcore.lessons import copies, hull, norms, prices
 from pages._parts.players import scene
@@ -330,7 +330,7 @@ def hulls(story: hull.Hulls, dark: bool) -> Scene:
     )
     seen = Panel(
         "Kernels there are, and kernels looked at",
-        f"Lines: of {hull.kernel_count(story.kernels)} kernels the search looks at {min(story.visited)} to "
+        f"Lines: of {kernel_count(story.kernels)} kernels the search looks at {min(story.visited)} to "
         f"{max(story.visited)}; the hull holds {len(story.models[0].hull_)} to {max(len(m.hull_) for m in story.models)}.",
         along,
         size,
@@ -366,7 +366,7 @@ def _hull_said(story: hull.Hulls, index: int, product: str) -> str:
     )
     return (
         f"{style.counted(len(model.hull_), 'node')} in the hull, {model.n_visited_} looked at; {sure} "
-        f"{hull.kernel_count(story.kernels)}. A product of {product} is {'in' if story.holds(index) else 'not in'} the hull."
+        f"{kernel_count(story.kernels)}. A product of {product} is {'in' if story.holds(index) else 'not in'} the hull."
     )
 
 
