@@ -11,6 +11,7 @@ from mklcore import (
     lessons as lessons,
     losses as losses,
     machines as machines,
+    parameters as parameters,
     path as path,
     penalties as penalties,
     selection as selection,

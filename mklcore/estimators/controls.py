@@ -7,17 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from mklcore.estimators.algorithm import (
-    CLASSIFICATION,
     EVERY_TASK,
     NOVELTY,
-    REGRESSION,
     Control,
     Live,
     PathParameter,
     Preset,
     Variant,
 )
-from mklcore.losses import LOSSES, losses_for
+from mklcore.losses import CLASSIFICATION, LOSSES, REGRESSION, losses_for
 from mklcore.parameters import Parameter
 from mklcore.penalties import PENALTIES, LpNorm, norms
 from mklcore.solvers import SOLVERS

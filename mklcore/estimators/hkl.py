@@ -20,7 +20,7 @@ from mklcore.estimators.base import (
     worst,
 )
 from mklcore.kernels.grams import GramStack
-from mklcore.losses import CLASSIFICATION, REGRESSION, loss_for
+from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.solvers.driver import Fit, Status, run, warn_unless_converged
 from mklcore.solvers.hkl.bases import Basis
 from mklcore.solvers.hkl.dag import DepthWeights, by_depth, levels

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from mklcore.estimators import controls
 from mklcore.estimators.algorithm import (
-    CLASSIFICATION,
     EVERY_TASK,
-    REGRESSION,
     Algorithm,
     Control,
     Live,
@@ -26,7 +24,7 @@ from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
 from mklcore.estimators.one_class import LpMKLOneClass
 from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
-from mklcore.losses import losses_for
+from mklcore.losses import CLASSIFICATION, REGRESSION, losses_for
 from mklcore.penalties import RIDGE_OF_E, column_prices
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.machine import suits_hulls

@@ -190,8 +190,8 @@ class Reweighting:
         before, after = (point.state.value + penalty.cost(point.weights) for point in (last, following))
         fall = before - after
         if penalty.ascends:
-            return -fall > last.state.inner_gap + 1e-14 * abs(last.state.value)
-        return fall > following.state.inner_gap
+            return bool(-fall > last.state.inner_gap + 1e-14 * abs(last.state.value))
+        return bool(fall > following.state.inner_gap)
 
     def _lifted(self, weights: Array) -> Array:
         """Zero weights are absorbing in (19): a warm start lifts them first."""
