@@ -403,8 +403,8 @@ class ElasticNet(Penalty):
 def column_prices(stack: Any) -> tuple[float, ...]:
     """The price of every kernel of a stack: the number of columns it sees, 1 where that is not known."""
     if stack.specs is None:
-        return (1.0,) * stack.n_kernels
-    return tuple(map(float, (len(spec.features) for spec in stack.specs)))
+        return (1.0,) * int(stack.n_kernels)
+    return tuple(float(len(spec.features)) for spec in stack.specs)
 
 
 def _given(name: str, stack: Any) -> Any:
