@@ -35,7 +35,7 @@ _HOMES = {
     "estimators.smkl": ["SMKLClassifier", "SMKLRegressor"],
     "experiments": ["EXPERIMENTS"],
     "kernels.dictionary": ["KernelDictionary"],
-    "kernels.functions": ["KERNELS", "RBF", "Laplacian", "Linear", "Polynomial"],
+    "kernels.functions": ["KERNELS", "RBF", "Laplacian", "Linear", "Matern", "Polynomial"],
     "kernels.grams": ["GramStack"],
     "kernels.measures": ["alignment_matrix"],
     "losses": ["LOSSES", "Huber"],

@@ -64,6 +64,7 @@ from mklcore.kernels.functions import (
     RBF as RBF,
     Laplacian as Laplacian,
     Linear as Linear,
+    Matern as Matern,
     Polynomial as Polynomial,
 )
 from mklcore.kernels.grams import GramStack as GramStack

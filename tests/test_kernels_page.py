@@ -46,6 +46,7 @@ def kernels(app: AppTest) -> str:
         "lap0.001@2;lap1e-05m@*;rbf12.5@4,2",
         "lin@1;lin@2;pol5@3;lin@4",
         "pol2+0@*",
+        "mat0.5+2.5m@*;mat1@2",
     ],
 )
 def test_a_dictionary_survives_its_text(text: str):
@@ -67,7 +68,8 @@ def test_what_the_text_says():
     ("text", "said"),
     [
         ("", "describes no dictionary"),
-        ("rbf@*", "describes no dictionary"),
+        ("rbf@*", "rbf takes 1 number"),
+        ("xyz1@*", "no kernel called 'xyz'"),
         ("lin", "describes no dictionary"),
         ("lin@0", "columns that are not there"),
         ("lin@6", "numbered from 1 to 5"),
@@ -154,7 +156,7 @@ def test_rows_added_by_hand_take_usual_values():
         ({"family": "RBF (Gaussian)", "width": 0.0}, "width must be a number"),
         ({"family": "Polynomial", "degree": 2.5}, "whole number from 1 on, got 2.5"),
         ({"family": "Polynomial", "degree": 1000}, "from 1 to 100"),
-        ({"family": "Polynomial", "constant": -1.0}, "coef0 must be a number"),
+        ({"family": "Polynomial", "coef0": -1.0}, "coef0 must be a number"),
         ({"columns": "size"}, "no column or group"),
     ],
 )

@@ -75,7 +75,7 @@ def test_a_recipe_is_read_off_any_object_with_its_fields():
     [
         ({"widths": -1}, "widths of a recipe is a whole number from 0 on; got -1"),
         ({"bands": 2.5}, "bands of a recipe is a whole number from 0 on; got 2.5"),
-        ({"each": "cubic"}, "each of a recipe is one of linear, rbf, .*; got 'cubic'"),
+        ({"each": "cubic"}, "each of a recipe is one of linear, polynomial, rbf, .*; got 'cubic'"),
         ({"band_kernels": "auto"}, "band_kernels of a recipe is one of .*; got 'auto'"),
     ],
 )

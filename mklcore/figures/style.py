@@ -12,7 +12,7 @@ import colorsys
 import html
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -21,15 +21,38 @@ import numpy as np
 import plotly.graph_objects as go
 
 from mklcore.arrays import Array
+from mklcore.kernels.functions import KERNELS
 
-FAMILY_HUES = {
-    "linear": "#0072B2",
-    "polynomial": "#009E73",
-    "rbf": "#E69F00",
-    "laplacian": "#CC79A7",
-    "hkl": "#56B4E9",
-    "precomputed": "#D55E00",
-}
+# In the order in which they are given out: to families without a hue of their own, and to the largest kernels of one family.
+PALETTE = ("#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+SPARE = ("#7A5195", "#8C6D31", "#2F7F86", "#9C3D54", "#5B6ABF", "#6B8E23")
+_WITHOUT_SPEC = {"hkl": "#56B4E9", "precomputed": "#D55E00"}
+
+
+class FamilyHues(Mapping[str, str]):
+    """The hue of every family of kernels the registry holds, and of those without a function. The palette sets the order."""
+
+    def _read(self) -> dict[str, str]:
+        specs = [entry.spec for entry in KERNELS.values()]
+        hues = {spec.family: spec.hue for spec in specs if spec.hue} | _WITHOUT_SPEC
+        free = (hue for hue in SPARE if hue not in hues.values())
+        for spec in specs:
+            if spec.family not in hues:
+                hues[spec.family] = next(free, SPARE[-1])
+        place = {hue: rank for rank, hue in enumerate(PALETTE)}
+        return dict(sorted(hues.items(), key=lambda item: place.get(item[1], len(place))))
+
+    def __getitem__(self, family: str) -> str:
+        return self._read()[family]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+
+FAMILY_HUES = FamilyHues()
 SEQUENTIAL = "Cividis"
 MARK_CONTRAST = 3.0
 TEXT_CONTRAST = 4.5

@@ -1,7 +1,7 @@
 """Kernel functions, dictionaries of them, their Gram matrices, and numbers that describe those."""
 
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.functions import KERNELS, RBF, KernelSpec, Laplacian, Linear, Polynomial
+from mklcore.kernels.functions import KERNELS, RBF, KernelSpec, Laplacian, Linear, Matern, Polynomial
 from mklcore.kernels.grams import NORMALISATIONS, Forecast, GramStack
 from mklcore.kernels.maps import KernelMap
 from mklcore.kernels.measures import (
@@ -26,6 +26,7 @@ __all__ = [
     "KernelSpec",
     "Laplacian",
     "Linear",
+    "Matern",
     "Polynomial",
     "alignment_matrix",
     "duplicates",

@@ -3,23 +3,25 @@
 A kernel here is a function of one *base* number per pair of rows, so kernels on the same columns share the base:
 
     inner     <x, z>                Linear, Polynomial
-    squared   ||x - z||_2^2         RBF
+    squared   ||x - z||_2^2         RBF, Matern
     absolute  ||x - z||_1           Laplacian
 
 A spec is frozen and hashable. It may be unresolved: `relative=True` measures the width in median distances of the
 training rows, and `LazyColumns` choose columns once their number is known. `spec.at(features, unit)` resolves both.
-Adding a kernel is one class and one line in `KERNELS`.
+Adding a kernel is one class and one line in `KERNELS`: its fields are numbers, its `code` is what links call it, its `hue`
+what figures draw it in.
 """
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numba import njit
+from scipy.special import gammaln, kve
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
@@ -35,6 +37,7 @@ ROUNDER = 6755399441055744.0
 SMALLEST_EXPONENT = -708.0
 WIDTH_RANGE = (1e-100, 1e100)
 MAX_DEGREE = 100
+NU_RANGE = (0.1, 20.0)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
@@ -114,6 +117,21 @@ def fill_exponential(base: Array, rate: float, upper: bool, out: np.ndarray) -> 
             target[j] = s * power if x > SMALLEST_EXPONENT else 0.0
 
 
+@njit(cache=True, nogil=True)
+def fill_matern(base: np.ndarray, rate: float, terms: np.ndarray, upper: bool, out: np.ndarray) -> None:
+    """out = exp(-r) sum_k terms[k] r^k with r = rate sqrt(base) for base >= 0; only j >= i when `upper`."""
+    for i in range(out.shape[0]):
+        start = i if upper else 0
+        source = base[i, start:]
+        target = out[i, start:]
+        for j in range(target.size):
+            r = rate * math.sqrt(source[j])
+            value = 0.0
+            for k in range(terms.size - 1, -1, -1):
+                value = value * r + terms[k]
+            target[j] = value * math.exp(-r)
+
+
 def fill_base(kind: str, left: Array, right: Array, upper: bool, out: np.ndarray) -> None:
     """Base numbers of every pair of rows: left (a, s), right (b, s) into out (a, b). Entries below the diagonal are
     undefined when `upper`."""
@@ -178,6 +196,8 @@ class KernelSpec:
 
     family: ClassVar[str]
     base: ClassVar[str]
+    code: ClassVar[str] = ""  # letters by which links and edited tables call it; its key in KERNELS where empty
+    hue: ClassVar[str] = ""  # #rrggbb; one that no other family has where empty
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", _as_features(type(self).__name__, self.features))
@@ -187,6 +207,11 @@ class KernelSpec:
     def __repr__(self) -> str:
         given = [f for f in fields(self) if f.default is MISSING or getattr(self, f.name) != f.default]
         return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in given)})"
+
+    @classmethod
+    def numbers(cls) -> tuple[Field, ...]:
+        """The fields that say which function it is, in order: not its columns, nor whether a width is relative."""
+        return tuple(field for field in fields(cls) if field.name not in ("features", "label", "relative"))
 
     @property
     def is_relative(self) -> bool:
@@ -235,6 +260,8 @@ class Linear(KernelSpec):
 
     family: ClassVar[str] = "linear"
     base: ClassVar[str] = "inner"
+    code: ClassVar[str] = "lin"
+    hue: ClassVar[str] = "#0072B2"
 
     @property
     def title(self) -> str:
@@ -253,6 +280,8 @@ class Polynomial(KernelSpec):
 
     family: ClassVar[str] = "polynomial"
     base: ClassVar[str] = "inner"
+    code: ClassVar[str] = "pol"
+    hue: ClassVar[str] = "#009E73"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -277,7 +306,7 @@ class _Width(KernelSpec):
     """A kernel that falls with distance: `width` in units of the columns, or of their median distance."""
 
     width: float
-    relative: bool = False
+    relative: bool = field(default=False, kw_only=True)
 
     word: ClassVar[str]
 
@@ -307,6 +336,8 @@ class RBF(_Width):
 
     family: ClassVar[str] = "rbf"
     base: ClassVar[str] = "squared"
+    code: ClassVar[str] = "rbf"
+    hue: ClassVar[str] = "#E69F00"
     word: ClassVar[str] = "RBF"
 
     def fill(self, base: Array, upper: bool, out: np.ndarray) -> None:
@@ -319,10 +350,63 @@ class Laplacian(_Width):
 
     family: ClassVar[str] = "laplacian"
     base: ClassVar[str] = "absolute"
+    code: ClassVar[str] = "lap"
+    hue: ClassVar[str] = "#CC79A7"
     word: ClassVar[str] = "Laplacian"
 
     def fill(self, base: Array, upper: bool, out: np.ndarray) -> None:
         fill_exponential(base, 1.0 / self.width, upper, out)
+
+
+@dataclass(frozen=True, repr=False)
+class Matern(_Width):
+    """k(x, z) = 2^(1 - nu) / Gamma(nu) r^nu K_nu(r) with r = sqrt(2 nu) ||x - z||_2 / width: smoother the larger nu.
+
+    nu = 1/2 is exp(-||x - z||_2 / width), nu = infinity is `RBF(width)`. For nu = p + 1/2 the Bessel function is exp(-r)
+    times a polynomial of degree p. Source: Rasmussen and Williams (2006), equations (4.14), (4.16).
+    """
+
+    nu: float = 1.5
+
+    family: ClassVar[str] = "matern"
+    base: ClassVar[str] = "squared"
+    code: ClassVar[str] = "mat"
+    hue: ClassVar[str] = "#F0E442"
+    word: ClassVar[str] = "Matern"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        smooth = isinstance(self.nu, Real) and not isinstance(self.nu, bool) and float(self.nu) == math.inf
+        object.__setattr__(self, "nu", math.inf if smooth else _as_real("Matern", "nu", self.nu, *NU_RANGE))
+
+    @property
+    def title(self) -> str:
+        return f"{super().title} (ν {'∞' if math.isinf(self.nu) else format(self.nu, 'g')})"
+
+    def fill(self, base: np.ndarray, upper: bool, out: np.ndarray) -> None:
+        if math.isinf(self.nu):
+            fill_exponential(base, 0.5 / (self.width * self.width), upper, out)
+            return
+        rate, degree = math.sqrt(2.0 * self.nu) / self.width, self.nu - 0.5
+        if degree == int(degree):
+            fill_matern(base, rate, self._terms(int(degree)), upper, out)
+            return
+        for i in range(out.shape[0]):
+            start = i if upper else 0
+            out[i, start:] = self._bessel(rate * np.sqrt(base[i, start:]))
+
+    @staticmethod
+    def _terms(p: int) -> np.ndarray:
+        """p!/(2p)! (2p - k)! / ((p - k)! k!) 2^k for k = 0 .. p: the polynomial in r."""
+        f = math.factorial
+        return np.array([f(p) * f(2 * p - k) * 2**k / (f(2 * p) * f(p - k) * f(k)) for k in range(p + 1)])
+
+    def _bessel(self, r: np.ndarray) -> np.ndarray:
+        """The values by the modified Bessel function, in logarithms; 1 where r is too small for it."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            scaled = np.log(kve(self.nu, r)) - r + self.nu * np.log(r)
+        value = np.exp(scaled + (1.0 - self.nu) * math.log(2.0) - gammaln(self.nu))
+        return np.where(np.isfinite(scaled), np.minimum(value, 1.0), np.where(r < 1.0, 1.0, 0.0))
 
 
 @dataclass(frozen=True)
@@ -337,6 +421,18 @@ class KernelEntry:
     parameters: tuple[Parameter, ...] = ()
     relative: bool = False
 
+    @property
+    def word(self) -> str:
+        """What a sentence calls it: "linear", "RBF"."""
+        return str(getattr(self.spec, "word", self.key))
+
+    def usual(self) -> KernelSpec:
+        """The kernel with its usual numbers; a width counts median distances where it can."""
+        kind: Any = self.spec
+        relative = {"relative": True} if self.relative else {}
+        made: KernelSpec = kind(**{number.name: number.default for number in self.parameters}, **relative)
+        return made
+
 
 _DEGREE = Parameter(
     "degree", "Degree", "integer", 2, 1, 10, "Larger degree: products of more columns, and larger values at far rows."
@@ -346,6 +442,14 @@ _COEF0 = Parameter(
 )
 _WIDTH = Parameter(
     "width", "Width", "log", 1.0, 0.01, 100.0, "Larger width: a smoother fit. In median distances when relative."
+)
+_NU = Parameter(
+    "nu",
+    "Smoothness ν",
+    "log",
+    1.5,
+    *NU_RANGE,
+    "Larger ν: a smoother fit at the same width. 1/2 has kinks, 3/2 one slope.",
 )
 
 KERNELS: dict[str, KernelEntry] = {
@@ -376,6 +480,15 @@ KERNELS: dict[str, KernelEntry] = {
             r"\exp\left(-\frac{\lVert x - z\rVert_1}{\sigma}\right)",
             "Effects with kinks; less smooth than RBF and kinder to outlying rows.",
             (_WIDTH,),
+            relative=True,
+        ),
+        KernelEntry(
+            "matern",
+            "Matern",
+            Matern,
+            r"\frac{2^{1-\nu}}{\Gamma(\nu)}\,r^\nu K_\nu(r),\quad r=\frac{\sqrt{2\nu}\,\lVert x-z\rVert_2}{\sigma}",
+            "Effects as smooth as ν says: between those with kinks and the RBF's.",
+            (_WIDTH, _NU),
             relative=True,
         ),
     )

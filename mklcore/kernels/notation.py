@@ -3,28 +3,30 @@
     rbf0.5m@*;lin@1..30;~pol2@1-3,7
 
 is an RBF of half the median distance on all columns, one linear kernel on each of the columns 1 to 30, and a quadratic
-kernel on four columns that is switched off. Columns count from 1. `lap` is Laplacian, `pol2+0.5` has the constant 0.5
-instead of 1, a width without `m` is absolute.
+kernel on four columns that is switched off. Columns count from 1. A kernel is its code (`lin`, `pol`, `rbf`, `lap`, `mat`,
+or its key in `KERNELS`) and its numbers in the order of its fields, with + between them; those at the end that have their
+usual value are left out. So `pol2+0.5` has the constant 0.5 instead of 1. A width without `m` is absolute.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, replace
 from itertools import groupby
+from typing import Any
 
-from mklcore.data.dataset import Groups, listed
+from mklcore.data.dataset import Groups, counted, listed
 from mklcore.data.grouping import NUMBERS, read_numbers, write_numbers
 from mklcore.errors import DataError, KernelError
-from mklcore.kernels.functions import RBF, KernelSpec, Laplacian, Linear, Polynomial
+from mklcore.kernels.functions import KERNELS, KernelSpec
 
 MOST_ROWS = 2000
-CODES = {"linear": "lin", "polynomial": "pol", "rbf": "rbf", "laplacian": "lap"}
 _REAL = r"\d{1,20}(?:\.\d{0,20})?(?:e[+-]?\d{1,3})?"
-_ROW = rf"~?(?:lin|pol\d{{1,3}}(?:\+{_REAL})?|(?:rbf|lap){_REAL}m?)@(?:\*|\d{{1,5}}\.\.\d{{1,5}}|{NUMBERS})"
+_CODE, _GIVEN = r"[a-z_]{1,24}", rf"(?:{_REAL}(?:\+(?:{_REAL}|inf)){{0,8}})?"
+_ROW = rf"~?{_CODE}{_GIVEN}m?@(?:\*|\d{{1,5}}\.\.\d{{1,5}}|{NUMBERS})"
 DICTIONARY = rf"{_ROW}(?:;{_ROW})*"
-_PARTS = re.compile(rf"(~?)(lin|pol|rbf|lap)({_REAL})?(?:\+({_REAL}))?(m?)@(.*)")
+_PARTS = re.compile(rf"(~?)({_CODE})({_GIVEN})(m?)@(.*)")
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,9 @@ def read_entries(text: str, n_features: int, groups: Groups = ()) -> tuple[Entry
     for row in text.split(";"):
         found = _PARTS.fullmatch(row)
         assert found is not None
-        off, code, number, constant, relative, where = found.groups()
+        off, code, numbers, relative, where = found.groups()
         for columns in _columns(where, n_features):
-            spec = _spec(code, number, constant, bool(relative))
+            spec = _spec(code, numbers, bool(relative))
             entries.append(Entry(on_columns(spec, columns, groups), not off))
             if len(entries) > MOST_ROWS:
                 raise KernelError(f"The dictionary has more than {MOST_ROWS:,} kernels, the limit; take fewer.")
@@ -112,13 +114,33 @@ def _known(word: str, names: Sequence[str], groups: Groups) -> tuple[int, ...] |
     return (names.index(word),) if word in names else None
 
 
+def is_dictionary(text: str) -> bool:
+    """Whether a text has the form of a dictionary and speaks of kernels there are."""
+    if not re.fullmatch(DICTIONARY, text, re.ASCII):
+        return False
+    rows = [_PARTS.fullmatch(row) for row in text.split(";")]
+    return all(row is not None and row[2] in _codes() for row in rows)
+
+
+def _codes() -> dict[str, type[KernelSpec]]:
+    """The kernels there are, by the letters of their code."""
+    return {entry.spec.code or key: entry.spec for key, entry in KERNELS.items()}
+
+
 def _head(spec: KernelSpec) -> str:
-    code = CODES[spec.family]
-    if isinstance(spec, Polynomial):
-        return f"{code}{spec.degree}" + ("" if spec.coef0 == 1.0 else f"+{_short(spec.coef0)}")
-    if isinstance(spec, RBF | Laplacian):
-        return f"{code}{_short(spec.width)}" + ("m" if spec.relative else "")
-    return code
+    code = next((code for code, kind in _codes().items() if kind is type(spec)), None)
+    if code is None or not re.fullmatch(_CODE, code):
+        raise KernelError(
+            f"{type(spec).__name__} cannot be written as text: it needs a line in KERNELS whose key, or a code that, is made of "
+            "letters."
+        )
+    values = [(getattr(spec, field.name), field.default) for field in spec.numbers()]
+    while len(values) > spec.is_relative and values[-1][0] == values[-1][1]:  # the m follows a number
+        values.pop()
+    if not all(isinstance(value, int | float) for value, _ in values):
+        raise KernelError(f"{spec!r} cannot be written as text: its fields have to be numbers.")
+    relative = "m" if spec.is_relative else ""
+    return f"{code}{'+'.join(_short(value) for value, _ in values)}{relative}"
 
 
 def _short(value: float) -> str:
@@ -147,13 +169,24 @@ def _columns(where: str, n_features: int) -> list[tuple[int, ...] | None]:
     return [(column,) for column in columns] if each else [columns]
 
 
-def _spec(code: str, number: str | None, constant: str | None, relative: bool) -> KernelSpec:
-    match code:
-        case "lin":
-            return Linear()
-        case "pol":
-            return Polynomial(int(number or 0), 1.0 if constant is None else float(constant))
-        case "rbf":
-            return RBF(float(number or 0), relative=relative)
-        case _:
-            return Laplacian(float(number or 0), relative=relative)
+def _spec(code: str, text: str, relative: bool) -> KernelSpec:
+    kinds: dict[str, Any] = dict(_codes())
+    if code not in kinds:
+        raise KernelError(f"There is no kernel called {code!r}; the kernels are {', '.join(kinds)}.")
+    kind, given = kinds[code], re.findall(rf"(?:^|\+)({_REAL}|inf)", text)
+    names = [field.name for field in kind.numbers()]
+    whole = {field.name for field in kind.numbers() if field.type in (int, "int")}
+    needed = sum(field.default is MISSING for field in kind.numbers())
+    if not needed <= len(given) <= len(names):
+        many = f"{needed} to {len(names)} numbers" if needed < len(names) else counted(needed, "number")
+        raise KernelError(f"{code} takes {many} ({', '.join(names) or 'it has none'}), got {len(given)}.")
+    values = {name: _number(value, name in whole) for name, value in zip(names, given, strict=False)}
+    if relative and not hasattr(kind, "relative"):
+        raise KernelError(f"{code} has no width that could count median distances; leave the m out.")
+    made: KernelSpec = kind(**values, **({"relative": True} if relative else {}))
+    return made
+
+
+def _number(text: str, whole: bool) -> float:
+    value = float(text)
+    return int(value) if whole and value == int(value) else value

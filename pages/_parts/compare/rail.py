@@ -15,9 +15,13 @@ from pages._parts.params.lanes import FEWEST, MOST, Lane
 from pages._parts.params.parameters import METHODS, Params
 from pages._parts.session import fields, history, nav
 
-LEARNERS = tuple(name for name in METHODS if name not in paths.BASELINES)
 NORMS = (1.0, 4 / 3, 2.0, float("inf"))
 COSTS = (0.1, 1.0, 10.0)
+
+
+def learners() -> tuple[str, ...]:
+    """Return the methods that weigh or choose kernels: all but the baselines."""
+    return tuple(name for name in METHODS if name not in paths.BASELINES)
 
 
 def draw() -> None:
@@ -66,10 +70,10 @@ def presets(params: Params) -> dict[str, tuple[Lane, ...]]:
     baselines = tuple(Lane(name) for name in paths.BASELINES if name in METHODS and name != now.algorithm)
     found = {
         "Four norms, from sparse to even": tuple(_lane_of("lp", p=p) for p in NORMS),
-        "All methods and the uniform sum": (*map(Lane, LEARNERS), Lane("uniform"))[:MOST],
+        "All methods and the uniform sum": (*map(Lane, learners()), Lane("uniform"))[:MOST],
         "What Explore shows, and the baselines": (now, *baselines),
         "Kernel by kernel": tuple(
-            Lane(name, _over(name, "s")) for name in LEARNERS if "s" in METHODS[name].path_params
+            Lane(name, _over(name, "s")) for name in learners() if "s" in METHODS[name].path_params
         ),
         "Convex and concave prices": (_lane_of("lp", p=1.0), Lane("smkl"), _lane_of("smkl", terms="log")),
         "The norm as path, at three costs": tuple(replace(_lane_of("lp", "p", C=cost)) for cost in COSTS),

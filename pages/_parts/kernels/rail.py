@@ -3,7 +3,8 @@
 import streamlit as st
 
 from mklcore.data.dataset import counted
-from mklcore.kernels.recipes import AUTO_FEATURES
+from mklcore.kernels.functions import KERNELS
+from mklcore.kernels.recipes import AUTO_FEATURES, other_kernels
 from pages._parts.derive import tables
 from pages._parts.session import fields, history
 
@@ -15,16 +16,14 @@ NORMALISATIONS = {
     "diag": "largest entry 1",
     "none": "none",
 }
-EACH = {
-    "auto": f"linear, up to {AUTO_FEATURES} columns",
-    "none": "none",
-    "linear": "linear, every column",
-    "rbf": "RBF, every column",
-    "laplacian": "Laplacian, every column",
-}
 ON_GROUPS = {"rbf": "RBF", "linear": "linear", "both": "linear and RBF"}
 ON_BANDS = ON_GROUPS | {"spectral": "linear, cubic and two RBF (spectra)"}
-ON_SUBSPACES = {"rbf": "RBF", "linear": "linear", "laplacian": "Laplacian"}
+
+
+def each_column() -> dict[str, str]:
+    """Return the kernels that every column may get, with their words."""
+    first = {"auto": f"linear, up to {AUTO_FEATURES} columns", "none": "none"}
+    return first | {key: f"{entry.word}, every column" for key, entry in KERNELS.items()}
 
 
 def back_to_builders() -> None:
@@ -57,6 +56,12 @@ def whole_table(off: bool) -> None:
     fields.field_view(
         st.slider, "Laplacian kernels of all columns", "laplacians", min_value=0, max_value=20, step=1, disabled=off
     )
+    others = other_kernels()
+    fields.field_view(
+        st.multiselect, "Other kernels of all columns", "others", options=list(others), disabled=off,
+        format_func=lambda key: KERNELS[key].word, to=lambda text: [key for key in text.split(",") if key in others],
+        back=",".join,
+    )  # fmt: skip
     st.caption("Widths from a quarter to four times the median distance. More widths: finer choice of smoothness.")
     fields.field_view(st.toggle, "Linear kernel of all columns", "linear", disabled=off)
     fields.field_view(
@@ -67,7 +72,7 @@ def whole_table(off: bool) -> None:
 
 def parts_of_the_table(off: bool) -> None:
     """Draw the builders of kernels on single columns and on groups."""
-    _choice("One kernel per column", "each", EACH, off)
+    _choice("One kernel per column", "each", each_column(), off)
     groups = tables.table(history.current()).groups
     fields.field_view(st.toggle, "Kernels per group of columns", "groups", disabled=off or not groups)
     st.caption(f"{counted(len(groups), 'group')} in this table." if groups else "This table has no groups of columns.")
@@ -100,7 +105,7 @@ def subspaces(off: bool) -> None:
         st.number_input, "Columns in each", "subspace_size", min_value=1, max_value=most, step=1, disabled=off,
         to=lambda size: min(size, most),
     )  # fmt: skip
-    _choice("Of each choice", "subspace_kernel", ON_SUBSPACES, off)
+    _choice("Of each choice", "subspace_kernel", {key: entry.word for key, entry in KERNELS.items()}, off)
     fields.field_view(
         st.number_input, "Seed of the choices", "subspace_seed", min_value=0, max_value=9999, step=1, disabled=off
     )

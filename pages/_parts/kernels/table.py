@@ -9,7 +9,7 @@ import streamlit as st
 from mklcore.data.dataset import Dataset, counted, joined
 from mklcore.data.grouping import write_numbers
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.functions import KERNELS, KernelSpec, Linear, Polynomial
+from mklcore.kernels.functions import KERNELS, MAX_DEGREE, KernelEntry, KernelSpec
 from mklcore.kernels.notation import (
     MOST_ROWS,
     Entry,
@@ -18,13 +18,27 @@ from mklcore.kernels.notation import (
     on_columns,
     write_entries,
 )
+from mklcore.parameters import Parameter
 from pages._parts.derive import dictionaries, gram_stacks, measuring, tables, uploads
 from pages._parts.drawing import editing
 from pages._parts.drawing.editing import Row
 from pages._parts.params import parameters, rules
 from pages._parts.session import history, words
 
-LABELS = {entry.label: key for key, entry in KERNELS.items()}
+
+def labels() -> dict[str, KernelEntry]:
+    """Return the kernels there are, by what the table calls them."""
+    return {entry.label: entry for entry in KERNELS.values()}
+
+
+def numbers() -> dict[str, tuple[Parameter, tuple[str, ...]]]:
+    """Return the columns of numbers: each with its parameter and the kernels that have it; widths come first."""
+    found: dict[str, tuple[Parameter, tuple[str, ...]]] = {}
+    for entry in KERNELS.values():
+        for parameter in entry.parameters:
+            _, owners = found.get(parameter.name, (parameter, ()))
+            found[parameter.name] = (parameter, (*owners, entry.label))
+    return dict(sorted(found.items(), key=lambda item: item[0] != "width"))
 
 
 # What each kernel is worth
@@ -149,13 +163,8 @@ def edit() -> None:
         lambda rows: keep(entries_of(rows, data)),
         {
             "on": st.column_config.CheckboxColumn("on", default=True, width="small"),
-            "family": st.column_config.SelectboxColumn("family", options=list(LABELS), default="Linear"),
-            "width": st.column_config.NumberColumn("width", min_value=0.0, format="%.4g", help="Of RBF and Laplacian"),
-            "median": st.column_config.CheckboxColumn(
-                "× median", default=True, help="On: the width counts median distances between training rows"
-            ),
-            "degree": st.column_config.NumberColumn("degree", min_value=1, max_value=100, step=1, help="Of polynomials"),
-            "constant": st.column_config.NumberColumn("constant", min_value=0.0, format="%.4g", help="Of polynomials"),
+            "family": st.column_config.SelectboxColumn("family", options=list(labels()), default="Linear"),
+            **_number_columns(),
             "columns": st.column_config.TextColumn(
                 "columns", default="all", width="medium",
                 help="all; a column or a group by name; several with ; between; or numbers such as 1-3,7",
@@ -183,23 +192,34 @@ def _edit_stack(params: parameters.Params) -> None:
     )
 
 
+def _number_columns() -> dict[str, Any]:
+    """Return the columns of numbers as the editor wants them; whether widths count medians stands beside the widths."""
+    columns: dict[str, Any] = {}
+    for name, (parameter, owners) in numbers().items():
+        step = 1 if parameter.kind == "integer" else None
+        columns[name] = st.column_config.NumberColumn(
+            parameter.label[0].lower() + parameter.label[1:], step=step, help=f"Of {joined(owners)}",
+            min_value=1 if step else 0.0, max_value=MAX_DEGREE if step else None, format=None if step else "%.4g",
+        )  # fmt: skip
+        if name == "width":
+            columns["median"] = st.column_config.CheckboxColumn(
+                "× median", default=True, help="On: the width counts median distances between training rows"
+            )
+    return columns
+
+
 def rows_of(entries: Sequence[Entry], data: Dataset) -> list[Row]:
     """Return the entries as rows to edit."""
+    labelled = {entry.spec: entry.label for entry in KERNELS.values()}
     rows = []
     for entry in entries:
         spec: Any = entry.spec
-        wide = hasattr(spec, "width")
-        rows.append(
-            {
-                "on": entry.on,
-                "family": KERNELS[spec.family].label,
-                "width": spec.width if wide else None,
-                "median": spec.relative if wide else None,
-                "degree": getattr(spec, "degree", None),
-                "constant": getattr(spec, "coef0", None),
-                "columns": columns_as_words(spec, data.feature_names),
-            }
-        )
+        found = {"on": entry.on, "family": labelled[type(spec)]}
+        for name in numbers():
+            found[name] = getattr(spec, name, None)
+            if name == "width":
+                found["median"] = getattr(spec, "relative", None)
+        rows.append(found | {"columns": columns_as_words(spec, data.feature_names)})
     return rows
 
 
@@ -216,22 +236,19 @@ def entries_of(rows: Sequence[Row], data: Dataset) -> list[Entry]:
 
 
 def _spec(row: Row) -> KernelSpec:
-    kind: Any = KERNELS[LABELS.get(row.get("family") or "", "linear")].spec
-    if kind is Linear:
-        return Linear()
-    if kind is Polynomial:
-        constant = row.get("constant")
-        return Polynomial(_whole(row.get("degree")), 1.0 if constant is None else float(constant))
-    width = row.get("width")
-    return kind(1.0 if width is None else float(width), relative=row.get("median") is not False)
+    entry = labels().get(row.get("family") or "", KERNELS["linear"])
+    kind: Any = entry.spec
+    given = {parameter.name: _given(parameter, row.get(parameter.name)) for parameter in entry.parameters}
+    return kind(**given, **({"relative": row.get("median") is not False} if entry.relative else {}))
 
 
-def _whole(degree: Any) -> int:
-    if degree is None:
-        return 2
-    if float(degree) != int(degree):
-        raise ParameterError(f"A degree is a whole number from 1 on, got {degree:g}.")
-    return int(degree)
+def _given(parameter: Parameter, value: Any) -> float:
+    number = parameter.default if value is None else float(value)
+    if parameter.kind != "integer":
+        return number
+    if number != int(number):
+        raise ParameterError(f"A {parameter.label.lower()} is a whole number from 1 on, got {number:g}.")
+    return int(number)
 
 
 def keep(entries: Sequence[Entry]) -> None:

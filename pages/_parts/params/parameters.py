@@ -1,14 +1,17 @@
 """What the person has chosen: one frozen object. Its part up to a stage is the key of what that stage computes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from mklcore.data.grouping import GROUPS, NUMBERS
+from mklcore.data.grouping import GROUPS
 from mklcore.estimators.registry import ESTIMATORS, Algorithm, Control
-from mklcore.kernels.notation import DICTIONARY
+from mklcore.kernels.functions import KERNELS
+from mklcore.kernels.recipes import other_kernels
 from mklcore.lessons import LESSONS
+from mklcore.losses import CLASSIFICATION, losses_for
 from mklcore.solvers.hkl.bases import BASES
+from mklcore.solvers.hkl.machine import suits_hulls
 from pages._parts.params import lanes as params_lanes
 from pages._parts.params.rules import (
     ENCODINGS,
@@ -16,17 +19,37 @@ from pages._parts.params.rules import (
     LONGEST_TABLE,
     Rule,
     choice,
+    dictionary,
     flag,
     matching,
     moves,
     number,
+    one_of,
     position,
+    several_of,
     source,
     whole,
 )
 
+
+class Methods(Mapping[str, Algorithm]):
+    """The algorithms that learn from kernels, as the registry lists them now."""
+
+    def __getitem__(self, key: str) -> Algorithm:
+        method = ESTIMATORS[key]
+        if method.on != "kernels":
+            raise KeyError(key)
+        return method
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for key, method in ESTIMATORS.items() if method.on == "kernels")
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 STAGES = ("data", "kernels", "path", "hulls", "view")
-METHODS = {key: method for key, method in ESTIMATORS.items() if method.on == "kernels"}
+METHODS = Methods()
 Setting = str | float | int | bool
 
 
@@ -87,29 +110,26 @@ class Params:
     widths: int = _param(5, "kernels", whole(0, 20))
     linear: bool = _param(True, "kernels", flag())
     degree: int = _param(2, "kernels", whole(0, 6))
-    each: str = _param("auto", "kernels", choice("auto", "none", "linear", "rbf", "laplacian"))
+    each: str = _param("auto", "kernels", one_of(lambda: ("auto", "none", *KERNELS)))
     groups: bool = _param(False, "kernels", flag())
     laplacians: int = _param(0, "kernels", whole(0, 20))
+    others: str = _param("", "kernels", several_of(other_kernels))
     group_kernels: str = _param("rbf", "kernels", choice("rbf", "linear", "both"))
     bands: int = _param(0, "kernels", whole(0, 100))
     band_kernels: str = _param("linear", "kernels", choice("linear", "rbf", "both", "spectral"))
     subspaces: int = _param(0, "kernels", whole(0, 100))
     subspace_size: int = _param(3, "kernels", whole(1, 1000))
-    subspace_kernel: str = _param("rbf", "kernels", choice("rbf", "linear", "laplacian"))
+    subspace_kernel: str = _param("rbf", "kernels", one_of(lambda: KERNELS))
     subspace_seed: int = _param(0, "kernels", whole(0, 9999))
-    edited: str = _param(
-        "",
-        "kernels",
-        matching(rf"{DICTIONARY}|stack@{NUMBERS}|kept:[0-9a-f]{{64}}", "kernels, as in rbf0.5m@*", LONGEST_TABLE),
-    )
+    edited: str = _param("", "kernels", dictionary())
     normalise: str = _param("auto", "kernels", choice("auto", "multiplicative", "spherical", "trace", "diag", "none"))
     center: bool = _param(False, "kernels", flag())
-    algorithm: str = _param("lp", "path", choice(*METHODS))
+    algorithm: str = _param("lp", "path", one_of(lambda: METHODS))
     path: str = _param("", "path", Rule(str, "the parameter a path runs over"))
     settings: tuple[tuple[str, Setting], ...] = field(default=(), metadata={"stage": "path"})
     hull_basis: str = _param("polynomial", "hulls", choice(*BASES))
     hull_degree: int = _param(3, "hulls", whole(1, 6))
-    hull_loss: str = _param("logistic", "hulls", choice("logistic", "hinge", "squared"))
+    hull_loss: str = _param("logistic", "hulls", one_of(lambda: losses_for(CLASSIFICATION, suits_hulls)))
     hull_columns: str = _param(
         "", "hulls", matching(r"\d{1,5}(,\d{1,5})*", "numbers of columns with commas between them")
     )
@@ -129,7 +149,7 @@ class Params:
     compare: str = _param("lanes", "view", choice("lanes", "toy"))
     toy_repetitions: int = _param(2, "view", whole(1, 25))
     toy_seed: int = _param(0, "view", whole(0, 9999))
-    lesson: str = _param("", "view", choice("", *LESSONS))
+    lesson: str = _param("", "view", one_of(lambda: ("", *LESSONS)))
     lesson_step: str = _param("guess", "view", choice("guess", "reveal", "why"))
     lesson_guess: str = _param("", "view", matching(r"[a-z]{0,12}", "the name of an answer"))
     lesson_at: int | None = _param(None, "view", whole(0, 99))

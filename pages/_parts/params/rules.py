@@ -1,12 +1,14 @@
 """How one parameter is read from the text of a link, and what is expected in words where it cannot be."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from mklcore.data.dataset import LARGEST_VALUE
+from mklcore.data.grouping import NUMBERS
 from mklcore.data.samples import SAMPLES
+from mklcore.kernels.notation import is_dictionary
 
 UPLOAD = "upload:"
 LONGEST_LIST = 400
@@ -53,6 +55,28 @@ def choice(*names: str) -> Rule:
     return Rule(read, "one of " + ", ".join(name for name in names if name))
 
 
+def one_of(names: Callable[[], Iterable[str]]) -> Rule:
+    """One of the names that there are when a link is read: what a registry holds may grow."""
+
+    def read(text: str) -> str:
+        if text not in tuple(names()):
+            raise ValueError
+        return text
+
+    return Rule(read, "one of " + ", ".join(name for name in names() if name))
+
+
+def several_of(names: Callable[[], Iterable[str]]) -> Rule:
+    """Several of the names that there are when a link is read, with commas between them."""
+
+    def read(text: str) -> str:
+        if not set(text.split(",")) <= set(names()):
+            raise ValueError
+        return text
+
+    return Rule(read, "names with commas between them, from " + ", ".join(names()))
+
+
 def flag() -> Rule:
     return Rule({"yes": True, "no": False}.__getitem__, "yes or no")
 
@@ -83,6 +107,16 @@ def matching(pattern: str, expected: str, longest: int = LONGEST_LIST) -> Rule:
         return text
 
     return Rule(read, expected)
+
+
+def dictionary() -> Rule:
+    """Kernels as text, kernels of a stack, or the name of a text that this session keeps."""
+    elsewhere = matching(rf"stack@{NUMBERS}|kept:[0-9a-f]{{64}}", "", LONGEST_TABLE)
+
+    def read(text: str) -> str:
+        return text if len(text) <= LONGEST_TABLE and is_dictionary(text) else elsewhere.read(text)
+
+    return Rule(read, "kernels, as in rbf0.5m@*")
 
 
 def moves() -> Rule:
