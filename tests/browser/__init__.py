@@ -1,3 +1,4 @@
 import pytest
 
-pytest.register_assert_rewrite("tests.browser.steps")  # before anything imports it
+for module in ("steps", "walker"):  # before anything imports them
+    pytest.register_assert_rewrite(f"tests.browser.{module}")

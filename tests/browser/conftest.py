@@ -1,20 +1,15 @@
 """A fresh server on a free port, and a headless Chromium that notes what goes wrong."""
 
-import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.browser.server import Server
 from tests.browser.steps import Visitor
+from tests.browser.walker import Walker, begin
 
-ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
     "--no-sandbox",
@@ -24,7 +19,6 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-START_SECONDS = 90
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,46 +27,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
             if CHROMIUM is None:
                 item.add_marker(pytest.mark.skip(reason="Chromium is not installed"))
-
-
-def health(url: str, timeout: float = 5.0) -> bool:
-    try:
-        with urllib.request.urlopen(url + "/_stcore/health", timeout=timeout) as answer:
-            return answer.status == 200
-    except OSError:
-        return False
-
-
-class Server:
-    """One `streamlit run app.py` of its own."""
-
-    def __init__(self, log: Path, port: int = 0, **environment: str) -> None:
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(("127.0.0.1", port))
-            port = probe.getsockname()[1]
-        self.url, self.log = f"http://127.0.0.1:{port}", log
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
-        command += ["--server.port", str(port), "--server.fileWatcherType", "none"]
-        surroundings = os.environ | {"MKL_EXPLORER_HOME": str(log.parent / "home")} | environment
-        with log.open("wb") as output:
-            self.process = subprocess.Popen(
-                command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=surroundings
-            )
-        until = time.monotonic() + START_SECONDS
-        while not health(self.url):
-            if self.process.poll() is not None or time.monotonic() > until:
-                self.stop()
-                raise RuntimeError(f"The server did not start:\n{log.read_text()}")
-            time.sleep(0.1)
-
-    def stop(self) -> None:
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait(10)
 
 
 @pytest.fixture
@@ -89,15 +43,15 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Server]]:
         server.stop()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server for the tests that do not need a fresh one."""
+    """One server per process for the tests that do not need a fresh one."""
     running = Server(tmp_path_factory.mktemp("server") / "server.log")
     yield running
     running.stop()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[object]:
     from playwright.sync_api import sync_playwright
 
@@ -105,6 +59,22 @@ def chromium() -> Iterator[object]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="package")
+def walker(server: Server, chromium):
+    """One window for each source, with its table and kernels chosen as a person does it."""
+    windows: dict[str, Walker] = {}
+
+    def at(source: str) -> Walker:
+        if source not in windows:
+            windows[source] = Walker(chromium, server.url)
+            begin(windows[source], source)
+        return windows[source]
+
+    yield at
+    for visitor in windows.values():
+        visitor.context.close()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.browser.conftest import Server, health
+from tests.browser.server import Server, health
 from tests.browser.steps import CHART, CURSOR, RANGES, assert_bars_show, drag, expected_path, table, upload
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.browser.conftest import Server
+from tests.browser.server import Server
 from tests.browser.steps import Visitor
 
 NODE = ".hull .node[data-node='{}']"

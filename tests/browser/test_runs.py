@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlparse
 
-from tests.browser.conftest import Server
+from tests.browser.server import Server
 from tests.browser.steps import Visitor, table, upload
 
 

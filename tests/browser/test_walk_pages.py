@@ -1,0 +1,124 @@
+"""Compare, Hulls and Theory beside the library's own figures, on a sample and on an uploaded table."""
+
+import io
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mklcore.estimators.registry import ESTIMATORS
+from mklcore.path import Path, fit_path, path_grid
+from mklcore.solvers.hkl.design import Design
+from pages._parts.theory.tabs import TABS
+from tests.browser.known import KERNELS, SOURCES, known, path_of
+from tests.browser.server import Server
+from tests.browser.steps import Visitor
+from tests.browser.walker import assert_named, assert_sound, let_go, near, number, resize
+
+LANES = ("lp;uniform;best;smkl", "lp;gomp;greedy")  # over one parameter, and over different ones
+NARROW, WIDE = (390, 844), (1280, 900)
+
+
+# Lanes, hulls, theory
+
+
+def lanes_shown(visitor: Visitor) -> dict[str, list[str]]:
+    """What the table below the lanes says: facts and kernels by name, a text per lane."""
+    rows = visitor.page.locator(".lanes .table .row:not(.head)").evaluate_all(
+        """rows => rows.map(row => [row.querySelector('.name').title,
+        [...row.querySelectorAll('.fact, .number')].map(cell => cell.textContent)])"""
+    )
+    return dict(rows)
+
+
+def assert_lanes(visitor: Visitor, paths: list[Path], indices: list[int]) -> None:
+    shown = lanes_shown(visitor)
+    score = paths[0].score_name
+    for lane, (path, k) in enumerate(zip(paths, indices, strict=True)):
+        assert number(shown["at"][lane].partition("= ")[2]) == pytest.approx(path.values[k], rel=0.006)
+        assert number(shown[f"validation {score}"][lane]) == near(path, path.val_score[k])
+        assert number(shown[f"train {score}"][lane]) == near(path, path.train_score[k])
+        assert shown["kernels used"][lane] == f"{path.n_nonzero[k]} of {len(path.kernel_names)}"
+        shares = path.weights[k] / (path.weights[k].sum() or 1.0)
+        for name, share in zip(path.kernel_names, shares, strict=True):
+            told = shown[name][lane]
+            assert (0.0 if told.startswith("<") else number(told)) == pytest.approx(100 * share, abs=0.06), name
+
+
+@pytest.mark.parametrize("lanes", LANES)
+@pytest.mark.parametrize("source", SOURCES)
+def test_lanes_move_together_and_show_what_the_library_computes(
+    server: Server, walker, source: str, lanes: str
+) -> None:
+    visitor, page = walker(source), walker(source).page
+    paths = [path_of(source, name) for name in lanes.split(";")]
+    visitor.go("Compare")
+    data = visitor.query["data"]
+    visitor.open(f"compare?data={data}&{KERNELS}&lanes={lanes}")
+    page.wait_for_selector(".st-key-compare_chart .path-cursor line", state="attached")
+    visitor.settle()
+    assert_lanes(visitor, paths, [int(np.nanargmax(path.val_score)) for path in paths])
+    slider = page.locator(".lanes input[type=range]")
+    let_go(visitor, slider, 0.1)
+    let_go(visitor, slider, 0.6)
+    at = visitor.query["lanes_at"]
+    if at.endswith("%"):
+        indices = [int(np.argsort(path.values)[round(float(at[:-1]) / 100 * (len(path) - 1))]) for path in paths]
+    else:
+        indices = [int(np.argmin(np.abs(np.log(path.values / float(at))))) for path in paths]
+    assert_lanes(visitor, paths, indices)
+    page.get_by_role("button", name="Show test scores of all lanes").click()
+    page.get_by_role("button", name="Show test scores of all lanes").wait_for(state="detached")
+    visitor.settle()
+    table = pd.read_csv(io.BytesIO(visitor.take("Table as CSV")))
+    test = known(source).parts.test
+    for name, expected in (
+        ("validation", [path.val_score[k] for path, k in zip(paths, indices, strict=True)]),
+        ("best validation", [np.nanmax(path.val_score) for path in paths]),
+        ("test", [path.estimators[k].score(test.X, test.y) for path, k in zip(paths, indices, strict=True)]),
+    ):
+        np.testing.assert_allclose(table[name], expected, rtol=1e-6)
+    assert_sound(visitor, server)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_hulls_show_what_the_library_computes(server: Server, walker, source: str) -> None:
+    visitor, here, method = walker(source), known(source), ESTIMATORS["hkl"]
+    train, validation, task = here.parts.train, here.parts.validation, here.table.task
+    usual = {control.name: control.default for control in method.controls}
+    acting = {control.name: control.default for control in method.shown(task, "lam", usual)}
+    model = method.estimator(task, **acting, levels=3)
+    scales = {"standardize": model.standardize, "normalize": model.normalize_basis, "memory_mb": model.memory_mb}
+    rows = Design(train.X, model.basis, names=list(train.feature_names), **scales)
+    values = path_grid(model, rows, train.y, "lam", 16)[::-1]
+    path = fit_path(model, rows, train.y, "lam", values, validation.X, validation.y)
+    visitor.go("Hulls")
+    visitor.page.locator(".hull .badge", has_text=re.compile("^certified$")).wait_for()
+    visitor.settle()
+    slider = visitor.page.locator(".hull input[type=range]")
+    let_go(visitor, slider, 0.1)
+    let_go(visitor, slider, 0.5)
+    k = int(slider.input_value())
+    assert abs(k - 0.5 * 15) <= 0.5
+    assert float(visitor.query["hull_at"]) == pytest.approx(path.values[k])
+    fitted, text = path.estimators[k], visitor.text()
+    assert f"{len(fitted.hull_)} nodes in the hull" in text
+    told = re.search(rf"validation {path.score_name} ([^\n]+)", text)
+    assert told is not None
+    assert number(told[1]) == near(path, path.val_score[k])
+    assert_named(visitor)
+    assert_sound(visitor, server)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_theorem_opens(server: Server, walker, source: str) -> None:
+    visitor = walker(source)
+    visitor.go("Theory")
+    for key, tab in reversed(TABS.items()):
+        visitor.page.get_by_role("radio", name=tab.label, exact=True).click()
+        visitor.page.wait_for_url("**theory=*" if key != "lp" else lambda url: "theory=" not in url)
+        resize(visitor, *(NARROW if source == "upload" else WIDE))
+        assert_named(visitor)
+    resize(visitor, *WIDE)
+    assert_sound(visitor, server)

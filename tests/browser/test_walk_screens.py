@@ -1,0 +1,169 @@
+"""Keys alone, figures to take away, a lesson, zoom; every page in every size and both themes."""
+
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+
+from mklcore.lessons import LESSONS
+from pages._parts.session.nav import ROOMS
+from tests.browser.known import KERNELS, path_of
+from tests.browser.server import Server
+from tests.browser.steps import CHART, CURSOR, RANGES, Visitor
+from tests.browser.walker import Walker, assert_explored, assert_named, assert_sound, assert_theme, let_go, resize
+
+SIZES = ((1280, 720), (1920, 1080), (390, 844))
+MORE = (("explore", "look=path"), ("explore", "look=inside"), ("lessons", "lesson=copies&lesson_step=why"))
+
+
+# Keys, figures, lessons
+
+
+def test_menu_cursor_and_presentation_are_reached_by_keys_alone(server: Server, visit) -> None:
+    visitor = visit(server.url)
+    page, keys = visitor.page, visitor.page.keyboard
+    visitor.open(f"kernels?data=iris&{KERNELS}")
+    tab_to(visitor, "[data-testid=stTopNavLink]", "Explore")
+    keys.press("Enter")
+    page.wait_for_url("**/explore*")
+    visitor.page.wait_for_selector(".player input")
+    visitor.settle()
+    tab_to(visitor, "input[aria-label='Position on the path']")
+    start = visitor.index()
+    step = "ArrowLeft" if start else "ArrowRight"
+    keys.press(step)
+    page.wait_for_url("**at=*")
+    visitor.settle()
+    assert visitor.index() == abs(start - 1)
+    assert float(parse_qs(urlparse(page.url).query)["at"][0]) == pytest.approx(
+        path_of("sample", "lp").values[visitor.index()]
+    )
+    assert visitor.slider.get_attribute("aria-valuetext").startswith("C = ")
+    tab_to(visitor, ".st-key-present button", back=True)
+    keys.press("Enter")
+    page.wait_for_url("**present=yes*")
+    visitor.settle()
+    menu = page.locator("[data-testid=stTopNavLink]").first
+    assert not menu.is_visible()
+    assert not page.locator("[data-testid=stSidebar]").is_visible()
+    page.locator("h1").click()  # a fresh page: nothing has the focus
+    keys.press("Escape")
+    page.wait_for_url(lambda url: "present" not in url)
+    visitor.settle()
+    assert menu.is_visible()
+    assert_sound(visitor, server)
+
+
+def tab_to(visitor: Visitor, selector: str, text: str = "", back: bool = False) -> None:
+    """Press Tab until the focus is on what is wanted, and can be seen there."""
+    focused = """([selector, text]) => { let on = document.activeElement;
+      while (on && on.shadowRoot && on.shadowRoot.activeElement) on = on.shadowRoot.activeElement;
+      return Boolean(on && on.matches(selector) && on.textContent.includes(text)); }"""
+    for _ in range(120):
+        visitor.page.keyboard.press("Shift+Tab" if back else "Tab")
+        if visitor.page.evaluate(focused, [selector, text]):
+            return
+    raise AssertionError(f"Tab does not reach {selector} {text}.")
+
+
+def test_a_figure_is_taken_as_svg_png_and_html(server: Server, walker) -> None:
+    visitor, path = walker("sample"), path_of("sample", "lp")
+    visitor.go("Predict")
+    page = visitor.page
+    page.wait_for_selector("text=kernels used")
+    page.get_by_role("tab", name="Take away").click()
+    page.locator(".st-key-take_weights-at-the-cursor button").first.click()
+    page.locator(".st-key-copy_weights-at-the-cursor .modebar-btn").first.wait_for(state="attached")
+    visitor.settle()
+    svg = visitor.take("SVG").decode()
+    assert svg.startswith("<svg")
+    for name in path.kernel_names:
+        assert name.removeprefix("linear ").split(" (")[0] in svg
+    assert visitor.take("PNG").startswith(b"\x89PNG\r\n\x1a\n")
+    html = visitor.take("HTML").decode()
+    assert "Content-Security-Policy" in html
+    assert "<script src=" not in html
+    assert_sound(visitor, server)
+
+
+def test_a_lesson_is_guessed_revealed_and_explained_by_keys(server: Server, visit) -> None:
+    visitor, lesson = visit(server.url), LESSONS["copies"]
+    page, found = visitor.page, lesson.compute()
+    visitor.open("lessons?lesson=copies")
+    page.wait_for_selector("text=Your guess")
+    visitor.settle()
+    page.keyboard.press("1")
+    page.wait_for_url("**lesson_guess=*")
+    visitor.settle()
+    page.keyboard.press("PageDown")
+    page.wait_for_url("**lesson_step=reveal*")
+    slider = page.locator(".scene input[type=range]")
+    slider.wait_for()
+    visitor.settle()
+    assert lesson.options[0] != found.answer
+    assert "It depends on the solver" in visitor.text()
+    assert f"B is the largest from {found.facts['turns']} copies on" in visitor.text()
+    assert page.locator(".scene svg[role=img][aria-label]").count() == page.locator(".scene svg").count() > 0
+    let_go(visitor, slider, 0.9)
+    said = page.locator(".scene .said").inner_text()
+    let_go(visitor, slider, 0.1)
+    assert page.locator(".scene .said").inner_text() != said
+    page.keyboard.press("PageDown")
+    page.wait_for_url("**lesson_step=why*")
+    visitor.settle()
+    why = visitor.text()
+    assert f"it uses {found.facts['gomp_kept']} of {found.facts['kernels']} kernels" in why
+    assert "What it cannot tell." in why
+    link = page.url
+    again = visit(server.url)
+    again.page.goto(link)
+    again.page.wait_for_selector("text=What it cannot tell.")
+    for one in (visitor, again):
+        assert_sound(one, server)
+
+
+def test_the_zoom_of_a_chart_stays_when_the_slider_is_let_go(server: Server, visit) -> None:
+    visitor = visit(server.url)
+    page = visitor.page
+    visitor.open(f"explore?data=iris&{KERNELS}&look=path")
+    visitor.wait_for_path()
+    whole = page.evaluate(RANGES, CHART)
+    plot = page.locator(f"{CHART} .nsewdrag").first.bounding_box()
+    page.mouse.move(plot["x"] + 20, plot["y"] + 40)
+    page.mouse.down()
+    for step in range(1, 9):  # plotly tells a drag from a click by its moves
+        page.mouse.move(plot["x"] + 20 + 15 * step, plot["y"] + 40 + 12 * step)
+        page.wait_for_timeout(30)
+    page.mouse.up()
+    page.wait_for_function(f"whole => JSON.stringify(({RANGES})('{CHART}')) !== JSON.stringify(whole)", arg=whole)
+    zoomed = page.evaluate(RANGES, CHART)
+    let_go(visitor, visitor.slider, 0.1)
+    let_go(visitor, visitor.slider, 0.5)
+    assert page.evaluate(RANGES, CHART) == zoomed
+    assert page.locator(CURSOR).count() > 0
+    assert_explored(visitor, path_of("sample", "lp"), visitor.index())
+    assert_sound(visitor, server)
+
+
+# Sizes and themes
+
+
+@pytest.fixture(scope="module")
+def window(server: Server, chromium):
+    """One window for all pages: it is made wider and narrower, lighter and darker."""
+    visitor = Walker(chromium, server.url)
+    yield visitor
+    visitor.context.close()
+
+
+@pytest.mark.parametrize(("room", "more"), [*((room.file, "") for room in ROOMS), *MORE])
+def test_every_page_fits_every_screen_and_is_seen_in_both_themes(server: Server, window, room: str, more: str) -> None:
+    address = "" if room == ROOMS[0].file else room  # the first page lives at the root alone
+    window.open(f"{address}?data=iris&{KERNELS}&{more}")
+    first = [one.file for one in ROOMS].index(room)
+    for place, (width, height) in enumerate(SIZES):
+        theme = ("light", "dark")[(first + place) % 2]  # over the pages every size is met in both
+        window.page.emulate_media(color_scheme=theme)
+        resize(window, width, height)
+        assert_theme(window, theme)
+        assert_named(window)
+    assert_sound(window, server)

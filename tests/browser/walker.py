@@ -1,0 +1,124 @@
+"""A visitor who looks for a failure wherever a page comes to rest, and what has to hold there."""
+
+import re
+from urllib.parse import parse_qs, urlparse
+
+import numpy as np
+import pytest
+
+from mklcore.path import Path
+from tests.browser.known import KERNELS, prices
+from tests.browser.server import Server
+from tests.browser.steps import Visitor, pull, upload
+
+TOO_WIDE = """() => [document.scrollingElement, document.querySelector('[data-testid=stMain]')]
+  .map(part => part.scrollWidth - part.clientWidth)"""
+
+
+class Walker(Visitor):
+    """A visitor who looks for a failure wherever a page comes to rest."""
+
+    def settle(self, quiet: float = 0.3) -> None:
+        super().settle(quiet)
+        failures = self.page.locator("[data-testid=stException]")
+        assert failures.count() == 0, failures.first.inner_text()
+
+    def take(self, name: str) -> bytes:
+        """Press a button and return the file it hands over."""
+        with self.page.expect_download() as download:
+            self.page.get_by_role("button", name=name, exact=True).click()
+        with open(download.value.path(), "rb") as file:
+            return file.read()
+
+    def choose(self, box: str, option: str) -> None:
+        """Pick from a select-box."""
+        self.page.get_by_role("combobox", name=box).click()
+        self.page.get_by_role("option", name=option, exact=True).click()
+        self.settle()
+
+    @property
+    def query(self) -> dict[str, str]:
+        return {name: values[0] for name, values in parse_qs(urlparse(self.page.url).query).items()}
+
+
+def assert_sound(visitor: Visitor, server: Server) -> None:
+    """Nothing went wrong on page, console or server, and no other host was asked."""
+    assert visitor.page.locator("[data-testid=stException]").count() == 0
+    assert visitor.errors == []
+    assert visitor.hosts == {urlparse(server.url).netloc}
+    assert "Traceback" not in server.log.read_text(errors="replace")
+
+
+def assert_named(visitor: Visitor) -> None:
+    """Every figure can be heard."""
+    figures = "[data-testid=stPlotlyChart]"
+    unnamed = visitor.page.locator(f"{figures}:not([aria-label]):not(:has([aria-label]))")
+    assert unnamed.count() == 0
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-").replace("%", "").replace(",", "").strip())
+
+
+def near(path: Path, value: float, digits: float = 0.051):
+    """The score as the screen rounds it."""
+    return pytest.approx((100 if path.score_name == "accuracy" else 1) * value, rel=0.006, abs=digits)
+
+
+def assert_explored(visitor: Visitor, path: Path, index: int) -> None:
+    """Weights, count, certificate and scores on Explore are those of one point of the path."""
+    bars = visitor.bars()
+    assert set(bars) == set(path.kernel_names)
+    for name, weight in zip(path.kernel_names, path.weights[index], strict=True):
+        assert bars[name] == pytest.approx(weight, rel=0.006, abs=2e-6), name
+    facts = visitor.facts()
+    assert f"{path.n_nonzero[index]} of {len(path.kernel_names)} kernels used" in facts
+    certified = path.statuses[index].ok and not np.isnan(path.relative_gap[index])
+    assert ("✓ certified" in facts) == certified
+    for part, scores in (("train", path.train_score), ("validation", path.val_score)):
+        told = re.search(rf"{part} {path.score_name} ([^\n]+)", facts)
+        assert told is not None, facts
+        assert number(told[1]) == near(path, scores[index])
+
+
+def assert_same(found: np.ndarray, expected: np.ndarray) -> None:
+    if expected.dtype.kind == "f":
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+    else:
+        assert found.astype(str).tolist() == expected.astype(str).tolist()
+
+
+def let_go(visitor: Visitor, slider, to: float) -> None:
+    """Drag a slider, and wait until the link has heard of it."""
+    index, link = slider.input_value(), visitor.page.url
+    pull(visitor, slider, to)
+    if slider.input_value() != index:
+        visitor.page.wait_for_url(lambda url: url != link)
+    visitor.settle()
+
+
+def resize(visitor: Visitor, width: int, height: int) -> None:
+    """Give the window another size, and find nothing that sticks out of it."""
+    visitor.page.set_viewport_size({"width": width, "height": height})
+    visitor.page.wait_for_function("width => document.documentElement.clientWidth === width", arg=width)
+    visitor.settle()
+    assert visitor.page.evaluate(TOO_WIDE) == [0, 0], width
+
+
+def assert_theme(visitor: Visitor, theme: str) -> None:
+    """The page is as light or dark as asked for."""
+    background = visitor.page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
+    assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 200) == (theme == "dark")
+
+
+def begin(visitor: Walker, source: str) -> None:
+    """Choose table and kernels as a person does."""
+    visitor.open(f"?{KERNELS}&lesson=copies")  # a single lesson: the gallery would have all of them computed
+    if source == "sample":
+        visitor.page.get_by_role("button", name="Iris").click()
+        visitor.page.wait_for_selector("text=150 rows")
+    else:
+        upload(visitor, prices(), "prices.csv")
+        visitor.page.wait_for_selector("text=90 rows")
+        visitor.page.wait_for_selector("text=Kept on the server for 7 days")
+    visitor.settle()
