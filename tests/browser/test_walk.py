@@ -31,6 +31,7 @@ from tests.browser.walker import (
     assert_theme,
     let_go,
     number,
+    patiently,
     resize,
 )
 
@@ -74,6 +75,7 @@ def test_the_walks_hold_every_pair_of_choices() -> None:
         assert met == set(product(CHOICES[first], CHOICES[second]))
 
 
+@patiently
 def assert_predicted(visitor: Visitor, model, row: np.ndarray, table: Dataset) -> None:
     """The answer for one row is the model's."""
     (said,) = model.predict(row[None])

@@ -14,7 +14,7 @@ from pages._parts.theory.tabs import TABS
 from tests.browser.known import KERNELS, SOURCES, known, path_of
 from tests.browser.server import Server
 from tests.browser.steps import Visitor
-from tests.browser.walker import assert_named, assert_sound, let_go, near, number, resize
+from tests.browser.walker import assert_named, assert_sound, let_go, near, number, patiently, resize
 
 LANES = ("lp;uniform;best;smkl", "lp;gomp;greedy")  # over one parameter, and over different ones
 NARROW, WIDE = (390, 844), (1280, 900)
@@ -32,6 +32,7 @@ def lanes_shown(visitor: Visitor) -> dict[str, list[str]]:
     return dict(rows)
 
 
+@patiently
 def assert_lanes(visitor: Visitor, paths: list[Path], indices: list[int]) -> None:
     shown = lanes_shown(visitor)
     score = paths[0].score_name

@@ -1,6 +1,10 @@
 """A visitor who looks for a failure wherever a page comes to rest, and what has to hold there."""
 
 import re
+import time
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec
 from urllib.parse import parse_qs, urlparse
 
 import numpy as np
@@ -11,6 +15,8 @@ from tests.browser.known import KERNELS, prices
 from tests.browser.server import Server
 from tests.browser.steps import Visitor, pull, upload
 
+P = ParamSpec("P")
+PATIENCE = 30.0
 TOO_WIDE = """() => [document.scrollingElement, document.querySelector('[data-testid=stMain]')]
   .map(part => part.scrollWidth - part.clientWidth)"""
 
@@ -41,6 +47,23 @@ class Walker(Visitor):
         return {name: values[0] for name, values in parse_qs(urlparse(self.page.url).query).items()}
 
 
+def patiently(check: Callable[P, None]) -> Callable[P, None]:
+    """Look again for a while: on a busy machine the server's answer to a click may be late, and what was is still shown."""
+
+    @wraps(check)
+    def look(*args: P.args, **kwargs: P.kwargs) -> None:
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return check(*args, **kwargs)
+            except AssertionError:
+                if time.monotonic() > until:
+                    raise
+                args[0].page.wait_for_timeout(200)
+
+    return look
+
+
 def assert_sound(visitor: Visitor, server: Server) -> None:
     """Nothing went wrong on page, console or server, and no other host was asked."""
     assert visitor.page.locator("[data-testid=stException]").count() == 0
@@ -65,6 +88,7 @@ def near(path: Path, value: float, digits: float = 0.051):
     return pytest.approx((100 if path.score_name == "accuracy" else 1) * value, rel=0.006, abs=digits)
 
 
+@patiently
 def assert_explored(visitor: Visitor, path: Path, index: int) -> None:
     """Weights, count, certificate and scores on Explore are those of one point of the path."""
     bars = visitor.bars()
