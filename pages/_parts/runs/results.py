@@ -1,27 +1,17 @@
-"""What a run remembers of its results: a path as plain arrays, the point on the screen in figures, and two runs compared."""
+"""What a run remembers of its results: a path, the point on the screen in figures, and two runs compared."""
 
-import io
-import json
 import math
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mklcore.errors import DataError
 from mklcore.figures import style
-from mklcore.path import PATH_ATTRIBUTES, Path
-from mklcore.solvers.driver import Status
+from mklcore.path import Path
+from mklcore.path_files import read_paths, write_paths
 from pages._parts.session import words
-
-FORMAT = "path 1"
-MOST_UNPACKED = 64 * 2**20
-MOST_POINTS, MOST_KERNELS = 2000, 100_000
-COLUMNS = (
-    "values", "objective", "dual_gap", "relative_gap", "n_nonzero", "train_score", "val_score", "seconds", "solves",
-)  # fmt: skip
-WHOLE = ("n_nonzero", "solves")
 
 
 class ResultsError(Exception):
@@ -37,74 +27,16 @@ class Results:
 
 
 def write(results: Results) -> bytes:
-    """Return results as a NumPy archive of plain arrays with one JSON text."""
-    arrays: dict[str, np.ndarray] = {}
-    texts = {"format": FORMAT, "path": _describe(results.path)}
-    _lay(arrays, "path", results.path)
-    if results.point is not None:
-        _lay(arrays, "point", results.point)
-        texts["point"] = _describe(results.point)
-    arrays["text"] = np.frombuffer(json.dumps(texts).encode(), dtype=np.uint8)
-    out = io.BytesIO()
-    np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
-    return out.getvalue()
+    """Return results as an archive of plain arrays."""
+    return write_paths(**{name: path for name, path in vars(results).items() if path is not None})
 
 
 def read(content: bytes) -> Results:
     """Return the results in an archive that :func:`write` made. The models are not in it: they are fitted anew when needed."""
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if sum(member.file_size for member in archive.infolist()) > MOST_UNPACKED:
-                raise ValueError("it unpacks to too much")
-        with np.load(io.BytesIO(content), allow_pickle=False) as found:
-            texts = json.loads(found["text"].tobytes().decode())
-            if texts["format"] != FORMAT:
-                raise ValueError("its format is another")
-            point = _path("point", texts["point"], found) if "point" in texts else None
-            return Results(_path("path", texts["path"], found), point)
-    except Exception as error:  # a damaged archive leads its readers into any of them
+        return Results(**read_paths(content))
+    except (DataError, TypeError) as error:
         raise ResultsError("The kept results cannot be read. The screen computes them anew.") from error
-
-
-def _describe(path: Path) -> dict[str, Any]:
-    return {
-        "param": path.param,
-        "score": path.score_name,
-        "names": list(path.kernel_names),
-        "families": list(path.kernel_families),
-        "statuses": [status.name for status in path.statuses],
-    }
-
-
-def _lay(arrays: dict[str, np.ndarray], name: str, path: Path) -> None:
-    for column in COLUMNS:
-        arrays[f"{name}_{column}"] = np.asarray(getattr(path, column), dtype=np.float64)
-    arrays[f"{name}_weights"] = np.asarray(path.weights, dtype=np.float64)
-
-
-def _path(name: str, told: Mapping[str, Any], found: Mapping[str, np.ndarray]) -> Path:
-    names, families = tuple(map(str, told["names"])), tuple(map(str, told["families"]))
-    statuses = tuple(Status[status] for status in told["statuses"])
-    n_points = len(statuses)
-    if told["param"] not in PATH_ATTRIBUTES or not 0 < n_points <= MOST_POINTS or not 0 < len(names) <= MOST_KERNELS:
-        raise ValueError("no path")
-    columns = {column: _array(found[f"{name}_{column}"], (n_points,)) for column in COLUMNS}
-    whole = {column: np.nan_to_num(columns.pop(column)).astype(np.int64) for column in WHOLE}
-    weights = _array(found[f"{name}_weights"], (n_points, len(names)))
-    if len(families) != len(names) or np.isnan(columns["values"]).any() or not np.isfinite(weights).all():
-        raise ValueError("parts that do not fit")
-    absent = (None,) * n_points
-    return Path(
-        told["param"], weights=weights, statuses=statuses, fits=absent, estimators=absent, kernel_names=names,
-        kernel_families=families, score_name=str(told["score"]), **columns, **whole,
-    )  # fmt: skip
-
-
-def _array(found: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    if found.dtype != np.float64 or found.shape != shape:
-        raise ValueError("an array of another kind")
-    found.setflags(write=False)
-    return found
 
 
 def facts(path: Path, index: int) -> dict[str, Any]:

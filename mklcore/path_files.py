@@ -1,0 +1,98 @@
+"""Paths in one file: a NumPy archive of plain arrays and one JSON text. Nothing in it is ever executed.
+
+The figures of every point are kept, the fitted models are not: they are fitted anew when they are needed. Sizes are bounded
+before anything is unpacked, and what does not fit together is refused.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mklcore.arrays import Array
+from mklcore.errors import DataError, ParameterError
+from mklcore.path import PATH_ATTRIBUTES, Path
+from mklcore.solvers.driver import Status
+
+FORMAT = "path 1"
+MOST_UNPACKED = 64 * 2**20
+MOST_POINTS, MOST_KERNELS = 2000, 100_000
+COLUMNS = (
+    "values", "objective", "dual_gap", "relative_gap", "n_nonzero", "train_score", "val_score", "seconds", "solves",
+)  # fmt: skip
+WHOLE = ("n_nonzero", "solves")
+
+
+def write_paths(**paths: Path) -> bytes:
+    """The archive of ``paths`` under their names, as bytes: write_paths(whole=path). At least one; "format" is no name."""
+    if not paths or "format" in paths:
+        raise ParameterError(f"Paths are kept under names other than 'format', at least one; got {sorted(paths)}.")
+    arrays: dict[str, np.ndarray] = {}
+    for name, path in paths.items():
+        arrays |= {f"{name}_{column}": np.asarray(getattr(path, column), float) for column in (*COLUMNS, "weights")}
+    texts = {"format": FORMAT} | {name: _describe(path) for name, path in paths.items()}
+    arrays["text"] = np.frombuffer(json.dumps(texts).encode(), dtype=np.uint8)
+    out = io.BytesIO()
+    np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def read_paths(content: bytes) -> dict[str, Path]:
+    """The paths in an archive that ``write_paths`` made, by name; their fits and estimators are None, their arrays read-only.
+
+    DataError, with what is wrong, for anything else: another format, damage, sizes beyond bounds, parts that do not fit.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > MOST_UNPACKED:
+            raise DataError(f"it unpacks to {size / 2**20:,.0f} MB, more than {MOST_UNPACKED // 2**20}.")
+        with np.load(io.BytesIO(content), allow_pickle=False) as found:
+            texts = json.loads(found["text"].tobytes().decode())
+            if texts.pop("format") != FORMAT:
+                raise DataError(f"its format is not {FORMAT!r}.")
+            return {name: _path(name, told, found) for name, told in texts.items()}
+    except Exception as error:  # a damaged archive leads its readers into any of them
+        told = str(error) if isinstance(error, DataError) else f"it is damaged ({type(error).__name__})."
+        raise DataError(f"Paths cannot be read: {told} Expected an archive that write_paths made.") from error
+
+
+def _describe(path: Path) -> dict[str, Any]:
+    return {
+        "param": path.param,
+        "score": path.score_name,
+        "names": list(path.kernel_names),
+        "families": list(path.kernel_families),
+        "statuses": [status.name for status in path.statuses],
+    }
+
+
+def _path(name: str, told: Mapping[str, Any], found: Mapping[str, np.ndarray]) -> Path:
+    names, families = tuple(map(str, told["names"])), tuple(map(str, told["families"]))
+    statuses = tuple(Status[status] for status in told["statuses"])
+    L, M = len(statuses), len(names)
+    if told["param"] not in PATH_ATTRIBUTES or not 0 < L <= MOST_POINTS or not 0 < M <= MOST_KERNELS:
+        raise DataError(f"{L} points, {M} kernels and the parameter {str(told['param'])[:20]!r} are no path.")
+    columns = {column: _array(f"{name}_{column}", found, (L,)) for column in COLUMNS}
+    whole = {column: np.nan_to_num(columns.pop(column)).astype(np.int64) for column in WHOLE}
+    weights = _array(f"{name}_weights", found, (L, M))
+    if len(families) != M or np.isnan(columns["values"]).any() or not np.isfinite(weights).all():
+        raise DataError("its values, weights and families do not fit together.")
+    absent = (None,) * L
+    return Path(
+        told["param"], weights=weights, statuses=statuses, fits=absent, estimators=absent, kernel_names=names,
+        kernel_families=families, score_name=str(told["score"]), **columns, **whole,
+    )  # fmt: skip
+
+
+def _array(key: str, found: Mapping[str, np.ndarray], shape: tuple[int, ...]) -> Array:
+    array = found[key]
+    if array.dtype != np.float64 or array.shape != shape:
+        raise DataError(f"{key} is {array.dtype} {array.shape}, not float64 {shape}.")
+    array.setflags(write=False)
+    return array
