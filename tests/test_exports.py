@@ -255,48 +255,6 @@ def test_a_ready_stack_comes_out_of_the_script(tmp_path, monkeypatch):
     assert any("ready stack, without columns" in line.value for line in app.info)
 
 
-# Values as code
-
-
-@pytest.mark.parametrize(
-    "value",
-    [None, True, 3, -0.1, 1e-300, float("inf"), "a'b\n\"`", (1.5,), [1, "x"], {"a'": (2, None)}, np.float64(0.3), np.int64(4),
-     mkl.RBF(0.5, relative=True), mkl.Linear(features=(1, 2), label="a'\n\"b"), mkl.WeightedLpNorm(2.0, (1.0, 2.0)),
-     mkl.penalties.LogTerm() + mkl.penalties.GroupLasso(2.0), mkl.PolynomialBasis(3), mkl.KernelPCABasis(2, 0.5),
-     mkl.LpNorm(float("inf"))],
-)  # fmt: skip
-def test_code_makes_the_value_again(value):
-    names = {"mkl": mkl, "np": np}
-    made = _evaluated(f"found = {scripts.code(value)}", names)
-    assert made == value
-    assert "\n" not in scripts.code(value)
-
-
-def _evaluated(text: str, names: dict) -> object:
-    space = dict(names)
-    exec(compile(text, "code", "exec"), space)
-    return space["found"]
-
-
-def test_arrays_and_whole_dictionaries_become_code():
-    array = np.array([[0.1, 1 / 3], [np.pi, -0.0]])
-    assert np.array_equal(_evaluated(f"found = {scripts.code(array)}", {"np": np}), array)
-    names = ("a'", 'b"', "c\n")
-    kernels = (
-        mkl.KernelDictionary.rbf_grid([0.5, 1])
-        + mkl.KernelDictionary.per_feature([mkl.Linear(), mkl.RBF(1.0)], 6)
-        + mkl.KernelDictionary.per_feature(mkl.Laplacian(2.0, relative=True), 6)
-        + mkl.KernelDictionary.per_group(mkl.Polynomial(2), {"g'\n": (0, 2)})
-    )
-    text = scripts.dictionary_code(kernels).replace("kernels =", "found =")
-    assert _evaluated(text, {"mkl": mkl}) == kernels
-    assert "for j in range(0, 6)" in text
-    named = mkl.KernelDictionary(kernels.specs, standardize=False, feature_names=(*names, "d", "e", "f"))
-    text = scripts.dictionary_code(named).replace("kernels =", "found =")
-    data = mkl.Dataset(np.eye(6), np.arange(6.0), named.feature_names)
-    assert _evaluated(text, {"mkl": mkl, "data": data}) == named
-
-
 # The specification
 
 

@@ -34,6 +34,7 @@ ROWS = {
     "mklcore.estimators": 10,
     "mklcore.figures": 11,
     "mklcore.path_files": 12,
+    "mklcore.script": 12,
     "mklcore.store": 12,
     "mklcore.sweep": 12,
     "mklcore.warmup": 12,

@@ -4,20 +4,18 @@ A screen is told as cells, text and code by turns; the script has the text as co
 written by ``repr`` only, and text from a file is freed of line ends and control signs.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import nbformat
-import numpy as np
 
 import mklcore
 from mklcore.data.columns import clean_name
 from mklcore.data.samples import SAMPLES
 from mklcore.estimators.registry import RIDGE_OF_E
-from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.functions import KernelSpec
 from mklcore.penalties import EllipticNorm
+from mklcore.script import call, code, dictionary_code, model_code, path_code
 from pages._parts.derive import (
     comparison,
     dictionaries,
@@ -34,9 +32,8 @@ from pages._parts.params import places
 from pages._parts.params.parameters import METHODS, Params
 from pages._parts.params.rules import UPLOAD
 
-NOT_TOLD = ("kernels", "normalise", "center", "callback", "random_state")
+UNTOLD = ("normalise", "center", "callback")  # of a model: the stack is made by lines of its own
 PAGES = ("explore", "compare", "hulls", "predict")  # whose screens are told; elsewhere it is Explore's path
-SHORTEST_RUN = 4
 HEAD = """\
 import warnings
 
@@ -55,41 +52,6 @@ class Cell:
 
     text: str
     is_code: bool = True
-
-
-# Values as code
-
-
-def code(value: Any) -> str:
-    """Return ``value`` as Python that makes it again; classes of the library are reached through ``mkl``."""
-    if isinstance(value, np.ndarray):
-        return f"np.array({code(value.tolist())})"
-    if isinstance(value, float | np.floating):
-        return repr(float(value)) if np.isfinite(value) else f'float("{float(value)}")'
-    if isinstance(value, tuple | list):
-        inner = ", ".join(map(code, value))
-        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{code(k)}: {code(v)}" for k, v in value.items()) + "}"
-    if is_dataclass(value) and not isinstance(value, type):
-        given = [
-            (f.name, getattr(value, f.name)) for f in fields(value) if f.init and getattr(value, f.name) != f.default
-        ]
-        return f"{_place(type(value))}({', '.join(f'{name}={code(part)}' for name, part in given)})"
-    return repr(value.item() if isinstance(value, np.generic) else value)
-
-
-def _place(kind: type) -> str:
-    if getattr(mklcore, kind.__name__, None) is kind:
-        return f"mkl.{kind.__name__}"
-    return f"mkl.{kind.__module__.removeprefix('mklcore.')}.{kind.__name__}"
-
-
-def call(name: str, *parts: str, **named: Any) -> str:
-    """Return a call, on one line where it fits."""
-    inner = [*parts, *(f"{key}={value}" for key, value in named.items())]
-    line = f"{name}({', '.join(inner)})"
-    return line if len(line) <= 110 else f"{name}(\n    " + ",\n    ".join(inner) + ",\n)"
 
 
 # The cells
@@ -201,7 +163,11 @@ def _kernel_cells(params: Params) -> list[Cell]:
             "stack = stack.take(rows_of(train))",
         ]
         return [Cell("## The kernels", is_code=False), Cell("\n".join(lines))]
-    lines = [dictionary_code(dictionaries.dictionary(params)), *_gram_lines(params), "print(stack)"]
+    lines = [
+        dictionary_code(dictionaries.dictionary(params), "data.feature_names"),
+        *_gram_lines(params),
+        "print(stack)",
+    ]
     return [Cell("## The kernels", is_code=False), Cell("\n".join(lines))]
 
 
@@ -217,60 +183,13 @@ def _gram_lines(params: Params) -> list[str]:
     ]
 
 
-def dictionary_code(kernels: KernelDictionary) -> str:
-    """Return the code of a dictionary; neighbours that differ in their column only become one line."""
-    lines = [f"    {line}," for line in _specs(kernels.specs)]
-    named = "" if kernels.feature_names is None else ",\n    feature_names=data.feature_names"
-    plain = "" if kernels.standardize else ",\n    standardize=False"
-    return "specs = (\n" + "\n".join(lines) + f"\n)\nkernels = mkl.KernelDictionary(\n    specs{plain}{named},\n)"
+def _model_line(estimator: Any) -> str:
+    """Return the line of the model of a screen. A penalty that the kernels decide is told by how it is made of them."""
+    written = {"penalty": _elliptic()} if isinstance(getattr(estimator, "penalty", None), EllipticNorm) else {}
+    return model_code(estimator, untold=UNTOLD, **written, kernels="kernels")
 
 
-def _specs(specs: Sequence[KernelSpec]) -> Iterable[str]:
-    place = 0
-    while place < len(specs):
-        run = _run(specs, place)
-        if run >= SHORTEST_RUN:
-            first = specs[place].features[0]  # type: ignore[index]
-            same = code(replace(specs[place], features=None))[:-1]
-            yield f"*({same}{'' if same.endswith('(') else ', '}features=(j,)) for j in range({first}, {first + run}))"
-            place += run
-        else:
-            yield code(specs[place])
-            place += 1
-
-
-def _run(specs: Sequence[KernelSpec], place: int) -> int:
-    """Return how many kernels from ``place`` on are one kernel on single neighbouring columns."""
-    first = specs[place]
-    if not isinstance(first.features, tuple) or len(first.features) != 1:
-        return 0
-    length = 0
-    while place + length < len(specs) and specs[place + length] == replace(
-        first, features=(first.features[0] + length,)
-    ):
-        length += 1
-    return length
-
-
-def model_code(estimator: Any, params: Params | None = None) -> str:
-    """Return the code of an unfitted estimator: what differs from its usual parameters."""
-    usual = type(estimator)().get_params(deep=False)
-    named: dict[str, str] = {}
-    for name, value in estimator.get_params(deep=False).items():
-        if name not in NOT_TOLD and not _same(value, usual[name]):
-            named[name] = _elliptic(params) if isinstance(value, EllipticNorm) and params else code(value)
-    if estimator.get_params(deep=False).get("random_state") is not None:
-        named["random_state"] = code(estimator.random_state)
-    if "kernels" in usual:
-        named["kernels"] = "kernels"
-    return call(f"model = mkl.{type(estimator).__name__}", **named)
-
-
-def _same(value: Any, usual: Any) -> bool:
-    return type(value) is type(usual) and not isinstance(value, np.ndarray) and value == usual
-
-
-def _elliptic(params: Params) -> str:
+def _elliptic() -> str:
     return f"mkl.EllipticNorm(mkl.alignment_matrix(stack) + {RIDGE_OF_E!r} * np.eye(stack.n_kernels))"
 
 
@@ -279,9 +198,8 @@ def _fit_lines(params: Params) -> list[str]:
     over = paths.runs_over(params)
     points = paths.SIZES if over.key == "s" else paths.POINTS
     return [
-        model_code(paths.estimator(params), params),
-        f"values = mkl.path.path_grid(model, stack, train.y, {over.key!r}, {points})",
-        f"path = mkl.fit_path(model, stack, train.y, {over.key!r}, values, blocks, validation.y)",
+        _model_line(paths.estimator(params)),
+        path_code(over.key, points, "stack", "train.y", "blocks", "validation.y"),
     ]
 
 
@@ -379,7 +297,7 @@ def _hull_cells(params: Params) -> list[Cell]:
     lines = [
         f"columns = {code(chosen)}",
         "names = [data.feature_names[j] for j in columns]",
-        model_code(asked),
+        model_code(asked, untold=UNTOLD),
         call(
             "design = mkl.solvers.hkl.Design",
             "train.X[:, columns]",
@@ -389,8 +307,7 @@ def _hull_cells(params: Params) -> list[Cell]:
             names="names",
             memory_mb="model.memory_mb",
         ),
-        f'values = mkl.path.path_grid(model, design, train.y, "lam", {hulls.POINTS})[::-1]  # small hulls first',
-        'path = mkl.fit_path(model, design, train.y, "lam", values, validation.X[:, columns], validation.y)',
+        path_code("lam", hulls.POINTS, "design", "train.y", "validation.X[:, columns]", "validation.y", falling=True),
     ]
     told = [
         *_hull_point(params),
