@@ -252,7 +252,7 @@ class Huber(Loss):
 
     name: ClassVar[str] = "huber"
     label: ClassVar[str] = "Huber (robust regression)"
-    formula: ClassVar[str] = r"\minig(	frac12 r_i^2,\,\delta|r_i|-	frac12\delta^2ig),\;r_i=y_i-f(x_i)"
+    formula: ClassVar[str] = r"\min\big(\tfrac12 r_i^2,\,\delta|r_i|-\tfrac12\delta^2\big),\;r_i=y_i-f(x_i)"
     tasks: ClassVar[tuple[str, ...]] = REGRESSION
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(

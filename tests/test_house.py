@@ -197,6 +197,12 @@ def test_modules_import_only_from_rows_above(file):
             assert room(target) == room(name), f"{file}:{line}: the parts of one page import those of another."
 
 
+@each_source
+def test_sources_hold_no_control_characters(file):
+    text = file.read_text(encoding="utf-8")
+    assert all(sign == "\n" or sign.isprintable() for sign in text), f"{file} holds a sign that no editor shows."
+
+
 def drawn(files: list[Path]) -> dict[str, set[str]]:
     """The house as a graph: for each module those it imports, by their own names."""
     names = {module_name(file) for file in files}
