@@ -56,6 +56,7 @@ _HOMES = {
         "PolynomialBasis",
         "SplineBasis",
     ],
+    "solvers.hkl.certificate": ["hkl_certificate"],
     "store": ["load_model", "save_model"],
     "theory": [
         "gomp_coherence",

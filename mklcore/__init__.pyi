@@ -113,6 +113,7 @@ from mklcore.solvers.hkl.bases import (
     PolynomialBasis as PolynomialBasis,
     SplineBasis as SplineBasis,
 )
+from mklcore.solvers.hkl.certificate import hkl_certificate as hkl_certificate
 from mklcore.store import load_model as load_model, save_model as save_model
 from mklcore.theory import (
     gomp_coherence as gomp_coherence,

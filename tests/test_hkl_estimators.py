@@ -134,7 +134,8 @@ def test_several_classes_share_one_hull(table):
 @BOTH
 def test_matrices_give_what_the_table_gives(cls, table):
     X, y = table[0], target(cls, table)
-    basis, rows, new = GaussianBasis(2), X[:60], X[60:]
+    rows, new = X[:60], X[60:]
+    basis = GaussianBasis(2).scaled_to(rows)
     K = np.empty((4, 3, 60, 60))
     blocks = np.empty((4, 3, 20, 60))
     for i in range(4):

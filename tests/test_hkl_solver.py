@@ -1,5 +1,6 @@
 """Hierarchical kernel learning: optima of an independent solver, factorised sums against brute force, bounds that hold."""
 
+import itertools
 import warnings
 from itertools import combinations, pairwise
 
@@ -21,7 +22,7 @@ from mklcore.solvers.hkl.bases import (
     gaussian_series,
     hermite_functions,
 )
-from mklcore.solvers.hkl.certificate import Certifier, dual_norm
+from mklcore.solvers.hkl.certificate import Certifier, dual_norm, hkl_certificate
 from mklcore.solvers.hkl.dag import (
     Ancestry,
     DepthWeights,
@@ -204,6 +205,58 @@ def test_the_hermite_series_converges_to_the_gaussian(b):
     x = np.linspace(-3, 3, 41)
     series = np.array(gaussian_series(x, 60, b, 1.0))
     assert series.T @ series == pytest.approx(np.exp(-b * (x[:, None] - x[None, :]) ** 2), abs=5e-15)
+
+
+@pytest.mark.parametrize("b", [1e-6, 1e-3, 0.05, 0.1])
+def test_the_remainder_of_the_series_is_summed_where_subtracting_leaves_rounding(b):
+    x = np.linspace(-5, 5, 41)
+    parts = GaussianBasis(3, b).parts(None, x, x)
+    total = sum(np.outer(p, p) if p.ndim == 1 else p for p in parts)
+    assert total == pytest.approx(np.exp(-b * (x[:, None] - x[None, :]) ** 2), abs=1e-12)
+    tail = np.array(gaussian_series(x, 30, b, 1.0)[3:])
+    assert parts[-1] == pytest.approx(tail.T @ tail, rel=1e-9)
+    assert np.linalg.eigvalsh(parts[-1])[0] >= -1e-13 * np.trace(parts[-1])
+
+
+def test_the_gaussian_basis_is_scaled_to_the_rows_until_its_bumps_are_level():
+    rng = np.random.default_rng(0)
+    narrow, wide = rng.standard_normal((200, 2)), rng.standard_normal((200, 40)) * 7.0
+    chosen = [Design(X, GaussianBasis(2)).levels.basis.b for X in (narrow, wide)]
+    for X, b in zip((narrow, wide), chosen, strict=True):
+        root = Design(X, GaussianBasis(2)).own_column(())
+        assert np.log(root).std() == pytest.approx(0.1, rel=0.25)
+        assert b == pytest.approx(0.1 / np.sum(((X - X.mean(axis=0)) / X.std(axis=0)) ** 2, axis=1).std())
+    assert chosen[1] < 0.5 * chosen[0]
+    assert Design(wide, GaussianBasis(2, 0.5)).levels.basis.b == 0.5
+    with pytest.raises(ParameterError, match="b is None, to be chosen from all columns"):
+        GaussianBasis(2).parts(None, narrow[:, 0], narrow[:, 0])
+
+
+def test_the_gaussian_basis_predicts_in_many_columns():
+    """At b = 0.5 the product of thirty bumps leaves a few rows that any kernel sees; scaled to the rows it learns."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((400, 30))
+    y = X[:, 0] + X[:, 1] ** 2 + X[:, 2] * X[:, 3] + 0.1 * rng.standard_normal(400)
+    scores = {}
+    for b in (None, 0.5):
+        design = Design(X[:200], GaussianBasis(3, b))
+        lams = lambda_range(design, y[:200], DepthWeights(DepthWeights.default_base(30), 0.1))[1] * np.array(
+            [1e-3, 1e-5]
+        )
+        models = [HKLRegressor(GaussianBasis(3, b), lam=lam, tol=1e-2).fit(X[:200], y[:200]) for lam in lams]
+        scores[b] = max(model.score(X[200:], y[200:]) for model in models)
+    assert scores[None] > 0.6
+    assert scores[0.5] < 0.3
+
+
+def test_a_root_alone_is_told(rows):
+    y = np.cos(5 * rows[:, 0])
+    bumps = HKLRegressor(GaussianBasis(2, 5.0), lam=1e4).fit(rows, y)
+    assert bumps.hull_ == ((0, 0, 0),)
+    assert bumps.certified_
+    assert "The optimum at this lam is the root alone" in bumps.notes_[0]
+    assert "a Gaussian of smaller b" in bumps.notes_[0]
+    assert HKLRegressor(PolynomialBasis(2), lam=1e-3).fit(rows, rows[:, 0]).notes_ == ()
 
 
 def test_normalised_hermite_polynomials_are_orthonormal_and_physicists():
@@ -448,6 +501,61 @@ def test_limits_stop_the_search_and_say_so(rows):
     fit = run(search, tol=1e-3, max_iter=50)
     assert fit.status is Status.OUT_OF_TIME
     assert fit.dual_objective is not None
+
+
+def test_a_bound_in_seconds_counts_work_and_not_the_clock(rows, monkeypatch):
+    """The same hull, the same gap and the same status, whatever else the machine is doing."""
+    y = sum(rows[:, i] * rows[:, j] for i, j in combinations(range(3), 2))
+    settings = {"basis": ANOVABasis(0.5), "lam": 1e-4, "tol": 1e-6, "max_seconds": 0.004}
+    with pytest.warns(NotConvergedWarning, match="stopped at max_seconds"):
+        calm = HKLRegressor(**settings).fit(rows, y)
+    clock = itertools.count(0.0, 1e3)
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    with pytest.warns(NotConvergedWarning, match="stopped at max_seconds"):
+        busy = HKLRegressor(**settings).fit(rows, y)
+    assert calm.status_ is busy.status_ is Status.OUT_OF_TIME
+    assert calm.hull_ == busy.hull_
+    assert calm.objective_ == busy.objective_
+    assert calm.dual_objective_ == busy.dual_objective_
+    settings["max_seconds"] = 10.0
+    assert HKLRegressor(**settings).fit(rows, y).certified_  # a thousand seconds of clock between any two looks at it
+
+
+@pytest.mark.parametrize("search", ["certified", "printed"])
+@pytest.mark.parametrize("basis", BASES, ids=lambda basis: basis.key)
+@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
+def test_the_certificate_holds_from_scratch(basis, loss, search, rows):
+    y = np.where(rows[:, 0] * rows[:, 1] > 0, "yes", "no")
+    model = HKLClassifier(basis, lam=0.01, loss=loss, search=search, tol=1e-2).fit(rows, y)
+    primal, dual = hkl_certificate(model, rows, y)
+    assert primal == pytest.approx(model.objective_, rel=1e-6)
+    assert dual == pytest.approx(model.dual_objective_, rel=1e-6)
+
+
+def test_the_certificate_of_several_classes_of_given_matrices_and_of_none(rows):
+    y = np.digitize(rows[:, 0], [-0.5, 0.5])
+    model = HKLClassifier(PolynomialBasis(2), lam=0.01).fit(rows, y)
+    primal, dual = hkl_certificate(model, rows, y)
+    assert primal == pytest.approx(model.objective_, rel=1e-6)
+    assert dual == pytest.approx(model.dual_objective_, rel=1e-6)
+    grams = np.stack([[np.ones((31, 31)), np.exp(-((x[:, None] - x) ** 2))] for x in rows.T])
+    given = HKLRegressor(grams, lam=0.01).fit(grams, rows[:, 0])
+    assert hkl_certificate(given, grams, rows[:, 0]) == pytest.approx(
+        (given.objective_, given.dual_objective_), rel=1e-6
+    )
+    quick = HKLRegressor(lam=0.01, search="necessary").fit(rows, rows[:, 0])
+    assert quick.proof_ is None
+    assert hkl_certificate(quick, rows, rows[:, 0]) == (pytest.approx(quick.objective_, rel=1e-6), -np.inf)
+
+
+def test_a_forged_certificate_does_not_hold(rows):
+    y = rows[:, 0] * rows[:, 1]
+    model = HKLRegressor(PolynomialBasis(2), lam=0.01).fit(rows, y)
+    table, shares = model.proof_[0]
+    model.proof_ = ((table, np.roll(shares, 1)),)
+    assert hkl_certificate(model, rows, y)[1] < model.dual_objective_ - 1e-3 * abs(model.objective_)
+    model.dual_point_ = model.dual_point_ + 1e-3
+    assert hkl_certificate(model, rows, y)[1] == -np.inf
 
 
 def test_levels_that_do_not_fit_the_budget_are_refused_with_the_figure():

@@ -132,12 +132,13 @@ SHAPES = {
 
 
 def hull(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
-    """The basis from its key, the number of its "levels" and its shape; a depth weight of "auto" is the estimator's own."""
+    """The basis from its key, the number of its "levels" and its shape; "auto" leaves a choice to the library."""
     shapes = {control: parameters.pop(control) for _, control in SHAPES.values() if control in parameters}
     key, levels = parameters.get("basis"), parameters.pop("levels", None)
     if isinstance(key, str) and key in BASES:
         argument, control = SHAPES.get(key, ("", ""))
-        shape = {argument: shapes[control]} if control in shapes else {}
+        value = shapes.get(control)
+        shape = {} if value in (None, "auto") else {argument: float(value)}
         counted = () if levels is None or key in FIXED_LEVELS else (int(levels),)
         parameters["basis"] = BASES[key](*counted, **shape)
     if "depth_weight" in parameters:
@@ -299,8 +300,10 @@ HULL_SHAPES = (
         when=("basis", ("hermite",)),
     ),
     Control(
-        "gaussian_b", "Gaussian b", "log", 0.5, "Larger b: narrower bumps, so higher levels weigh more.", 0.01, 10.0,
-        advanced=True, when=("basis", ("gaussian",)),
+        "gaussian_b", "Gaussian b", "choice", "auto",
+        "Larger: narrower bumps in every column at once; with many columns nothing but a few rows is left inside all of them. "
+        "auto is a tenth over the spread of the rows' squared lengths.",
+        choices=("auto", "0.001", "0.01", "0.05", "0.1", "0.5", "1"), advanced=True, when=("basis", ("gaussian",)),
     ),
     Control(
         "anova_b", "ANOVA b", "log", 0.0625, "Larger b: what one column adds may bend more.", 0.01, 10.0, advanced=True,

@@ -149,9 +149,13 @@ class _HKLBase(KernelEstimator):
         base = DepthWeights.default_base(design.p) if self.depth_weight is None else float(self.depth_weight)
         return DepthWeights(base, float(self.root_weight))
 
+    def _task(self, y: Array) -> Task:
+        """One target of labels -1 / +1 or of numbers, at this lam under this loss."""
+        return Task(y, loss_for(self.loss, self.tasks, suits_hulls), float(self.lam), self.fit_intercept)
+
     def _fit_one(self, design: Design, y: Array, warm: WarmHull | None) -> tuple[Fit, HullSearch]:
         """One target of labels -1 / +1 or of numbers."""
-        task = Task(y, loss_for(self.loss, self.tasks, suits_hulls), float(self.lam), self.fit_intercept)
+        task = self._task(y)
         search = HullSearch(
             design,
             task,
@@ -165,6 +169,14 @@ class _HKLBase(KernelEstimator):
         if fit.status is not Status.PROVISIONAL:  # asked for, so no warning; the status and certified_ say what it is
             warn_unless_converged(fit, self.tol)
         return fit, search
+
+    def problems(self, X: Any, y: Any) -> tuple[Design, DepthWeights, list[Task]]:
+        """What this model was fitted to, made again from its training rows ``X`` and target ``y``: kernels, weights, targets."""
+        check_is_fitted(self)
+        probe = self._copy_with("lam", self.lam)
+        design = probe._stack(probe._checked_rows(X, reset=True))
+        tasks = [self._task(target) for target in probe._targets(probe._checked_target(design, y))]
+        return design, self._weights_of(design), tasks
 
     def _solve(self, stack: Design, y: Array, warm: Any) -> None:
         targets = self._targets(y)
@@ -221,6 +233,19 @@ class _HKLBase(KernelEstimator):
         self.n_dag_kernels_ = design.n_dag_kernels
         self.n_visited_, self.n_visited_on_path_ = outcome.looked_at, outcome.ever
         self.certified_ = self.status_ is Status.CONVERGED
+        proofs = [search.proof for search in searches]
+        self.proof_ = None if None in proofs else tuple(proof.arrays for proof in proofs if proof is not None)
+        self.notes_ = () if len(outcome.nodes) > 1 else (self._root_alone(design),)
+
+    def _root_alone(self, design: Design) -> str:
+        """What it means that no other node pays for itself."""
+        sure = "The optimum at this lam is the root alone" if self.certified_ else "The hull found is the root alone"
+        if design.root_is_constant:
+            return f"{sure}: every row gets the same prediction. Take a smaller lam."
+        return (
+            f"{sure}: one product of the first level of every column, which says next to nothing of any single one. Take a "
+            "smaller lam, or a basis whose first level varies less, such as a Gaussian of smaller b."
+        )
 
     def _refit(self, design: Design, targets: Array) -> None:
         """Unpenalised least squares on the features of the hull."""
@@ -362,7 +387,8 @@ class HKLClassifier(_HKLBase, KernelClassifier):
         provisional: it can miss interactions altogether, and has no gap)
     max_nodes : bound on the certificate set, or as printed on the hull; the gap reached there is told
     memory_mb : budget for matrices that depend on X alone; beyond it they are made again when needed
-    max_seconds : bound on the search, None for none
+    max_seconds : bound on the search, None for none, in seconds of counted work (multiplications at the speed of one idle
+        core), so that the answer is the same on a busy machine
     refit : predict by unpenalised least squares on the features of the hull (bases of columns only)
     fit_intercept : an unpenalised b; it refers to uncentred factors when ``normalize_basis=False``
     tol : full gap relative to the objective at which the search stops
@@ -374,7 +400,8 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     ||beta_v||, beta_ (m,) for bases of columns (else None), dual_coef_ (n,), intercept_,
     extreme_points_, sources_ (node -> share of the threshold at which it would enter), relevance_ (p,),
     interaction_order_, n_dag_kernels_ (exact), n_visited_, n_visited_on_path_ (with the fits this one was started from),
-    certified_, objective_, dual_objective_, dual_gap_,
+    certified_, notes_ (where the root is all there is), proof_ (nodes and shares of the bound, see ``hkl_certificate``),
+    dual_point_ (n,), objective_, dual_objective_, dual_gap_,
     relative_gap_, status_, history_, design_. With more classes weights_, eta_, node_norms_, dual_coef_, intercept_ and the
     certificate gain a leading axis, and hull_ is the union.
 

@@ -9,7 +9,7 @@ Source: Bach (2008), section 2.1 and 5; specification, section 5 (the Gaussian s
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -18,6 +18,9 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 
 _MOST_LEVELS = 60
+_LEVELLED = 0.1  # b sd(||x||^2), the spread of the logarithm of all bumps together, where b is chosen from the rows
+_TERMS = 60  # of the remainder of the Gaussian series, where it is summed: below
+_SHORT = 0.2  # this ratio of neighbouring terms; above it the remainder is subtracted
 _SMALLEST_SHARE = 1e-12  # an eigenvalue below this share of the largest is rounding
 
 
@@ -134,30 +137,55 @@ def gaussian_series(x: Array, count: int, b: float, sigma2: float) -> list[Array
 class GaussianBasis(_Numbered):
     """exp(-b (x - z)^2) cut into the first q terms of its Hermite series and the remainder: q + 1 kernels.
 
-    ``sigma2`` is the variance of the inputs the series is adapted to (1 after standardising). Level 0 is a bump, not a
-    constant.
+    ``sigma2`` is the variance of the inputs the series is adapted to (1 after standardising). Level 0 is a bump, about
+    exp(-b x^2), not a constant, and every node is multiplied by it in every variable it does not touch: over p variables
+    exp(-b ||x||^2), whose logarithm varies over the rows by b sd(||x||^2), sd = sqrt(2 p) for independent normal columns.
+    Where that is much above 1 a few rows near the middle are all that any kernel sees. ``b`` None chooses
+    b = 0.1 / sd(||x||^2) from the training rows: the bumps are level, and the higher levels still bend.
     """
 
     q: int = 3
-    b: float = 0.5
+    b: float | None = None
     sigma2: float = 1.0
     key: ClassVar[str] = "gaussian"
     label: ClassVar[str] = "Gaussian"
 
     def __post_init__(self) -> None:
         _whole("q", self.q, 1)
-        _above_zero("b", self.b)
+        if self.b is not None:
+            _above_zero("b", self.b)
         _above_zero("sigma2", self.sigma2)
+
+    def scaled_to(self, X: Array) -> GaussianBasis:
+        """This basis with ``b`` chosen from rows ``X`` (n, p) as they enter the series, where it is None."""
+        if self.b is not None:
+            return self
+        spread = float(np.sum(X**2, axis=1).std())
+        return replace(self, b=_LEVELLED / spread if spread > 0 else _LEVELLED)
 
     def fit(self, x: Array) -> None:
         return None
 
     def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
-        ours, theirs = (gaussian_series(v, self.q, self.b, self.sigma2) for v in (new, x))
+        if self.b is None:
+            raise ParameterError("b is None, to be chosen from all columns: call scaled_to(X) first, or give a number.")
+        summed = self._ratio < _SHORT
+        count = self.q + _TERMS if summed else self.q
+        ours, theirs = (gaussian_series(v, count, self.b, self.sigma2) for v in (new, x))
+        if summed:  # positive terms only: at a small b subtracting would leave nothing but rounding
+            remainder = np.column_stack(ours[self.q :]) @ np.column_stack(theirs[self.q :]).T
+            return [*ours[: self.q], remainder]
         remainder = np.exp(-self.b * (new[:, None] - x[None, :]) ** 2)
         for left, right in zip(ours, theirs, strict=True):
             remainder -= left[:, None] * right[None, :]
         return [*ours, remainder]
+
+    @property
+    def _ratio(self) -> float:
+        """The ratio of neighbouring eigenvalues of the series."""
+        assert self.b is not None
+        a = 1.0 / (4.0 * self.sigma2)
+        return self.b / (a + self.b + math.sqrt(a * a + 2.0 * a * self.b))
 
 
 @dataclass(frozen=True)

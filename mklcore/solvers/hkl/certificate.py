@@ -15,15 +15,17 @@ Source: Bach (2008), Propositions 2 and 3; specification, sections 3, 4 and 6.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 from mklcore.solvers.hkl.dag import Ancestry, DepthWeights, Hull, Node
 from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.machine import Task
+from mklcore.solvers.hkl.work import Work
 
 _STEPS = 150
 _MIXES = (1e-3, 1e-2, 1e-4, 1e-1)  # weight of the new nodes in the starting shares, tried in this order
@@ -83,6 +85,76 @@ class Proof(NamedTuple):
         sums = design.descendant_sums(list(outside), a, weights) if outside else np.zeros(1)
         return max(float(np.max(h / self.shares)), float(np.max(sums)))
 
+    @property
+    def arrays(self) -> tuple[Indices, Array]:
+        """What a file holds of it: (k, 3) rows of node, variable and level above 0, and the shares (m,)."""
+        rows = [(place, i, level) for place, node in enumerate(self.nodes) for i, level in node]
+        table: Indices = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        return table, self.shares
+
+    @classmethod
+    def of(cls, arrays: tuple[Indices, Array]) -> Proof:
+        """The proof that ``arrays`` were made from."""
+        table, shares = arrays
+        nodes: list[list[tuple[int, int]]] = [[] for _ in shares]
+        for place, variable, level in table.tolist():
+            nodes[place].append((variable, level))
+        return cls(tuple(map(tuple, nodes)), shares)
+
+
+def hkl_certificate(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    """Primal and dual value of a fitted hull, computed again from its training rows and what it publishes, nothing else:
+
+        primal  (1/n) sum_i l(y_i, f(x_i)) + lam/2 Omega(beta)^2          from weights_, dual_coef_, intercept_
+        dual    -(1/n) sum_i phi_i*(-n lam a_i) - lam/2 bound            from a = dual_point_, the bound from proof_
+
+    ``proof_`` holds the nodes and shares from which the sufficient condition bounds Omega*(a)^2 over the whole grid.
+    ``X`` (n, p) or Gram matrices (p, q+1, n, n), and ``y`` (n,), are what ``model`` was fitted on. Returns two floats, or two
+    arrays over the one-vs-rest problems; the dual is minus infinity where the search left no proof, or the dual is infeasible.
+
+    >>> from mklcore.data.samples import load_sample
+    >>> from mklcore.estimators.hkl import HKLRegressor
+    >>> data = load_sample("diabetes")
+    >>> model = HKLRegressor("polynomial", lam=100.0).fit(data.X[:100, :3], data.y[:100])
+    >>> primal, dual = hkl_certificate(model, data.X[:100, :3], data.y[:100])
+    >>> bool(dual <= primal <= dual * (1 + 2e-3))
+    True
+
+    Source: Bach (2008), Proposition 3; specification, sections 2 and 3.
+    """
+    design, weights, tasks = model.problems(X, y)
+    proofs = [None] * len(tasks) if model.proof_ is None else [Proof.of(arrays) for arrays in model.proof_]
+    points = [None] * len(tasks) if model.dual_point_ is None else np.atleast_2d(model.dual_point_)
+    nodes = [tuple((i, level) for i, level in enumerate(full) if level) for full in model.hull_]
+    fitted = zip(
+        np.atleast_2d(model.weights_), np.atleast_2d(model.dual_coef_), np.atleast_1d(model.intercept_), strict=True
+    )
+    values = np.array(
+        [
+            (_primal(design, weights, task, nodes, *parts), _dual(design, weights, task, point, proof))
+            for task, parts, point, proof in zip(tasks, fitted, points, proofs, strict=True)
+        ]
+    )
+    return (float(values[0, 0]), float(values[0, 1])) if len(tasks) == 1 else (values[:, 0], values[:, 1])
+
+
+def _primal(
+    design: Design, weights: DepthWeights, task: Task, nodes: Sequence[Node], zeta: Array, a: Array, intercept: float
+) -> float:
+    decision = np.zeros(design.n)
+    for node, weight in zip(nodes, zeta, strict=True):
+        if weight > 0:
+            decision += weight * design.values.product(node, a)
+    norms = np.sqrt(Ancestry(nodes).down(zeta**2 * design.forms(nodes, a)))
+    return task.primal(decision, float(intercept), float(weights.of(nodes) @ norms) ** 2)
+
+
+def _dual(design: Design, weights: DepthWeights, task: Task, a: Array | None, proof: Proof | None) -> float:
+    if a is None or proof is None or (task.fit_intercept and abs(a.sum()) > 1e-9 * max(np.abs(a).sum(), 1e-300)):
+        return -np.inf
+    a = np.ascontiguousarray(a)
+    return task.lam * (task.loss.dual(a, task.y, task.C) - 0.5 * proof.bound(design, weights, a))
+
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
@@ -99,24 +171,23 @@ class Verdict:
 class Certifier:
     """Bounds Omega*(a)^2 over all kernels of the grid. Keeps its certificate set from one dual to the next."""
 
-    def __init__(
-        self, design: Design, weights: DepthWeights, *, max_nodes: int, stop: Callable[[], bool] | None = None
-    ) -> None:
-        self.design, self.weights, self.max_nodes, self.stop = design, weights, max_nodes, stop
+    def __init__(self, design: Design, weights: DepthWeights, *, max_nodes: int, work: Work | None = None) -> None:
+        self.design, self.weights, self.max_nodes = design, weights, max_nodes
+        self.work = Work() if work is None else work
         self.set = Hull(design.p, design.q)
         self.looked_at: set[Node] = set()
 
     def sums(self, sources: Sequence[Node], a: Array) -> dict[Node, float]:
         """S_t for every source t."""
         self.looked_at.update(sources)
-        found = self.design.descendant_sums(sources, a, self.weights, self.stop)
+        found = self.design.descendant_sums(sources, a, self.weights, self.work)
         return dict(zip(sources, found.tolist(), strict=True))
 
     def violations(self, hull: Hull, a: Array) -> dict[Node, float]:
         """a_t / d_t^2 for every source t of the hull's complement: condition N_J compares it with delta^2."""
         sources = list(hull.sources)
         self.looked_at.update(sources)
-        found = self.design.forms(sources, a) / self.weights.of(sources) ** 2
+        found = self.design.forms(sources, a, self.work) / self.weights.of(sources) ** 2
         return dict(zip(sources, found.tolist(), strict=True))
 
     def certify(self, trained: dict[Node, float], a: Array, threshold: float, *, grow: bool, most: int) -> Verdict:
@@ -135,7 +206,7 @@ class Certifier:
         while True:
             nodes = self.set.nodes
             missing = [node for node in nodes if node not in forms]
-            forms.update(zip(missing, self.design.forms(missing, a).tolist(), strict=True))
+            forms.update(zip(missing, self.design.forms(missing, a, self.work).tolist(), strict=True))
             a_w = np.array([forms[node] for node in nodes])
             bounds = dual_norm(nodes, a_w, self.weights, np.array([start.get(v, 0.0) for v in nodes]), threshold)
             start = dict(zip(nodes, bounds.x.tolist(), strict=True))
@@ -151,6 +222,6 @@ class Certifier:
                 return Verdict(bound, True, [], proof=proof)
             above.sort(key=known.__getitem__, reverse=True)
             room = self.max_nodes - len(self.set)
-            if not grow or room <= 0 or (self.stop is not None and self.stop()):
+            if not grow or room <= 0 or self.work.is_over:
                 return Verdict(bound, False, above[:most], full=grow, proof=proof)
             self.set.add(above[:room])

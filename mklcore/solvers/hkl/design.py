@@ -7,7 +7,7 @@ again where it does not fit. Levels are columns wherever the kernel has rank one
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,14 @@ from mklcore.solvers.hkl.sums import (
     Plan,
     chunk_of,
     column_forms,
+    cost_of_entry,
     fill_table,
     multiply_packed,
     node_columns,
     pack,
     walk,
 )
+from mklcore.solvers.hkl.work import Work
 
 # Shares of the budget that the levels leave: tables of levels, Gram matrices kept, Gram matrices a hull trains on.
 _TABLE_SHARE, _KEPT_SHARE, _TRAINED_SHARE = 0.4, 0.2, 0.4
@@ -185,8 +187,8 @@ class Design:
             self._grams.popitem(last=False)
         return found
 
-    def forms(self, nodes: Sequence[Node], a: Array) -> Array:
-        """a'K_v a for every node."""
+    def forms(self, nodes: Sequence[Node], a: Array, work: Work | None = None) -> Array:
+        """a'K_v a for every node; what it costs is counted in ``work``, which cannot end it."""
         found = np.zeros(len(nodes))
         column = np.array([self.is_column(node) for node in nodes], dtype=bool)
         thin = [node for node, one in zip(nodes, column, strict=True) if one]
@@ -194,15 +196,17 @@ class Design:
         thick = [node for node, one in zip(nodes, column, strict=True) if not one]
         if thick:
             found[~column] = self._streamed(thick, a, np.eye(self.q + 1), None, self.unit, None)
+        if work is not None:
+            work.spend(self.n * (self.p * len(thin) + 2.0 * self.n * len(thick)))
         return np.maximum(found, 0.0)
 
     def descendant_sums(
-        self, nodes: Sequence[Node], a: Array, weights: DepthWeights, stop: Callable[[], bool] | None = None
+        self, nodes: Sequence[Node], a: Array, weights: DepthWeights, work: Work | None = None
     ) -> Array:
-        """S_t for every node t: the sum over all its descendants. ``stop()`` is asked every 50 ms; infinity if it agrees."""
+        """S_t for every node t: the sum over all its descendants. Infinity for all once ``work`` is over."""
         table = self._table(weights)
         none_is_unit = np.zeros(self.p, dtype=bool)
-        return np.maximum(self._streamed(nodes, a, weights.shares(self.q), table, none_is_unit, stop), 0.0)
+        return np.maximum(self._streamed(nodes, a, weights.shares(self.q), table, none_is_unit, work), 0.0)
 
     def full_gram(self, shares: Array | None = None) -> Array:
         """prod_i sum_j K_ij (n, n): the sum of all kernels of the grid."""
@@ -243,7 +247,7 @@ class Design:
         shares: Array,
         table: Array | None,
         unit: Mask,
-        stop: Callable[[], bool] | None,
+        work: Work | None,
     ) -> Array:
         plan = Plan.of(nodes, self.p)
         out, size = np.zeros(len(nodes)), self.n * (self.n + 1) // 2
@@ -255,7 +259,7 @@ class Design:
                 self.columns, self.row_in, self.blocks, unit, plan.starts, plan.variables, plan.slots, plan.last,
                 plan.ends, plan.pairs, where, plan.deepest, out,
             )  # fmt: skip
-            if stop is not None and stop():
+            if work is not None and work.spend(min(chunk, size - first) * cost_of_entry(plan, self.p)):
                 return np.full(len(nodes), np.inf)
         found = np.empty(len(nodes))
         found[plan.order] = out

@@ -18,13 +18,16 @@ class Table:
     """The levels of a table of rows: a basis applied to every (standardised) column. ``X`` (n, p) are training rows."""
 
     def __init__(self, basis: Basis, X: Array, standardize: bool) -> None:
-        self.basis, self.p, self.q, self.n = basis, int(X.shape[1]), int(basis.q), len(X)
+        self.p, self.q, self.n = int(X.shape[1]), int(basis.q), len(X)
         self.mean = X.mean(axis=0) if standardize else np.zeros(self.p)
         spread = X.std(axis=0) if standardize else np.ones(self.p)
         # Columns that are constant up to rounding become zeros instead of noise of unit size.
         constant = spread <= 1e-12 * np.maximum(1.0, np.abs(self.mean))
         self.scale = np.where(constant, np.inf if standardize else 1.0, spread)
         self.X = np.ascontiguousarray(((X - self.mean) / self.scale).T)
+        self.basis = (
+            basis.scaled_to(self.X.T) if hasattr(basis, "scaled_to") else basis
+        )  # what all columns decide together
         self.states = [basis.fit(x) for x in self.X]
 
     def train(self, i: int) -> list[Array]:

@@ -18,7 +18,6 @@ Source: Bach (2008), algorithm of section 4; specification, sections 3, 6 and 10
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,6 +29,7 @@ from mklcore.solvers.hkl.dag import ROOT, DepthWeights, Hull, Node, by_depth
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.inner import Inner, solve_reduced
 from mklcore.solvers.hkl.machine import Task
+from mklcore.solvers.hkl.work import Work, training_cost
 
 SEARCHES = ("certified", "printed", "necessary")
 ACTIVE = 1e-5  # a node is in the hull when ||beta_D(v)|| is above this share of the largest
@@ -70,7 +70,7 @@ class WarmHull:
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of a search: ``max_nodes`` of the certificate set (of J as printed), ``seconds`` (None: no bound)."""
+    """Bounds of a search: ``max_nodes`` of the certificate set (of J as printed), ``seconds`` of counted work (None: no bound)."""
 
     max_nodes: int = 2000
     seconds: float | None = None
@@ -95,20 +95,16 @@ class HullSearch:
         self.design, self.task, self.weights = design, task, weights
         self.search, self.tol, self.limits, self.warm = search, tol, limits, warm
         self.name = f"HKL ({search} search)"
-        self.certifier = Certifier(design, weights, max_nodes=limits.max_nodes, stop=self._late)
+        self.work = Work(limits.seconds)
+        self.certifier = Certifier(design, weights, max_nodes=limits.max_nodes, work=self.work)
         self.bounded = False
         self.proof: Proof | None = None  # of the best dual value so far
         self._highest = -np.inf
         self._rough = float(np.clip(0.1 * tol, _SHARP, _ROUGH))
-        self._begun = time.perf_counter()
-
-    def _late(self) -> bool:
-        return self.limits.seconds is not None and time.perf_counter() - self._begun > self.limits.seconds
 
     # -- the driver's three calls ------------------------------------------------------------------------------------
 
     def start(self) -> Point:
-        self._begun = time.perf_counter()
         self.hull = Hull(self.design.p, self.design.q)
         shares, dual = {ROOT: 1.0}, None
         if self.warm is not None:
@@ -120,7 +116,7 @@ class HullSearch:
         return self._train(shares, dual, self._rough)
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
-        if self._late():
+        if self.work.is_over:
             return Status.OUT_OF_TIME
         if len(self.hull) >= self.limits.max_nodes:
             return Status.MAX_NODES
@@ -172,6 +168,8 @@ class HullSearch:
         x = np.array([shares.get(node, 0.0) for node in nodes])
         x = x / x.sum() if x.sum() > 0 else np.full(len(nodes), 1.0 / len(nodes))
         point, _, solves = solve_reduced(self.design, self.task, nodes, self.weights, x, dual, tol=tol)
+        thin = not self.design.blocks.size and len(nodes) < self.design.n
+        self.work.spend(training_cost(self.design.n, len(nodes), solves, thin))
         self._verdict_due = False
         whole = not self.hull.sources  # J is the whole grid: its certificate is everybody's
         trained = replace(point, solves=solves, state=Found(tuple(nodes), point.state, {}))
@@ -200,7 +198,7 @@ class HullSearch:
         for _ in range(_ROUNDS):
             wanted = self._necessary(point)
             full = len(self.hull) >= self.limits.max_nodes or not self.design.fits([*self.hull.members, *wanted])
-            if not wanted or full or self._late():
+            if not wanted or full or self.work.is_over:
                 return point
             self.hull.add(wanted)
             following = self._train(self._shares(point), point.dual, _SHARP)
@@ -247,15 +245,15 @@ class HullSearch:
         return self._proved(last, verdict.bound, verdict.proof)
 
     def _verdict_on_limits(self, last: Point) -> Status:
-        if self._late():
+        if self.work.is_over:
             return Status.OUT_OF_TIME
         return Status.MAX_NODES if self._full else Status.STALLED
 
     def _bounded_as_is(self, point: Point) -> Point:
         """A full gap for the model as it stands, whatever it comes to: C is J, one pass over its sources."""
-        late, self.certifier.stop = self.certifier.stop, None
+        counted, self.certifier.work = self.work, Work()
         verdict = self.certifier.certify(self._shares(point), point.dual, np.inf, grow=False, most=0)
-        self.certifier.stop = late
+        self.certifier.work = counted
         assert verdict.bound is not None
         assert verdict.proof is not None
         return self._proved(point, verdict.bound, verdict.proof)

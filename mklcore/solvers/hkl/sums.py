@@ -289,7 +289,11 @@ def column_forms(columns: Array, unit: Mask, starts: Indices, variables: Indices
     return out
 
 
+def cost_of_entry(plan: Plan, p: int) -> int:
+    """Multiplications that ``walk`` makes per packed entry, about."""
+    return 6 * len(plan.pairs) + 3 * plan.order.size + 2 * p
+
+
 def chunk_of(plan: Plan, p: int) -> int:
     """Packed entries for one call of ``walk``: a whole number of tiles, about 50 ms."""
-    per_entry = 6 * len(plan.pairs) + 3 * plan.order.size + 2 * p
-    return max(1, _CHUNK // (per_entry * TILE)) * TILE
+    return max(1, _CHUNK // (cost_of_entry(plan, p) * TILE)) * TILE

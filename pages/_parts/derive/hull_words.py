@@ -44,7 +44,7 @@ def certificate(shown: Answer, hull: Hull) -> str:
     if fitted.certified_:
         return (
             f":blue-badge[:material/verified: certified] within **{style.percent(reached)}** of the optimum over all "
-            f"**{count(fitted.n_dag_kernels_)}** kernels"
+            f"**{count(fitted.n_dag_kernels_)}** kernels" + "".join(f". {note}" for note in fitted.notes_)
         )
     if np.isnan(reached):
         what = "only the **necessary** condition is checked"
