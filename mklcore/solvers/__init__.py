@@ -14,6 +14,7 @@ from mklcore.losses import Loss, make_loss, total_loss
 from mklcore.penalties import Penalty
 from mklcore.solvers.driver import Fit, Status, run
 from mklcore.solvers.interleaved import Interleaved, lacking
+from mklcore.solvers.kinked import Kinked
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.opening import FINEST, MOST_ROWS, Opening
 from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
@@ -23,8 +24,10 @@ from mklcore.solvers.working_set import FROM_KERNELS, WorkingSet
 __all__ = ["SOLVERS", "Fit", "Status", "certificate", "choose_solver", "fit_weighted"]
 
 
-def _newton(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Newton | WorkingSet:
+def _newton(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Newton | WorkingSet | Kinked:
     """Newton, on a working set of kernels where most of them end without weight."""
+    if problem.penalty.sparse and problem.loss.piecewise_linear:
+        return Kinked(problem, tol=tol, warm=warm)
     sparse = problem.penalty.sparse and problem.K.shape[0] >= FROM_KERNELS
     return (WorkingSet if sparse else Newton)(problem, tol=tol, warm=warm)
 

@@ -51,7 +51,7 @@ class WorkingSet:
     @property
     def carry(self) -> Carry:
         """The working set and its bundle, for the next value of C; kernels far from having weight are left behind."""
-        near = _largest(self.last.weights, self.last.state.Q)
+        near = nearest(self.last.weights, self.last.state.Q)
         bundle = self.inner.carry
         return Carry(self.inner.live[near], None if bundle is None else bundle.among(near))
 
@@ -61,7 +61,7 @@ class WorkingSet:
             self._begin(Newton(self.problem, tol=self.tol))
             return self.last
         carried = warm.carry if isinstance(warm.carry, Carry) else None
-        live = _largest(warm.weights, warm.weights) if carried is None else carried.live
+        live = nearest(warm.weights, warm.weights) if carried is None else carried.live
         inside = WarmStart(warm.weights[live], warm.dual, warm.C, carried.bundle if carried else None)
         self._begin(Newton(self.problem, tol=_SHARE * self.tol, warm=inside, live=live))
         return self._shown(self.last)
@@ -107,7 +107,7 @@ class WorkingSet:
     def _shrink(self) -> None:
         """Go on with the kernels that have weight and those nearest to it, where these are few."""
         point, self._opening = self.last, False
-        live = _largest(point.weights, point.state.Q)
+        live = nearest(point.weights, point.state.Q)
         if live.size > _MOST * self._everything.size:
             return
         state = replace(point.state, Q=point.state.Q[live], G=np.ascontiguousarray(point.state.G[live]))
@@ -166,7 +166,7 @@ class WorkingSet:
         return replace(point, weights=weights, dual_objective=bound.value, dual_point=bound.point)
 
 
-def _largest(weights: Array, nearness: Array) -> Indices:
+def nearest(weights: Array, nearness: Array) -> Indices:
     """Kernels with weight, and as many again (at least a few) that are nearest to having one, in order."""
     used = np.flatnonzero(weights > 0.0)
     spare = np.argsort(-nearness, kind="stable")[: used.size + max(_SPARE, used.size // 2)]

@@ -1,0 +1,71 @@
+"""Newton first, the interior point method for what it leaves: p = 1 with a piecewise-linear loss.
+
+An easy problem takes damped Newton a handful of machines. Where many kernels tie, no machine lies near the optimal dual
+and Newton stands still for ever; this method notices, and goes on from its best weights along the path inside, which
+takes a dozen or two steps of a factorisation each, whatever the ties.
+"""
+
+from __future__ import annotations
+
+from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.interior import Interior
+from mklcore.solvers.newton import Newton
+from mklcore.solvers.reweighting import Problem, WarmStart
+from mklcore.solvers.working_set import FROM_KERNELS, Carry, WorkingSet, nearest
+
+_LOOK_BACK = 6  # steps whose pace is measured
+_FEW = 15  # steps are what the path inside takes at all
+_DIGITS = 0.01  # of the gap at least must be in sight: Newton's last digits come all at once
+_MOST = 40  # steps after which every problem counts as hard
+
+
+class Kinked:
+    """The two methods as one: the driver sees a single history."""
+
+    keeps_points = False
+
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+        self.problem, self.tol = problem, tol
+        method = WorkingSet if problem.K.shape[0] >= FROM_KERNELS else Newton
+        self.method: WorkingSet | Newton | Interior = method(problem, tol=tol, warm=warm)
+        self.name = f"{self.method.name}, with interior point steps where it stands still"
+        self._may_change = Interior.suits(problem)
+
+    @property
+    def carry(self) -> Carry | object | None:
+        """What Newton hands on; after a change the kernels that matter alone."""
+        if isinstance(self.method, Interior):
+            return Carry(nearest(self.last.weights, self.last.state.Q), None)
+        return self.method.carry
+
+    def start(self) -> Point:
+        return self.method.start()
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        if self._may_change and self._stands_still(board):
+            return self._change(best)
+        following = self.method.step(best, last, board)
+        if isinstance(following, Status):
+            return self._change(best) if self._may_change else following
+        self.last = following
+        return following
+
+    def finish(self, best: Point) -> Point:
+        return self.method.finish(best)
+
+    def _stands_still(self, board: Board) -> bool:
+        """At the pace of the last steps the tolerance is farther away than the path inside would take."""
+        if len(board.history) > _MOST:
+            return True
+        inner = self.method.board if isinstance(self.method, WorkingSet) else board
+        gaps = [record.gap for record in inner.history[-1 - _LOOK_BACK :]]
+        if len(gaps) <= _LOOK_BACK or gaps[0] is None or gaps[-1] is None or gaps[-1] <= 0.0:
+            return False
+        wanted = max(inner.target / gaps[-1], _DIGITS)
+        return gaps[-1] > gaps[0] * wanted ** (_LOOK_BACK / _FEW)
+
+    def _change(self, best: Point) -> Point:
+        self._may_change = False
+        self.method = Interior(self.problem, tol=self.tol, warm=WarmStart(best.weights, best.dual, self.problem.C))
+        self.last = self.method.start()
+        return self.last
