@@ -32,6 +32,8 @@ _INWARD = 0.1  # of the way from a warm start to the centre: multipliers need ro
 _TO_THE_WALL = 0.97  # share of the longest step that keeps everything positive
 _SHORTEST = 1e-4  # steps shorter than this are no progress
 _PATIENCE = 5  # short steps in a row
+_BEYOND = 3  # steps after the tolerance is reached, until small weights stand apart
+_CLEAR = 1e-3  # share of the largest weight
 _CUTS = 10.0 ** -np.arange(0.5, 8.0, 0.5)  # shares of the largest weight below which weights are tried to be cut off
 
 
@@ -52,7 +54,13 @@ class Sides(NamedTuple):
         low, high = task.loss.box(task.y, task.C)
         up, down = np.flatnonzero(high > 0.0), np.flatnonzero(low < 0.0)
         rows, signs = np.concatenate([up, down]), np.repeat([1.0, -1.0], [up.size, down.size])
-        return cls(rows, signs, signs * task.loss.linear(task.y)[rows] - task.loss.tube, np.concatenate([high[up], -low[down]]), task.y.size)
+        return cls(
+            rows,
+            signs,
+            signs * task.loss.linear(task.y)[rows] - task.loss.tube,
+            np.concatenate([high[up], -low[down]]),
+            task.y.size,
+        )
 
     def dual(self, x: Array) -> Array:
         """a (n,), or any other sum over the two parts of a point."""
@@ -138,8 +146,12 @@ class Interior(Reweighting):
         return point
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
-        inside, N = self.inside, self.sides.rows.size
         self._dual = max(self._dual, -np.inf if board.dual is None else board.dual)
+        return self._advance(last)
+
+    def _advance(self, last: Point) -> Point | Status:
+        """The Newton step out of ``last``, the point read last."""
+        inside, N = self.inside, self.sides.rows.size
         try:
             system = _System(self, last)
             ahead = system.direction(np.zeros(inside.values.size))
@@ -150,17 +162,27 @@ class Interior(Reweighting):
             return Status.STALLED
         length = min(1.0, _TO_THE_WALL * inside.room(way))
         self._short = self._short + 1 if length < _SHORTEST else 0
-        if not np.isfinite(length) or not np.all(np.isfinite(way.values)) or self._short >= _PATIENCE:
+        if not np.all(np.isfinite(way.values)) or self._short >= _PATIENCE:
             return Status.STALLED
         self.inside = inside.moved(way, length)
         return self._read(self.inside.values[:N], self.inside.values[2 * N :])
 
     def finish(self, best: Point) -> Point:
-        """The fewest kernels that keep the certificate, and the machine at their weights: its dual is sparse."""
-        limit = max(best.objective, self._dual + self.tol * best.scale)
+        """The fewest kernels that keep the certificate, and the machine at their weights: its dual is sparse.
+
+        The path inside weighs every kernel; a step or two beyond the tolerance tell apart those that matter.
+        """
+        limit, solves = max(best.objective, self._dual + self.tol * best.scale), 0
         weights = self._fewest(best, limit)
+        while solves < _BEYOND and np.min(weights[weights > 0]) < _CLEAR * weights.max():
+            following = self._advance(self._last)
+            if isinstance(following, Status):
+                break
+            best, solves = following if following.objective <= best.objective else best, solves + 1
+            weights = self._fewest(best, limit)
         sharp = self.solve(weights, best.dual, max(0.05 * self.tol, _FLOOR))
-        return keeping_dual(sharp, replace(best, solves=0)) if sharp.objective <= limit else best
+        chosen, other = (sharp, best) if sharp.objective <= limit else (best, sharp)
+        return replace(keeping_dual(chosen, other), solves=solves + 1)
 
     def _fewest(self, best: Point, limit: float) -> Array:
         """The weights of ``best`` without as many small ones as the limit on the objective allows."""
@@ -211,7 +233,8 @@ class Interior(Reweighting):
         bound, state = self.bound(a, Q), Weighed(Q, value, 0.0, _FLOOR, G=G)
         assert bound is not None
         self._dual = max(self._dual, bound.value)
-        return Point(weights, a, b, objective, bound.value, bound.price, state=state, dual_point=bound.point)
+        self._last = Point(weights, a, b, objective, bound.value, bound.price, state=state, dual_point=bound.point)
+        return self._last
 
     def _primal(self, weights: Array, G: Array, Q: Array) -> tuple[float, float, float]:
         """Primal value at weights and a dual with products G and forms Q; its intercept; the machine's own value."""
