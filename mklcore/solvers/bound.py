@@ -14,7 +14,7 @@ from mklcore.penalties import Penalty
 
 class Bound(NamedTuple):
     """``value``, a lower bound on the optimum, is that of the feasible ``point`` (n,), a multiple of the dual asked about;
-    ``price`` is what the dual asked about pays itself: R of the stopping rule."""
+    ``price`` is what that point pays: R of the stopping rule."""
 
     value: float
     point: Array
@@ -31,8 +31,9 @@ def dual_bound(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: fl
     price = penalty.dual_price(Q)
     s = loss.best_multiple(a, y, C, price) if penalty.homogeneous else _searched(loss, penalty, a, Q, y, C)
     own, scaled = loss.dual(a, y, C) - price, s * a
-    better = loss.dual(scaled, y, C) - penalty.dual_price(s * s * Q)
-    return Bound(better, scaled, price) if better > own else Bound(own, a, price)
+    cheaper = penalty.dual_price(s * s * Q)
+    better = loss.dual(scaled, y, C) - cheaper
+    return Bound(better, scaled, cheaper) if better > own else Bound(own, a, price)
 
 
 def _searched(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: float) -> float:

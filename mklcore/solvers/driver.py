@@ -164,6 +164,7 @@ class Board:
         self.best: Point | None = None
         self.dual: float | None = None
         self.dual_point: Array | None = None
+        self._scale = 0.0
         self.solves = 0
         self.history: list[Record] = []
         self._clock = time.perf_counter()
@@ -181,7 +182,7 @@ class Board:
         if self.best is None or point.objective <= self.best.objective or point.dual_objective is None:
             self.best = point
         if point.dual_objective is not None and (self.dual is None or point.dual_objective > self.dual):
-            self.dual, self.dual_point = point.dual_objective, point.dual_point
+            self.dual, self.dual_point, self._scale = point.dual_objective, point.dual_point, point.scale
         self.solves += point.solves
         gap = None if self.dual is None else self.best.objective - self.dual
         share = None if gap is None else _share(gap, self.best.objective)
@@ -203,11 +204,18 @@ class Board:
         return np.inf if self.best is None or self.dual is None else self.best.objective - self.dual
 
     @property
+    def scale(self) -> float:
+        """R of the stopping rule: that of the dual that proves most, for far from the optimum R can be anything."""
+        if self.best is None:
+            return 0.0
+        return self.best.scale if self.dual is None else min(self._scale, abs(self.best.objective))
+
+    @property
     def target(self) -> float:
         """The gap at which the run may stop."""
         if self.best is None:
             return 0.0
-        return max(self.tol * self.best.scale, 100 * np.finfo(float).eps * abs(self.best.objective))
+        return max(self.tol * self.scale, 100 * np.finfo(float).eps * abs(self.best.objective))
 
 
 def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record], Any] | None = None) -> Fit:

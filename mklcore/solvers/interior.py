@@ -22,9 +22,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from mklcore.arrays import Array, Indices
 from mklcore.losses import total_loss
 from mklcore.machines.solution import feasible_start
-from mklcore.solvers.driver import Array, Board, Point, Status
+from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, keeping_dual
 from mklcore.solvers.stack import combine, products, quadratic_forms
 
@@ -43,7 +44,7 @@ class Sides(NamedTuple):
     ``rows`` (N,) and ``signs`` (N,) place x in a; ``slopes`` (N,) of Lin; ``room`` (N,) the upper ends; ``n`` points.
     """
 
-    rows: Array
+    rows: Indices
     signs: Array
     slopes: Array
     room: Array
@@ -121,7 +122,7 @@ class Interior(Reweighting):
         super().__init__(problem, tol=tol, warm=warm)
         self.name = "lp interior point"
         self.sides = Sides.of(problem)
-        self._short, self._dual = 0, -np.inf
+        self._short, self._board = 0, Board(tol, self.name)
 
     @staticmethod
     def suits(problem: Problem) -> bool:
@@ -146,7 +147,7 @@ class Interior(Reweighting):
         return point
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
-        self._dual = max(self._dual, -np.inf if board.dual is None else board.dual)
+        self._board = board
         return self._advance(last)
 
     def _advance(self, last: Point) -> Point | Status:
@@ -172,7 +173,7 @@ class Interior(Reweighting):
 
         The path inside weighs every kernel; a step or two beyond the tolerance tell apart those that matter.
         """
-        limit, solves = max(best.objective, self._dual + self.tol * best.scale), 0
+        limit, solves = max(best.objective, best.objective - self._board.gap + self._board.target), 0
         weights = self._fewest(best, limit)
         while solves < _BEYOND and np.min(weights[weights > 0]) < _CLEAR * weights.max():
             following = self._advance(self._last)
@@ -232,7 +233,6 @@ class Interior(Reweighting):
         objective, b, value = self._primal(weights, G, Q)
         bound, state = self.bound(a, Q), Weighed(Q, value, 0.0, _FLOOR, G=G)
         assert bound is not None
-        self._dual = max(self._dual, bound.value)
         self._last = Point(weights, a, b, objective, bound.value, bound.price, state=state, dual_point=bound.point)
         return self._last
 

@@ -284,7 +284,7 @@ class Interleaved:
             bound.value,
             bound.price,
             solves,
-            state=Mixed(Q, errors + 2.0 * half - linear, bound.price - half),
+            state=Mixed(Q, errors + 2.0 * half - linear, self._penalty.dual_price(Q) - half),
             dual_point=bound.point,
         )
 

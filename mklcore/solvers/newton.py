@@ -112,7 +112,7 @@ class Newton(Reweighting):
             return keeping_dual(mixed, *refused)
         sharper = max(_FLOOR, 0.05 * self.tol, 0.3 * accuracy)
         towards, centre = mixed.weights, board.best
-        if centre is not None and board.gap > _NEAR * centre.scale:
+        if centre is not None and board.gap > _NEAR * board.scale:
             towards = _OUTWARD * mixed.weights + (1.0 - _OUTWARD) * centre.weights
         fresh = self.solve(towards, mixed.dual, sharper, last.state.damping)
         bundle.add(fresh.dual, task.loss.dual(fresh.dual, task.y, task.C), fresh.state.G)

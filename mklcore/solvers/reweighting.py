@@ -131,8 +131,7 @@ class Reweighting:
 
     def accuracy(self, board: Board) -> float:
         """Relative gap asked of the next machine: a tenth of the present gap, never far below the tolerance."""
-        R = board.best.scale if board.best is not None else 0.0
-        share = board.gap / R if R > 0 else 1.0
+        share = board.gap / board.scale if board.scale > 0 else 1.0
         return float(np.clip(0.1 * share, max(0.05 * self.tol, _FLOOR), 0.0003))
 
     def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> Point:
@@ -214,4 +213,6 @@ def keeping_dual(point: Point, *others: Point) -> Point:
     solves = point.solves + sum(p.solves for p in others)
     if best is point:
         return replace(point, solves=solves)
-    return replace(point, dual_objective=best.dual_objective, dual_point=best.dual_point, solves=solves)
+    return replace(
+        point, dual_objective=best.dual_objective, dual_point=best.dual_point, scale=best.scale, solves=solves
+    )

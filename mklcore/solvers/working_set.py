@@ -163,7 +163,7 @@ class WorkingSet:
             return replace(point, weights=weights, dual_objective=-np.inf, dual_point=None)
         bound = self.inner.bound(self.witness if witness is None else witness, forms)
         assert bound is not None
-        return replace(point, weights=weights, dual_objective=bound.value, dual_point=bound.point)
+        return replace(point, weights=weights, dual_objective=bound.value, dual_point=bound.point, scale=bound.price)
 
 
 def nearest(weights: Array, nearness: Array) -> Indices:

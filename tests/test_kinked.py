@@ -1,0 +1,103 @@
+"""p = 1 with a piecewise-linear loss: every problem ends certified, by its own published dual point."""
+
+import numpy as np
+import pytest
+
+from benchmarks.p1_sweep import Drawn, draw, gap_of, solve
+from mklcore.losses import make_loss
+from mklcore.penalties import LpNorm
+from mklcore.solvers.driver import Status, run
+from mklcore.solvers.interior import Interior, Sides
+from mklcore.solvers.kinked import Kinked
+from mklcore.solvers.newton import Newton
+from mklcore.solvers.reweighting import Problem, WarmStart
+
+LOSSES = ("hinge", "epsilon_insensitive", "one_class", "nu_one_class")
+
+
+def tied(n: int, M: int, loss: str) -> Problem:
+    """One linear kernel per feature and a weak signal in many of them: dozens of kernels tie at the optimum."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    X = rng.normal(size=(n, M))
+    X[:, : M // 5] += 0.35 * y[:, None]
+    X = X - X.mean(axis=0) + (0.5 if "one_class" in loss else 0.0)
+    K = np.ascontiguousarray(np.einsum("im,jm->mij", X, X))
+    return Problem(K, y, 1.0 if loss != "nu_one_class" else 2.0 / n, make_loss(loss), LpNorm(1.0), loss != "one_class")
+
+
+def checked(problem: Problem, fit, tol: float) -> None:
+    assert fit.status is Status.CONVERGED
+    drawn = Drawn(problem.K, problem.y, problem.C, problem.loss, problem.fit_intercept)
+    assert gap_of(drawn, fit) <= tol * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
+def test_newton_that_stands_still_gives_way_to_the_path_inside(loss):
+    problem = tied(200, 40, loss)
+    alone = run(Newton(problem, tol=1e-3), tol=1e-3, max_iter=40)
+    assert alone.status is Status.MAX_ITER
+    fit = run(Kinked(problem, tol=1e-3), tol=1e-3, max_iter=40)
+    checked(problem, fit, 1e-3)
+    assert fit.dual_objective <= alone.objective
+    assert fit.objective >= alone.dual_objective
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("tol", [1e-3, 1e-7])
+def test_the_path_inside_alone_is_certified_from_a_cold_start(loss, tol):
+    problem = tied(60, 12, loss)
+    fit = run(Interior(problem, tol=tol), tol=tol, max_iter=60)
+    assert fit.status is Status.CONVERGED
+    if loss != "nu_one_class":  # its primal carries the intercept itself
+        checked(problem, fit, tol)
+    other = run(Kinked(problem, tol=1e-5), tol=1e-5, max_iter=200)
+    assert other.status is Status.CONVERGED
+    slack = 1e-9 * abs(fit.objective)
+    assert fit.dual_objective <= other.objective + slack
+    assert fit.objective >= other.dual_objective - slack
+
+
+def test_few_kernels_and_support_vectors_are_left_at_the_end():
+    problem = tied(200, 40, "hinge")
+    fit = run(Interior(problem, tol=1e-3), tol=1e-3, max_iter=60)
+    assert np.count_nonzero(fit.weights) < 40
+    assert np.count_nonzero(fit.dual_coef) < 200
+    assert fit.weights.sum() == pytest.approx(1.0)
+
+
+def test_a_neighbour_starts_the_path_nearer_to_its_end():
+    problem = tied(200, 40, "hinge")
+    cold = run(Interior(problem, tol=1e-3), tol=1e-3, max_iter=60)
+    warm = WarmStart(cold.weights, cold.dual_coef, 1.0)
+    near = Problem(problem.K, problem.y, 1.1, problem.loss, problem.penalty, True)
+    fit = run(Interior(near, tol=1e-3, warm=warm), tol=1e-3, max_iter=60)
+    checked(near, fit, 1e-3)
+    assert fit.history[0].gap < 0.5 * cold.history[0].gap
+
+
+def test_the_two_sides_of_a_dual():
+    task = Problem(
+        np.eye(3)[None], np.array([1.0, -1.0, 0.5]), 2.0, make_loss("epsilon_insensitive"), LpNorm(1.0), True
+    )
+    sides, a = Sides.of(task), np.array([0.5, -1.5, 0.0])
+    assert sides.dual(sides.parts(a)) == pytest.approx(a)
+    assert sides.slopes @ sides.parts(a) == pytest.approx(task.loss.dual(a, task.y, 2.0))
+    assert sides.dual(sides.centre(0.0, True)) == pytest.approx(np.zeros(3))
+
+
+def test_a_box_without_an_inside_is_left_to_newton():
+    K, y = np.eye(5)[None] * np.arange(1.0, 4.0)[:, None, None], np.ones(5)
+    problem = Problem(K, y, 1.0, make_loss("hinge"), LpNorm(1.0), True)
+    assert not Interior.suits(problem)
+    fit = run(Kinked(problem, tol=1e-3), tol=1e-3, max_iter=100)
+    assert not np.any(fit.dual_coef)
+    assert fit.objective == 0.0
+
+
+@pytest.mark.parametrize("k", range(25))
+def test_random_problems_end_certified(k):
+    problem = draw(np.random.default_rng([7, k]))
+    fit = solve(problem, 1e-3)
+    assert fit.status is Status.CONVERGED
+    assert gap_of(problem, fit) <= 1e-3 * (1 + 1e-6)
