@@ -65,7 +65,9 @@ class Sides(NamedTuple):
 
     def dual(self, x: Array) -> Array:
         """a (n,), or any other sum over the two parts of a point."""
-        return np.bincount(self.rows, self.signs * x, minlength=self.n)
+        a = np.zeros(self.n)
+        np.add.at(a, self.rows, self.signs * x)
+        return a
 
     def spread(self, v: Array) -> Array:
         """What every part of x sees of a vector over the points: the transpose of ``dual``."""
@@ -191,8 +193,9 @@ class Interior(Reweighting):
         Q = np.maximum(G @ best.dual, 0.0)
         for share in _CUTS:
             kept = np.where(best.weights >= share * best.weights.max(), best.weights, 0.0)
-            if self._primal(kept / kept.sum(), G, Q)[0] <= limit:
-                return kept / kept.sum()
+            weights: Array = kept / kept.sum()
+            if self._primal(weights, G, Q)[0] <= limit:
+                return weights
         return best.weights
 
     # -- points
@@ -260,14 +263,14 @@ class _System:
         self.total = self.task.loss.total - float(point.dual.sum())
         self.x, self.left, self.lower, self.upper = x, left, lower, upper
         self.stiffness = lower / x + upper / left
-        self.firm = 1.0 / np.maximum(np.bincount(self.sides.rows, 1.0 / self.stiffness, minlength=self.sides.n), 1e-200)
+        self.firm = 1.0 / np.maximum(self.sides.dual(self.sides.signs / self.stiffness), 1e-200)
         A = method._sum
-        A.flat[:: A.shape[0] + 1] += self.firm
+        A.flat[:: self.firm.size + 1] += self.firm
         self.A = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
         solved = cho_solve(self.A, np.column_stack([self.U.T, np.ones(self.sides.n)]), check_finite=False)
-        self.through, self.ones = solved[:, :-1], solved[:, -1]
+        self.through, self.ones = np.ascontiguousarray(solved[:, :-1]), np.ascontiguousarray(solved[:, -1])
         H = self.U @ self.through
-        H.flat[:: H.shape[0] + 1] += self.s / self.theta
+        H.flat[:: self.s.size + 1] += self.s / self.theta
         self.H = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
         self.border = np.column_stack([self.U @ self.ones, np.ones(self.theta.size)])
         self.bordered = cho_solve(self.H, self.border, check_finite=False)

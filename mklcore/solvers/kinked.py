@@ -62,7 +62,7 @@ class Kinked:
         if len(gaps) <= _LOOK_BACK or gaps[0] is None or gaps[-1] is None or gaps[-1] <= 0.0:
             return False
         wanted = max(inner.target / gaps[-1], _DIGITS)
-        return gaps[-1] > gaps[0] * wanted ** (_LOOK_BACK / _FEW)
+        return bool(gaps[-1] > gaps[0] * wanted ** (_LOOK_BACK / _FEW))
 
     def _change(self, best: Point) -> Point:
         self._may_change = False
