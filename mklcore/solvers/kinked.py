@@ -51,7 +51,8 @@ class Kinked:
         return following
 
     def finish(self, best: Point) -> Point:
-        return self.method.finish(best)
+        self.last = self.method.finish(best)
+        return self.last
 
     def _stands_still(self, board: Board) -> bool:
         """At the pace of the last steps the tolerance is farther away than the path inside would take."""
