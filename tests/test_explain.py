@@ -42,6 +42,45 @@ def test_contributions_sum_to_what_the_model_says(fitted):
     assert model.contributions(X[:7], [3, 0]) == pytest.approx(parts[[3, 0]], abs=1e-12)
 
 
+def test_what_kernels_typically_add_is_shared_out_among_their_columns(fitted):
+    model, X = fitted
+    used = explain.kernels_in_use(model)
+    assert set(used) == {m for m in range(len(KERNELS)) if np.any(np.take(model.weights_, m, axis=-1) > 0)}
+    typical = explain.typical_parts(model, X[:9])
+    parts = np.abs(model.contributions(X[:9]))
+    assert typical == pytest.approx([parts[m].mean() for m in used])
+    heard = explain.column_influence(model, typical)
+    assert heard.sum() == pytest.approx(typical.sum())
+    on_all = sum(size for m, size in zip(used, typical, strict=True) if len(model._map.specs[m].features) == 3)
+    for column in range(3):
+        own = [size for m, size in zip(used, typical, strict=True) if model._map.specs[m].features == (column,)]
+        assert heard[column] == pytest.approx(sum(own) + on_all / 3)
+
+
+def test_the_column_that_decides_is_heard_most_and_a_stack_has_no_columns():
+    X, _ = table("regression")
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+    model = mkl.LpMKLRegressor(kernels=kernels, p=1.0, C=10.0).fit(X, 3.0 * X[:, 1])
+    slope = 3.0 * np.abs(X[:, 1] - X[:, 1].mean()).mean()
+    typical = explain.typical_parts(model, X)
+    heard = explain.column_influence(model, typical)
+    assert heard[1] == pytest.approx(slope, rel=0.05)
+    assert heard[[0, 2]].max() < 0.05 * heard[1]
+    stack = kernels.grams(X)
+    ready = mkl.LpMKLRegressor(kernels="precomputed").fit(stack.values, X[:, 1])
+    with pytest.raises(ParameterError, match="knows no columns"):
+        explain.column_influence(ready, [1.0])
+
+
+def test_a_model_without_kernels_adds_nothing():
+    X, y = table("binary")
+    model = mkl.UniformMKLClassifier(kernels=KERNELS).fit(X, y)
+    model.weights_ = np.zeros(len(KERNELS))
+    assert explain.kernels_in_use(model) == []
+    assert explain.typical_parts(model, X).shape == (0,)
+    assert explain.column_influence(model, []).tolist() == [0.0, 0.0, 0.0]
+
+
 def test_component_functions_are_the_contributions_of_their_kernels(fitted):
     model, X = fitted
     names = explain.problem_names(model)

@@ -39,6 +39,34 @@ def weights_by_class(model: Any) -> tuple[tuple[str, ...], Array] | None:
     return None if weights.ndim == 1 else (problem_names(model), weights)
 
 
+def kernels_in_use(model: Any) -> list[int]:
+    """The kernels that have a weight, for any output."""
+    weights = np.atleast_2d(np.asarray(model.weights_, dtype=float))
+    return [int(m) for m in np.flatnonzero((weights > 0).any(axis=0))]
+
+
+def typical_parts(model: Any, X: Any) -> Array:
+    """(m,): mean over the rows of ``X`` (n, d) and the outputs of |f_m(x)|, for the m kernels in use: how much they say."""
+    kernels = kernels_in_use(model)
+    if not kernels:
+        return np.empty(0)
+    parts: Array = np.abs(np.asarray(model.contributions(X, kernels), dtype=float))
+    return parts.reshape(len(kernels), -1).mean(axis=1)
+
+
+def column_influence(model: Any, typical: Any) -> Array:
+    """(d,): how much a fitted model hears of every column, the sizes of ``typical_parts`` spread evenly over their columns.
+
+    Adds up to the sum of ``typical`` (m,). A rough order of columns, not an importance: kernels on many columns say nothing
+    about which of them matters. ParameterError for models fitted on stacks.
+    """
+    specs, heard = _specs(model), np.zeros(training_rows(model).shape[1])
+    for m, size in zip(kernels_in_use(model), np.asarray(typical, dtype=float), strict=True):
+        columns = list(specs[m].features)  # type: ignore[arg-type]
+        heard[columns] += size / len(columns)
+    return heard
+
+
 @dataclass(frozen=True, eq=False)
 class Component:
     """What one kernel on one column adds: f_m at ``grid`` (m,) as ``values`` (m,) or (m, T); ``rug`` (n,) the training rows."""
@@ -142,8 +170,8 @@ def decision_surface(model: Any, columns: tuple[int, int], *, points: int | None
 
 def _affordable(model: Any) -> int:
     """Points per side for which the kernel values in use stay within ``_SURFACE_VALUES``."""
-    used = int(np.atleast_2d(np.asarray(model.weights_, dtype=float)).any(axis=0).sum())
-    return int(np.clip(np.sqrt(_SURFACE_VALUES / (model.n_train_ * max(used, 1))), 16, 60))
+    used = max(len(kernels_in_use(model)), 1)
+    return int(np.clip(np.sqrt(_SURFACE_VALUES / (model.n_train_ * used)), 16, 60))
 
 
 def _outputs(model: Any, rows: Array) -> Array:
@@ -151,8 +179,7 @@ def _outputs(model: Any, rows: Array) -> Array:
     if len(getattr(model, "pairs_", ())) > 1:
         votes: Array = model._decisions(rows)
         return votes
-    used = np.flatnonzero(np.atleast_2d(np.asarray(model.weights_, dtype=float)).any(axis=0))
-    outputs: Array = model.contributions(rows, used.tolist()).sum(axis=0) + model.intercept_
+    outputs: Array = model.contributions(rows, kernels_in_use(model)).sum(axis=0) + model.intercept_
     return outputs
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from mklcore.data.applying import Feature, Reading, learn_reading, plain_reading
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
-from mklcore.estimators.explain import NOVELTY, problem_names
+from mklcore.estimators.explain import NOVELTY, column_influence, kernels_in_use, problem_names, typical_parts
 from mklcore.path import Path
 from pages._parts.derive import paths, shelves, tables, uploads
 from pages._parts.params import places
@@ -56,12 +56,6 @@ def chosen(params: Params) -> Chosen | None:
     if here.exact:
         return Chosen(paths.point(params, here.value), 0, params)
     return Chosen(path, here.index, params)
-
-
-def used(fitted: Any) -> list[int]:
-    """Return the kernels with a weight, for any output."""
-    weights = np.atleast_2d(np.asarray(fitted.weights_, dtype=float))
-    return np.flatnonzero((weights > 0).any(axis=0)).tolist()
 
 
 # How files are read
@@ -225,7 +219,7 @@ def spoken(point: Chosen, here: Row) -> Spoken:
     """Return the prediction for the row with its changes and for the row as it was."""
     fitted = point.fitted
     both = np.stack([here.now, here.before])
-    kernels = used(fitted)
+    kernels = kernels_in_use(fitted)
     parts = np.asarray(fitted.contributions(both, kernels), dtype=float)
     parts = parts[..., None] if parts.ndim == 2 else parts
     intercept = np.atleast_1d(np.asarray(fitted.intercept_, dtype=float))
@@ -257,18 +251,12 @@ def typical(point: Chosen) -> np.ndarray:
     """Return how much each kernel in use adds on an average training row, (m,): the order of the bars."""
 
     def measure() -> np.ndarray:
-        rows = tables.split(point.params).train.X[:TYPICAL_ROWS]
-        parts = np.abs(np.asarray(point.fitted.contributions(rows, used(point.fitted)), dtype=float))
-        return parts.reshape(parts.shape[0], -1).mean(axis=1) if parts.size else np.empty(0)
+        return typical_parts(point.fitted, tables.split(point.params).train.X[:TYPICAL_ROWS])
 
     return shelves.shelf(point.params).made((*point.key, "typical"), measure)
 
 
 def by_influence(point: Chosen) -> tuple[int, ...]:
     """Return the places of the controls, those of columns that the kernels in use hear most first."""
-    every, heard = knobs(point.params), np.zeros(tables.table(point.params).n_features)
-    specs = point.fitted._map.specs
-    for m, size in zip(used(point.fitted), typical(point), strict=True):
-        columns = list(specs[m].features)
-        heard[columns] += size / len(columns)
+    every, heard = knobs(point.params), column_influence(point.fitted, typical(point))
     return tuple(sorted(range(len(every)), key=lambda k: -float(heard[list(every[k].columns)].sum())))

@@ -11,6 +11,7 @@ import streamlit as st
 from mklcore.data.applying import NewRows
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, MKLError
+from mklcore.estimators.explain import kernels_in_use
 from pages._parts.derive import paths, predictions, tables, uploads
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import controls, evidence, listings
@@ -80,7 +81,7 @@ def _batch(point: Chosen, file: uploads.Upload) -> Batch | None:
         raise DataError(
             f"The file has {len(new.X):,} rows; at most {MOST_ROWS:,} are predicted at once. Cut it in parts."
         )
-    kernels = len(predictions.used(point.fitted)) or 1
+    kernels = len(kernels_in_use(point.fitted)) or 1
     if len(new.X) * kernels * point.fitted.n_train_ <= QUICK_ENTRIES:
         memory["batch_key"], memory["batch"] = key, answers(point, new)
         return memory["batch"]
