@@ -79,7 +79,7 @@ def _path(name: str, told: Mapping[str, Any], found: Mapping[str, np.ndarray]) -
     if told["param"] not in PATH_ATTRIBUTES or not 0 < L <= MOST_POINTS or not 0 < M <= MOST_KERNELS:
         raise DataError(f"{L} points, {M} kernels and the parameter {str(told['param'])[:20]!r} are no path.")
     columns = {column: _array(f"{name}_{column}", found, (L,)) for column in COLUMNS}
-    whole = {column: np.nan_to_num(columns.pop(column)).astype(np.int64) for column in WHOLE}
+    whole: dict[str, Any] = {column: np.nan_to_num(columns.pop(column)).astype(np.int64) for column in WHOLE}
     weights = _array(f"{name}_weights", found, (L, M))
     if len(families) != M or np.isnan(columns["values"]).any() or not np.isfinite(weights).all():
         raise DataError("its values, weights and families do not fit together.")

@@ -50,8 +50,9 @@ def typical_parts(model: Any, X: Any) -> Array:
     kernels = kernels_in_use(model)
     if not kernels:
         return np.empty(0)
-    parts: Array = np.abs(np.asarray(model.contributions(X, kernels), dtype=float))
-    return parts.reshape(len(kernels), -1).mean(axis=1)
+    parts = np.abs(np.asarray(model.contributions(X, kernels), dtype=float))
+    means: Array = parts.reshape(len(kernels), -1).mean(axis=1)
+    return means
 
 
 def column_influence(model: Any, typical: Any) -> Array:
