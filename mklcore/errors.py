@@ -3,7 +3,8 @@
     MKLError
     ├── DataError            a table or a target cannot be used          (also ValueError)
     ├── KernelError          a kernel, a stack or a dictionary is wrong  (also ValueError)
-    └── ParameterError       a parameter is out of its range             (also ValueError)
+    ├── ParameterError       a parameter is out of its range             (also ValueError)
+    └── ProofError           an answer that its own parts do not prove: a fault of ours, never published
     NotConvergedWarning      a solver stopped before its tolerance       (also scikit-learn's ConvergenceWarning)
 
 A message says what happened, what was expected, what came, and what to do next.
@@ -33,6 +34,10 @@ class KernelError(MKLError, ValueError):
 
 class ParameterError(MKLError, ValueError):
     """A parameter is outside the range for which the method is defined."""
+
+
+class ProofError(MKLError):
+    """An answer that its own parts do not prove; it is not published. A fault of this library: please report it."""
 
 
 class NotConvergedWarning(ConvergenceWarning):

@@ -128,7 +128,7 @@ def _best_multiple_of_linear(a: Array, linear: float, C: float, norm: float) -> 
 
 
 def _inside(a: Array, low: Array, high: Array, C: float) -> bool:
-    slack = 1e-9 * C
+    slack = 1e-9 * np.minimum(C, np.max(np.abs(a), initial=0.0))  # of the dual itself: a wide box forgives nothing
     return bool(np.all(a >= low - slack) and np.all(a <= high + slack))
 
 

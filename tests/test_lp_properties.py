@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mklcore.losses import make_loss
-from mklcore.machines import MACHINES
+from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.driver import Status
@@ -57,7 +57,7 @@ def feasible(rng: np.random.Generator, loss: str, y: np.ndarray, C: float, balan
 
 def solved(drawn: Drawn, loss: str, C: float, theta: np.ndarray):
     K = np.tensordot(theta, drawn.K, 1)
-    return MACHINES[loss](K, drawn.y, C, make_loss(loss), drawn.intercept, accuracy=1e-12)
+    return machine_of(make_loss(loss))(K, drawn.y, C, make_loss(loss), drawn.intercept, accuracy=1e-12)
 
 
 @often
@@ -150,7 +150,7 @@ def test_a_large_p_nears_the_plain_sum(seed: int, loss: str, C: float) -> None:
 def test_one_kernel_is_the_machine_for_every_p(seed: int, loss: str, p: float, C: float) -> None:
     drawn = draw(seed, loss)
     fit = fit_weighted(drawn.K[:1], drawn.y, C, make_loss(loss), LpNorm(p), drawn.intercept, tol=1e-7)
-    alone = MACHINES[loss](drawn.K[0], drawn.y, C, make_loss(loss), drawn.intercept, accuracy=1e-12)
+    alone = machine_of(make_loss(loss))(drawn.K[0], drawn.y, C, make_loss(loss), drawn.intercept, accuracy=1e-12)
     assert fit.weights == pytest.approx([1.0])
     assert fit.objective == pytest.approx(alone.objective, rel=1e-6)
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from mklcore.errors import NotConvergedWarning, ParameterError
+from mklcore.errors import KernelError, NotConvergedWarning, ParameterError
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.penalties.terms import GroupLasso, LogTerm, MFocuss, SquaredGroupLasso, make_terms
@@ -221,12 +221,18 @@ def test_pruning_that_costs_is_undone():
     assert fit.objective <= fit.history[-1].objective * (1 + 1e-6)
 
 
-def test_where_rounding_raises_the_objective_the_best_point_is_published():
+@pytest.mark.parametrize("decades", [5, 6, 7])
+def test_where_rounding_decides_the_best_point_is_published_or_the_scales_are_named(decades):
     left, right = np.linalg.qr(np.random.default_rng(1).standard_normal((40, 2)))[0].T
-    K = np.array([1e-7 * np.outer(right, right), 1e7 * np.outer(left, left)])
-    term = make_terms("mkl", eta=(1e-4, 1e3))
-    with pytest.warns(NotConvergedWarning, match="no step improves the objective"):
-        fit = fit_selection(K, 3.0 * left + 3.0 * right, 1e3, make_loss("squared"), term, False, tol=1e-8).fit
+    K = np.array([10.0**-decades * np.outer(right, right), 10.0**decades * np.outer(left, left)])
+    asked = (K, 3.0 * left + 3.0 * right, 1e3, make_loss("squared"), make_terms("mkl", eta=(1e-4, 1e3)), False)
+    if decades == 7:
+        with pytest.raises(
+            KernelError, match=r"double precision: kernel 0 has a mean diagonal of 2.5e-09, kernel 1 one of"
+        ):
+            fit_selection(*asked, tol=1e-8)
+        return
+    fit = fit_selection(*asked, tol=1e-8).fit
     assert fit.objective <= min(record.objective for record in fit.history) * (1 + 1e-6)
 
 

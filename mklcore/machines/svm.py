@@ -21,7 +21,8 @@ from mklcore.losses import Loss
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
 _CHUNK = 40_000_000  # matrix entries touched in one call of a leaf: 20-50 ms, so that a cancel is heard
-TINY = 1e-12
+TINY = 1e-12  # a pair with less curvature than this share of its diagonal has none
+LEAST = 1e-250  # against a division by zero
 _PATIENCE = 3  # calls of a leaf that do not halve the gap
 
 
@@ -44,7 +45,8 @@ def best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array,
     best = 0.0
     for k in range(v.size):
         slope = max(top - v[k] - down[k], 0.0)
-        curve = max(own + diagonal[k] - 2.0 * row[k], TINY)
+        both = own + diagonal[k]
+        curve = max(both - 2.0 * row[k], TINY * both + LEAST)
         g = slope * slope / curve
         gain[k] = g
         best = max(best, g)
@@ -83,13 +85,17 @@ def to_kink(value: float, step: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def landed(value: float, low: float, high: float, scale: float) -> float:
-    """``value``, moved onto a bound or zero when it is only round-off away."""
-    if value - low <= 1e-14 * scale:
+def landed(value: float, low: float, high: float, step: float) -> float:
+    """``value``, reached by ``step``, moved onto a bound or zero when it is only round-off away.
+
+    Round-off is that of the step and of the bound itself: the far end of a wide box says nothing about it.
+    """
+    reach = max(abs(value), abs(step))
+    if value - low <= 1e-14 * max(reach, abs(low)):
         return low
-    if high - value <= 1e-14 * scale:
+    if high - value <= 1e-14 * max(reach, abs(high)):
         return high
-    return 0.0 if abs(value) <= 1e-15 * scale else value
+    return 0.0 if abs(value) <= 1e-15 * reach else value
 
 
 @njit(cache=True, nogil=True)
@@ -98,12 +104,13 @@ def move_pair(
     v: Array, up: Array, down: Array
 ) -> float:  # fmt: skip
     """Raise a[i] and lower a[j] to the best of the pair or the first bound (or kink); returns the length asked for."""
-    curve = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], TINY)
+    both = diagonal[i] + diagonal[j]
+    curve = max(both - 2.0 * row_i[j], TINY * both + LEAST)
     t: float = min((top - v[j] - down[j]) / curve, high[i] - a[i], a[j] - low[j])
     if tube > 0.0:
         t = min(t, to_kink(a[i], 1.0), to_kink(a[j], -1.0))
-    a[i] = landed(a[i] + t, low[i], high[i], high[i] - low[i])
-    a[j] = landed(a[j] - t, low[j], high[j], high[j] - low[j])
+    a[i] = landed(a[i] + t, low[i], high[i], t)
+    a[j] = landed(a[j] - t, low[j], high[j], t)
     offset(i, a, low, high, tube, up, down)
     offset(j, a, low, high, tube, up, down)
     return t
@@ -116,10 +123,10 @@ def move_single(
 ) -> float:  # fmt: skip
     """Move a[i] along ``sign`` to its best or the first bound (or kink); returns the signed length asked for."""
     slope = v[i] + up[i] if sign > 0 else -(v[i] + down[i])
-    t: float = min(slope / max(diagonal[i], TINY), high[i] - a[i] if sign > 0 else a[i] - low[i])
+    t: float = min(slope / max(diagonal[i], LEAST), high[i] - a[i] if sign > 0 else a[i] - low[i])
     if tube > 0.0:
         t = min(t, to_kink(a[i], sign))
-    a[i] = landed(a[i] + sign * t, low[i], high[i], high[i] - low[i])
+    a[i] = landed(a[i] + sign * t, low[i], high[i], t)
     offset(i, a, low, high, tube, up, down)
     return sign * t
 
@@ -163,7 +170,7 @@ def smo_single(
             slope = max(v[k] + up[k], -(v[k] + down[k]))
             if slope > 0.0:
                 worst = max(worst, slope)
-                gain = slope * slope / max(diagonal[k], TINY)
+                gain = slope * slope / max(diagonal[k], LEAST)
                 if gain > best:
                     best, chosen = gain, k
         if chosen < 0 or worst <= tol:

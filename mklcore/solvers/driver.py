@@ -6,9 +6,16 @@ callback, and returns one frozen ``Fit`` for every method. A method is an object
     start()            -> Point      the first point
     step(best, last)   -> Point | Status
     finish(best)       -> Point      last polish (pruning, re-solving); its certificate is heard too
+    values(best, dual) -> Values     optional: what the published coefficients and dual point give, from scratch
+    scales                           optional: in words, what its numbers are made of, for a refusal
+    descends                         optional: False for a method that may end above what it has seen
+    restates                         optional: True where values came from running sums, and finish computes them afresh
 
 Stopping rule (specification of the lp-norm solver): best primal minus best dual <= tol * R, where R is the regulariser
 term of the dual. R, not the objective: at small C the objective is nearly all loss and accepts the uniform start.
+
+Nothing leaves the driver unproved: a polish that costs more than tol * R is undone, and the invariants of ``proof.py`` hold
+or an error is raised.
 """
 
 from __future__ import annotations
@@ -24,6 +31,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import MKLError, warn_short
 from mklcore.kernels.checks import one_blas_thread
+from mklcore.solvers.proof import Values, check, refusal, refuse_if_strained
 
 
 class Status(enum.Enum):
@@ -165,6 +173,7 @@ class Board:
         self.dual: float | None = None
         self.dual_point: Array | None = None
         self._scale = 0.0
+        self.lowest = np.inf
         self.solves = 0
         self.history: list[Record] = []
         self._clock = time.perf_counter()
@@ -181,8 +190,8 @@ class Board:
             )
         if self.best is None or point.objective <= self.best.objective or point.dual_objective is None:
             self.best = point
-        if point.dual_objective is not None and (self.dual is None or point.dual_objective > self.dual):
-            self.dual, self.dual_point, self._scale = point.dual_objective, point.dual_point, point.scale
+        self.hear(point)
+        self.lowest = min(self.lowest, point.objective)
         self.solves += point.solves
         gap = None if self.dual is None else self.best.objective - self.dual
         share = None if gap is None else _share(gap, self.best.objective)
@@ -198,6 +207,21 @@ class Board:
                 "" if self.history else self.name,
             )
         )
+
+    def forget(self) -> None:
+        """Let go of the best point and dual: their values came from running sums, and truer ones follow."""
+        self.best, self.dual, self.dual_point, self.lowest = None, None, None, np.inf
+
+    def hear(self, point: Point) -> None:
+        """Take the dual value of ``point``, and nothing else of it."""
+        if point.dual_objective is not None and (self.dual is None or point.dual_objective > self.dual):
+            self.dual, self.dual_point, self._scale = point.dual_objective, point.dual_point, point.scale
+
+    @property
+    def allowed(self) -> float:
+        """What a last polish may cost: tol R, or that share of the objective where there is no R."""
+        assert self.best is not None
+        return self.tol * (self.scale or abs(self.best.objective))
 
     @property
     def gap(self) -> float:
@@ -224,6 +248,13 @@ def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record
     ``callback(record)`` is called after every iteration; a true answer ends the run with ``Status.CANCELLED``, an
     exception passes through. The best point seen is kept in every case.
     """
+    try:
+        return _driven(method, tol, max_iter, callback)
+    except np.linalg.LinAlgError as error:
+        raise refusal(getattr(method, "scales", "a linear system in them is singular")) from error
+
+
+def _driven(method: Method, tol: float, max_iter: int, callback: Callable[[Record], Any] | None) -> Fit:
     board, points = Board(tol, method.name), []
     with one_blas_thread():
         last = method.start()
@@ -241,17 +272,17 @@ def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record
                 break
             last = following
         steps = max(1, len(board.history) - 1)
-        assert board.best is not None
-        polished = method.finish(board.best)
-        if polished is not board.best:
-            board.best = None
-            board.add(polished)
-            if polished.dual_objective is None:  # a polish without a certificate is no step: the history ends before it
-                board.history.pop()
-    best = board.best
-    assert best is not None
-    if status is Status.STALLED and board.gap <= board.target:
-        status = Status.CONVERGED
+        _polish(method, board)
+        best = board.best
+        assert best is not None
+        recompute = getattr(method, "values", None)
+        values: Values | None = None if recompute is None else recompute(best, board.dual_point)
+    allowed = board.allowed if getattr(method, "descends", True) else np.inf
+    check(method.name, best.objective, board.dual, board.lowest, allowed, values)
+    if status in (Status.STALLED, Status.CONVERGED) and np.isfinite(board.gap):
+        status = Status.CONVERGED if board.gap <= board.target else Status.STALLED
+    if status is Status.STALLED and values is not None:
+        refuse_if_strained(board.gap, best.objective, values)
     return Fit(
         best.weights,
         best.dual,
@@ -269,6 +300,25 @@ def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record
         getattr(method, "carry", None),
         board.dual_point,
     )
+
+
+def _polish(method: Method, board: Board) -> None:
+    """The method's last word on its best point, undone where it costs more than the tolerance allows."""
+    best, limit = board.best, board.lowest + board.allowed
+    assert best is not None
+    polished = method.finish(best)
+    if polished is best:
+        return
+    if getattr(method, "restates", False):
+        board.forget()
+    elif polished.objective > limit:
+        board.hear(polished)
+        board.solves += polished.solves
+        return
+    board.best = None
+    board.add(polished)
+    if polished.dual_objective is None:  # a polish without a certificate is no step: the history ends before it
+        board.history.pop()
 
 
 def _verdict(board: Board, max_iter: int, callback: Callable[[Record], Any] | None) -> Status | None:

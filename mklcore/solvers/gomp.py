@@ -31,6 +31,7 @@ from mklcore.arrays import Array, Indices
 from mklcore.losses import Hinge
 from mklcore.machines.svm import smo_single, solve_svm
 from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.proof import Values
 from mklcore.solvers.spectra import Spectra
 
 __all__ = ["GOMP", "Chosen", "HingeGOMP", "Spectra"]
@@ -107,6 +108,15 @@ class GOMP:
     def finish(self, best: Point) -> Point:
         return best
 
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        """The objective of (5) from the chosen kernels and their coefficients."""
+        f = sum((self.K[j] @ best.dual for j in best.selected or ()), np.zeros_like(self.Y))
+        size = self.lam * float(np.sum(best.dual * f))
+        return Values(self._errors(f) + size, floor=1e-15 * self._nothing())
+
+    def _errors(self, f: Array) -> float:
+        return float(np.sum((self.Y - f) ** 2)) / self.Y.shape[0]
+
     def _nothing(self) -> float:
         """The objective of f = 0."""
         return float(np.sum(self.Y**2)) / len(self.Y)
@@ -148,6 +158,9 @@ class HingeGOMP(GOMP):
     def start(self) -> Point:
         self._duals = np.zeros((self.K.shape[0], *self.Y.T.shape))  # of the scores, each the start of the next
         return super().start()
+
+    def _errors(self, f: Array) -> float:
+        return float(np.sum(np.maximum(0.0, 1.0 - self.Y * f))) / self.Y.shape[0]
 
     def _nothing(self) -> float:
         return float(self.Y.shape[1])

@@ -38,6 +38,7 @@ from mklcore.arrays import Array, Indices
 from mklcore.errors import MKLError, ParameterError
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.exact import exact_forms, exact_products
+from mklcore.solvers.proof import Values
 from mklcore.solvers.spectra import Spectra
 from mklcore.solvers.stack import combine
 
@@ -235,6 +236,22 @@ class FunctionalGreedy:
     def finish(self, best: Point) -> Point:
         return best
 
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        """Objective and dual value of (1) from the coefficients; the gradient norms at theta say whether it is feasible."""
+        chosen, n = best.selected or (), self.y.size
+        parts = [self.K[j] @ a for j, a in zip(chosen, best.dual, strict=True)]
+        norms = [np.sqrt(max(float(a @ part), 0.0)) for a, part in zip(best.dual, parts, strict=True)]
+        r = self.y - sum(parts, np.zeros(n))
+        objective = 0.5 * float(r @ r) / n + self.lam * float(sum(norms))
+        floor = 1e-15 * float(self.y @ self.y) / n
+        if dual_point is None:
+            return Values(objective, floor=floor)
+        limit, forms = (self.lam * (1.0 + 1e-6)) ** 2, self.spectra.forms(dual_point)
+        if forms.max(initial=0.0) > limit:  # rounding, or a dual that is not feasible: the exact forms tell
+            forms = exact_forms(self.K, dual_point)
+        value = float(dual_point @ self.y - 0.5 * n * (dual_point @ dual_point))
+        return Values(objective, value if forms.max(initial=0.0) <= limit else -np.inf, floor=floor)
+
     def _minimise(self, chosen: Indices) -> None:
         """Minimise (1) on ``chosen``, from where the last minimisation ended, until a residual computed anew agrees."""
         used, newton = 0, True
@@ -390,6 +407,7 @@ class EmpiricalGreedy:
     """
 
     keeps_points = True
+    descends = False  # the unit step promises nothing where lmax(K_j / N) is above 2
     name = "greedy coordinate descent (Algorithm 2)"
 
     def __init__(self, K: Array, y: Array, *, n_steps: int, linesearch: bool, divisors: Array) -> None:
@@ -418,6 +436,12 @@ class EmpiricalGreedy:
 
     def finish(self, best: Point) -> Point:
         return best
+
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        """E_N from the coefficients."""
+        chosen = best.selected or ()
+        r = self.y - sum((self.K[j] @ a for j, a in zip(chosen, best.dual, strict=True)), np.zeros_like(self.y))
+        return Values(0.5 * float(r @ r) / self.y.size, floor=1e-15 * float(self.y @ self.y) / self.y.size)
 
     def _moved(self, last: Point, pick: int, added: Array, state: Gradients) -> Point:
         chosen = last.selected or ()

@@ -30,6 +30,7 @@ from mklcore.machines.svm import best_partner, first, move_pair, move_single, of
 from mklcore.penalties import Penalty
 from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.proof import Values, weighted_values
 from mklcore.solvers.reweighting import Problem, WarmStart
 from mklcore.solvers.stack import products
 
@@ -165,6 +166,7 @@ class Interleaved:
     """Algorithm 2 as the driver's method. ``problem.K`` is a stack (M, n, n) or ``KernelRows``."""
 
     keeps_points = False
+    restates = True
 
     def __init__(
         self, problem: Problem, *, tol: float, warm: WarmStart | None = None, cache_mb: float = CACHE_MB
@@ -247,7 +249,27 @@ class Interleaved:
             if isinstance(following, Status):
                 break
             point, solves = following, solves + 1
+        if solves:
+            self.a, self.theta = point.dual.copy(), point.weights
+            self._recompute()
+            point = self._read(solves=0)
         return replace(point, solves=solves)
+
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        """Objective and dual value of published parts: from the stack, or from the products that ``finish`` made afresh."""
+        task = self.problem
+        if not isinstance(task.K, KernelRows):
+            return weighted_values(
+                task.K, task.y, task.C, task.loss, task.penalty, best.weights, best.dual, best.intercept, dual_point
+            )
+        G, largest = self.g, int(np.argmax(np.abs(best.dual)))
+        Q = np.maximum(G @ best.dual, 0.0)
+        errors = total_loss(task.loss, best.weights @ G, best.intercept, task.y, task.C)
+        objective = errors + task.penalty.regulariser(best.weights * np.sqrt(Q))
+        if dual_point is None or best.dual[largest] == 0.0:
+            return Values(objective, best.dual_objective)
+        share = float(dual_point[largest] / best.dual[largest])
+        return Values(objective, task.loss.dual(dual_point, task.y, task.C) - task.penalty.dual_price(share**2 * Q))
 
     def _pairs(self, most: int) -> int:
         """Move up to ``most`` pairs (or single points, without an intercept) at the present weights; returns how many."""

@@ -6,9 +6,11 @@ to the optimum, or where C is large and pairs creep, the Newton step needs far f
 
 from __future__ import annotations
 
+from mklcore.arrays import Array
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.interleaved import Carry, Interleaved
 from mklcore.solvers.newton import Newton
+from mklcore.solvers.proof import Values, scales_of
 from mklcore.solvers.reweighting import Problem, WarmStart
 
 MOST_ROWS = 800  # beyond, a chunk of pairs touches so many rows that combining the stack is cheaper
@@ -31,6 +33,20 @@ class Opening:
         """The rows read so far, when the optimum was reached without Newton."""
         return self.method.carry if isinstance(self.method, Interleaved) else None
 
+    @property
+    def restates(self) -> bool:
+        """Whether what was seen so far came from the running sums of the pairs."""
+        return isinstance(self.method, Interleaved)
+
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        """Objective and dual value of published parts, from scratch."""
+        return self.method.values(best, dual_point)
+
+    @property
+    def scales(self) -> str:
+        """The scales of the problem in words."""
+        return scales_of(self.problem.K, self.problem.C)
+
     def start(self) -> Point:
         return self.method.start()
 
@@ -41,6 +57,7 @@ class Opening:
                 return following
         if isinstance(self.method, Interleaved):
             self.method = Newton(self.problem, tol=self.tol, warm=WarmStart(best.weights, best.dual, self.problem.C))
+            board.forget()
             return self.method.start()
         return self.method.step(best, last, board)
 

@@ -27,6 +27,7 @@ from mklcore.machines import machine_of
 from mklcore.penalties import Penalty
 from mklcore.solvers.bound import Bound, dual_bound
 from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.proof import Values, scales_of, weighted_values
 from mklcore.solvers.stack import combine, products, quadratic_forms
 
 _FLOOR = 1e-13  # no machine is asked for a smaller relative gap
@@ -141,10 +142,12 @@ class Reweighting:
         found = machine_of(task.loss)(
             self._sum, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy
         )
+        f = self._sum @ found.dual  # afresh: a large C makes much of what a running sum has lost
         support = np.flatnonzero(found.dual)
         G = products(task.K, found.dual, support, self.live) if self.needs_products else None
         Q = quadratic_forms(task.K, found.dual, support) if G is None else np.maximum(G @ found.dual, 0.0)
-        errors = total_loss(task.loss, found.decision, found.intercept, task.y, task.C)
+        b = task.loss.best_intercept(f, task.y) if task.fit_intercept else 0.0
+        errors = total_loss(task.loss, f, b, task.y, task.C)
         bound = self.bound(found.dual, Q)
         price = task.penalty.regulariser(weights * np.sqrt(Q))
         scale = 0.0 if bound is None else bound.price
@@ -155,13 +158,25 @@ class Reweighting:
         return Point(
             weights,
             found.dual,
-            found.intercept,
+            b,
             errors + price,
             None if bound is None else bound.value,
             scale,
             state=Weighed(Q, found.objective, found.gap, accuracy, damping, G),
             dual_point=None if bound is None else bound.point,
         )
+
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        """Objective and dual value of published parts, from scratch."""
+        task = self.problem
+        return weighted_values(
+            task.K, task.y, task.C, task.loss, task.penalty, best.weights, best.dual, best.intercept, dual_point
+        )
+
+    @property
+    def scales(self) -> str:
+        """The scales of the problem in words."""
+        return scales_of(self.problem.K, self.problem.C)
 
     def among_all(self, weights: Array) -> Array:
         """The weights of the live kernels with zeros for all others, (M,)."""

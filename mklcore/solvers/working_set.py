@@ -19,6 +19,7 @@ from mklcore.arrays import Array, Indices
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.newton import Newton
+from mklcore.solvers.proof import Values
 from mklcore.solvers.reweighting import Problem, WarmStart
 from mklcore.solvers.stack import products, quadratic_forms
 
@@ -86,6 +87,15 @@ class WorkingSet:
                 return best
             polished = replace(inside, solves=0)
         return self._shown(polished, self._forms(polished.dual), polished.dual)
+
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        """Objective and dual value of published parts over all kernels, from scratch."""
+        return self.inner.values(best, dual_point)
+
+    @property
+    def scales(self) -> str:
+        """The scales of the problem in words."""
+        return self.inner.scales
 
     # -- the working set
 

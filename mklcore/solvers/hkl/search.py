@@ -143,7 +143,10 @@ class HullSearch:
             shares = self._shares(point)
             self.hull = Hull(self.design.p, self.design.q, active)
             pruned = self._train(shares, point.dual, _SHARP)
-            point = replace(pruned, solves=pruned.solves + point.solves)
+            worth = pruned.objective <= point.objective + 0.1 * self.tol * abs(point.objective)
+            point, other = (pruned, point) if worth else (point, pruned)
+            point = replace(point, solves=pruned.solves + other.solves)
+            self.hull = Hull(self.design.p, self.design.q, point.state.nodes)
         if self.search != "necessary" and not self.bounded:
             point = self._bounded_as_is(point)
         inner: Inner = point.state.inner

@@ -1,0 +1,154 @@
+"""What an answer's own parts give: its objective and its dual value from scratch, and what is refused when they differ.
+
+Four invariants hold for every fit; the driver checks them before anything is published:
+
+    objective            the published coefficients give the published objective
+    dual value           the published dual point gives the published dual value
+    dual below primal    the dual value does not exceed the objective
+    history              the published point is no worse than the best one seen, but for tol R
+
+A violation is a ``ProofError``, unless round-off explains it: then the kernels are too badly scaled for float64, and a
+``KernelError`` names the scales.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mklcore.arrays import Array
+from mklcore.errors import KernelError, ProofError
+from mklcore.losses import Loss, total_loss
+from mklcore.penalties import Penalty
+from mklcore.solvers.stack import products
+
+EXACT = 1e-6  # share of the objective up to which two computations of one number agree
+_SHARP = 1e-7  # the same where round-off is the reason: another machine may be ten times less lucky
+_TOO_MUCH = 3e-4  # share of the objective that round-off may cost at the very worst, which is hardly ever met
+_FAR, _STRAINED = 1e-2, 1e-5  # shares of the objective: a gap that is no answer, round-off that explains one
+_ROUNDING = 8.0 * np.finfo(float).eps
+
+
+class Values(NamedTuple):
+    """Objective and dual value (None without one) from scratch; ``rounding``, what round-off can move them by at most;
+    ``floor``, what it moves them by even where the fit is perfect; ``scales``, in words, what the numbers are made of."""
+
+    objective: float
+    dual_objective: float | None = None
+    rounding: float = 0.0
+    scales: str = ""
+    floor: float = 0.0
+
+
+def weighted_values(
+    K: Array,
+    y: Array,
+    C: float,
+    loss: Loss,
+    penalty: Penalty,
+    weights: Array,
+    dual: Array,
+    intercept: float,
+    dual_point: Array | None,
+) -> Values:
+    """The values of a weighting of kernels from its coefficients: rows of zeros and kernels without weight are not read."""
+    live = np.flatnonzero(weights)
+    G = products(K, dual, np.flatnonzero(dual), live)
+    Q, norms, used = np.maximum(G @ dual, 0.0), np.zeros(weights.size), weights[live]
+    norms[live] = used * np.sqrt(Q)
+    f, roots = used @ G, np.sqrt(np.maximum(np.einsum("mii->mi", K), 0.0))
+    sizes = roots @ np.abs(dual)
+    sizes_squared = sizes**2
+    noise = _ROUNDING * ((used * sizes[live]) @ roots[live])
+    slack = _moved(loss, f + intercept, y, C, noise)
+    floor = _moved(loss, y, y, C, np.full(y.size, _ROUNDING * max(1.0, float(np.abs(y).max()))))
+    price, higher = penalty.regulariser(norms), norms.copy()
+    higher[live] = used * np.sqrt(Q + _ROUNDING * sizes_squared[live])
+    slack += abs(penalty.regulariser(higher) - price)
+    objective, scales = total_loss(loss, f, intercept, y, C) + price, scales_of(K, C)
+    slack += _ROUNDING * C * float(np.max(np.mean(roots**2, axis=1))) * abs(objective)
+    if dual_point is None:
+        return Values(objective, None, slack, scales, floor)
+    forms = np.maximum(products(K, dual_point, np.flatnonzero(dual_point), np.arange(len(K))) @ dual_point, 0.0)
+    price = penalty.dual_price(forms)
+    slack += penalty.dual_price(forms + _ROUNDING * (roots @ np.abs(dual_point)) ** 2) - price
+    return Values(objective, loss.dual(dual_point, y, C) - price, slack, scales, floor)
+
+
+def _moved(loss: Loss, t: Array, y: Array, C: float, noise: Array) -> float:
+    """What ``noise`` (n,) in the decision values can change the loss by."""
+    here, up, down = (loss.value(t + shift, y) for shift in (0.0, noise, -noise))
+    return C * float(np.sum(np.abs(up - here) + np.abs(down - here)))
+
+
+def scales_of(K: Array, C: float) -> str:
+    """The smallest and the largest mean diagonal of the kernels (M, n, n), and C, in words."""
+    means = np.einsum("mii->m", K) / K.shape[1]
+    low, high = int(np.argmin(means)), int(np.argmax(means))
+    if means[high] > 2.0 * means[low]:
+        return f"kernel {low} has a mean diagonal of {means[low]:.3g}, kernel {high} one of {means[high]:.3g}, C is {C:.3g}"
+    return f"the kernels have mean diagonals near {means[high]:.3g}, and C is {C:.3g}: {C * means[high]:.3g} times the other"
+
+
+def refusal(scales: str) -> KernelError:
+    """What is said where float64 cannot carry a problem."""
+    return KernelError(
+        f"These kernels cannot be weighed in double precision: {scales}. Scale the kernels alike (normalise them, as a "
+        "KernelDictionary does), remove near-copies, or take a smaller C."
+    )
+
+
+def check(
+    name: str, objective: float, dual_objective: float | None, lowest: float, allowed: float, values: Values | None
+) -> None:
+    """Raise unless the four invariants hold.
+
+    ``objective`` and ``dual_objective`` are about to be published, ``lowest`` is the best objective seen, ``allowed`` what the
+    published one may exceed it by, ``values`` what the coefficients give (None where a method cannot say).
+    """
+    size, rounded = max(abs(objective), abs(dual_objective or 0.0)), 0.0
+    if values is not None:
+        if values.scales and values.rounding > _TOO_MUCH * size + values.floor:
+            raise refusal(values.scales)
+        rounded = values.floor
+        _agree("objective", name, objective, values.objective, size, values)
+        rounded += abs(values.objective - objective)
+        if dual_objective is not None and np.isfinite(dual_objective):
+            if values.dual_objective is None:
+                raise ProofError(
+                    f"Invariant 'dual value' is violated: {name} has a dual value and no point that proves it."
+                )
+            _agree("dual value", name, dual_objective, values.dual_objective, size, values)
+            rounded += abs(values.dual_objective - dual_objective)
+    if dual_objective is not None and dual_objective - objective > 1e-9 * size + rounded:
+        if values is not None and dual_objective - objective <= values.rounding:
+            raise refusal(values.scales)
+        raise ProofError(
+            f"Invariant 'dual below primal' is violated: {name} has dual value {dual_objective:.10g} above its objective "
+            f"{objective:.10g}."
+        )
+    slack = 1e-9 * size if dual_objective is not None else EXACT * size
+    if objective - lowest > allowed + slack + rounded:
+        raise ProofError(
+            f"Invariant 'history' is violated: {name} ends at {objective:.10g}, {objective - lowest:.3g} above the best "
+            f"point it had seen, where {allowed:.3g} is allowed."
+        )
+
+
+def refuse_if_strained(gap: float, objective: float, values: Values) -> None:
+    """A fit that stands still far from its bound is refused where round-off is the reason."""
+    if gap > _FAR * abs(objective) and values.rounding > _STRAINED * abs(objective):
+        raise refusal(values.scales)
+
+
+def _agree(what: str, name: str, told: float, found: float, size: float, values: Values) -> None:
+    off = abs(told - found)
+    if off <= _SHARP * size + values.floor:
+        return
+    if values.scales and not off > values.rounding:
+        raise refusal(values.scales)
+    if not off <= EXACT * size:
+        raise ProofError(
+            f"Invariant '{what}' is violated: {name} tells {told:.10g}, its own coefficients give {found:.10g}."
+        )

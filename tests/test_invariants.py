@@ -1,0 +1,167 @@
+"""No answer leaves the driver unproved: a planted violation of every invariant, and what is refused instead of published."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from mklcore.errors import KernelError, MKLError, ProofError
+from mklcore.losses import make_loss
+from mklcore.penalties import PENALTIES, LpNorm
+from mklcore.solvers.bound import dual_bound
+from mklcore.solvers.driver import Point, Status, run
+from mklcore.solvers.gomp import GOMP
+from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, unit_step_divisors
+from mklcore.solvers.interleaved import Interleaved
+from mklcore.solvers.newton import Newton
+from mklcore.solvers.proof import Values
+from mklcore.solvers.reweighting import Problem, Reweighting
+from mklcore.solvers.smkl import SMKL
+from mklcore.solvers.spectra import Spectra
+from mklcore.solvers.working_set import WorkingSet
+from tests.test_lp_properties import draw
+
+DRAWN = draw(4, "hinge", n=30, M=10)
+
+
+def weighted(cls, p=1.5):
+    problem = Problem(DRAWN.K, DRAWN.y, 1.0, make_loss("hinge"), LpNorm(p), True)
+    return cls(problem, tol=1e-3)
+
+
+METHODS = {
+    "wrapper": lambda: weighted(Reweighting),
+    "newton": lambda: weighted(Newton, 1.0),
+    "working set": lambda: weighted(WorkingSet, 1.0),
+    "interleaved": lambda: weighted(Interleaved),
+    "gomp": lambda: GOMP(DRAWN.K, DRAWN.y[:, None], 0.01, n_kernels=3, score_tol=0.0),
+    "algorithm 1": lambda: FunctionalGreedy(DRAWN.K, Spectra.of(DRAWN.K), DRAWN.y, 0.01, n_kernels=10),
+    "algorithm 2": lambda: EmpiricalGreedy(
+        DRAWN.K, DRAWN.y, n_steps=5, linesearch=False, divisors=unit_step_divisors(DRAWN.K)
+    ),
+    "smkl": lambda: SMKL(Problem(DRAWN.K, DRAWN.y, 1.0, make_loss("hinge"), PENALTIES["log"](), True), tol=1e-3),
+}
+CERTIFIED = ("wrapper", "newton", "working set", "interleaved", "algorithm 1")
+
+
+def planted(method, **changes):
+    """The method, with its last point changed before it is handed out."""
+    honest = method.finish
+    method.finish = lambda best: replace(
+        honest(best), **{name: change(honest(best)) for name, change in changes.items()}
+    )
+    return method
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_an_honest_method_passes(name):
+    assert np.isfinite(run(METHODS[name](), tol=1e-3, max_iter=50).objective)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_an_objective_that_the_coefficients_do_not_give_is_refused(name):
+    method = planted(METHODS[name](), objective=lambda p: p.objective - 1e-3 * abs(p.objective))
+    with pytest.raises(ProofError, match=r"Invariant '(objective|dual below primal)' is violated: .* tells .*"):
+        run(method, tol=1e-3, max_iter=50)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_coefficients_that_do_not_give_the_objective_are_refused(name):
+    method = planted(METHODS[name](), dual=lambda p: 1.01 * p.dual)
+    with pytest.raises(ProofError, match="Invariant 'objective' is violated"):
+        run(method, tol=1e-3, max_iter=50)
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_a_dual_value_that_its_point_does_not_give_is_refused(name):
+    method = METHODS[name]()
+    values = method.values
+    method.values = lambda best, point: values(best, 0.9 * point)
+    with pytest.raises(ProofError, match=r"Invariant 'dual value' is violated: .* tells .* its own coefficients give"):
+        run(method, tol=1e-3, max_iter=200)
+
+
+def test_a_dual_value_without_a_point_is_refused():
+    method = planted(weighted(Reweighting), dual_point=lambda p: None, dual_objective=lambda p: p.dual_objective + 1e-9)
+    with pytest.raises(ProofError, match="no point that proves it"):
+        run(method, tol=1e-3, max_iter=50)
+
+
+@dataclass
+class Scripted:
+    """A method that shows prepared objectives and dual values, one point after the other."""
+
+    points: list
+    last: object = None
+    keeps_points = False
+    name = "scripted"
+
+    def _made(self, objective, dual):
+        return Point(np.ones(2), np.zeros(3), 0.0, objective, dual, scale=1.0)
+
+    def start(self):
+        return self._made(*self.points[0])
+
+    def step(self, best, last, board):
+        k = len(board.history)
+        return self._made(*self.points[k]) if k < len(self.points) else Status.STALLED
+
+    def finish(self, best):
+        return best if self.last is None else self._made(*self.last)
+
+
+def test_a_dual_value_above_the_objective_is_refused():
+    with pytest.raises(
+        ProofError, match=r"Invariant 'dual below primal' is violated: .* 8.35 above its objective 7.65"
+    ):
+        run(Scripted([(9.0, 1.0), (7.65, 8.35)]), tol=1e-3, max_iter=9)
+    assert run(Scripted([(9.0, 1.0), (7.65, 7.65 + 1e-12)]), tol=1e-3, max_iter=9).status is Status.CONVERGED
+
+
+def test_a_method_that_ends_above_what_it_has_seen_is_refused():
+    class Forgetful(Scripted):
+        restates = False
+
+    # Without a certificate the last point counts, as for greedy methods: it may not be worse than an earlier one.
+    with pytest.raises(ProofError, match="Invariant 'history' is violated: scripted ends at 5, 2 above the best point"):
+        run(Forgetful([(6.0, None), (3.0, None), (5.0, None)]), tol=1e-3, max_iter=9)
+
+
+def test_a_polish_that_costs_more_than_the_tolerance_is_undone_and_its_dual_is_heard():
+    fit = run(Scripted([(6.0, 1.0), (3.0, 1.5)], last=(3.5, 2.5)), tol=1e-3, max_iter=9)
+    assert (fit.objective, fit.dual_objective) == (3.0, 2.5)
+    kept = run(Scripted([(6.0, 1.0), (3.0, 1.5)], last=(3.0005, 1.0)), tol=1e-3, max_iter=9)
+    assert (kept.objective, kept.dual_objective) == (3.0005, 1.5)
+
+
+def test_the_error_is_one_of_ours_and_says_whose_fault_it_is():
+    assert issubclass(ProofError, MKLError)
+    assert "fault of this library" in (ProofError.__doc__ or "")
+
+
+def test_round_off_that_explains_a_difference_is_told_with_the_scales():
+    method = weighted(Reweighting)
+    method.values = lambda best, point: Values(
+        1.1 * best.objective, best.dual_objective, best.objective, "kernel 0 is odd"
+    )
+    with pytest.raises(
+        KernelError, match=r"cannot be weighed in double precision: kernel 0 is odd. Scale the kernels alike"
+    ):
+        run(method, tol=1e-3, max_iter=50)
+
+
+def test_a_penalty_that_is_not_homogeneous_gets_a_true_bound():
+    class ElasticPrice(LpNorm):
+        homogeneous = False
+
+        def dual_price(self, Q):
+            return float(np.sum(np.maximum(np.sqrt(Q) - 0.8, 0.0) ** 2) / 0.4)
+
+    loss, price = make_loss("hinge"), ElasticPrice(1.0)
+    a = 0.05 * DRAWN.y
+    Q = np.array([a @ kernel @ a for kernel in DRAWN.K])
+    bound = dual_bound(loss, price, a, Q, DRAWN.y, 1.0)
+    forms = np.array([bound.point @ kernel @ bound.point for kernel in DRAWN.K])
+    assert bound.value == pytest.approx(loss.dual(bound.point, DRAWN.y, 1.0) - price.dual_price(forms), rel=1e-9)
+    grid = [loss.dual(s * a, DRAWN.y, 1.0) - price.dual_price(s * s * Q) for s in np.linspace(0.0, 1.0 / 0.05, 2001)]
+    assert bound.value == pytest.approx(max(grid), rel=1e-4)
