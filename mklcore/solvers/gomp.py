@@ -115,7 +115,7 @@ class GOMP:
         return Values(self._errors(f) + size, floor=1e-15 * self._nothing())
 
     def _errors(self, f: Array) -> float:
-        return float(np.sum((self.Y - f) ** 2)) / self.Y.shape[0]
+        return float(np.sum((self.Y - f) ** 2)) / len(self.Y)
 
     def _nothing(self) -> float:
         """The objective of f = 0."""
@@ -160,7 +160,7 @@ class HingeGOMP(GOMP):
         return super().start()
 
     def _errors(self, f: Array) -> float:
-        return float(np.sum(np.maximum(0.0, 1.0 - self.Y * f))) / self.Y.shape[0]
+        return float(np.sum(np.maximum(0.0, 1.0 - self.Y * f))) / len(self.Y)
 
     def _nothing(self) -> float:
         return float(self.Y.shape[1])

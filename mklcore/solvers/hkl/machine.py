@@ -72,8 +72,9 @@ class Task:
         """max_s  -(1/n) sum phi*(-n lam s a) - lam/2 s^2 squared_norm, and the s a that has it: any bound on Omega*^2 will do."""
         half = 0.5 * squared_norm
         s = self.loss.best_multiple(a, self.y, self.C, half)
-        found = ((self.loss.dual(t * a, self.y, self.C) - t * t * half, t) for t in (1.0, s, 0.0))  # a = 0 gives 0
-        value, t = max(found)
+        if not np.isfinite(half):  # nothing is known of the norm: a = 0 needs no bound
+            return Bound(self.lam * self.loss.dual(0.0 * a, self.y, self.C), 0.0 * a, 0.0)
+        value, t = max((self.loss.dual(t * a, self.y, self.C) - t * t * half, t) for t in (1.0, s, 0.0))
         return Bound(self.lam * value, t * a, self.lam * half)
 
     def bend(self, answer: Answer) -> Array:
