@@ -31,6 +31,9 @@ class Lesson:
 
     ``compute(tick, seed)`` calls ``tick(done, pieces)`` between pieces, which may raise to stop it. ``given`` are the
     figures of the set-up that the question may speak of; ``options`` the keys of the answers to choose from.
+
+    A lesson added from elsewhere brings its ``words`` (a text in the form of those the app comes with), its
+    ``picture(story, dark)``, a plotly figure, and ``opens``: the page it leads on to, with the parameters set there.
     """
 
     key: str
@@ -38,3 +41,6 @@ class Lesson:
     compute: Callable[..., Any]
     given: dict[str, str]
     options: tuple[str, ...]
+    words: str = ""
+    picture: Callable[[Any, bool], Any] | None = None
+    opens: tuple[str, tuple[tuple[str, Any], ...]] = ("explore", ())

@@ -67,7 +67,7 @@ def fill(text: str, facts: dict[str, str]) -> str:
 @remembered
 def words(key: str) -> Words:
     """Read the words of one lesson: title, level, one line, then sections."""
-    text = session_words.text(f"lessons/{key}")
+    text = LESSONS[key].words or session_words.text(f"lessons/{key}")
     head, *rest = re.split(r"^## ", text, flags=re.MULTILINE)
     named, level, *line = head.strip().removeprefix("# ").splitlines()
     title, _, moral = named.partition(": ")
@@ -238,7 +238,12 @@ def _reveal(params: Params, said: Words, found: Any, facts: dict[str, str]) -> N
 def picture(lesson: str, found: Any) -> None:
     """Draw the scene of a lesson; a release of its slider runs only this."""
     dark = charts.is_dark()
-    make = pictures.PICTURES[lesson]
+    make = pictures.PICTURES.get(lesson)
+    if make is None:
+        own = LESSONS[lesson].picture
+        if own is not None:
+            charts.show(own(found, dark), f"lesson_{lesson}")
+        return
     drawn = shelves.lessons().made(("scene", lesson, dark), lambda: make(found, dark))
     scene.show(lesson, drawn)
     history.end()
@@ -259,7 +264,8 @@ def _leave_soon() -> None:
 
 def _leave(params: Params) -> None:
     """Go on to the lesson's page with its preset loaded; the lesson stays where it is, for the way back."""
-    page, preset = OPENS[params.lesson]
+    page, own = LESSONS[params.lesson].opens
+    page, preset = OPENS.get(params.lesson, (page, dict(own)))
     kept = {name: value for name, value in vars(params).items() if name in KEPT}
     found = story(params.lesson)
     if params.lesson == "hull" and found is not None:
