@@ -13,8 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.data.samples import SAMPLES
+from mklcore.estimators.registry import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.functions import KernelSpec
+from mklcore.kernels.functions import KERNELS, KernelSpec
+from mklcore.losses import LOSSES
+from mklcore.penalties import PENALTIES
+from mklcore.solvers import SOLVERS
 
 LONGEST_LINE = 110
 SHORTEST_RUN = 4  # of neighbours that become one line
@@ -50,6 +55,17 @@ def _place(kind: type) -> str:
         return f"mkl.{kind.__name__}"
     package, _, rest = kind.__module__.partition(".")
     return f"mkl.{rest}.{kind.__name__}" if package == "mklcore" else f"{kind.__module__}.{kind.__name__}"
+
+
+def imports_for(text: str) -> str:
+    """Lines that import what ``text`` speaks of and the registries have from elsewhere, by its class or by its name there."""
+    classes: list[Any] = [entry.spec for entry in KERNELS.values()] + [*LOSSES.values(), *PENALTIES.values()]
+    for method in ESTIMATORS.values():
+        classes += [kind for kind in (method.classifier, method.regressor, method.novelty) if kind is not None]
+    named = [*LOSSES.items(), *PENALTIES.items(), *SOLVERS.items(), *((key, one.load) for key, one in SAMPLES.items())]
+    found = {kind.__module__ for kind in classes if f"{kind.__module__}.{kind.__name__}(" in text}
+    found |= {made.__module__ for key, made in named if repr(key) in text}
+    return "".join(f"import {module}\n" for module in sorted(found) if not module.startswith("mklcore."))
 
 
 def call(name: str, *parts: str, **named: str) -> str:

@@ -209,7 +209,7 @@ class KernelSpec:
         return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in given)})"
 
     @classmethod
-    def numbers(cls) -> tuple[Field, ...]:
+    def numbers(cls) -> tuple[Field[Any], ...]:
         """The fields that say which function it is, in order: not its columns, nor whether a width is relative."""
         return tuple(field for field in fields(cls) if field.name not in ("features", "label", "relative"))
 

@@ -5,7 +5,7 @@ written by ``repr`` only, and text from a file is freed of line ends and control
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import nbformat
@@ -15,7 +15,7 @@ from mklcore.data.columns import clean_name
 from mklcore.data.samples import SAMPLES
 from mklcore.estimators.registry import RIDGE_OF_E
 from mklcore.penalties import EllipticNorm
-from mklcore.script import call, code, dictionary_code, model_code, path_code
+from mklcore.script import call, code, dictionary_code, imports_for, model_code, path_code
 from pages._parts.derive import (
     comparison,
     dictionaries,
@@ -33,6 +33,7 @@ from pages._parts.params.parameters import METHODS, Params
 from pages._parts.params.rules import UPLOAD
 
 UNTOLD = ("normalise", "center", "callback")  # of a model: the stack is made by lines of its own
+OWN = "import mklcore as mkl\n"
 PAGES = ("explore", "compare", "hulls", "predict")  # whose screens are told; elsewhere it is Explore's path
 HEAD = """\
 import warnings
@@ -59,6 +60,12 @@ class Cell:
 
 def cells(params: Params, page: str = "explore") -> list[Cell]:
     """Return the screen as cells. Raises ``MKLError`` in words where it has no answer yet to reproduce."""
+    found = _cells(params, page)
+    elsewhere = imports_for("\n".join(cell.text for cell in found if cell.is_code))
+    return [replace(cell, text=cell.text.replace(OWN, OWN + elsewhere)) if OWN in cell.text else cell for cell in found]
+
+
+def _cells(params: Params, page: str) -> list[Cell]:
     if page == "hulls":
         return [*_start(params, hulls.METHOD.label), *_hull_cells(params)]
     if page == "compare":
