@@ -75,13 +75,13 @@ def solve(problem: Drawn, tol: float, solver: str = "auto") -> Fit:
 
 
 def gap_of(problem: Drawn, fit: Fit) -> float:
-    """The gap as a share of R, from the published weights and dual point alone."""
+    """The gap as a share of R (or of what rounding leaves of it), from the published weights and dual point alone."""
     K, y, C, loss, _ = problem
     f = sum(w * (kernel @ fit.dual_coef) for w, kernel in zip(fit.weights, K, strict=True))
     norms = fit.weights * np.sqrt([max(float(fit.dual_coef @ kernel @ fit.dual_coef), 0.0) for kernel in K])
     primal = C * float(loss.value(f + fit.intercept, y).sum()) + 0.5 * float(norms.sum()) ** 2
     price = 0.5 * max(float(fit.dual_point @ kernel @ fit.dual_point) for kernel in K)
-    return (primal - (loss.dual(fit.dual_point, y, C) - price)) / max(price, 1e-300)
+    return (primal - (loss.dual(fit.dual_point, y, C) - price)) / max(price, 1e-10 * abs(primal))
 
 
 def main() -> None:

@@ -60,10 +60,12 @@ class LpBase(KernelEstimator):
         return name
 
     def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
-        able = not lacking(self._loss, self._penalty)
-        return self._solver_name == "interleaved" or (
-            self._solver_name == "auto" and able and dictionary.foresee(n).megabytes > STACK_LIMIT_MB
-        )
+        if self._solver_name == "interleaved":
+            return True
+        order = self._penalty.order
+        summed = order is not None and np.isinf(order) and self._solver_name in ("auto", "wrapper")
+        able = summed or (self._solver_name == "auto" and not lacking(self._loss, self._penalty))
+        return able and dictionary.foresee(n).megabytes > STACK_LIMIT_MB
 
     def _fit_one(self, stack: Any, y: Array, warm: WarmStart | None, C: float | None = None) -> Fit:
         fit = fit_weighted(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from mklcore.kernels.maps import (
 
 _BLOCK = 256  # rows per block of the first pass
 PIECE = 64  # rows computed together: M * PIECE * n doubles of scratch
+_TOGETHER = 32  # kernels of one piece of a sum: enough to share what they are computed from
 
 
 class KernelRows:
@@ -60,6 +62,22 @@ class KernelRows:
     def cross(self, X_new: Any) -> Array:
         """Kernel values (M, n_new, n) between new rows X_new (n_new, d) and the training rows."""
         return self.transform.cross(X_new)
+
+    def sum_of(self, rows: np.ndarray) -> Array:
+        """Rows of the plain sum of all kernels, (r, n), a few kernels at a time."""
+        out = np.zeros((rows.size, self.n_samples))
+        for m in range(0, self.n_kernels, _TOGETHER):
+            few = self.transform.subset(np.arange(m, min(m + _TOGETHER, self.n_kernels)))
+            for top in range(0, rows.size, PIECE):
+                part = rows[top : top + PIECE]
+                out[top : top + PIECE] += few.cross_standardised(self.transform.rows[part]).sum(axis=0)
+        return out
+
+    @cached_property
+    def total(self) -> Array:
+        """The plain sum of all kernels, (n, n): the one matrix that is ever stored, and only once."""
+        total = self.sum_of(np.arange(self.n_samples))
+        return 0.5 * (total + total.T)
 
     @classmethod
     def build(
@@ -160,6 +178,22 @@ def _finished(
     ).subset(kept)
     notes = [f"{names[m]}: constant on the training rows, left out." for m in range(M) if m not in set(kept)]
     return KernelRows(transform, [names[m] for m in kept.tolist()], (own * factors**2)[kept], notes)
+
+
+class SummedRows(KernelRows):
+    """The rows of the plain sum, as those of a dictionary of one kernel."""
+
+    def __init__(self, rows: KernelRows) -> None:
+        super().__init__(rows.transform, ("sum",), rows.diagonal.sum(axis=0)[None], rows.notes)
+        self._rows = rows
+
+    @property
+    def n_kernels(self) -> int:
+        return 1
+
+    def block(self, rows: np.ndarray) -> Array:
+        """Rows of the sum, (1, r, n)."""
+        return self._rows.sum_of(rows)[None]
 
 
 class StackRows:

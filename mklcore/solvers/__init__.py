@@ -17,6 +17,7 @@ from mklcore.solvers.interleaved import Interleaved, lacking
 from mklcore.solvers.kinked import Kinked
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.opening import FINEST, MOST_ROWS, Opening
+from mklcore.solvers.plain_sum import PlainSum
 from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
 from mklcore.solvers.silp import SILP
 from mklcore.solvers.working_set import FROM_KERNELS, WorkingSet
@@ -42,8 +43,17 @@ def _opens(problem: Problem, tol: float) -> bool:
     )
 
 
+def _wrapper(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Reweighting | PlainSum:
+    """The analytic update; at p = infinity without a stack, one machine on the sum."""
+    return (PlainSum if isinstance(problem.K, KernelRows) else Reweighting)(problem, tol=tol, warm=warm)
+
+
+def _is_plain_sum(K: Array | KernelRows, penalty: Penalty) -> bool:
+    return isinstance(K, KernelRows) and penalty.order is not None and np.isinf(penalty.order)
+
+
 SOLVERS: dict[str, Callable[..., Any]] = {
-    "wrapper": Reweighting,
+    "wrapper": _wrapper,
     "newton": _newton,
     "interleaved": Interleaved,
     "silp": SILP,
@@ -54,6 +64,8 @@ _ANALYTIC_FROM = 4.0  # from this p on the analytic update needs two or three st
 
 def choose_solver(K: Array | KernelRows, penalty: Penalty) -> tuple[str, str]:
     """The solver that "auto" means here, and why, in words."""
+    if _is_plain_sum(K, penalty):
+        return "wrapper", "at p = infinity one machine solve is the optimum, and no Gram matrix but the sum is stored"
     if isinstance(K, KernelRows):
         return "interleaved", "the kernels are computed row by row, so no Gram matrix is stored"
     if penalty.order is None:
@@ -97,7 +109,9 @@ def fit_weighted(
         raise ParameterError(f"There is no solver called {solver!r}; the solvers are auto, {', '.join(SOLVERS)}.")
     if solver == "newton" and not newton_fits:
         raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
-    if isinstance(K, KernelRows) and solver not in ("auto", "interleaved"):
+    if _is_plain_sum(K, penalty):
+        solver = "auto"
+    elif isinstance(K, KernelRows) and solver not in ("auto", "interleaved"):
         raise ParameterError(
             f'solver="{solver}" needs the Gram matrices; use solver="interleaved" to work without them.'
         )

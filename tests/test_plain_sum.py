@@ -1,0 +1,84 @@
+"""p = infinity above the stack limit: one running sum and one machine, whatever the number of kernels."""
+
+import numpy as np
+import pytest
+
+import mklcore.estimators.lp as lp
+from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import Linear
+from mklcore.kernels.rows import KernelRows, SummedRows
+from mklcore.losses import make_loss
+from mklcore.penalties import LpNorm
+from mklcore.solvers import fit_weighted
+from mklcore.solvers.driver import Status, run
+from mklcore.solvers.plain_sum import PlainSum
+from mklcore.solvers.reweighting import Problem
+
+KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 40)
+
+
+@pytest.fixture(scope="module")
+def table() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((90, 40))
+    return X, X[:, 0] - np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(90)
+
+
+@pytest.mark.parametrize("normalise", ["multiplicative", "spherical", "trace", None])
+@pytest.mark.parametrize("center", [False, True])
+def test_the_running_sum_is_the_sum_of_the_stack(table, normalise, center):
+    rows = KernelRows.build(KERNELS, table[0], normalise=normalise, center=center)
+    whole = KERNELS.grams(table[0], normalise=normalise, center=center).values.sum(axis=0)
+    assert rows.total == pytest.approx(whole, rel=1e-9, abs=1e-9 * np.abs(whole).max())
+    some = np.array([70, 3])
+    assert SummedRows(rows).block(some)[0] == pytest.approx(whole[some], rel=1e-9, abs=1e-9 * np.abs(whole).max())
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LpMKLClassifier(p=np.inf, kernels=KERNELS),
+        LpMKLClassifier(p=np.inf, kernels=KERNELS, loss="logistic", solver="wrapper"),
+        UniformMKLClassifier(kernels=KERNELS, loss="squared"),
+        LpMKLRegressor(p=np.inf, kernels=KERNELS, loss="epsilon_insensitive"),
+        UniformMKLRegressor(kernels=KERNELS),
+    ],
+    ids=lambda model: f"{type(model).__name__}-{model.loss}",
+)
+def test_above_the_limit_one_machine_is_the_optimum_of_the_stack(table, model, monkeypatch):
+    X, y = table
+    y = np.where(y > 0, 1, -1) if "Classifier" in type(model).__name__ else y
+    stored = model._copy_with("tol", 1e-6).fit(X, y)
+    monkeypatch.setattr(lp, "STACK_LIMIT_MB", 0.1)
+    monkeypatch.setattr(KernelRows, "block", lambda self, rows: pytest.fail("rows of all kernels were asked for"))
+    summed = model._copy_with("tol", 1e-6).fit(X, y)
+    assert summed.status_ is Status.CONVERGED
+    assert summed.n_solves_ <= 4
+    assert summed.objective_ == pytest.approx(stored.objective_, rel=1e-5)
+    assert summed.weights_ == pytest.approx(np.ones(43))
+    told = "decision_function" if hasattr(model, "decision_function") else "predict"
+    assert getattr(summed, told)(X) == pytest.approx(getattr(stored, told)(X), abs=1e-2)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
+def test_rows_of_the_sum_where_not_even_the_sum_fits(table, loss):
+    X, y = table
+    y = np.where(y > 0, 1.0, -1.0) if loss == "hinge" else y
+    rows = KernelRows.build(KERNELS, X)
+    problem = Problem(rows, y, 1.0, make_loss(loss), LpNorm(np.inf), True)
+    fit = run(PlainSum(problem, tol=1e-4, largest_mb=0.0), tol=1e-4, max_iter=500)
+    stored = fit_weighted(KERNELS.grams(X).values, y, 1.0, make_loss(loss), LpNorm(np.inf), True, tol=1e-6)
+    assert fit.status is Status.CONVERGED
+    assert fit.weights.shape == (43,)
+    assert fit.objective == pytest.approx(stored.objective, rel=1e-4)
+
+
+def test_a_path_sums_once(table, monkeypatch):
+    X, y = table
+    labels, rows, asked = np.where(y > 0, 1.0, -1.0), KernelRows.build(KERNELS, X), []
+    whole = KernelRows.sum_of
+    monkeypatch.setattr(KernelRows, "sum_of", lambda self, part: asked.append(part.size) or whole(self, part))
+    for C in (0.1, 1.0, 10.0):
+        fit_weighted(rows, labels, C, make_loss("hinge"), LpNorm(np.inf), True)
+    assert asked == [90]
