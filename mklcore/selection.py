@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
-from mklcore.arrays import Array, Indices
+from mklcore.arrays import Array, Indices, Labels
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.grams import GramStack
 from mklcore.path import ACCEPTED, Path, _checked_values, _score, _validation_blocks, fit_path
@@ -162,11 +162,10 @@ def cross_validate_path(
     """
     grid = _checked_values(param, values)
     target = np.asarray(y)
-    if not (isinstance(n_splits, (int, np.integer)) and 2 <= n_splits <= target.shape[0]):
-        raise ParameterError(f"n_splits must be a whole number from 2 to the {target.shape[0]} rows; got {n_splits!r}.")
-    total = n_splits * grid.size
+    parts = folds(estimator, target, n_splits, seed)
+    total = len(parts) * grid.size
     paths: list[Path] = []
-    for train, test in _folds(estimator, target, int(n_splits), seed):
+    for train, test in parts:
         done = len(paths) * grid.size
         tick = None if callback is None else lambda k, _, done=done: callback(done + k, total)
         rows, left_out = _cut(X, train, test, target.shape[0])
@@ -183,17 +182,20 @@ def cross_validate_path(
     )
 
 
-def _folds(estimator: Any, y: Array, n_splits: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
+def folds(estimator: Any, y: Labels, n_splits: int, seed: int) -> list[tuple[Indices, Indices]]:
+    """Training rows and rows left out of every fold: shuffled, and stratified for classifiers; ``y`` (n,) or (n, T)."""
+    whole = isinstance(n_splits, (int, np.integer)) and not isinstance(n_splits, bool)
+    if not (whole and 2 <= n_splits <= y.shape[0]):
+        raise ParameterError(f"n_splits must be a whole number from 2 to the {y.shape[0]} rows; got {n_splits!r}.")
     if not is_classifier(estimator):
-        yield from KFold(n_splits, shuffle=True, random_state=seed).split(y)
-        return
+        return list(KFold(n_splits, shuffle=True, random_state=seed).split(y))
     smallest = int(np.unique(y, return_counts=True)[1].min())
     if smallest < n_splits:
         raise DataError(
             f"The smallest class has {smallest} rows, fewer than the {n_splits} folds: some fold would train without it. "
             f"Use n_splits={max(smallest, 2)} or merge small classes."
         )
-    yield from StratifiedKFold(n_splits, shuffle=True, random_state=seed).split(y, y)
+    return list(StratifiedKFold(n_splits, shuffle=True, random_state=seed).split(y, y))
 
 
 def _cut(X: Any, train: Indices, test: Indices, n: int) -> tuple[Any, Any]:

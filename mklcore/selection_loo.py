@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import Loss, make_loss
+from mklcore.selection import folds
 
 RULES = ("auto", "loo", "xi_alpha", "kfold")
 
@@ -117,7 +117,7 @@ def choose_C(
     if not isinstance(X, GramStack) and estimator.get_params().get("kernels") == "precomputed":
         X = GramStack.from_array(X)
     if rule == "kfold":
-        errors, counts = _by_folds(estimator, X, y, grid, tubes, _folds(estimator, y, n_splits, seed), report)
+        errors, counts = _by_folds(estimator, X, y, grid, tubes, folds(estimator, y, n_splits, seed), report)
     else:
         errors, counts = _by_one_fit(estimator, X, y, grid, tubes, rule, report)
     order = np.lexsort((np.broadcast_to(grid, errors.shape).ravel(), counts.ravel(), errors.ravel()))
@@ -179,15 +179,6 @@ def _suits(loss: Loss) -> str:
     return "xi_alpha" if loss.piecewise_linear and loss.signed else "kfold"
 
 
-def _folds(estimator: Any, y: Array, n_splits: int, seed: int) -> list[tuple[Array, Array]]:
-    labels = np.unique(y, return_counts=True)[1] if is_classifier(estimator) else np.array([y.size])
-    if isinstance(n_splits, bool) or not isinstance(n_splits, (int, np.integer)) or not 2 <= n_splits <= labels.min():
-        what = "rows of the smallest class" if is_classifier(estimator) else "rows"
-        raise ParameterError(f"n_splits must be a whole number from 2 to {labels.min()}, the {what}; got {n_splits!r}.")
-    kind = StratifiedKFold if is_classifier(estimator) else KFold
-    return list(kind(n_splits, shuffle=True, random_state=seed).split(np.zeros(y.size), y))
-
-
 def _with(estimator: Any, epsilon: float | None) -> Any:
     return estimator if epsilon is None else estimator._copy_with("epsilon", epsilon)
 
@@ -232,11 +223,11 @@ def _by_folds(
     y: Array,
     grid: Array,
     tubes: list[float | None],
-    folds: list[tuple[Array, Array]],
+    parts: list[tuple[Indices, Indices]],
     report: Callable[[], None],
 ) -> tuple[Array, Array]:
     errors, counts = np.zeros((len(tubes), grid.size)), np.zeros((len(tubes), grid.size))
-    for rows, held in folds:
+    for rows, held in parts:
         part = X.take(rows) if isinstance(X, GramStack) else np.asarray(X)[rows]
         for tube, epsilon in enumerate(tubes):
             stack, fits = _fits(_with(estimator, epsilon), part, y[rows], grid)
@@ -245,7 +236,7 @@ def _by_folds(
                 predicted = fitted._from_blocks(blocks)
                 wrong = predicted != y[held] if is_classifier(estimator) else (predicted - y[held]) ** 2
                 errors[tube, place] += float(np.sum(wrong)) / y.size
-                counts[tube, place] += fitted.n_kernels_ / len(folds)
+                counts[tube, place] += fitted.n_kernels_ / len(parts)
                 report()
     return errors, counts
 

@@ -170,11 +170,7 @@ def test_what_does_not_fit_is_refused_in_words(table):
         (lambda: choose_C(SMKLRegressor(), X, y, [1.0], epsilons=[0.1]), "epsilons are tubes"),
         (lambda: choose_C(GOMPRegressor(), X, y, [1.0]), "has no parameter C"),
         (lambda: choose_C(SMKLRegressor(), X, y, [1.0], rule="kfold", n_splits=1), "n_splits must be a whole number"),
-        (lambda: choose_C(SMKLRegressor(), X, y, [1.0], rule="kfold", n_splits=41), "from 2 to 40, the rows"),
-        (
-            lambda: choose_C(SMKLClassifier(), X, labels, [1.0], rule="kfold", n_splits=40),
-            "rows of the smallest class",
-        ),
+        (lambda: choose_C(SMKLRegressor(), X, y, [1.0], rule="kfold", n_splits=41), "from 2 to the 40 rows"),
         (lambda: leave_one_out(K[0], y, 0.0), "C must be a finite number above 0"),
         (lambda: leave_one_out(K, y, 1.0), r"needs the weights \(M,\)"),
     ]
@@ -183,6 +179,8 @@ def test_what_does_not_fit_is_refused_in_words(table):
             call()
     with pytest.raises(KernelError, match=r"expected \(n, n\) and \(n,\)"):
         leave_one_out(K[0], y[:-1], 1.0)
+    with pytest.raises(DataError, match=r"smallest class has .* fewer than the 40 folds"):
+        choose_C(SMKLClassifier(), X, labels, [1.0], rule="kfold", n_splits=40)
     with pytest.raises(DataError, match="labels must be -1 and"):
         xi_alpha(K[0], y, y)
     with pytest.raises(DataError, match="at least two rows"):

@@ -14,7 +14,7 @@ from mklcore.estimators.lp import LpBase, _LpClassifier, _LpRegressor
 from mklcore.losses import Loss
 from mklcore.path import _score
 from mklcore.penalties import LpNorm, Penalty
-from mklcore.selection import _folds
+from mklcore.selection import folds
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged
 from mklcore.solvers.reweighting import WarmStart
@@ -77,9 +77,9 @@ class _BestKernel(LpBase):
         """Mean score (M,) of every kernel alone over inner folds; scales stay those of all training rows."""
         labels = self.classes_[y] if hasattr(self, "classes_") else y
         smallest = int(np.unique(y, return_counts=True)[1].min()) if hasattr(self, "classes_") else y.size
-        folds = list(_folds(self, labels, max(2, min(N_FOLDS, smallest)), 0))
-        scores = np.zeros((len(folds), stack.n_kernels))
-        for row, (train, test) in zip(scores, folds, strict=True):
+        parts = folds(self, labels, max(2, min(N_FOLDS, smallest)), 0)
+        scores = np.zeros((len(parts), stack.n_kernels))
+        for row, (train, test) in zip(scores, parts, strict=True):
             blocks, kernels = stack.block(test, train), stack.block(train, train)
             for m in range(stack.n_kernels):
                 alone = self._copy_with("select", "objective")

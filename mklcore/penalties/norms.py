@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.optimize import nnls
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
@@ -271,7 +273,15 @@ class EllipticNorm(Penalty):
             )
         E.flags.writeable = False
         object.__setattr__(self, "E", E)
-        object.__setattr__(self, "_inverse", np.linalg.inv(E))
+
+    @cached_property
+    def _inverse(self) -> Array:
+        return np.asarray(np.linalg.inv(self.E), dtype=np.float64)
+
+    @cached_property
+    def _root(self) -> Array:
+        """R with R'R = E, so that v'E v = ||R v||^2."""
+        return np.asarray(np.linalg.cholesky(self.E).T, dtype=np.float64)
 
     def _checked(self, v: Array) -> Array:
         if v.size != self.E.shape[0]:
@@ -282,7 +292,7 @@ class EllipticNorm(Penalty):
         return self.scale(self._checked(np.ones(M)))
 
     def scale(self, weights: Array) -> Array:
-        norm = float(np.sqrt(weights @ self._inverse @ weights))  # type: ignore[attr-defined]
+        norm = float(np.sqrt(weights @ self._inverse @ weights))
         return weights / norm if norm > 0 else self.start(weights.size)
 
     def regulariser(self, n: Array) -> float:
@@ -295,14 +305,8 @@ class EllipticNorm(Penalty):
     def dual_price(self, Q: Array) -> float:
         """min over gamma >= 0 of sqrt(v'E v), v = Q / 2 + gamma; any gamma found is a valid upper price."""
         v = 0.5 * self._checked(Q)
-        floor = v.copy()
         if np.any(self.E < 0):
-            for _ in range(500):
-                before = v.copy()
-                for m in range(v.size):
-                    v[m] = max(floor[m], v[m] - (self.E[m] @ v) / self.E[m, m])
-                if np.max(np.abs(v - before)) <= 1e-13 * max(float(v.max()), 1e-300):
-                    break
+            v = v + nnls(self._root, -(self._root @ v), maxiter=30 * v.size)[0]
         return float(np.sqrt(v @ self.E @ v))
 
     def update(self, weights: Array, Q: Array) -> Array:
@@ -313,7 +317,7 @@ class EllipticNorm(Penalty):
         """argmin over theta > 0 of sum n_m^2 / (2 theta_m) + 1/2 theta'E^-1 theta, on the boundary: Newton, 0.99 to the wall."""
         squares = np.maximum(n, 1e-9 * float(n.max())) ** 2
         squares = squares / float(squares.max())
-        inverse = self._inverse  # type: ignore[attr-defined]
+        inverse = self._inverse
         theta = np.maximum(start, 1e-6 * float(start.max()))
         theta = theta * (float(np.sum(squares / theta)) / float(theta @ inverse @ theta)) ** (1.0 / 3.0)
         for _ in range(200):

@@ -12,7 +12,6 @@ import os
 import re
 import secrets
 import sqlite3
-import sys
 import threading
 import time
 from base64 import urlsafe_b64encode
@@ -21,6 +20,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+
+from platformdirs import user_data_path
 
 from mklcore.data.columns import clean_name
 
@@ -118,11 +119,7 @@ def default_home() -> Path | None:
     told = os.environ.get(HOME, "").strip()
     if told:
         return None if told.lower() == OFF else Path(told).expanduser()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "MKL Explorer"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "MKL Explorer"
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "mkl-explorer"
+    return user_data_path("mkl-explorer", appauthor=False)
 
 
 class Store:
