@@ -12,6 +12,10 @@ import mklcore
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "mklcore"
+# Names that are decided and may stand at the front door as soon as what they name is there.
+PLANNED = {
+    "Delta", "Nystroem", "SequenceDictionary", "Spectrum", "WeightedDegree", "explore", "hkl_certificate",
+}  # fmt: skip
 
 
 def test_public_names_are_sorted_strings_that_exist():
@@ -24,12 +28,12 @@ def test_public_names_are_sorted_strings_that_exist():
 
 def test_what_people_rely_on_is_public_and_nothing_else_is():
     """Adding here is a decision: the front door stays short, and everything else is found in its room."""
-    assert set(mklcore.__all__) == {
+    assert set(mklcore.__all__) - PLANNED == {
         "ANOVABasis", "BestKernelClassifier", "BestKernelRegressor", "BlockNorm", "DataError", "Dataset", "EXPERIMENTS",
         "ElasticNet", "EllipticNorm", "Fit", "GOMPClassifier", "GOMPRegressor", "GaussianBasis", "GramStack", "GreedyMKLClassifier",
         "GreedyMKLRegressor", "HKLClassifier", "HKLRegressor", "HermiteBasis", "Huber", "KERNELS", "KernelDictionary",
         "KernelError", "KernelPCABasis", "LOSSES", "Laplacian", "Linear", "LpMKLClassifier", "LpMKLOneClass",
-        "LpMKLRegressor", "LpNorm", "MKLError", "NotConvergedWarning", "PENALTIES", "ParameterError", "Path",
+        "LpMKLRegressor", "LpNorm", "MKLError", "Matern", "NotConvergedWarning", "PENALTIES", "ParameterError", "Path",
         "Polynomial", "PolynomialBasis", "RBF", "SAMPLES", "SMKLClassifier", "SMKLRegressor", "SOLVERS", "SplineBasis",
         "UniformMKLClassifier", "UniformMKLRegressor", "WeightedLpNorm", "alignment_matrix", "certificate", "choose",
         "choose_C", "cross_validate_path", "duplicate_counterexample", "figures", "fit_path", "gomp_coherence",
