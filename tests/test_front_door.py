@@ -38,7 +38,7 @@ def test_what_people_rely_on_is_public_and_nothing_else_is():
         "UniformMKLClassifier", "UniformMKLRegressor", "WeightedLpNorm", "alignment_matrix", "certificate", "choose",
         "choose_C", "cross_validate_path", "duplicate_counterexample", "figures", "fit_path", "gomp_coherence",
         "gomp_risk_bound", "greedy_rate_bound", "greedy_risk_bound",
-        "hkl_consistency", "hkl_flat_mkl", "hkl_greedy",
+        "hkl_certificate", "hkl_consistency", "hkl_flat_mkl", "hkl_greedy",
         "hkl_l2", "hkl_lasso_alpha", "ivanov_to_tikhonov", "kernel_correlation", "load_model", "load_sample",
         "log_grid", "lp_margin_bound", "lp_rademacher_bound", "lp_risk_bound", "lq_mkl", "make_mkl_toy",
         "make_ringnorm", "make_sparse_polynomial", "make_spectra", "make_twonorm", "nu_from_one_class", "read_table",
