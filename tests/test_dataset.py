@@ -230,3 +230,25 @@ def test_words():
     assert counted(1, "row") == "1 row"
     assert counted(2000, "class") == "2,000 classes"
     assert listed("abc", most=2) == "'a', 'b' and 1 more"
+
+
+class TestSourceColumns:
+    def test_every_feature_is_a_column_of_its_own_unless_told(self):
+        data = Dataset(np.eye(4)[:, :3], [0, 1, 0, 1], ("a", "b", "c"), task="binary")
+        assert data.columns == (("a", (0,)), ("b", (1,)), ("c", (2,)))
+        told = Dataset(data.X, data.y, data.feature_names, task="binary", columns=(("both", (0, 2)), ("b", (1,))))
+        assert told.source_names == ("both", "b", "both")
+        assert told.fingerprint != data.fingerprint
+
+    def test_they_follow_a_selection(self):
+        data = Dataset(
+            np.eye(4)[:, :3], [0, 1, 0, 1], ("a", "b", "c"), task="binary", columns=(("x", (0, 2)), ("b", (1,)))
+        )
+        assert data.select(["c", "b"]).columns == (("x", (0,)), ("b", (1,)))
+        assert data.drop(["b"]).columns == (("x", (0, 1)),)
+        assert data.take([0, 1, 2]).columns == data.columns
+
+    @pytest.mark.parametrize("columns", [(("a", (0,)),), (("a", (0, 1)), ("b", (1, 2)))])
+    def test_what_leaves_a_feature_out_or_names_it_twice_is_refused(self, columns):
+        with pytest.raises(DataError, match="every feature belongs to exactly one source column"):
+            Dataset(np.eye(4)[:, :3], [0, 1, 0, 1], ("a", "b", "c"), task="binary", columns=columns)

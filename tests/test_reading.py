@@ -191,7 +191,9 @@ class TestColumns:
         data = read_table(table(rows, "colour,sex,size,y"))
         assert data.feature_names == ("colour=blue", "colour=green", "colour=red", "sex=m", "size")
         np.testing.assert_array_equal(data.X[:3, :4], [[0, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1]])
-        assert data.groups == (("colour", (0, 1, 2)), ("other columns", (3, 4)))
+        assert data.groups == ()
+        assert data.columns == (("colour", (0, 1, 2)), ("sex", (3,)), ("size", (4,)))
+        assert data.source_names == ("colour", "colour", "colour", "sex", "size")
         note(data, "Categories became columns of 0 and 1: 'colour', 'sex'")
 
     def test_a_missing_category_is_one_of_its_own(self):
@@ -248,12 +250,12 @@ class TestColumns:
         assert read_table(table(numbers()), keep="a").n_features == 2
 
     def test_prefixes_become_groups(self):
-        header = "fou_1,fou_2,kar_1,kar_2,kar_3,alone,y"
-        rows = [",".join(str((i * (j + 2)) % 11) for j in range(6)) + f",{i % 2}" for i in range(12)]
+        header = "fou_1,fou_2,fou_3,kar_1,kar_2,kar_3,alone,y"
+        rows = [",".join(str((i * (j + 2)) % 11) for j in range(7)) + f",{i % 2}" for i in range(12)]
         data = read_table(table(rows, header))
-        assert data.groups == (("fou", (0, 1)), ("kar", (2, 3, 4)), ("other columns", (5,)))
-        single = read_table(table(rows, header.replace("kar_", "kar")))
-        assert single.groups == ()
+        assert data.groups == (("fou", (0, 1, 2)), ("kar", (3, 4, 5)), ("other columns", (6,)))
+        for other in (header.replace("kar_", "kar"), header.replace("fou_3", "more")):
+            assert read_table(table(rows, other)).groups == ()
 
     def test_numbers_as_people_write_them(self):
         cells = texts("1,234.5", "-1,000", "\u22125.5", "1\u00a0234", " 7 ", "1e3", ".5", "x", "", "1,23")

@@ -31,7 +31,9 @@ class Dataset:
     X : float64, C-contiguous, read-only. y : the original labels (int64, or objects of type str) for "binary",
     "multiclass" and "novelty", where y may be all ones; float64 for "regression". class_names : str of the labels in
     sorted order, found in y unless given; a part of a larger table keeps the names of the whole.
-    groups : (name, column indices) pairs. Two data sets with one fingerprint are equal and hash alike.
+    groups : (name, column indices) pairs: families of columns. columns : the columns of the table as the person knows it,
+    as (name, column indices) pairs: the 0/1 columns of a category are one of them; one per feature unless given.
+    Two data sets with one fingerprint are equal and hash alike.
 
     Raises DataError for shapes that disagree, values that are not finite, missing targets, fewer than two classes,
     fewer rows than classes, and names that are doubled or do not fit.
@@ -45,6 +47,7 @@ class Dataset:
     class_names: tuple[str, ...] = ()
     groups: Groups = ()
     notes: tuple[str, ...] = ()
+    columns: Groups = ()
     fingerprint: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
@@ -64,6 +67,7 @@ class Dataset:
             "class_names": _checked_classes(y, self.class_names, self.task),
             "groups": _checked_groups(self.groups, X.shape[1]),
             "notes": tuple(str(note) for note in self.notes),
+            "columns": _checked_columns(self.columns, names),
         }
         for name, value in settled.items():
             object.__setattr__(self, name, value)
@@ -76,6 +80,12 @@ class Dataset:
     @property
     def n_features(self) -> int:
         return int(self.X.shape[1])
+
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """The source column of every feature (d,), by name."""
+        home = {j: name for name, members in self.columns for j in members}
+        return tuple(home[j] for j in range(self.n_features))
 
     def __eq__(self, other: object) -> bool:
         return self.fingerprint == other.fingerprint if isinstance(other, Dataset) else NotImplemented
@@ -104,12 +114,12 @@ class Dataset:
         if not columns:
             raise DataError("No feature is selected; keep at least one.")
         place = {column: new for new, column in enumerate(columns)}
-        groups = tuple((name, tuple(place[j] for j in members if j in place)) for name, members in self.groups)
         return replace(
             self,
             X=self.X[:, columns],
             feature_names=tuple(self.feature_names[j] for j in columns),
-            groups=tuple(group for group in groups if group[1]),
+            groups=_moved(self.groups, place),
+            columns=_moved(self.columns, place),
         )
 
     def drop(self, features: Iterable[int | str]) -> Dataset:
@@ -289,8 +299,32 @@ def _checked_groups(groups: Iterable[tuple[str, Iterable[int]]], n_features: int
     return settled
 
 
+def _checked_columns(columns: Iterable[tuple[str, Iterable[int]]], names: tuple[str, ...]) -> Groups:
+    """One source column per feature unless given; given ones hold every feature once."""
+    settled = _checked_groups(columns, len(names))
+    if not settled:
+        return tuple((name, (j,)) for j, name in enumerate(names))
+    held = sorted(j for _, members in settled for j in members)
+    if held != list(range(len(names))):
+        raise DataError(
+            f"The source columns hold {counted(len(held), 'feature')}, the table has {len(names)}; "
+            "every feature belongs to exactly one source column."
+        )
+    return settled
+
+
+def _moved(groups: Groups, place: dict[int, int]) -> Groups:
+    """Groups on the columns that stay, at their new places; empty ones go."""
+    found = ((name, tuple(place[j] for j in members if j in place)) for name, members in groups)
+    return tuple(group for group in found if group[1])
+
+
 def _fingerprint(data: Dataset) -> str:
-    words = (data.X.shape, data.feature_names, data.target_name, data.task, data.class_names, data.groups)
+    words: tuple[object, ...] = (
+        data.X.shape, data.feature_names, data.target_name, data.task, data.class_names, data.groups,
+    )  # fmt: skip
+    if any(len(members) > 1 for _, members in data.columns):
+        words += (data.columns,)
     digest = hashlib.sha256(repr(words).encode())
     digest.update(data.X.tobytes())
     digest.update(repr((data.y.dtype.kind, data.y.tolist())).encode())

@@ -70,6 +70,26 @@ def by_prefix(names: Sequence[str]) -> Groups:
     return _of_keys([match[1] if (match := re.match(r"([^_.:]+)[_.:]", name)) else "" for name in names])
 
 
+LEAST_SHARING = 3  # columns that a prefix has to cover before it is believed to name a family
+
+
+def families(columns: Groups) -> Groups:
+    """Source columns that share a prefix, as groups of features; none unless several prefixes cover three columns each.
+
+    What belongs to no family makes a last group, so that the groups together hold every feature.
+    """
+    prefixes = [(name, places) for name, places in by_prefix([name for name, _ in columns]) if name != REST]
+    shared = [(prefix, places) for prefix, places in prefixes if len(places) >= LEAST_SHARING]
+    if len(shared) < 2:
+        return ()
+    groups = [(prefix, tuple(j for k in places for j in columns[k][1])) for prefix, places in shared]
+    grouped = {j for _, members in groups for j in members}
+    rest = tuple(j for _, members in columns for j in members if j not in grouped)
+    if not rest:
+        return tuple(groups)
+    return (*groups, (REST if all(name != REST for name, _ in groups) else f"{REST} (rest)", rest))
+
+
 def by_category(names: Sequence[str]) -> Groups:
     """The columns of 0 and 1 that one category became: colour=red, colour=blue."""
     return _of_keys([name.partition("=")[0] if "=" in name else "" for name in names])

@@ -24,7 +24,7 @@ from mklcore.data.columns import (
     told,
 )
 from mklcore.data.dataset import TASKS, Dataset, Groups, counted, joined, listed
-from mklcore.data.grouping import REST, by_prefix
+from mklcore.data.grouping import families
 from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Format
 from mklcore.data.parsing import Source, Table, delimiter_in_words, parse
 from mklcore.errors import DataError, ParameterError
@@ -151,10 +151,11 @@ def read_table(
     if gone := len(y) - len(rows):
         y = y[rows]
         notes.append(f"Dropped {counted(gone, 'row')} with a missing cell in a column that is used.")
-    X, feature_names, groups = _features(profiles, kept, missing == "indicator")
+    X, feature_names, columns_of = _features(profiles, kept, missing == "indicator")
     notes += told(profiles, kept, missing == "indicator")
     assert task is not None
-    return Dataset(X, y, feature_names, target_name, task, groups=groups, notes=tuple(notes))
+    groups = families(columns_of)
+    return Dataset(X, y, feature_names, target_name, task, groups=groups, notes=tuple(notes), columns=columns_of)
 
 
 def _settled_uses(names: Sequence[str], uses: Mapping[str, str]) -> dict[str, str]:
@@ -351,7 +352,7 @@ def _features(
             f"With categories as columns of 0 and 1 the table has {len(values[0]):,} x {len(names):,} cells, more than "
             f"{MAX_CELLS:,}; take fewer rows or columns."
         )
-    return np.column_stack(values), _unique(names), _groups(members)
+    return np.column_stack(values), _unique(names), tuple(members.items())
 
 
 def _nothing_left(profiles: list[Profile]) -> str:
@@ -378,24 +379,3 @@ def _unique(names: list[str]) -> tuple[str, ...]:
             name = f"{stem} ({again})"
         taken[name] = None
     return tuple(taken)
-
-
-def _groups(members: dict[str, tuple[int, ...]]) -> Groups:
-    """Columns that share a prefix, when at least two groups of at least two do; else the columns of each category.
-
-    What belongs to no group makes a last one, so that the groups together hold every feature.
-    """
-    names = list(members)
-    shared = [(prefix, places) for prefix, places in by_prefix(names) if prefix != REST]
-    if len(shared) > 1:
-        groups = [(prefix, tuple(j for k in places for j in members[names[k]])) for prefix, places in shared]
-    else:
-        groups = [(name, columns) for name, columns in members.items() if len(columns) > 1]
-    grouped = {j for _, columns in groups for j in columns}
-    rest = tuple(j for columns in members.values() for j in columns if j not in grouped)
-    if not groups or not rest:
-        return tuple(groups)
-    name = REST
-    while any(name == other for other, _ in groups):
-        name += " (rest)"
-    return (*groups, (name, rest))

@@ -87,7 +87,7 @@ def average_neighbours(data: Dataset, width: int) -> Dataset:
     X = np.column_stack([data.X[:, block].mean(axis=1) for block in blocks])
     names = tuple(f"{places[block].mean():.10g}" for block in blocks)
     note = f"Every {width} neighbouring wavelengths were averaged: {counted(len(blocks), 'column')} left."
-    return replace(data, X=X, feature_names=names, groups=(), notes=(*data.notes, note))
+    return replace(data, X=X, feature_names=names, groups=(), columns=(), notes=(*data.notes, note))
 
 
 def standardise_spectra(train: Dataset, *others: Dataset, by: str = "spectrum") -> tuple[Dataset, ...]:
@@ -115,7 +115,8 @@ def with_second_differences(data: Dataset) -> Dataset:
     place = {j: data.n_features + j - 1 for j in range(1, data.n_features - 1)}
     groups = tuple((name, (*cols, *(place[j] for j in cols if j in place))) for name, cols in data.groups)
     note = f"{counted(len(place), 'second difference')} appended."
-    return replace(data, X=X, feature_names=names, groups=groups, notes=(*data.notes, note))
+    columns = tuple((name, (*cols, *(place[j] for j in cols if j in place))) for name, cols in data.columns)
+    return replace(data, X=X, feature_names=names, groups=groups, columns=columns, notes=(*data.notes, note))
 
 
 def with_bands(data: Dataset, n_bands: int) -> Dataset:

@@ -195,8 +195,9 @@ def kernels_by_columns(
 ) -> dict[str, list[int]]:
     """Which kernels look at what: group of columns, single column, or all columns -> indices of kernels.
 
-    ``specs`` M resolved kernels, ``groups`` (name, column indices) pairs, ``names`` (d,) of the columns. A kernel whose
-    columns lie in one group counts for the group; where there are no groups, for its column.
+    ``specs`` M resolved kernels, ``groups`` (name, column indices) pairs, ``names`` (d,) of the columns, as in
+    ``Dataset.source_names``. A kernel whose columns lie in one group counts for the group; where there are no groups, for
+    its column.
     """
     found: dict[str, list[int]] = {}
     home = {j: name for name, members in groups for j in members}

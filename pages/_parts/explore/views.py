@@ -69,7 +69,7 @@ def _members(shown: paths.Answer, what: str) -> dict[str, list[int]]:
     specs = gram_stacks.grams(shown.params).train.specs
     if specs is None:
         return {name: [m] for m, name in enumerate(path.kernel_names)}
-    return kernels_by_columns(specs, table.groups, table.feature_names)
+    return kernels_by_columns(specs, table.groups, table.source_names)
 
 
 def share_view(found: Shares, name: str) -> View:
