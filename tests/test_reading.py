@@ -363,8 +363,8 @@ REFUSALS = {
         r"no numeric column .* 'a' \(identifier\), 'b' \(identifier\)",
     ),
     "all constant": (table([f"7,8,{i % 2}" for i in range(12)]), {}, "Every feature is constant: 'a', 'b'"),
-    "one class": (table(numbers(12, lambda i: "g")), {}, r"'y' holds one class only \('g' in every row\)"),
-    "one number": (table(numbers(12, lambda i: 5)), {"task": "regression"}, "holds one class only"),
+    "one class": (table(numbers(12, lambda i: "g")), {"target": "y"}, r"'y' holds one class only \('g' in every row\)"),
+    "one number": (table(numbers(12, lambda i: 5)), {"task": "regression", "target": "y"}, "holds one class only"),
     "no such target": (
         table(numbers(), "size,weight,y"),
         {"target": "wight"},
@@ -373,7 +373,7 @@ REFUSALS = {
     "no near target": (table(numbers()), {"target": "zzzz"}, "no column 'zzzz'; the columns are 'a', 'b', 'y'"),
     "no such index": (table(numbers()), {"target": 3}, "no column number 3; expected 0 to 2"),
     "target empty": (table(numbers(12, lambda i: "NA" if i > 3 else i % 2)), {}, "missing in 8 of 12 rows"),
-    "target all empty": (table(numbers(12, lambda i: "")), {}, "missing in 12 of 12 rows"),
+    "target all empty": (table(numbers(12, lambda i: "")), {"target": "y"}, "missing in 12 of 12 rows"),
     "class per row": (
         table(["1.5,2,p", "2.5,1,q", "0.5,3,r"]),
         {},

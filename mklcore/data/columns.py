@@ -19,6 +19,7 @@ MISSING = (
     | {"None", "none", "nil", "?", "-", "--", "."}
     | {"#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"}
 )
+WORDS = frozenset({"None", "none"})  # missing among numbers, a category among words
 MAX_NAME = 60
 MAX_LEVELS = 20
 MISSING_LEVEL = "missing"
@@ -128,6 +129,8 @@ def numbers_or_labels(cells: np.ndarray, decimal: str) -> tuple[np.ndarray | Non
     good = ~np.isnan(numbers)
     present = int((~missing).sum())
     stray = present - int(good.sum())
+    if present and not good.any() and stray:  # a column of words: there "none" is a word like the others
+        missing = missing & ~np.array([cell in WORDS for cell in cells.tolist()], dtype=bool)
     if stray == 0 or (stray <= 0.05 * present and len(np.unique(numbers[good])) > MAX_LEVELS):
         return (numbers, ~good, stray) if present else (None, missing, 0)
     return None, missing, stray if 2 * stray < present else 0

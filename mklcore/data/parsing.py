@@ -254,6 +254,10 @@ def _from_rows(
     if len(body) > form.max_rows:
         raise too_many("rows", form.max_rows, "max_rows")
     check_cells(len(body), len(rows[0]))
+    if header and (blank := _blank_columns(rows[0], body)):
+        told.append(f"{counted(len(blank), 'column')} without a name and without a value left out.")
+        rows = [[cell for j, cell in enumerate(row) if j not in blank] for row in rows]
+        body = rows[1:]
     if header:
         names = _settle_names(rows[0], told)
     else:
@@ -262,6 +266,13 @@ def _from_rows(
             told.append(f"The first line holds data, no names: the columns are called x1 to x{len(names)}.")
     columns = tuple(np.array(column, dtype=object) for column in zip(*body, strict=True))
     return Table(names, columns, decimal, delimiter, encoding, header, notes=tuple(told))
+
+
+def _blank_columns(header: list[str], body: list[list[str]]) -> set[int]:
+    """Columns that hold nothing at all, not even a name; none where that would leave nothing."""
+    blank = {j for j, name in enumerate(header) if not name}
+    blank = {j for j in blank if not any(row[j] for row in body)}
+    return blank if len(blank) < len(header) else set()
 
 
 def _decimal_sign(rows: list[list[str]], delimiter: str | None) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -27,13 +28,16 @@ from mklcore.data.dataset import TASKS, Dataset, Groups, counted, joined, listed
 from mklcore.data.grouping import families
 from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Format
 from mklcore.data.parsing import Source, Table, delimiter_in_words, parse
+from mklcore.data.sentinels import Sentinel, as_missing, sentinel_of
+from mklcore.data.target import guess_target
 from mklcore.errors import DataError, ParameterError
 
-TARGET_NAMES = ("target", "label", "class", "y")
+SURE_NAMES = ("target", "label", "class", "y")  # without any of them a table read for novelty has no target
 MAX_CLASSES = 50
 MAX_NUMBER_CLASSES = 20
 PREVIEW_ROWS = 10
 MISSING_RULES = ("median", "drop", "indicator")
+SENTINEL_RULES = ("keep", "missing")
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class TableSummary:
     header: bool
     notes: tuple[str, ...]
     sheets: tuple[str, ...] = ()
+    sentinels: tuple[Sentinel, ...] = ()
 
 
 def describe_table(
@@ -71,7 +76,8 @@ def describe_table(
     )
     rows = min(PREVIEW_ROWS, table.n_rows)
     preview = tuple(tuple(_shown(column[row]) for column in table.columns) for row in range(rows))
-    target = table.names[_find_target(table.names, None)[0]]
+    target = table.names[guess_target(table.names, columns.__getitem__, table.header)[0]]
+    found = _sentinels(table)
     notes = (*_how_read(table), *table.notes)
     return TableSummary(
         table.n_rows,
@@ -84,6 +90,7 @@ def describe_table(
         table.header,
         notes,
         table.sheets,
+        found,
     )
 
 
@@ -95,6 +102,7 @@ def read_table(
     keep: Sequence[str] = (),
     uses: Mapping[str, str] | None = None,
     missing: str = "median",
+    sentinels: str = "keep",
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
@@ -106,13 +114,14 @@ def read_table(
 ) -> Dataset:
     """The data set in a CSV, TSV, Parquet, Excel or OpenDocument table.
 
-    source : a path, bytes, or an open file, read from where it stands. target : the name or the index of a column;
-    None takes a column named target, label, class or y, else the last one. task : one of "binary", "multiclass",
-    "regression", "novelty", or "classification" for as many classes as there are values; None finds out. "novelty"
-    without a target makes every column a feature and every y 1.
+    source : a path, bytes, or an open file, read from where it stands. target : the name or the index of a column; None
+    takes one with a telling name (target, label, class, y, outcome, price, ...), else by what stands in it. task : one of
+    "binary", "multiclass", "regression", "novelty", or "classification" for as many classes as there are values; None finds
+    out. "novelty" without a target makes every column a feature and every y 1.
     keep : columns to use although they look like an identifier, free text or a constant. uses : what to take columns for,
     by name: "number", "category" or "left out". missing : "median" fills missing numbers, "indicator" also adds a column of
-    0 and 1 that says where, "drop" leaves out rows with a missing cell. sheet : which sheet of a workbook, the first
+    0 and 1 that says where, "drop" leaves out rows with a missing cell. sentinels : "keep" tells of numbers that probably
+    stand for a missing value (-200, 9999, impossible zeros), "missing" reads them so. sheet : which sheet of a workbook, the first
     visible one if None. The other arguments override what is found in the file.
 
     Missing numbers become the median of their column, categories become columns of 0 and 1, identifiers, free text,
@@ -128,6 +137,8 @@ def read_table(
         raise ParameterError(f"task is {task!r}; expected one of {', '.join(TASKS)} or classification.")
     if missing not in MISSING_RULES:
         raise ParameterError(f"missing is {missing!r}; expected one of {', '.join(MISSING_RULES)}.")
+    if sentinels not in SENTINEL_RULES:
+        raise ParameterError(f"sentinels is {sentinels!r}; expected one of {', '.join(SENTINEL_RULES)}.")
     table = parse(source, Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet))
     if len(table.names) == 1 and task != "novelty":
         raise DataError(_one_column(table))
@@ -135,11 +146,11 @@ def read_table(
     columns = list(table.columns)
     kept = _kept_names(names, keep)
     notes = [*_how_read(table), *table.notes]
-    if task == "novelty" and target is None and not any(name.lower() in TARGET_NAMES for name in names):
+    if task == "novelty" and target is None and not any(name.lower() in SURE_NAMES for name in names):
         y, target_name = np.ones(table.n_rows, dtype=np.int64), "y"
         notes.append("No target was named: every column is a feature and every row counts as normal.")
     else:
-        place, how = _find_target(table.names, target)
+        place, how = _find_target(table, target, task == "novelty")
         target_name = names.pop(place)
         notes += how
         cells = columns.pop(place)
@@ -151,6 +162,8 @@ def read_table(
     if gone := len(y) - len(rows):
         y = y[rows]
         notes.append(f"Dropped {counted(gone, 'row')} with a missing cell in a column that is used.")
+    profiles, more = _settle_sentinels(profiles, sentinels)
+    notes += more
     X, feature_names, columns_of = _features(profiles, kept, missing == "indicator")
     notes += told(profiles, kept, missing == "indicator")
     assert task is not None
@@ -228,19 +241,47 @@ def _kept_names(names: Sequence[str], keep: Sequence[str]) -> set[str]:
     return {names[_named(names, name)] for name in keep}
 
 
-def _find_target(names: tuple[str, ...], target: str | int | None) -> tuple[int, list[str]]:
+def _find_target(table: Table, target: str | int | None, novelty: bool) -> tuple[int, list[str]]:
+    names = table.names
     if isinstance(target, str):
         return _named(names, target), []
     if target is not None:
         if isinstance(target, bool) or not -len(names) <= target < len(names):
             raise DataError(f"There is no column number {target}; expected 0 to {len(names) - 1}, or a name.")
         return int(target) % len(names), []
-    lowered = [name.lower() for name in names]
-    for name in TARGET_NAMES:
-        if name in lowered:
-            place = lowered.index(name)
-            return place, [f"No target was named: the column {names[place]!r} is taken, for its name."]
-    return len(names) - 1, [f"No target was named: the last column, {names[-1]!r}, is taken. target= names another."]
+    look = cache(lambda place: profile(names[place], table.columns[place], table.decimal).column)
+    place, how = guess_target(names, look, table.header, one_class=novelty)
+    return place, [how]
+
+
+def _sentinels(table: Table) -> tuple[Sentinel, ...]:
+    """The values that probably stand for a missing one, column by column."""
+    read = (
+        (name, numbers_or_labels(cells, table.decimal)[0])
+        for name, cells in zip(table.names, table.columns, strict=True)
+    )
+    found = (sentinel_of(name, numbers) for name, numbers in read if numbers is not None)
+    return tuple(sentinel for sentinel in found if sentinel is not None)
+
+
+def _settle_sentinels(profiles: list[Profile], rule: str) -> tuple[list[Profile], list[str]]:
+    """The profiles with noticed sentinels read as ``rule`` says, and the note about them."""
+    found = {}
+    for item in profiles:
+        if item.column.used and item.numbers is not None and (sentinel := sentinel_of(item.column.name, item.numbers)):
+            found[sentinel.column] = sentinel
+    if not found:
+        return profiles, []
+    told = joined(f"{one.value:g} in {one.column!r} ({counted(one.cells, 'cell')})" for one in found.values())
+    if rule == "keep":
+        return profiles, [f'Probably missing values: {told}. sentinels="missing" reads them so.']
+    read = [
+        replace(item, numbers=as_missing(item.numbers, found[item.column.name]))
+        if item.numbers is not None and item.column.name in found
+        else item
+        for item in profiles
+    ]
+    return read, [f"Read as missing: {told}."]
 
 
 def _read_target(

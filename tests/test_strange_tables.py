@@ -1,0 +1,108 @@
+"""Tables nobody prepared: which column is the target, which numbers mean missing, what a word is."""
+
+import numpy as np
+import pytest
+
+from mklcore.data.reading import describe_table, read_table
+from mklcore.data.sentinels import sentinel_of
+from mklcore.errors import ParameterError
+
+
+def table(header: str, *columns) -> bytes:
+    lines = [header] if header else []
+    return "\n".join(lines + [",".join(str(cell) for cell in row) for row in zip(*columns, strict=True)]).encode()
+
+
+N = 60
+RNG = np.random.default_rng(0)
+NUMBERS, MORE = RNG.normal(size=N).round(3), RNG.normal(size=N).round(3)
+COIN = ["yes" if i % 3 else "no" for i in range(N)]
+
+
+@pytest.mark.parametrize(
+    ("header", "target"),
+    [
+        ("Survived,age,fare", "Survived"),
+        ("OUTCOME,age,fare", "OUTCOME"),
+        ("house_price,age,fare", "house_price"),
+        ("SalePrice,age,fare", "SalePrice"),
+        ("age,Class Label,fare", "Class Label"),
+        ("age,first,fare", "fare"),
+    ],
+)
+def test_a_telling_name_makes_the_target_wherever_it_stands(header, target):
+    columns = [NUMBERS, MORE, RNG.normal(size=N).round(3)]
+    content = table(header, *columns)
+    assert read_table(content, task="regression").target_name == target
+    assert describe_table(content).target == target
+
+
+def test_an_empty_a_constant_and_a_numbering_column_are_never_guessed():
+    content = table("a,b,target,constant,id", NUMBERS, COIN, [""] * N, [1] * N, range(100, 100 + N))
+    assert read_table(content).target_name == "b"
+
+
+def test_without_a_header_the_one_column_of_two_words_is_the_target():
+    content = table("", range(7000, 7000 + 3 * N, 3), ["M" if i % 3 else "B" for i in range(N)], NUMBERS, MORE)
+    data = read_table(content)
+    assert data.target_name == "x2"
+    assert data.class_names == ("B", "M")
+    assert any("the only one with two words" in note for note in data.notes)
+
+
+def test_columns_without_name_and_value_are_left_out():
+    content = table("a,b,,", NUMBERS, COIN, [""] * N, [""] * N)
+    data = read_table(content)
+    assert (data.feature_names, data.target_name) == (("a",), "b")
+    assert any("2 columns without a name and without a value" in note for note in data.notes)
+
+
+def test_none_is_a_word_among_words_and_missing_among_numbers():
+    words = [("none", "guarantor", "co-applicant")[i % 3] for i in range(N)]
+    gaps = ["none" if i % 10 == 0 else number for i, number in enumerate(NUMBERS)]
+    data = read_table(table("debtors,size,y", words, gaps, COIN))
+    assert "debtors=none" in data.feature_names
+    assert any("missing cell" in note and "'size' (6" in note for note in data.notes)
+
+
+def with_value(value: float, cells: int, low: float = 0.0, high: float = 10.0, n: int = 400) -> np.ndarray:
+    numbers = np.random.default_rng(1).uniform(low, high, n)
+    numbers[:cells] = value
+    return numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high"), [(-200, 0.5, 20), (-999, 0, 100), (9999, 0, 300), (-9, 1, 12), (0, 7, 60)]
+)
+def test_a_number_that_stands_for_missing_is_noticed(value, low, high):
+    found = sentinel_of("a", with_value(value, 12, low, high).round(1))
+    assert (found.value, found.cells) == (value, 12)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        np.random.default_rng(2).poisson(3, 400).astype(float),  # counts from zero
+        np.r_[np.zeros(360), np.random.default_rng(3).uniform(100, 900, 40)],  # mostly zero
+        np.random.default_rng(4).integers(-1, 5, 400).astype(float),  # -1 goes on
+        np.random.default_rng(5).normal(size=400),
+        with_value(-200, 1, 0, 20),  # once is no habit
+        with_value(99, 12, 0, 100),
+        np.array([0.0, 1.0] * 50),
+    ],
+    ids=["counts", "mostly zero", "minus one", "normal", "once", "inside", "two values"],
+)
+def test_numbers_that_stand_for_themselves_are_not(numbers):
+    assert sentinel_of("a", numbers) is None
+
+
+def test_sentinels_are_told_and_read_as_missing_when_asked():
+    content = table("gas,other,y", with_value(-200, 6, 1, 9, N).round(2), NUMBERS, COIN)
+    kept, read = read_table(content), read_table(content, sentinels="missing")
+    assert kept.X[:, 0].min() == -200
+    assert any("Probably missing values: -200 in 'gas' (6 cells)" in note for note in kept.notes)
+    assert read.X[:, 0].min() >= 1
+    assert any("Read as missing: -200 in 'gas'" in note for note in read.notes)
+    assert [tuple(one) for one in describe_table(content).sentinels] == [("gas", -200.0, 6)]
+    with pytest.raises(ParameterError, match="sentinels is 'drop'; expected one of keep, missing"):
+        read_table(content, sentinels="drop")
