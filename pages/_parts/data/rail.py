@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from mklcore.data.dataset import counted
+from mklcore.data.dataset import counted, joined
 from mklcore.errors import MKLError
 from pages._parts.derive import tables, uploads
 from pages._parts.params import parameters, rules
@@ -14,7 +14,7 @@ from pages._parts.session import fields, history, words
 
 # What belongs to one table and returns to its usual value with another one.
 OF_THE_TABLE = (
-    "target", "task", "sheet", "encoding", "delimiter", "decimal", "header", "uses", "missing", "grouping", "clip",
+    "target", "task", "sheet", "encoding", "delimiter", "decimal", "header", "uses", "missing", "gaps", "grouping", "clip",
     "edited",
 )  # fmt: skip
 KINDS = ["csv", "tsv", "txt", "xlsx", "xls", "xlsb", "ods", "parquet", "npz"]
@@ -101,7 +101,19 @@ def table_controls() -> None:
         target_choice()
     _choice("Missing values", "missing", MISSING)
     st.caption("What to do with a row where a number is missing.")
+    with suppress(MKLError):
+        sentinel_choice()
     read_controls()
+
+
+def sentinel_choice() -> None:
+    """Offer to read numbers that probably stand for a missing value as missing, where there are any."""
+    found = tables.summary(history.current()).sentinels
+    if not found and not history.current().gaps:
+        return
+    fields.field_view(st.toggle, "Read these numbers as missing", "gaps")
+    told = joined(f"{one.value:g} in {words.plain(one.column)} ({one.cells:,})" for one in found)
+    st.caption(f"Noticed, because they stand apart from all other values: {told}.")
 
 
 def target_choice() -> None:

@@ -32,6 +32,7 @@ WORDS = (
     (" To keep it, name it in keep=.", ""),
     (", name the column in keep=.", f", use it as a category {COLUMNS}."),
     (" To use it again, take it out of uses=.", ""),
+    (' sentinels="missing" reads them so.', ""),
 )
 
 # What a note speaks of, and what undoes or changes it.
@@ -43,6 +44,8 @@ ADVICE = (
     ("without a usable target", "To keep them, fill in the target in the file."),
     ("filled with the median", "Other ways: Missing values."),
     ("beside each says where", "Without it: Missing values, median."),
+    ("Probably missing values", "To read them so: Read these numbers as missing."),
+    ("Read as missing:", "To keep them as numbers: Read these numbers as missing, off."),
     ("with a missing cell in a column that is used", "To keep them: Missing values, median; or leave the column out."),
     ("something else than a usable number", f"If these cells mean something, use the column as a category {COLUMNS}."),
     ("Read as text, because not every cell", f"Or use it as a number {COLUMNS}: the other cells are then missing."),

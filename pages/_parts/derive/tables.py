@@ -44,6 +44,7 @@ def _read(params: Params, file: Upload) -> Dataset:
     with notes.for_people():
         return read_table(
             file.content, params.target or None, task=params.task or None, uses=uses(params), missing=params.missing,
+            sentinels="missing" if params.gaps else "keep",
             **as_read(params),
         )  # fmt: skip
 

@@ -151,6 +151,7 @@ def reading_options(params: Params) -> dict[str, Any]:
     }
     told |= tables.as_read(params)
     told["missing"] = None if params.missing == "median" else params.missing
+    told["sentinels"] = "missing" if params.gaps else None
     return {name: value for name, value in told.items() if value is not None}
 
 

@@ -101,6 +101,7 @@ class Params:
         "", "data", matching(r"\d{1,5}[ncx](,\d{1,5}[ncx])*", "columns with uses, as in 3n,5x", LONGEST_TABLE)
     )
     missing: str = _param("median", "data", choice("median", "indicator", "drop"))
+    gaps: bool = _param(False, "data", flag())
     grouping: str = _param(
         "",
         "data",
