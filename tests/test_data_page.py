@@ -340,9 +340,11 @@ def test_settings_for_files_do_nothing_to_a_sample():
 
 
 def test_numbers_that_mean_missing_are_offered_with_one_click():
-    content = b"gas,other,y\n" + b"\n".join(b"%g,%d,%d" % (-200 if i % 9 == 0 else 1 + i / 7, i * i % 23, i % 2) for i in range(63))
+    content = b"gas,other,y\n" + b"\n".join(
+        b"%g,%d,%d" % (-200 if i % 9 == 0 else 1 + i / 7, i * i % 23, i % 2) for i in range(63)
+    )
     app = upload(open_app(), content)
     assert "-200 in gas" in words(app).replace("\\", "")
     app = quiet(app.toggle(key="field_gaps").set_value(True).run())
     assert "Read as missing" in words(app)
-    assert app.query_params["gaps"] == ["yes"]
+    assert app.query_params["gaps"] in ("yes", ["yes"])
