@@ -38,7 +38,7 @@ def write_paths(**paths: Path) -> bytes:
     texts = {"format": FORMAT} | {name: _describe(path) for name, path in paths.items()}
     arrays["text"] = np.frombuffer(json.dumps(texts).encode(), dtype=np.uint8)
     out = io.BytesIO()
-    np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
+    np.savez_compressed(out, **arrays)  # type: ignore[arg-type]  # a name might be its keyword: ours are not
     return out.getvalue()
 
 

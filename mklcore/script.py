@@ -92,7 +92,7 @@ def _specs(specs: Sequence[KernelSpec]) -> Iterable[str]:
     while place < len(specs):
         run = _run(specs, place)
         if run >= SHORTEST_RUN:
-            first = specs[place].features[0]  # type: ignore[index]
+            first = specs[place].settled[0]
             same = code(replace(specs[place], features=None))[:-1]
             yield f"*({same}{'' if same.endswith('(') else ', '}features=(j,)) for j in range({first}, {first + run}))"
             place += run

@@ -123,7 +123,8 @@ def choose_C(
     order = np.lexsort((np.broadcast_to(grid, errors.shape).ravel(), counts.ravel(), errors.ravel()))
     tube, place = (int(k) for k in np.unravel_index(order[0], errors.shape))
     best = _with(estimator, tubes[tube])._copy_with("C", float(grid[place])).fit(X, y)
-    epsilon = None if tubes[tube] is None else float(tubes[tube])  # type: ignore[arg-type]
+    width = tubes[tube]
+    epsilon = None if width is None else float(width)
     compared = None if epsilons is None else np.array(tubes, dtype=float)
     return Choice(rule, float(grid[place]), epsilon, grid, compared, errors, counts, best)
 

@@ -173,3 +173,9 @@ def test_registry_entries_can_build_their_kernel(tables, key):
     spec = entry.spec(**{p.name: p.default for p in entry.parameters}, **relative)
     values = KernelDictionary((spec,)).grams(tables[0]).values
     assert np.linalg.eigvalsh(values[0])[0] > -1e-10
+
+
+def test_columns_are_known_once_a_kernel_has_met_its_table():
+    assert Linear(features=(2, 0)).settled == (2, 0)
+    with pytest.raises(KernelError, match=r"Linear\(\) has met no table yet, .* use columns\(n_features\)"):
+        Linear().settled  # noqa: B018

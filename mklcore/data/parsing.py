@@ -117,7 +117,9 @@ def _decode(raw: bytes, encoding: str | None) -> tuple[str, str, list[str]]:
         except LookupError as error:
             raise DataError(f"There is no encoding {encoding!r}; try 'utf-8', 'cp1252' or 'utf-16'.") from error
         except UnicodeError as error:
-            raise DataError(f"The file is not {encoding} ({error.reason}); leave encoding= out to find it.") from error  # type: ignore[attr-defined]
+            raise DataError(
+                f"The file is not {encoding} ({getattr(error, 'reason', error)}); leave encoding= out to find it."
+            ) from error
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").rstrip("\x1a")
     if not text.strip():
         raise DataError("The file is empty; expected a table with a header line and at least one row.")

@@ -63,7 +63,7 @@ def column_influence(model: Any, typical: Any) -> Array:
     """
     specs, heard = _specs(model), np.zeros(training_rows(model).shape[1])
     for m, size in zip(kernels_in_use(model), np.asarray(typical, dtype=float), strict=True):
-        columns = list(specs[m].features)  # type: ignore[arg-type]
+        columns = list(specs[m].settled)
         heard[columns] += size / len(columns)
     return heard
 
@@ -92,10 +92,10 @@ def component_functions(
     """
     specs, table = _specs(model), np.atleast_2d(np.asarray(model.weights_, dtype=float))
     weights = table.mean(axis=0) if output is None or len(table) == 1 else table[output]
-    single = [m for m in np.argsort(-weights, kind="stable") if weights[m] > 0 and len(specs[m].features) == 1]
+    single = [m for m in np.argsort(-weights, kind="stable") if weights[m] > 0 and len(specs[m].settled) == 1]
     rows, found = training_rows(model), []
     for m in (int(m) for m in single[:limit]):
-        column = int(specs[m].features[0])  # type: ignore[index]
+        column = specs[m].settled[0]
         grid = np.linspace(rows[:, column].min(), rows[:, column].max(), points)
         at = np.tile(rows.mean(axis=0), (points, 1))
         at[:, column] = grid
@@ -202,7 +202,7 @@ def kernels_by_columns(
     found: dict[str, list[int]] = {}
     home = {j: name for name, members in groups for j in members}
     for m, spec in enumerate(specs):
-        columns = tuple(int(j) for j in spec.features)  # type: ignore[union-attr]
+        columns = spec.settled
         places = {home.get(j, names[j]) for j in columns}
         if len(columns) == len(names) > 1:
             label = ALL_COLUMNS

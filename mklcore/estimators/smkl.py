@@ -193,7 +193,7 @@ def group_sizes(stack: GramStack) -> Any:
     """
     if stack.specs is None or stack.normalise is not None:
         return 1.0
-    return tuple(float(np.sqrt(len(s.features))) if isinstance(s, Linear) else 1.0 for s in stack.specs)  # type: ignore[arg-type]
+    return tuple(float(np.sqrt(len(s.settled))) if isinstance(s, Linear) else 1.0 for s in stack.specs)
 
 
 class SMKLClassifier(_SMKLClassifier):

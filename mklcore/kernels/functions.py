@@ -218,6 +218,13 @@ class KernelSpec:
         """Whether a width waits for the training rows."""
         return False
 
+    @property
+    def settled(self) -> tuple[int, ...]:
+        """The column indices of a kernel that has met its table, as those of a stack have; KernelError before."""
+        if not isinstance(self.features, tuple):
+            raise KernelError(f"{self!r} has met no table yet, so its columns are not known; use columns(n_features).")
+        return self.features
+
     def columns(self, n_features: int) -> tuple[int, ...]:
         """The column indices once their number is known; KernelError where there are too few."""
         if self.features is None:
@@ -249,8 +256,8 @@ class KernelSpec:
         if where is None:
             if self.features is None:
                 return self.title
-            lazy = isinstance(self.features, LazyColumns)
-            where = str(self.features) if lazy else columns_in_words(self.features, feature_names)  # type: ignore[arg-type]
+            told = self.features
+            where = str(told) if isinstance(told, LazyColumns) else columns_in_words(told, feature_names)
         return f"{self.title}{', ' if ' ' in self.title else ' '}{where}"
 
 

@@ -106,7 +106,7 @@ def share_bases(specs: Sequence[KernelSpec]) -> dict[tuple[str, tuple[int, ...]]
     """Kernels by what they share: (base, columns) -> their indices. The specs are resolved."""
     groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for m, spec in enumerate(specs):
-        groups.setdefault((spec.base, spec.features), []).append(m)  # type: ignore[arg-type]
+        groups.setdefault((spec.base, spec.settled), []).append(m)
     return groups
 
 

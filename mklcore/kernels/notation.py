@@ -44,7 +44,7 @@ def write_entries(entries: Iterable[Entry]) -> str:
     for (head, each), run in groupby(_numbered(rows), key=lambda row: (row[0], row[2])):
         members = [columns for _, columns, _ in run]
         if each is not None and len(members) > 2:
-            first = members[0][0] + 1  # type: ignore[index]
+            first = min(members[0] or ()) + 1
             parts.append(f"{head}@{first}..{first + len(members) - 1}")
         else:
             parts += [f"{head}@{'*' if columns is None else write_numbers(columns)}" for columns in members]

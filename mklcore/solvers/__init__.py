@@ -116,7 +116,7 @@ def fit_weighted(
             f'solver="{solver}" needs the Gram matrices; use solver="interleaved" to work without them.'
         )
     chosen, reason = choose_solver(K, penalty) if solver == "auto" else (solver, "")
-    problem = Problem(K, y, float(C), loss, penalty, fit_intercept)  # type: ignore[arg-type]
+    problem = Problem(K, y, float(C), loss, penalty, fit_intercept)  # type: ignore[arg-type]  # rows go to Interleaved alone
     opened = not isinstance(K, KernelRows) and solver == "auto" and chosen == "newton" and _opens(problem, tol)
     method = Opening(problem, tol=tol, warm=warm) if opened else SOLVERS[chosen](problem, tol=tol, warm=warm)
     if reason:

@@ -1,0 +1,1 @@
+"""Scripts that measure, each run by hand; tests reuse the problems they draw."""
