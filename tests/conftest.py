@@ -4,7 +4,6 @@ Folders are run on all cores, a file at a time per worker; files named on the co
 set in the environment, a skipped or expected-to-fail test without a reason in words ends the run as failed.
 """
 
-import importlib
 import os
 import re
 import subprocess
@@ -111,14 +110,15 @@ def no_work_left_behind() -> Iterator[None]:
             job.ended.wait(60)
 
 
-@pytest.fixture
-def inline_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def inline_jobs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Background jobs of pages are over when they have been started, so that a test of a page need not wait.
 
-    What shows work under way (progress, Cancel, an older answer that waits) needs the threads: do without it there.
+    What shows work under way (progress, Cancel, an older answer that waits) needs the threads: mark it ``threads``.
     """
-    worker = importlib.import_module("pages._parts.jobs.worker")
-    monkeypatch.setattr(worker, "instead", worker.Inline())
+    worker = sys.modules.get("pages._parts.jobs.worker")
+    if worker is not None and request.node.get_closest_marker("threads") is None:
+        monkeypatch.setattr(worker, "instead", worker.Inline())
 
 
 # Nothing is left out silently

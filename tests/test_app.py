@@ -2,7 +2,6 @@
 
 import gc
 import io
-import json
 import threading
 import time
 import warnings
@@ -10,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mklcore.data import SAMPLES
@@ -21,85 +19,20 @@ from pages._parts.jobs.board import Job, JobState
 from pages._parts.params import link as params_link
 from pages._parts.params import parameters
 from pages._parts.params.parameters import Params
+from pages._parts.session import nav
+from tests.pages import (
+    PATIENCE,
+    go,
+    open_app,
+    quiet,
+    table,
+    upload,
+    wait_for_hulls,
+    wait_for_path,
+    words,
+)
 
 PAGES = ("pages/data.py", "pages/kernels.py", "pages/explore.py", "pages/hulls.py")
-PATIENCE = 60.0
-
-
-def open_app(**query: str) -> AppTest:
-    app = AppTest.from_file("../app.py", default_timeout=60)
-    for name, value in query.items():
-        app.query_params[name] = value
-    return quiet(app.run())
-
-
-def quiet(app: AppTest) -> AppTest:
-    assert [error.message for error in app.exception] == []
-    return app
-
-
-def go(app: AppTest, page: str) -> AppTest:
-    app.switch_page(page)
-    return quiet(app.run())
-
-
-def words(app: AppTest) -> str:
-    elements = [*app.markdown, *app.caption, *app.error, *app.warning, *app.info]
-    return "\n".join([*(element.value for element in elements), *cursor_texts(app)])
-
-
-def cursor_texts(app: AppTest) -> list[str]:
-    """The texts that follow a cursor in the browser, at the point where Python put it."""
-    components = [element.proto for element in app.get("bidi_component")]
-    shown = [json.loads(proto.json) for proto in components if proto.component_name == "path_texts"]
-    return [
-        "".join(text for _, text in line)
-        for data in shown
-        for column in data["texts"][data["index"]]
-        for line in column
-    ]
-
-
-def wait_for_path(app: AppTest) -> AppTest:
-    until = time.monotonic() + PATIENCE
-    while "kernels used" not in words(app):
-        assert time.monotonic() < until, words(app)
-        assert "The path failed" not in words(app)
-        time.sleep(0.05)
-        quiet(app.run())
-    return app
-
-
-def wait_for_hulls(app: AppTest) -> AppTest:
-    until, ended = time.monotonic() + PATIENCE, False
-    while "nodes in the hull" not in words(app) or not ended:
-        assert time.monotonic() < until, words(app)
-        assert "The hulls failed" not in words(app)
-        time.sleep(0.05)
-        ended = not _is_under_way(app)  # before the run, which then shows what the work left
-        quiet(app.run())
-    return app
-
-
-def _is_under_way(app: AppTest) -> bool:
-    """Tell whether hulls are being computed; after the first, provisional ones others follow."""
-    if "job" not in app.session_state:
-        return False
-    job = app.session_state["job"]
-    return job.live or (job.title == "First hulls" and job.state is JobState.DONE)
-
-
-def upload(app: AppTest, content: bytes, name: str = "table.csv") -> AppTest:
-    app.file_uploader(key="uploader").upload(name, content, "text/csv").run()
-    return quiet(app)
-
-
-def table(n: int = 60, seed: int = 0, target: str = "label") -> bytes:
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, 3))
-    y = (X[:, 0] + 0.3 * rng.standard_normal(n) > 0).astype(int)
-    rows = "\n".join(",".join([*(f"{v:.4f}" for v in row), str(label)]) for row, label in zip(X, y, strict=True))
-    return f"a,b,c,{target}\n{rows}\n".encode()
 
 
 # Every page and sample
@@ -127,6 +60,16 @@ def test_every_algorithm_ends_with_its_certificate_or_says_that_it_has_none(algo
         assert ("certified" in said) == bool(np.isfinite(gaps).all())
         assert method.look_for in said
         assert method.cannot_tell in said
+
+
+@pytest.mark.threads
+@pytest.mark.parametrize("algorithm", parameters.METHODS)
+@pytest.mark.parametrize("sample", ["iris", "diabetes"])
+def test_every_page_opens_with_every_algorithm(algorithm: str, sample: str) -> None:
+    app = open_app(data=sample, widths="2", each="none", algorithm=algorithm, lesson="copies")
+    for room in nav.ROOMS:
+        assert words(go(app, f"pages/{room.file}.py")).strip(), room.file
+        assert not app.error, room.file
 
 
 def test_a_fresh_start_shows_a_sample_without_a_click() -> None:
@@ -295,6 +238,7 @@ def test_the_test_score_is_shown_once_asked_for_and_for_that_point_only() -> Non
     assert "test accuracy **" not in words(app)
 
 
+@pytest.mark.threads
 def test_a_cancelled_path_can_be_asked_for_again() -> None:
     gate = threading.Event()
     worker.worker().submit(gate.wait)
@@ -358,7 +302,7 @@ def test_work_warns_nobody_and_leaves_the_warnings_of_other_threads_alone() -> N
     assert warnings.filters == filters
 
 
-def test_inline_work_is_over_in_the_run_that_asks_for_it(inline_jobs: None) -> None:
+def test_inline_work_is_over_in_the_run_that_asks_for_it() -> None:
     app = go(open_app(data="iris", widths="2", seed="9021"), "pages/explore.py")
     assert app.session_state["job"].state is JobState.DONE
     assert paths.known(app.session_state["params"]) is app.session_state["answer"]

@@ -23,9 +23,8 @@ from pages._parts.params import link, parameters
 from pages._parts.params import steps as params_steps
 from pages._parts.params.lanes import Lane
 from pages._parts.params.parameters import METHODS, Params
-from tests.test_app import go, open_app, quiet, table, upload, words
+from tests.pages import go, open_app, quiet, table, upload, wait_until, words
 
-PATIENCE = 90.0
 SMALL = {"widths": "2", "each": "none"}
 
 
@@ -40,11 +39,7 @@ def compare(lanes: str = "", data: str = "iris", **query: str) -> AppTest:
 
 
 def ended(app: AppTest) -> AppTest:
-    until = time.monotonic() + PATIENCE
-    while "job" in app.session_state and app.session_state["job"].live:
-        assert time.monotonic() < until, words(app)
-        time.sleep(0.05)
-        quiet(app.run())
+    wait_until(lambda: not ("job" in app.session_state and app.session_state["job"].live), app)
     return quiet(app.run())
 
 
@@ -386,6 +381,7 @@ def test_while_a_lane_is_computed_anew_its_older_path_stays(monkeypatch: pytest.
     assert len(rows(app)) == 1  # the older answer is drawn, but it is not an answer to what is asked
 
 
+@pytest.mark.threads
 def test_a_cancelled_run_says_so_and_offers_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     def endless(*asked):
         while True:
@@ -480,10 +476,7 @@ def test_the_toy_experiment_runs_and_draws_every_level(monkeypatch: pytest.Monke
 
 
 def wait_for_toy(app: AppTest) -> None:
-    until = time.monotonic() + PATIENCE
-    while toy.missing(app.session_state["params"]):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_until(lambda: not toy.missing(app.session_state["params"]))
     quiet(app.run())
 
 

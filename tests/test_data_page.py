@@ -16,7 +16,7 @@ from pages._parts.derive import notes as derive_notes
 from pages._parts.drawing import editing
 from pages._parts.params import link as params_link
 from pages._parts.params.parameters import Params
-from tests.test_app import go, open_app, quiet, table, upload, words
+from tests.pages import go, open_app, quiet, table, upload, words
 from tests.test_reading import REFUSALS
 from tests.test_reading_excel import book
 

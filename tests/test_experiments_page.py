@@ -22,9 +22,8 @@ from pages._parts.experiments import work
 from pages._parts.jobs import board
 from pages._parts.jobs.board import Job, JobState
 from pages._parts.runs.store import HOME, Store, StoreError
-from tests.test_app import go, open_app, quiet, words
+from tests.pages import PATIENCE, go, open_app, quiet, wait_until, words
 
-PATIENCE = 30.0
 ROWS, COLUMNS = ("first", "second"), ("ours alone", "with a reference")
 
 
@@ -67,10 +66,7 @@ def tiny(monkeypatch) -> Experiment:
 
 
 def settled(app: AppTest, slot: str = "job") -> AppTest:
-    until = time.monotonic() + PATIENCE
-    while app.session_state[slot].live:
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    wait_until(lambda: not app.session_state[slot].live)
     return quiet(app.run())
 
 
@@ -122,6 +118,7 @@ def test_a_run_carries_its_seed_and_time_and_survives_json():
     assert np.isnan(Outcome.from_json(missing.to_json()).seconds)
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("experiment", mkl.EXPERIMENTS.values(), ids=lambda e: e.key)
 def test_a_run_can_be_cancelled_within_a_repetition(experiment):
     """A repetition may take seconds, so every experiment listens between its fits."""
@@ -313,16 +310,14 @@ def gated(monkeypatch):
     gate.set()
 
 
+@pytest.mark.threads
 def test_a_full_run_goes_on_beside_the_paths_of_other_pages(gated):
     app = page(experiment="tiny", data="iris", widths="2", each="none", seed="8123")
     app.button(key="run_full").click().run()
     long = app.session_state["long_job"]
     assert app.button(key="run_full").disabled
     go(app, "pages/explore.py")
-    until = time.monotonic() + PATIENCE
-    while app.session_state["job"].live:
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    wait_until(lambda: not app.session_state["job"].live)
     assert app.session_state["job"].state is JobState.DONE  # not blocked
     assert long.live
     assert not long.stop.is_set()  # not stopped
@@ -333,6 +328,7 @@ def test_a_full_run_goes_on_beside_the_paths_of_other_pages(gated):
     assert work.kept("tiny")[0].repetitions == TINY.repetitions
 
 
+@pytest.mark.threads
 def test_a_full_run_can_be_cancelled_from_any_page(gated):
     app = page(experiment="tiny")
     app.button(key="run_full").click().run()
@@ -345,6 +341,7 @@ def test_a_full_run_can_be_cancelled_from_any_page(gated):
     assert work.kept("tiny") == ()
 
 
+@pytest.mark.threads
 def test_the_second_session_is_told_its_place_in_the_line(gated):
     first, second = page(experiment="tiny"), page(experiment="tiny")
     first.button(key="run_full").click().run()

@@ -3,7 +3,6 @@
 import json
 import threading
 import time
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from pages._parts.jobs import worker
 from pages._parts.params import link, parameters, places
 from pages._parts.params.parameters import Params
 from pages._parts.players import path_player
-from tests.test_app import PATIENCE, cursor_texts, go, open_app, quiet, table, upload, wait_for_path, words
+from tests.pages import cursor_texts, go, open_app, quiet, table, upload, wait_for_path, wait_until, words
 
 SAMPLE_OF = {"binary": "breast_cancer", "multiclass": "iris", "regression": "diabetes"}
 
@@ -29,15 +28,7 @@ def explore(**query: str) -> AppTest:
 
 
 def wait_for(app: AppTest, said: str) -> AppTest:
-    return wait_until(app, lambda: said in words(app))
-
-
-def wait_until(app: AppTest, over: Callable[[], bool]) -> AppTest:
-    until = time.monotonic() + PATIENCE
-    while not over():
-        assert time.monotonic() < until, words(app)
-        time.sleep(0.05)
-        quiet(app.run())
+    wait_until(lambda: said in words(app), app)
     return app
 
 
@@ -151,7 +142,7 @@ def test_a_size_may_be_any_number_of_kernels_and_more_are_refused_in_words() -> 
     assert path.values.tolist() == list(range(1, paths.SIZES + 1))
     assert len(path.kernel_names) == 52
     app.number_input(key="exact_s").set_value(51).run()
-    wait_until(app, lambda: "at s = 51" in " ".join(expander.label for expander in app.expander))
+    wait_until(lambda: "at s = 51" in " ".join(expander.label for expander in app.expander), app)
     assert not app.error
     app = explore(data="breast_cancer", widths="20", algorithm="gomp", seed="8", look="path", at="80")
     assert "s = 80 asks for more kernels than the 52 of the dictionary" in words(app)
@@ -161,6 +152,7 @@ def test_a_size_may_be_any_number_of_kernels_and_more_are_refused_in_words() -> 
 # Exact values
 
 
+@pytest.mark.threads
 def test_a_value_between_the_points_starts_from_the_nearest_and_says_where_the_optimum_lies(monkeypatch) -> None:
     app = explore(look="path", seed="6")
     monkeypatch.setattr(paths, "QUICK_SECONDS", -1.0)
@@ -178,7 +170,7 @@ def test_a_value_between_the_points_starts_from_the_nearest_and_says_where_the_o
         assert component(app, "player")["exact"] is None
     finally:
         gate.set()
-    wait_until(app, lambda: paths.known_point(params, value) is not None)
+    wait_until(lambda: paths.known_point(params, value) is not None, app)
     quiet(app.run())
     point = paths.known_point(params, value)
     assert interval.low <= point.objective[0] * (1 + 1e-9)
@@ -306,7 +298,7 @@ def test_what_is_computed_about_an_upload_stays_in_its_session() -> None:
 
 def test_a_sentence_without_any_weight_says_so() -> None:
     app = explore(algorithm="greedy", path="lam", each="none", at="1000000")
-    wait_until(app, lambda: component(app, "player")["exact"] is not None)
+    wait_until(lambda: component(app, "player")["exact"] is not None, app)
     sets = component(app, "player")["exact"]["sets"]
     assert sum(sets["columns"]) == 0
     assert "no kernel has a weight: the model is the same everywhere" in json.dumps(sets["sentence"])

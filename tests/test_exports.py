@@ -5,7 +5,6 @@ import io
 import json
 import re
 import runpy
-import time
 import warnings
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
@@ -29,9 +28,9 @@ from pages._parts.export import downloads, report, scripts, specification
 from pages._parts.export.formula import mathml
 from pages._parts.params import link, parameters
 from pages._parts.params.parameters import Params
+from tests.pages import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
-PATIENCE = 90.0
 HOSTILE = ['a"b', "c'd", "e`f", "g\\n", "$(rm)", "{h}", "__import__('os')", "<b>i</b>", "é ∞"]
 WANTED = """
 import json
@@ -54,11 +53,10 @@ def turn(app: AppTest, page: str) -> AppTest:
 
 
 def path_of(app: AppTest, name: str = "answer"):
-    until = time.monotonic() + PATIENCE
-    while name not in app.session_state or ("job" in app.session_state and app.session_state["job"].live):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-        app.run()
+    wait_until(
+        lambda: not (name not in app.session_state or ("job" in app.session_state and app.session_state["job"].live)),
+        app,
+    )
     held = app.session_state[name]
     return getattr(held, "path", held)
 
@@ -148,11 +146,7 @@ def test_the_lanes_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
     app = open_at("compare", data="iris", widths="2", each="linear", lanes="lp,p=2.0;smkl;gomp:lam,n_kernels=3")
     params = app.session_state["params"]
     lanes = [comparison.lane_params(params, lane) for lane in comparison.lanes(params)]
-    until = time.monotonic() + PATIENCE
-    while any(paths.known(lane) is None for lane in lanes):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-        app.run()
+    wait_until(lambda: not any(paths.known(lane) is None for lane in lanes), app)
     names = run_script(handed_out(params, "compare")[0], tmp_path, monkeypatch)
     for lane, path in zip(lanes, names["paths"].values(), strict=True):
         np.testing.assert_array_equal(path.weights, paths.known(lane).weights)
@@ -337,11 +331,7 @@ def test_the_report_holds_the_facts_and_asks_no_server(algorithm):
 
 
 def path_of_predict(app: AppTest):
-    until = time.monotonic() + PATIENCE
-    while downloads.predictions.chosen(app.session_state["params"]) is None:
-        assert time.monotonic() < until
-        time.sleep(0.05)
-        app.run()
+    wait_until(lambda: downloads.predictions.chosen(app.session_state["params"]) is not None, app)
     return downloads.predictions.chosen(app.session_state["params"]).path
 
 

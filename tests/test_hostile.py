@@ -3,7 +3,6 @@
 import io
 import json
 import math
-import time
 import zipfile
 from dataclasses import replace
 
@@ -24,7 +23,7 @@ from pages._parts.drawing import charts, listings
 from pages._parts.export import specification
 from pages._parts.params import link
 from pages._parts.params.parameters import Params
-from tests.test_app import go, open_app, quiet, table, upload, words
+from tests.pages import go, open_app, quiet, table, upload, wait_until, words
 from tests.test_stack_upload import NAMES, K, Y, npz, with_stack
 
 # Links and specifications
@@ -221,11 +220,7 @@ def test_a_path_beyond_the_usual_bounds_has_its_box(scale: float, page: str) -> 
     app.session_state["moved"] = True
     go(app, f"pages/{page}.py")
     box = "exact_C" if page == "explore" else "compare_exact_C"
-    until = time.monotonic() + 60
-    while not any(item.key == box for item in app.number_input):
-        assert time.monotonic() < until, words(app)
-        time.sleep(0.1)
-        quiet(app.run())
+    wait_until(lambda: any(item.key == box for item in app.number_input), app)
     found = app.number_input(key=box)
     assert found.min < 1e-6 or found.max > 1e6
     quiet(found.set_value(2 * found.min).run())
@@ -261,11 +256,7 @@ def test_a_model_without_a_kernel_in_use_adds_nothing(kind: type, labels: int) -
 def test_predict_speaks_of_a_model_that_uses_no_kernel() -> None:
     app = open_app(data="iris", widths="1", algorithm="greedy", path="lam", at="1000", normalise="trace")
     app = go(app, "pages/predict.py")
-    until = time.monotonic() + 60
-    while "####" not in words(app):
-        assert time.monotonic() < until, words(app)
-        time.sleep(0.1)
-        quiet(app.run())
+    wait_until(lambda: "####" in words(app), app)
     assert "**0** of" in words(app)
 
 
@@ -280,11 +271,7 @@ def test_columns_beyond_what_a_browser_counts_have_their_slider() -> None:
     rows = [f"{1e17 + 16 * (k % 14)!r},{rng.standard_normal():.3f},{k % 2}" for k in range(60)]
     app = upload(open_app(widths="1", each="none", degree="0"), "\n".join(["a,b,y", *rows, ""]).encode())
     app = go(app, "pages/predict.py")
-    until = time.monotonic() + 60
-    while "####" not in words(app):
-        assert time.monotonic() < until, words(app)
-        time.sleep(0.1)
-        quiet(app.run())
+    wait_until(lambda: "####" in words(app), app)
     assert [slider.min for slider in app.slider if slider.label == "a"] == [1e17]
 
 

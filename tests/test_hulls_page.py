@@ -21,7 +21,7 @@ from pages._parts.jobs import board, worker
 from pages._parts.jobs.board import JobState
 from pages._parts.params import link
 from pages._parts.params.parameters import Params
-from tests.test_app import PATIENCE, go, open_app, quiet, table, upload, wait_for_hulls, words
+from tests.pages import PATIENCE, go, open_app, quiet, table, upload, wait_for_hulls, wait_until, words
 from tests.test_stack_upload import K, Y, npz, with_stack
 
 SMALL = {"data": "diabetes", "hull_columns": "3,4,9", "hull_degree": "2"}
@@ -81,6 +81,7 @@ def test_the_kernels_of_the_whole_grid_and_those_ever_visited_are_counted() -> N
     assert f"**{kernel_count(counts[-1])}** visited on the path, of **9.31\u00a0×\u00a010²⁰** kernels" in words(app)
 
 
+@pytest.mark.threads
 def test_provisional_hulls_stand_until_the_certified_ones_are_there_and_are_not_scored(monkeypatch) -> None:
     gate, fit = threading.Event(), hulls.fit_path
 
@@ -91,11 +92,7 @@ def test_provisional_hulls_stand_until_the_certified_ones_are_there_and_are_not_
 
     monkeypatch.setattr(hulls, "fit_path", held)
     app = at_hulls(**SMALL, seed="3")
-    until = time.monotonic() + PATIENCE
-    while "radio_button_unchecked: provisional]" not in words(app):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-        quiet(app.run())
+    wait_until(lambda: "radio_button_unchecked: provisional]" in words(app), app)
     said, drawn = words(app), data_of(app)
     assert "interactions can be missing altogether" in said
     assert "Not scored" in said
@@ -234,11 +231,7 @@ def test_any_lambda_is_solved_exactly_and_shown_when_it_is_there() -> None:
     app = ready(**SMALL)
     value = 0.0123
     quiet(app.number_input(key="hull_exact").set_value(value).run())
-    until = time.monotonic() + PATIENCE
-    while data_of(app)["exact"] is None:
-        assert time.monotonic() < until, words(app)
-        time.sleep(0.05)
-        quiet(app.run())
+    wait_until(lambda: data_of(app)["exact"] is not None, app)
     assert app.query_params["hull_at"] == repr(value)
     found, drawn = (
         app.session_state["hull_points"].get(hulls.exact_key(app.session_state["params"], value)),
@@ -255,6 +248,7 @@ def test_any_lambda_is_solved_exactly_and_shown_when_it_is_there() -> None:
     assert f"**{len(cold.hull_)}** nodes in the hull" in words(app)
 
 
+@pytest.mark.threads
 def test_the_last_certified_hull_stays_while_an_exact_one_is_solved_and_a_cancelled_one_says_so(monkeypatch) -> None:
     app = ready(**SMALL, seed="5")
     monkeypatch.setattr(hulls, "AT_ONCE_SECONDS", 0.01)
@@ -396,6 +390,7 @@ def test_settings_in_a_link_that_cannot_be_used_are_refused_in_words(text: str) 
 # What stays, what is refused
 
 
+@pytest.mark.threads
 def test_grid_and_node_are_in_the_link_and_old_hulls_stay_until_new_ones() -> None:
     app = ready(**SMALL)
     app.selectbox(key="field_hull_node").set_value("9^1").run()
@@ -419,6 +414,7 @@ def test_grid_and_node_are_in_the_link_and_old_hulls_stay_until_new_ones() -> No
     assert not data_of(app)["waiting"]
 
 
+@pytest.mark.threads
 def test_a_search_that_was_cancelled_can_be_asked_for_again() -> None:
     gate = threading.Event()
     worker.worker().submit(gate.wait)
@@ -451,11 +447,7 @@ def test_columns_the_table_does_not_have_and_a_single_one_are_dealt_with() -> No
 
 def test_levels_beyond_the_memory_are_refused_in_words_with_their_control(monkeypatch) -> None:
     app = at_hulls(data="digits", hull_basis="anova", hull_more="memory_mb=50")
-    until = time.monotonic() + PATIENCE
-    while "The hulls failed" not in words(app):
-        assert time.monotonic() < until, words(app)
-        time.sleep(0.05)
-        quiet(app.run())
+    wait_until(lambda: "The hulls failed" in words(app), app)
     assert "memory\\_mb=50" in words(app)
     assert app.number_input(key="hull_setting_memory_mb").label == "Memory in MB"
 

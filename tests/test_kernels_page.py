@@ -25,7 +25,7 @@ from pages._parts.kernels import table
 from pages._parts.params import link as params_link
 from pages._parts.params import rules
 from pages._parts.params.parameters import Params
-from tests.test_app import go, open_app, quiet, upload, words
+from tests.pages import go, open_app, quiet, upload, words
 
 GROUPS = (("left", (0, 1)), ("right", (2, 3)), ("last", (4,)))
 NAMES = ("a", "b", "c", "d", "left")

@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -23,8 +22,8 @@ from pages._parts.params import link as params_link
 from pages._parts.params.parameters import Params
 from pages._parts.players import scene as players_scene
 from pages._parts.session import nav
+from tests.pages import wait_until
 
-PATIENCE = 60.0
 QUICK = {"copies": copies.copies, "prices": prices.prices, "hull": hull.hulls, "bands": bands.bands}
 
 
@@ -230,10 +229,7 @@ def press(app: AppTest, key: str) -> AppTest:
 
 
 def wait_for(app: AppTest, lesson: str) -> AppTest:
-    until = time.monotonic() + PATIENCE
-    while steps.story(lesson) is None:
-        assert time.monotonic() < until, words(app)
-        time.sleep(0.05)
+    wait_until(lambda: steps.story(lesson) is not None)
     return quiet(app.run())
 
 
@@ -272,10 +268,7 @@ def test_the_gallery_computes_every_lesson_ahead_and_asks_once(monkeypatch, empt
     assert job.key == steps.GALLERY
     quiet(app.run())
     assert app.session_state["long_job"] is job
-    until = time.monotonic() + PATIENCE
-    while job.live:
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_until(lambda: not job.live)
     assert job.state is board.JobState.DONE
     assert all(steps.story(key) is not None for key in cheap)
 
@@ -350,10 +343,7 @@ def test_a_lesson_that_fails_says_so_and_can_be_asked_for_again(calm, monkeypatc
 
     monkeypatch.setattr(steps, "LESSONS", LESSONS | {"bands": replace(LESSONS["bands"], compute=broken)})
     app = open_app(lesson="bands", lesson_step="reveal")
-    until = time.monotonic() + PATIENCE
-    while app.session_state["job"].live:
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    wait_until(lambda: not app.session_state["job"].live)
     quiet(app.run())
     assert "out of range" in words(app)
     monkeypatch.setattr(steps, "LESSONS", LESSONS)

@@ -1,7 +1,6 @@
 """A table without a target in the app: Data, Kernels, Explore, Predict, exports, and the pages that need one."""
 
 import runpy
-import time
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from pages._parts.export import scripts
 from pages._parts.params import link, parameters, places
 from pages._parts.params.parameters import Params
 from pages._parts.predict import batch
-from tests.test_app import PATIENCE, go, open_app, quiet, table, upload, wait_for_path, words
+from tests.pages import go, open_app, quiet, table, upload, wait_for_path, wait_until, words
 
 RING = {"data": "ring", "widths": "3", "p": "2.0"}
 
@@ -84,11 +83,7 @@ def test_an_exact_value_the_test_score_and_refits_work_without_a_target() -> Non
     solved = paths.point(params, 0.0123)
     assert known.low <= solved.objective[0] <= known.high * (1 + 1e-3)
     app.button(key="ask_frequency").click().run()
-    until = time.monotonic() + PATIENCE
-    while "At least one kernel used" not in words(quiet(app)):
-        assert time.monotonic() < until, words(app)
-        time.sleep(0.05)
-        app.run()
+    wait_until(lambda: "At least one kernel used" in words(quiet(app)), app)
 
 
 def test_what_if_says_ordinary_or_unusual_with_the_score() -> None:

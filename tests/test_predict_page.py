@@ -1,6 +1,5 @@
 """Predict without a browser: a row and its changes, categories as choices, whole files, refusals in words."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -15,8 +14,8 @@ from pages._parts.derive import paths, predictions
 from pages._parts.params import parameters
 from pages._parts.params.parameters import Params
 from pages._parts.predict import batch as predict_batch
+from tests.pages import wait_until
 
-PATIENCE = 90.0
 PREDICT = "pages/predict.py"
 
 
@@ -40,11 +39,7 @@ def opened(page: str = PREDICT, **query: str) -> AppTest:
 
 
 def ready(app: AppTest) -> AppTest:
-    until = time.monotonic() + PATIENCE
-    while "kernels used" not in words(app):
-        assert time.monotonic() < until, words(app)
-        time.sleep(0.05)
-        quiet(app.run())
+    wait_until(lambda: "kernels used" in words(app), app)
     return app
 
 
@@ -240,11 +235,7 @@ def test_hostile_files_are_refused_and_a_new_category_is_told():
 def test_a_large_file_is_predicted_in_the_background(monkeypatch):
     monkeypatch.setattr(predict_batch, "QUICK_ENTRIES", 0)
     app = batch(uploaded(table()), csv(table()))
-    until = time.monotonic() + PATIENCE
-    while "batch" not in app.session_state:
-        assert time.monotonic() < until, words(app)
-        time.sleep(0.05)
-        quiet(app.run())
+    wait_until(lambda: "batch" in app.session_state, app)
     assert len(app.session_state["batch"].frame) == 80
 
 

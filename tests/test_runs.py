@@ -25,7 +25,7 @@ from pages._parts.runs import store as runs_store
 from pages._parts.runs.results import Results, ResultsError
 from pages._parts.runs.store import DAY, FILE, GONE, File, Limits, Store, StoreError, link_secret, new_secret
 from pages._parts.session import history
-from tests.test_app import go, open_app, quiet, table, upload, wait_for_path, words
+from tests.pages import go, open_app, quiet, table, upload, wait_for_path, wait_until, words
 
 ANNA, BEN = new_secret(), new_secret()
 RECIPE = {"data": "iris", "widths": "2"}
@@ -422,6 +422,7 @@ def test_a_person_who_wants_no_files_kept_gets_that(home: Path) -> None:
     assert marked in on_disk(home)
 
 
+@pytest.mark.threads
 def test_a_saved_run_comes_back_by_its_secret_link_with_table_and_results(home: Path) -> None:
     app = tell(upload(open_app(), table(seed=5)), ANNA)
     go(app, "pages/kernels.py")
@@ -445,10 +446,7 @@ def test_a_saved_run_comes_back_by_its_secret_link_with_table_and_results(home: 
             assert again.session_state["answer"] is shown
     finally:
         gate.set()
-    until = time.monotonic() + 60
-    while None in go(again, "pages/explore.py").session_state["answer"].estimators:
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_until(lambda: None not in go(again, "pages/explore.py").session_state["answer"].estimators)
     np.testing.assert_allclose(again.session_state["answer"].weights, path.weights, rtol=1e-9)
     assert again.query_params["run"] == secret
     assert open_app(**dict(again.query_params)).session_state["params"] == replace(params, look="inside")
@@ -606,11 +604,7 @@ def test_a_link_that_was_only_behind_is_put_right_without_a_step(monkeypatch: py
 def test_repeats_say_mean_spread_and_every_split() -> None:
     app = wait_for_path(go(open_app(data="iris", widths="2", each="none", repeats="3"), "pages/explore.py"))
     quiet(app.button(key="repeat").click().run())
-    until = time.monotonic() + 60
-    while "Mean ± standard deviation" not in words(app):
-        assert time.monotonic() < until, words(app)
-        time.sleep(0.05)
-        quiet(app.run())
+    wait_until(lambda: "Mean ± standard deviation" in words(app), app)
     assert "over 3 splits at C =" in words(app)
     frames = [frame.value for frame in app.dataframe if "seed" in frame.value]
     assert frames[0]["seed"].tolist() == [0, 1, 2]

@@ -1,7 +1,6 @@
 """Ready kernel stacks: what a file may hold, what is refused, and how the pages work without columns."""
 
 import io
-import time
 import zipfile
 from dataclasses import replace
 
@@ -14,7 +13,7 @@ from mklcore.errors import DataError, KernelError, MKLError
 from mklcore.kernels import stacks
 from mklcore.kernels.stacks import block_of, is_stack, read_stack, rows_of, subset
 from pages._parts.derive import uploads
-from tests.test_app import go, open_app, quiet, words
+from tests.pages import go, open_app, quiet, wait_until, words
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 4))
@@ -167,11 +166,7 @@ def with_stack(raw: bytes) -> AppTest:
 
 
 def wait_for(app: AppTest, said: str) -> str:
-    until = time.monotonic() + 60
-    while said not in words(app):
-        assert time.monotonic() < until, words(app)
-        time.sleep(0.05)
-        quiet(app.run())
+    wait_until(lambda: said in words(app), app)
     return words(app)
 
 

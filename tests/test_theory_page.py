@@ -2,7 +2,6 @@
 
 import dataclasses
 import io
-import time
 
 import numpy as np
 import pytest
@@ -18,15 +17,14 @@ from mklcore.solvers.gomp import GOMP
 from pages._parts.derive import bounds, shelves, tables
 from pages._parts.params.parameters import Params
 from pages._parts.theory import tabs
+from tests.pages import go, open_app, quiet, table, upload, wait_until, words
 from tests.reference_greedy import KERNELS, TARGETS
-from tests.test_app import go, open_app, quiet, table, upload, words
 
 P1, P2, Y1 = KERNELS["P1"], KERNELS["P2"], TARGETS["P1"]
 SIGNS = np.where(np.median(Y1) < Y1, 1.0, -1.0)
 HALF = slice(0, 28), slice(28, 40)
 SMALL = {"data": "iris", "widths": "2", "each": "linear"}
 NORMS = [1.0, 4 / 3, 2.0, np.inf]
-PATIENCE = 30.0
 
 
 def halves(K: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -41,10 +39,7 @@ def orthogonal(count: int = 4, n: int = 24, rank: int = 3) -> np.ndarray:
 
 def settled(app: AppTest) -> AppTest:
     """Run until the session's job has ended and the page has seen it."""
-    until = time.monotonic() + PATIENCE
-    while "job" in app.session_state and app.session_state["job"].live:
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    wait_until(lambda: not ("job" in app.session_state and app.session_state["job"].live))
     return quiet(app.run())
 
 

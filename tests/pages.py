@@ -1,0 +1,91 @@
+"""What a person does and sees in the app without a browser, for the tests that drive its pages."""
+
+import json
+import time
+from collections.abc import Callable
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from pages._parts.jobs.board import JobState
+
+PATIENCE = 300.0  # for a condition; a loaded machine that still compiles needs minutes
+
+
+def wait_until(over: Callable[[], bool], app: AppTest | None = None) -> None:
+    """Wait for a condition, running ``app`` between looks as a browser would."""
+    until = time.monotonic() + PATIENCE
+    while not over():
+        if time.monotonic() > until:
+            raise TimeoutError(f"Not within {PATIENCE:.0f} s. {'' if app is None else words(app)}")
+        time.sleep(0.05)
+        if app is not None:
+            quiet(app.run())
+
+
+def open_app(**query: str) -> AppTest:
+    app = AppTest.from_file("../app.py", default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    return quiet(app.run())
+
+
+def quiet(app: AppTest) -> AppTest:
+    assert [error.message for error in app.exception] == []
+    return app
+
+
+def go(app: AppTest, page: str) -> AppTest:
+    app.switch_page(page)
+    return quiet(app.run())
+
+
+def words(app: AppTest) -> str:
+    elements = [*app.markdown, *app.caption, *app.error, *app.warning, *app.info]
+    return "\n".join([*(element.value for element in elements), *cursor_texts(app)])
+
+
+def cursor_texts(app: AppTest) -> list[str]:
+    """The texts that follow a cursor in the browser, at the point where Python put it."""
+    components = [element.proto for element in app.get("bidi_component")]
+    shown = [json.loads(proto.json) for proto in components if proto.component_name == "path_texts"]
+    return [
+        "".join(text for _, text in line)
+        for data in shown
+        for column in data["texts"][data["index"]]
+        for line in column
+    ]
+
+
+def wait_for_path(app: AppTest) -> AppTest:
+    wait_until(lambda: "kernels used" in words(app) or "The path failed" in words(app), app)
+    assert "The path failed" not in words(app)
+    return app
+
+
+def wait_for_hulls(app: AppTest) -> AppTest:
+    wait_until(lambda: "nodes in the hull" in words(app) or "The hulls failed" in words(app), app)
+    wait_until(lambda: not _is_under_way(app), app)
+    assert "The hulls failed" not in words(app)
+    return quiet(app.run())  # shows what the work left
+
+
+def _is_under_way(app: AppTest) -> bool:
+    """Tell whether hulls are being computed; after the first, provisional ones others follow."""
+    if "job" not in app.session_state:
+        return False
+    job = app.session_state["job"]
+    return job.live or (job.title == "First hulls" and job.state is JobState.DONE)
+
+
+def upload(app: AppTest, content: bytes, name: str = "table.csv") -> AppTest:
+    app.file_uploader(key="uploader").upload(name, content, "text/csv").run()
+    return quiet(app)
+
+
+def table(n: int = 60, seed: int = 0, target: str = "label") -> bytes:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    y = (X[:, 0] + 0.3 * rng.standard_normal(n) > 0).astype(int)
+    rows = "\n".join(",".join([*(f"{v:.4f}" for v in row), str(label)]) for row, label in zip(X, y, strict=True))
+    return f"a,b,c,{target}\n{rows}\n".encode()
