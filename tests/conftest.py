@@ -22,14 +22,19 @@ MOST_WORKERS = 8
 # The files that take longest, the longest first: whoever is free takes the next, so that all workers end together.
 LONGEST = (
     "browser/test_walk.py",
+    "browser/test_walk_screens.py",
     "browser/test_browser.py",
+    "browser/test_walk_pages.py",
     "browser/test_runs.py",
-    "test_second_process.py",
-    "test_exports.py",
-    "test_compare_page.py",
     "browser/test_hulls.py",
+    "test_second_process.py",
+    "test_app.py",
+    "test_exports.py",
     "test_explore_page.py",
+    "test_notebooks.py",
+    "test_compare_page.py",
     "test_hulls_page.py",
+    "test_runs.py",
 )
 # What a machine's own rounding could reach: solvers, certificates, and what compares them with an oracle.
 NUMERICAL = (

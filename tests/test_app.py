@@ -259,6 +259,7 @@ def test_a_cancelled_path_can_be_asked_for_again() -> None:
 # Work in the background
 
 
+@pytest.mark.threads
 def test_work_ends_in_the_state_that_says_why() -> None:
     def ended(work, **fields) -> Job:
         job = Job("key", "Path", 3, **fields)

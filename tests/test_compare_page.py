@@ -246,12 +246,12 @@ def test_all_methods_stand_side_by_side_on_every_kind_of_target(data: str) -> No
 
 def test_a_release_moves_every_lane_and_the_link() -> None:
     app = compare("lp;lp,p=2.0")
-    app.session_state["compare_player"] = {"report": {"step": 0, "turn": 1, "time": 1}}
+    app.session_state["compare_player"] = {"report": {"index": 0, "turn": 1, "time": 1}}
     quiet(app.run())
     first = rows(app)
     assert app.session_state["params"].lanes_at != ""
     assert app.query_params["lanes_at"] == app.session_state["params"].lanes_at
-    app.session_state["compare_player"] = {"report": {"step": 10**6, "turn": 1, "time": 2}}
+    app.session_state["compare_player"] = {"report": {"index": 10**6, "turn": 1, "time": 2}}
     quiet(app.run())
     assert (rows(app)["at"] != first["at"]).all()
     press(app, "compare_best")
@@ -294,7 +294,7 @@ def test_test_scores_appear_once_asked_for_and_for_this_point_only() -> None:
     assert "test" not in rows(app).columns
     press(app, "show_tests")
     assert rows(app)["test"].between(0, 1).all()
-    app.session_state["compare_player"] = {"report": {"step": 0, "turn": 1, "time": 1}}
+    app.session_state["compare_player"] = {"report": {"index": 0, "turn": 1, "time": 1}}
     quiet(app.run())
     assert "test" not in rows(app).columns
 

@@ -355,6 +355,7 @@ def test_the_second_session_is_told_its_place_in_the_line(gated):
         assert app.session_state["long_job"].state is JobState.DONE
 
 
+@pytest.mark.threads
 def test_each_slot_has_its_own_line_and_patience():
     short, long = Job("a", "Path", 3), Job("b", "Experiment", 3, slot="long")
     assert short.patience == board.UNWATCHED_SECONDS < long.patience

@@ -2,6 +2,9 @@
 
 import re
 import time
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec
 from urllib.parse import urlparse
 
 import numpy as np
@@ -13,6 +16,8 @@ from mklcore.kernels import RBF, KernelDictionary, Linear, Polynomial
 from mklcore.path import Path, fit_path, path_grid
 
 WAIT = 300_000  # for a condition; on a loaded machine that still compiles, the first page takes minutes
+P = ParamSpec("P")
+PATIENCE = 60.0
 CHART = ".st-key-path_chart .js-plotly-plot"
 CURSOR = f"{CHART} .path-cursor line"
 RANGES = """(chart) => { const {xaxis, yaxis} = document.querySelector(chart)._fullLayout;
@@ -20,6 +25,23 @@ RANGES = """(chart) => { const {xaxis, yaxis} = document.querySelector(chart)._f
 # The lessons are computed while the visitor goes on; for everything else one waits.
 QUIET = """() => !document.querySelector('[data-testid=stStatusWidget]') && !document.querySelector('[data-stale=true]')
   && [...document.querySelectorAll('[data-testid=stProgress]')].every(bar => bar.textContent.startsWith('Lessons: '))"""
+
+
+def patiently(check: Callable[P, None]) -> Callable[P, None]:
+    """Look again for a while: on a busy machine the server's answer to a click may be late, and what was is still shown."""
+
+    @wraps(check)
+    def look(*args: P.args, **kwargs: P.kwargs) -> None:
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return check(*args, **kwargs)
+            except AssertionError:
+                if time.monotonic() > until:
+                    raise
+                args[0].page.wait_for_timeout(200)
+
+    return look
 
 
 class Visitor:
@@ -125,8 +147,9 @@ def expected_path(content: bytes, values=None) -> Path:
     return fit_path(model, stack, train.y, "C", grid, stack.cross(validation.X), validation.y)
 
 
-def assert_bars_show(bars: dict[str, float], path: Path, index: int) -> None:
-    weights = dict(zip(path.kernel_names, path.weights[index], strict=True))
+@patiently
+def assert_bars_show(visitor: Visitor, path: Path, index: int) -> None:
+    bars, weights = visitor.bars(), dict(zip(path.kernel_names, path.weights[index], strict=True))
     compared = [name for name in bars if name in weights]
     assert len(compared) >= 10
     for name in compared:
@@ -138,13 +161,17 @@ def upload(visitor: Visitor, content: bytes, name: str = "things.csv") -> None:
     visitor.page.set_input_files("[data-testid=stFileUploader] input[type=file]", chooser)
 
 
-WATCH_FRAMES = """(selector) => { const line = document.querySelector(selector); window.seenFrames = [];
-  window.frameWatch = new MutationObserver(() => window.seenFrames.push(performance.now()));
+WATCH_FRAMES = """(selector) => { const line = document.querySelector(selector); window.seenFrames = 0;
+  window.frameWatch = new MutationObserver(() => window.seenFrames++);
   window.frameWatch.observe(line, {attributes: true, attributeFilter: ['x1']}); }"""
+NEXT_FRAME = "() => new Promise(painted => requestAnimationFrame(() => requestAnimationFrame(painted)))"
 
 
-def drag(visitor: Visitor, to: float, seconds: float = 1.0) -> float:
-    """Drag the thumb to a share of the track and let go; return the frames painted per second."""
+def drag(visitor: Visitor, to: float, moves: int = 24) -> int:
+    """Drag the thumb along its track and back, then to a share of it, and let go; return how often the cursor moved.
+
+    Each move waits for the browser to paint, not for a clock; the server has no part in it before the thumb is let go.
+    """
     box = visitor.slider.bounding_box()
     span, low = box["width"] - 18, box["x"] + 9
     start = low + span * visitor.index() / int(visitor.slider.get_attribute("max"))
@@ -152,17 +179,12 @@ def drag(visitor: Visitor, to: float, seconds: float = 1.0) -> float:
     visitor.page.mouse.move(start, middle)
     visitor.page.mouse.down()
     visitor.page.evaluate(WATCH_FRAMES, CURSOR)
-    began = time.monotonic()
-    steps = 0
-    while (share := (time.monotonic() - began) / seconds) < 1:
-        there_and_back = 2 * share if share < 0.5 else 2 - 2 * share
-        visitor.page.mouse.move(low + span * there_and_back, middle)
-        steps += 1
-    visitor.page.mouse.move(low + span * to, middle)
-    visitor.page.wait_for_timeout(50)
-    frames = visitor.page.evaluate("window.frameWatch.disconnect(), window.seenFrames.length")
+    for share in [*np.linspace(0, 1, moves // 2), *np.linspace(1, 0, moves // 2), to]:
+        visitor.page.mouse.move(low + span * share, middle)
+        visitor.page.evaluate(NEXT_FRAME)
+    frames = visitor.page.evaluate("window.frameWatch.disconnect(), window.seenFrames")
     visitor.page.mouse.up()
-    return frames / seconds
+    return frames
 
 
 def pull(visitor: Visitor, slider, to: float) -> None:

@@ -8,7 +8,18 @@ import pandas as pd
 import pytest
 
 from tests.browser.server import Server, health
-from tests.browser.steps import CHART, CURSOR, RANGES, assert_bars_show, drag, expected_path, table, upload
+from tests.browser.steps import (
+    CHART,
+    CURSOR,
+    RANGES,
+    Visitor,
+    assert_bars_show,
+    drag,
+    expected_path,
+    patiently,
+    table,
+    upload,
+)
 
 
 def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server: Server, visit) -> None:
@@ -23,15 +34,15 @@ def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server: Server
     visitor.page.get_by_text("Path", exact=True).first.click()
     visitor.wait_for_path()
     path = expected_path(content)
-    assert_bars_show(visitor.bars(), path, visitor.index())
+    assert_bars_show(visitor, path, visitor.index())
 
     frames = drag(visitor, to=0.75)
     visitor.settle()
     assert frames >= 10
     assert visitor.index() == 18
-    assert_bars_show(visitor.bars(), path, 18)
+    assert_bars_show(visitor, path, 18)
     box = visitor.page.locator("input[aria-label='C, exactly']")
-    assert float(box.input_value()) == pytest.approx(path.values[18], rel=1e-3)
+    assert_exactly(visitor, path.values[18])
     assert f"{path.n_nonzero[18]} of 13 kernels used" in visitor.facts()
 
     visitor.page.get_by_text("as a table").click()
@@ -48,16 +59,15 @@ def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server: Server
     visitor.slider.focus()
     for _ in range(6):
         visitor.page.keyboard.press("ArrowLeft")
-    visitor.page.wait_for_timeout(400)
-    visitor.settle()
     assert visitor.index() == 12
-    assert_bars_show(visitor.bars(), path, 12)
-    assert float(box.input_value()) == pytest.approx(path.values[12], rel=1e-3)
+    assert_bars_show(visitor, path, 12)
+    assert_exactly(visitor, path.values[12])
+    visitor.settle()
     assert visitor.slider.get_attribute("aria-valuetext").startswith("C = ")
     visitor.page.keyboard.press("ArrowRight")  # the focus has stayed
-    visitor.page.wait_for_timeout(400)
-    visitor.settle()
     assert visitor.index() == 13
+    assert_exactly(visitor, path.values[13])
+    visitor.settle()
     visitor.page.locator(".st-key-undo button").first.click()
     visitor.settle()
     assert visitor.index() == 12
@@ -70,21 +80,26 @@ def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server: Server
     visitor.settle()
     grabbed = visitor.index()
     assert grabbed > 18
-    assert_bars_show(visitor.bars(), path, grabbed)
+    assert_bars_show(visitor, path, grabbed)
 
     visitor.page.get_by_role("button", name="Play along the path").click()
     visitor.page.get_by_role("button", name="Play along the path").wait_for()
     visitor.settle()
     assert visitor.index() == 24
-    assert_bars_show(visitor.bars(), path, 24)
+    assert_bars_show(visitor, path, 24)
 
     between = float(f"{np.sqrt(path.values[14] * path.values[15]):.3g}")
     box.fill(f"{between:g}")
     box.press("Enter")
-    visitor.page.wait_for_timeout(300)
-    visitor.settle()
-    assert_bars_show(visitor.bars(), expected_path(content, [between]), 0)
+    assert_bars_show(visitor, expected_path(content, [between]), 0)
     assert not visitor.errors
+
+
+@patiently
+def assert_exactly(visitor: Visitor, value: float) -> None:
+    """The number box beside the slider says where the cursor is."""
+    box = visitor.page.locator("input[aria-label='C, exactly']")
+    assert float(box.input_value()) == pytest.approx(value, rel=1e-3)
 
 
 def test_the_zoom_of_a_chart_stays_while_the_cursor_moves_and_a_value_is_solved(server: Server, visit) -> None:
@@ -103,17 +118,17 @@ def test_the_zoom_of_a_chart_stays_while_the_cursor_moves_and_a_value_is_solved(
     zoomed = visitor.page.evaluate(RANGES, CHART)
     assert zoomed != whole
     visitor.slider.focus()
+    link = visitor.page.url
     for _ in range(3):
         visitor.page.keyboard.press("ArrowRight")
-    visitor.page.wait_for_timeout(400)
+    visitor.page.wait_for_url(lambda url: url != link)
     visitor.settle()
     assert visitor.page.evaluate(RANGES, CHART) == zoomed
     box = visitor.page.locator("input[aria-label='C, exactly']")
     box.fill("0.123")
     box.press("Enter")
-    visitor.page.wait_for_timeout(300)
+    visitor.page.locator(".player output", has_text="C = 0.123").wait_for()
     visitor.settle()
-    assert "C = 0.123" in visitor.page.locator(".player output").inner_text()
     assert visitor.page.evaluate(RANGES, CHART) == zoomed
     assert not visitor.errors
 
@@ -213,7 +228,7 @@ def test_two_sessions_at_once_on_the_workqueue_layer(start, visit) -> None:
             norm.focus()
             visitor.page.keyboard.press("ArrowRight")
         for visitor in (first, second):
-            drag(visitor, to=0.2 + 0.3 * step, seconds=0.3)
+            drag(visitor, to=0.2 + 0.3 * step, moves=8)
     for visitor in (first, second):
         visitor.settle(1.0)
     for thread in (pulse, control):
@@ -221,7 +236,7 @@ def test_two_sessions_at_once_on_the_workqueue_layer(start, visit) -> None:
         thread.join()
     assert server.process.poll() is None
     assert pulse.failed == 0
-    assert pulse.slowest < 1.0 + control.slowest
+    assert pulse.slowest < 3.0 + 3 * control.slowest  # a leaf that kept the lock froze it for 5.6 s on an idle machine
     for visitor, mine, other in ((first, "one.csv", "two.csv"), (second, "two.csv", "one.csv")):
         assert visitor.page.locator("[data-testid=stException]").count() == 0
         link = visitor.page.url
@@ -229,7 +244,6 @@ def test_two_sessions_at_once_on_the_workqueue_layer(start, visit) -> None:
         visitor.page.get_by_text("Other tables").click()
         visitor.page.wait_for_selector(f"text={mine}")
         assert other not in visitor.text()
-        (second if visitor is first else first).page.wait_for_timeout(50)
         stranger = visit(server.url)
         stranger.page.goto(link)
         stranger.page.wait_for_selector("text=Files stay with the person who uploaded them")

@@ -1,12 +1,12 @@
 """The Hulls page in a real browser: dragging λ repaints without the server, and a node can be clicked."""
 
 import re
-import time
 
+import numpy as np
 import pytest
 
 from tests.browser.server import Server
-from tests.browser.steps import Visitor
+from tests.browser.steps import NEXT_FRAME, Visitor
 
 NODE = ".hull .node[data-node='{}']"
 WATCH = """(label) => { window.seen = []; window.watch = new MutationObserver(() => window.seen.push(performance.now()));
@@ -41,11 +41,9 @@ def test_dragging_lambda_repaints_grid_graph_and_relevance_without_the_server(se
     visitor.page.mouse.move(low + span * index / int(slider.get_attribute("max")), middle)
     visitor.page.mouse.down()
     visitor.page.locator(".hull output").evaluate(WATCH)
-    began = time.monotonic()
-    while (share := time.monotonic() - began) < 1:
-        visitor.page.mouse.move(low + span * (1 - share), middle)
-    visitor.page.mouse.move(low, middle)
-    visitor.page.wait_for_timeout(60)
+    for share in np.linspace(1, 0, 24):
+        visitor.page.mouse.move(low + span * share, middle)
+        visitor.page.evaluate(NEXT_FRAME)
     assert visitor.page.evaluate("window.watch.disconnect(), window.seen.length") >= 10
     assert visitor.page.url == link  # nothing was reported yet
     assert shown(visitor) != before
@@ -59,9 +57,10 @@ def test_dragging_lambda_repaints_grid_graph_and_relevance_without_the_server(se
     exact = visitor.page.locator("input[aria-label='λ, exactly']")
     assert float(exact.input_value()) == pytest.approx(float(label), rel=0.01)
     slider.focus()
+    let_go = visitor.page.url
     for _ in range(3):
         visitor.page.keyboard.press("ArrowRight")
-    visitor.page.wait_for_timeout(600)
+    visitor.page.wait_for_url(lambda url: url != let_go)
     visitor.settle()
     assert slider.input_value() == "3"
     assert visitor.errors == []
@@ -87,7 +86,8 @@ def test_the_pictures_stand_below_each_other_where_it_is_narrow(server: Server, 
     places = {}
     for width in (1280, 420):
         visitor.page.set_viewport_size({"width": width, "height": 900})
-        visitor.page.wait_for_timeout(500)
+        visitor.page.wait_for_function("width => document.documentElement.clientWidth === width", arg=width)
+        visitor.settle()
         places[width] = [
             visitor.page.locator(f".hull .{name}").first.bounding_box() for name in ("grid", "graph", "relevance")
         ]

@@ -21,7 +21,7 @@ from pages._parts.params.parameters import METHODS
 from pages._parts.session.nav import ROOMS
 from tests.browser.known import BATCH, SOURCES, Known, known, path_of, prices
 from tests.browser.server import Server
-from tests.browser.steps import Visitor, upload
+from tests.browser.steps import Visitor, patiently, upload
 from tests.browser.walker import (
     Walker,
     assert_explored,
@@ -31,7 +31,6 @@ from tests.browser.walker import (
     assert_theme,
     let_go,
     number,
-    patiently,
     resize,
 )
 

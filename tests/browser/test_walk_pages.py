@@ -13,8 +13,8 @@ from mklcore.solvers.hkl.design import Design
 from pages._parts.theory.tabs import TABS
 from tests.browser.known import KERNELS, SOURCES, known, path_of
 from tests.browser.server import Server
-from tests.browser.steps import Visitor
-from tests.browser.walker import assert_named, assert_sound, let_go, near, number, patiently, resize
+from tests.browser.steps import Visitor, patiently
+from tests.browser.walker import assert_named, assert_sound, let_go, near, number, resize
 
 LANES = ("lp;uniform;best;smkl", "lp;gomp;greedy")  # over one parameter, and over different ones
 NARROW, WIDE = (390, 844), (1280, 900)

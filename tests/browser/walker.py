@@ -1,10 +1,6 @@
 """A visitor who looks for a failure wherever a page comes to rest, and what has to hold there."""
 
 import re
-import time
-from collections.abc import Callable
-from functools import wraps
-from typing import ParamSpec
 from urllib.parse import parse_qs, urlparse
 
 import numpy as np
@@ -13,10 +9,8 @@ import pytest
 from mklcore.path import Path
 from tests.browser.known import KERNELS, prices
 from tests.browser.server import Server
-from tests.browser.steps import Visitor, pull, upload
+from tests.browser.steps import Visitor, patiently, pull, upload
 
-P = ParamSpec("P")
-PATIENCE = 30.0
 TOO_WIDE = """() => [document.scrollingElement, document.querySelector('[data-testid=stMain]')]
   .map(part => part.scrollWidth - part.clientWidth)"""
 
@@ -45,23 +39,6 @@ class Walker(Visitor):
     @property
     def query(self) -> dict[str, str]:
         return {name: values[0] for name, values in parse_qs(urlparse(self.page.url).query).items()}
-
-
-def patiently(check: Callable[P, None]) -> Callable[P, None]:
-    """Look again for a while: on a busy machine the server's answer to a click may be late, and what was is still shown."""
-
-    @wraps(check)
-    def look(*args: P.args, **kwargs: P.kwargs) -> None:
-        until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                return check(*args, **kwargs)
-            except AssertionError:
-                if time.monotonic() > until:
-                    raise
-                args[0].page.wait_for_timeout(200)
-
-    return look
 
 
 def assert_sound(visitor: Visitor, server: Server) -> None:
