@@ -47,7 +47,7 @@ def main() -> None:
     print("lambda     100 MSE/var  status        gap      hull  looked at  seconds")
     warm = None
     for lam in 10.0 ** np.arange(-1.5, asked.smallest - 0.01, -0.5):
-        warm = model._copy_with("lam", float(lam))._fit_stack(design, train[:, -1], warm)
+        warm = model.copy_with("lam", float(lam))._fit_stack(design, train[:, -1], warm)
         error = 100 * float(np.mean((warm.predict(test[:, :-1]) - test[:, -1]) ** 2)) / float(np.var(test[:, -1]))
         now = time.perf_counter()
         print(

@@ -80,8 +80,8 @@ def path_over_C(name: str, stack: mkl.GramStack, y: np.ndarray, p: float) -> Non
     model = mkl.LpMKLClassifier(p=p)
     grid = mkl.path.path_grid(model, stack, y, "C")
     along, path = cpu(lambda: mkl.fit_path(model, stack, y, "C", grid), 1)
-    cold, _ = cpu(lambda: [model._copy_with("C", C).fit(stack, y) for C in grid], 1)
-    one, _ = cpu(lambda: model._copy_with("C", 1.0).fit(stack, y))
+    cold, _ = cpu(lambda: [model.copy_with("C", C).fit(stack, y) for C in grid], 1)
+    one, _ = cpu(lambda: model.copy_with("C", 1.0).fit(stack, y))
     print(
         f"{name} path over C, 25 points, p = {p:.3g}: {along:.2f} CPU s = {along / one:.1f} cold fits at C = 1 "
         f"({along / cold:.2f} of 25 cold fits), largest relative gap {path.relative_gap.max():.1e}, {path.solves.sum()} solves"

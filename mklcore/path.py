@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
-from sklearn.metrics import accuracy_score, r2_score
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
@@ -21,6 +20,57 @@ from mklcore.solvers.forms import Live
 
 ACCEPTED = "share accepted"  # the score where there is no target
 PATH_ATTRIBUTES = {"C": "C", "lam": "lam", "p": "p", "s": "n_kernels"}
+
+
+class PathEstimator(Protocol):
+    """What a path asks of an estimator: every estimator of this library keeps it, and any other that does has paths too.
+
+    Fitted, it has what a path collects: ``weights_``, ``objective_``, ``dual_gap_`` and ``relative_gap_`` (None where
+    nothing is certified), ``status_``, ``fit_``, ``n_kernels_`` and ``n_solves_``.
+    """
+
+    score_name: ClassVar[str]  # what ``path_score`` measures, in a word
+    objective_: Any
+    status_: Any
+    fit_: Any
+    n_kernels_: int
+    n_solves_: int
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name, as scikit-learn has them."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit alone, without neighbours."""
+
+    def copy_with(self, attribute: str, value: Any) -> Self:
+        """An unfitted copy with one parameter changed."""
+
+    def training_stack(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """The kernels of the training rows, a ``GramStack`` or what stands for it, and the checked target."""
+
+    def along(
+        self, stack: Any, y: Any, param: str, values: Sequence[float], attribute: str, start: Any = None
+    ) -> Iterator[Self]:
+        """One fitted copy per value of ``param``, which the estimator calls ``attribute``; ``start`` a fitted neighbour."""
+
+    def path_table(self, points: Sequence[Any], stack: Any) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+        """Weights (L, M) of the fitted points, and the names and families of the M kernels."""
+
+    def predict_blocks(self, blocks: Any) -> Any:
+        """Predictions from kernel blocks (M, n_new, n)."""
+
+    def path_score(self, predicted: Any, y: Any) -> float:
+        """The score of predictions."""
+
+    def lam_range(self, stack: Any, y: Any) -> tuple[float, float]:
+        """The smallest and the largest lambda of a path; estimators without a parameter lam are not asked."""
+
+
+class SizedEstimator(PathEstimator, Protocol):
+    """An estimator that adds kernels one at a time, so that one run answers for every number of them."""
+
+    def along_grid(self, stack: Any, y: Any, lams: Sequence[float], sizes: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+        """For every lam the fitted copies of all ``sizes``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +158,7 @@ def log_grid(low: float, high: float, n: int) -> Array:
 
 
 def fit_path(
-    estimator: Any,
+    estimator: PathEstimator,
     X: Any,
     y: Any,
     param: str,
@@ -131,25 +181,23 @@ def fit_path(
     start : a fitted model of a neighbouring value, on the same rows and kernels, from which the first point starts; methods
         that cannot be started elsewhere leave it alone
 
-    Scores are accuracies, R², or an estimator's own: ``score_name`` and ``_path_score(predicted, y)``, as ``LpMKLOneClass``
-    has them, which needs no ``y`` and measures the share of rows it accepts.
+    Scores are what the estimator's ``path_score`` measures: accuracies, R², or for ``LpMKLOneClass``, which needs no ``y``,
+    the share of rows it accepts.
 
     Kernels are built once. A point that did not converge keeps its gap and its ``Status`` and warns.
     """
-    grid = _checked_values(param, values)
+    grid = checked_values(param, values)
     attribute = PATH_ATTRIBUTES[param]
     if attribute not in estimator.get_params():
         raise ParameterError(f"{type(estimator).__name__} has no parameter {attribute!r}, so no path over {param!r}.")
-    model = estimator._copy_with(attribute, grid[0].item() if param != "s" else int(grid[0]))
-    checked = model._checked_rows(X, reset=True)
-    target = model._checked_target(checked, y)
-    stack = model._stack(checked)
-    blocks = _validation_blocks(stack, X_val)
+    model = estimator.copy_with(attribute, grid[0].item() if param != "s" else int(grid[0]))
+    stack, target = model.training_stack(X, y)
+    blocks = validation_blocks(stack, X_val)
     if callback is not None:
         callback(0, grid.size)
-    model._neighbour = _checked_start(start, model, stack)
+    first = _checked_start(start, model, stack)
     points, seconds, clock = [], [], time.perf_counter()
-    for fitted in model._along(stack, target, param, grid.tolist(), attribute):
+    for fitted in model.along(stack, target, param, grid.tolist(), attribute, first):
         points.append(fitted)
         seconds.append(time.perf_counter() - clock)
         if callback is not None:
@@ -170,7 +218,8 @@ def _checked_start(start: Any, model: Any, stack: Any) -> Any:
     return start
 
 
-def _checked_values(param: str, values: Sequence[float] | Array) -> Array:
+def checked_values(param: str, values: Sequence[float] | Array) -> Array:
+    """The values of a path over ``param`` as an array; ParameterError for other parameters and for what are no values."""
     if param not in PATH_ATTRIBUTES:
         raise ParameterError(f"A path runs over one of {', '.join(PATH_ATTRIBUTES)}; got {param!r}.")
     try:
@@ -184,7 +233,8 @@ def _checked_values(param: str, values: Sequence[float] | Array) -> Array:
     return grid
 
 
-def _validation_blocks(stack: GramStack, X_val: Any) -> Array | None:
+def validation_blocks(stack: GramStack, X_val: Any) -> Array | None:
+    """Test blocks (M, n_val, n) of validation rows, or as they are; None where there are no validation rows."""
     if X_val is None:
         return None
     if np.ndim(X_val) == 3:
@@ -192,23 +242,20 @@ def _validation_blocks(stack: GramStack, X_val: Any) -> Array | None:
     return stack.cross(X_val)
 
 
-def score_name(estimator: Any) -> str:
-    """What the scores of an estimator are called: its own ``score_name``, else "accuracy" for classes, "R²" for numbers."""
-    own = getattr(estimator, "score_name", None)
-    return own or ("accuracy" if is_classifier(estimator) else "R²")
+def score_name(estimator: PathEstimator) -> str:
+    """What the scores of an estimator are called: "accuracy" for classes, "R²" for numbers, or a name of its own."""
+    return estimator.score_name
 
 
-def _score(estimator: Any, blocks: Array, y: Any) -> float:
-    predicted = estimator._from_blocks(blocks)
-    if hasattr(estimator, "_path_score"):
-        return float(estimator._path_score(predicted, y))
-    return float(accuracy_score(y, predicted) if hasattr(estimator, "classes_") else r2_score(y, predicted))
+def score_of(estimator: PathEstimator, blocks: Array, y: Any) -> float:
+    """The score of a fitted estimator on kernel blocks (M, n_new, n) of rows with the target ``y``."""
+    return estimator.path_score(estimator.predict_blocks(blocks), y)
 
 
 def _collect(
     param: str,
     values: Array,
-    points: list[Any],
+    points: list[PathEstimator],
     seconds: list[float],
     stack: GramStack,
     y: Any,
@@ -219,7 +266,7 @@ def _collect(
         found = [getattr(point, name) for point in points]
         return np.array([np.nan if value is None else float(np.max(value)) for value in found])
 
-    weights, names, families = points[0]._path_table(points, stack)
+    weights, names, families = points[0].path_table(points, stack)
     return Path(
         param,
         values,
@@ -228,8 +275,8 @@ def _collect(
         figures("dual_gap_"),
         figures("relative_gap_"),
         np.array([point.n_kernels_ for point in points]),
-        np.array([_score(point, stack.values, y) for point in points]),
-        np.array([np.nan if blocks is None else _score(point, blocks, y_val) for point in points]),
+        np.array([score_of(point, stack.values, y) for point in points]),
+        np.array([np.nan if blocks is None else score_of(point, blocks, y_val) for point in points]),
         np.array(seconds),
         np.array([point.n_solves_ for point in points]),
         tuple(point.status_ for point in points),
@@ -268,7 +315,7 @@ def interval_along(path: Path, X: Any, y: Any, value: float) -> Interval | None:
     Source: specification of the lp-norm solver, section 5, live slider design.
     """
     first = path.estimators[0]
-    if path.param not in ("C", "p") or not hasattr(first, "_penalty") or path.dual_gap is None:
+    if path.param not in ("C", "p") or not hasattr(first, "penalty_in_use") or path.dual_gap is None:
         return None
     if np.isnan(path.dual_gap).all() or getattr(first, "nu", None) is not None:
         return None
@@ -282,15 +329,15 @@ def _nearby(fitted: Any, X: Any, y: Any, param: str, value: float) -> tuple[floa
     """Lower and upper end by one solved neighbour, summed over its one-vs-rest problems."""
     K = np.asarray(getattr(X, "values", X), dtype=float)
     fits = fitted.fit_ if isinstance(fitted.fit_, tuple) else (fitted.fit_,)
-    moved = fitted._copy_with(param, value)
+    moved = fitted.copy_with(param, value)
     low = high = 0.0
     for k, fit in enumerate(fits):
         positive = k if len(fits) > 1 else 1
         target = np.ones(K.shape[1]) if is_outlier_detector(fitted) else y
         if hasattr(fitted, "classes_"):
             target = np.where(np.asarray(y) == fitted.classes_[positive], 1.0, -1.0)
-        live = Live(K, np.asarray(target, dtype=float), fit, fitted.C, fitted._loss)
-        ends = live.at(p=moved.p) if param == "p" else live.at(penalty=moved._penalty, C=moved.C)
+        live = Live(K, np.asarray(target, dtype=float), fit, fitted.C, fitted.loss_in_use)
+        ends = live.at(p=moved.p) if param == "p" else live.at(penalty=moved.penalty_in_use, C=moved.C)
         low, high = low + ends.dual, high + ends.primal
     return low, high
 
@@ -309,12 +356,9 @@ def path_grid(estimator: Any, stack: GramStack, y: Any, param: str, n: int = 25)
     if param == "C":
         critical = _critical_C(estimator, stack, y)
         return log_grid(critical / 3, critical * 1e4, n)
-    if param == "lam" and hasattr(estimator, "_lam_range"):
-        low, high = estimator._lam_range(stack, y)
-        return log_grid(low, high, n)
     if param == "lam":
-        largest = max(float(np.linalg.norm(kernel)) for kernel in stack.values) / stack.n_samples
-        return log_grid(largest * 1e-4, largest * 10, n)
+        low, high = estimator.lam_range(stack, y)
+        return log_grid(low, high, n)
     raise ParameterError(f"A path runs over one of {', '.join(PATH_ATTRIBUTES)}; got {param!r}.")
 
 

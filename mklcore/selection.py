@@ -18,7 +18,16 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, Strati
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.grams import GramStack
-from mklcore.path import ACCEPTED, Path, _checked_values, _score, _validation_blocks, fit_path
+from mklcore.path import (
+    ACCEPTED,
+    Path,
+    PathEstimator,
+    SizedEstimator,
+    checked_values,
+    fit_path,
+    score_of,
+    validation_blocks,
+)
 
 RULES = ("best", "1se", "sparsest")
 _SAME = 1e-12  # scores this close are equal
@@ -59,7 +68,7 @@ class ValidationCurve:
 
 
 def validation_curve(
-    estimator: Any,
+    estimator: SizedEstimator,
     X: Any,
     y: Any,
     X_val: Any,
@@ -74,22 +83,20 @@ def validation_curve(
     ``lams`` > 0, ``sizes`` whole numbers from 1. Decompositions are made once. ``callback(done, total)`` after every lam.
     Ties: fewest kernels, then largest lam. Source: Sindhwani and Lozano (2011), section 4; specification, A.4.
     """
-    rows, columns = _checked_values("lam", lams), _checked_values("s", sizes)
-    if not hasattr(estimator, "_grid"):
+    rows, columns = checked_values("lam", lams), checked_values("s", sizes)
+    if not hasattr(estimator, "along_grid"):
         raise ParameterError(
             f"{type(estimator).__name__} does not add kernels one by one, so it has no curve over lam and size; use fit_path."
         )
-    model = estimator._copy_with("lam", rows[0].item())
-    checked = model._checked_rows(X, reset=True)
-    target = model._checked_target(checked, y)
-    stack = model._stack(checked)
-    blocks = _validation_blocks(stack, X_val)
+    model = estimator.copy_with("lam", rows[0].item())
+    stack, target = model.training_stack(X, y)
+    blocks = validation_blocks(stack, X_val)
     if blocks is None:
         raise ParameterError("A validation curve needs validation rows: pass X_val and y_val.")
     scores, used, objective = np.empty((3, rows.size, columns.size))
     chosen, best = None, (0, 0)
-    for i, fitted in enumerate(model._grid(stack, target, rows.tolist(), [int(size) for size in columns])):
-        scores[i] = [_score(point, blocks, y_val) for point in fitted]
+    for i, fitted in enumerate(model.along_grid(stack, target, rows.tolist(), [int(size) for size in columns])):
+        scores[i] = [score_of(point, blocks, y_val) for point in fitted]
         used[i] = [point.n_kernels_ for point in fitted]
         objective[i] = [float(np.sum(point.objective_)) for point in fitted]
         place = _first_of(scores[: i + 1], used[: i + 1], -rows[: i + 1, None] + 0.0 * columns)
@@ -97,8 +104,8 @@ def validation_curve(
             chosen, best = fitted[place[1]], (int(place[0]), int(place[1]))
         if callback is not None:
             callback(i + 1, rows.size)
-    name = "accuracy" if is_classifier(estimator) else "R²"
-    return ValidationCurve(rows, columns.astype(int), scores, used.astype(int), objective, best, chosen, name)
+    place, kept = best, used.astype(int)
+    return ValidationCurve(rows, columns.astype(int), scores, kept, objective, place, chosen, estimator.score_name)
 
 
 def _first_of(scores: Array, used: Array, strength: Array) -> tuple[int, ...]:
@@ -144,7 +151,7 @@ class CrossValidated:
 
 
 def cross_validate_path(
-    estimator: Any,
+    estimator: PathEstimator,
     X: Any,
     y: Any,
     param: str,
@@ -160,7 +167,7 @@ def cross_validate_path(
     ``estimator`` as in ``fit_path``. ``n_splits`` folds, stratified for classifiers, drawn with ``seed``.
     ``callback(done, total)`` counts points over all folds; raise in it to cancel. scikit-learn's splitters cannot cut stacks.
     """
-    grid = _checked_values(param, values)
+    grid = checked_values(param, values)
     target = np.asarray(y)
     parts = folds(estimator, target, n_splits, seed)
     total = len(parts) * grid.size
@@ -293,7 +300,7 @@ class SelectionFrequency:
 
 
 def selection_frequency(
-    estimator: Any,
+    estimator: PathEstimator,
     X: Any,
     y: Any,
     n_resamples: int = 20,

@@ -24,6 +24,7 @@ from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import Loss, make_loss
+from mklcore.path import PathEstimator
 from mklcore.selection import folds
 
 RULES = ("auto", "loo", "xi_alpha", "kfold")
@@ -83,7 +84,7 @@ def xi_alpha(K: Array, y: Array, dual_coef: Array, intercept: float = 0.0, *, we
 
 
 def choose_C(
-    estimator: Any,
+    estimator: PathEstimator,
     X: Any,
     y: Any,
     values: Sequence[float] | Array,
@@ -122,7 +123,7 @@ def choose_C(
         errors, counts = _by_one_fit(estimator, X, y, grid, tubes, rule, report)
     order = np.lexsort((np.broadcast_to(grid, errors.shape).ravel(), counts.ravel(), errors.ravel()))
     tube, place = (int(k) for k in np.unravel_index(order[0], errors.shape))
-    best = _with(estimator, tubes[tube])._copy_with("C", float(grid[place])).fit(X, y)
+    best = _with(estimator, tubes[tube]).copy_with("C", float(grid[place])).fit(X, y)
     width = tubes[tube]
     epsilon = None if width is None else float(width)
     compared = None if epsilons is None else np.array(tubes, dtype=float)
@@ -147,7 +148,7 @@ def _positive(name: str, values: Any) -> Array:
     return grid
 
 
-def _tubes(estimator: Any, epsilons: Any) -> list[float | None]:
+def _tubes(estimator: PathEstimator, epsilons: Any) -> list[float | None]:
     if epsilons is None:
         return [None]
     if not _loss(estimator).tube > 0.0:
@@ -155,7 +156,7 @@ def _tubes(estimator: Any, epsilons: Any) -> list[float | None]:
     return [float(epsilon) for epsilon in _positive("epsilons", epsilons)]
 
 
-def _rule(estimator: Any, rule: str) -> str:
+def _rule(estimator: PathEstimator, rule: str) -> str:
     if "C" not in estimator.get_params():
         raise ParameterError(f"{type(estimator).__name__} has no parameter C to choose.")
     if is_outlier_detector(estimator):
@@ -168,7 +169,7 @@ def _rule(estimator: Any, rule: str) -> str:
     return suits if rule == "auto" else rule
 
 
-def _loss(estimator: Any) -> Loss:
+def _loss(estimator: PathEstimator) -> Loss:
     """The loss of an estimator with any tube: one of width 0 would be no tube."""
     return make_loss(estimator.get_params()["loss"], epsilon=1.0)
 
@@ -180,8 +181,8 @@ def _suits(loss: Loss) -> str:
     return "xi_alpha" if loss.piecewise_linear and loss.signed else "kfold"
 
 
-def _with(estimator: Any, epsilon: float | None) -> Any:
-    return estimator if epsilon is None else estimator._copy_with("epsilon", epsilon)
+def _with(estimator: PathEstimator, epsilon: float | None) -> PathEstimator:
+    return estimator if epsilon is None else estimator.copy_with("epsilon", epsilon)
 
 
 def _counter(total: int, callback: Callable[[int, int], Any] | None) -> Callable[[], None]:
@@ -198,17 +199,21 @@ def _counter(total: int, callback: Callable[[int, int], Any] | None) -> Callable
     return report
 
 
-def _fits(model: Any, X: Any, y: Array, grid: Array) -> tuple[GramStack, Iterator[Any]]:
+def _fits(model: PathEstimator, X: Any, y: Array, grid: Array) -> tuple[GramStack, Iterator[Any]]:
     """The training stack and one fitted model per C, each started from its neighbour where the method can."""
-    model = model._copy_with("C", float(grid[0]))
-    checked = model._checked_rows(X, reset=True)
-    target = model._checked_target(checked, y)
-    stack = model._stack(checked)
-    return stack, model._along(stack, target, "C", grid.tolist(), "C")
+    model = model.copy_with("C", float(grid[0]))
+    stack, target = model.training_stack(X, y)
+    return stack, model.along(stack, target, "C", grid.tolist(), "C")
 
 
 def _by_one_fit(
-    estimator: Any, X: Any, y: Array, grid: Array, tubes: list[float | None], rule: str, report: Callable[[], None]
+    estimator: PathEstimator,
+    X: Any,
+    y: Array,
+    grid: Array,
+    tubes: list[float | None],
+    rule: str,
+    report: Callable[[], None],
 ) -> tuple[Array, Array]:
     stack, fits = _fits(_with(estimator, tubes[0]), X, y, grid)
     errors, counts = np.empty((1, grid.size)), np.empty((1, grid.size))
@@ -219,7 +224,7 @@ def _by_one_fit(
 
 
 def _by_folds(
-    estimator: Any,
+    estimator: PathEstimator,
     X: Any,
     y: Array,
     grid: Array,
@@ -234,7 +239,7 @@ def _by_folds(
             stack, fits = _fits(_with(estimator, epsilon), part, y[rows], grid)
             blocks = X.block(held, rows) if isinstance(X, GramStack) else stack.cross(np.asarray(X)[held])
             for place, fitted in enumerate(fits):
-                predicted = fitted._from_blocks(blocks)
+                predicted = fitted.predict_blocks(blocks)
                 wrong = predicted != y[held] if is_classifier(estimator) else (predicted - y[held]) ** 2
                 errors[tube, place] += float(np.sum(wrong)) / y.size
                 counts[tube, place] += fitted.n_kernels_ / len(parts)

@@ -317,6 +317,21 @@ def test_nobody_changes_the_filters_of_warnings_for_every_thread(file):
             assert module_name(file) in ALONE, f"{file}:{node.lineno}: use mklcore.errors.told_elsewhere"
 
 
+# A protocol, not underscores
+
+
+@pytest.mark.parametrize("name", ["path", "path_files", "selection", "selection_loo"])
+def test_paths_drive_estimators_by_public_names(name):
+    file = CORE / f"{name}.py"
+    private = [
+        f"{dotted(node)}:{node.lineno}"
+        for node in ast.walk(parsed(file))
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__")
+        and dotted(node.value) not in ("self", "cls")
+    ]  # fmt: skip
+    assert not private, f"{file} reaches into {private}; PathEstimator in path.py names what may be asked."
+
+
 # Leaves and caches
 
 

@@ -74,7 +74,7 @@ def test_the_interval_between_points_holds_the_optimum(ring):
         found = path(stack, param, p=1.5, tol=1e-6)
         value = float(np.sqrt(found.values[3] * found.values[4]))
         known = interval_along(found, stack, np.array(["a"] * 80), value)
-        model = found.estimators[0]._copy_with(param, value).fit(stack)
+        model = found.estimators[0].copy_with(param, value).fit(stack)
         assert known.low <= model.objective_ * (1 + 1e-9)
         assert known.high >= model.dual_objective_ * (1 - 1e-9)
 
@@ -111,7 +111,7 @@ def test_on_the_sample_wide_kernels_accept_the_empty_middle_and_narrow_ones_do_n
         stack = kernels.grams(data.X[::2])
         model = mkl.LpMKLOneClass(kernels=kernels)
         found = mkl.fit_path(model, stack, None, "C", mkl.path.path_grid(model, stack, None, "C", 25))
-        middle = found.estimators[found.first_look]._from_blocks(stack.cross(np.zeros((1, 2))))
+        middle = found.estimators[found.first_look].predict_blocks(stack.cross(np.zeros((1, 2))))
         assert (middle[0] == 1) == inside
 
 

@@ -8,6 +8,7 @@ from sklearn.metrics import r2_score
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
+from mklcore.path import PathEstimator
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,15 @@ RUNS = [
 ATTRIBUTES = {"C": "C", "p": "p", "lam": "lam", "s": "n_kernels"}
 
 
+@pytest.mark.parametrize("method", mkl.estimators.ESTIMATORS.values(), ids=lambda method: method.key)
+def test_every_estimator_keeps_the_protocol_of_paths(method):
+    asked = {name for name in vars(PathEstimator) if not name.startswith("_")} | {"score_name"}
+    assert {"along", "copy_with", "path_score", "training_stack"} <= asked
+    for kind in filter(None, (method.classifier, method.regressor, method.novelty)):
+        assert [name for name in asked if not hasattr(kind, name)] == []
+        assert kind.score_name
+
+
 @pytest.mark.parametrize(
     ("model", "param", "values"), RUNS, ids=lambda v: v if isinstance(v, str) else type(v).__name__
 )
@@ -38,7 +48,7 @@ def test_every_point_equals_its_cold_fit(model, param, values, table):
     path = mkl.fit_path(model, X, y, param, values, X_val, y_val)
     assert path.weights.shape == (len(values), len(KERNELS))
     for k, value in enumerate(values):
-        cold = model._copy_with(ATTRIBUTES[param], value).fit(X, y)
+        cold = model.copy_with(ATTRIBUTES[param], value).fit(X, y)
         assert path.objective[k] == pytest.approx(cold.objective_, rel=2e-3)
         assert path.val_score[k] == pytest.approx(path.estimators[k].score(X_val, y_val))
         assert path.train_score[k] == pytest.approx(path.estimators[k].score(X, y))
@@ -79,7 +89,7 @@ def test_warm_starts_save_machine_solves(table):
     values = mkl.log_grid(0.5, 5, 8)
     model = mkl.LpMKLClassifier(kernels=KERNELS, p=1.0, tol=1e-4)
     path = mkl.fit_path(model, X, y, "C", values)
-    cold = sum(model._copy_with("C", value).fit(X, y).n_solves_ for value in values)
+    cold = sum(model.copy_with("C", value).fit(X, y).n_solves_ for value in values)
     assert path.solves.sum() < cold
 
 

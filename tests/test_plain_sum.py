@@ -49,10 +49,10 @@ def test_the_running_sum_is_the_sum_of_the_stack(table, normalise, center):
 def test_above_the_limit_one_machine_is_the_optimum_of_the_stack(table, model, monkeypatch):
     X, y = table
     y = np.where(y > 0, 1, -1) if "Classifier" in type(model).__name__ else y
-    stored = model._copy_with("tol", 1e-6).fit(X, y)
+    stored = model.copy_with("tol", 1e-6).fit(X, y)
     monkeypatch.setattr(lp, "STACK_LIMIT_MB", 0.1)
     monkeypatch.setattr(KernelRows, "block", lambda self, rows: pytest.fail("rows of all kernels were asked for"))
-    summed = model._copy_with("tol", 1e-6).fit(X, y)
+    summed = model.copy_with("tol", 1e-6).fit(X, y)
     assert summed.status_ is Status.CONVERGED
     assert summed.n_solves_ <= 4
     assert summed.objective_ == pytest.approx(stored.objective_, rel=1e-5)

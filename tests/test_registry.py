@@ -101,7 +101,7 @@ def test_every_norm_is_a_choice_and_converges(norm, stack):
     model = mkl.estimators.ESTIMATORS["lp"].estimator("binary", stack=grams, norm=norm, q=4.0, p=1.5).fit(grams, y)
     assert model.status_.ok
     assert model.penalty is None or model.penalty.name == norm
-    assert model._penalty.name == norm
+    assert model.penalty_in_use.name == norm
 
 
 def test_norms_made_from_the_kernels_ask_for_them(stack):

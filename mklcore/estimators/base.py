@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -38,10 +39,10 @@ class KernelEstimator(BaseEstimator):
     """
 
     default_normalise: ClassVar[str | None] = "multiplicative"
+    score_name: ClassVar[str] = ""  # what ``path_score`` measures
     _dual_per_kernel: ClassVar[bool] = False  # True where every kernel has coefficients of its own
 
     _carry: Any = None
-    _neighbour: Any = None  # a fitted model from which the next path starts
     weights_: Any
     dual_coef_: Any
     intercept_: Any
@@ -150,12 +151,25 @@ class KernelEstimator(BaseEstimator):
         if not hasattr(self, "selected_"):
             self.selected_ = used
 
-    def _along(self, stack: GramStack, y: Array, param: str, values: Sequence[float], attribute: str) -> Iterator[Any]:
-        """One fitted copy per value, each started from the one before; methods with a shorter way override this."""
-        previous, self._neighbour = self._neighbour, None
-        given = previous
+    # -- along a path: what ``mklcore.path.PathEstimator`` asks for --------------------------------------------------
+
+    def training_stack(self, X: Any, y: Any) -> tuple[Any, Labels]:
+        """The kernels of the training rows ``X``, built or checked, and the checked target, ready for ``along``."""
+        rows = self._checked_rows(X, reset=True)
+        target = self._checked_target(rows, y)
+        return self._stack(rows), target
+
+    def along(
+        self, stack: Any, y: Array, param: str, values: Sequence[float], attribute: str, start: Any = None
+    ) -> Iterator[Any]:
+        """One fitted copy per value of ``param``, which the estimator calls ``attribute``, each started from the one before.
+
+        ``stack``, ``y`` as ``training_stack`` returns them; ``start`` a fitted model of a neighbouring value for the first.
+        Methods with a shorter way override this.
+        """
+        previous = given = start
         for value in values:
-            following = self._copy_with(attribute, value)._fit_stack(stack, y, previous)
+            following = self.copy_with(attribute, value)._fit_stack(stack, y, previous)
             if previous is not None and previous is not given:
                 previous._carry = None  # only the next neighbour needs it, and it is large
             previous = following
@@ -164,12 +178,12 @@ class KernelEstimator(BaseEstimator):
             previous._carry = None
 
     @staticmethod
-    def _path_table(points: Sequence[Any], stack: Any) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+    def path_table(points: Sequence[Any], stack: Any) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
         """Weights (L, M) of the points of a path, and the names and families of the M kernels."""
         weights = np.array([np.atleast_2d(point.weights_).mean(axis=0) for point in points])
         return weights, tuple(stack.names), tuple(stack.families)
 
-    def _copy_with(self, attribute: str, value: Any) -> Any:
+    def copy_with(self, attribute: str, value: Any) -> Any:
         """An unfitted copy with one parameter changed; the user's own object is never touched."""
         fresh = copy.copy(self)
         for name in [name for name in vars(fresh) if name.endswith("_") and not name.startswith("_")]:
@@ -178,6 +192,19 @@ class KernelEstimator(BaseEstimator):
         fresh.set_params(**{attribute: value})
         fresh._check_parameters()
         return fresh
+
+    def predict_blocks(self, blocks: Array) -> Array:
+        """Predictions from kernel blocks (M, n_new, n), whatever the estimator was fitted on."""
+        return self._label(self._decide(blocks))
+
+    def path_score(self, predicted: Labels, y: Any) -> float:
+        """What paths measure at every point, from predictions and the target ``y`` (n_new,)."""
+        raise NotImplementedError
+
+    def lam_range(self, stack: Any, y: Any) -> tuple[float, float]:
+        """The lambdas between which a path moves: four decades below the largest eigenvalue of a kernel over n, one above."""
+        largest = max(float(np.linalg.norm(kernel)) for kernel in stack.values) / stack.n_samples
+        return largest * 1e-4, largest * 10
 
     # -- what a subclass says -------------------------------------------------------------------------------------
 
@@ -198,10 +225,6 @@ class KernelEstimator(BaseEstimator):
     def _label(self, decision: Array) -> Labels:
         """Predictions from decision values."""
         return decision
-
-    def _from_blocks(self, blocks: Array) -> Array:
-        """Predictions from kernel blocks (M, n_new, n), whatever the estimator was fitted on."""
-        return self._label(self._decide(blocks))
 
     def _decisions(self, X: Any) -> Array:
         """Decision values of rows X, a few at a time so that no block outgrows ``_BLOCK_MB``; or of a test block."""
@@ -295,6 +318,12 @@ class KernelEstimator(BaseEstimator):
 class KernelClassifier(ClassifierMixin, KernelEstimator):
     """Targets as class codes; ``decision_function`` > 0 means ``classes_[1]`` for two classes."""
 
+    score_name: ClassVar[str] = "accuracy"
+
+    def path_score(self, predicted: Labels, y: Any) -> float:
+        """The share of rows whose class was predicted."""
+        return float(accuracy_score(y, predicted))
+
     def _target(self, y: Any) -> Indices:
         y = column_or_1d(y, warn=True)
         if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
@@ -326,6 +355,12 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
 class KernelRegressor(RegressorMixin, KernelEstimator):
     """Targets as floats."""
+
+    score_name: ClassVar[str] = "R²"
+
+    def path_score(self, predicted: Labels, y: Any) -> float:
+        """The share of the target's variance that is explained."""
+        return float(r2_score(y, predicted))
 
     def _target(self, y: Any) -> Array:
         y = column_or_1d(y, warn=True)

@@ -12,7 +12,7 @@ from mklcore.errors import ParameterError
 from mklcore.estimators.base import Kernels
 from mklcore.estimators.lp import LpBase, _LpClassifier, _LpRegressor
 from mklcore.losses import Loss
-from mklcore.path import _score
+from mklcore.path import score_of
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.selection import folds
 from mklcore.solvers import fit_weighted
@@ -35,7 +35,7 @@ class _BestKernel(LpBase):
             raise ParameterError(f"select must be one of {', '.join(SELECT)}; got {self.select!r}.")
 
     @property
-    def _penalty(self) -> Penalty:
+    def penalty_in_use(self) -> Penalty:
         return LpNorm(np.inf)
 
     @property
@@ -69,7 +69,7 @@ class _BestKernel(LpBase):
     def _alone(self, kernel: Array, target: Array, warm: Any, before: Any, k: int) -> Fit:
         start = None if before is None else WarmStart(np.ones(1), before[k], warm.C)
         return fit_weighted(
-            kernel[None], target, self.C, self._loss, self._penalty, self.fit_intercept, solver="wrapper",
+            kernel[None], target, self.C, self.loss_in_use, self.penalty_in_use, self.fit_intercept, solver="wrapper",
             tol=self.tol, max_iter=self.max_iter, warm=start, callback=self.callback,
         )  # fmt: skip
 
@@ -82,9 +82,9 @@ class _BestKernel(LpBase):
         for row, (train, test) in zip(scores, parts, strict=True):
             blocks, kernels = stack.block(test, train), stack.block(train, train)
             for m in range(stack.n_kernels):
-                alone = self._copy_with("select", "objective")
+                alone = self.copy_with("select", "objective")
                 alone._publish_best([alone._alone(kernels[m], t, None, None, 0) for t in self._targets(y[train])], 0, 1)
-                row[m] = _score(alone, blocks[m : m + 1], labels[test])
+                row[m] = score_of(alone, blocks[m : m + 1], labels[test])
         means: Array = scores.mean(axis=0)
         return means
 

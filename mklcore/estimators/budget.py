@@ -45,31 +45,34 @@ class BudgetedEstimator(KernelEstimator):
         """Publish what the fitted estimator ``whole`` had found when it had ``size`` kernels."""
         raise NotImplementedError
 
-    def _along(self, stack: GramStack, y: Array, param: str, values: Sequence[float], attribute: str) -> Iterator[Any]:
+    def along(
+        self, stack: GramStack, y: Array, param: str, values: Sequence[float], attribute: str, start: Any = None
+    ) -> Iterator[Any]:
+        """One fitted copy per value; one run holds the answers for all sizes, and ``start`` is not needed."""
         prepared = self._prepared(stack)
         if param == "s":
             yield from self._sizes(stack, y, [int(value) for value in values], prepared)
             return
         for value in values:
-            copy = self._copy_with(attribute, value)
+            copy = self.copy_with(attribute, value)
             copy._run(stack, y, prepared)
             copy._remember(stack)
             yield copy
 
-    def _grid(
+    def along_grid(
         self, stack: GramStack, y: Array, lams: Sequence[float], sizes: Sequence[int]
     ) -> Iterator[tuple[Any, ...]]:
         """For every lam the fitted copies of all ``sizes``, from one run each."""
         prepared = self._prepared(stack)
         for lam in lams:
-            yield tuple(self._copy_with("lam", lam)._sizes(stack, y, sizes, prepared))
+            yield tuple(self.copy_with("lam", lam)._sizes(stack, y, sizes, prepared))
 
     def _sizes(self, stack: GramStack, y: Array, sizes: Sequence[int], prepared: Spectra | None) -> Iterator[Any]:
-        largest = self._copy_with("n_kernels", max(sizes))
+        largest = self.copy_with("n_kernels", max(sizes))
         largest._run(stack, y, prepared)
         largest._remember(stack)
         for size in sizes:
-            copy = self._copy_with("n_kernels", size)
+            copy = self.copy_with("n_kernels", size)
             copy._cut_to(largest, size)
             copy._remember(stack)
             yield copy

@@ -111,9 +111,9 @@ class _GreedyBase(BudgetedEstimator):
         self.n_solves_ = sum(fit.solves for fit in fits)
         self.status_ = worst([fit.status for fit in fits])
 
-    def _lam_range(self, stack: GramStack, y: Any) -> tuple[float, float]:
+    def lam_range(self, stack: GramStack, y: Any) -> tuple[float, float]:
         """Three decades of lam, down from where nothing enters."""
-        probe = self._copy_with("lam", 1.0)
+        probe = self.copy_with("lam", 1.0)
         targets = [target for target, _ in probe._problems(probe._target(y))]
         critical = max(critical_lam(stack.values, target) for target in targets) or 1.0  # 0 for a constant target
         return 1e-3 * critical, critical

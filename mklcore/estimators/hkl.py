@@ -173,7 +173,7 @@ class _HKLBase(KernelEstimator):
     def problems(self, X: Any, y: Any) -> tuple[Design, DepthWeights, list[Task]]:
         """What this model was fitted to, made again from its training rows ``X`` and target ``y``: kernels, weights, targets."""
         check_is_fitted(self)
-        probe = self._copy_with("lam", self.lam)
+        probe = self.copy_with("lam", self.lam)
         design = probe._stack(probe._checked_rows(X, reset=True))
         tasks = [self._task(target) for target in probe._targets(probe._checked_target(design, y))]
         return design, self._weights_of(design), tasks
@@ -275,13 +275,15 @@ class _HKLBase(KernelEstimator):
 
     # -- paths -------------------------------------------------------------------------------------------------------
 
-    def _along(self, stack: Any, y: Array, param: str, values: Sequence[float], attribute: str) -> Iterator[Any]:
+    def along(
+        self, stack: Any, y: Array, param: str, values: Sequence[float], attribute: str, start: Any = None
+    ) -> Iterator[Any]:
         """One fitted copy per lambda; what only the next one needed is let go after the last."""
-        yield from super()._along(stack, y, param, values, attribute)
+        yield from super().along(stack, y, param, values, attribute, start)
         stack.release()
 
     @staticmethod
-    def _path_table(points: Sequence[Any], stack: Design) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+    def path_table(points: Sequence[Any], stack: Design) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
         """Weights (L, M) over the union of the hulls along a path, zero where a hull lacks the node."""
         nodes = by_depth({node for point in points for node in point._nodes}, stack.p)
         place = {node: k for k, node in enumerate(nodes)}
@@ -290,9 +292,9 @@ class _HKLBase(KernelEstimator):
             row[[place[node] for node in point._nodes]] = np.atleast_2d(point.weights_).mean(axis=0)
         return weights, tuple(stack.name(node) for node in nodes), ("hkl",) * len(nodes)
 
-    def _lam_range(self, stack: Design, y: Array) -> tuple[float, float]:
+    def lam_range(self, stack: Design, y: Array) -> tuple[float, float]:
         """The smallest lambda a grid goes to and the largest that changes anything."""
-        probe = self._copy_with("lam", 1.0)
+        probe = self.copy_with("lam", 1.0)
         targets = probe._targets(probe._checked_target(stack, y))
         high = max(lambda_range(stack, target, self._weights_of(stack))[1] for target in targets)
         return _GRID_DECADES * high, high
@@ -330,7 +332,7 @@ class _HKLBase(KernelEstimator):
         ``y`` is the training target, the rows are those this model was fitted on; ``callback`` as in the class.
         """
         check_is_fitted(self)
-        other = self._copy_with("lam", lam)
+        other = self.copy_with("lam", lam)
         other.callback = callback
         other._fit_stack(self.design_, other._checked_target(self.design_, y), self)
         self.design_.release()

@@ -39,19 +39,19 @@ class LpBase(KernelEstimator):
 
     def _check_parameters(self) -> None:
         self._positive("C", "tol")
-        self._loss  # noqa: B018  the loss checks itself
+        self.loss_in_use  # noqa: B018  the loss checks itself
         if self._solver_name not in ("auto", *SOLVERS):
             raise ParameterError(f"solver must be one of auto, {', '.join(SOLVERS)}; got {self._solver_name!r}.")
         if not (isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1):
             raise ParameterError(f"max_iter must be a whole number of 1 or more; got {self.max_iter!r}.")
-        self._penalty  # noqa: B018  the penalty checks p itself
+        self.penalty_in_use  # noqa: B018  the penalty checks p itself
 
     @property
-    def _penalty(self) -> Penalty:
+    def penalty_in_use(self) -> Penalty:
         return LpNorm(self.p) if self.penalty is None else self.penalty
 
     @property
-    def _loss(self) -> Loss:
+    def loss_in_use(self) -> Loss:
         return loss_for(self.loss, self.tasks, epsilon=getattr(self, "epsilon", 0.1))
 
     @property
@@ -62,9 +62,9 @@ class LpBase(KernelEstimator):
     def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
         if self._solver_name == "interleaved":
             return True
-        order = self._penalty.order
+        order = self.penalty_in_use.order
         summed = order is not None and np.isinf(order) and self._solver_name in ("auto", "wrapper")
-        able = summed or (self._solver_name == "auto" and not lacking(self._loss, self._penalty))
+        able = summed or (self._solver_name == "auto" and not lacking(self.loss_in_use, self.penalty_in_use))
         return able and dictionary.foresee(n).megabytes > STACK_LIMIT_MB
 
     def _fit_one(self, stack: Any, y: Array, warm: WarmStart | None, C: float | None = None) -> Fit:
@@ -72,8 +72,8 @@ class LpBase(KernelEstimator):
             stack if isinstance(stack, KernelRows) else stack.values,
             y,
             self.C if C is None else C,
-            self._loss,
-            self._penalty,
+            self.loss_in_use,
+            self.penalty_in_use,
             self.fit_intercept,
             solver=self._solver_name,
             tol=self.tol,
@@ -244,7 +244,7 @@ class _Uniform(LpBase):
     """Every kernel with weight one: lp-norm MKL at p = infinity, where one machine solve is the whole optimum."""
 
     @property
-    def _penalty(self) -> Penalty:
+    def penalty_in_use(self) -> Penalty:
         return LpNorm(np.inf)
 
     @property

@@ -74,7 +74,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         return self.nu is not None
 
     @property
-    def _loss(self) -> Loss:
+    def loss_in_use(self) -> Loss:
         if self.nu is None:
             return make_loss("one_class")
         if not isinstance(self.nu, (int, float, np.number)) or isinstance(self.nu, bool):
@@ -89,12 +89,15 @@ class LpMKLOneClass(OutlierMixin, LpBase):
             )
         return np.ones(n)
 
-    def _along(self, stack: GramStack, y: Array, param: str, values: Sequence[float], attribute: str) -> Iterator[Any]:
+    def along(
+        self, stack: GramStack, y: Array, param: str, values: Sequence[float], attribute: str, start: Any = None
+    ) -> Iterator[Any]:
+        """One fitted copy per value of C or p, each started from the one before."""
         if param == "C" and self.nu is not None:
             raise ParameterError(
                 "With nu given C has no effect, so there is no path over C: leave nu out, or let the path run over p."
             )
-        return super()._along(stack, y, param, values, attribute)
+        return super().along(stack, y, param, values, attribute, start)
 
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
         cost = self.C if self.nu is None else 1.0 / (self.nu * y.size)
@@ -117,9 +120,9 @@ class LpMKLOneClass(OutlierMixin, LpBase):
 
     def score(self, X: Any, y: Any = None) -> float:
         """The share of rows X (n_new, d), or of a test block (M, n_new, n), that is accepted as ordinary. ``y`` is not used."""
-        return self._path_score(self.predict(X), y)
+        return self.path_score(self.predict(X), y)
 
-    def _path_score(self, predicted: Array, y: Any) -> float:
+    def path_score(self, predicted: Array, y: Any) -> float:
         """What ``fit_path`` measures at every point, from the answers of ``predict``."""
         return float(np.mean(predicted == 1))
 

@@ -38,7 +38,7 @@ class _SMKLBase(KernelEstimator):
 
     def _check_parameters(self) -> None:
         self._positive("C", "tol")
-        self._loss  # noqa: B018  the loss checks itself
+        self.loss_in_use  # noqa: B018  the loss checks itself
         if self.tol_mode not in TOL_MODES:
             raise ParameterError(f"tol_mode must be one of {', '.join(TOL_MODES)}; got {self.tol_mode!r}.")
         for name in ("max_iter", "n_starts"):
@@ -51,7 +51,7 @@ class _SMKLBase(KernelEstimator):
         make_terms(self.terms, eta=self.eta, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
 
     @property
-    def _loss(self) -> Loss:
+    def loss_in_use(self) -> Loss:
         return loss_for(self.loss, self.tasks, epsilon=getattr(self, "epsilon", 0.1))
 
     def _penalty(self, stack: GramStack) -> GroupTerm:
@@ -75,7 +75,7 @@ class _SMKLBase(KernelEstimator):
             K,
             y,
             self.C,
-            self._loss,
+            self.loss_in_use,
             penalty,
             self.fit_intercept,
             tol=self.tol,

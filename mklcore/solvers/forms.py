@@ -187,5 +187,5 @@ def interval(fitted: Any, K: Array, y: Array, **moved: float) -> Nearby:
         if hasattr(fitted, "classes_")
         else np.asarray(y, float)
     )
-    live = Live(np.asarray(K), target, fitted.fit_, fitted.C, fitted._loss)
+    live = Live(np.asarray(K), target, fitted.fit_, fitted.C, fitted.loss_in_use)
     return live.at(**{"p": fitted.p, **moved})
