@@ -273,7 +273,7 @@ def test_a_run_can_be_cancelled_and_keeps_a_bound(table):
         (HKLRegressor, {"memory_mb": "much"}, "memory_mb must be a finite number above 0"),
         (HKLRegressor, {"max_seconds": 0}, "max_seconds must be a finite number above 0"),
         (HKLRegressor, {"loss": "hinge"}, "loss must be one of squared here; got 'hinge'"),
-        (HKLClassifier, {"loss": "huber"}, "loss must be one of logistic, hinge, squared here"),
+        (HKLClassifier, {"loss": "huber"}, "loss must be one of hinge, logistic, squared here"),
         (HKLClassifier, {"search": "quick"}, "search must be one of certified, printed, necessary"),
         (HKLClassifier, {"max_nodes": 0}, "max_nodes must be a whole number of 1 or more"),
         (HKLClassifier, {"max_iter": 1.5}, "max_iter must be a whole number of 1 or more"),
