@@ -139,12 +139,12 @@ def expected_problem(content: bytes) -> tuple[Dataset, Dataset, KernelDictionary
     return parts.train, parts.validation, KernelDictionary(tuple(specs), feature_names=data.feature_names)
 
 
-def expected_path(content: bytes, values=None) -> Path:
+def expected_path(content: bytes, values=None, start=None) -> Path:
     train, validation, kernels = expected_problem(content)
     stack = kernels.grams(train.X)
     model = LpMKLClassifier(p=1.0, kernels=kernels)
     grid = path_grid(model, stack, train.y, "C") if values is None else values
-    return fit_path(model, stack, train.y, "C", grid, stack.cross(validation.X), validation.y)
+    return fit_path(model, stack, train.y, "C", grid, stack.cross(validation.X), validation.y, start=start)
 
 
 @patiently

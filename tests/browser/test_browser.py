@@ -91,7 +91,8 @@ def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server: Server
     between = float(f"{np.sqrt(path.values[14] * path.values[15]):.3g}")
     box.fill(f"{between:g}")
     box.press("Enter")
-    assert_bars_show(visitor, expected_path(content, [between]), 0)
+    near = path.estimators[path.nearest(between)]  # within the tolerance, weights depend on where a fit starts
+    assert_bars_show(visitor, expected_path(content, [between], near), 0)
     assert not visitor.errors
 
 
