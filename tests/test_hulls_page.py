@@ -364,7 +364,7 @@ def test_settings_that_do_not_act_on_a_basis_are_not_handed_to_it(basis: str) ->
     )
     asked = hulls.estimator(params)
     assert asked.refit == (basis in COLUMN_BASES)
-    shape = {"hermite": ("alpha", 0.2), "anova": ("b", 0.5), "kernel_pca": ("width", 2.0), "gaussian": ("b", 1.0)}
+    shape = {"hermite": ("alpha", 0.2), "anova": ("b", 0.5), "kernel_pca": ("width", 2.0), "gaussian": ("b", 0.5)}
     if basis in shape:
         assert getattr(asked.basis, shape[basis][0]) == shape[basis][1]
 
