@@ -9,7 +9,7 @@ from html import escape
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from sklearn.base import is_classifier, is_outlier_detector
+from sklearn.base import clone, is_classifier, is_outlier_detector
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
@@ -19,6 +19,7 @@ from mklcore.solvers.driver import Status
 from mklcore.solvers.forms import Live
 
 ACCEPTED = "share accepted"  # the score where there is no target
+_GRID_ROWS = 256  # of kernels made row by row, to scale a grid
 PATH_ATTRIBUTES = {"C": "C", "lam": "lam", "p": "p", "s": "n_kernels"}
 
 
@@ -342,8 +343,11 @@ def _nearby(fitted: Any, X: Any, y: Any, param: str, value: float) -> tuple[floa
     return low, high
 
 
-def path_grid(estimator: Any, stack: GramStack, y: Any, param: str, n: int = 25) -> Array:
+def path_grid(estimator: Any, X: Any, y: Any, param: str, n: int = 25) -> Array:
     """A grid for ``param`` scaled by the data: from where the solution starts to move to where it has settled.
+
+    ``estimator``, ``X`` and ``y`` as in ``fit_path``: a table (n, d), a stack (M, n, n) or ``GramStack``, or what the estimator
+    builds of them, and the target (n,).
 
     C: from a third of the value at which the first point can leave its bound under equal weights, up four decades.
     lam: around the largest eigenvalue of a kernel over n, four decades down; for greedy descent from where nothing enters,
@@ -351,18 +355,19 @@ def path_grid(estimator: Any, stack: GramStack, y: Any, param: str, n: int = 25)
     """
     if param == "p":
         return np.array([1, 32 / 31, 16 / 15, 8 / 7, 4 / 3, 2, 4, 8, 16, np.inf])
+    if param not in PATH_ATTRIBUTES:
+        raise ParameterError(f"A path runs over one of {', '.join(PATH_ATTRIBUTES)}; got {param!r}.")
+    stack = X if hasattr(X, "n_samples") else clone(estimator).training_stack(X, y)[0]
     if param == "s":
         return np.arange(1.0, min(n, stack.n_kernels) + 1)
     if param == "C":
         critical = _critical_C(estimator, stack, y)
         return log_grid(critical / 3, critical * 1e4, n)
-    if param == "lam":
-        low, high = estimator.lam_range(stack, y)
-        return log_grid(low, high, n)
-    raise ParameterError(f"A path runs over one of {', '.join(PATH_ATTRIBUTES)}; got {param!r}.")
+    low, high = estimator.lam_range(stack, y)
+    return log_grid(low, high, n)
 
 
-def _critical_C(estimator: Any, stack: GramStack, y: Any) -> float:
+def _critical_C(estimator: Any, stack: Any, y: Any) -> float:
     """1 / max |K u| for the balanced direction u along which a = C u at small C, K the sum under equal weights."""
     y = np.asarray(y)
     if is_outlier_detector(estimator):
@@ -373,9 +378,11 @@ def _critical_C(estimator: Any, stack: GramStack, y: Any) -> float:
     else:
         u = y - y.mean()
     u = u / max(float(np.abs(u).max()), 1e-300)
-    reach = np.zeros(stack.n_samples)
-    for kernel in stack.values:
-        reach += kernel @ u
+    if hasattr(stack, "values"):
+        reach = np.sum([kernel @ u for kernel in stack.values], axis=0)
+    else:  # too large to be kept: some of its rows
+        some = np.linspace(0, stack.n_samples - 1, min(stack.n_samples, _GRID_ROWS)).astype(np.int64)
+        reach = np.concatenate([stack.block(np.array([i])).sum(axis=0) @ u for i in some])
     p = estimator.p if "p" in estimator.get_params() else np.inf
     largest = float(np.abs(reach).max()) * LpNorm(p).start(stack.n_kernels)[0]
     return 1.0 / largest if largest > 0 else 1.0

@@ -1,9 +1,10 @@
 """How large should C be? Leave-one-out without n fits, the xi-alpha estimate, and plain folds.
 
     squared loss    e_i = y_i - f^(-i)(x_i) = a_i / B_ii,   B the inverse of K + I/C, bordered by ones with an intercept
-    hinge           (1/n) #{ i : 2 |a_i| R^2 + xi_i >= 1 },   R^2 = max_i K_ii,   xi_i = max(0, 1 - y_i f(x_i))
+    hinge           (1/n) #{ i : 2 |a_i| R^2 + xi_i >= 1 },   R^2 = max_i K_ii - min(0, min K_ij),   xi_i = max(0, 1 - y_i f(x_i))
 
-The first is exact for the machine, the second an estimate that errs on the safe side (Joachims' xi-alpha). Both need one fit
+The first is exact for the machine, the second an estimate that errs on the safe side (Joachims' xi-alpha, which asks
+for c <= K_ij <= c + R^2: c is 0, or the smallest entry where some are negative). Both need one fit
 and hold the kernel weights fixed at what all rows chose, so they say nothing about the choice of kernels itself; folds do,
 since every fold builds its kernels and chooses among them without the rows it is scored on.
 
@@ -74,13 +75,15 @@ def leave_one_out(K: Array, y: Array, C: float, *, weights: Array | None = None,
 def xi_alpha(K: Array, y: Array, dual_coef: Array, intercept: float = 0.0, *, weights: Array | None = None) -> float:
     """The xi-alpha estimate of a support vector machine's leave-one-out error, between 0 and 1, usually too high.
 
-    ``K`` (n, n), or a stack (M, n, n) with ``weights`` (M,); ``y`` (n,) labels -1 / +1; ``dual_coef`` (n,) signed.
+    ``K`` (n, n), or a stack (M, n, n) with ``weights`` (M,); ``y`` (n,) labels -1 / +1; ``dual_coef`` (n,) signed. Its radius
+    R^2 is max K_ii, and max K_ii - min K_ij where entries are negative, as those of linear and centred kernels are.
     """
     K, y = _combined(K, weights, y)
     if not np.all(np.abs(y) == 1.0):
         raise DataError("The xi-alpha estimate is for two classes: labels must be -1 and +1.")
     slack = np.maximum(0.0, 1.0 - y * (K @ dual_coef + intercept))
-    return float(np.mean(2.0 * np.abs(dual_coef) * float(np.diag(K).max()) + slack >= 1.0))
+    radius = float(np.diag(K).max()) - min(0.0, float(K.min()))
+    return float(np.mean(2.0 * np.abs(dual_coef) * radius + slack >= 1.0))
 
 
 def choose_C(

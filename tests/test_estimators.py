@@ -234,3 +234,14 @@ def test_broken_stacks_are_refused_in_words(how, words, table):
     K = _broken(mkl.KernelDictionary.rbf_grid([1.0]).grams(table[0]).values, how)
     with pytest.raises(KernelError, match=words):
         mkl.LpMKLClassifier(kernels="precomputed").fit(K, table[1])
+
+
+def test_who_cuts_a_stack_like_a_table_is_told_the_ways_that_work(table):
+    """scikit-learn cuts the first axis, which counts kernels: by luck of the sizes it comes as far as the estimator."""
+    X, y = table[0][:6], np.array([0, 1] * 3)
+    stack = mkl.KernelDictionary.rbf_widths([1.0, 1.5, 2.0, 2.5, 3.0, 3.5]).grams(X)
+    model = mkl.LpMKLClassifier(kernels="precomputed")
+    with pytest.raises(DataError, match=r"must be the same rows. scikit-learn's splitters cannot cut stacks: use"):
+        cross_val_score(model, stack.values, y, cv=3, error_score="raise")
+    with pytest.raises(KernelError, match=r"is no table. scikit-learn's splitters cannot cut stacks: use"):
+        cross_val_score(model, stack, y, cv=3)

@@ -262,3 +262,50 @@ def test_scikit_learn_conventions(model):
     assert len(results) > 40
     assert {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")} == {}
     assert {r["check_name"] for r in results if r["status"] == "skipped"} <= SKIPPED_CHECKS
+
+
+@pytest.mark.parametrize("lam", [1e-8, 1e-12, 1e-16, 1e-100, 1e-300])
+@pytest.mark.parametrize(("cls", "more"), [(mkl.GOMPRegressor, {}), (mkl.GOMPClassifier, {"loss": "hinge"})])
+@pytest.mark.parametrize("kernels", ["linear", "rbf"])
+def test_a_vanishing_lam_is_answered_honestly_or_refused_in_words(lam, cls, more, kernels):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    y = X[:, 0] + 0.3 * rng.standard_normal(60)
+    target = y if cls is mkl.GOMPRegressor else np.where(y > 0, 1.0, -1.0)
+    dictionary = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+    if kernels == "rbf":
+        dictionary = mkl.KernelDictionary.rbf_widths([1.0, 5.0, 20.0])
+    K, model, refused = dictionary.grams(X).values, cls(lam, kernels="precomputed", fit_intercept=False, **more), ""
+    try:
+        model.fit(K, target)
+    except ParameterError as error:
+        refused = str(error)
+    if refused:
+        assert lam <= (1e-8 if more else 1e-12)
+        assert "is too small for these kernels: in double precision" in refused
+        return
+    f = np.tensordot(model.weights_, K, 1) @ model.dual_coef_
+    errors = np.maximum(0, 1 - target * f) if more else (target - f) ** 2
+    again = float(errors.mean()) + lam * float(model.dual_coef_ @ f)
+    assert model.objective_ == pytest.approx(again, rel=1e-6)
+    assert model.objective_ <= min(record.objective for record in model.history_) * (1 + 1e-6)
+
+
+def test_what_double_precision_cannot_refit_is_refused_in_words():
+    x = np.random.default_rng(0).standard_normal(40)
+    with pytest.raises(ParameterError, match=r"lam=1e-300 is too small .* is singular. Take a larger lam"):
+        mkl.GOMPRegressor(1e-300, kernels="precomputed").fit(np.outer(x, x)[None], x)
+
+
+def test_the_hinge_takes_a_tolerance():
+    """A loose machine is cheaper and within it; the path of the choice is the same where scores are far apart."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 3))
+    y = np.where(X[:, 0] + 0.5 * X[:, 1] + 0.3 * rng.standard_normal(80) > 0, 1, 0)
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+    sharp, loose = (mkl.GOMPClassifier(0.01, loss="hinge", kernels=kernels, tol=tol).fit(X, y) for tol in (1e-10, 1e-2))
+    assert sharp.objective_ <= loose.objective_ * (1 + 1e-9)
+    assert loose.objective_ <= sharp.objective_ * (1 + 1e-2)
+    assert sharp.selected_[0] == loose.selected_[0] == 0
+    with pytest.raises(ParameterError, match="tol must be a finite number above 0"):
+        mkl.GOMPClassifier(tol=0).fit(X, y)

@@ -52,10 +52,19 @@ def test_xi_alpha_by_hand():
     assert xi_alpha(K[None], y, a, 0.75, weights=np.array([1.0])) == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize("C", [0.5, 5.0])
-def test_xi_alpha_is_not_below_the_true_leave_one_out_error(C, table):
-    X, _, y = table
-    K = KernelDictionary.rbf_grid([0.5]).grams(X, normalise="spherical").values[0]
+def hinge_problem(name, table):
+    if name == "rbf":
+        return KernelDictionary.rbf_grid([0.5]).grams(table[0], normalise="spherical").values[0], table[2]
+    rng = np.random.default_rng(
+        5
+    )  # a linear kernel has negative entries: with R^2 = max K_ii the estimate is 0.50 here
+    X = rng.standard_normal((24, 2))
+    return X @ X.T, np.where(X[:, 0] + 1.5 * rng.standard_normal(24) > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize(("name", "C"), [("rbf", 0.5), ("rbf", 5.0), ("linear", 0.05)])
+def test_xi_alpha_is_not_below_the_true_leave_one_out_error(name, C, table):
+    K, y = hinge_problem(name, table)
     svc = SVC(kernel="precomputed", C=C, tol=1e-8).fit(K, y)
     dual = np.zeros(y.size)
     dual[svc.support_] = svc.dual_coef_[0]

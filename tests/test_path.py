@@ -123,6 +123,40 @@ def test_without_validation_rows_scores_are_nan(table):
     assert "path over C" in path._repr_html_()
 
 
+@pytest.mark.parametrize(
+    ("model", "params"),
+    [
+        (mkl.LpMKLClassifier(kernels=KERNELS), ("C", "p")),
+        (mkl.GOMPClassifier(kernels=KERNELS), ("lam", "s")),
+        (mkl.GreedyMKLClassifier(kernels=KERNELS), ("lam", "s")),
+        (mkl.SMKLClassifier(kernels=KERNELS), ("C",)),
+        (mkl.HKLClassifier("hermite"), ("lam",)),
+    ],
+)
+def test_a_grid_takes_a_table_as_a_path_does(model, params, table):
+    X, y = table[0], table[1]
+    built = model._stack(X) if isinstance(model, mkl.HKLClassifier) else KERNELS.grams(
+        X, normalise=model.default_normalise
+    )  # fmt: skip
+    for param in params:
+        grid = mkl.path.path_grid(model, X, y, param, 5)
+        assert grid == pytest.approx(mkl.path.path_grid(model, built, y, param, 5))
+    assert not hasattr(model, "n_features_in_")
+    with pytest.raises(ParameterError, match="A path runs over one of"):
+        mkl.path.path_grid(model, X, y, "width")
+
+
+def test_a_grid_of_kernels_too_many_to_keep_is_scaled_by_some_of_their_rows(table):
+    X, y = table[0], table[1]
+    by_rows = mkl.LpMKLClassifier(kernels=KERNELS, solver="interleaved")
+    assert mkl.path.path_grid(by_rows, X, y, "C", 5) == pytest.approx(
+        mkl.path.path_grid(mkl.LpMKLClassifier(kernels=KERNELS), X, y, "C", 5)
+    )
+    raw = mkl.LpMKLClassifier(kernels="precomputed")
+    stack = KERNELS.grams(X)
+    assert mkl.path.path_grid(raw, stack.values, y, "C", 5) == pytest.approx(mkl.path.path_grid(raw, stack, y, "C", 5))
+
+
 @pytest.mark.parametrize("param", ["C", "lam", "p", "s"])
 def test_grids_are_scaled_by_the_data(param, table):
     X, y = table[0], table[1]

@@ -210,6 +210,16 @@ def test_risk_bound_of_theorem_5():
         assert re.search(words, bound.words)
 
 
+def test_theorem_5_is_told_with_both_alternatives_and_its_algorithm():
+    assert theory.greedy_close(radius=1.0, d=9, n=64) == pytest.approx(3.0)
+    assert theory.greedy_close(radius=5.0, d=9, n=64) == pytest.approx(5.0)
+    text = " ".join(mkl.greedy_risk_bound.__doc__.split())
+    assert "either ||f - f_R*|| <= 8 max(R, sqrt d) / sqrt N or" in text
+    assert "about Algorithm 2" in text
+    with pytest.raises(ParameterError, match="d is a number of steps"):
+        theory.greedy_close(1.0, 0, 10)
+
+
 def test_refusals():
     with pytest.raises(ParameterError, match="good must name kernels from 0 to 5"):
         mkl.gomp_coherence(P2, [6], 0.1)

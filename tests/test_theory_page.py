@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from mklcore import figures, theory
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators import GOMPRegressor
+from mklcore.estimators.greedy import GreedyMKLRegressor
 from mklcore.figures import Curve
 from mklcore.figures.theory import norm_positions
 from mklcore.penalties import LpNorm
@@ -115,6 +116,21 @@ def test_the_rate_bound_holds_at_every_measured_step():
         assert found.excess[-1] == pytest.approx(0.0, abs=1e-6)
     with pytest.raises(ParameterError, match="share"):
         theory.measure_greedy(P1, Y1, 1.5)
+
+
+def test_the_risk_bound_is_fed_the_steps_of_algorithm_2():
+    """Repeats count as steps; the loss of f* comes from Algorithm 1, which has no steps in the sense of Theorem 5."""
+    found = theory.measure_greedy(P1 * 3.0, Y1, 0.02, steps=12)
+    tops = (P1 * 3.0).diagonal(axis1=1, axis2=2).max(axis=1)
+    scaled = P1 * 3.0 / tops[:, None, None]
+    model = GreedyMKLRegressor("empirical", n_kernels=12, kernels="precomputed", fit_intercept=False).fit(scaled, Y1)
+    assert found.empirical == pytest.approx([record.objective for record in model.history_])
+    one = GreedyMKLRegressor(lam=found.lam, kernels="precomputed", fit_intercept=False, tol=1e-8).fit(scaled, Y1)
+    assert found.loss == pytest.approx(np.mean((Y1 - one.predict(scaled)) ** 2) / 2, rel=1e-5)
+    assert len(found.order) < 12
+
+
+def test_nothing_to_measure_is_refused():
     with pytest.raises(DataError, match="No kernel explains"):
         theory.measure_greedy(P1, np.zeros(40))
 

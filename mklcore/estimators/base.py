@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.grams import GramStack
+from mklcore.kernels.grams import UNCUT, GramStack
 from mklcore.kernels.rows import KernelRows
 from mklcore.solvers.driver import Fit, Status
 
@@ -89,8 +89,7 @@ class KernelEstimator(BaseEstimator):
         if self._is_precomputed:
             if np.ndim(X) != 3:
                 raise KernelError(
-                    f'kernels="precomputed" takes a stack (M, n, n); got an array of {np.ndim(X)} dimensions. scikit-learn\'s '
-                    "splitters cannot cut stacks: use mklcore.cross_validate_path, or a KernelDictionary inside a Pipeline."
+                    f'kernels="precomputed" takes a stack (M, n, n); got an array of {np.ndim(X)} dimensions. {UNCUT}'
                 )
             return X
         return validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
@@ -128,6 +127,7 @@ class KernelEstimator(BaseEstimator):
         if target.shape[0] != n:
             raise DataError(
                 f"The kernels have {n} training rows and the target has {target.shape[0]}; they must be the same rows."
+                + (f" {UNCUT}" if self._is_precomputed else "")
             )
         return target
 

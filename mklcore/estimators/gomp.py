@@ -15,7 +15,7 @@ from mklcore.estimators.copies import without_copies
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import Loss, make_loss
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
-from mklcore.solvers.gomp import GOMP, HingeGOMP
+from mklcore.solvers.gomp import GOMP, HINGE_TOL, HingeGOMP
 from mklcore.solvers.spectra import Spectra
 
 
@@ -46,6 +46,7 @@ class _GompBase(BudgetedEstimator):
         Y, shift = self._columns(y)
         M = stack.n_kernels
         competing, notes = without_copies(stack, self.keep_duplicates)
+        tol = {"tol": self.tol} if self._is_hinge else {}
         method = (HingeGOMP if self._is_hinge else GOMP)(
             stack.values,
             Y,
@@ -56,8 +57,9 @@ class _GompBase(BudgetedEstimator):
             seed=self.random_state,
             allowed=np.flatnonzero(competing),
             spectra=prepared,
+            **tol,
         )
-        fit = run(method, tol=0.0, max_iter=M + 1, callback=self.callback)
+        fit = run(method, tol=tol.get("tol", 0.0), max_iter=M + 1, callback=self.callback)
         warn_unless_converged(fit, 0.0)
         self._publish_columns(fit, shift, y.ndim == 1, notes)
 
@@ -88,6 +90,7 @@ class GOMPClassifier(_GompBase, KernelClassifier):
     n_candidates : score only this many kernels per step, redrawn with ``random_state``; None for all
     keep_duplicates : let exact copies of a kernel compete; by default only the first of them does
     loss : "squared", (y - f)^2, or "hinge", max(0, 1 - y f); the hinge scores solve one machine per kernel and step
+    tol : relative duality gap of the machines of the hinge loss; squared loss is solved exactly
     fit_intercept : subtract the mean of each target column and add it back (squared loss only: there is no bias term)
     kernels, normalise, center, callback : see ``KernelEstimator``
 
@@ -111,6 +114,7 @@ class GOMPClassifier(_GompBase, KernelClassifier):
         normalise: str | None = "auto",
         center: bool = False,
         fit_intercept: bool = False,
+        tol: float = HINGE_TOL,
         random_state: int | None = None,
         callback: Callable[..., Any] | None = None,
     ) -> None:
@@ -124,11 +128,13 @@ class GOMPClassifier(_GompBase, KernelClassifier):
         self.normalise = normalise
         self.center = center
         self.fit_intercept = fit_intercept
+        self.tol = tol
         self.random_state = random_state
         self.callback = callback
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        self._positive("tol")
         if self.loss not in ("squared", "hinge"):
             raise ParameterError(f"loss must be squared or hinge here; got {self.loss!r}.")
         if self._is_hinge and self.fit_intercept:

@@ -21,7 +21,7 @@ Centring comes before normalisation, so that the stack that comes out has the pr
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numba import njit
@@ -146,6 +146,9 @@ def median_distance(spec: KernelSpec, columns: Array, base: np.ndarray) -> float
     return float(np.median(apart)) if apart.size else 1.0
 
 
+UNCUT = "scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path, or a KernelDictionary inside a Pipeline."
+
+
 @dataclass(frozen=True, eq=False)
 class GramStack:
     """M Gram matrices on the same n rows, with what is needed to carry them to new rows.
@@ -166,6 +169,11 @@ class GramStack:
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", as_stack(self.values))
         object.__setattr__(self, "scales", read_only(self.scales))
+
+    @property
+    def shape(self) -> NoReturn:
+        """Refused in words: who asks a stack for its shape, as scikit-learn's splitters do, is about to cut it like a table."""
+        raise KernelError(f"A stack of kernels is no table. {UNCUT}")
 
     @classmethod
     def from_array(cls, K: Any, names: Sequence[str] | None = None, *, clip: bool = False) -> Self:

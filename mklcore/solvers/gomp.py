@@ -23,11 +23,13 @@ their score once a first effort is spent. The choice is greedy in either case, s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from mklcore.arrays import Array, Indices
+from mklcore.errors import ParameterError
 from mklcore.losses import Hinge
 from mklcore.machines.svm import smo_single, solve_svm
 from mklcore.solvers.driver import Board, Point, Status
@@ -36,8 +38,10 @@ from mklcore.solvers.spectra import Spectra
 
 __all__ = ["GOMP", "Chosen", "HingeGOMP", "Spectra"]
 
-_REFIT = 1e-9  # relative duality gap of the support vector machine refitted after a choice
-_SCORE = 1e-9  # accuracy of a hinge score, as a share of the loss of f = 0
+HINGE_TOL = (
+    1e-9  # relative duality gap of the machine refitted after a choice; of a score, a share of the loss of f = 0
+)
+_SAME, _ROUNDED = 1e-6, 1e-12  # shares of the objective and of the loss of f = 0 by which one number may seem two
 _CHUNK = 20_000_000  # matrix entries touched in one call of the leaf, so that a cancel is heard
 _ROUNDS = 2  # of scores, the second for the kernels that may still win
 
@@ -136,10 +140,26 @@ class GOMP:
         self._sum += self.K[chosen[-1]]
         system = self._sum.copy()
         system.flat[:: n + 1] += self.lam * n
-        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        try:
+            factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            raise self._too_small("the sum of the chosen kernels plus lam n I is singular") from None
         dual = cho_solve(factor, self.Y, check_finite=False)
-        objective = self.lam * float(np.sum(self.Y * dual))
-        return self._point(chosen, dual, objective, Chosen(scores, self._residual_norm(self.lam * n * dual)))
+        f = self._sum @ dual
+        objective = float(np.sum((self.Y - f) ** 2)) / n + self.lam * float(np.sum(dual * f))
+        told = self.lam * float(np.sum(self.Y * dual))  # the same number, where the system was solved as asked
+        if not (
+            abs(objective - told) <= _SAME * told + _ROUNDED * self._energy
+            and objective <= last.objective * (1 + _SAME)
+        ):
+            raise self._too_small("the objective hangs on rounding")
+        return self._point(chosen, dual, objective, Chosen(scores, self._residual_norm(self.Y - f)))
+
+    def _too_small(self, why: str) -> ParameterError:
+        return ParameterError(
+            f"lam={self.lam:.3g} is too small for these kernels: in double precision {why}. Take a larger lam, from about 1e-10 "
+            "of the largest eigenvalue of the kernels over n on."
+        )
 
     def _point(self, chosen: tuple[int, ...], dual: Array, objective: float, state: Chosen) -> Point:
         weights = np.zeros(self.K.shape[0])
@@ -150,10 +170,15 @@ class GOMP:
 class HingeGOMP(GOMP):
     """MKL-GOMP with the hinge loss: ``Y`` (n, T) of -1 and +1; the losses of the T columns add up, one set of kernels.
 
-    With C = 1 / (2 lam n) every problem here is 2 lam times a support vector machine without intercept.
+    With C = 1 / (2 lam n) every problem here is 2 lam times a support vector machine without intercept, solved to a relative
+    gap of ``tol``; scores are exact to that share of the loss of f = 0.
     """
 
     name = "MKL-GOMP (hinge)"
+
+    def __init__(self, *args: Any, tol: float = HINGE_TOL, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.tol = tol
 
     def start(self) -> Point:
         self._duals = np.zeros((self.K.shape[0], *self.Y.T.shape))  # of the scores, each the start of the next
@@ -180,7 +205,7 @@ class HingeGOMP(GOMP):
             for j in contenders:
                 low[j], high[j] = self._score(j, margins, steps)
             least = max(float(low[candidates].max()), self.score_tol * self._energy)
-            unsure = high[candidates] - low[candidates] > 2 * _SCORE * self.Y.shape[1]
+            unsure = high[candidates] - low[candidates] > 2 * self.tol * self.Y.shape[1]
             contenders = candidates[unsure & (high[candidates] >= least)]
             if contenders.size == 0:
                 break
@@ -190,7 +215,7 @@ class HingeGOMP(GOMP):
     def _score(self, j: int, margins: Array, steps: int) -> tuple[float, float]:
         """Bounds on the score of kernel ``j`` after at most ``steps`` more steps per column."""
         low = high = 0.0
-        accuracy = _SCORE * self._C * self.Y.shape[0]
+        accuracy = self.tol * self._C * self.Y.shape[0]
         for t in range(self.Y.shape[1]):
             y, m = np.ascontiguousarray(self.Y[:, t]), np.ascontiguousarray(margins[:, t])
             left = self._C * float(np.maximum(0.0, m).sum())
@@ -202,11 +227,13 @@ class HingeGOMP(GOMP):
     def _refit(self, chosen: tuple[int, ...], last: Point, scores: Array) -> Point:
         self._sum += self.K[chosen[-1]]
         machines = [
-            solve_svm(self._sum, np.ascontiguousarray(y), self._C, Hinge(), False, warm=a, accuracy=_REFIT)
+            solve_svm(self._sum, np.ascontiguousarray(y), self._C, Hinge(), False, warm=a, accuracy=self.tol)
             for y, a in zip(self.Y.T, np.ascontiguousarray(last.dual.T), strict=True)
         ]
         dual = np.column_stack([machine.dual for machine in machines])
         objective = 2.0 * self.lam * sum(machine.objective for machine in machines)
+        if not objective <= last.objective * (1.0 + max(_SAME, self.tol)):
+            raise self._too_small("the machine of the chosen kernels does not settle")
         return self._point(chosen, dual, objective, Chosen(scores, None))
 
 

@@ -13,6 +13,7 @@ from mklcore.theory.gomp import (
 from mklcore.theory.greedy import (
     Condition,
     condition_from_correlation,
+    greedy_close,
     greedy_decay_bound,
     greedy_rate_bound,
     greedy_risk_bound,
@@ -59,6 +60,7 @@ __all__ = [
     "gomp_complexity",
     "gomp_risk_bound",
     "gomp_rows_needed",
+    "greedy_close",
     "greedy_decay_bound",
     "greedy_rate_bound",
     "greedy_risk_bound",

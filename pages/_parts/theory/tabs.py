@@ -300,15 +300,25 @@ def _greedy_words(params: Params, found: theory.GreedyMeasured, bounds: np.ndarr
                 told,
             ]
         )
+    st.caption(_risk_words(params, found))
+
+
+def _risk_words(params: Params, found: theory.GreedyMeasured) -> str:
+    """What Theorem 5 says, which is about the steps of Algorithm 2 and not about the kernels drawn above."""
     M, n = derive_bounds.sizes(params)
-    risk = theory.greedy_risk_bound(found.norm, len(found.order), M, n)
-    if risk.is_vacuous:
-        st.caption(f"The risk bound of the same paper: {words.plain(risk.words)}")
-    else:
-        st.caption(
-            f"The risk bound of the same paper adds {style.number(float(risk))} to the loss after {len(found.order)} steps. For "
-            "|y| ≤ 1 the loss of f = 0 is at most 1/2, so anything above that is vacuous."
-        )
+    steps = found.empirical.size - 1
+    risk = theory.greedy_risk_bound(found.norm, max(steps, 1), M, n)
+    if steps < 1 or risk.is_vacuous:
+        why = words.plain(risk.words) if risk.is_vacuous else "no kernel moves the fit."
+        return f"The risk bound of the same paper, about the gradient steps of its Algorithm 2: {why}"
+    close = theory.greedy_close(found.norm, steps, n)
+    return (
+        f"The risk bound of the same paper is about its Algorithm 2: after **{steps}** of its gradient steps the training loss is "
+        f"{style.number(float(found.empirical[-1]))}, that of f* is {style.number(found.loss)}. Either the two functions are "
+        f"within {style.number(close)} of each other in norm, or the risk exceeds that of the best f with ‖f‖ ≤ ‖f*‖ by at most "
+        f"this difference plus {style.number(float(risk))}. For |y| ≤ 1 the loss of f = 0 is at most 1/2, so anything above that "
+        "is vacuous."
+    )
 
 
 def _duplicates(params: Params, _: Any) -> None:
