@@ -146,7 +146,7 @@ class GOMP:
             raise self._too_small("the sum of the chosen kernels plus lam n I is singular") from None
         dual = cho_solve(factor, self.Y, check_finite=False)
         f = self._sum @ dual
-        objective = float(np.sum((self.Y - f) ** 2)) / n + self.lam * float(np.sum(dual * f))
+        objective = self._errors(f) + self.lam * float(np.sum(dual * f))
         told = self.lam * float(np.sum(self.Y * dual))  # the same number, where the system was solved as asked
         if not (
             abs(objective - told) <= _SAME * told + _ROUNDED * self._energy
@@ -231,7 +231,11 @@ class HingeGOMP(GOMP):
             for y, a in zip(self.Y.T, np.ascontiguousarray(last.dual.T), strict=True)
         ]
         dual = np.column_stack([machine.dual for machine in machines])
-        objective = 2.0 * self.lam * sum(machine.objective for machine in machines)
+        f = self._sum @ dual
+        objective = self._errors(f) + self.lam * float(np.sum(dual * f))
+        told = 2.0 * self.lam * sum(machine.objective for machine in machines)
+        if abs(objective - told) > 0.1 * _SAME * objective:
+            raise self._too_small("the objective hangs on rounding")
         if not objective <= last.objective * (1.0 + max(_SAME, self.tol)):
             raise self._too_small("the machine of the chosen kernels does not settle")
         return self._point(chosen, dual, objective, Chosen(scores, None))
