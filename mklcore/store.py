@@ -41,7 +41,8 @@ from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.levels import Matrices, Scaling, Table
 
-FORMAT, VERSION = "mklcore model", 1
+FORMAT, VERSION = "mklcore model", 2
+READABLE = (1, 2)  # version 1 lacks what proves an answer: target, row fingerprints, sample weights, dual point
 MAX_BYTES = 2**30
 MAX_TEXT = 64 * 2**20
 MAX_ARRAYS = 20_000
@@ -50,6 +51,7 @@ TEXT = "model.json"
 _SAME_DAY = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes
 _PRIVATE = ("_map", "_nodes")  # besides the public attributes with a trailing underscore
 _KINDS = "fiubU"
+_PROVES = ("training_target_", "row_fingerprints_", "sample_weight_", "dual_point_")
 
 Target = str | os.PathLike[str] | IO[bytes]
 
@@ -79,6 +81,8 @@ def save_model(path: Target, estimator: Any) -> None:
 
     ParameterError for an estimator of another library; scikit-learn's NotFittedError for one that is not fitted.
     ``callback`` is not kept, nor a ``random_state`` that is no number. The model that comes back predicts the same.
+    The file also holds what proves the answer: the training target, a fingerprint of every training row, sample weights and
+    the dual point. ``python -m mklcore.verify MODEL.mkl TABLE.csv`` computes everything again from them.
 
     >>> import tempfile, os
     >>> from mklcore.data.samples import load_sample
@@ -152,10 +156,10 @@ def _read(file: IO[bytes], max_bytes: int) -> Any:
         text = store.text()
         if not isinstance(text, dict) or text.get("format") != FORMAT:
             raise DataError("The file is no saved model; expected one that save_model wrote.")
-        if text.get("version") != VERSION:
+        if text.get("version") not in READABLE:
             raise DataError(
                 f"The model was saved in version {text.get('version')!r} of the format, this library reads version "
-                f"{VERSION}. Use the release that wrote it, or fit and save the model again."
+                f"{' and '.join(map(str, READABLE))}. Use the release that wrote it, or fit and save the model again."
             )
         return _Reader(store, max_bytes).whole(text.get("model"))
 
@@ -346,6 +350,9 @@ class _Reader:
             if name not in _PRIVATE and (not re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_]*_", name) or hasattr(kind, name)):
                 raise DataError(f"The model file sets {name[:60]!r}, which fitting {kind.__name__} does not.")
             setattr(estimator, name, self.value(value, depth + 1))
+        for name in _PROVES:
+            if not hasattr(estimator, name):
+                setattr(estimator, name, None)
         _check_fitted(estimator)
         return estimator
 
@@ -493,10 +500,14 @@ def _check_fitted(estimator: Any) -> None:
     M, n = len(estimator.kernel_names_), estimator.n_train_
     if not all(isinstance(name, str) for name in (*estimator.kernel_names_, *estimator.kernel_families_)):
         raise DataError("The names of the kernels in the model file are no texts.")
-    for name in ("weights_", "dual_coef_", "intercept_", "offset_", "refit_coef_", "refit_intercept_"):
+    for name in ("weights_", "dual_coef_", "dual_point_", "intercept_", "offset_", "refit_coef_", "refit_intercept_"):
         value = getattr(estimator, name, None)
         if value is not None and not np.isfinite(np.asarray(value, dtype=np.float64)).all():
             raise DataError(f"{name} in the model file holds values that are not finite.")
+    for name in ("training_target_", "row_fingerprints_", "sample_weight_"):
+        value = getattr(estimator, name)
+        if value is not None and (np.shape(value) != (n,) or np.asarray(value).dtype.kind not in "fiu"):
+            raise DataError(f"{name} in the model file does not hold one number for each of {n} training rows.")
     weights, dual = np.asarray(estimator.weights_), np.asarray(estimator.dual_coef_)
     if weights.ndim not in (1, 2) or weights.shape[-1] != M or (weights < 0).any():
         raise DataError(f"weights_ in the model file does not hold one weight from 0 on for each of {M} kernels.")

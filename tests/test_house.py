@@ -36,6 +36,8 @@ ROWS = {
     "mklcore.path_files": 12,
     "mklcore.script": 12,
     "mklcore.store": 12,
+    "mklcore.verify": 12,
+    "mklcore.verify_hull": 12,
     "mklcore.sweep": 12,
     "mklcore.warmup": 12,
     "mklcore.experiments": 12,

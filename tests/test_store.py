@@ -246,7 +246,7 @@ REFUSED = {
     "no zip": (io.BytesIO(b"\x80\x04pickle"), "no saved model"),
     "an empty file": (io.BytesIO(b""), "no saved model"),
     "a zip of something else": (rewritten(lambda t: t.update(format="other")), "no saved model"),
-    "a later version": (rewritten(put(2, "version")), "version 2 of the format"),
+    "a later version": (rewritten(put(3, "version")), "version 3 of the format, this library reads version 1 and 2"),
     "an unknown estimator": (rewritten(put("os.system", "model", "estimator")), "os.system"),
     "an unknown parameter": (rewritten(put(1, "model", "parameters", "shell")), "no parameter 'shell'"),
     "a parameter out of range": (rewritten(put(-1.0, "model", "parameters", "C")), "C must be"),
@@ -372,3 +372,38 @@ def test_a_missing_file_and_something_that_is_no_file_are_told(tmp_path):
         load_model(tmp_path / "nothing")
     with pytest.raises(DataError, match="path or an open file"):
         load_model(5)
+
+
+# What proves an answer
+
+
+def test_a_file_of_version_1_still_loads_and_predicts_the_same():
+    def older(text):
+        text["version"] = 1
+        for name in ("training_target_", "row_fingerprints_", "sample_weight_", "dual_point_"):
+            text["model"]["fitted"].pop(name, None)
+        text["model"]["fitted"]["fit_"]["of"].pop("dual_point")
+
+    old, new = load_model(rewritten(older)), load_model(rewritten())
+    assert np.array_equal(old.predict(X), new.predict(X))
+    assert old.training_target_ is old.row_fingerprints_ is old.sample_weight_ is old.dual_point_ is None
+    assert old.fit_.dual_point is None
+
+
+def test_what_proves_the_answer_comes_back():
+    model = mkl.LpMKLClassifier(p=2, kernels=DICTIONARY).fit(X, TARGETS["binary"])
+    back = load_model(rewritten())
+    for name in ("training_target_", "row_fingerprints_", "dual_point_"):
+        assert np.array_equal(getattr(back, name), getattr(model, name)), name
+    assert np.array_equal(back.classes_[back.training_target_], TARGETS["binary"])
+    assert back.row_fingerprints_.shape == (len(X),)
+    assert len(set(back.row_fingerprints_.tolist())) == len(np.unique(X, axis=0))
+    assert back.sample_weight_ is None
+
+
+def test_targets_of_another_length_are_refused():
+    short = rewritten(members={number_of("training_target_"): array([0, 1, 0])})
+    with pytest.raises(
+        DataError, match=r"training_target_ in the model file does not hold one number for each of \d+ training"
+    ):
+        load_model(short)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
@@ -53,6 +54,7 @@ class KernelEstimator(BaseEstimator):
     relative_gap_: Any
     history_: Any
     fit_: Any
+    row_fingerprints_: Any
 
     # -- kernels -------------------------------------------------------------------------------------------------
 
@@ -84,6 +86,8 @@ class KernelEstimator(BaseEstimator):
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """``X`` as a validated table, or as it is when it is a stack."""
+        if reset:
+            self.__dict__.pop("row_fingerprints_", None)
         if isinstance(X, GramStack):
             return X
         if self._is_precomputed:
@@ -92,7 +96,10 @@ class KernelEstimator(BaseEstimator):
                     f'kernels="precomputed" takes a stack (M, n, n); got an array of {np.ndim(X)} dimensions. {UNCUT}'
                 )
             return X
-        return validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
+        rows = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
+        if reset:
+            self.row_fingerprints_ = row_fingerprints(rows)
+        return rows
 
     def _blocks(self, X: Any) -> Any:
         """Kernel values between new rows and the training rows for every kernel, (M, n_new, n)."""
@@ -135,10 +142,17 @@ class KernelEstimator(BaseEstimator):
         """Fit on a built stack and a checked target; ``warm`` is a fitted estimator of a neighbouring problem."""
         self.__dict__.pop("selected_", None)
         self._solve(stack, y, warm)
-        self._remember(stack)
+        self._remember(stack, y)
         return self
 
-    def _remember(self, stack: Any) -> None:
+    def _remember(self, stack: Any, y: Labels) -> None:
+        """What a fitted model keeps of its training: names, the target it was solved for, which rows they were."""
+        self._remember_kernels(stack)
+        self.training_target_ = np.array(y)
+        if getattr(self, "row_fingerprints_", np.empty(0)).size != self.n_train_:
+            self.row_fingerprints_ = None
+
+    def _remember_kernels(self, stack: Any) -> None:
         self.kernel_names_ = tuple(stack.names)
         self.kernel_families_ = tuple(stack.families)
         self.n_train_ = stack.n_samples
@@ -187,7 +201,7 @@ class KernelEstimator(BaseEstimator):
         """An unfitted copy with one parameter changed; the user's own object is never touched."""
         fresh = copy.copy(self)
         for name in [name for name in vars(fresh) if name.endswith("_") and not name.startswith("_")]:
-            if name not in ("classes_", "n_features_in_", "feature_names_in_"):
+            if name not in ("classes_", "n_features_in_", "feature_names_in_", "row_fingerprints_"):
                 delattr(fresh, name)
         fresh.set_params(**{attribute: value})
         fresh._check_parameters()
@@ -377,6 +391,13 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
     def predict(self, X: Any) -> Array:
         """Predicted targets (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n)."""
         return self._decisions(X)
+
+
+def row_fingerprints(rows: Array) -> Array:
+    """64 bits of the SHA-256 of every row of a table (n, d) of float64: which rows a model was fitted on, and in which order."""
+    plain = np.ascontiguousarray(rows, dtype="<f8") + 0.0  # one zero, not two
+    found = [hashlib.sha256(row.tobytes()).digest()[:8] for row in plain]
+    return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64)
 
 
 def signs(codes: Array, positive: int) -> Array:

@@ -56,7 +56,7 @@ class BudgetedEstimator(KernelEstimator):
         for value in values:
             copy = self.copy_with(attribute, value)
             copy._run(stack, y, prepared)
-            copy._remember(stack)
+            copy._remember(stack, y)
             yield copy
 
     def along_grid(
@@ -70,11 +70,11 @@ class BudgetedEstimator(KernelEstimator):
     def _sizes(self, stack: GramStack, y: Array, sizes: Sequence[int], prepared: Spectra | None) -> Iterator[Any]:
         largest = self.copy_with("n_kernels", max(sizes))
         largest._run(stack, y, prepared)
-        largest._remember(stack)
+        largest._remember(stack, y)
         for size in sizes:
             copy = self.copy_with("n_kernels", size)
             copy._cut_to(largest, size)
-            copy._remember(stack)
+            copy._remember(stack, y)
             yield copy
 
 

@@ -16,6 +16,7 @@ from mklcore.estimators.base import (
     KernelEstimator,
     KernelRegressor,
     dual_points,
+    row_fingerprints,
     signs,
     worst,
 )
@@ -96,7 +97,10 @@ class _HKLBase(KernelEstimator):
             return X
         if not reset and isinstance(self.design_.levels, Matrices):
             return X  # the design says which shape of block it expects
-        return validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
+        rows = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
+        if reset:
+            self.row_fingerprints_ = row_fingerprints(rows)
+        return rows
 
     def _stack(self, X: Any) -> Any:
         if isinstance(X, Design):
@@ -258,7 +262,7 @@ class _HKLBase(KernelEstimator):
         self.refit_coef_ = solved[:, 0] if single else solved
         self.refit_intercept_ = float(intercept[0]) if single else intercept
 
-    def _remember(self, stack: Any) -> None:
+    def _remember_kernels(self, stack: Any) -> None:
         self.kernel_names_ = tuple(stack.name(node) for node in self._nodes)
         self.kernel_families_ = ("hkl",) * len(self._nodes)
         self.n_train_ = stack.n

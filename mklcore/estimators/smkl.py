@@ -95,8 +95,8 @@ class _SMKLBase(KernelEstimator):
         self.start_objectives_ = found.objectives
         self.start_spread_ = float(np.nanmax(found.objectives) - np.nanmin(found.objectives))
 
-    def _remember(self, stack: Any) -> None:
-        super()._remember(stack)
+    def _remember_kernels(self, stack: Any) -> None:
+        super()._remember_kernels(stack)
         table = np.atleast_2d(self.weights_) > 0.0
         self.selected_ = np.flatnonzero(table.any(axis=0))
         self.n_kernels_ = int(self.selected_.size)
