@@ -350,9 +350,6 @@ class _Reader:
             if name not in _PRIVATE and (not re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_]*_", name) or hasattr(kind, name)):
                 raise DataError(f"The model file sets {name[:60]!r}, which fitting {kind.__name__} does not.")
             setattr(estimator, name, self.value(value, depth + 1))
-        for name in _PROVES:
-            if not hasattr(estimator, name):
-                setattr(estimator, name, None)
         _check_fitted(estimator)
         return estimator
 
@@ -497,6 +494,9 @@ def _check_map(found: KernelMap) -> None:
 def _check_fitted(estimator: Any) -> None:
     """Sizes that have to agree before anything is computed from them."""
     check_is_fitted(estimator)
+    for name in _PROVES:  # version 1 lacks them
+        if not hasattr(estimator, name):
+            setattr(estimator, name, None)
     M, n = len(estimator.kernel_names_), estimator.n_train_
     if not all(isinstance(name, str) for name in (*estimator.kernel_names_, *estimator.kernel_families_)):
         raise DataError("The names of the kernels in the model file are no texts.")
@@ -506,8 +506,8 @@ def _check_fitted(estimator: Any) -> None:
             raise DataError(f"{name} in the model file holds values that are not finite.")
     for name in ("training_target_", "row_fingerprints_", "sample_weight_"):
         value = getattr(estimator, name)
-        if value is not None and (np.shape(value) != (n,) or np.asarray(value).dtype.kind not in "fiu"):
-            raise DataError(f"{name} in the model file does not hold one number for each of {n} training rows.")
+        if value is not None and (np.shape(value)[:1] != (n,) or np.asarray(value).dtype.kind not in "fiu"):
+            raise DataError(f"{name} in the model file does not hold numbers for each of {n} training rows.")
     weights, dual = np.asarray(estimator.weights_), np.asarray(estimator.dual_coef_)
     if weights.ndim not in (1, 2) or weights.shape[-1] != M or (weights < 0).any():
         raise DataError(f"weights_ in the model file does not hold one weight from 0 on for each of {M} kernels.")

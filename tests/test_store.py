@@ -404,6 +404,6 @@ def test_what_proves_the_answer_comes_back():
 def test_targets_of_another_length_are_refused():
     short = rewritten(members={number_of("training_target_"): array([0, 1, 0])})
     with pytest.raises(
-        DataError, match=r"training_target_ in the model file does not hold one number for each of \d+ training"
+        DataError, match=r"training_target_ in the model file does not hold numbers for each of \d+ training"
     ):
         load_model(short)
