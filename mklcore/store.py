@@ -31,8 +31,8 @@ from mklcore import estimators
 from mklcore.data.columns import are_texts
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns
+from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.functions import KERNELS
-from mklcore.kernels.grams import NORMALISATIONS
 from mklcore.kernels.maps import KernelMap
 from mklcore.losses import LOSSES
 from mklcore.penalties import PENALTIES, SumOfTerms

@@ -11,8 +11,9 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.estimators import ESTIMATORS, Algorithm
 from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.functions import KERNELS
-from mklcore.kernels.grams import NORMALISATIONS, GramStack
+from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import alignment_matrix
 from mklcore.solvers.bundle import saddle_point
 from mklcore.solvers.hkl.bases import ANOVABasis

@@ -8,8 +8,9 @@ import pytest
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels import checks, grams
 from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.functions import KERNELS, RBF, Laplacian, Linear, Polynomial
-from mklcore.kernels.grams import NORMALISATIONS, GramStack
+from mklcore.kernels.grams import GramStack
 
 DICTIONARY = KernelDictionary(
     (

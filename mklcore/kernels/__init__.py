@@ -1,8 +1,9 @@
 """Kernel functions, dictionaries of them, their Gram matrices, and numbers that describe those."""
 
 from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.functions import KERNELS, RBF, KernelSpec, Laplacian, Linear, Matern, Polynomial
-from mklcore.kernels.grams import NORMALISATIONS, Forecast, GramStack
+from mklcore.kernels.grams import Forecast, GramStack
 from mklcore.kernels.maps import KernelMap
 from mklcore.kernels.measures import (
     alignment_matrix,

@@ -29,20 +29,18 @@ from numba import njit
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.checks import check_gram, clipped, one_blas_thread
+from mklcore.kernels.finishing import Finishing
 from mklcore.kernels.functions import KernelSpec, fill_base
 from mklcore.kernels.maps import (
-    CONSTANT_TOLERANCE,
     KernelMap,
     as_rows,
     column_statistics,
     read_only,
     share_bases,
-    spherical_factors,
     standardise_rows,
 )
 from mklcore.kernels.measures import as_stack, duplicates
 
-NORMALISATIONS: tuple[str | None, ...] = ("multiplicative", "spherical", "trace", "diag", None)
 MEDIAN_ROWS = 2000
 TILE = 64
 
@@ -300,50 +298,6 @@ def check_memory(n_kernels: int, n_samples: int, memory_limit_mb: float) -> None
         )
 
 
-@dataclass
-class _Finish:
-    """The numbers of the formula at the top for every kernel, filled one kernel at a time."""
-
-    scales: Array
-    factors: Array
-    row_means: Array
-    grand_means: Array
-    constant: list[int]
-    dropped: list[int]
-
-    @classmethod
-    def empty(cls, n_kernels: int, n: int) -> Self:
-        shape = (n_kernels, n)
-        return cls(np.ones(n_kernels), np.ones(shape), np.zeros(shape), np.zeros(n_kernels), [], [])
-
-    def apply(self, m: int, gram: Array, normalise: str | None, center: bool) -> bool:
-        """Centre and normalise kernel m, whose upper triangle is filled; False when it holds an overflow.
-
-        A kernel that cannot be scaled is marked as dropped and left unfinished.
-        """
-        n = gram.shape[0]
-        diagonal, sums = gram.diagonal().copy(), sum_rows(gram)
-        trace, grand = float(diagonal.sum()), float(sums.sum()) / n**2
-        if not (np.isfinite(trace) and np.isfinite(grand)):
-            return False
-        spread = trace / n - grand
-        if spread <= CONSTANT_TOLERANCE * trace / n:
-            self.constant.append(m)
-            if center or normalise == "multiplicative" or (trace <= 0 and normalise in ("trace", "diag")):
-                self.dropped.append(m)
-                return True
-        if center:
-            self.row_means[m], self.grand_means[m] = sums / n, grand
-        own = diagonal - 2 * self.row_means[m] + self.grand_means[m]
-        if normalise == "spherical":
-            self.factors[m] = spherical_factors(diagonal, self.row_means[m], self.grand_means[m])
-        elif normalise is not None:
-            self.scales[m] = {"multiplicative": spread, "trace": own.sum(), "diag": own.max()}[normalise]
-            self.factors[m] = self.scales[m] ** -0.5
-        finish_square(gram, self.row_means[m], self.grand_means[m], self.factors[m])
-        return True
-
-
 def build_grams(
     X: Any,
     specs: Sequence[KernelSpec],
@@ -357,33 +311,22 @@ def build_grams(
 
     Kernels that normalisation cannot scale (constant on the training rows) are left out and named in `notes`.
     """
-    if normalise not in NORMALISATIONS:
-        known = ", ".join(repr(name) for name in NORMALISATIONS)
-        raise ParameterError(f"normalise must be one of {known}, got {normalise!r}.")
     rows = as_rows(X)
     n, d = rows.shape
+    finishing = Finishing.of(names, n, normalise, center)
     check_memory(len(specs), n, memory_limit_mb)
     means, scales = column_statistics(rows) if standardize else (np.zeros(d), np.ones(d))
     rows = standardise_rows(rows, means, scales)
     resolved = [replace(spec, features=spec.columns(d)) for spec in specs]
     values = np.empty((len(specs), n, n))
-    finish = _Finish.empty(len(specs), n)
     with one_blas_thread():
-        _fill(values, rows, resolved, names, finish, normalise, center)
-    parts = (finish.scales, finish.factors, finish.row_means, finish.grand_means)
-    transform = KernelMap(tuple(resolved), rows, means, scales, *parts, np.arange(n), normalise, center)
-    return _assemble(values, tuple(names), finish, transform)
+        _fill(values, rows, resolved, finishing)
+    M = len(specs)
+    flat = np.ones(M), np.ones((M, n)), np.zeros((M, n)), np.zeros(M)
+    return _assemble(values, finishing, KernelMap(tuple(resolved), rows, means, scales, *flat, np.arange(n)))
 
 
-def _fill(
-    values: Array,
-    rows: Array,
-    specs: list[KernelSpec],
-    names: Sequence[str],
-    finish: _Finish,
-    normalise: str | None,
-    center: bool,
-) -> None:
+def _fill(values: Array, rows: Array, specs: list[KernelSpec], finishing: Finishing) -> None:
     """Fill and finish every gram over one shared base matrix, settling relative widths in `specs` on the way."""
     base = np.empty(values.shape[1:])
     for (kind, columns), members in share_bases(specs).items():
@@ -394,37 +337,23 @@ def _fill(
         for m in members:
             specs[m] = specs[m].at(columns, unit)
             specs[m].fill(base, True, values[m])
-            if not finish.apply(m, values[m], normalise, center):
-                raise KernelError(
-                    f"{names[m]} grows beyond the largest number on these rows. "
-                    "Standardise the columns or lower its degree."
-                )
+            if finishing.settle(m, values[m].diagonal().copy(), sum_rows(values[m])):
+                finish_square(values[m], finishing.row_means[m], float(finishing.grand_means[m]), finishing.factors[m])
 
 
-def _assemble(values: Array, names: tuple[str, ...], finish: _Finish, transform: KernelMap) -> GramStack:
+def _assemble(values: Array, finishing: Finishing, plain: KernelMap) -> GramStack:
     """Close the gaps that dropped kernels leave, in place, and say in words what happened."""
-    n = values.shape[1]
-    kept = sorted(set(range(len(names))) - set(finish.dropped))
-    if not kept:
-        raise KernelError(
-            f"Every kernel is constant on the training rows (n_samples = {n}): {', '.join(names[:3])}"
-            f"{', …' if len(names) > 3 else ''}. Use rows that differ, or columns that vary."
-        )
+    transform, kept = finishing.on(plain), finishing.kept
     for place, m in enumerate(kept):
         if place != m:
             values[place] = values[m]
-    notes = [
-        f"{names[m]}: constant on the training rows, {'left out' if m in finish.dropped else 'kept'}."
-        for m in sorted(finish.constant)
-    ]
-    values, names = values[: len(kept)], tuple(names[m] for m in kept)
-    transform = transform.subset(kept)
+    values, names = values[: len(kept)], tuple(finishing.names[m] for m in kept)
     return GramStack(
         values,
         names,
         transform.scales,
         tuple(spec.family for spec in transform.specs),
         transform.specs,
-        tuple(notes + _duplicate_notes(values, names)),
+        tuple(finishing.notes + _duplicate_notes(values, names)),
         transform,
     )

@@ -15,17 +15,15 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.finishing import Finishing
 from mklcore.kernels.functions import KernelSpec, base_diagonal, fill_base
-from mklcore.kernels.grams import NORMALISATIONS, median_distance
+from mklcore.kernels.grams import median_distance
 from mklcore.kernels.maps import (
-    CONSTANT_TOLERANCE,
     KernelMap,
     as_rows,
     column_statistics,
     share_bases,
-    spherical_factors,
     standardise_rows,
 )
 
@@ -84,8 +82,6 @@ class KernelRows:
         cls, dictionary: KernelDictionary, X: Any, normalise: str | None = "multiplicative", center: bool = False
     ) -> KernelRows:
         """Resolve the dictionary on training rows X (n, d) and find its scales, without storing a Gram matrix."""
-        if normalise not in NORMALISATIONS:
-            raise ParameterError(f"normalise must be one of {', '.join(map(repr, NORMALISATIONS))}, got {normalise!r}.")
         rows = as_rows(X)
         n, d = rows.shape
         flat = (np.zeros(d), np.ones(d))
@@ -96,9 +92,17 @@ class KernelRows:
         plain = KernelMap(
             specs, rows, means, scales, np.ones(M), np.ones((M, n)), np.zeros((M, n)), np.zeros(M), np.arange(n)
         )
-        diagonal = _diagonals(plain)
-        sums = _row_sums(plain) if center or normalise == "multiplicative" else np.zeros((M, n))
-        return _finished(plain, dictionary.names, diagonal, sums, normalise, center)
+        finishing = Finishing.of(dictionary.names, n, normalise, center)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told by name below
+            diagonal = _diagonals(plain)
+            sums = _row_sums(plain) if finishing.needs_sums else np.zeros((M, n))
+            spread = [None] * M if finishing.needs_sums else _spreads(plain, diagonal)
+        for m in range(M):
+            finishing.settle(m, diagonal[m], sums[m], spread[m])
+        own = diagonal - 2 * finishing.row_means + finishing.grand_means[:, None]
+        kept = finishing.kept
+        names = [dictionary.names[m] for m in kept]
+        return cls(finishing.on(plain), names, (own * finishing.factors**2)[kept], finishing.notes)
 
 
 def _resolved(dictionary: KernelDictionary, rows: Array) -> tuple[KernelSpec, ...]:
@@ -146,38 +150,14 @@ def _row_sums(plain: KernelMap) -> Array:
     return sums
 
 
-def _finished(
-    plain: KernelMap, names: Sequence[str], diagonal: Array, sums: Array, normalise: str | None, center: bool
-) -> KernelRows:
-    M, n = diagonal.shape
-    row_means = sums / n if center else np.zeros((M, n))
-    grand = sums.sum(axis=1) / n**2
-    grand_means = grand if center else np.zeros(M)
-    own = diagonal - 2 * row_means + grand_means[:, None]
-    spread = diagonal.mean(axis=1) - grand
-    factors, scales = np.ones((M, n)), np.ones(M)
-    constant = (spread <= CONSTANT_TOLERANCE * diagonal.mean(axis=1)) & (center or normalise == "multiplicative")
-    empty = (diagonal.sum(axis=1) <= 0) & (normalise in ("trace", "diag"))
-    kept = np.flatnonzero(~(constant | empty))
-    if kept.size == 0:
-        raise KernelError(f"Every kernel is constant on the training rows (n_samples = {n}). Use rows that differ.")
-    for m in kept:
-        if normalise == "spherical":
-            factors[m] = spherical_factors(diagonal[m], row_means[m], grand_means[m])
-        elif normalise is not None:
-            scales[m] = {"multiplicative": spread[m], "trace": own[m].sum(), "diag": own[m].max()}[normalise]
-            factors[m] = scales[m] ** -0.5
-    transform = replace(
-        plain,
-        scales=scales,
-        factors=factors,
-        row_means=row_means,
-        grand_means=grand_means,
-        normalise=normalise,
-        center=center,
-    ).subset(kept)
-    notes = [f"{names[m]}: constant on the training rows, left out." for m in range(M) if m not in set(kept)]
-    return KernelRows(transform, [names[m] for m in kept.tolist()], (own * factors**2)[kept], notes)
+def _spreads(plain: KernelMap, diagonal: Array) -> list[float | None]:
+    """Mean squared distance of all rows to the first in feature space, kernel by kernel: 0 where a kernel is constant.
+
+    It is the variance plus the squared distance of the first row to the mean, at most n + 1 times the variance, and takes
+    one row instead of all.
+    """
+    first = plain.cross_standardised(plain.rows[:1])[:, 0, :]
+    return [float(np.mean(own + own[0] - 2.0 * row)) for own, row in zip(diagonal, first, strict=True)]
 
 
 class SummedRows(KernelRows):

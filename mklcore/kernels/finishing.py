@@ -1,0 +1,111 @@
+"""The numbers that centre and normalise a kernel, from its diagonal and its row sums: one way for stacks and for rows.
+
+    finish:  K_ij <- (K_ij - r_i - r_j + g) f_i f_j
+
+with r the row means and g the grand mean of the training gram (both 0 without centring), and f as the table in `grams` says.
+A kernel that is constant on the training rows has no variance in feature space: what would divide by it leaves it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from mklcore.arrays import Array, Indices
+from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.maps import CONSTANT_TOLERANCE, KernelMap, spherical_factors
+
+NORMALISATIONS: tuple[str | None, ...] = ("multiplicative", "spherical", "trace", "diag", None)
+
+
+@dataclass
+class Finishing:
+    """r, g, f and s of M kernels on n rows, settled one kernel at a time; which are constant, and which had to be left out."""
+
+    names: tuple[str, ...]
+    normalise: str | None
+    center: bool
+    scales: Array
+    factors: Array
+    row_means: Array
+    grand_means: Array
+    constant: list[int] = field(default_factory=list)
+    dropped: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, names: Sequence[str], n: int, normalise: str | None, center: bool) -> Self:
+        """Nothing settled yet. ParameterError for a normalisation there is not."""
+        if normalise not in NORMALISATIONS:
+            known = ", ".join(repr(name) for name in NORMALISATIONS)
+            raise ParameterError(f"normalise must be one of {known}, got {normalise!r}.")
+        M = len(names)
+        empty = (np.ones(M), np.ones((M, n)), np.zeros((M, n)), np.zeros(M))
+        return cls(tuple(names), normalise, center, *empty)
+
+    @property
+    def needs_sums(self) -> bool:
+        """Whether row sums are needed for the numbers themselves, and not only to tell a constant kernel."""
+        return self.center or self.normalise == "multiplicative"
+
+    def settle(self, m: int, diagonal: Array, sums: Array, spread: float | None = None) -> bool:
+        """Find the numbers of kernel m from its diagonal and row sums (n,); False when it has to be left out.
+
+        ``spread`` is its variance in feature space, tr(K)/n - 1'K1/n^2 unless told: where ``needs_sums`` is False, sums
+        may be zeros and another measure of spread can tell a constant kernel. KernelError where a number overflows.
+        """
+        n = diagonal.size
+        trace, grand = float(diagonal.sum()), float(sums.sum()) / n**2
+        spread = trace / n - grand if spread is None else spread
+        if not (np.isfinite(trace) and np.isfinite(grand) and np.isfinite(spread)):
+            raise KernelError(
+                f"{self.names[m]} grows beyond the largest number on these rows. Standardise the columns or lower its degree."
+            )
+        if spread <= CONSTANT_TOLERANCE * trace / n:
+            self.constant.append(m)
+            if self.needs_sums or (trace <= 0 and self.normalise in ("trace", "diag")):
+                self.dropped.append(m)
+                return False
+        if self.center:
+            self.row_means[m], self.grand_means[m] = sums / n, grand
+        own = diagonal - 2 * self.row_means[m] + self.grand_means[m]
+        if self.normalise == "spherical":
+            self.factors[m] = spherical_factors(diagonal, self.row_means[m], float(self.grand_means[m]))
+        elif self.normalise is not None:
+            self.scales[m] = {"multiplicative": spread, "trace": own.sum(), "diag": own.max()}[self.normalise]
+            self.factors[m] = self.scales[m] ** -0.5
+        return True
+
+    @property
+    def kept(self) -> Indices:
+        """The kernels that are left. KernelError where none is."""
+        kept = np.setdiff1d(np.arange(len(self.names)), self.dropped)
+        if kept.size == 0:
+            more = ", …" if len(self.names) > 3 else ""
+            raise KernelError(
+                f"Every kernel is constant on the training rows (n_samples = {self.factors.shape[1]}): "
+                f"{', '.join(self.names[:3])}{more}. Use rows that differ, or columns that vary."
+            )
+        return kept
+
+    @property
+    def notes(self) -> list[str]:
+        """In words, which kernels are constant, and whether they were left out."""
+        return [
+            f"{self.names[m]}: constant on the training rows, {'left out' if m in self.dropped else 'kept'}."
+            for m in sorted(self.constant)
+        ]
+
+    def on(self, plain: KernelMap) -> KernelMap:
+        """The map of kernels without centring and scale, with the numbers found here, for the kernels that are left."""
+        return replace(
+            plain,
+            scales=self.scales,
+            factors=self.factors,
+            row_means=self.row_means,
+            grand_means=self.grand_means,
+            normalise=self.normalise,
+            center=self.center,
+        ).subset(self.kept)

@@ -1,0 +1,67 @@
+"""Stacks and rows finish their kernels in one way: the same numbers, the same notes, the same refusals."""
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.finishing import NORMALISATIONS
+from mklcore.kernels.rows import KernelRows
+
+ways = pytest.mark.parametrize("normalise", NORMALISATIONS)
+centring = pytest.mark.parametrize("center", [False, True])
+
+
+@pytest.fixture(scope="module")
+def X():
+    table = np.random.default_rng(0).standard_normal((300, 4))
+    table[:, 3] = 2.0  # a constant column: constant kernels, zero for the linear one
+    return table
+
+
+KERNELS = mkl.KernelDictionary(
+    (
+        mkl.RBF(0.5, relative=True),
+        mkl.RBF(1.0, features=(3,)),
+        mkl.Linear(features=(3,)),
+        mkl.Polynomial(2),
+        mkl.Laplacian(2.0, features=(0, 1)),
+    )
+)
+
+
+@ways
+@centring
+def test_rows_and_stacks_agree(X, normalise, center):
+    stack = KERNELS.grams(X, normalise=normalise, center=center)
+    rows = KernelRows.build(KERNELS, X, normalise=normalise, center=center)
+    assert rows.names == stack.names
+    assert rows.scales == pytest.approx(stack.scales, rel=1e-10)
+    assert rows.block(np.array([5, 250, 299])) == pytest.approx(stack.values[:, [5, 250, 299]], rel=1e-8, abs=1e-10)
+    assert rows.diagonal == pytest.approx(np.einsum("mii->mi", stack.values), rel=1e-8, abs=1e-10)
+    assert list(rows.notes) == [note for note in stack.notes if "constant" in note]
+
+
+@centring
+def test_every_constant_kernel_is_named(X, center):
+    rows = KernelRows.build(KERNELS, X, normalise="spherical", center=center)
+    assert [note.rpartition(", ")[2] for note in rows.notes] == ["left out." if center else "kept."] * 2
+
+
+@ways
+@pytest.mark.parametrize("build", [mkl.KernelDictionary.grams, KernelRows.build], ids=["stack", "rows"])
+def test_a_number_that_overflows_is_refused_by_name(X, build, normalise):
+    steep = mkl.KernelDictionary((mkl.Linear(), mkl.Polynomial(100)), standardize=False)
+    with pytest.raises(KernelError, match="polynomial 100 grows beyond the largest number"):
+        build(steep, 1e4 * X, normalise=normalise)
+
+
+@pytest.mark.parametrize("build", [mkl.KernelDictionary.grams, KernelRows.build], ids=["stack", "rows"])
+def test_refusals_are_the_same_words(X, build):
+    flat = mkl.KernelDictionary((mkl.RBF(1.0, features=(3,)), mkl.Linear(features=(3,))))
+    with pytest.raises(
+        KernelError, match=r"Every kernel is constant on the training rows \(n_samples = 300\): RBF 1, x3"
+    ):
+        build(flat, X)
+    with pytest.raises(ParameterError, match="normalise must be one of 'multiplicative'"):
+        build(KERNELS, X, normalise="unit")
