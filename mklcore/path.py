@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from sklearn.base import clone, is_classifier, is_outlier_detector
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Mask
 from mklcore.errors import ParameterError
 from mklcore.kernels.grams import GramStack
 from mklcore.penalties import LpNorm
@@ -110,9 +110,19 @@ class Path:
         return self.score_name != ACCEPTED and bool(np.isfinite(np.asarray(self.val_score, dtype=float)).any())
 
     @property
+    def finished(self) -> Mask:
+        """Which points, (L,) of bool, did what was asked: certified to tolerance, where the method certifies."""
+        return np.array([status.ok for status in self.statuses], dtype=bool)
+
+    @property
     def first_look(self) -> int:
-        """The index to look at first: the best validation score, or the middle of the path where no score can choose."""
-        return int(np.nanargmax(self.val_score)) if self.can_choose else len(self) // 2
+        """The index to look at first: the best validation score of the finished points, of all where none is finished; or
+        the middle of the path where no score can choose."""
+        if not self.can_choose:
+            return len(self) // 2
+        scores = np.asarray(self.val_score, dtype=float)
+        sure = np.where(self.finished, scores, np.nan)
+        return int(np.nanargmax(sure if np.isfinite(sure).any() else scores))
 
     def nearest(self, value: float) -> int:
         """The index of the solved value nearest to ``value`` by ratio, the first of equals; ``value`` above 0, inf allowed."""

@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
-from mklcore.arrays import Array, Indices, Labels
-from mklcore.errors import DataError, ParameterError
+from mklcore.arrays import Array, Indices, Labels, Mask
+from mklcore.errors import DataError, ParameterError, warn_short
 from mklcore.kernels.grams import GramStack
 from mklcore.path import (
     ACCEPTED,
@@ -120,7 +120,8 @@ class CrossValidated:
     """Scores of F folds along a path of L values: ``scores`` (F, L), ``n_nonzero`` (L,) mean number of kernels used,
     ``selected`` (L, M) share of the folds that use each kernel (empty when the folds' dictionaries differ in size).
 
-    ``val_score`` is the mean over the folds, ``standard_error`` its standard error: what ``choose`` reads.
+    ``val_score`` is the mean over the folds, ``standard_error`` its standard error: what ``choose`` reads. ``finished`` (L,) of
+    bool tells where the fits of all folds reached their tolerance; None: everywhere.
     """
 
     param: str
@@ -129,6 +130,7 @@ class CrossValidated:
     n_nonzero: Array
     selected: Array
     score_name: str
+    finished: Mask | None = None
 
     @property
     def val_score(self) -> Array:
@@ -186,6 +188,7 @@ def cross_validate_path(
         np.mean([path.n_nonzero for path in paths], axis=0),
         np.mean(used, axis=0) if same else np.empty((grid.size, 0)),
         paths[0].score_name,
+        np.all([path.finished for path in paths], axis=0),
     )
 
 
@@ -225,6 +228,9 @@ def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None 
     the fewest kernels within one standard error of it. Ties: fewest kernels, then strongest regularisation. A ``Path`` has one
     validation score per point and so no standard error: give ``slack``, how far below the best score a point may lie, or use
     ``cross_validate_path``. ParameterError when there are no validation scores.
+
+    A point that was not solved to its tolerance competes only where none was; where it scores higher than all that were, a
+    NotConvergedWarning says so, and by how much.
     """
     if rule not in RULES:
         raise ParameterError(f"rule must be one of {', '.join(RULES)}; got {rule!r}.")
@@ -236,6 +242,7 @@ def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None 
     scores = np.asarray(path.val_score, dtype=float)
     if np.all(np.isnan(scores)):
         raise ParameterError("This path has no validation scores to choose by: pass X_val and y_val to fit_path.")
+    scores = _of_the_finished(path, scores)
     used = np.asarray(path.n_nonzero, dtype=float)
     strength = -path.values if path.param == "lam" else path.values
     best = _first_of(scores, used, strength)[0]
@@ -244,6 +251,23 @@ def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None 
     near = scores >= scores[best] - _slack(path, best, slack) - _SAME
     keys = (used, strength) if rule == "1se" else (strength, used)
     return int(np.lexsort((*keys, ~near))[0])
+
+
+def _of_the_finished(path: Path | CrossValidated, scores: Array) -> Array:
+    """The scores with NaN at points that were not solved to their tolerance, as long as any others have one."""
+    finished = path.finished
+    sure = scores if finished is None else np.where(finished, scores, np.nan)
+    if not np.isfinite(sure).any():
+        return scores
+    if np.nanmax(scores) > np.nanmax(sure) + _SAME:
+        best = int(np.nanargmax(scores))
+        warn_short(
+            f"At {path.param} = {path.values[best]:.4g} the {path.score_name} is {scores[best]:.4g}, against "
+            f"{np.nanmax(sure):.4g} at the best of the points that were solved to their tolerance, which alone compete: the fit "
+            "there was not. Raise its limits (max_iter, max_nodes, max_seconds) or tol to let it.",
+            stacklevel=3,
+        )
+    return sure
 
 
 def _slack(path: Path | CrossValidated, best: int, slack: float | None) -> float:

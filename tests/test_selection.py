@@ -1,5 +1,7 @@
 """Choosing a point: one greedy run per lam, the tie rule, folds that cut stacks, rules of choice."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,8 @@ from sklearn.metrics import accuracy_score
 
 import mklcore as mkl
 from mklcore import selection
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import DataError, NotConvergedWarning, ParameterError
+from mklcore.solvers.driver import Status
 
 
 @pytest.fixture(scope="module")
@@ -183,6 +186,32 @@ def test_rules_of_choice():
     assert mkl.choose(costs) == 1  # equal score and kernels: the smaller C
     assert mkl.choose(costs, "1se") == 0
     assert mkl.choose(costs, "sparsest") == 1
+
+
+def test_an_unfinished_point_never_beats_a_finished_one_silently(table):
+    X, y, _ = table
+    path = mkl.fit_path(mkl.GOMPClassifier(kernels=KERNELS), X[:60], y[:60], "s", [1, 2, 3, 4], X[60:], y[60:])
+    statuses = [Status.COMPLETE, Status.OUT_OF_TIME, Status.COMPLETE, Status.MAX_ITER]
+    mixed = replace(path, val_score=np.array([0.7, 0.9, 0.8, 0.8]), statuses=tuple(statuses))
+    with pytest.warns(NotConvergedWarning, match=r"At s = 2 the accuracy is 0.9, against 0.8 at the best of the"):
+        assert mkl.choose(mixed) == 2
+    assert mixed.first_look == 2
+    assert list(mixed.finished) == [True, False, True, False]
+    lower = replace(mixed, val_score=np.array([0.7, 0.6, 0.8, 0.8]))
+    assert mkl.choose(lower) == 2  # nothing to tell
+    none = replace(mixed, statuses=(Status.MAX_ITER,) * 4)
+    assert mkl.choose(none) == none.first_look == 1
+    found = crossed("lam", [0.01, 0.1, 1.0], [0.90, 0.91, 0.89], [0.03] * 3, [5, 4, 4])
+    with pytest.warns(NotConvergedWarning, match="At lam = 0.1 the R² is 0.91, against 0.9 at"):
+        assert mkl.choose(replace(found, finished=np.array([True, False, True]))) == 0
+
+
+def test_folds_tell_which_points_were_solved_in_all_of_them(table):
+    X, y, _ = table
+    model = mkl.SMKLClassifier(kernels=KERNELS, max_iter=3)
+    with pytest.warns(NotConvergedWarning, match="stopped at max_iter"):
+        found = mkl.cross_validate_path(model, X, y, "C", [1e-6, 10.0], n_splits=2)
+    assert list(found.finished) == [True, False]
 
 
 def test_a_path_can_be_chosen_from(table):

@@ -100,7 +100,7 @@ def baseline_best(path: Path | None) -> tuple[float, int] | None:
     """Return the best validation score along a baseline's path and where it is."""
     if path is None or np.isnan(path.val_score).all():
         return None
-    index = int(np.nanargmax(path.val_score))
+    index = path.first_look
     return float(path.val_score[index]), index
 
 

@@ -226,7 +226,7 @@ def _lane_cells(params: Params) -> list[Cell]:
     best = """\
 rows = {}
 for name, path in paths.items():
-    index = int(np.nanargmax(path.val_score))
+    index = path.first_look
     at, score = path.values[index], path.val_score[index]
     rows[name] = {path.param: at, "validation": score, "kernels": path.n_nonzero[index], "gap": path.relative_gap[index]}
 print(pd.DataFrame(rows).T.to_string())"""
@@ -248,7 +248,7 @@ def _point_cells(params: Params) -> list[Cell]:
     here = None if path is None else places.place(path, params.at)
     key = paths.runs_over(params).key
     if here is None or path is None or (params.at is None and not here.exact):
-        lines = ["point, index = path, int(np.nanargmax(path.val_score))  # the best validation score"]
+        lines = ["point, index = path, path.first_look  # the best validation score"]
         if tables.table(params).task == "novelty":
             lines = [
                 "point, index = path, path.first_look  # the middle of the path: no score can choose without a target"
@@ -337,7 +337,7 @@ def _hull_point(params: Params) -> list[str]:
     """Return the lines of the hull under the cursor of the Hulls page."""
     path = shelves.hulls(params).get(hulls.key(params))
     if path is None:
-        return ["index = int(np.nanargmax(path.val_score))", "fitted = path.estimators[index]"]
+        return ["index = path.first_look", "fitted = path.estimators[index]"]
     here = places.place(path, params.hull_at)
     if here.exact:
         return [
