@@ -1,15 +1,22 @@
 """p = 1 with a piecewise-linear loss: every problem ends certified, by its own published dual point."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from benchmarks.p1_sweep import Drawn, draw, gap_of, solve
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import Linear
+from mklcore.kernels.rows import KernelRows
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
+from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import Status, run
 from mklcore.solvers.interior import Interior, Sides
 from mklcore.solvers.kinked import Kinked
 from mklcore.solvers.newton import Newton
+from mklcore.solvers.priced import Priced
 from mklcore.solvers.reweighting import Problem, WarmStart
 
 LOSSES = ("hinge", "epsilon_insensitive", "one_class", "nu_one_class")
@@ -101,3 +108,28 @@ def test_random_problems_end_certified(k):
     fit = solve(problem, 1e-3)
     assert fit.status is Status.CONVERGED
     assert gap_of(problem, fit) <= 1e-3 * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("room_mb", [1000.0, 0.2])
+def test_kernels_enter_as_they_are_needed_where_the_stack_does_not_fit(room_mb):
+    rng = np.random.default_rng(2)
+    y = np.where(np.arange(60) % 2, 1.0, -1.0)
+    X = rng.normal(size=(60, 150))
+    X[:, :4] += y[:, None]
+    dictionary = KernelDictionary.per_feature(Linear(), 150)
+    rows, K = KernelRows.build(dictionary, X), dictionary.grams(X).values
+    problem = Problem(rows, y, 0.1, make_loss("hinge"), LpNorm(1.0), True)
+    fit = run(Priced(problem, tol=1e-3, room_mb=room_mb), tol=1e-3, max_iter=60)
+    checked(replace(problem, K=K), fit, 1e-3)
+    assert 0 < np.count_nonzero(fit.weights) < 60
+    auto = fit_weighted(rows, y, 0.1, make_loss("hinge"), LpNorm(1.0), True, tol=1e-3)
+    checked(replace(problem, K=K), auto, 1e-3)
+
+
+@pytest.mark.parametrize("C", [1e-4, 1.0])
+def test_pairs_that_stand_still_at_p_1_give_way_too(C):
+    problem = replace(tied(200, 40, "hinge"), C=C)
+    fit = fit_weighted(
+        problem.K, problem.y, C, problem.loss, problem.penalty, True, tol=1e-3, solver="interleaved", max_iter=100
+    )
+    checked(problem, fit, 1e-3)

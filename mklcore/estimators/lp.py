@@ -29,7 +29,7 @@ from mklcore.solvers.driver import Fit, warn_unless_converged
 from mklcore.solvers.interleaved import lacking
 from mklcore.solvers.reweighting import WarmStart
 
-STACK_LIMIT_MB = 2000.0  # above this "auto" works on kernel rows, where the loss allows it
+STACK_LIMIT_MB = 2048.0  # above this "auto" works on kernel rows, where the loss allows it
 
 
 class LpBase(KernelEstimator):

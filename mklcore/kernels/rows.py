@@ -71,6 +71,20 @@ class KernelRows:
                 out[top : top + PIECE] += few.cross_standardised(self.transform.rows[part]).sum(axis=0)
         return out
 
+    def forms(self, a: Array) -> Array:
+        """a'K_m a for every kernel, (M,), from the rows where a (n,) is not zero."""
+        support, out = np.flatnonzero(a), np.zeros(self.n_kernels)
+        for m in range(0, self.n_kernels, _TOGETHER):
+            few = self.transform.subset(np.arange(m, min(m + _TOGETHER, self.n_kernels)))
+            for top in range(0, support.size, PIECE):
+                part = support[top : top + PIECE]
+                out[m : m + _TOGETHER] += (few.cross_standardised(self.transform.rows[part]) @ a) @ a[part]
+        return np.maximum(out, 0.0)
+
+    def stack_of(self, kernels: np.ndarray) -> Array:
+        """The Gram matrices of some of the kernels, (k, n, n)."""
+        return self.transform.subset(kernels).cross_standardised(self.transform.rows)
+
     @cached_property
     def total(self) -> Array:
         """The plain sum of all kernels, (n, n): the one matrix that is ever stored, and only once."""

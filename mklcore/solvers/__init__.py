@@ -18,6 +18,7 @@ from mklcore.solvers.kinked import Kinked
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.opening import FINEST, MOST_ROWS, Opening
 from mklcore.solvers.plain_sum import PlainSum
+from mklcore.solvers.priced import FEWEST, Priced, most_kernels
 from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
 from mklcore.solvers.silp import SILP
 from mklcore.solvers.working_set import FROM_KERNELS, WorkingSet
@@ -48,6 +49,17 @@ def _wrapper(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> 
     return (PlainSum if isinstance(problem.K, KernelRows) else Reweighting)(problem, tol=tol, warm=warm)
 
 
+def _interleaved(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Interleaved | Opening | Priced:
+    """Pairs and weights in turn; at p = 1, where they stand still, the kernels that matter by another method."""
+    if problem.penalty.sparse and problem.loss.piecewise_linear and not lacking(problem.loss, problem.penalty):
+        if not isinstance(problem.K, KernelRows):
+            return Opening(problem, tol=tol, warm=warm, closing=Kinked)
+        if most_kernels(problem.y.size) >= FEWEST:  # reading rows one by one does not pay where the few can be stored
+            many = problem.K.n_kernels > FEWEST
+            return Priced(problem, tol=tol, warm=warm) if many else Opening(problem, tol=tol, warm=warm, closing=Priced)
+    return Interleaved(problem, tol=tol, warm=warm)
+
+
 def _is_plain_sum(K: Array | KernelRows, penalty: Penalty) -> bool:
     return isinstance(K, KernelRows) and penalty.order is not None and np.isinf(penalty.order)
 
@@ -55,7 +67,7 @@ def _is_plain_sum(K: Array | KernelRows, penalty: Penalty) -> bool:
 SOLVERS: dict[str, Callable[..., Any]] = {
     "wrapper": _wrapper,
     "newton": _newton,
-    "interleaved": Interleaved,
+    "interleaved": _interleaved,
     "silp": SILP,
 }
 

@@ -7,9 +7,11 @@ takes a dozen or two steps of a factorisation each, whatever the ties.
 
 from __future__ import annotations
 
+from mklcore.arrays import Array
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.newton import Newton
+from mklcore.solvers.proof import Values
 from mklcore.solvers.reweighting import Problem, WarmStart
 from mklcore.solvers.working_set import FROM_KERNELS, Carry, WorkingSet, nearest
 
@@ -23,6 +25,7 @@ class Kinked:
     """The two methods as one: the driver sees a single history."""
 
     keeps_points = False
+    what = "damped Newton and interior point steps"
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         self.problem, self.tol = problem, tol
@@ -37,6 +40,15 @@ class Kinked:
         if isinstance(self.method, Interior):
             return Carry(nearest(self.last.weights, self.last.state.Q), None)
         return self.method.carry
+
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        """Objective and dual value of published parts, from scratch."""
+        return self.method.values(best, dual_point)
+
+    @property
+    def scales(self) -> str:
+        """The scales of the problem in words."""
+        return self.method.scales
 
     def start(self) -> Point:
         return self.method.start()

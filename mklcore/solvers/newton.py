@@ -40,6 +40,7 @@ class Newton(Reweighting):
     """Algorithm 1 with a damped Newton step for theta; only for the (unweighted) lp norm with finite p."""
 
     needs_products = True
+    what = "damped Newton"
 
     def __init__(
         self, problem: Problem, *, tol: float, warm: WarmStart | None = None, live: Indices | None = None

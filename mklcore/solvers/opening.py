@@ -1,4 +1,5 @@
-"""Interleaved pairs first, damped Newton for what they leave: between p = 1 and p = 4, on small stored stacks.
+"""Interleaved pairs first, another method for what they leave: damped Newton between p = 1 and p = 4 on small stored
+stacks, and at p = 1, where pairs stand still, interior point steps on the kernels that matter.
 
 Pairs and weights that move together close most of the gap while a Newton method still solves its first machines; close
 to the optimum, or where C is large and pairs creep, the Newton step needs far fewer passes over the stack.
@@ -6,7 +7,10 @@ to the optimum, or where C is large and pairs creep, the Newton step needs far f
 
 from __future__ import annotations
 
+from typing import Any
+
 from mklcore.arrays import Array
+from mklcore.kernels.rows import KernelRows
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.interleaved import Carry, Interleaved
 from mklcore.solvers.newton import Newton
@@ -15,7 +19,7 @@ from mklcore.solvers.reweighting import Problem, WarmStart
 
 MOST_ROWS = 800  # beyond, a chunk of pairs touches so many rows that combining the stack is cheaper
 FINEST = 1e-5  # rows are kept in single precision: finer tolerances are Newton's from the start
-_CHUNKS = 30
+CHUNKS = 30
 
 
 class Opening:
@@ -23,10 +27,17 @@ class Opening:
 
     keeps_points = False
 
-    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
-        self.problem, self.tol = problem, tol
-        self.method: Interleaved | Newton = Interleaved(problem, tol=tol, warm=warm)
-        self.name = f"{problem.penalty.name} interleaved chunking, then damped Newton"
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        tol: float,
+        warm: WarmStart | None = None,
+        closing: Any = Newton,
+    ) -> None:
+        self.problem, self.tol, self.closing = problem, tol, closing
+        self.method: Any = Interleaved(problem, tol=tol, warm=warm)
+        self.name = f"{problem.penalty.name} interleaved chunking, then {closing.what}"
 
     @property
     def carry(self) -> Carry | None:
@@ -40,26 +51,34 @@ class Opening:
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """Objective and dual value of published parts, from scratch."""
-        return self.method.values(best, dual_point)
+        found: Values = self.method.values(best, dual_point)
+        return found
 
     @property
     def scales(self) -> str:
         """The scales of the problem in words."""
+        if isinstance(self.problem.K, KernelRows):
+            return f"C is {self.problem.C:.3g}"
         return scales_of(self.problem.K, self.problem.C)
 
     def start(self) -> Point:
-        return self.method.start()
+        first: Point = self.method.start()
+        return first
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
-        if isinstance(self.method, Interleaved) and len(board.history) <= _CHUNKS:
+        following: Point | Status
+        if isinstance(self.method, Interleaved) and len(board.history) <= CHUNKS:
             following = self.method.step(best, last, board)
             if isinstance(following, Point):
                 return following
         if isinstance(self.method, Interleaved):
-            self.method = Newton(self.problem, tol=self.tol, warm=WarmStart(best.weights, best.dual, self.problem.C))
+            warm = WarmStart(best.weights, best.dual, self.problem.C)
+            self.method = self.closing(self.problem, tol=self.tol, warm=warm)
             board.forget()
-            return self.method.start()
-        return self.method.step(best, last, board)
+            return self.start()
+        following = self.method.step(best, last, board)
+        return following
 
     def finish(self, best: Point) -> Point:
-        return self.method.finish(best)
+        polished: Point = self.method.finish(best)
+        return polished

@@ -16,6 +16,7 @@ from mklcore.arrays import Array
 from mklcore.kernels.rows import KernelRows, SummedRows
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.interleaved import Interleaved
+from mklcore.solvers.proof import Values
 from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
 
 LARGEST_MB = 2000.0  # above, the sum itself is not stored
@@ -39,6 +40,15 @@ class PlainSum:
         else:
             self.method = Interleaved(replace(problem, K=SummedRows(rows)), tol=tol, warm=inside)
         self.name = f"one machine on the plain sum of {rows.n_kernels} kernels"
+
+    @property
+    def restates(self) -> bool:
+        """Whether values came from running sums."""
+        return isinstance(self.method, Interleaved)
+
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        """Objective and dual value of published parts, from the sum."""
+        return self.method.values(self._for_one(best), dual_point)
 
     def start(self) -> Point:
         return self._for_all(self.method.start())
