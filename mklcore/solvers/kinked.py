@@ -18,6 +18,7 @@ from mklcore.solvers.working_set import FROM_KERNELS, Carry, WorkingSet, nearest
 _LOOK_BACK = 6  # steps whose pace is measured
 _FEW = 15  # steps are what the path inside takes at all
 _DIGITS = 0.01  # of the gap at least must be in sight: Newton's last digits come all at once
+_MANY = 200  # kernels from which a step inside costs no more than a step of Newton's
 _MOST = 40  # steps after which every problem counts as hard
 
 
@@ -29,10 +30,15 @@ class Kinked:
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         self.problem, self.tol = problem, tol
-        method = WorkingSet if problem.K.shape[0] >= FROM_KERNELS else Newton
-        self.method: WorkingSet | Newton | Interior = method(problem, tol=tol, warm=warm)
-        self.name = f"{self.method.name}, with interior point steps where it stands still"
+        M, n = problem.K.shape[:2]
         self._may_change = Interior.suits(problem)
+        self.method: WorkingSet | Newton | Interior
+        if self._may_change and max(_MANY, n // 3) <= M:
+            self._may_change, self.method = False, Interior(problem, tol=tol, warm=warm)
+            self.name = self.method.name
+            return
+        self.method = (WorkingSet if M >= FROM_KERNELS else Newton)(problem, tol=tol, warm=warm)
+        self.name = f"{self.method.name}, with interior point steps where it stands still"
 
     @property
     def carry(self) -> Carry | object | None:
@@ -51,7 +57,8 @@ class Kinked:
         return self.method.scales
 
     def start(self) -> Point:
-        return self.method.start()
+        self.last = self.method.start()
+        return self.last
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
         if self._may_change and self._stands_still(board):
