@@ -133,3 +133,14 @@ def test_pairs_that_stand_still_at_p_1_give_way_too(C):
         problem.K, problem.y, C, problem.loss, problem.penalty, True, tol=1e-3, solver="interleaved", max_iter=100
     )
     checked(problem, fit, 1e-3)
+
+
+@pytest.mark.parametrize("p", [1.01, 1.1])
+@pytest.mark.parametrize("C", [1e-4, 1e-2])
+def test_pairs_next_to_p_1_do_not_take_a_dual_at_rest_for_the_end(p, C):
+    task = tied(120, 20, "hinge")
+    fit = fit_weighted(task.K, task.y, C, task.loss, LpNorm(p), True, tol=1e-3, solver="interleaved")
+    exact = fit_weighted(task.K, task.y, C, task.loss, LpNorm(p), True, tol=1e-6, solver="newton")
+    assert fit.status is Status.CONVERGED
+    assert fit.dual_objective <= exact.objective * (1 + 1e-9)
+    assert exact.objective <= fit.objective * (1 + 1e-6)

@@ -230,8 +230,18 @@ class Interleaved:
         if not moved:
             self._tolerance = max(0.1 * self._tolerance, 1e-12)
         if not moved or state.inner_gap <= max(state.weights_gap, 0.1 * target):
-            self.theta = self._penalty.update(self.theta, state.Q)
+            self.theta = self._next_weights(state.Q)
         return point
+
+    def _next_weights(self, Q: Array) -> Array:
+        """The analytic update, taken farther and farther in log theta while the dual does not move (small C, p near 1)."""
+        updated, order = self._penalty.update(self.theta, Q), self._penalty.order
+        if self._fruitless < 2 or order is None or not 1.0 < order < np.inf or not np.all(self.theta > 0.0):
+            return updated
+        times = min(2.0**self._fruitless, (order + 1.0) / (order - 1.0))  # the most is where a fixed dual calls for it
+        ratio = np.maximum(updated / self.theta, 1e-300)
+        change = times * np.log(ratio)
+        return self._penalty.scale(np.maximum(self.theta * np.exp(change - change.max()), 1e-12))
 
     def finish(self, best: Point) -> Point:
         """The best point with g from scratch, for running sums drift, and a few chunks more until its own dual certifies it.
