@@ -6,6 +6,7 @@ from mklcore import (
     errors as errors,
     estimators as estimators,
     experiments as experiments,
+    exploration as exploration,
     figures as figures,
     kernels as kernels,
     lessons as lessons,
@@ -60,12 +61,14 @@ from mklcore.estimators.lp import (
 from mklcore.estimators.one_class import LpMKLOneClass as LpMKLOneClass
 from mklcore.estimators.smkl import SMKLClassifier as SMKLClassifier, SMKLRegressor as SMKLRegressor
 from mklcore.experiments import EXPERIMENTS as EXPERIMENTS
+from mklcore.exploration import Exploration as Exploration, explore as explore
 from mklcore.kernels.dictionary import KernelDictionary as KernelDictionary
 from mklcore.kernels.functions import (
     KERNELS as KERNELS,
     RBF as RBF,
     Laplacian as Laplacian,
     Linear as Linear,
+    Delta as Delta,
     Matern as Matern,
     Polynomial as Polynomial,
 )

@@ -41,6 +41,7 @@ ROWS = {
     "mklcore.sweep": 12,
     "mklcore.warmup": 12,
     "mklcore.experiments": 12,
+    "mklcore.exploration": 12,
     "mklcore.lessons": 12,
     "pages._parts.params": 13.1,
     "pages._parts.session": 13.2,

@@ -61,7 +61,7 @@ def column_influence(model: Any, typical: Any) -> Array:
     Adds up to the sum of ``typical`` (m,). A rough order of columns, not an importance: kernels on many columns say nothing
     about which of them matters. ParameterError for models fitted on stacks.
     """
-    specs, heard = _specs(model), np.zeros(training_rows(model).shape[1])
+    specs, heard = specs_of(model), np.zeros(training_rows(model).shape[1])
     for m, size in zip(kernels_in_use(model), np.asarray(typical, dtype=float), strict=True):
         columns = list(specs[m].settled)
         heard[columns] += size / len(columns)
@@ -90,7 +90,7 @@ def component_functions(
     ``model`` fitted on a table. ``limit`` how many, ``points`` per grid over the column's training range in its own units;
     ``output`` picks one of several outputs and ranks by its weights. () where no kernel in use sees one column only.
     """
-    specs, table = _specs(model), np.atleast_2d(np.asarray(model.weights_, dtype=float))
+    specs, table = specs_of(model), np.atleast_2d(np.asarray(model.weights_, dtype=float))
     weights = table.mean(axis=0) if output is None or len(table) == 1 else table[output]
     single = [m for m in np.argsort(-weights, kind="stable") if weights[m] > 0 and len(specs[m].settled) == 1]
     rows, found = training_rows(model), []
@@ -118,7 +118,8 @@ def training_rows(model: Any) -> Array:
     return rows
 
 
-def _specs(model: Any) -> tuple[KernelSpec, ...]:
+def specs_of(model: Any) -> tuple[KernelSpec, ...]:
+    """The kernels of a fitted model, with settled columns and widths; ParameterError for a model of a ready stack."""
     training_rows(model)
     specs: tuple[KernelSpec, ...] = model._map.specs
     return specs

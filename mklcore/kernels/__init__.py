@@ -2,7 +2,7 @@
 
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.finishing import NORMALISATIONS
-from mklcore.kernels.functions import KERNELS, RBF, KernelSpec, Laplacian, Linear, Matern, Polynomial
+from mklcore.kernels.functions import KERNELS, RBF, Delta, KernelSpec, Laplacian, Linear, Matern, Polynomial
 from mklcore.kernels.grams import Forecast, GramStack
 from mklcore.kernels.maps import KernelMap
 from mklcore.kernels.measures import (
@@ -20,6 +20,7 @@ __all__ = [
     "KERNELS",
     "NORMALISATIONS",
     "RBF",
+    "Delta",
     "Forecast",
     "GramStack",
     "KernelDictionary",

@@ -13,10 +13,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from mklcore.data.dataset import Dataset
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.functions import RBF, KernelSpec, LazyColumns, Linear, Polynomial
+from mklcore.kernels.functions import RBF, Delta, KernelSpec, LazyColumns, Linear, Polynomial
 from mklcore.kernels.grams import Forecast, GramStack, build_grams, forecast, kernel_table
 from mklcore.kernels.maps import as_rows
+from mklcore.kernels.units import units
 
 DEFAULT_MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 # Beyond this many columns the default dictionary does not offer one kernel per column.
@@ -187,6 +189,29 @@ class KernelDictionary:
         count = _as_count("n_features", n_features)
         whole = cls.rbf_grid(DEFAULT_MULTIPLES) + cls((Linear(), Polynomial(2)))
         return whole + cls.per_feature(Linear(), count) if 2 <= count <= DEFAULT_PER_FEATURE else whole
+
+    @classmethod
+    def recommended(cls, data: Dataset, *, whole: bool = True) -> Self:
+        """A dictionary that answers which columns of this table count.
+
+        Every kernel sees one source column, one group, one band or one cluster (see `units.units`): linear and RBF at the
+        median distance, delta for a category. With `whole` one RBF and one linear kernel of everything stand beside them,
+        so that columns acting together are not lost.
+
+        >>> from mklcore.data.samples import load_sample
+        >>> len(KernelDictionary.recommended(load_sample("iris")))
+        10
+        """
+        smooth = RBF(1.0, relative=True)
+        specs: list[KernelSpec] = []
+        for name, members, kind in units(data):
+            alone = kind == "category" and len(members) == 1
+            kinds = (Linear(),) if alone else (Delta(),) if kind == "category" else (Linear(), smooth)
+            label = None if len(members) == 1 else name
+            specs += [replace(spec, features=members, label=label) for spec in kinds]
+        if whole and len(data.columns) > 1:
+            specs += [smooth, Linear()]
+        return cls(tuple(specs), feature_names=data.feature_names)
 
     def with_feature_names(self, feature_names: Sequence[str] | None) -> Self:
         """The same dictionary, with columns called by these names."""

@@ -416,6 +416,26 @@ class Matern(_Width):
         return np.where(np.isfinite(scaled), np.minimum(value, 1.0), np.where(r < 1.0, 1.0, 0.0))
 
 
+@dataclass(frozen=True, repr=False)
+class Delta(KernelSpec):
+    """k(x, z) = 1 where x and z agree in every column, else 0: rows of one category are alike, all others are not.
+
+    Equality of the codes as they are: bringing columns to mean 0 and variance 1 keeps it.
+    """
+
+    family: ClassVar[str] = "delta"
+    base: ClassVar[str] = "absolute"
+
+    @property
+    def title(self) -> str:
+        return "delta"
+
+    def fill(self, base: np.ndarray, upper: bool, out: np.ndarray) -> None:
+        for i in range(out.shape[0]):
+            start = i if upper else 0
+            np.equal(base[i, start:], 0.0, out=out[i, start:], casting="unsafe")
+
+
 @dataclass(frozen=True)
 class KernelEntry:
     """What a select box needs to offer a kernel; `relative` tells whether its width may count median distances."""
@@ -498,5 +518,6 @@ KERNELS: dict[str, KernelEntry] = {
             (_WIDTH, _NU),
             relative=True,
         ),
+        KernelEntry("delta", "Delta", Delta, r"[x = z]", "Rows of the same category are alike; meant for categories."),
     )
 }

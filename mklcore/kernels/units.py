@@ -1,0 +1,73 @@
+"""What a table is made of for a dictionary: its own columns, or groups, bands or clusters where these are too many."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+
+from mklcore.data.dataset import Dataset
+from mklcore.data.spectra import wavelengths, with_bands
+from mklcore.errors import DataError
+
+MOST_COLUMNS = 40  # source columns beyond which kernels see groups, bands or clusters of them
+MOST_UNITS = 20
+ALIKE = 0.3  # 1 - |correlation| up to which columns carry the same
+ROWS = 2000  # from which correlations are taken
+
+
+class Unit(NamedTuple):
+    """One thing that kernels may see: "column", "category", "group", "band" or "cluster", and its feature columns."""
+
+    name: str
+    columns: tuple[int, ...]
+    kind: str
+
+
+def units(data: Dataset) -> tuple[Unit, ...]:
+    """The units of a table: its source columns up to ``MOST_COLUMNS`` of them, else groups, bands or clusters.
+
+    Groups where the table has them; equal bands where the names of all columns are wavelengths or times; else at most
+    ``MOST_UNITS`` clusters of columns that are correlated, called by their first column.
+    """
+    if len(data.columns) <= MOST_COLUMNS:
+        return tuple(Unit(name, members, _kind(data, members)) for name, members in data.columns)
+    if data.groups:
+        return tuple(Unit(name, members, "group") for name, members in data.groups)
+    with suppress(DataError):
+        places = wavelengths(data)
+        if float(np.ptp(places)) == len(places) - 1 and places.min() in (0.0, 1.0):
+            return _clusters(data)  # x1, x2, x3: numbered, not measured along an axis
+        return tuple(Unit(name, members, "band") for name, members in with_bands(data, MOST_UNITS).groups)
+    return _clusters(data)
+
+
+def _kind(data: Dataset, members: tuple[int, ...]) -> str:
+    """A column of 0 and 1 is a category; so are several that came from one column of the table."""
+    values = data.X[:, list(members)]
+    return "category" if bool(np.isin(values, (0.0, 1.0)).all()) else "column"
+
+
+def _clusters(data: Dataset) -> tuple[Unit, ...]:
+    """Source columns by average linkage on 1 - |correlation|, so that what carries the same is one unit."""
+    step = max(1, data.n_samples // ROWS)
+    first = np.column_stack([data.X[::step, members[0]] for _, members in data.columns])
+    spread = first.std(axis=0)
+    first = (first - first.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    apart = 1.0 - np.abs(first.T @ first) / len(first)
+    apart = np.clip(0.5 * (apart + apart.T), 0.0, None)
+    np.fill_diagonal(apart, 0.0)
+    tree = linkage(squareform(apart, checks=False), "average")
+    home = fcluster(tree, ALIKE, "distance")
+    if home.max() > MOST_UNITS:
+        home = fcluster(tree, MOST_UNITS, "maxclust")
+    found = []
+    for label in dict.fromkeys(home.tolist()):
+        places = np.flatnonzero(home == label)
+        names = [data.columns[k][0] for k in places]
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        found.append(Unit(f"{names[0]}{more}", tuple(j for k in places for j in data.columns[k][1]), "cluster"))
+    return tuple(found)

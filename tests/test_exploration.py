@@ -1,0 +1,125 @@
+"""The first answer for a table: what a table is made of, the recommended dictionary, and which columns count."""
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.data.dataset import Dataset
+from mklcore.errors import DataError
+from mklcore.kernels.functions import Delta
+from mklcore.kernels.units import MOST_UNITS, units
+
+RNG = np.random.default_rng(0)
+
+
+def made(n: int = 240, noise: int = 4, task: str = "binary", seed: int = 1) -> Dataset:
+    """One straight column, one bent one, one category of three values, and columns of noise; only the first three count."""
+    rng = np.random.default_rng(seed)
+    straight, bent, kind = rng.normal(size=n), rng.normal(size=n), rng.integers(0, 3, n)
+    value = 1.5 * straight + 2.0 * np.abs(bent) + np.array([2.0, -2.0, 0.0])[kind] + 0.1 * rng.normal(size=n)
+    X = np.column_stack([straight, bent, *(kind == k for k in range(3)), rng.normal(size=(n, noise))])
+    names = ("straight", "bent", "kind=a", "kind=b", "kind=c", *(f"noise {j}" for j in range(noise)))
+    columns = (
+        ("straight", (0,)),
+        ("bent", (1,)),
+        ("kind", (2, 3, 4)),
+        *((f"noise {j}", (5 + j,)) for j in range(noise)),
+    )
+    y = value if task == "regression" else (value > np.median(value)).astype(int)
+    return Dataset(X, y, names, task=task, columns=columns)
+
+
+def test_delta_is_equality_of_codes():
+    codes = np.array([[0, 1], [1, 0], [0, 1], [1, 1]], dtype=float)
+    stack = mkl.KernelDictionary((Delta(),)).grams(codes, normalise=None)
+    equal = (codes[:, None] == codes[None]).all(axis=-1)
+    np.testing.assert_array_equal(stack.values[0], equal)
+    np.testing.assert_array_equal(stack.cross(codes[2:])[0], equal[2:])
+
+
+def test_every_kernel_sees_one_source_column_or_everything():
+    data = made()
+    dictionary = mkl.KernelDictionary.recommended(data)
+    homes = [set(members) for _, members in data.columns]
+    seen = [set(spec.columns(data.n_features)) for spec in dictionary]
+    whole = [columns for columns in seen if len(columns) == data.n_features]
+    assert len(whole) == 2
+    assert all(columns in homes for columns in seen if len(columns) < data.n_features)
+    assert len(mkl.KernelDictionary.recommended(data, whole=False)) == len(dictionary) - 2
+    assert [type(spec).__name__ for spec in dictionary if set(spec.columns(data.n_features)) == {2, 3, 4}] == ["Delta"]
+
+
+def test_a_wide_table_is_seen_by_groups_bands_or_clusters():
+    X = RNG.normal(size=(80, 60))
+    y = (X[:, 0] > 0).astype(int)
+    numbered = Dataset(X, y, tuple(f"x{j + 1}" for j in range(60)), task="binary")
+    assert {unit.kind for unit in units(numbered)} == {"cluster"}
+    spectrum = Dataset(X, y, tuple(f"{850 + 2 * j}" for j in range(60)), task="binary")
+    assert [unit.kind for unit in units(spectrum)] == ["band"] * MOST_UNITS
+    grouped = Dataset(X, y, task="binary", groups=(("front", tuple(range(30))), ("back", tuple(range(30, 60)))))
+    assert [unit[::2] for unit in units(grouped)] == [("front", "group"), ("back", "group")]
+    for data in (numbered, spectrum, grouped):
+        assert sorted(j for unit in units(data) for j in unit.columns) == list(range(60))
+
+
+def test_columns_that_carry_the_same_are_one_cluster():
+    sources = RNG.normal(size=(200, 10))
+    X = np.hstack([sources + 0.05 * RNG.normal(size=(200, 10)) for _ in range(6)])
+    found = units(Dataset(X, (X[:, 0] > 0).astype(int), task="binary"))
+    home = {j: k for k, unit in enumerate(found) for j in unit.columns}
+    assert len(found) <= MOST_UNITS
+    assert all(home[j] == home[j + 10 * k] for j in range(10) for k in range(6))
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_the_columns_that_count_are_ranked_first(task):
+    found = mkl.explore(made(task=task))
+    assert {one.name for one in found.columns[:3]} == {"straight", "bent", "kind"}
+    assert all(one.importance <= 0.05 for one in found.columns[3:])
+    assert len(found.columns) == 7
+    assert set(found.baselines) == {
+        "majority" if task == "binary" else "mean",
+        "linear",
+        "RBF",
+        "uniform sum",
+        "best single kernel",
+    }
+    assert found.score > found.baselines["linear"]  # one column is bent
+    assert found.score == pytest.approx(max(found.path.val_score))
+    assert set(found.test_scores()) == {"ours", *found.baselines}
+    assert "straight" in found._repr_html_()
+
+
+def test_importance_is_what_shuffling_the_rows_does():
+    from mklcore.exploration import _Shuffled
+
+    data = made(120)
+    found = mkl.explore(data)
+    shuffled, order = _Shuffled(found.model, data), np.random.default_rng(3).permutation(data.n_samples)
+    for unit in units(data):
+        X = data.X.copy()
+        X[:, list(unit.columns)] = X[np.ix_(order, np.array(unit.columns))]
+        direct = found.model.decision_function(X)
+        np.testing.assert_allclose(shuffled._shuffled(unit, order) + found.model.intercept_, direct, atol=1e-9)
+
+
+def test_rows_are_drawn_and_told_and_scores_can_be_chosen():
+    rare = made(400)
+    y = (rare.X[:, 0] > np.quantile(rare.X[:, 0], 0.95)).astype(int)
+    data = Dataset(rare.X, y, rare.feature_names, task="binary", columns=rare.columns)
+    found = mkl.explore(data, max_rows=100, scoring="balanced_accuracy")
+    assert (found.rows.used, found.rows.of) == (100, 400)
+    assert "drawn by class" in found.rows.how
+    assert found.baselines["majority"] == 0.5
+    assert any("A class is rare" in note for note in found.notes)
+
+
+def test_it_can_be_cancelled_and_refuses_a_table_without_a_target():
+    def stop(done: int, total: int) -> None:
+        if done == 1:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        mkl.explore(made(), callback=stop)
+    with pytest.raises(DataError, match="no target, so no column can matter"):
+        mkl.explore(Dataset(RNG.normal(size=(30, 2)), np.ones(30, dtype=int), task="novelty"))
