@@ -34,7 +34,7 @@ _HOMES = {
     "estimators.one_class": ["LpMKLOneClass"],
     "estimators.smkl": ["SMKLClassifier", "SMKLRegressor"],
     "experiments": ["EXPERIMENTS"],
-    "exploration": ["Exploration", "explore"],
+    "exploration": ["explore"],
     "kernels.dictionary": ["KernelDictionary"],
     "kernels.functions": ["KERNELS", "RBF", "Delta", "Laplacian", "Linear", "Matern", "Polynomial"],
     "kernels.grams": ["GramStack"],

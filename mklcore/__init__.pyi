@@ -61,7 +61,7 @@ from mklcore.estimators.lp import (
 from mklcore.estimators.one_class import LpMKLOneClass as LpMKLOneClass
 from mklcore.estimators.smkl import SMKLClassifier as SMKLClassifier, SMKLRegressor as SMKLRegressor
 from mklcore.experiments import EXPERIMENTS as EXPERIMENTS
-from mklcore.exploration import Exploration as Exploration, explore as explore
+from mklcore.exploration import explore as explore
 from mklcore.kernels.dictionary import KernelDictionary as KernelDictionary
 from mklcore.kernels.functions import (
     KERNELS as KERNELS,
