@@ -96,6 +96,8 @@ _ROOMS = (
     "store",
     "sweep",
     "theory",
+    "verify",
+    "verify_hull",
     "warmup",
 )
 

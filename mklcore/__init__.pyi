@@ -23,6 +23,8 @@ from mklcore import (
     store as store,
     sweep as sweep,
     theory as theory,
+    verify as verify,
+    verify_hull as verify_hull,
     warmup as warmup,
 )
 from mklcore.data.dataset import Dataset as Dataset
