@@ -54,7 +54,7 @@ rows, over 3 draws. The Bayes error, which no rule can beat, is the same everywh
         model = mkl.LpMKLClassifier(p=p, kernels=kernels)
         path = mkl.fit_path(model, stack, train.y, "C", mkl.log_grid(0.01, 10, 5), blocks, validation.y)
         best = path.estimators[int(np.argmax(path.val_score))]
-        found.append(np.mean(best._from_blocks(held_out) != test.y))
+        found.append(np.mean(best.predict_blocks(held_out) != test.y))
     return found
 
 
