@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from operator import attrgetter
 from pathlib import Path
 
@@ -29,16 +30,16 @@ def test_public_names_are_sorted_strings_that_exist():
 def test_what_people_rely_on_is_public_and_nothing_else_is():
     """Adding here is a decision: the front door stays short, and everything else is found in its room."""
     assert set(mklcore.__all__) - PLANNED == {
-        "ANOVABasis", "BestKernelClassifier", "BestKernelRegressor", "BlockNorm", "DataError", "Dataset", "EXPERIMENTS",
-        "ElasticNet", "EllipticNorm", "Fit", "GOMPClassifier", "GOMPRegressor", "GaussianBasis", "GramStack", "GreedyMKLClassifier",
-        "GreedyMKLRegressor", "HKLClassifier", "HKLRegressor", "HermiteBasis", "Huber", "KERNELS", "KernelDictionary",
-        "KernelError", "KernelPCABasis", "LOSSES", "Laplacian", "Linear", "LpMKLClassifier", "LpMKLOneClass",
-        "LpMKLRegressor", "LpNorm", "MKLError", "Matern", "NotConvergedWarning", "PENALTIES", "ParameterError", "Path",
-        "Polynomial", "PolynomialBasis", "RBF", "SAMPLES", "SMKLClassifier", "SMKLRegressor", "SOLVERS", "SplineBasis",
-        "UniformMKLClassifier", "UniformMKLRegressor", "WeightedLpNorm", "alignment_matrix", "certificate", "choose",
-        "choose_C", "cross_validate_path", "duplicate_counterexample", "figures", "fit_path", "gomp_coherence",
-        "gomp_risk_bound", "greedy_rate_bound", "greedy_risk_bound",
-        "hkl_certificate", "hkl_consistency", "hkl_flat_mkl", "hkl_greedy",
+        "EXPERIMENTS", "KERNELS", "LOSSES", "PENALTIES", "RBF", "SAMPLES", "SOLVERS", "ANOVABasis",
+        "BestKernelClassifier", "BestKernelRegressor", "BlockNorm", "DataError", "Dataset", "ElasticNet",
+        "EllipticNorm", "Fit", "GOMPClassifier", "GOMPRegressor", "GaussianBasis", "GramStack", "GreedyMKLClassifier",
+        "GreedyMKLRegressor", "HKLClassifier", "HKLRegressor", "HermiteBasis", "Huber", "KernelDictionary",
+        "KernelError", "KernelPCABasis", "Laplacian", "Linear", "LpMKLClassifier", "LpMKLOneClass", "LpMKLRegressor",
+        "LpNorm", "MKLError", "Matern", "NotConvergedWarning", "ParameterError", "Path", "Polynomial",
+        "PolynomialBasis", "SMKLClassifier", "SMKLRegressor", "SplineBasis", "UniformMKLClassifier",
+        "UniformMKLRegressor", "WeightedLpNorm", "alignment_matrix", "certificate", "choose", "choose_C",
+        "cross_validate_path", "duplicate_counterexample", "figures", "fit_path", "gomp_coherence", "gomp_risk_bound",
+        "greedy_rate_bound", "greedy_risk_bound", "hkl_certificate", "hkl_consistency", "hkl_flat_mkl", "hkl_greedy",
         "hkl_l2", "hkl_lasso_alpha", "ivanov_to_tikhonov", "kernel_correlation", "load_model", "load_sample",
         "log_grid", "lp_margin_bound", "lp_rademacher_bound", "lp_risk_bound", "lq_mkl", "make_mkl_toy",
         "make_ringnorm", "make_sparse_polynomial", "make_spectra", "make_twonorm", "nu_from_one_class", "read_table",
@@ -98,3 +99,9 @@ def test_a_star_brings_every_public_name():
     check = "from mklcore import *; import mklcore; print(*[n for n in mklcore.__all__ if globals()[n] is not getattr(mklcore, n)])"
     done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+def test_types_travel_with_the_package():
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["package-data"]
+    assert {"py.typed", "*.pyi"} <= set(told["mklcore"])
+    assert (CORE / "py.typed").is_file()
