@@ -39,7 +39,7 @@ def warm_up(progress: Callable[[float, str], None] | None = None) -> None:
         progress(1.0, "ready")
 
 
-def _kernels(X: np.ndarray) -> None:
+def _kernels(X: Array) -> None:
     defaults: list[dict[str, Any]] = [{p.name: p.default for p in entry.parameters} for entry in KERNELS.values()]
     pairs = zip(KERNELS.values(), defaults, strict=True)
     specs = KernelDictionary(tuple(entry.spec(**parameters) for entry, parameters in pairs))
@@ -50,7 +50,7 @@ def _kernels(X: np.ndarray) -> None:
     alignment_matrix(GramStack.from_array(stack.values.copy()))
 
 
-def _algorithm(algorithm: Algorithm, X: Array, y: np.ndarray) -> None:
+def _algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:
     if algorithm.on == "table":
         _table_algorithm(algorithm, X, y)
         return
@@ -68,7 +68,7 @@ def _algorithm(algorithm: Algorithm, X: Array, y: np.ndarray) -> None:
         algorithm.estimator("novelty", kernels="precomputed").fit(stack)
 
 
-def _table_algorithm(algorithm: Algorithm, X: Array, y: np.ndarray) -> None:
+def _table_algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:
     """Levels as columns and as blocks go through different leaves; a small budget goes the way without tables."""
     for basis in (None, ANOVABasis()):
         for memory in (64, 0.05):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.weights import leaders
@@ -149,7 +150,7 @@ def _bar_of(title: str, dark: bool) -> dict[str, Any]:
     }
 
 
-def _score_map(figure: go.Figure, surface: Any, table: np.ndarray, dark: bool) -> None:
+def _score_map(figure: go.Figure, surface: Any, table: Array, dark: bool) -> None:
     reach = float(np.abs(table).max()) or 1.0
     cold, warm = (_class_colour(k, dark) for k in (0, 1))
     paper = style.theme(dark).paper
@@ -165,7 +166,7 @@ def _score_map(figure: go.Figure, surface: Any, table: np.ndarray, dark: bool) -
     )  # fmt: skip
 
 
-def _class_map(figure: go.Figure, surface: Any, table: np.ndarray, dark: bool) -> None:
+def _class_map(figure: go.Figure, surface: Any, table: Array, dark: bool) -> None:
     T = len(surface.classes)
     colours = [_class_colour(k, dark) for k in range(T)]
     steps = [[place, colours[k]] for k in range(T) for place in (k / T, (k + 1) / T)]
@@ -176,7 +177,7 @@ def _class_map(figure: go.Figure, surface: Any, table: np.ndarray, dark: bool) -
     )  # fmt: skip
 
 
-def _number_map(figure: go.Figure, surface: Any, table: np.ndarray, dark: bool) -> None:
+def _number_map(figure: go.Figure, surface: Any, table: Array, dark: bool) -> None:
     figure.add_heatmap(
         x=surface.x, y=surface.y, z=table, colorscale=style.SEQUENTIAL, colorbar=_bar_of("prediction", dark),
         zmin=float(table.min()), zmax=float(table.max()),
@@ -188,7 +189,7 @@ def _class_colour(k: int, dark: bool) -> str:
     return style.readable(style.FAMILY_HUES[CLASS_HUES[k % len(CLASS_HUES)]], dark)
 
 
-def _rows_on_map(figure: go.Figure, surface: Any, rows: np.ndarray, labels: np.ndarray, dark: bool) -> None:
+def _rows_on_map(figure: go.Figure, surface: Any, rows: Array, labels: Array, dark: bool) -> None:
     step = max(1, len(rows) // MOST_POINTS)
     at, called = rows[::step][:, list(surface.columns)], labels[::step]
     edge = {"width": 1, "color": style.theme(dark).paper}

@@ -207,7 +207,7 @@ def _add_lines(
         )
 
 
-def stretches(done: np.ndarray) -> dict[bool, list[tuple[int, int]]]:
+def stretches(done: Mask) -> dict[bool, list[tuple[int, int]]]:
     """Runs [start, stop) of points joined by solved segments (True) and by the others (False).
 
     A segment is solved where both its ends are; runs share their end points, so the line has no holes.

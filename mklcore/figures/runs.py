@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
 from mklcore.figures import style
 
@@ -82,7 +82,7 @@ def _pair(
             )  # fmt: skip
 
 
-def _alt(names: Sequence[str], one: Array, other: Array, titles: tuple[str, str], shown: np.ndarray) -> str:
+def _alt(names: Sequence[str], one: Array, other: Array, titles: tuple[str, str], shown: Indices) -> str:
     parts = []
     for m in shown[:3].tolist():
         pair = [style.number(v) if np.isfinite(v) else "no such kernel" for v in (one[m], other[m])]

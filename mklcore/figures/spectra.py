@@ -84,11 +84,11 @@ def _check(
         )
 
 
-def _half_step(places: np.ndarray) -> float:
+def _half_step(places: Array) -> float:
     return 0.5 * float(np.median(np.diff(np.sort(places))))
 
 
-def _all_bands(limits: np.ndarray) -> int:
+def _all_bands(limits: Array) -> int:
     return len({(float(low), float(high)) for low, high in limits})
 
 

@@ -27,7 +27,7 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
 
 @njit(cache=True, nogil=True)
-def asymmetry(gram: np.ndarray) -> tuple[float, float]:
+def asymmetry(gram: Array) -> tuple[float, float]:
     """max |K_ij - K_ji| and max |K_ij|, tile by tile."""
     n = gram.shape[0]
     gap = 0.0
@@ -41,7 +41,7 @@ def asymmetry(gram: np.ndarray) -> tuple[float, float]:
     return gap, size
 
 
-def check_gram(name: str, gram: np.ndarray) -> None:
+def check_gram(name: str, gram: Array) -> None:
     """KernelError unless gram (n, n) is finite, symmetric and positive semidefinite; see `GramStack.from_array`."""
     if not np.isfinite(gram).all():
         i, j = np.argwhere(~np.isfinite(gram))[0]
@@ -75,7 +75,7 @@ def check_gram(name: str, gram: np.ndarray) -> None:
         )
 
 
-def clip_gram(gram: np.ndarray) -> tuple[Array, float | None]:
+def clip_gram(gram: Array) -> tuple[Array, float | None]:
     """gram (n, n) with negative eigenvalues set to 0, and the smallest of them; the same gram and None if it is PSD.
 
     Entries that are not finite are left to `check_gram`, which refuses them in words.

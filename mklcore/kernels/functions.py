@@ -41,7 +41,7 @@ NU_RANGE = (0.1, 20.0)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def fill_squared(left: Array, right: Array, upper: bool, out: np.ndarray) -> None:
+def fill_squared(left: Array, right: Array, upper: bool, out: Array) -> None:
     """Squared Euclidean distances; columns come feature by feature, left (s, a), right (s, b), out (a, b)."""
     for i in range(out.shape[0]):
         start = i if upper else 0
@@ -56,7 +56,7 @@ def fill_squared(left: Array, right: Array, upper: bool, out: np.ndarray) -> Non
 
 
 @njit(cache=True, nogil=True)
-def fill_absolute(left: Array, right: Array, upper: bool, out: np.ndarray) -> None:
+def fill_absolute(left: Array, right: Array, upper: bool, out: Array) -> None:
     """City-block distances, laid out as in `fill_squared`."""
     for i in range(out.shape[0]):
         start = i if upper else 0
@@ -70,7 +70,7 @@ def fill_absolute(left: Array, right: Array, upper: bool, out: np.ndarray) -> No
 
 
 @njit(cache=True, nogil=True)
-def fill_power(base: Array, coef0: float, degree: int, upper: bool, out: np.ndarray) -> None:
+def fill_power(base: Array, coef0: float, degree: int, upper: bool, out: Array) -> None:
     """out = (base + coef0)^degree by repeated products; only j >= i when `upper`."""
     for i in range(out.shape[0]):
         start = i if upper else 0
@@ -84,7 +84,7 @@ def fill_power(base: Array, coef0: float, degree: int, upper: bool, out: np.ndar
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def fill_exponential(base: Array, rate: float, upper: bool, out: np.ndarray) -> None:
+def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
     """out = exp(-rate * base) for base >= 0; only j >= i when `upper`. Relative error below 3e-16, 0 below e^-708.
 
     exp(x) = 2^k exp(r) with |r| <= ln(2) / 2 and the Taylor polynomial of degree 13 for exp(r). Written out with
@@ -118,7 +118,7 @@ def fill_exponential(base: Array, rate: float, upper: bool, out: np.ndarray) -> 
 
 
 @njit(cache=True, nogil=True)
-def fill_matern(base: np.ndarray, rate: float, terms: np.ndarray, upper: bool, out: np.ndarray) -> None:
+def fill_matern(base: Array, rate: float, terms: Array, upper: bool, out: Array) -> None:
     """out = exp(-r) sum_k terms[k] r^k with r = rate sqrt(base) for base >= 0; only j >= i when `upper`."""
     for i in range(out.shape[0]):
         start = i if upper else 0
@@ -132,7 +132,7 @@ def fill_matern(base: np.ndarray, rate: float, terms: np.ndarray, upper: bool, o
             target[j] = value * math.exp(-r)
 
 
-def fill_base(kind: str, left: Array, right: Array, upper: bool, out: np.ndarray) -> None:
+def fill_base(kind: str, left: Array, right: Array, upper: bool, out: Array) -> None:
     """Base numbers of every pair of rows: left (a, s), right (b, s) into out (a, b). Entries below the diagonal are
     undefined when `upper`."""
     if kind == "inner":
@@ -142,7 +142,7 @@ def fill_base(kind: str, left: Array, right: Array, upper: bool, out: np.ndarray
     fill(np.array(left.T, order="C"), np.array(right.T, order="C"), upper, out)
 
 
-def base_diagonal(kind: str, rows: np.ndarray) -> Array:
+def base_diagonal(kind: str, rows: Array) -> Array:
     """Base number of every row with itself, shape (a,)."""
     return np.einsum("ij,ij->i", rows, rows) if kind == "inner" else np.zeros(rows.shape[0])
 
@@ -241,7 +241,7 @@ class KernelSpec:
         """The resolved spec: these columns, and widths in absolute terms (`unit` = their median distance)."""
         return replace(self, features=features)
 
-    def fill(self, base: Array, upper: bool, out: np.ndarray) -> None:
+    def fill(self, base: Array, upper: bool, out: Array) -> None:
         """Kernel values of base numbers (a, b) into out (a, b); only j >= i when `upper`."""
         raise NotImplementedError
 
@@ -274,7 +274,7 @@ class Linear(KernelSpec):
     def title(self) -> str:
         return "linear"
 
-    def fill(self, base: Array, upper: bool, out: np.ndarray) -> None:
+    def fill(self, base: Array, upper: bool, out: Array) -> None:
         fill_power(base, 0.0, 1, upper, out)
 
 
@@ -304,7 +304,7 @@ class Polynomial(KernelSpec):
     def title(self) -> str:
         return f"polynomial {self.degree}" + ("" if self.coef0 == 1.0 else f" (coef0 {self.coef0:g})")
 
-    def fill(self, base: Array, upper: bool, out: np.ndarray) -> None:
+    def fill(self, base: Array, upper: bool, out: Array) -> None:
         fill_power(base, self.coef0, self.degree, upper, out)
 
 
@@ -347,7 +347,7 @@ class RBF(_Width):
     hue: ClassVar[str] = "#E69F00"
     word: ClassVar[str] = "RBF"
 
-    def fill(self, base: Array, upper: bool, out: np.ndarray) -> None:
+    def fill(self, base: Array, upper: bool, out: Array) -> None:
         fill_exponential(base, 0.5 / (self.width * self.width), upper, out)
 
 
@@ -361,7 +361,7 @@ class Laplacian(_Width):
     hue: ClassVar[str] = "#CC79A7"
     word: ClassVar[str] = "Laplacian"
 
-    def fill(self, base: Array, upper: bool, out: np.ndarray) -> None:
+    def fill(self, base: Array, upper: bool, out: Array) -> None:
         fill_exponential(base, 1.0 / self.width, upper, out)
 
 
@@ -390,7 +390,7 @@ class Matern(_Width):
     def title(self) -> str:
         return f"{super().title} (ν {'∞' if math.isinf(self.nu) else format(self.nu, 'g')})"
 
-    def fill(self, base: np.ndarray, upper: bool, out: np.ndarray) -> None:
+    def fill(self, base: Array, upper: bool, out: Array) -> None:
         if math.isinf(self.nu):
             fill_exponential(base, 0.5 / (self.width * self.width), upper, out)
             return
@@ -403,12 +403,12 @@ class Matern(_Width):
             out[i, start:] = self._bessel(rate * np.sqrt(base[i, start:]))
 
     @staticmethod
-    def _terms(p: int) -> np.ndarray:
+    def _terms(p: int) -> Array:
         """p!/(2p)! (2p - k)! / ((p - k)! k!) 2^k for k = 0 .. p: the polynomial in r."""
         f = math.factorial
         return np.array([f(p) * f(2 * p - k) * 2**k / (f(2 * p) * f(p - k) * f(k)) for k in range(p + 1)])
 
-    def _bessel(self, r: np.ndarray) -> np.ndarray:
+    def _bessel(self, r: Array) -> Array:
         """The values by the modified Bessel function, in logarithms; 1 where r is too small for it."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             scaled = np.log(kve(self.nu, r)) - r + self.nu * np.log(r)

@@ -46,7 +46,7 @@ TILE = 64
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def sum_rows(gram: np.ndarray) -> Array:
+def sum_rows(gram: Array) -> Array:
     """Row sums of a symmetric matrix (n, n) whose upper triangle is filled."""
     n = gram.shape[0]
     sums = np.zeros(n)
@@ -62,7 +62,7 @@ def sum_rows(gram: np.ndarray) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def finish_square(gram: Array, means: Array, grand: float, factors: np.ndarray) -> None:
+def finish_square(gram: Array, means: Array, grand: float, factors: Array) -> None:
     """Centre and scale the upper triangle of gram (n, n) and mirror it.
 
     Tile by tile: the mirror image is read from a small copy, so that neither half is walked column by column.
@@ -121,7 +121,7 @@ def forecast(n_kernels: int, n_samples: int, n_bases: int = 1, n_columns: int = 
     return Forecast(8 * entries * (n_kernels + 1), seconds, n_kernels)
 
 
-def median_distance(spec: KernelSpec, columns: Array, base: np.ndarray) -> float:
+def median_distance(spec: KernelSpec, columns: Array, base: Array) -> float:
     """Median over row pairs of the distance a relative width counts in.
 
     columns (n, s); base (n, n) holds their base numbers above the diagonal. Above 2000 rows a seeded sample of 2000

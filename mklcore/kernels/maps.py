@@ -65,7 +65,7 @@ def as_rows(X: Any, n_features: int | None = None) -> Array:
     return rows
 
 
-def column_statistics(rows: np.ndarray) -> tuple[Array, Array]:
+def column_statistics(rows: Array) -> tuple[Array, Array]:
     """Mean and biased standard deviation of every column; a constant column gets scale 1."""
     with np.errstate(over="ignore", invalid="ignore"):
         means, scales = rows.mean(axis=0), rows.std(axis=0)
@@ -77,7 +77,7 @@ def column_statistics(rows: np.ndarray) -> tuple[Array, Array]:
     return np.where(flat, rows[0], means), np.where(flat, 1.0, scales)
 
 
-def standardise_rows(rows: Array, means: Array, scales: np.ndarray) -> Array:
+def standardise_rows(rows: Array, means: Array, scales: Array) -> Array:
     """(rows - means) / scales; DataError where that leaves the range of doubles."""
     with np.errstate(over="ignore", invalid="ignore"):
         result: Array = (rows - means) / scales
@@ -87,7 +87,7 @@ def standardise_rows(rows: Array, means: Array, scales: np.ndarray) -> Array:
     return result
 
 
-def read_only(array: np.ndarray) -> Array:
+def read_only(array: Array) -> Array:
     """A view of the array that cannot be written through."""
     view = np.asarray(array).view()
     view.flags.writeable = False
@@ -163,7 +163,7 @@ class KernelMap:
             standardise_rows(as_rows(X_new, self.rows.shape[1]), self.column_means, self.column_scales)
         )
 
-    def cross_standardised(self, new: np.ndarray) -> Array:
+    def cross_standardised(self, new: Array) -> Array:
         """The same for rows (n_new, d) that are already standardised, such as the training rows themselves."""
         shape = (new.shape[0], self.rows.shape[0])
         cut = not np.array_equal(self.kept, np.arange(shape[1]))

@@ -53,7 +53,7 @@ class KernelRows:
     def n_samples(self) -> int:
         return len(self.transform.rows)
 
-    def block(self, rows: np.ndarray) -> Array:
+    def block(self, rows: Indices) -> Array:
         """Rows of every kernel, (M, r, n)."""
         return self.transform.cross_standardised(self.transform.rows[rows])
 
@@ -61,7 +61,7 @@ class KernelRows:
         """Kernel values (M, n_new, n) between new rows X_new (n_new, d) and the training rows."""
         return self.transform.cross(X_new)
 
-    def sum_of(self, rows: np.ndarray) -> Array:
+    def sum_of(self, rows: Indices) -> Array:
         """Rows of the plain sum of all kernels, (r, n), a few kernels at a time."""
         out = np.zeros((rows.size, self.n_samples))
         for m in range(0, self.n_kernels, _TOGETHER):
@@ -185,7 +185,7 @@ class SummedRows(KernelRows):
     def n_kernels(self) -> int:
         return 1
 
-    def block(self, rows: np.ndarray) -> Array:
+    def block(self, rows: Indices) -> Array:
         """Rows of the sum, (1, r, n)."""
         return self._rows.sum_of(rows)[None]
 
@@ -193,11 +193,11 @@ class SummedRows(KernelRows):
 class StackRows:
     """The rows of a stored stack (M, n, n), asked for like those of ``KernelRows``."""
 
-    def __init__(self, values: np.ndarray) -> None:
+    def __init__(self, values: Array) -> None:
         self.values = values
         self.diagonal = np.ascontiguousarray(np.einsum("mii->mi", values))
 
-    def block(self, rows: np.ndarray) -> Array:
+    def block(self, rows: Indices) -> Array:
         """Rows of every kernel, (M, r, n)."""
         return self.values[:, rows, :]
 

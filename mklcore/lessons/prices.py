@@ -97,7 +97,7 @@ def _gomp(stack: GramStack, y: Array, lam: float, blocks: Array, labels: Array) 
     return int(model.n_kernels_), float(asked), float(small), norms
 
 
-def _l1(stack: GramStack, y: Array, lam: float, blocks: Array, signs: np.ndarray) -> tuple[int, float, bool]:
+def _l1(stack: GramStack, y: Array, lam: float, blocks: Array, signs: Array) -> tuple[int, float, bool]:
     with told_elsewhere():
         fit = lq_mkl(stack.values, np.where(y == y.max(), 1.0, -1.0), lam, 1.0, tol=1e-4)
     says = np.einsum("m,mij,j->i", fit.weights, blocks, fit.dual_coef)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linprog
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart
@@ -24,7 +25,7 @@ class SILP(Reweighting):
             raise ParameterError('solver="silp" is for p = 1 only; use solver="auto" for other norms.')
         super().__init__(problem, tol=tol, warm=warm)
         self.name = "cutting planes (SILP)"
-        self._planes: list[tuple[float, np.ndarray]] = []
+        self._planes: list[tuple[float, Array]] = []
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
         task = self.problem
