@@ -1,6 +1,5 @@
 """The front door of the library: which names stand there, where they come from, and what importing it loads."""
 
-import ast
 import subprocess
 import sys
 import tomllib
@@ -45,31 +44,6 @@ def test_what_people_rely_on_is_public_and_nothing_else_is():
         "make_ringnorm", "make_sparse_polynomial", "make_spectra", "make_twonorm", "nu_from_one_class", "read_table",
         "restricted_condition", "save_model", "theory", "tikhonov_to_ivanov", "two_stage", "validation_curve",
     }  # fmt: skip
-
-
-def stub() -> dict[str, str]:
-    """Where the types of the front door say that each name lives, without ``mklcore.``."""
-    return {
-        alias.asname or "": (node.module or "").removeprefix("mklcore").removeprefix(".")
-        for node in ast.parse((CORE / "__init__.pyi").read_text(encoding="utf-8")).body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-
-
-def test_types_and_loading_tell_the_same_home_of_every_name():
-    homes = stub()
-    assert {name: home for name, home in homes.items() if home} == mklcore._HOME
-    assert [name for name, home in homes.items() if not home] == list(mklcore._ROOMS)
-    assert (
-        list(mklcore._ROOMS)
-        == sorted(path.stem for path in CORE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists())[1:]
-    )  # without __init__
-
-
-def test_no_public_name_is_hidden_by_a_room():
-    """Importing ``mklcore.explore`` would put the module where the function ``mklcore.explore`` was."""
-    assert not set(mklcore._HOME) & set(mklcore._ROOMS)
 
 
 def test_a_name_that_is_nowhere_is_refused_and_dir_tells_what_there_is():

@@ -395,7 +395,31 @@ def test_caches_were_found():
     assert sum(1 for _ in caches(parsed(PAGES / "_parts" / "derive" / "shelves.py"))) >= 1
 
 
-# Public names
+# Public names; which they are is in test_front_door.py
+
+
+def stub() -> dict[str, str]:
+    """Where the types of the front door say that each name lives, without ``mklcore.``."""
+    return {
+        alias.asname or "": (node.module or "").removeprefix(FRONT_DOOR).removeprefix(".")
+        for node in ast.parse((CORE / "__init__.pyi").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def test_types_and_loading_tell_the_same_home_of_every_name():
+    homes = stub()
+    assert {name: home for name, home in homes.items() if home} == mklcore._HOME
+    assert [name for name, home in homes.items() if not home] == list(mklcore._ROOMS)
+    there = {path.stem for path in CORE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert list(mklcore._ROOMS) == sorted(there - {"__init__"}), "Name a new module in _ROOMS and in __init__.pyi."
+
+
+def test_no_public_name_is_hidden_by_a_room():
+    """Importing ``mklcore.explore`` would put the module where the function ``mklcore.explore`` was."""
+    assert not set(mklcore._HOME) & set(mklcore._ROOMS)
+
 
 OUTSIDE = sources(ROOT / "tests", ROOT / "benchmarks", ROOT / "sample_data", PAGES)
 PUBLIC = {*mklcore.__all__, *mklcore._ROOMS, "__version__", "__all__"}
