@@ -135,7 +135,11 @@ def move_single(
 def smo_pairs(
     K: Array, low: Array, high: Array, tube: float, a: Array, v: Array, tol: float, max_steps: int
 ) -> tuple[int, float]:
-    """Improve (a, v = lin - K a) in place on 1'a = const until the violation is <= tol; returns (steps, violation)."""
+    """Improve (a, v = lin - K a) in place on 1'a = const until the violation is <= tol; returns (steps, violation).
+
+    ``solvers.interleaved.pairs`` takes the same steps over rows it has to find first; one loop for both takes a quarter
+    longer at 100 rows and 4 to 7 % at 400, so there are two loops over the same leaves.
+    """
     n = v.size
     up, down, gain, diagonal = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     for k in range(n):

@@ -164,49 +164,33 @@ def _share(gap: float, objective: float) -> float:
     return gap / max(abs(objective), np.finfo(float).tiny)
 
 
-class Board:
-    """What the driver remembers of a run: best primal point, best dual value and the point that has it, history."""
+class Progress:
+    """How near to the optimum points have come: best primal point, best dual value and the point that has it, the gaps.
 
-    def __init__(self, tol: float, name: str) -> None:
-        self.tol, self.name = tol, name
+    A run has one with a history, its ``Board``; a method that solves a part of its problem in between may keep one for that.
+    """
+
+    def __init__(self, tol: float) -> None:
+        self.tol = tol
         self.best: Point | None = None
         self.dual: float | None = None
         self.dual_point: Array | None = None
         self._scale = 0.0
         self.lowest = np.inf
-        self.solves = 0
-        self.history: list[Record] = []
-        self._clock = time.perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self._clock
+        self.gaps: list[float] = []  # after every point; infinite as long as nothing is proved
 
     def add(self, point: Point) -> None:
+        """Take one iterate. MKLError where its objective is no number."""
         if not np.isfinite(point.objective):
             raise MKLError(
-                f"The objective became {point.objective} at iteration {len(self.history)}. The kernels or targets are too "
+                f"The objective became {point.objective} at iteration {len(self.gaps)}. The kernels or targets are too "
                 "badly scaled for this tolerance: normalise the kernels, or scale the target to unit variance."
             )
         if self.best is None or point.objective <= self.best.objective or point.dual_objective is None:
             self.best = point
         self.hear(point)
         self.lowest = min(self.lowest, point.objective)
-        self.solves += point.solves
-        gap = None if self.dual is None else self.best.objective - self.dual
-        share = None if gap is None else _share(gap, self.best.objective)
-        self.history.append(
-            Record(
-                len(self.history),
-                self.best.objective,
-                self.dual,
-                gap,
-                share,
-                self.solves,
-                self.seconds,
-                "" if self.history else self.name,
-            )
-        )
+        self.gaps.append(self.gap)
 
     def forget(self) -> None:
         """Let go of the best point and dual: their values came from running sums, and truer ones follow."""
@@ -240,6 +224,32 @@ class Board:
         if self.best is None:
             return 0.0
         return max(self.tol * self.scale, 100 * np.finfo(float).eps * abs(self.best.objective))
+
+
+class Board(Progress):
+    """What the driver remembers of a run: how near it has come, and at what cost, line by line."""
+
+    def __init__(self, tol: float, name: str) -> None:
+        super().__init__(tol)
+        self.name, self.solves = name, 0
+        self.history: list[Record] = []
+        self._clock = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._clock
+
+    def add(self, point: Point) -> None:
+        """Take one iterate and write a line of the history."""
+        super().add(point)
+        assert self.best is not None
+        self.solves += point.solves
+        gap = None if self.dual is None else self.best.objective - self.dual
+        share = None if gap is None else _share(gap, self.best.objective)
+        note = "" if self.history else self.name
+        self.history.append(
+            Record(len(self.history), self.best.objective, self.dual, gap, share, self.solves, self.seconds, note)
+        )
 
 
 def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record], Any] | None = None) -> Fit:

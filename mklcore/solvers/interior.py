@@ -25,7 +25,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from mklcore.arrays import Array, Indices
 from mklcore.losses import total_loss
 from mklcore.machines.solution import feasible_start
-from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, keeping_dual
 from mklcore.solvers.stack import combine, products, quadratic_forms
 
@@ -124,7 +124,7 @@ class Interior(Reweighting):
         super().__init__(problem, tol=tol, warm=warm)
         self.name = "lp interior point"
         self.sides = Sides.of(problem)
-        self._short, self._board = 0, Board(tol, self.name)
+        self._short, self._board = 0, Progress(tol)
 
     @staticmethod
     def suits(problem: Problem) -> bool:
@@ -148,7 +148,7 @@ class Interior(Reweighting):
         self.inside = self._entered(x, theta, point)
         return point
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
         self._board = board
         return self._advance(last)
 

@@ -8,7 +8,7 @@ takes a dozen or two steps of a factorisation each, whatever the ties.
 from __future__ import annotations
 
 from mklcore.arrays import Array
-from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.driver import Board, Point, Progress, Status
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.proof import Values
@@ -77,9 +77,9 @@ class Kinked:
         """At the pace of the last steps the tolerance is farther away than the path inside would take."""
         if len(board.history) > _MOST:
             return True
-        inner = self.method.board if isinstance(self.method, WorkingSet) else board
-        gaps = [record.gap for record in inner.history[-1 - _LOOK_BACK :]]
-        if len(gaps) <= _LOOK_BACK or gaps[0] is None or gaps[-1] is None or gaps[-1] <= 0.0:
+        inner: Progress = self.method.inside if isinstance(self.method, WorkingSet) else board
+        gaps = inner.gaps[-1 - _LOOK_BACK :]
+        if len(gaps) <= _LOOK_BACK or gaps[0] == float("inf") or gaps[-1] <= 0.0:
             return False
         wanted = max(inner.target / gaps[-1], _DIGITS)
         return bool(gaps[-1] > gaps[0] * wanted ** (_LOOK_BACK / _FEW))

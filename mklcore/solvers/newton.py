@@ -25,7 +25,7 @@ from mklcore.arrays import Array, Indices
 from mklcore.losses import total_loss
 from mklcore.machines.svm import smo_pairs
 from mklcore.solvers.bundle import Bundle
-from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, certifies, keeping_dual
 from mklcore.solvers.stack import combine_block
 
@@ -77,10 +77,10 @@ class Newton(Reweighting):
             return super().start()
         return self._mixture(_FIRST_ACCURACY, 0.0)
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
         accuracy, damping = min(self.accuracy(board), last.state.accuracy), last.state.damping
         refused: list[Point] = []
-        if last.state.mixed and (len(board.history) < 2 or _halved(board)):
+        if last.state.mixed and (len(board.gaps) < 2 or _halved(board)):
             return self._mix(last, refused, accuracy, board)
         curve = self._curve(last, damping)
         length = 1.0
@@ -101,7 +101,7 @@ class Newton(Reweighting):
         outcome = self.accept_or_sharpen(last, following, board)
         return outcome if isinstance(outcome, Status) else keeping_dual(outcome, *refused)
 
-    def _mix(self, last: Point, refused: list[Point], accuracy: float, board: Board) -> Point | Status:
+    def _mix(self, last: Point, refused: list[Point], accuracy: float, board: Progress) -> Point | Status:
         """Ask the bundle of all duals so far; its mixture is the next point, and its weights give the bundle one more."""
         task, bundle = self.problem, self._bundle
         assert bundle is not None
@@ -215,10 +215,10 @@ class Newton(Reweighting):
         return full
 
 
-def _halved(board: Board) -> bool:
+def _halved(board: Progress) -> bool:
     """The last step took a good part of the gap away."""
-    before, now = (record.gap for record in board.history[-2:])
-    return before is not None and now is not None and now < 0.7 * before
+    before, now = board.gaps[-2:]
+    return now < 0.7 * before < np.inf
 
 
 def _shorter(value: float, slope: float, reached: float) -> float:

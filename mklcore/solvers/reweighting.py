@@ -26,7 +26,7 @@ from mklcore.losses import Loss, total_loss
 from mklcore.machines import machine_of
 from mklcore.penalties import Penalty
 from mklcore.solvers.bound import Bound, dual_bound
-from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.proof import Values, scales_of, weighted_values
 from mklcore.solvers.stack import combine, products, quadratic_forms
 
@@ -105,7 +105,7 @@ class Reweighting:
         weights = self._lifted(self.warm.weights)
         return self.solve(weights, self.warm.dual_for(self.problem.C, self.problem.loss), max(0.1 * self.tol, _FLOOR))
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
         accuracy = min(self.accuracy(board), last.state.accuracy)
         following = self.solve(self.problem.penalty.update(last.weights, last.state.Q), last.dual, accuracy)
         return self.accept_or_sharpen(last, following, board)
@@ -130,7 +130,7 @@ class Reweighting:
         nothing = self.solve(np.zeros_like(best.weights), best.dual, max(0.05 * self.tol, _FLOOR))
         return nothing if nothing.objective <= best.objective else None
 
-    def accuracy(self, board: Board) -> float:
+    def accuracy(self, board: Progress) -> float:
         """Relative gap asked of the next machine: a tenth of the present gap, never far below the tolerance."""
         share = board.gap / board.scale if board.scale > 0 else 1.0
         return float(np.clip(0.1 * share, max(0.05 * self.tol, _FLOOR), 0.0003))
@@ -189,7 +189,7 @@ class Reweighting:
         task = self.problem
         return dual_bound(task.loss, task.penalty, a, Q, task.y, task.C)
 
-    def accept_or_sharpen(self, last: Point, following: Point, board: Board) -> Point | Status:
+    def accept_or_sharpen(self, last: Point, following: Point, board: Progress) -> Point | Status:
         """``following`` if it gains; else the same weights with a sharper machine; else say that nothing gains."""
         if self.gains(last, following) or certifies(following, board):
             return following
@@ -213,7 +213,7 @@ class Reweighting:
         return self.problem.penalty.scale(np.maximum(weights, lift * max(float(weights.max()), 1e-300)))
 
 
-def certifies(point: Point, board: Board) -> bool:
+def certifies(point: Point, board: Progress) -> bool:
     """The point closes the gap, or takes a good part of it away, gain or no gain."""
     assert board.best is not None
     assert board.dual is not None

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart
 
 
@@ -27,7 +27,7 @@ class SILP(Reweighting):
         self.name = "cutting planes (SILP)"
         self._planes: list[tuple[float, Array]] = []
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
         task = self.problem
         self._planes.append((task.loss.dual(last.dual, task.y, task.C), last.state.Q))
         linear = np.array([plane for plane, _ in self._planes])

@@ -34,7 +34,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError, warn_short
 from mklcore.losses import Loss
 from mklcore.penalties.terms import GroupTerm
-from mklcore.solvers.driver import Board, Fit, Point, Status, run
+from mklcore.solvers.driver import Fit, Point, Progress, Status, run
 from mklcore.solvers.reweighting import _FLOOR, NEGLIGIBLE, Problem, Reweighting
 
 TOL_MODES = ("relative", "absolute")
@@ -79,7 +79,7 @@ class SMKL(Reweighting):
         weights = np.where(self.allowed, first, 0.0)
         return self.solve(weights, None, float(np.clip(1e-4 * self.tol, _FLOOR, _ACCURACY)))
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
         weights = self._updated(last)
         self.change = self._change(last.weights, weights)
         if self.change <= self.tol or self._is_nothing(last, weights):

@@ -17,7 +17,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.solvers.bundle import Bundle
-from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.driver import Board, Point, Progress, Status
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.proof import Values
 from mklcore.solvers.reweighting import Problem, WarmStart
@@ -39,7 +39,10 @@ class Carry:
 
 
 class WorkingSet:
-    """The damped Newton method of ``newton.py`` on a growing set of kernels; for p = 1."""
+    """The damped Newton method of ``newton.py`` on a growing set of kernels; for p = 1.
+
+    ``inside`` tells how near the problem on the set is to its own optimum; the driver's board speaks of all kernels.
+    """
 
     keeps_points = False
 
@@ -70,13 +73,13 @@ class WorkingSet:
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
         if self._opening and len(board.history) >= _OPENING:
             self._shrink()
-        following = self.inner.step(self.board.best or self.last, self.last, self.board)
+        following = self.inner.step(self.inside.best or self.last, self.last, self.inside)
         if isinstance(following, Status):
             return following if self._whole else self._checked(self.last, following)
         self._add(following)
         if self._whole:
             return following
-        return self._checked(following, None) if self.board.gap <= self.board.target else self._shown(following)
+        return self._checked(following, None) if self.inside.gap <= self.inside.target else self._shown(following)
 
     def finish(self, best: Point) -> Point:
         """The best point on the working set without its negligible weights, certified over all kernels."""
@@ -100,13 +103,13 @@ class WorkingSet:
     # -- the working set
 
     def _begin(self, inner: Newton, point: Point | None = None) -> None:
-        self.inner, self.board = inner, Board(inner.tol, inner.name)
+        self.inner, self.inside = inner, Progress(inner.tol)
         self._add(inner.start() if point is None else point)
 
     def _add(self, point: Point) -> None:
         self.last = point
-        before = self.board.dual
-        self.board.add(point)
+        before = self.inside.dual
+        self.inside.add(point)
         if before is None or (point.dual_objective is not None and point.dual_objective >= before):
             self.witness = point.dual if point.dual_point is None else point.dual_point
 
@@ -138,7 +141,7 @@ class WorkingSet:
             return stalled
         else:
             self.inner.tol *= 0.5
-            self.board.tol = self.inner.tol
+            self.inside.tol = self.inner.tol
         return shown
 
     def _grow(self, outside: Indices) -> None:
