@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from scipy.special import expit, xlogy
@@ -24,8 +24,12 @@ from mklcore.parameters import Parameter
 CLASSIFICATION, REGRESSION = ("binary", "multiclass"), ("regression",)
 
 
+Cost: TypeAlias = float | Array
+
+
 class Loss:
-    """The interface of a loss, and what most losses have in common; arrays are (n,), ``C`` is the cost of one unit of loss.
+    """The interface of a loss, and what most losses have in common; arrays are (n,), ``C`` is the cost of one unit of loss:
+    a number, or (n,) where rows are weighed.
 
     A subclass is a frozen dataclass whose fields are numbers; one line in ``LOSSES`` makes it known to estimators, pages and
     saved models. Solvers never ask which loss it is, but what it can do:
@@ -84,15 +88,15 @@ class Loss:
         """d2V/dt2 for every point; smooth losses have it."""
         raise NotImplementedError
 
-    def dual(self, a: Array, y: Array, C: float) -> float:
+    def dual(self, a: Array, y: Array, C: Cost) -> float:
         """Lin(a); minus infinity outside the box."""
         raise NotImplementedError
 
-    def box(self, y: Array, C: float) -> tuple[Array, Array]:
+    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
         """The box (low, high) of feasible duals."""
         raise NotImplementedError
 
-    def curvature(self, a: Array, y: Array, C: float) -> Array:
+    def curvature(self, a: Array, y: Array, C: Cost) -> Array:
         """Second derivative of -Lin at a (0 where Lin is linear)."""
         return np.zeros_like(a)
 
@@ -100,7 +104,7 @@ class Loss:
         """The b that minimises sum_i V(f_i + b, y_i); the midpoint where an interval does."""
         raise NotImplementedError
 
-    def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
+    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
         """argmax_s Lin(s a) - s^2 norm over multiples s that stay in the box; 1 where the loss has no closed form.
 
         ``norm`` is the price of a, and a homogeneous penalty charges s^2 times as much for s a.
@@ -119,15 +123,20 @@ def _median_interval(breakpoints: Array, rank: int) -> float:
     return float(0.5 * (ordered[rank - 1] + ordered[rank]))
 
 
-def _best_multiple_of_linear(a: Array, linear: float, C: float, norm: float) -> float:
+def _best_multiple_of_linear(a: Array, linear: float, C: Cost, norm: float) -> float:
     largest = float(np.max(np.abs(a), initial=0.0))
     if largest == 0.0 or linear <= 0.0:
         return 0.0
-    limit = C / largest
+    limit = _room(a, C)
     return limit if norm <= 0.0 else min(linear / (2.0 * norm), limit)
 
 
-def _inside(a: Array, low: Array, high: Array, C: float) -> bool:
+def _room(a: Array, C: Cost) -> float:
+    """The largest multiple of ``a`` with |a_i| <= C_i."""
+    return float(np.min(np.divide(C, np.abs(a), out=np.full(a.shape, np.inf), where=a != 0.0), initial=np.inf))
+
+
+def _inside(a: Array, low: Array, high: Array, C: Cost) -> bool:
     slack = 1e-9 * np.minimum(C, np.max(np.abs(a), initial=0.0))  # of the dual itself: a wide box forgives nothing
     return bool(np.all(a >= low - slack) and np.all(a <= high + slack))
 
@@ -147,17 +156,17 @@ class Hinge(Loss):
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, 1.0 - y * t)
 
-    def dual(self, a: Array, y: Array, C: float) -> float:
+    def dual(self, a: Array, y: Array, C: Cost) -> float:
         return float(y @ a) if _inside(a, *self.box(y, C), C) else -np.inf
 
-    def box(self, y: Array, C: float) -> tuple[Array, Array]:
+    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
         return np.minimum(0.0, C * y), np.maximum(0.0, C * y)
 
     def best_intercept(self, f: Array, y: Array) -> float:
         # Each breakpoint y_i - f_i raises the slope by one, from minus the number of positive labels.
         return _median_interval(y - f, int(np.count_nonzero(y > 0)))
 
-    def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
+    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
         return _best_multiple_of_linear(a, float(y @ a), C, norm)
 
 
@@ -191,19 +200,19 @@ class EpsilonInsensitive(Loss):
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, np.abs(y - t) - self.epsilon)
 
-    def dual(self, a: Array, y: Array, C: float) -> float:
+    def dual(self, a: Array, y: Array, C: Cost) -> float:
         if not _inside(a, *self.box(y, C), C):
             return -np.inf
         return float(y @ a - self.epsilon * np.abs(a).sum())
 
-    def box(self, y: Array, C: float) -> tuple[Array, Array]:
+    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
         return np.full(y.shape, -C), np.full(y.shape, C)
 
     def best_intercept(self, f: Array, y: Array) -> float:
         ends = np.concatenate([y - f - self.epsilon, y - f + self.epsilon])
         return _median_interval(ends, y.size)
 
-    def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
+    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
         return _best_multiple_of_linear(a, float(y @ a - self.epsilon * np.abs(a).sum()), C, norm)
 
 
@@ -222,20 +231,20 @@ class Squared(Loss):
     def value(self, t: Array, y: Array) -> Array:
         return 0.5 * (y - t) ** 2
 
-    def dual(self, a: Array, y: Array, C: float) -> float:
-        return float(y @ a - a @ a / (2.0 * C))
+    def dual(self, a: Array, y: Array, C: Cost) -> float:
+        return float(y @ a - np.sum(a * a / (2.0 * C)))
 
-    def box(self, y: Array, C: float) -> tuple[Array, Array]:
+    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
         return np.full(y.shape, -np.inf), np.full(y.shape, np.inf)
 
-    def curvature(self, a: Array, y: Array, C: float) -> Array:
+    def curvature(self, a: Array, y: Array, C: Cost) -> Array:
         return np.full_like(a, 1.0 / C)
 
     def best_intercept(self, f: Array, y: Array) -> float:
         return float(np.mean(y - f))
 
-    def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
-        curvature = float(a @ a / C + 2.0 * norm)
+    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
+        curvature = float(np.sum(a * a / C) + 2.0 * norm)
         return float(y @ a) / curvature if curvature > 0 else 0.0
 
 
@@ -274,13 +283,13 @@ class Huber(Loss):
         r = np.abs(y - t)
         return np.where(r <= self.delta, 0.5 * r * r, self.delta * (r - 0.5 * self.delta))
 
-    def dual(self, a: Array, y: Array, C: float) -> float:
-        return float(y @ a - a @ a / (2.0 * C)) if _inside(a, *self.box(y, C), C) else -np.inf
+    def dual(self, a: Array, y: Array, C: Cost) -> float:
+        return float(y @ a - np.sum(a * a / (2.0 * C))) if _inside(a, *self.box(y, C), C) else -np.inf
 
-    def box(self, y: Array, C: float) -> tuple[Array, Array]:
+    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
         return np.full(y.shape, -self.delta * C), np.full(y.shape, self.delta * C)
 
-    def curvature(self, a: Array, y: Array, C: float) -> Array:
+    def curvature(self, a: Array, y: Array, C: Cost) -> Array:
         return np.full_like(a, 1.0 / C)
 
     def best_intercept(self, f: Array, y: Array) -> float:
@@ -301,11 +310,11 @@ class Huber(Loss):
         level = flat and abs(slope(ends[high + 1])) <= 1e-12 * self.delta * y.size  # an interval does
         return float(0.5 * (ends[high] + ends[high + 1]) if level else first)
 
-    def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
-        largest, bend = float(np.max(np.abs(a), initial=0.0)), float(a @ a) / C + 2.0 * norm
+    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
+        largest, bend = float(np.max(np.abs(a), initial=0.0)), float(np.sum(a * a / C)) + 2.0 * norm
         if largest == 0.0 or bend <= 0.0:
             return 0.0
-        limit = self.delta * C / largest
+        limit = self.delta * _room(a, C)
         return float(np.clip(y @ a / bend, -limit, limit))
 
 
@@ -332,16 +341,16 @@ class Logistic(Loss):
         s: Array = expit(t)
         return s * (1.0 - s)
 
-    def dual(self, a: Array, y: Array, C: float) -> float:
+    def dual(self, a: Array, y: Array, C: Cost) -> float:
         if not _inside(a, *self.box(y, C), C):
             return -np.inf
         z = np.clip(y * a / C, 0.0, 1.0)
-        return float(-C * np.sum(xlogy(z, z) + xlogy(1.0 - z, 1.0 - z)))
+        return float(-np.sum(C * (xlogy(z, z) + xlogy(1.0 - z, 1.0 - z))))
 
-    def box(self, y: Array, C: float) -> tuple[Array, Array]:
+    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
         return np.minimum(0.0, C * y), np.maximum(0.0, C * y)
 
-    def curvature(self, a: Array, y: Array, C: float) -> Array:
+    def curvature(self, a: Array, y: Array, C: Cost) -> Array:
         z = np.clip(y * a / C, 1e-14, 1.0 - 1e-14)
         return 1.0 / (C * z * (1.0 - z))
 
@@ -361,7 +370,7 @@ class Logistic(Loss):
             b = b - step if low < b - step < high else 0.5 * (low + high)
         return b
 
-    def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
+    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
         return 1.0
 
 
@@ -383,16 +392,16 @@ class OneClass(Loss):
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, 1.0 - t)
 
-    def dual(self, a: Array, y: Array, C: float) -> float:
+    def dual(self, a: Array, y: Array, C: Cost) -> float:
         return float(a.sum()) if _inside(a, *self.box(y, C), C) else -np.inf
 
-    def box(self, y: Array, C: float) -> tuple[Array, Array]:
+    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
         return np.zeros(y.shape), np.full(y.shape, C)
 
     def best_intercept(self, f: Array, y: Array) -> float:
         return 0.0
 
-    def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
+    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
         return _best_multiple_of_linear(a, float(a.sum()), C, norm)
 
 
@@ -427,10 +436,10 @@ class NuOneClass(Loss):
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, -t)
 
-    def dual(self, a: Array, y: Array, C: float) -> float:
+    def dual(self, a: Array, y: Array, C: Cost) -> float:
         return 0.0 if _inside(a, *self.box(y, C), C) else -np.inf
 
-    def box(self, y: Array, C: float) -> tuple[Array, Array]:
+    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
         return np.zeros(y.shape), np.full(y.shape, C)
 
     def best_intercept(self, f: Array, y: Array) -> float:
@@ -442,13 +451,49 @@ class NuOneClass(Loss):
             return _median_interval(-f, rank)
         return float(np.partition(-f, int(np.floor(inside)))[int(np.floor(inside))])
 
-    def best_multiple(self, a: Array, y: Array, C: float, norm: float) -> float:
+    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
         return 1.0  # 1'a = 1 leaves no multiple free
 
 
-def total_loss(loss: Loss, f: Array, b: float, y: Array, C: float) -> float:
+def best_intercept(loss: Loss, f: Array, y: Array, C: Cost) -> float:
+    """The b that minimises sum_i C_i V(f_i + b, y_i), plus total * b; the midpoint where an interval does. ``C`` as in ``Loss``."""
+    if np.ndim(C) == 0:
+        return loss.best_intercept(f, y)
+    w: Array = np.asarray(C)
+    if loss.quadratic:
+        return float(w @ (y - f) / w.sum())
+    if loss.piecewise_linear:
+        return _weighted_median(loss, f, y, w)
+    low, high = float(np.min(-np.abs(y) - f)) - 45.0, float(np.max(np.abs(y) - f)) + 45.0
+    for _ in range(200):
+        b = 0.5 * (low + high)
+        slope = loss.slope(f + b, y) if loss.smooth else np.clip(f + b - y, -loss.reach, loss.reach)
+        low, high = (b, high) if w @ slope < 0 else (low, b)
+        if high - low <= 1e-15 * max(1.0, abs(b)):
+            break
+    return 0.5 * (low + high)
+
+
+def _weighted_median(loss: Loss, f: Array, y: Array, w: Array) -> float:
+    """``best_intercept`` where V has kinks only: the slope rises by w_i at each, from what it is far to the left."""
+    if loss.signed:
+        kinks, rises, slope = y - f, w, -float(w[y > 0].sum())
+    elif loss.total:
+        kinks, rises, slope = -f, w, loss.total - float(w.sum())
+    else:
+        kinks, rises = np.concatenate([y - f - loss.tube, y - f + loss.tube]), np.concatenate([w, w])
+        slope = -float(w.sum())
+    order = np.argsort(kinks, kind="stable")
+    kinks, slopes = kinks[order], slope + np.cumsum(rises[order])
+    level = 1e-12 * float(w.sum())
+    at = min(int(np.searchsorted(slopes, -level)), kinks.size - 1)
+    flat = abs(slopes[at]) <= level and at + 1 < kinks.size
+    return float(0.5 * (kinks[at] + kinks[at + 1]) if flat else kinks[at])
+
+
+def total_loss(loss: Loss, f: Array, b: float, y: Array, C: Cost) -> float:
     """C sum_i V(f_i + b, y_i), plus the intercept's own term where the loss has one."""
-    return C * float(loss.value(f + b, y).sum()) + loss.total * b
+    return float(np.sum(C * loss.value(f + b, y))) + loss.total * b
 
 
 Able = Callable[["Loss | type[Loss]"], bool]

@@ -12,6 +12,10 @@ from mklcore.errors import ParameterError
 BOTH = [mkl.BestKernelClassifier, mkl.BestKernelRegressor]
 # Needs the environment variable SCIPY_ARRAY_API at import; these estimators take numpy arrays only.
 SKIPPED_CHECKS = {"check_array_api_input"}
+# A row of weight zero still counts in the scales of columns and kernels, so it is not the same as a row left out.
+EXPECTED_TO_FAIL = {
+    "check_sample_weight_equivalence_on_dense_data": "scales are those of all rows, whatever their weight"
+}
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
 
 
@@ -27,9 +31,9 @@ def table():
 def test_scikit_learn_conventions(cls):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke warnings on purpose; a wrong one is a failed check
-        results = check_estimator(cls(), on_fail=None)
+        results = check_estimator(cls(), on_fail=None, expected_failed_checks=EXPECTED_TO_FAIL)
     assert len(results) > 40
-    wrong = {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")}
+    wrong = {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped", "xfail")}
     assert wrong == {}
     assert {r["check_name"] for r in results if r["status"] == "skipped"} <= SKIPPED_CHECKS
 

@@ -137,6 +137,15 @@ def test_a_stack_is_given_as_npz(tables, tmp_path):
     assert main([str(tmp_path / "model.mkl"), str(tables["binary"])]) == 1  # no rows to look for
 
 
+def test_weighted_rows_are_verified(tables, tmp_path):
+    data, w = mkl.read_table(tables["binary"], "target"), np.arange(36) % 3
+    for loss in ("hinge", "squared", "logistic"):
+        model = mkl.LpMKLClassifier(p=1.5, loss=loss, kernels=KERNELS).fit(data.X, data.y, sample_weight=w)
+        mkl.save_model(tmp_path / "model.mkl", model)
+        assert np.array_equal(mkl.load_model(tmp_path / "model.mkl").sample_weight_, w)
+        assert_holds(tmp_path / "model.mkl", tables["binary"])
+
+
 def test_a_point_of_a_path_is_verified(tables, tmp_path):
     data = mkl.read_table(tables["binary"], "target")
     path = mkl.fit_path(mkl.LpMKLClassifier(p=1.0, kernels=KERNELS), data.X, data.y, "C", [0.1, 1.0, 10.0])

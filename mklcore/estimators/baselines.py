@@ -15,7 +15,6 @@ from mklcore.losses import Loss
 from mklcore.path import score_of
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.selection import folds
-from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged
 from mklcore.solvers.reweighting import WarmStart
 
@@ -68,10 +67,7 @@ class _BestKernel(LpBase):
 
     def _alone(self, kernel: Array, target: Array, warm: Any, before: Any, k: int) -> Fit:
         start = None if before is None else WarmStart(np.ones(1), before[k], warm.C)
-        return fit_weighted(
-            kernel[None], target, self.C, self.loss_in_use, self.penalty_in_use, self.fit_intercept, solver="wrapper",
-            tol=self.tol, max_iter=self.max_iter, warm=start, callback=self.callback,
-        )  # fmt: skip
+        return self._solved(kernel[None], target, self.C, "wrapper", start)
 
     def _inner_scores(self, stack: Any, y: Array) -> Array:
         """Mean score (M,) of every kernel alone over inner folds; scales stay those of all training rows."""

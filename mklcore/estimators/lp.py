@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.utils.validation import _num_samples, column_or_1d
 
 from mklcore.arrays import Array
-from mklcore.errors import ParameterError
+from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import (
     KernelClassifier,
     KernelEstimator,
@@ -21,6 +22,7 @@ from mklcore.estimators.base import (
     worst,
 )
 from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.grams import GramStack
 from mklcore.kernels.rows import KernelRows
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.penalties import LpNorm, Penalty
@@ -67,28 +69,72 @@ class LpBase(KernelEstimator):
         able = summed or (self._solver_name == "auto" and not lacking(self.loss_in_use, self.penalty_in_use))
         return able and dictionary.foresee(n).megabytes > STACK_LIMIT_MB
 
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
+
+        ``sample_weight`` (n,), 0 or more: the cost of one unit of loss of row i is C times its weight, and rows of weight 0
+        are left out. Scales of kernels and columns are those of all rows, whatever their weight.
+        """
+        self.sample_weight_ = (
+            None if sample_weight is None else _checked_weights(sample_weight, X, self._is_precomputed)
+        )
+        return super().fit(X, y)
+
     def _fit_one(self, stack: Any, y: Array, warm: WarmStart | None, C: float | None = None) -> Fit:
+        kernels = stack if isinstance(stack, KernelRows) else stack.values
+        fit = self._solved(kernels, y, self.C if C is None else C, self._solver_name, warm)
+        warn_unless_converged(fit, self.tol)
+        return fit
+
+    def _solved(self, K: Any, y: Array, C: float, solver: str, warm: WarmStart | None) -> Fit:
+        """One problem; with sample weights on the rows that have any, the others getting zeros as their dual."""
+        w = getattr(self, "sample_weight_", None)
+        kept = np.arange(y.size) if w is None or isinstance(K, KernelRows) else np.flatnonzero(w)
+        whole, target = kept.size == y.size, y[kept]
         fit = fit_weighted(
-            stack if isinstance(stack, KernelRows) else stack.values,
-            y,
-            self.C if C is None else C,
+            K if whole else np.ascontiguousarray(K[:, kept][:, :, kept]),
+            target,
+            C if w is None else C * w[kept],
             self.loss_in_use,
             self.penalty_in_use,
             self.fit_intercept,
-            solver=self._solver_name,
+            solver=solver,
             tol=self.tol,
             max_iter=self.max_iter,
-            warm=warm,
+            warm=warm if w is None else None,
             callback=self.callback,
         )
-        warn_unless_converged(fit, self.tol)
-        return fit
+        if whole:
+            return fit
+        duals = np.zeros((2, y.size))
+        duals[0, kept] = fit.dual_coef
+        if fit.dual_point is None:
+            return replace(fit, dual_coef=duals[0], carry=None)
+        duals[1, kept] = fit.dual_point
+        return replace(fit, dual_coef=duals[0], dual_point=duals[1], carry=None)
+
+
+def _checked_weights(sample_weight: Any, X: Any, is_stack: bool) -> Array:
+    """One finite weight of 0 or more per row, not all 0."""
+    w: Array = column_or_1d(np.asarray(sample_weight, dtype=np.float64))
+    n = X.n_samples if isinstance(X, GramStack) else np.shape(X)[-1] if is_stack else _num_samples(X)
+    if w.shape != (n,) or not np.all(np.isfinite(w)) or w.min() < 0 or w.max() <= 0:
+        raise DataError(
+            f"sample_weight must be {n} finite numbers of 0 or more, one per row and not all zero; got shape {w.shape}"
+            + (f" from {w.min():g} to {w.max():g}." if w.size else ".")
+        )
+    return w
 
 
 class _LpClassifier(LpBase, KernelClassifier):
     tasks = CLASSIFICATION
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
+        w = getattr(self, "sample_weight_", None)
+        if w is not None and np.unique(y[w > 0]).size < self.classes_.size:
+            raise DataError(
+                "A class has no row of weight above 0: every class needs one; drop its rows, or give one of them weight."
+            )
         if self.classes_.size == 2:
             self._publish(self._fit_one(stack, signs(y, 1), warm_start(warm, None)))
             return

@@ -100,7 +100,9 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         return super().along(stack, y, param, values, attribute, start)
 
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
-        cost = self.C if self.nu is None else 1.0 / (self.nu * y.size)
+        w = getattr(self, "sample_weight_", None)
+        size = float(y.size if w is None else w.sum())
+        cost = self.C if self.nu is None else 1.0 / (self.nu * size)
         fit = self._fit_one(stack, y, warm_start(warm, None), cost)
         self._publish(fit)
         self.offset_ = 1.0 if self.nu is None else -fit.intercept

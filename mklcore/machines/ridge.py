@@ -11,12 +11,12 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from mklcore.arrays import Array
-from mklcore.losses import Loss
+from mklcore.losses import Cost, Loss
 from mklcore.machines.solution import Solution, dual_gap
 
 
 def solve_ridge(
-    K: Array, y: Array, C: float, loss: Loss, fit_intercept: bool, *, warm: Array | None = None, accuracy: float = 1e-3
+    K: Array, y: Array, C: Cost, loss: Loss, fit_intercept: bool, *, warm: Array | None = None, accuracy: float = 1e-3
 ) -> Solution:
     """Solve by one Cholesky factorisation; ``warm`` and ``accuracy`` are accepted and not needed.
 

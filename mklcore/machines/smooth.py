@@ -11,19 +11,19 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from mklcore.arrays import Array
-from mklcore.losses import Loss, total_loss
+from mklcore.losses import Cost, Loss, best_intercept, total_loss
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
 _MAX_NEWTON = 100
 
 
 def solve_smooth(
-    K: Array, y: Array, C: float, loss: Loss, fit_intercept: bool, *, warm: Array | None = None, accuracy: float = 1e-3
+    K: Array, y: Array, C: Cost, loss: Loss, fit_intercept: bool, *, warm: Array | None = None, accuracy: float = 1e-3
 ) -> Solution:
     """Solve to a duality gap of ``accuracy`` times 1/2 a'K a; ``loss`` is smooth, ``warm`` (n,) a dual to start from."""
     c = np.zeros_like(y) if warm is None else warm.copy()
     f = K @ c
-    b = loss.best_intercept(f, y) if fit_intercept else 0.0
+    b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
     value = _primal(c, f, b, y, C, loss)
     for step in range(1, _MAX_NEWTON + 1):
         solution = _read(K, f, b, y, C, loss, fit_intercept, step)
@@ -44,12 +44,12 @@ def solve_smooth(
     return solution
 
 
-def _primal(c: Array, f: Array, b: float, y: Array, C: float, loss: Loss) -> float:
+def _primal(c: Array, f: Array, b: float, y: Array, C: Cost, loss: Loss) -> float:
     return total_loss(loss, f, b, y, C) + 0.5 * float(c @ f)
 
 
 def _newton_point(
-    K: Array, f: Array, b: float, y: Array, C: float, loss: Loss, fit_intercept: bool
+    K: Array, f: Array, b: float, y: Array, C: Cost, loss: Loss, fit_intercept: bool
 ) -> tuple[Array, float]:
     weight = C * np.maximum(loss.bend(f + b, y), 1e-12)
     root = np.sqrt(weight)
@@ -69,12 +69,12 @@ def _newton_point(
     return base - new_b * unit, new_b
 
 
-def _read(K: Array, f: Array, b: float, y: Array, C: float, loss: Loss, fit_intercept: bool, step: int) -> Solution:
+def _read(K: Array, f: Array, b: float, y: Array, C: Cost, loss: Loss, fit_intercept: bool, step: int) -> Solution:
     """The dual point of the present decision values, and the primal point that this dual gives."""
     if fit_intercept:
-        b = loss.best_intercept(f, y)
+        b = best_intercept(loss, f, y, C)
     a = feasible_start(-C * loss.slope(f + b, y), *loss.box(y, C), fit_intercept, loss.total)
     own = K @ a
-    b = loss.best_intercept(own, y) if fit_intercept else 0.0
+    b = best_intercept(loss, own, y, C) if fit_intercept else 0.0
     objective, gap = dual_gap(a, own, b, y, C, loss)
     return Solution(a, b, own, objective, gap, 0.5 * float(a @ own), step)

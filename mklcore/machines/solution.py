@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.losses import Loss, total_loss
+from mklcore.losses import Cost, Loss, total_loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Solution:
     steps: int
 
 
-def dual_gap(a: Array, f: Array, b: float, y: Array, C: float, loss: Loss) -> tuple[float, float]:
+def dual_gap(a: Array, f: Array, b: float, y: Array, C: Cost, loss: Loss) -> tuple[float, float]:
     """Primal objective and duality gap of one machine at (a, b), f = K a."""
     half = 0.5 * float(a @ f)
     objective = total_loss(loss, f, b, y, C) + half

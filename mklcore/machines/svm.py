@@ -17,7 +17,7 @@ from numba import njit
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mklcore.arrays import Array
-from mklcore.losses import Loss
+from mklcore.losses import Cost, Loss, best_intercept
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
 _CHUNK = 40_000_000  # matrix entries touched in one call of a leaf: 20-50 ms, so that a cancel is heard
@@ -189,7 +189,7 @@ def smo_single(
 def solve_svm(
     K: Array,
     y: Array,
-    C: float,
+    C: Cost,
     loss: Loss,
     fit_intercept: bool,
     *,
@@ -274,7 +274,7 @@ def _active_set_steps(
             return
 
 
-def _read(a: Array, f: Array, y: Array, C: float, loss: Loss, fit_intercept: bool, steps: int) -> Solution:
-    b = loss.best_intercept(f, y) if fit_intercept else 0.0
+def _read(a: Array, f: Array, y: Array, C: Cost, loss: Loss, fit_intercept: bool, steps: int) -> Solution:
+    b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
     objective, gap = dual_gap(a, f, b, y, C, loss)
     return Solution(a.copy(), b, f.copy(), objective, gap, 0.5 * float(a @ f), steps)

@@ -10,7 +10,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.kernels.rows import KernelRows
-from mklcore.losses import Loss, make_loss, total_loss
+from mklcore.losses import Cost, Loss, make_loss, total_loss
 from mklcore.penalties import Penalty
 from mklcore.solvers.driver import Fit, Status, run
 from mklcore.solvers.interleaved import Interleaved, lacking
@@ -92,7 +92,7 @@ def choose_solver(K: Array | KernelRows, penalty: Penalty) -> tuple[str, str]:
 def fit_weighted(
     K: Array | KernelRows,
     y: Array,
-    C: float,
+    C: Cost,
     loss: Loss,
     penalty: Penalty,
     fit_intercept: bool,
@@ -107,7 +107,8 @@ def fit_weighted(
 
         min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m      over the weights ``penalty`` allows
 
-    ``K`` (M, n, n) float64, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0. ``solver`` is a key of
+    ``K`` (M, n, n) float64, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0, a number or
+    one per row (n,). ``solver`` is a key of
     ``SOLVERS`` or "auto": ``choose_solver`` says which and why, and the fit's ``solver`` text repeats it.
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16).
     """
@@ -128,7 +129,7 @@ def fit_weighted(
             f'solver="{solver}" needs the Gram matrices; use solver="interleaved" to work without them.'
         )
     chosen, reason = choose_solver(K, penalty) if solver == "auto" else (solver, "")
-    problem = Problem(K, y, float(C), loss, penalty, fit_intercept)  # type: ignore[arg-type]  # rows go to Interleaved alone
+    problem = Problem(K, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept)  # type: ignore[arg-type]  # rows go to Interleaved alone
     opened = not isinstance(K, KernelRows) and solver == "auto" and chosen == "newton" and _opens(problem, tol)
     method = Opening(problem, tol=tol, warm=warm) if opened else SOLVERS[chosen](problem, tol=tol, warm=warm)
     if reason:
@@ -143,10 +144,11 @@ def certificate(
     dual_coef: Array,
     intercept: float,
     loss: str | Loss,
-    C: float,
+    C: Cost,
     penalty: Penalty,
     dual_point: Array | None = None,
     fit_intercept: bool = True,
+    sample_weight: Array | None = None,
 ) -> tuple[float, float]:
     """Primal and dual value of any point, not only of ours: the optimum lies between them.
 
@@ -156,17 +158,23 @@ def certificate(
     ``K`` (M, n, n), ``y`` (n,) (labels -1 / +1), ``weights`` (M,) non-negative, ``dual_coef`` a (n,) signed, ``intercept`` b.
     ``dual_point`` a' (n,) signed is asked for the dual value; without one, ``dual_coef`` is. ``fit_intercept`` says whether
     b was free, so that 1'a' = 0 is demanded (1'a' = 1 in the nu form, whose ``loss`` is handed over as an object and whose
-    ``C`` is 1 / (nu n)); the one-class form without nu never demands it. A fit of this library comes out as
+    ``C`` is 1 / (nu n)); the one-class form without nu never demands it. ``sample_weight``
+    (n,) makes the cost of row i C w_i; rows of weight 0 have no dual. A fit of this library comes out as
     ``(objective_, dual_objective_)``. Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17).
     """
     loss = make_loss(loss)
     K, y, a = np.asarray(K, dtype=float), np.asarray(y, dtype=float), np.asarray(dual_coef, dtype=float)
     weights, proof = np.asarray(weights, dtype=float), a if dual_point is None else np.asarray(dual_point, dtype=float)
     both = np.column_stack([a, proof])
+    cost: Cost = C if sample_weight is None else C * np.asarray(sample_weight, dtype=float)
+    kept: Any = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
+    if sample_weight is not None and np.any(proof[~kept] != 0.0):
+        kept = slice(None)  # a dual outside its box: the value says so
+    rows = cost if np.ndim(cost) == 0 else np.asarray(cost)[kept]
     G = np.stack([kernel @ both for kernel in K])
     Q, forms = np.maximum(np.einsum("mik,ik->km", G, both), 0.0)
-    primal = total_loss(loss, weights @ G[:, :, 0], intercept, y, C) + penalty.regulariser(weights * np.sqrt(Q))
+    primal = total_loss(loss, weights @ G[:, :, 0], intercept, y, cost) + penalty.regulariser(weights * np.sqrt(Q))
     off = abs(float(proof.sum()) - loss.total)
     if fit_intercept and loss.takes_intercept and off > 1e-9 * max(float(np.abs(proof).sum()), 1e-300):
         return primal, -np.inf
-    return primal, loss.dual(proof, y, C) - penalty.dual_price(forms)
+    return primal, loss.dual(proof[kept], y[kept], rows) - penalty.dual_price(forms)

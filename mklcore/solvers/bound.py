@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from mklcore.arrays import Array
-from mklcore.losses import Loss
+from mklcore.losses import Cost, Loss
 from mklcore.penalties import Penalty
 
 
@@ -21,7 +21,7 @@ class Bound(NamedTuple):
     price: float
 
 
-def dual_bound(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: float) -> Bound:
+def dual_bound(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Cost) -> Bound:
     """max_s  Lin(s a) - price(s^2 Q)  over multiples that stay in the box; the dual value of the problem at its maximum.
 
     ``a`` (n,) a dual in the box, ``Q`` (M,) its forms a'K_m a, ``y`` (n,), ``C`` the cost of one unit of loss. The price is
@@ -36,7 +36,7 @@ def dual_bound(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: fl
     return Bound(better, scaled, cheaper) if better > own else Bound(own, a, price)
 
 
-def _searched(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: float) -> float:
+def _searched(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Cost) -> float:
     """The best multiple where the price is convex but not homogeneous: a search on the part of the ray in the box."""
     low, high = loss.box(y, C)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mklcore.arrays import Array, Indices
-from mklcore.losses import total_loss
+from mklcore.losses import best_intercept, total_loss
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, keeping_dual
@@ -242,7 +242,7 @@ class Interior(Reweighting):
     def _primal(self, weights: Array, G: Array, Q: Array) -> tuple[float, float, float]:
         """Primal value at weights and a dual with products G and forms Q; its intercept; the machine's own value."""
         task, f = self.problem, weights @ G
-        b = task.loss.best_intercept(f, task.y) if task.fit_intercept else 0.0
+        b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
         errors = total_loss(task.loss, f, b, task.y, task.C)
         value = errors + 0.5 * float(weights @ Q)
         return errors + task.penalty.regulariser(weights * np.sqrt(Q)), b, value

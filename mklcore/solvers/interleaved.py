@@ -25,7 +25,7 @@ from numba import njit
 from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
 from mklcore.kernels.rows import PIECE, KernelRows, RowCache, StackRows
-from mklcore.losses import Loss, total_loss
+from mklcore.losses import Loss, best_intercept, total_loss
 from mklcore.machines.svm import best_partner, first, move_pair, move_single, offsets, pair_update
 from mklcore.penalties import Penalty
 from mklcore.solvers.bound import dual_bound
@@ -305,7 +305,7 @@ class Interleaved:
         task, a = self.problem, self.a.copy()
         Q = np.maximum(self.g @ a, 0.0)
         f = self.theta @ self.g
-        b = task.loss.best_intercept(f, task.y) if task.fit_intercept else 0.0
+        b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
         errors, linear = total_loss(task.loss, f, b, task.y, task.C), task.loss.dual(a, task.y, task.C)
         bound, half = dual_bound(task.loss, self._penalty, a, Q, task.y, task.C), 0.5 * float(self.theta @ Q)
         return Point(

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve
 
 from mklcore.arrays import Array, Indices
-from mklcore.losses import total_loss
+from mklcore.losses import best_intercept, total_loss
 from mklcore.machines.svm import smo_pairs
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Point, Progress, Status
@@ -59,8 +59,11 @@ class Newton(Reweighting):
         task, carried = self.problem, warm.carry
         if not (isinstance(carried, Bundle) and carried.linear.size and carried.duals.shape[1:] == task.y.shape):
             return
-        kept = warm.dual_for(task.C, task.loss) is warm.dual and np.abs(carried.duals).max() <= task.C
-        self._bundle = carried.scaled(1.0 if kept else task.C / warm.C)
+        if np.ndim(task.C) or np.ndim(warm.C):  # rows are weighed: no single factor leads from one box to the other
+            return
+        here, there = float(task.C), float(warm.C)
+        kept = warm.dual_for(here, task.loss) is warm.dual and np.abs(carried.duals).max() <= here
+        self._bundle = carried.scaled(1.0 if kept else here / there)
 
     def adopt(self, bundle: Bundle) -> None:
         """Go on with stored duals."""
@@ -127,7 +130,7 @@ class Newton(Reweighting):
         assert self._bundle is not None
         theta, a, G, Q = self._bundle.solve()
         f = theta @ G
-        b = task.loss.best_intercept(f, task.y) if task.fit_intercept else 0.0
+        b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
         errors, linear = total_loss(task.loss, f, b, task.y, task.C), task.loss.dual(a, task.y, task.C)
         half, price = 0.5 * float(theta @ Q), task.penalty.dual_price(Q)
         state = Weighed(Q, errors + half, errors + 2.0 * half - linear, accuracy, damping, G, True)

@@ -19,7 +19,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ProofError
-from mklcore.losses import Loss, total_loss
+from mklcore.losses import Cost, Loss, total_loss
 from mklcore.penalties import Penalty
 from mklcore.solvers.stack import products
 
@@ -44,7 +44,7 @@ class Values(NamedTuple):
 def weighted_values(
     K: Array,
     y: Array,
-    C: float,
+    C: Cost,
     loss: Loss,
     penalty: Penalty,
     weights: Array,
@@ -67,7 +67,7 @@ def weighted_values(
     higher[live] = used * np.sqrt(Q + _ROUNDING * sizes_squared[live])
     slack += abs(penalty.regulariser(higher) - price)
     objective, scales = total_loss(loss, f, intercept, y, C) + price, scales_of(K, C)
-    slack += _ROUNDING * C * float(np.max(np.mean(roots**2, axis=1))) * abs(objective)
+    slack += _ROUNDING * float(np.max(C)) * float(np.max(np.mean(roots**2, axis=1))) * abs(objective)
     if dual_point is None:
         return Values(objective, None, slack, scales, floor)
     forms = np.maximum(products(K, dual_point, np.flatnonzero(dual_point), np.arange(len(K))) @ dual_point, 0.0)
@@ -76,15 +76,15 @@ def weighted_values(
     return Values(objective, loss.dual(dual_point, y, C) - price, slack, scales, floor)
 
 
-def _moved(loss: Loss, t: Array, y: Array, C: float, noise: Array) -> float:
+def _moved(loss: Loss, t: Array, y: Array, C: Cost, noise: Array) -> float:
     """What ``noise`` (n,) in the decision values can change the loss by."""
     here, up, down = (loss.value(t + shift, y) for shift in (0.0, noise, -noise))
-    return C * float(np.sum(np.abs(up - here) + np.abs(down - here)))
+    return float(np.sum(C * (np.abs(up - here) + np.abs(down - here))))
 
 
-def scales_of(K: Array, C: float) -> str:
+def scales_of(K: Array, C: Cost) -> str:
     """The smallest and the largest mean diagonal of the kernels (M, n, n), and C, in words."""
-    means = np.einsum("mii->m", K) / K.shape[1]
+    means, C = np.einsum("mii->m", K) / K.shape[1], float(np.max(C))
     low, high = int(np.argmin(means)), int(np.argmax(means))
     if means[high] > 2.0 * means[low]:
         return f"kernel {low} has a mean diagonal of {means[low]:.3g}, kernel {high} one of {means[high]:.3g}, C is {C:.3g}"

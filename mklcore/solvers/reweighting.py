@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.losses import Loss, total_loss
+from mklcore.losses import Cost, Loss, best_intercept, total_loss
 from mklcore.machines import machine_of
 from mklcore.penalties import Penalty
 from mklcore.solvers.bound import Bound, dual_bound
@@ -41,7 +41,7 @@ class Problem:
 
     K: Array
     y: Array
-    C: float
+    C: Cost
     loss: Loss
     penalty: Penalty
     fit_intercept: bool
@@ -69,16 +69,16 @@ class WarmStart:
 
     weights: Array
     dual: Array
-    C: float
+    C: Cost
     carry: Any = None
 
-    def dual_for(self, C: float, loss: Loss) -> Array:
+    def dual_for(self, C: Cost, loss: Loss) -> Array:
         """The dual moved to another C: scaled with it once a point sits at its bound, else kept."""
         if not loss.box_is_scaled_by_C:
             return self.dual
         largest = float(np.max(np.abs(self.dual), initial=0.0))
-        at_bound = largest >= loss.reach * self.C * (1.0 - 1e-9)
-        return self.dual * (C / self.C) if at_bound or largest > loss.reach * C or loss.smooth else self.dual
+        at_bound = np.any(np.abs(self.dual) >= loss.reach * self.C * (1.0 - 1e-9))
+        return self.dual * (C / self.C) if at_bound or np.any(largest > loss.reach * C) or loss.smooth else self.dual
 
 
 class Reweighting:
@@ -146,7 +146,7 @@ class Reweighting:
         support = np.flatnonzero(found.dual)
         G = products(task.K, found.dual, support, self.live) if self.needs_products else None
         Q = quadratic_forms(task.K, found.dual, support) if G is None else np.maximum(G @ found.dual, 0.0)
-        b = task.loss.best_intercept(f, task.y) if task.fit_intercept else 0.0
+        b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
         errors = total_loss(task.loss, f, b, task.y, task.C)
         bound = self.bound(found.dual, Q)
         price = task.penalty.regulariser(weights * np.sqrt(Q))
