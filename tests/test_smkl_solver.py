@@ -221,19 +221,21 @@ def test_pruning_that_costs_is_undone():
     assert fit.objective <= fit.history[-1].objective * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("decades", [5, 6, 7])
+@pytest.mark.parametrize("decades", [4, 5, 6, 7, 8])
 def test_where_rounding_decides_the_best_point_is_published_or_the_scales_are_named(decades):
     left, right = np.linalg.qr(np.random.default_rng(1).standard_normal((40, 2)))[0].T
     K = np.array([10.0**-decades * np.outer(right, right), 10.0**decades * np.outer(left, left)])
     asked = (K, 3.0 * left + 3.0 * right, 1e3, make_loss("squared"), make_terms("mkl", eta=(1e-4, 1e3)), False)
-    if decades == 7:
-        with pytest.raises(
-            KernelError, match=r"double precision: kernel 0 has a mean diagonal of 2.5e-09, kernel 1 one of"
-        ):
-            fit_selection(*asked, tol=1e-8)
-        return
-    fit = fit_selection(*asked, tol=1e-8).fit
-    assert fit.objective <= min(record.objective for record in fit.history) * (1 + 1e-6)
+    refusal = None
+    try:
+        fit = fit_selection(*asked, tol=1e-8).fit
+    except KernelError as error:
+        refusal = str(error)
+    if refusal is None:
+        assert fit.objective <= min(record.objective for record in fit.history) * (1 + 1e-6)
+    else:
+        assert decades > 4  # beyond, the machine's rounding decides which it is
+        assert f"double precision: kernel 0 has a mean diagonal of 2.5e-{decades + 2:02d}, kernel 1 one of" in refusal
 
 
 def test_what_double_precision_cannot_solve_is_refused_in_words():
