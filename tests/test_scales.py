@@ -1,0 +1,87 @@
+"""Scales and order: what changes only them changes nothing else, and what double precision cannot carry is refused."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mklcore.errors import KernelError
+from mklcore.losses import make_loss
+from mklcore.penalties import LpNorm
+from mklcore.solvers import certificate, fit_weighted
+from tests.test_lp_properties import LOSSES, costs, draw, losses, orders, seeds
+
+ROOT = Path(__file__).parents[1]
+often = settings(max_examples=10, deadline=None, derandomize=True)
+
+
+def fitted(drawn, loss, C, p, K=None, y=None):
+    K, y = drawn.K if K is None else np.ascontiguousarray(K), drawn.y if y is None else y
+    return fit_weighted(K, y, C, make_loss(loss), LpNorm(p), drawn.intercept, tol=1e-4)
+
+
+@often
+@given(seeds, losses, orders, costs)
+def test_the_order_of_rows_and_kernels_does_not_matter(seed, loss, p, C):
+    drawn = draw(seed, loss)
+    rng = np.random.default_rng(seed)
+    rows, kernels = rng.permutation(drawn.y.size), rng.permutation(len(drawn.K))
+    one = fitted(drawn, loss, C, p)
+    other = fitted(drawn, loss, C, p, drawn.K[kernels][:, rows][:, :, rows], drawn.y[rows])
+    assert other.dual_objective <= one.objective + 1e-9 * abs(one.objective)
+    assert one.dual_objective <= other.objective + 1e-9 * abs(one.objective)
+
+
+@often
+@given(seeds, losses, orders, costs, st.integers(-20, 20))
+def test_kernels_and_C_scaled_against_each_other_change_the_scale_only(seed, loss, p, C, power):
+    # f = sum theta_m K_m a with a = C (...) depends on C K alone, and the objective is proportional to C.
+    drawn, scale = draw(seed, loss), 2.0**power
+    one, other = fitted(drawn, loss, C, p), fitted(drawn, loss, C / scale, p, drawn.K * scale)
+    assert other.dual_objective * scale <= one.objective * (1 + 1e-9)
+    assert one.dual_objective <= other.objective * scale * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("span", [3, 6])
+@pytest.mark.parametrize("loss", [loss for loss in LOSSES if loss != "one_class"])
+def test_unnormalised_stacks_are_right_or_refused_with_two_scales(loss, span):
+    right = refused = 0
+    for seed, (p, C) in enumerate((p, C) for p in (1.0, 2.0) for C in (1e-2, 1.0, 1e3)):
+        drawn = draw(seed, loss, n=30, M=5)
+        K = drawn.K * np.geomspace(10.0**-span, 10.0**span, 5)[:, None, None]
+        try:
+            fit = fit_weighted(K, drawn.y, C, make_loss(loss), LpNorm(p), True, max_iter=30)
+        except KernelError as error:
+            refused += "has a mean diagonal of" in str(error)
+            continue
+        right += 1
+        found = certificate(K, drawn.y, fit.weights, fit.dual_coef, fit.intercept, loss, C, LpNorm(p), fit.dual_point)
+        assert found == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6, abs=1e-6 * fit.objective)
+        assert fit.dual_objective <= fit.objective * (1 + 1e-9)
+    assert right + refused == 6
+    assert refused == 0 or span > 3
+
+
+def test_the_extreme_stack_is_no_longer_answered_with_zeros():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((30, 3))
+    squared = ((X[:, None] - X[None]) ** 2).sum(-1)
+    K = np.stack([np.exp(-squared / width) for width in np.geomspace(0.5, 8.0, 5)])
+    K *= np.geomspace(1e-12, 1e12, 5)[:, None, None]
+    y = np.where(X[:, 0] > np.median(X[:, 0]), 1.0, -1.0)
+    with pytest.raises(
+        KernelError, match=r"kernel 0 has a mean diagonal of 1e-12, kernel 4 one of 1e\+12, C is 1e\+09"
+    ):
+        fit_weighted(np.ascontiguousarray(K), y, 1e9, make_loss("hinge"), LpNorm(2.0), True)
+
+
+def test_the_table_of_invariants_runs_for_every_method(capsys):
+    spec = importlib.util.spec_from_file_location("invariants", ROOT / "benchmarks" / "invariants.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.main(1)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + len(module.METHODS)
