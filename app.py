@@ -5,9 +5,9 @@ import streamlit as st
 from pages._parts.derive import paths
 from pages._parts.frame import heading, present
 from pages._parts.frame import notices as frame_notices
-from pages._parts.jobs import board
+from pages._parts.frame import progress as frame_progress
 from pages._parts.runs import keeping
-from pages._parts.session import history, nav
+from pages._parts.session import board, history, nav
 
 nav.frame()
 page, room = nav.menu()
@@ -16,6 +16,7 @@ keeping.begin()
 history.end()
 present.frame()
 paths.follow(history.current())
+board.follow(history.current())
 progress = heading.heading(room.question)
 notices = st.container()
 with nav.inside():
@@ -26,6 +27,6 @@ with notices:
     frame_notices.notices()
 # Each in a place of its own: a fragment of the run before may still write where this run has nothing to show.
 with progress, st.container():
-    board.warm_line()
+    frame_progress.warm_line()
 with progress, st.container():
-    board.bar()
+    frame_progress.bar()

@@ -21,14 +21,14 @@ from pages._parts.derive.comparison import Shown
 from pages._parts.drawing import charts, evidence
 from pages._parts.export import downloads
 from pages._parts.frame import notices
-from pages._parts.jobs import board
+from pages._parts.jobs.job import JobState
 from pages._parts.params import places as params_places
 from pages._parts.params import steps
 from pages._parts.params.lanes import Lane
 from pages._parts.params.parameters import METHODS, Params
 from pages._parts.params.steps import Place, Steps
 from pages._parts.players import compare_player
-from pages._parts.session import fields, history
+from pages._parts.session import board, fields, history
 from pages._parts.session import words as session_words
 
 TABS = {"lanes": "Lanes on your table", "toy": "Sparse against non-sparse"}
@@ -42,17 +42,30 @@ def request(params: Params) -> None:
     if not wanted or (job is not None and job.live):
         return
     if job is None and comparison.is_small(params, wanted):
-        comparison.ask(params)
+        ask(params)
         return
     paths = style.counted(len(wanted), "path")
     if job is None:
         stack = gram_stacks.grams(params).train
         st.info(f"{paths} over {stack.n_kernels} kernels on {stack.n_samples} rows take a while. Start when you like.")
     elif job.error:
-        st.warning(f"The paths failed: {session_words.plain(job.error)}")
-    elif job.state is not board.JobState.DONE:
-        st.warning(f"The work on the lanes was {job.state.value}. Lanes that had ended stay.")
-    st.button(f"Compute {paths}", key="compare_run", type="primary", on_click=comparison.ask, args=(params,))
+        st.warning(f"The paths {board.ending(job)}")
+    elif job.broke_off:
+        st.warning(f"The work on the lanes {board.ending(job)} Lanes that had ended stay.")
+    st.button(f"Compute {paths}", key="compare_run", type="primary", on_click=ask, args=(params,))
+
+
+def ask(params: Params) -> None:
+    """Have the worker compute every missing path."""
+    job = comparison.job(params)
+    if job.pieces:
+        board.ask(job)
+
+
+def again(params: Params) -> None:
+    """Forget what failed and start once more."""
+    comparison.forget_errors(params)
+    ask(params)
 
 
 def watch(params: Params) -> None:
@@ -90,20 +103,34 @@ def told(asked: Sequence[Lane], params: Params) -> None:
 def solved_at(drawn: Sequence[Shown], value: float) -> list[Path | None]:
     """Return the answers of all lanes at ``value``, or say what keeps them."""
     params = history.current()
-    name = comparison.points_key(params, value)
-    before = board.mine(name)
     try:
-        exact = comparison.points(params, drawn, value)
+        exact = comparison.points(drawn, value)
+        if not any(exact) and _ask_points(params, drawn, value):
+            exact = comparison.points(drawn, value)
     except MKLError as error:
         st.error(session_words.plain(error))
         return [None] * len(drawn)
-    job = board.mine(name)
+    job = board.mine(comparison.points_key(params, value))
     if job is not None and not job.live and not any(exact):
         reason = session_words.plain(job.error) if job.error else f"It was {job.state.value}."
         st.warning(f"The lanes are not solved at this value. {reason}")
-    if job is not before and job is not None and job.live:
-        history.rerun()  # the line of progress belongs to the frame
     return exact
+
+
+def _ask_points(params: Params, drawn: Sequence[Shown], value: float) -> bool:
+    """Have the worker solve the lanes at ``value``, unless it was stopped or is at it; tell whether it is done with that."""
+    lanes, before = board.mine(comparison.key(params)), board.mine(comparison.points_key(params, value))
+    if lanes is not None and lanes.live:  # else it would stop the work on the lanes that are still to come
+        return False
+    if before is not None and before.state is not JobState.DONE:
+        return False
+    job = comparison.points_job(params, drawn, value)
+    if not job.pieces:
+        return False
+    progress = board.ask(job)
+    if progress.live:
+        history.rerun()  # the line of progress belongs to the frame
+    return True
 
 
 def words(found: Steps, here: Place, solved: bool) -> str:
@@ -200,7 +227,7 @@ def lanes(params: Params) -> None:
         if one.error:
             st.error(f"{session_words.plain(one.label)}: {session_words.plain(one.error)}")
     if any(one.error for one in drawn):
-        st.button("Try again", key="compare_again", on_click=comparison.again, args=(params,))
+        st.button("Try again", key="compare_again", on_click=again, args=(params,))
     if any(one.path is not None for one in drawn):
         cursor(drawn)
         downloads.strip(lambda: lanes_figure(views), "Lanes")

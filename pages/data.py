@@ -14,12 +14,13 @@ from mklcore.data.dataset import Dataset, Split, counted
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import MKLError
 from pages._parts.data import rail
-from pages._parts.derive import notes, uploads
+from pages._parts.derive import notes
 from pages._parts.derive import tables as derive_tables
 from pages._parts.drawing import charts, editing, listings
 from pages._parts.frame import notices
 from pages._parts.params import rules
-from pages._parts.session import fields, history, words
+from pages._parts.session import fields, history, uploads, words
+from pages._parts.session.memory import memory
 
 TASKS = {
     "binary": "two classes",
@@ -41,7 +42,7 @@ USUAL_BANDS = 8
 def gallery() -> None:
     """Draw the samples, and the files of this session, with one line each."""
     tables = {name: (sample.label, sample.teaches) for name, sample in SAMPLES.items()}
-    for name, file in st.session_state.get("uploads", {}).items():
+    for name, file in memory().uploads.items():
         what = "Your kernel stack" if file.is_stack else "Your file"
         tables[name] = (words.plain(file.name), f"{what}. No other session sees it.")
     for place, (name, (label, line)) in enumerate(tables.items()):

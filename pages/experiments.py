@@ -14,8 +14,8 @@ from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
 from mklcore.figures import comparison_plot
 from pages._parts.drawing import charts
 from pages._parts.experiments import work
-from pages._parts.jobs import board
-from pages._parts.session import fields, history, words
+from pages._parts.session import board, fields, history, words
+from pages._parts.session.memory import memory
 
 UPLOAD_MB = 2
 LEVEL = 0.95
@@ -55,13 +55,13 @@ def buttons(experiment: Experiment) -> None:
         help=f"{experiment.repetitions} repetitions, in the background: it goes on while you use the other pages. "
         "The time is that of an idle machine.",
     )  # fmt: skip
-    job = work.job(experiment)
+    run = work.progress(experiment)
     if busy:
         note.caption("A run is on its way; its progress is at the top of every page.")
-    elif job is not None and job.error:
-        note.warning(f"The run failed: {words.plain(job.error)}")
-    elif job is not None and job.state in (board.JobState.CANCELLED, board.JobState.ABANDONED):
-        note.caption(f"The last run was {job.state.value}.")
+    elif run is not None and run.error:
+        note.warning(f"The run {board.ending(run)}")
+    elif run is not None and run.broke_off:
+        note.caption(f"The last run {board.ending(run)}")
 
 
 def outcome_of(experiment: Experiment) -> Outcome | None:
@@ -148,9 +148,9 @@ def reopen(experiment: Experiment) -> None:
     file = box.file_uploader(
         "JSON of a run", type=["json"], key=f"experiment_file_{experiment.key}", max_upload_size=UPLOAD_MB
     )
-    if file is None or st.session_state.get("experiment_read") == file.file_id:
+    if file is None or memory().experiment_file == file.file_id:
         return
-    st.session_state["experiment_read"] = file.file_id
+    memory().experiment_file = file.file_id
     try:
         work.keep(work.read(experiment, file.getvalue()), work.opened())
     except MKLError as error:

@@ -14,16 +14,15 @@ from mklcore.errors import MKLError
 from mklcore.figures import score_path, style, weight_path
 from mklcore.path import ACCEPTED, Path
 from pages._parts.derive import gram_stacks, paths, shelves, tables
-from pages._parts.drawing import charts, evidence
+from pages._parts.drawing import asking, charts, evidence
 from pages._parts.explore import columns, inside, rail, repeats
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads
 from pages._parts.frame import notices
-from pages._parts.jobs import board
 from pages._parts.params import parameters
 from pages._parts.params import places as params_places
 from pages._parts.players import path_player
-from pages._parts.session import fields, history, words
+from pages._parts.session import board, fields, history, words
 
 COLUMNS = (1.3, 1.9, 1.1)
 LOOKS = {"columns": "Which columns matter", "path": "Path", "inside": "Inside"}
@@ -34,23 +33,14 @@ def request() -> bool:
     params = history.current()
     if paths.known(params) is not None:
         return False
-    job = board.mine(paths.key(params))
-    if job is None and paths.is_small(params):
-        paths.ask(params)
-        return False
-    if job is not None and (job.live or job.state is board.JobState.DONE):
-        return False
-    if job is None:
-        stack = gram_stacks.grams(params).train
-        st.info(
-            f"A path over {stack.n_kernels} kernels on {stack.n_samples} rows takes a while. Start it when you like."
-        )
-    elif job.error:
-        st.warning(f"The path failed: {words.plain(job.error)}")
-    else:
-        st.warning(f"The path was {job.state.value}.")
-    st.button("Compute the path", key="compute", type="primary", on_click=paths.ask, args=(params,))
-    return True
+    stack = gram_stacks.grams(params).train
+    return asking.see_to(
+        paths.key(params), lambda: board.ask(paths.job(params)),
+        small=lambda: paths.is_small(params),
+        waits=lambda: f"A path over {stack.n_kernels} kernels on {stack.n_samples} rows takes a while. Start it when you like.",
+        ended=lambda progress: f"The path {board.ending(progress)}",
+        label="Compute the path", button="compute",
+    )  # fmt: skip
 
 
 def figures(shown: paths.Answer) -> None:
@@ -91,19 +81,22 @@ def exact_point(shown: paths.Answer, value: float) -> Path | None:
         )
     job = board.mine(paths.point_key(params, value))
     if job is not None and not job.live:
-        ended = f"failed: {words.plain(job.error)}" if job.error else f"was {job.state.value}."
-        note.warning(f"{told} The exact solve {ended}")
-        st.button("Solve it", key="solve_point", on_click=paths.ask_point, args=(params, value))
+        note.warning(f"{told} The exact solve {board.ending(job)}")
+        st.button("Solve it", key="solve_point", on_click=_solve, args=(params, value))
         return None
     note.info(f"{told} Solving.", icon=":material/radio_button_unchecked:")
     if job is None and paths.is_quick(shown.path, value):
         solved = paths.point(params, value)
     elif job is None:
-        paths.ask_point(params, value)
+        _solve(params, value)
         history.rerun()
     if solved is not None:
         note.empty()
     return solved
+
+
+def _solve(params: parameters.Params, value: float) -> None:
+    board.ask(paths.point_job(params, value))
 
 
 @st.fragment

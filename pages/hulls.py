@@ -13,33 +13,48 @@ from pages._parts.derive import hull_words, hulls, shelves, tables
 from pages._parts.drawing import evidence
 from pages._parts.frame import notices
 from pages._parts.hulls import rail, view
-from pages._parts.jobs import board
+from pages._parts.jobs.job import JobState
 from pages._parts.params import places
+from pages._parts.params.parameters import Params
 from pages._parts.players import hull_player
-from pages._parts.session import history, words
+from pages._parts.session import board, history, words
 
 
 def request() -> bool:
     """See to it that the hulls are there or on their way; tell whether a person has to ask for them first."""
     params = history.current()
-    if shelves.hulls(params).get(hulls.key(params)) is not None:
+    if hulls.known(params) is not None:
         return False
     hulls.estimator(params)  # refused in words here rather than in the worker
     job = board.mine(hulls.key(params)) or board.mine(hulls.quick_key(params))
     quick = shelves.hulls(params).get(hulls.quick_key(params)) is not None
-    if (job is None and (quick or hulls.is_small(params))) or (job is not None and job.state is board.JobState.DONE):
-        hulls.ask(params)
+    if (job is None and (quick or hulls.is_small(params))) or (job is not None and job.state is JobState.DONE):
+        ask(params)
         return False
     if job is not None and job.live:
         return False
     if job is None:
         st.info(f"Hulls on {len(tables.split(params).train.y)} rows take a while. Start them when you like.")
     elif job.error:
-        st.warning(f"The hulls failed: {words.plain(job.error)}")
+        st.warning(f"The hulls {board.ending(job)}")
     else:
-        st.warning(f"The search was {job.state.value}.")
-    st.button("Compute the hulls", key="compute_hulls", type="primary", on_click=hulls.ask, args=(params,))
+        st.warning(f"The search {board.ending(job)}")
+    st.button("Compute the hulls", key="compute_hulls", type="primary", on_click=ask, args=(params,))
     return True
+
+
+def ask(params: Params) -> None:
+    """Have the worker compute the hulls: the provisional ones first, then, once they are there, the certified ones."""
+    progress = board.ask(hulls.job(params))
+    if progress.state is JobState.DONE and hulls.known(params) is None:
+        board.ask(hulls.job(params))
+
+
+def exact(shown: hulls.Answer, value: float) -> hulls.Hull | None:
+    """Return the hull at ``value``; None while the worker is at it or was stopped."""
+    if hulls.exact(shown, value) is None and board.mine(hulls.exact_key(shown.params, value)) is None:
+        board.ask(hulls.exact_job(shown, value))
+    return hulls.exact(shown, value)
 
 
 @st.fragment
@@ -50,7 +65,7 @@ def cursor(shown: hulls.Answer) -> None:
     here = places.place(shown.path, params.hull_at)
     wanted = here.exact and not shown.waiting and not shown.provisional
     if wanted:
-        between = hulls.exact(shown, here.value)
+        between = exact(shown, here.value)
     hull = between or hulls.at(shown, here.index)
     selected = selection(shown, hull)
     hull_player.player(shown, here.index, between, selected)

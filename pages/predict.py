@@ -10,11 +10,11 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from pages._parts.derive import paths, predictions, tables
+from pages._parts.drawing import asking
 from pages._parts.frame import notices
-from pages._parts.jobs import board
 from pages._parts.predict import away as predict_away
 from pages._parts.predict import batch, view
-from pages._parts.session import history, words
+from pages._parts.session import board, history, words
 
 TABS = ("One row", "A whole file", "Take away")
 
@@ -22,19 +22,13 @@ TABS = ("One row", "A whole file", "Take away")
 def request() -> None:
     """See to it that the path with the model is there or on its way, or let the person ask for it."""
     params = history.current()
-    job = board.mine(paths.key(params))
-    if job is None and paths.is_small(params):
-        paths.ask(params)
-        return
-    if job is not None and (job.live or job.state is board.JobState.DONE):
-        return
-    if job is None:
-        st.info("The model comes from a path that takes a while here. Start it when you like.")
-    elif job.error:
-        st.warning(f"The path failed: {words.plain(job.error)}")
-    else:
-        st.warning(f"The path was {job.state.value}.")
-    st.button("Compute the path", key="compute", type="primary", on_click=paths.ask, args=(params,))
+    asking.see_to(
+        paths.key(params), lambda: board.ask(paths.job(params)),
+        small=lambda: paths.is_small(params),
+        waits=lambda: "The model comes from a path that takes a while here. Start it when you like.",
+        ended=lambda progress: f"The path {board.ending(progress)}",
+        label="Compute the path", button="compute",
+    )  # fmt: skip
 
 
 def show(point: predictions.Chosen) -> None:

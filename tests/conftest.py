@@ -108,9 +108,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def no_work_left_behind() -> Iterator[None]:
     """End the jobs that a test of a page leaves running: the workers are shared by all tests of the process."""
     yield
-    jobs = sys.modules.get("pages._parts.jobs.board")
+    jobs = sys.modules.get("pages._parts.jobs.worker")
     for line in jobs.LINES.values() if jobs else ():
-        for job in list(line._jobs):
+        for job in line.everyone():
             job.stop.set()
             job.ended.wait(60)
 

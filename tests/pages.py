@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from pages._parts.jobs.board import JobState
+from pages._parts.jobs.job import JobState
 
 PATIENCE = 300.0  # for a condition; a loaded machine that still compiles needs minutes
 
@@ -28,6 +28,11 @@ def open_app(**query: str) -> AppTest:
     for name, value in query.items():
         app.query_params[name] = value
     return quiet(app.run())
+
+
+def memory(app: AppTest) -> Memory:
+    """What the session of ``app`` remembers, to look at and to change."""
+    return app.session_state[KEY]
 
 
 def quiet(app: AppTest) -> AppTest:
@@ -72,10 +77,10 @@ def wait_for_hulls(app: AppTest) -> AppTest:
 
 def _is_under_way(app: AppTest) -> bool:
     """Tell whether hulls are being computed; after the first, provisional ones others follow."""
-    if "job" not in app.session_state:
+    if "short" not in memory(app).jobs:
         return False
-    job = app.session_state["job"]
-    return job.live or (job.title == "First hulls" and job.state is JobState.DONE)
+    job = memory(app).jobs["short"]
+    return job.live or (job.job.title == "First hulls" and job.state is JobState.DONE)
 
 
 def upload(app: AppTest, content: bytes, name: str = "table.csv") -> AppTest:

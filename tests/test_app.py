@@ -5,17 +5,20 @@ import io
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mklcore.data import SAMPLES
 from mklcore.errors import KernelError, NotConvergedWarning, warn_short
+from mklcore.estimators.lp import LpMKLClassifier
 from pages._parts.derive import gram_stacks, paths, shelves
-from pages._parts.jobs import board, worker
-from pages._parts.jobs.board import Job, JobState
+from pages._parts.jobs import worker
+from pages._parts.jobs.job import Job, JobState, Piece, Progress, Report
 from pages._parts.params import link as params_link
 from pages._parts.params import parameters
 from pages._parts.params.parameters import Params
@@ -23,6 +26,7 @@ from pages._parts.session import nav
 from tests.pages import (
     PATIENCE,
     go,
+    memory,
     open_app,
     quiet,
     table,
@@ -55,7 +59,7 @@ def test_every_algorithm_ends_with_its_certificate_or_says_that_it_has_none(algo
     for param in method.path_params:
         app = go(open_app(data=sample, widths="2", each="none", algorithm=algorithm, path=param), "pages/explore.py")
         wait_for_path(app)
-        said, gaps = words(app), app.session_state["answer"].relative_gap
+        said, gaps = words(app), memory(app).answer.path.relative_gap
         assert ("no certificate" in said) == bool(np.isnan(gaps).all())
         assert ("certified" in said) == bool(np.isfinite(gaps).all())
         assert method.look_for in said
@@ -193,39 +197,39 @@ def test_choices_survive_a_change_of_page() -> None:
     go(app, "pages/kernels.py")
     assert app.slider(key="field_widths").value == 7
     assert app.toggle(key="field_linear").value is False
-    assert app.session_state["params"] == Params(data="iris", widths=7, linear=False)
+    assert memory(app).params == Params(data="iris", widths=7, linear=False)
 
 
 def test_a_path_is_dropped_and_told_when_the_table_or_the_kernels_change() -> None:
     app = wait_for_path(go(open_app(data="iris", widths="2"), "pages/explore.py"))
-    assert "answer" in app.session_state
+    assert memory(app).answer is not None
     go(app, "pages/kernels.py")
     app.slider(key="field_widths").set_value(3).run()
     assert "The kernels changed, so the path computed before is dropped" in words(app)
-    assert "answer" not in app.session_state
+    assert memory(app).answer is None
     wait_for_path(go(app, "pages/explore.py"))
     assert "is dropped" not in words(app)
     go(app, "pages/data.py")
     app.number_input(key="field_seed").set_value(5).run()
     assert "The table or its split changed" in words(app)
-    assert "answer" not in app.session_state
+    assert memory(app).answer is None
 
 
 def test_the_released_cursor_and_the_number_box_choose_the_point() -> None:
     app = wait_for_path(go(open_app(data="iris", widths="2"), "pages/explore.py"))
-    path = app.session_state["answer"]
+    path = memory(app).answer.path
     app.session_state["player"] = {"report": {"index": 7, "time": 1, "turn": 1}}
     quiet(app.run())
-    assert app.session_state["params"].at == path.values[7]
+    assert memory(app).params.at == path.values[7]
     assert app.number_input(key="exact_C").value == path.values[7]
     app.session_state["player"] = {"report": {"index": 900, "time": 2, "turn": 1}}
     quiet(app.run())
-    assert app.session_state["params"].at == path.values[-1]
+    assert memory(app).params.at == path.values[-1]
     app.number_input(key="exact_C").set_value(0.5).run()
-    assert app.session_state["params"].at == 0.5
+    assert memory(app).params.at == 0.5
     assert "All weights at C = 0.5, as a table" in [expander.label for expander in app.expander]
     app.button(key="undo").click().run()
-    assert app.session_state["params"].at == path.values[-1]
+    assert memory(app).params.at == path.values[-1]
 
 
 def test_the_test_score_is_shown_once_asked_for_and_for_that_point_only() -> None:
@@ -244,7 +248,7 @@ def test_a_cancelled_path_can_be_asked_for_again() -> None:
     worker.worker().submit(gate.wait)
     try:
         app = go(open_app(data="diabetes", widths="3", each="none", seed="11"), "pages/explore.py")
-        job = app.session_state["job"]
+        job = memory(app).jobs["short"]
         assert job.state is JobState.QUEUED
         assert "The path appears here" in words(app)
         app.button(key="job_cancel").click().run()
@@ -260,21 +264,27 @@ def test_a_cancelled_path_can_be_asked_for_again() -> None:
 
 
 @pytest.mark.threads
-def test_work_ends_in_the_state_that_says_why() -> None:
-    def ended(work, **fields) -> Job:
-        job = Job("key", "Path", 3, **fields)
-        board.LINE.enter(job)
-        board._work(job, work)
-        assert not job.live
-        assert job.ended.is_set()
-        return job
+def waiting(work: Callable[[Report], object], *more: Piece, **fields: float) -> Progress:
+    """A job that stands in its line."""
+    progress = Progress(Job("key", "Path", (Piece(work, lambda made: None, 3), *more)), **fields)
+    worker.LINES["short"].enter(progress)
+    return progress
 
-    assert ended(lambda job: job.tick(3, 3)).state is JobState.DONE
-    assert ended(lambda job: job.stop.set() or job.tick(1, 3)).state is JobState.CANCELLED
-    unseen = ended(lambda job: job.tick(1, 3), seen=time.monotonic() - 60)
+
+def test_work_ends_in_the_state_that_says_why() -> None:
+    def ended(work: Callable[[Report], object], **fields: float) -> Progress:
+        progress = waiting(work, **fields)
+        worker.do(progress)
+        assert not progress.live
+        assert progress.ended.is_set()
+        return progress
+
+    assert ended(lambda report: report.tick(3, 3)).state is JobState.DONE
+    assert ended(lambda report: report.progress.stop.set() or report.tick(1, 3)).state is JobState.CANCELLED
+    unseen = ended(lambda report: report.tick(1, 3), seen=time.monotonic() - 60)
     assert unseen.state is JobState.ABANDONED
 
-    def refuse(job: Job) -> None:
+    def refuse(report: Report) -> None:
         raise KernelError("The kernel is not square.")
 
     refused = ended(refuse)
@@ -284,14 +294,13 @@ def test_work_ends_in_the_state_that_says_why() -> None:
 def test_work_warns_nobody_and_leaves_the_warnings_of_other_threads_alone() -> None:
     filters, inside, over = list(warnings.filters), threading.Event(), threading.Event()
 
-    def work(job: Job) -> None:
+    def work(report: Report) -> None:
         inside.set()
         assert over.wait(PATIENCE)
         warn_short("stopped short")
 
-    job = Job("key", "Path", 3)
-    board.LINE.enter(job)
-    thread = threading.Thread(target=board._work, args=(job, work))
+    job = waiting(work)
+    thread = threading.Thread(target=worker.do, args=(job,))
     thread.start()
     assert inside.wait(PATIENCE)
     with pytest.warns(NotConvergedWarning, match="told here"):
@@ -305,8 +314,8 @@ def test_work_warns_nobody_and_leaves_the_warnings_of_other_threads_alone() -> N
 
 def test_inline_work_is_over_in_the_run_that_asks_for_it() -> None:
     app = go(open_app(data="iris", widths="2", seed="9021"), "pages/explore.py")
-    assert app.session_state["job"].state is JobState.DONE
-    assert paths.known(app.session_state["params"]) is app.session_state["answer"]
+    assert memory(app).jobs["short"].state is JobState.DONE
+    assert paths.known(memory(app).params) is memory(app).answer.path
     assert "job_cancel" not in [button.key for button in app.button]
 
 
@@ -322,15 +331,73 @@ def test_a_server_has_one_blas_thread_and_does_not_collect_what_it_imported() ->
 
 
 def test_a_job_knows_its_place_in_the_line() -> None:
-    first, second = Job("a", "Path", 3), Job("b", "Path", 3)
-    for job in (first, second):
-        board.LINE.enter(job)
-    assert (board.LINE.ahead(first), board.LINE.ahead(second)) == (0, 1)
+    first, second, line = waiting(print), waiting(print), worker.LINES["short"]
+    assert (line.ahead(first), line.ahead(second)) == (0, 1)
     first.stop.set()
-    assert board.LINE.ahead(second) == 0
+    assert line.ahead(second) == 0
     for job in (first, second):
-        board.LINE.leave(job)
-    assert board.LINE.ahead(second) == 0
+        line.leave(job)
+    assert line.ahead(second) == 0
+
+
+def test_a_job_lays_each_piece_as_soon_as_it_is_made_and_counts_them_together() -> None:
+    laid: list[object] = []
+    seen: list[tuple[int, int]] = []
+
+    def second(report: Report) -> str:
+        report.tick(1, 4)  # more steps than foreseen
+        seen.append((report.progress.done, report.progress.total))
+        assert laid == ["none"]
+        return "two"
+
+    def third(report: Report) -> str:
+        raise KernelError("not this one")
+
+    def last(report: Report) -> str:
+        report.tick(1, 1)
+        seen.append((report.progress.done, report.progress.total))
+        return "four"
+
+    pieces = (Piece(second, laid.append, 2), Piece(third, laid.append, 2, laid.append), Piece(last, laid.append, 1))
+    progress = waiting(lambda report: laid.append("none"), *pieces)
+    assert progress.total == 8
+    worker.do(progress)
+    assert progress.state is JobState.DONE
+    assert laid == ["none", "two", "not this one", "four"]
+    assert seen == [(4, 10), (10, 10)]
+
+
+def test_a_solver_hears_that_its_job_is_to_stop() -> None:
+    model = LpMKLClassifier()
+
+    def work(report: Report) -> None:
+        assert report.heard_by(model) is model
+        assert clone(model).callback is model.callback
+        assert not model.callback(None)
+        report.progress.stop.set()
+        assert model.callback(None)
+        report.pulse()
+
+    progress = waiting(work)
+    worker.do(progress)
+    assert progress.state is JobState.CANCELLED, progress.error
+    assert not progress.job.pieces  # whatever still holds the callback holds nothing large
+
+
+@pytest.mark.threads
+def test_asking_again_stops_what_was_asked_before_and_a_job_no_longer_wanted() -> None:
+    app = open_app(data="iris")
+    gate = threading.Event()
+    worker.worker().submit(gate.wait)
+    try:
+        go(app, "pages/explore.py")
+        first = memory(app).jobs["short"]
+        memory(app).params = replace(memory(app).params, widths=2, seed=9022)
+        quiet(app.run())
+        assert first.stop.is_set()
+        assert memory(app).jobs["short"] is not first
+    finally:
+        gate.set()
 
 
 def test_the_shelf_keeps_what_was_used_last() -> None:
@@ -386,8 +453,8 @@ def test_a_file_that_cannot_be_used_gives_a_sentence(content: bytes, said: str) 
 
 def test_a_target_the_table_does_not_have_gives_a_sentence() -> None:
     app = upload(open_app(), table())
-    source = app.session_state["params"].data
-    app.session_state["params"] = Params(data=source, target="weight")
+    source = memory(app).params.data
+    memory(app).params = Params(data=source, target="weight")
     quiet(app.run())
     assert "no column 'weight'" in app.error[0].value
 

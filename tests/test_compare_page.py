@@ -15,15 +15,15 @@ from mklcore.figures.compare import LaneView, level_colour, peak_shares, shares_
 from mklcore.path import Path, fit_path
 from pages._parts.compare import rail, toy
 from pages._parts.compare import table as compare_table
-from pages._parts.derive import comparison
+from pages._parts.derive import comparison, paths
 from pages._parts.derive.comparison import Shown
-from pages._parts.jobs.board import JobState
+from pages._parts.jobs.job import Job, JobState
 from pages._parts.params import lanes as params_lanes
 from pages._parts.params import link, parameters
 from pages._parts.params import steps as params_steps
 from pages._parts.params.lanes import Lane
 from pages._parts.params.parameters import METHODS, Params
-from tests.pages import go, open_app, quiet, table, upload, wait_until, words
+from tests.pages import go, memory, open_app, quiet, table, upload, wait_until, words
 
 SMALL = {"widths": "2", "each": "none"}
 
@@ -39,7 +39,7 @@ def compare(lanes: str = "", data: str = "iris", **query: str) -> AppTest:
 
 
 def ended(app: AppTest) -> AppTest:
-    wait_until(lambda: not ("job" in app.session_state and app.session_state["job"].live), app)
+    wait_until(lambda: not ("short" in memory(app).jobs and memory(app).jobs["short"].live), app)
     return quiet(app.run())
 
 
@@ -249,13 +249,13 @@ def test_a_release_moves_every_lane_and_the_link() -> None:
     app.session_state["compare_player"] = {"report": {"index": 0, "turn": 1, "time": 1}}
     quiet(app.run())
     first = rows(app)
-    assert app.session_state["params"].lanes_at != ""
-    assert app.query_params["lanes_at"] == app.session_state["params"].lanes_at
+    assert memory(app).params.lanes_at != ""
+    assert app.query_params["lanes_at"] == memory(app).params.lanes_at
     app.session_state["compare_player"] = {"report": {"index": 10**6, "turn": 1, "time": 2}}
     quiet(app.run())
     assert (rows(app)["at"] != first["at"]).all()
     press(app, "compare_best")
-    assert app.session_state["params"].lanes_at == ""
+    assert memory(app).params.lanes_at == ""
 
 
 def test_an_exact_value_is_solved_in_every_lane_and_makes_objectives_comparable() -> None:
@@ -270,11 +270,11 @@ def test_an_exact_value_is_solved_in_every_lane_and_makes_objectives_comparable(
 
 
 def test_slow_exact_values_are_solved_by_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison.derive_paths, "is_quick", lambda path, value: False)
+    monkeypatch.setattr(paths, "is_quick", lambda path, value: False)
     app = compare("lp;lp,p=2.0", lanes_at="0.0789", seed="47")
     assert (rows(ended(app))["at"] == "C = 0.0789").all()
     assert "Every lane is solved at just this value" in words(app)
-    monkeypatch.setattr(comparison, "fit_path", lambda *_: (_ for _ in ()).throw(ParameterError("No such value.")))
+    monkeypatch.setattr(paths, "fit_path", lambda *_: (_ for _ in ()).throw(ParameterError("No such value.")))
     app.number_input(key="compare_exact_C").set_value(0.0333)
     ended(quiet(app.run()))
     assert "The lanes are not solved at this value" in words(app)
@@ -301,24 +301,24 @@ def test_test_scores_appear_once_asked_for_and_for_this_point_only() -> None:
 
 def test_lanes_share_their_paths_with_explore() -> None:
     app = compare("gomp;uniform", algorithm="gomp", seed="41")
-    job = app.session_state["job"]
+    job = memory(app).jobs["short"]
     go(app, "pages/explore.py")
     assert "kernels used" in words(app)
-    assert app.session_state["answer"].param == "s"
-    assert app.session_state["job"] is job or app.session_state["job"].key != job.key
-    path = app.session_state["answer"]
+    assert memory(app).answer.path.param == "s"
+    assert memory(app).jobs["short"] is job or memory(app).jobs["short"].job.key != job.job.key
+    path = memory(app).answer.path
     go(app, "pages/compare.py")
-    assert path is app.session_state["compare_shown"][0].path
+    assert path is memory(app).lanes.shown[0].answered.path
 
 
 def test_a_lane_opens_on_explore_with_its_path() -> None:
     app = compare("gomp,lam=0.1;uniform")
-    path = app.session_state["compare_shown"][0].path
+    path = memory(app).lanes.shown[0].answered.path
     app.button(key="lane_0_explore").click()
     quiet(app.run())
-    assert app.session_state["params"].algorithm == "gomp"
+    assert memory(app).params.algorithm == "gomp"
     go(app, "pages/explore.py")
-    assert app.session_state["answer"] is path
+    assert memory(app).answer.path is path
 
 
 def test_lanes_work_on_a_kernel_stack() -> None:
@@ -340,18 +340,18 @@ def stack() -> bytes:
 def test_lanes_are_added_changed_and_removed() -> None:
     app = compare("gomp;uniform")
     press(app, "lane_add")
-    assert len(comparison.lanes(app.session_state["params"])) == 3
+    assert len(comparison.lanes(memory(app).params)) == 3
     app.selectbox(key="lane_0_algorithm").set_value("greedy")
     quiet(app.run())
     app.segmented_control(key="lane_0_path").set_value("lam")
     quiet(app.run())
-    assert app.session_state["params"].lanes == "greedy:lam;uniform;lp"
+    assert memory(app).params.lanes == "greedy:lam;uniform;lp"
     press(app, "lane_1_remove")
-    assert app.session_state["params"].lanes == "greedy:lam;lp"
+    assert memory(app).params.lanes == "greedy:lam;lp"
     assert all(app.button(key=f"lane_{place}_remove").disabled for place in (0, 1))
     app.selectbox(key="lanes_preset").set_value("Kernel by kernel")
     quiet(app.run())
-    assert app.session_state["params"].lanes == "gomp;greedy"
+    assert memory(app).params.lanes == "gomp;greedy"
     assert "The slider sets one s for all lanes" in words(ended(app))
 
 
@@ -359,24 +359,24 @@ def test_every_setting_of_a_lane_can_be_moved() -> None:
     app = compare("lp;gomp", "diabetes")
     app.select_slider(key="lane_0_p_p").set_value(2.0)
     quiet(app.run())
-    assert app.session_state["params"].lanes == "lp,p=2.0;gomp"
+    assert memory(app).params.lanes == "lp,p=2.0;gomp"
     app.selectbox(key="lane_0_loss_choice").set_value("epsilon_insensitive")
     ended(app)
-    assert app.session_state["params"].lanes == "lp,loss=epsilon_insensitive,p=2.0;gomp"
+    assert memory(app).params.lanes == "lp,loss=epsilon_insensitive,p=2.0;gomp"
     app.toggle(key="lane_1_more").set_value(True)
     quiet(app.run())
     app.toggle(key="lane_1_keep_duplicates_flag").set_value(True)
     quiet(app.run())
-    assert app.session_state["params"].lanes.endswith("gomp,keep_duplicates=yes")
+    assert memory(app).params.lanes.endswith("gomp,keep_duplicates=yes")
     assert not ended(app).error
 
 
 def test_while_a_lane_is_computed_anew_its_older_path_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     app = compare("gomp;uniform", seed="42")
-    monkeypatch.setattr(comparison, "ask", lambda params: None)
+    monkeypatch.setattr(comparison, "job", lambda params: Job("nothing", "Nothing", ()))
     app.selectbox(key="lane_0_algorithm").set_value("greedy")
     quiet(app.run())
-    older = app.session_state["compare_shown"][0]
+    older = memory(app).lanes.shown[0]
     assert older.lane.algorithm == "gomp"
     assert len(rows(app)) == 1  # the older answer is drawn, but it is not an answer to what is asked
 
@@ -385,28 +385,28 @@ def test_while_a_lane_is_computed_anew_its_older_path_stays(monkeypatch: pytest.
 def test_a_cancelled_run_says_so_and_offers_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     def endless(*asked):
         while True:
-            asked[-1](0, 1)  # the report of progress, where a cancelled run ends
+            asked[-2](0, 1)  # the report of progress, where a cancelled run ends
             time.sleep(0.01)
 
-    monkeypatch.setattr(comparison, "fit_path", endless)
+    monkeypatch.setattr(paths, "fit_path", endless)
     app = go(open_app(data="iris", seed="43", lanes="lp;lp,p=2.0", **SMALL), "pages/compare.py")
-    app.session_state["job"].stop.set()
+    memory(app).jobs["short"].stop.set()
     ended(app)
     monkeypatch.undo()
-    assert app.session_state["job"].state is JobState.CANCELLED
+    assert memory(app).jobs["short"].state is JobState.CANCELLED
     assert "Lanes that had ended stay" in words(app)
     assert len(rows(press(app, "compare_run"))) == 2
 
 
 def test_a_lane_that_fails_says_why_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = comparison.fit_path
+    solve = paths.fit_path
 
     def failing(estimator, *rest):
         if "Greedy" in type(estimator).__name__:
             raise ParameterError("This lane has no answer.")
         return solve(estimator, *rest)
 
-    monkeypatch.setattr(comparison, "fit_path", failing)
+    monkeypatch.setattr(paths, "fit_path", failing)
     app = compare("gomp;greedy", seed="44")
     assert any("This lane has no answer" in error.value for error in app.error)
     assert len(rows(app)) == 1
@@ -425,14 +425,14 @@ def test_large_work_waits_for_its_button(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_lanes_work_on_an_upload_and_stay_in_its_session() -> None:
     app = upload(open_app(lanes="gomp;uniform", **SMALL), table())
     assert len(rows(ended(go(app, "pages/compare.py")))) == 2
-    stranger = go(open_app(data=app.session_state["params"].data, lanes="gomp;uniform", **SMALL), "pages/compare.py")
+    stranger = go(open_app(data=memory(app).params.data, lanes="gomp;uniform", **SMALL), "pages/compare.py")
     assert "upload the same file" in words(stranger)
     assert not stranger.dataframe
 
 
 def test_a_table_without_target_is_told_so() -> None:
     app = upload(open_app(), table())
-    app.session_state["params"] = replace(app.session_state["params"], task="novelty")
+    memory(app).params = replace(memory(app).params, task="novelty")
     go(app, "pages/compare.py")
     assert "no target" in words(app)
 
@@ -465,7 +465,7 @@ def test_the_toy_experiment_runs_and_draws_every_level(monkeypatch: pytest.Monke
     assert len(asked) == len(set(asked)) == 12
     assert "Mean over 2 of 2 repetitions, seed 46" in words(app)
     assert "Bayes error is 4.01 %" in app.get("plotly_chart")[0].proto.alt
-    means, errors, counts = toy.table(toy.runs(app.session_state["params"]), 2)
+    means, errors, counts = toy.table(toy.runs(memory(app).params), 2)
     assert np.allclose(means, 10.5)
     assert np.allclose(errors, 0.5)
     assert (counts == 2).all()
@@ -476,7 +476,7 @@ def test_the_toy_experiment_runs_and_draws_every_level(monkeypatch: pytest.Monke
 
 
 def wait_for_toy(app: AppTest) -> None:
-    wait_until(lambda: not toy.missing(app.session_state["params"]))
+    wait_until(lambda: not toy.missing(memory(app).params))
     quiet(app.run())
 
 

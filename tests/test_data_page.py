@@ -16,7 +16,7 @@ from pages._parts.derive import notes as derive_notes
 from pages._parts.drawing import editing
 from pages._parts.params import link as params_link
 from pages._parts.params.parameters import Params
-from tests.pages import go, open_app, quiet, table, upload, words
+from tests.pages import go, memory, open_app, quiet, table, upload, words
 from tests.test_reading import REFUSALS
 from tests.test_reading_excel import book
 
@@ -234,11 +234,11 @@ def test_every_choice_about_a_file_is_in_the_link_and_undone_in_one_click():
     assert "regression needs numbers" in quiet(app).error[0].value
     link = app.query_params
     assert (link["task"], link["missing"], link["header"]) == ("regression", "drop", "no")
-    app.session_state["params"] = replace(app.session_state["params"], header="", uses="1n,2x,7c")
+    memory(app).params = replace(memory(app).params, header="", uses="1n,2x,7c")
     quiet(app.run())
     assert "Left out, as asked" in words(app).replace("\\", "")
     app.button(key="as_found").click().run()
-    assert app.session_state["params"] == Params(data=link["data"])
+    assert memory(app).params == Params(data=link["data"])
     assert "**60** rows, **8** features" in words(quiet(app))
 
 
@@ -248,19 +248,19 @@ def test_a_link_restores_the_reading_once_the_file_is_there():
     stranger = open_app(data=source, uses="7c", missing="indicator", grouping="bands 2", stratified="no")
     assert "upload the same file" in words(stranger)
     upload(stranger, MESSY)
-    params = stranger.session_state["params"]
+    params = memory(stranger).params
     assert (params.uses, params.missing, params.grouping, params.stratified) == ("7c", "indicator", "bands 2", False)
     assert "2 groups: band 1" in words(stranger)
 
 
 def test_another_table_drops_what_belonged_to_the_one_before():
     app = upload(open_app(edited="lin@1;lin@2"), MESSY)
-    assert app.session_state["params"].edited == ""
+    assert memory(app).params.edited == ""
     assert "The builders of Kernels are back" in words(app)
-    app.session_state["params"] = replace(app.session_state["params"], grouping="prefix", task="regression")
+    memory(app).params = replace(memory(app).params, grouping="prefix", task="regression")
     quiet(app.run())
     app.button(key="table_iris").click().run()
-    assert app.session_state["params"] == Params(data="iris")
+    assert memory(app).params == Params(data="iris")
     assert set(rail.OF_THE_TABLE) <= set(Params.__dataclass_fields__)
 
 
@@ -271,7 +271,7 @@ def test_a_sheet_is_chosen_on_the_page():
     app.selectbox(key="field_sheet").set_value("Second").run()
     assert "**40** rows, **1** features" in words(quiet(app)) or "**40** rows" in words(app)
     assert app.query_params["sheet"] == "Second"
-    app.session_state["params"] = replace(app.session_state["params"], sheet="Third")
+    memory(app).params = replace(memory(app).params, sheet="Third")
     quiet(app.run())
     assert "no sheet 'Third'; it has 'First', 'Second'" in words(app).replace("\\", "")
 
@@ -328,7 +328,7 @@ def test_a_link_is_refused_in_words(name: str, value: str, said: str):
 @pytest.mark.parametrize("uses", ["9n", "99999x"])
 def test_columns_that_are_not_there_give_a_sentence(uses: str):
     app = upload(open_app(), table())
-    app.session_state["params"] = replace(app.session_state["params"], uses=uses)
+    memory(app).params = replace(memory(app).params, uses=uses)
     quiet(app.run())
     assert "no column number" in app.error[0].value
 

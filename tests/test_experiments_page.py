@@ -19,10 +19,12 @@ from mklcore.experiments.base import pause
 from mklcore.figures import comparison_plot
 from pages._parts.derive import shelves
 from pages._parts.experiments import work
-from pages._parts.jobs import board
-from pages._parts.jobs.board import Job, JobState
-from pages._parts.runs.store import HOME, Store, StoreError
-from tests.pages import PATIENCE, go, open_app, quiet, wait_until, words
+from pages._parts.frame import progress
+from pages._parts.jobs import worker
+from pages._parts.jobs.job import UNWATCHED_LONG_SECONDS, UNWATCHED_SECONDS, Job, JobState, Piece, Progress
+from pages._parts.runs.disk import HOME, StoreError
+from pages._parts.runs.store import Store
+from tests.pages import PATIENCE, go, memory, open_app, quiet, wait_until, words
 
 ROWS, COLUMNS = ("first", "second"), ("ours alone", "with a reference")
 
@@ -65,8 +67,8 @@ def tiny(monkeypatch) -> Experiment:
     return TINY
 
 
-def settled(app: AppTest, slot: str = "job") -> AppTest:
-    wait_until(lambda: not app.session_state[slot].live)
+def settled(app: AppTest, slot: str = "short") -> AppTest:
+    wait_until(lambda: not memory(app).jobs[slot].live)
     return quiet(app.run())
 
 
@@ -314,17 +316,17 @@ def gated(monkeypatch):
 def test_a_full_run_goes_on_beside_the_paths_of_other_pages(gated):
     app = page(experiment="tiny", data="iris", widths="2", each="none", seed="8123")
     app.button(key="run_full").click().run()
-    long = app.session_state["long_job"]
+    long = memory(app).jobs["long"]
     assert app.button(key="run_full").disabled
     go(app, "pages/explore.py")
-    wait_until(lambda: not app.session_state["job"].live)
-    assert app.session_state["job"].state is JobState.DONE  # not blocked
+    wait_until(lambda: not memory(app).jobs["short"].live)
+    assert memory(app).jobs["short"].state is JobState.DONE  # not blocked
     assert long.live
     assert not long.stop.is_set()  # not stopped
     quiet(app.run())
     assert app.button(key="long_job_cancel")
     gated.set()
-    assert "of 2** numbers" in words(go(settled(app, "long_job"), "pages/experiments.py"))
+    assert "of 2** numbers" in words(go(settled(app, "long"), "pages/experiments.py"))
     assert work.kept("tiny")[0].repetitions == TINY.repetitions
 
 
@@ -335,8 +337,8 @@ def test_a_full_run_can_be_cancelled_from_any_page(gated):
     go(app, "pages/data.py")
     app.button(key="long_job_cancel").click().run()
     gated.set()
-    assert app.session_state["long_job"].ended.wait(PATIENCE)
-    assert app.session_state["long_job"].state is JobState.CANCELLED
+    assert memory(app).jobs["long"].ended.wait(PATIENCE)
+    assert memory(app).jobs["long"].state is JobState.CANCELLED
     assert "The last run was cancelled" in words(go(app, "pages/experiments.py"))
     assert work.kept("tiny") == ()
 
@@ -346,34 +348,33 @@ def test_the_second_session_is_told_its_place_in_the_line(gated):
     first, second = page(experiment="tiny"), page(experiment="tiny")
     first.button(key="run_full").click().run()
     second.button(key="run_full").click().run()
-    waiting = second.session_state["long_job"]
+    waiting = memory(second).jobs["long"]
     assert waiting.state is JobState.QUEUED
-    assert board._sentence(waiting) == "Experiment: waiting, 1 before you"
+    assert progress.sentence(waiting) == "Experiment: waiting, 1 before you"
     gated.set()
     for app in (first, second):
-        assert app.session_state["long_job"].ended.wait(PATIENCE)
-        assert app.session_state["long_job"].state is JobState.DONE
+        assert memory(app).jobs["long"].ended.wait(PATIENCE)
+        assert memory(app).jobs["long"].state is JobState.DONE
 
 
 @pytest.mark.threads
 def test_each_slot_has_its_own_line_and_patience():
-    short, long = Job("a", "Path", 3), Job("b", "Experiment", 3, slot="long")
-    assert short.patience == board.UNWATCHED_SECONDS < long.patience
-    for job in (short, long):
-        board.LINES[job.slot].enter(job)
-    assert board.LINES["short"] is board.LINE
-    assert (board.LINES["short"].ahead(short), board.LINES["long"].ahead(long)) == (0, 0)
-    for job in (short, long):
-        board._work(job, lambda job: job.tick(3, 3))
-        assert job.state is JobState.DONE
-    unseen = Job("c", "Experiment", 3, slot="long", seen=time.monotonic() - board.UNWATCHED_SECONDS - 5)
-    board.LINES["long"].enter(unseen)
-    board._work(unseen, lambda job: job.tick(3, 3))
-    assert unseen.state is JobState.DONE  # a hidden tab ticks rarely
-    gone = Job("d", "Experiment", 3, slot="long", seen=time.monotonic() - board.UNWATCHED_LONG_SECONDS - 5)
-    board.LINES["long"].enter(gone)
-    board._work(gone, lambda job: job.tick(3, 3))
-    assert gone.state is JobState.ABANDONED
+    def waiting(slot: str, seen: float) -> Progress:
+        job = Progress(Job("a", "Experiment", (Piece(lambda report: report.tick(3, 3), print),), slot=slot), seen=seen)
+        worker.LINES[slot].enter(job)
+        return job
+
+    now = time.monotonic()
+    short, long, gone = (
+        waiting("short", now),
+        waiting("long", now - UNWATCHED_SECONDS - 5),  # a hidden tab ticks rarely
+        waiting("long", now - UNWATCHED_LONG_SECONDS - 5),
+    )
+    assert short.patience == UNWATCHED_SECONDS < long.patience
+    assert (worker.LINES["short"].ahead(short), worker.LINES["long"].ahead(long)) == (0, 0)
+    for job in (short, long, gone):
+        worker.do(job)
+    assert (short.state, long.state, gone.state) == (JobState.DONE, JobState.DONE, JobState.ABANDONED)
 
 
 def test_no_more_than_the_newest_runs_are_kept():

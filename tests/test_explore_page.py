@@ -17,7 +17,7 @@ from pages._parts.jobs import worker
 from pages._parts.params import link, parameters, places
 from pages._parts.params.parameters import Params
 from pages._parts.players import path_player
-from tests.pages import cursor_texts, go, open_app, quiet, table, upload, wait_for_path, wait_until, words
+from tests.pages import cursor_texts, go, memory, open_app, quiet, table, upload, wait_for_path, wait_until, words
 
 SAMPLE_OF = {"binary": "breast_cancer", "multiclass": "iris", "regression": "diabetes"}
 
@@ -51,7 +51,7 @@ def release(app: AppTest, index: int) -> AppTest:
 def test_the_first_tab_says_which_columns_matter_beside_the_baselines(task: str) -> None:
     app = explore(data=SAMPLE_OF[task])
     wait_for(app, "best single kernel, at its best")
-    path, params = app.session_state["answer"], app.session_state["params"]
+    path, params = memory(app).answer.path, memory(app).params
     index = places.place(path, None).index
     sentence = cursor_texts(app)[0]
     assert sentence.startswith(f"At {places.label('C', path.values[index])} the weight lies on ")
@@ -73,7 +73,7 @@ def test_the_first_tab_says_which_columns_matter_beside_the_baselines(task: str)
 
 def test_the_baselines_are_the_paths_explore_shows_for_them() -> None:
     app = wait_for(explore(seed="2"), "best single kernel, at its best")
-    params = app.session_state["params"]
+    params = memory(app).params
     for name in paths.BASELINES:
         lane = paths.baseline(params, name)
         assert paths.key(lane) == paths.key(Params(data="iris", widths=2, seed=2, algorithm=name))
@@ -91,7 +91,7 @@ def test_refits_tell_how_often_each_kernel_is_chosen() -> None:
     app = explore(seed="4")
     app.button(key="ask_frequency").click().run()
     wait_for(app, "At least one kernel used")
-    params, path = app.session_state["params"], app.session_state["answer"]
+    params, path = memory(app).params, memory(app).answer.path
     value = float(path.values[places.place(path, None).index])
     found = paths.frequency(params, value)
     assert found.n_resamples == paths.RESAMPLES
@@ -106,7 +106,7 @@ def test_the_tab_is_in_the_link_and_the_last_two_are_not_computed_before_they_ar
     app = explore()
     assert app.get("plotly_chart") == []
     app.session_state["field_look"] = "path"
-    state_of = app.session_state["params"]
+    state_of = memory(app).params
     assert state_of.look == "columns"
     app = explore(look="path")
     assert len(app.get("plotly_chart")) == 2
@@ -122,7 +122,7 @@ def test_the_tab_is_in_the_link_and_the_last_two_are_not_computed_before_they_ar
 
 def test_the_facts_follow_the_path_point_by_point() -> None:
     app = explore(look="path")
-    path, data = app.session_state["answer"], component(app, "texts_facts")
+    path, data = memory(app).answer.path, component(app, "texts_facts")
     assert len(data["texts"]) == len(path)
     for k, (certificate, cost, scores) in enumerate(data["texts"]):
         said = ["".join(text for _, text in line) for line in (*certificate, *cost, *scores)]
@@ -138,7 +138,7 @@ def test_the_facts_follow_the_path_point_by_point() -> None:
 
 def test_a_size_may_be_any_number_of_kernels_and_more_are_refused_in_words() -> None:
     app = explore(data="breast_cancer", widths="20", algorithm="gomp", seed="8", look="path")
-    path = app.session_state["answer"]
+    path = memory(app).answer.path
     assert path.values.tolist() == list(range(1, paths.SIZES + 1))
     assert len(path.kernel_names) == 52
     app.number_input(key="exact_s").set_value(51).run()
@@ -156,17 +156,17 @@ def test_a_size_may_be_any_number_of_kernels_and_more_are_refused_in_words() -> 
 def test_a_value_between_the_points_starts_from_the_nearest_and_says_where_the_optimum_lies(monkeypatch) -> None:
     app = explore(look="path", seed="6")
     monkeypatch.setattr(paths, "QUICK_SECONDS", -1.0)
-    path = app.session_state["answer"]
+    path = memory(app).answer.path
     value = float(f"{np.sqrt(path.values[9] * path.values[10]):.3g}")
     gate = threading.Event()
     worker.worker().submit(gate.wait)
     try:
         app.number_input(key="exact_C").set_value(value).run()
-        params = app.session_state["params"]
+        params = memory(app).params
         interval = paths.interval(params, path, value)
         told = f"between **{style.number(interval.low)}** and **{style.number(interval.high)}**"
         assert told in words(app)
-        assert app.session_state["job"].live
+        assert memory(app).jobs["short"].live
         assert component(app, "player")["exact"] is None
     finally:
         gate.set()
@@ -207,10 +207,10 @@ def test_every_preset_sets_what_it_says_and_shows_itself(algorithm: str, task: s
 def test_a_preset_is_taken_with_one_press() -> None:
     app = explore()
     app.button_group(key="preset_lp").set_value("smooth").run()
-    assert app.session_state["params"].settings == (("norm", "lp"), ("p", 2.0))
+    assert memory(app).params.settings == (("norm", "lp"), ("p", 2.0))
     assert app.query_params["p"] == "2.0"
     app.button(key="undo").click().run()
-    assert app.session_state["params"].settings == ()
+    assert memory(app).params.settings == ()
 
 
 @pytest.mark.parametrize("norm", ["weighted lp", "block norm", "elliptic"])
@@ -226,7 +226,7 @@ def test_every_norm_gives_a_certified_path(norm: str) -> None:
 def test_each_algorithm_has_its_own_normalisation_unless_one_is_chosen(algorithm: str, usual: str) -> None:
     app = explore(algorithm=algorithm, each="none")
     assert f"normalisation {usual} (the algorithm's own)" in words(app)
-    path = app.session_state["answer"]
+    path = memory(app).answer.path
     method = ESTIMATORS[algorithm].classifier
     assert path.estimators[0]._map.normalise == usual == method.default_normalise
     app = explore(algorithm=algorithm, each="none", normalise="spherical")
@@ -288,12 +288,10 @@ def test_what_is_computed_about_an_upload_stays_in_its_session() -> None:
     content = table(seed=31)
     owner = wait_for_path(go(upload(open_app(), content), "pages/explore.py"))
     wait_for(owner, "best single kernel, at its best")
-    params = owner.session_state["params"]
+    params = memory(owner).params
     stranger = upload(open_app(), content)
-    assert stranger.session_state["params"].data == params.data
-    assert "shelf" not in stranger.session_state or not [
-        key for key in stranger.session_state["shelf"]._items if key[0] in ("path", "shares")
-    ]
+    assert memory(stranger).params.data == params.data
+    assert not [key for key in memory(stranger).shelves.results._items if key[0] in ("path", "shares")]
 
 
 def test_a_sentence_without_any_weight_says_so() -> None:

@@ -28,7 +28,7 @@ from pages._parts.export import downloads, report, scripts, specification
 from pages._parts.export.formula import mathml
 from pages._parts.params import link, parameters
 from pages._parts.params.parameters import Params
-from tests.pages import wait_until
+from tests.pages import memory, wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 HOSTILE = ['a"b', "c'd", "e`f", "g\\n", "$(rm)", "{h}", "__import__('os')", "<b>i</b>", "é ∞"]
@@ -52,13 +52,14 @@ def turn(app: AppTest, page: str) -> AppTest:
     return app
 
 
-def path_of(app: AppTest, name: str = "answer"):
+def path_of(app: AppTest, name: str = "answer") -> Path:
     wait_until(
-        lambda: not (name not in app.session_state or ("job" in app.session_state and app.session_state["job"].live)),
+        lambda: (
+            not (getattr(memory(app), name) is None or ("short" in memory(app).jobs and memory(app).jobs["short"].live))
+        ),
         app,
     )
-    held = app.session_state[name]
-    return getattr(held, "path", held)
+    return getattr(memory(app), name).path
 
 
 def run_script(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
@@ -109,7 +110,7 @@ def test_script_and_notebook_of_every_algorithm_make_the_numbers_of_the_screen(
     app = open_at("explore", data=sample, widths="2", each="linear", algorithm=algorithm, path=param, seed="3")
     path = path_of(app)
     place = len(path) // 2
-    params = replace(app.session_state["params"], at=float(path.values[place]))
+    params = replace(memory(app).params, at=float(path.values[place]))
     script, book = handed_out(params, "explore")
     names = run_script(script, tmp_path, monkeypatch)
     told = run_notebook(book, kernel, tmp_path)
@@ -125,7 +126,7 @@ def test_script_and_notebook_of_every_algorithm_make_the_numbers_of_the_screen(
 def test_the_hulls_page_hands_out_its_hulls(kernel, tmp_path, monkeypatch):
     app = open_at("hulls", data="diabetes", hull_columns="3,4,9", hull_degree="2")
     path = path_of(app, "hulls")
-    script, book = handed_out(app.session_state["params"], "hulls")
+    script, book = handed_out(memory(app).params, "hulls")
     names = run_script(script, tmp_path, monkeypatch)
     np.testing.assert_array_equal(names["path"].weights, path.weights)
     assert [m.hull_ for m in names["path"].estimators] == [m.hull_ for m in path.estimators]
@@ -138,13 +139,13 @@ def test_the_hulls_page_hands_out_its_hulls(kernel, tmp_path, monkeypatch):
 def test_norms_that_are_made_from_the_kernels_come_out_of_the_script(settings, tmp_path, monkeypatch):
     app = open_at("explore", data="iris", widths="2", each="linear", **settings)
     path = path_of(app)
-    script, _ = handed_out(app.session_state["params"], "explore")
+    script, _ = handed_out(memory(app).params, "explore")
     np.testing.assert_array_equal(run_script(script, tmp_path, monkeypatch)["path"].weights, path.weights)
 
 
 def test_the_lanes_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
     app = open_at("compare", data="iris", widths="2", each="linear", lanes="lp,p=2.0;smkl;gomp:lam,n_kernels=3")
-    params = app.session_state["params"]
+    params = memory(app).params
     lanes = [comparison.lane_params(params, lane) for lane in comparison.lanes(params)]
     wait_until(lambda: not any(paths.known(lane) is None for lane in lanes), app)
     names = run_script(handed_out(params, "compare")[0], tmp_path, monkeypatch)
@@ -156,9 +157,9 @@ def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_
     app = open_at("explore", data="iris", widths="2", each="linear", seed="3")
     path = path_of(app)
     between = float(np.sqrt(path.values[10] * path.values[11]))
-    params = replace(app.session_state["params"], at=between, row=77, moved="1=6.5,3=1.25")
+    params = replace(memory(app).params, at=between, row=77, moved="1=6.5,3=1.25")
     app = open_at("predict", **link.text(params))
-    script, _ = handed_out(app.session_state["params"], "predict")
+    script, _ = handed_out(memory(app).params, "predict")
     names = run_script(script, tmp_path, monkeypatch)
     assert names["point"].values.tolist() == [between]
     assert names["row"].tolist() == [6.5, mkl.load_sample("iris").X[76, 1], 1.25, mkl.load_sample("iris").X[76, 3]]
@@ -222,8 +223,8 @@ def eval_name(line: str) -> str:
 def test_how_a_file_was_read_is_in_the_script(tmp_path, monkeypatch):
     content = hostile_table().replace(b",", b";")
     app = with_upload(content, "t.csv")
-    app.session_state["params"] = replace(
-        app.session_state["params"], widths=2, delimiter="semicolon", uses="2x,10c", missing="indicator", groups=True,
+    memory(app).params = replace(
+        memory(app).params, widths=2, delimiter="semicolon", uses="2x,10c", missing="indicator", groups=True,
         grouping="a:1-2;b:3", stratified=False,
     )  # fmt: skip
     app.run()
@@ -313,7 +314,7 @@ class Outside(html.parser.HTMLParser):
 def test_the_report_holds_the_facts_and_asks_no_server(algorithm):
     app = open_at("predict", data="iris", widths="2", each="linear", algorithm=algorithm)
     path = path_of_predict(app)
-    point = downloads.predictions.chosen(app.session_state["params"])
+    point = downloads.predictions.chosen(memory(app).params)
     told = report.gather(point)
     page = report.write(told)
     reader = Outside()
@@ -331,14 +332,14 @@ def test_the_report_holds_the_facts_and_asks_no_server(algorithm):
 
 
 def path_of_predict(app: AppTest):
-    wait_until(lambda: downloads.predictions.chosen(app.session_state["params"]) is not None, app)
-    return downloads.predictions.chosen(app.session_state["params"]).path
+    wait_until(lambda: downloads.predictions.chosen(memory(app).params) is not None, app)
+    return downloads.predictions.chosen(memory(app).params).path
 
 
 def test_names_from_a_file_are_harmless_in_the_report():
     app = open_at("predict", data="iris", widths="2", each="linear")
     path_of_predict(app)
-    told = report.gather(downloads.predictions.chosen(app.session_state["params"]))
+    told = report.gather(downloads.predictions.chosen(memory(app).params))
     evil = "<script>alert(1)</script>"
     families = told.path.kernel_families
     names = tuple(f"{evil}{m}" for m in range(len(families)))

@@ -18,12 +18,12 @@ from mklcore.experiments.base import Outcome
 from mklcore.figures import style, weights_beside
 from mklcore.kernels.stacks import read_stack
 from mklcore.store import load_model, save_model
-from pages._parts.derive import uploads
 from pages._parts.drawing import charts, listings
 from pages._parts.export import specification
 from pages._parts.params import link
 from pages._parts.params.parameters import Params
-from tests.pages import go, open_app, quiet, table, upload, wait_until, words
+from pages._parts.session import uploads
+from tests.pages import go, memory, open_app, quiet, table, upload, wait_until, words
 from tests.test_stack_upload import NAMES, K, Y, npz, with_stack
 
 # Links and specifications
@@ -67,8 +67,8 @@ def test_a_target_of_a_link_is_no_longer_than_a_name() -> None:
 
 def test_a_stack_for_novelty_is_read_as_found() -> None:
     app = with_stack(npz(K=K, y=Y, names=NAMES))
-    app.session_state["params"] = replace(app.session_state["params"], task="novelty")
-    app.session_state["moved"] = True
+    memory(app).params = replace(memory(app).params, task="novelty")
+    memory(app).link.moved = True
     quiet(app.run())
     assert app.selectbox(key="field_task").value == ""
     assert "kernels** on" in words(app) or "kernels on" in words(app)
@@ -216,8 +216,8 @@ def test_a_step_back_to_a_file_that_has_left_the_session_gives_a_sentence() -> N
 @pytest.mark.parametrize("page", ["explore", "compare"])
 def test_a_path_beyond_the_usual_bounds_has_its_box(scale: float, page: str) -> None:
     app = with_stack(npz(K=scale * K, y=Y, names=NAMES))
-    app.session_state["params"] = replace(app.session_state["params"], path="C")
-    app.session_state["moved"] = True
+    memory(app).params = replace(memory(app).params, path="C")
+    memory(app).link.moved = True
     go(app, f"pages/{page}.py")
     box = "exact_C" if page == "explore" else "compare_exact_C"
     wait_until(lambda: any(item.key == box for item in app.number_input), app)

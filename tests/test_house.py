@@ -44,8 +44,8 @@ ROWS = {
     "mklcore.exploration": 12,
     "mklcore.lessons": 12,
     "pages._parts.params": 13.1,
-    "pages._parts.session": 13.2,
-    "pages._parts.jobs": 13.3,
+    "pages._parts.jobs": 13.2,
+    "pages._parts.session": 13.3,
     "pages._parts.derive": 13.4,
     "pages._parts.drawing": 13.5,
     "pages._parts.players": 13.6,
@@ -307,6 +307,30 @@ def test_nobody_asks_a_loss_or_a_penalty_which_one_it_is(file):
 )
 def test_a_planted_comparison_of_names_is_found(planted):
     assert list(_names_compared(ast.parse(planted)))
+
+
+@pytest.mark.parametrize("file", sources(PAGES, APP), ids=lambda file: str(file.relative_to(ROOT)))
+def test_what_a_session_remembers_is_reached_through_its_room(file):
+    if room(module_name(file)) == "pages._parts.session":
+        return
+    for node in ast.walk(parsed(file)):
+        if isinstance(node, ast.Attribute):
+            assert node.attr != "session_state", (
+                f"{file}:{node.lineno}: use session.memory, or session.fields for a widget"
+            )
+
+
+def test_a_session_has_one_key_of_its_own():
+    """Beside what keyed widgets hold, Streamlit's state of a session is written in one place."""
+    written = [
+        (file.name, ast.unparse(target.slice))
+        for file in sources(PAGES / "_parts" / "session")
+        for node in ast.walk(parsed(file))
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Subscript) and dotted(target.value).endswith("session_state")
+    ]
+    assert sorted(written) == [("fields.py", "key"), ("fields.py", "key"), ("memory.py", "KEY")]
 
 
 FILTERS = {"catch_warnings", "filterwarnings", "simplefilter", "resetwarnings"}

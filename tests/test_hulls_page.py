@@ -17,11 +17,11 @@ from mklcore.path import fit_path
 from mklcore.solvers.driver import Status
 from mklcore.solvers.hkl.bases import BASES
 from pages._parts.derive import hull_words, hulls, shelves, tables
-from pages._parts.jobs import board, worker
-from pages._parts.jobs.board import JobState
+from pages._parts.jobs import worker
+from pages._parts.jobs.job import JobState
 from pages._parts.params import link
 from pages._parts.params.parameters import Params
-from tests.pages import PATIENCE, go, open_app, quiet, table, upload, wait_for_hulls, wait_until, words
+from tests.pages import PATIENCE, go, memory, open_app, quiet, table, upload, wait_for_hulls, wait_until, words
 from tests.test_stack_upload import K, Y, npz, with_stack
 
 SMALL = {"data": "diabetes", "hull_columns": "3,4,9", "hull_degree": "2"}
@@ -44,7 +44,7 @@ def data_of(app: AppTest) -> dict[str, Any]:
 
 
 def path_of(app: AppTest):
-    return app.session_state["hulls"].path
+    return memory(app).hulls.path
 
 
 def report(app: AppTest, **said: Any) -> AppTest:
@@ -105,14 +105,14 @@ def test_provisional_hulls_stand_until_the_certified_ones_are_there_and_are_not_
     wait_for_hulls(app)
     assert "verified: certified]" in words(app)
     assert {state["badge"] for state in data_of(app)["states"]} == {"certified"}
-    assert shelves.hulls(app.session_state["params"]).get(hulls.quick_key(app.session_state["params"])) is None
+    assert shelves.hulls(memory(app).params).get(hulls.quick_key(memory(app).params)) is None
 
 
 def test_a_search_by_the_necessary_condition_stays_provisional_when_asked_for() -> None:
     app = ready(**SMALL, hull_more="search=necessary")
     assert "radio_button_unchecked: provisional]" in words(app)
     assert "Not scored" in words(app)
-    assert not app.session_state["job"].live
+    assert not memory(app).jobs["short"].live
     assert path_of(app).statuses == (Status.PROVISIONAL,) * hulls.POINTS
 
 
@@ -187,14 +187,14 @@ def test_a_release_moves_the_hull_once_and_never_beyond_the_ends() -> None:
     app = ready(**SMALL)
     path, first = path_of(app), data_of(app)
     assert len(first["states"]) == len(path) == hulls.POINTS >= 12
-    assert app.session_state["params"].hull_at is None
+    assert memory(app).params.hull_at is None
     report(app, report={"index": 3, "turn": first["turn"]})
     assert app.query_params["hull_at"] == repr(float(path.values[3]))
     assert data_of(app)["turn"] == first["turn"]  # the echo of its own report does not move the cursor
     report(app, report={"index": 999, "turn": first["turn"]})
-    assert app.session_state["params"].hull_at == float(path.values[-1])
+    assert memory(app).params.hull_at == float(path.values[-1])
     quiet(app.button(key="undo").click().run())
-    assert app.session_state["params"].hull_at == float(path.values[3])
+    assert memory(app).params.hull_at == float(path.values[3])
     assert data_of(app)["turn"] == first["turn"] + 1
     assert data_of(app)["index"] == 3
 
@@ -214,7 +214,7 @@ def test_states_hold_what_the_fitted_hulls_say() -> None:
         assert f"{len(fitted.hull_)} nodes" in state_["status"]
         inside = {(a, b) for a, b, kind, *_ in state_["cells"] if kind != "next"}
         first, second = (int(n) for n in drawn["grid"]["numbers"])
-        pair = [hulls.columns(app.session_state["params"]).index(n - 1) for n in (first, second)]
+        pair = [hulls.columns(memory(app).params).index(n - 1) for n in (first, second)]
         assert inside == {(v[pair[0]], v[pair[1]]) for v in fitted.hull_ if sum(v) == v[pair[0]] + v[pair[1]]}
     sizes = {round(share, 2) for state_ in drawn["states"] for _, share, *_ in state_["inside"]}
     assert min(sizes) < 0.2
@@ -234,12 +234,12 @@ def test_any_lambda_is_solved_exactly_and_shown_when_it_is_there() -> None:
     wait_until(lambda: data_of(app)["exact"] is not None, app)
     assert app.query_params["hull_at"] == repr(value)
     found, drawn = (
-        app.session_state["hull_points"].get(hulls.exact_key(app.session_state["params"], value)),
+        memory(app).shelves.hull_points.get(hulls.exact_key(memory(app).params, value)),
         data_of(app),
     )
     assert drawn["exact"]["label"] == "λ = 0.0123"
     assert drawn["exact"]["certified"]
-    params = app.session_state["params"]
+    params = memory(app).params
     parts, chosen = tables.split(params), hulls.columns(params)
     cold = hulls.estimator(params).set_params(lam=value).fit(parts.train.X[:, chosen], parts.train.y)
     assert found.fitted.objective_ == pytest.approx(cold.objective_, rel=1e-3)
@@ -260,15 +260,15 @@ def test_the_last_certified_hull_stays_while_an_exact_one_is_solved_and_a_cancel
         assert "The hull at λ = 0\\.0456 is being solved." in words(app)
         assert "verified: certified]" in words(app)
         assert data_of(app)["exact"] is None
-        app.session_state["job"].stop.set()
+        memory(app).jobs["short"].stop.set()
     finally:
         gate.set()
-    app.session_state["job"].ended.wait(PATIENCE)
+    memory(app).jobs["short"].ended.wait(PATIENCE)
     quiet(app.run())
-    assert app.session_state["job"].state is JobState.CANCELLED
+    assert memory(app).jobs["short"].state is JobState.CANCELLED
     assert "There is no exact hull at λ = 0\\.0456" in words(app)
     quiet(app.button(key="hull_again").click().run())
-    app.session_state["job"].ended.wait(PATIENCE)
+    memory(app).jobs["short"].ended.wait(PATIENCE)
     quiet(app.run())
     assert data_of(app)["exact"]["label"] == "λ = 0.0456"
 
@@ -302,14 +302,14 @@ def test_a_clicked_node_shows_its_monomial_its_weight_and_what_it_adds() -> None
 def test_what_is_no_node_of_this_grid_is_not_taken_from_the_browser(node: str) -> None:
     app = ready(**SMALL)
     report(app, picked={"node": node})
-    assert app.session_state["params"].hull_node == ""
+    assert memory(app).params.hull_node == ""
 
 
 def test_a_test_score_is_shown_once_it_is_asked_for_and_belongs_to_its_lambda() -> None:
     app = ready(**SMALL)
     assert "test R²" not in words(app)
     quiet(app.button(key="show_hull_test").click().run())
-    params = app.session_state["params"]
+    params = memory(app).params
     parts, chosen, path = tables.split(params), hulls.columns(params), path_of(app)
     index = int(np.argmax(path.val_score))
     score = path.estimators[index].score(parts.test.X[:, chosen], parts.test.y)
@@ -346,7 +346,7 @@ def test_every_advanced_control_of_the_registry_is_reachable_and_kept_in_the_lin
     app.select_slider(key="hull_setting_tol").set_value(0.01).run()
     app.toggle(key="hull_setting_refit").set_value(True).run()
     assert set(app.query_params["hull_more"].split(";")) == {"refit=yes", "tol=0.01", "memory_mb=300"}
-    asked = hulls.estimator(app.session_state["params"])
+    asked = hulls.estimator(memory(app).params)
     assert (asked.memory_mb, asked.tol, asked.refit) == (300, 0.01, True)
     assert "refitted by least squares" in words(wait_for_hulls(app))
     for name in ("tol", "refit", "memory_mb"):
@@ -401,7 +401,7 @@ def test_grid_and_node_are_in_the_link_and_old_hulls_stay_until_new_ones() -> No
     worker.worker().submit(gate.wait)
     try:
         app.slider(key="field_hull_degree").set_value(1).run()
-        assert app.session_state["job"].live
+        assert memory(app).jobs["short"].live
         assert data_of(app)["waiting"]
         assert app.number_input(key="hull_exact").disabled
         assert "over all **27** kernels" in words(app)
@@ -420,10 +420,10 @@ def test_a_search_that_was_cancelled_can_be_asked_for_again() -> None:
     worker.worker().submit(gate.wait)
     try:
         app = at_hulls(**SMALL, seed="8")
-        app.session_state["job"].stop.set()
+        memory(app).jobs["short"].stop.set()
     finally:
         gate.set()
-    app.session_state["job"].ended.wait(PATIENCE)
+    memory(app).jobs["short"].ended.wait(PATIENCE)
     quiet(app.run())
     assert f"The search was {JobState.CANCELLED.value}" in words(app)
     quiet(app.button(key="compute_hulls").click().run())
@@ -433,7 +433,7 @@ def test_a_search_that_was_cancelled_can_be_asked_for_again() -> None:
 def test_the_hulls_of_an_uploaded_table_stay_in_their_session() -> None:
     app = go(upload(open_app(), table(seed=5)), "pages/hulls.py")
     assert "nodes in the hull" in words(wait_for_hulls(app))
-    assert len(app.session_state["hull_shelf"]._items) == 1
+    assert len(memory(app).shelves.hulls._items) == 1
     stranger = go(open_app(data=app.query_params["data"]), "pages/hulls.py")
     assert "upload the same file" in words(stranger)
 
@@ -457,7 +457,7 @@ def test_a_stack_and_a_table_without_target_are_refused_in_words(monkeypatch) ->
     assert "a stack has none: bring a table" in words(stacked)
     app = ready(**SMALL)
     monkeypatch.setattr(hulls, "estimator", _no_target)
-    app.session_state["params"] = Params(data="diabetes", hull_degree=1, hull_columns="1,2")
+    memory(app).params = Params(data="diabetes", hull_degree=1, hull_columns="1,2")
     assert "this table has none" in words(quiet(app.run()))
 
 
@@ -466,7 +466,7 @@ def _no_target(params: Params) -> Any:
 
 
 def test_a_job_for_other_hulls_is_stopped() -> None:
-    job = board.Job("hulls", "Hulls", 1, belongs=lambda now: now.hulls() == Params().hulls())
+    job = hulls.job(Params())
     assert job.belongs(Params(hull_at=0.1, algorithm="gomp", widths=9))
     assert not job.belongs(Params(hull_more="tol=0.01"))
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import streamlit
 from streamlit.testing.v1 import AppTest
 
 from mklcore.data.reading import read_table
@@ -20,12 +21,13 @@ from mklcore.kernels.notation import (
     read_entries,
     write_entries,
 )
-from pages._parts.derive import gram_stacks, shelves, uploads
+from pages._parts.derive import gram_stacks, shelves
 from pages._parts.kernels import table
 from pages._parts.params import link as params_link
 from pages._parts.params import rules
 from pages._parts.params.parameters import Params
-from tests.pages import go, open_app, quiet, upload, words
+from pages._parts.session import history, uploads
+from tests.pages import go, memory, open_app, quiet, upload, words
 
 GROUPS = (("left", (0, 1)), ("right", (2, 3)), ("last", (4,)))
 NAMES = ("a", "b", "c", "d", "left")
@@ -106,7 +108,7 @@ def test_every_dictionary_of_the_builders_survives_its_text():
         Params(data="iris", laplacians=3, groups=True, group_kernels="both"),
         Params(data="iris", bands=2, band_kernels="spectral", subspaces=4, subspace_size=2, widths=7),
     ):
-        app.session_state["params"] = params
+        memory(app).params = params
         quiet(app.run())
         assert not app.error
     groups = (("u", (0, 1)), ("v", (2, 3)))
@@ -193,20 +195,20 @@ def test_a_table_too_long_for_a_link_stays_in_the_session():
     app = go(open_app(data="digits", each="none"), "pages/kernels.py")
     text = ";".join(f"lin@{j},{j + 2}" for j in range(1, 60)) + ";" + ";".join(f"rbf{w}@*" for w in range(1, 200))
     assert len(text) > rules.LONGEST_TABLE
-    app.session_state["kept_tables"] = {"kept:" + "a" * 64: "lin@1..3"}
-    app.session_state["params"] = replace(app.session_state["params"], edited="kept:" + "a" * 64)
+    memory(app).tables = {"kept:" + "a" * 64: "lin@1..3"}
+    memory(app).params = replace(memory(app).params, edited="kept:" + "a" * 64)
     assert "**3** kernels" in words(quiet(app.run()))
     assert "too long for a link" in words(app)
 
 
 def test_a_long_table_is_named_by_what_it_holds(monkeypatch: pytest.MonkeyPatch):
-    memory: dict = {}
-    monkeypatch.setattr(uploads.st, "session_state", memory)
+    state: dict = {}
+    monkeypatch.setattr(streamlit, "session_state", state)
     assert uploads.keep_text("lin@1", 10) == "lin@1"
     name = uploads.keep_text("lin@1;lin@2", 10)
     assert params_link.read({"edited": name}) == (Params(edited=name), ())
     assert uploads.edited_text(Params(edited=name)) == "lin@1;lin@2"
-    memory.clear()
+    state.clear()
     with pytest.raises(KernelError, match="stays in the session"):
         uploads.edited_text(Params(edited=name))
 
@@ -268,7 +270,7 @@ def test_repeated_kernels_are_switched_off_in_one_click_and_undone():
 def test_constant_kernels_that_were_left_out_are_switched_off_in_one_click():
     column = b"a,b,y\n" + b"\n".join(b"%d,%d,%d" % (i % 7, i == 3, i % 2) for i in range(60))
     app = upload(open_app(widths="0", degree="0"), column)
-    app.session_state["params"] = replace(app.session_state["params"], seed=next(
+    memory(app).params = replace(memory(app).params, seed=next(
         seed for seed in range(50)
         if "left out of the stack" in seen(app, seed)
     ))  # fmt: skip
@@ -279,22 +281,18 @@ def test_constant_kernels_that_were_left_out_are_switched_off_in_one_click():
 
 
 def seen(app: AppTest, seed: int) -> str:
-    app.session_state["params"] = replace(app.session_state["params"], seed=seed)
+    memory(app).params = replace(memory(app).params, seed=seed)
     return kernels(app)
 
 
 def test_the_kernel_of_a_clicked_row_is_shown(monkeypatch: pytest.MonkeyPatch):
-    memory = {
-        "table": {"selection": {"rows": [0], "cells": [(3, "kernel")], "columns": []}},
-        "params": Params(),
-        "past": [],
-    }
-    monkeypatch.setattr(table.history.st, "session_state", memory)
+    state: dict = {"table": {"selection": {"rows": [0], "cells": [(3, "kernel")], "columns": []}}}
+    monkeypatch.setattr(streamlit, "session_state", state)
     table.pick("table")
-    assert memory["params"].shown == 3
-    memory["table"] = {"selection": {"rows": [], "cells": [], "columns": []}}
+    assert history.current().shown == 3
+    state["table"] = {"selection": {"rows": [], "cells": [], "columns": []}}
     table.pick("table")
-    assert memory["params"].shown == 3
+    assert history.current().shown == 3
 
 
 # Cost, and the one place for a large stack

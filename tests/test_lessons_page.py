@@ -15,14 +15,14 @@ from mklcore.figures import style
 from mklcore.figures.presenting import enlarged
 from mklcore.lessons import LESSONS, bands, copies, hull, norms, prices
 from pages._parts.derive import shelves
-from pages._parts.jobs import board
+from pages._parts.jobs.job import JobState
 from pages._parts.lessons import steps
 from pages._parts.lessons.pictures import PICTURES
 from pages._parts.params import link as params_link
 from pages._parts.params.parameters import Params
 from pages._parts.players import scene as players_scene
 from pages._parts.session import nav
-from tests.pages import wait_until
+from tests.pages import memory, wait_until
 
 QUICK = {"copies": copies.copies, "prices": prices.prices, "hull": hull.hulls, "bands": bands.bands}
 
@@ -264,12 +264,12 @@ def test_the_gallery_computes_every_lesson_ahead_and_asks_once(monkeypatch, empt
     cheap = {key: LESSONS[key] for key in ("copies", "bands")}
     monkeypatch.setattr(steps, "LESSONS", cheap)
     app = open_app()
-    job = app.session_state["long_job"]
-    assert job.key == steps.GALLERY
+    job = memory(app).jobs["long"]
+    assert job.job.key == steps.GALLERY
     quiet(app.run())
-    assert app.session_state["long_job"] is job
+    assert memory(app).jobs["long"] is job
     wait_until(lambda: not job.live)
-    assert job.state is board.JobState.DONE
+    assert job.state is JobState.DONE
     assert all(steps.story(key) is not None for key in cheap)
 
 
@@ -304,7 +304,7 @@ def test_a_right_guess_is_called_right_and_a_link_restores_it(calm):
     app = open_app(lesson="bands", lesson_step="reveal", lesson_guess="exact", lesson_at="3")
     wait_for(app, "bands")
     assert "Right] Exactly those" in words(app)
-    assert app.session_state["params"].lesson_at == 3
+    assert memory(app).params.lesson_at == 3
 
 
 def test_what_a_link_gets_wrong_is_refused_in_words_or_left_out(calm):
@@ -328,13 +328,13 @@ def test_a_release_of_the_slider_is_kept_within_the_slider(calm):
     wait_for(app, "bands")
     app.session_state["lesson_scene"] = {"report": {"lesson": "bands", "index": 7, "time": 1}}
     quiet(app.run())
-    assert app.session_state["params"].lesson_at == 7
+    assert memory(app).params.lesson_at == 7
     app.session_state["lesson_scene"] = {"report": {"lesson": "bands", "index": 1000, "time": 2}}
     quiet(app.run())
-    assert app.session_state["params"].lesson_at == bands.POINTS - 1
+    assert memory(app).params.lesson_at == bands.POINTS - 1
     app.session_state["lesson_scene"] = {"report": {"lesson": "hull", "index": 0, "time": 3}}
     quiet(app.run())
-    assert app.session_state["params"].lesson_at == bands.POINTS - 1
+    assert memory(app).params.lesson_at == bands.POINTS - 1
 
 
 def test_a_lesson_that_fails_says_so_and_can_be_asked_for_again(calm, monkeypatch, empty_shelf):
@@ -343,7 +343,7 @@ def test_a_lesson_that_fails_says_so_and_can_be_asked_for_again(calm, monkeypatc
 
     monkeypatch.setattr(steps, "LESSONS", LESSONS | {"bands": replace(LESSONS["bands"], compute=broken)})
     app = open_app(lesson="bands", lesson_step="reveal")
-    wait_until(lambda: not app.session_state["job"].live)
+    wait_until(lambda: not memory(app).jobs["short"].live)
     quiet(app.run())
     assert "out of range" in words(app)
     monkeypatch.setattr(steps, "LESSONS", LESSONS)
@@ -360,7 +360,7 @@ def test_a_lesson_leads_to_its_page_with_the_preset_loaded(calm, monkeypatch):
     wait_for(app, "copies")
     press(app, "open_preset")
     assert went == ["theory"]
-    assert app.session_state["params"] == Params(theory="duplicates", lesson="copies", lesson_step="why")
+    assert memory(app).params == Params(theory="duplicates", lesson="copies", lesson_step="why")
 
 
 def test_the_hull_lesson_takes_its_two_columns_along(calm, monkeypatch):
@@ -368,7 +368,7 @@ def test_the_hull_lesson_takes_its_two_columns_along(calm, monkeypatch):
     app = open_app(lesson="hull", lesson_step="why")
     wait_for(app, "hull")
     press(app, "open_preset")
-    params = app.session_state["params"]
+    params = memory(app).params
     assert params.data == "sparse_polynomial"
     assert params.hull_pair == ",".join(str(j + 1) for j in steps.story("hull").pair)
 
@@ -382,7 +382,7 @@ def test_presentation_is_entered_and_left_by_a_button_and_is_part_of_the_link(ca
     assert link(app)["present"] == "yes"
     assert "leave_below" in {button.key for button in app.button}
     press(app, "open_bands")
-    assert app.session_state["params"].present
+    assert memory(app).params.present
     press(app, "leave_below")
     assert "present" not in link(app)
     assert "leave_below" not in {button.key for button in app.button}

@@ -10,14 +10,14 @@ from streamlit.testing.v1 import AppTest
 import mklcore as mkl
 from mklcore.figures import style
 from mklcore.path import ACCEPTED
-from pages._parts.derive import paths, predictions
+from pages._parts.derive import paths, predictions, tables
 from pages._parts.explore import rail
 from pages._parts.export import report as export_report
 from pages._parts.export import scripts
 from pages._parts.params import link, parameters, places
 from pages._parts.params.parameters import Params
 from pages._parts.predict import batch
-from tests.pages import go, open_app, quiet, table, upload, wait_for_path, wait_until, words
+from tests.pages import go, memory, open_app, quiet, table, upload, wait_for_path, wait_until, words
 
 RING = {"data": "ring", "widths": "3", "p": "2.0"}
 
@@ -32,7 +32,7 @@ def test_the_sample_goes_from_data_to_predict() -> None:
     assert "No target to agree with" in words(go(app, "pages/kernels.py"))
     app = wait_for_path(go(app, "pages/explore.py"))
     assert "✓ certified" in words(app)
-    assert type(app.session_state["answer"].estimators[0]) is mkl.LpMKLOneClass
+    assert type(memory(app).answer.path.estimators[0]) is mkl.LpMKLOneClass
     app = wait_for_path(go(app, "pages/predict.py"))
     assert ":material/verified: certified" in words(app)
     assert not app.error
@@ -42,7 +42,7 @@ def test_the_sample_goes_from_data_to_predict() -> None:
 @pytest.mark.parametrize("param", ["C", "p"])
 def test_every_view_of_explore_says_what_the_score_is_and_starts_in_the_middle(look: str, param: str) -> None:
     app = explore(look=look, path=param)
-    path, said = app.session_state["answer"], words(app)
+    path, said = memory(app).answer.path, words(app)
     assert path.score_name == ACCEPTED
     assert places.place(path, None).index == len(path) // 2
     assert f"validation {ACCEPTED}" in said
@@ -68,7 +68,7 @@ def test_other_methods_say_that_they_need_a_target_and_lead_on(algorithm: str) -
     assert f"{parameters.METHODS[algorithm].label} needs a target" in words(app)
     assert "needs a target" in words(go(app, "pages/predict.py"))
     go(app, "pages/explore.py").button(key="take_lp").click().run()
-    assert app.session_state["params"].algorithm == "lp"
+    assert memory(app).params.algorithm == "lp"
     assert "✓ certified" in words(wait_for_path(quiet(app)))
 
 
@@ -77,8 +77,8 @@ def test_an_exact_value_the_test_score_and_refits_work_without_a_target() -> Non
     assert "Refits the model at C = 0.0123" in words(app)
     app.button(key="show_test").click().run()
     assert f"test {ACCEPTED}" in words(quiet(app))
-    params = app.session_state["params"]
-    known = paths.interval(params, app.session_state["answer"], 0.0123)
+    params = memory(app).params
+    known = paths.interval(params, memory(app).answer.path, 0.0123)
     assert known is not None
     solved = paths.point(params, 0.0123)
     assert known.low <= solved.objective[0] <= known.high * (1 + 1e-3)
@@ -89,7 +89,7 @@ def test_an_exact_value_the_test_score_and_refits_work_without_a_target() -> Non
 def test_what_if_says_ordinary_or_unusual_with_the_score() -> None:
     data = mkl.load_sample("ring")
     app = wait_for_path(go(open_app(**RING), "pages/predict.py"))
-    point = predictions.chosen(app.session_state["params"])
+    point = predictions.chosen(memory(app).params)
     assert point is not None
     value = float(point.fitted.score_samples(data.X[:1])[0])
     said = "ordinary" if value >= 1.0 else "unusual"
@@ -102,10 +102,10 @@ def test_what_if_says_ordinary_or_unusual_with_the_score() -> None:
 
 def test_a_file_is_answered_in_words_and_not_scored() -> None:
     app = wait_for_path(go(open_app(**RING), "pages/predict.py"))
-    point = predictions.chosen(app.session_state["params"])
+    point = predictions.chosen(memory(app).params)
     assert point is not None
     rows = b"x1,x2\n2.0,0.0\n9.0,9.0\n"
-    found = batch.answers(point, predictions.reading(app.session_state["params"]).apply(rows))
+    found = batch.answers(point, predictions.reading(memory(app).params).apply(rows), tables.table(memory(app).params))
     assert list(found.frame["the model says"]) == list(
         predictions.ordinary(point.fitted.predict([[2.0, 0.0], [9.0, 9.0]]))
     )
@@ -120,7 +120,7 @@ def test_the_code_of_the_screen_gives_the_same_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: float | None
 ) -> None:
     app = explore(**({} if at is None else {"at": str(at)}))
-    params = app.session_state["params"]
+    params = memory(app).params
     script = tmp_path / "screen.py"
     script.write_text(scripts.script(scripts.cells(params, "explore")), encoding="utf-8")
     monkeypatch.chdir(tmp_path)

@@ -14,9 +14,15 @@ from pages._parts.derive import paths, predictions
 from pages._parts.params import parameters
 from pages._parts.params.parameters import Params
 from pages._parts.predict import batch as predict_batch
-from tests.pages import wait_until
+from pages._parts.predict.batch import Batch
+from tests.pages import memory, wait_until
 
 PREDICT = "pages/predict.py"
+
+
+def answered(app: AppTest) -> Batch | None:
+    """The answers about a whole file that the session holds."""
+    return next(iter(memory(app).shelves.batch._items.values()), None)
 
 
 def quiet(app: AppTest) -> AppTest:
@@ -44,7 +50,7 @@ def ready(app: AppTest) -> AppTest:
 
 
 def model(app: AppTest):
-    point = predictions.chosen(app.session_state["params"])
+    point = predictions.chosen(memory(app).params)
     assert point is not None
     return point.fitted
 
@@ -66,8 +72,8 @@ def test_every_algorithm_speaks_about_a_row_and_its_parts_add_up(algorithm, samp
     said = fitted.predict(row)[0]
     shown = style.number(float(said)) if sample == "diabetes" else said
     assert f"#### {data.target_name}: {shown}" in words(app)
-    point = predictions.chosen(app.session_state["params"])
-    answer = predictions.spoken(point, predictions.row(app.session_state["params"]))
+    point = predictions.chosen(memory(app).params)
+    answer = predictions.spoken(point, predictions.row(memory(app).params))
     if algorithm == "smkl" and sample == "iris":
         np.testing.assert_allclose(answer.values, fitted.pair_decisions(row)[0], atol=1e-9)
     elif sample == "diabetes":
@@ -115,7 +121,7 @@ def test_a_link_restores_the_row_and_the_way_back_drops_the_changes():
 def test_changes_that_are_none_are_refused_in_words(moved):
     app = opened(data="iris", moved=moved)
     assert any("numbers of columns with their new values" in line.value for line in app.warning)
-    assert app.session_state["params"].moved == ""
+    assert memory(app).params.moved == ""
 
 
 def test_a_row_beyond_the_table_is_its_last_row_and_columns_beyond_it_are_left_alone():
@@ -161,7 +167,7 @@ def csv(frame: pd.DataFrame) -> bytes:
 def uploaded(frame: pd.DataFrame, **settings: object) -> AppTest:
     app = opened("pages/data.py")
     app.file_uploader(key="uploader").upload("table.csv", csv(frame), "text/csv").run()
-    app.session_state["params"] = replace(app.session_state["params"], widths=2, **settings)
+    memory(app).params = replace(memory(app).params, widths=2, **settings)
     app.switch_page(PREDICT)
     return ready(quiet(app.run()))
 
@@ -192,7 +198,7 @@ def batch(app: AppTest, content: bytes, name: str = "new.csv") -> AppTest:
 def test_a_file_is_predicted_as_the_training_rows_are_and_scored_where_it_has_the_target():
     frame = table()
     app = batch(uploaded(frame), csv(frame.iloc[::-1, ::-1]))
-    found = app.session_state["batch"].frame
+    found = answered(app).frame
     data = mkl.read_table(csv(frame))
     reference = app_model(app)
     np.testing.assert_array_equal(found["predicted label"], reference.predict(data.X[::-1]))
@@ -204,7 +210,7 @@ def test_a_file_is_predicted_as_the_training_rows_are_and_scored_where_it_has_th
 
 def app_model(app: AppTest):
     """The best model of a session with an upload, whose results only it has."""
-    path = app.session_state["shelf"].get(paths.key(app.session_state["params"]))
+    path = memory(app).shelves.results.get(paths.key(memory(app).params))
     return path.estimators[int(np.nanargmax(path.val_score))]
 
 
@@ -236,15 +242,15 @@ def test_a_large_file_is_predicted_in_the_background(monkeypatch):
     monkeypatch.setattr(predict_batch, "QUICK_ENTRIES", 0)
     app = batch(uploaded(table()), csv(table()))
     wait_until(lambda: "batch" in app.session_state, app)
-    assert len(app.session_state["batch"].frame) == 80
+    assert len(answered(app).frame) == 80
 
 
 def test_what_one_session_predicted_is_in_no_other():
     app = batch(uploaded(table()), csv(table()))
-    assert "batch" in app.session_state
+    assert answered(app) is not None
     stranger = opened(**app.query_params)
     assert "upload the same file" in words(stranger)
-    assert "batch" not in stranger.session_state
+    assert answered(stranger) is None
 
 
 def test_everything_can_be_taken_away():

@@ -16,16 +16,18 @@ from streamlit.testing.v1 import AppTest
 
 from mklcore.figures import weights_beside
 from mklcore.path_files import write_paths
-from pages._parts.derive import uploads
 from pages._parts.jobs import worker
 from pages._parts.params import link as params_link
 from pages._parts.params.parameters import Params
+from pages._parts.runs import disk
 from pages._parts.runs import results as runs_results
 from pages._parts.runs import store as runs_store
+from pages._parts.runs.disk import FILE, StoreError
 from pages._parts.runs.results import Results, ResultsError
-from pages._parts.runs.store import DAY, FILE, GONE, File, Limits, Store, StoreError, link_secret, new_secret
-from pages._parts.session import history
-from tests.pages import go, open_app, quiet, table, upload, wait_for_path, wait_until, words
+from pages._parts.runs.secrets import link_secret, new_secret
+from pages._parts.runs.store import DAY, GONE, File, Limits, Store
+from pages._parts.session import history, uploads
+from tests.pages import go, memory, open_app, quiet, table, upload, wait_for_path, wait_until, words
 
 ANNA, BEN = new_secret(), new_secret()
 RECIPE = {"data": "iris", "widths": "2"}
@@ -38,7 +40,7 @@ def file(content: bytes = b"a,b\n1,2\n", name: str = "things.csv") -> File:
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = tmp_path / "home"
-    monkeypatch.setenv(runs_store.HOME, str(place))
+    monkeypatch.setenv(disk.HOME, str(place))
     return place
 
 
@@ -212,7 +214,7 @@ def test_only_the_account_of_the_server_can_read_the_folder(store: Store, home: 
     before = os.umask(0)
     try:
         store.save(ANNA, "Mine", "explore", RECIPE, [file()])
-        with store._open() as base:
+        with store.disk.open() as base:
             assert base.execute("PRAGMA journal_mode").fetchone() == ("wal",)
             assert base.execute("PRAGMA secure_delete").fetchone() == (1,)
             rights = {part.name: stat.S_IMODE(part.stat().st_mode) for part in home.iterdir()}
@@ -298,12 +300,12 @@ def test_a_file_of_a_later_release_and_a_place_that_cannot_be_used_are_told(home
 
 
 def test_the_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(runs_store.HOME, str(tmp_path))
-    assert runs_store.default_home() == tmp_path
-    monkeypatch.setenv(runs_store.HOME, "Off")
-    assert runs_store.default_home() is None
-    monkeypatch.delenv(runs_store.HOME)
-    assert "xplorer" in str(runs_store.default_home()).lower()
+    monkeypatch.setenv(disk.HOME, str(tmp_path))
+    assert disk.default_home() == tmp_path
+    monkeypatch.setenv(disk.HOME, "Off")
+    assert disk.default_home() is None
+    monkeypatch.delenv(disk.HOME)
+    assert "xplorer" in str(disk.default_home()).lower()
 
 
 # Results
@@ -380,10 +382,10 @@ def tell(app: AppTest, owner: str | None, **more: object) -> AppTest:
 
 def save(app: AppTest, name: str = "Mine") -> str:
     """Save the screen as the button does; return the secret of its link."""
-    app.session_state["runs"], app.session_state["runs_waiting"] = True, name
+    app.session_state["runs"], memory(app).kept.waiting = True, name
     quiet(app.run())
-    assert "runs_waiting" not in app.session_state
-    return link_secret(app.session_state["owner"], app.session_state["runs_linked"])
+    assert memory(app).kept.waiting is None
+    return link_secret(memory(app).kept.owner, memory(app).kept.linked)
 
 
 def test_an_upload_survives_a_reload_in_the_browser_that_brought_it_and_in_no_other(home: Path) -> None:
@@ -399,12 +401,12 @@ def test_an_upload_survives_a_reload_in_the_browser_that_brought_it_and_in_no_ot
 
 def test_a_first_upload_asks_the_browser_for_a_secret(home: Path) -> None:
     app = upload(open_app(), table())
-    assert app.session_state["owner_wanted"] == "upload"
+    assert memory(app).kept.owner_wanted == "upload"
     assert not home.exists()
     app = tell(app, ANNA)
     quiet(app.run())
     assert "Kept on the server" in words(app)
-    assert "owner_wanted" not in app.session_state
+    assert not memory(app).kept.owner_wanted
 
 
 def test_a_person_who_wants_no_files_kept_gets_that(home: Path) -> None:
@@ -428,12 +430,12 @@ def test_a_saved_run_comes_back_by_its_secret_link_with_table_and_results(home: 
     go(app, "pages/kernels.py")
     app.slider(key="field_widths").set_value(2).run()
     wait_for_path(go(app, "pages/explore.py"))
-    path, params = app.session_state["answer"], app.session_state["params"]
+    path, params = memory(app).answer.path, memory(app).params
     secret = save(app)
     again = open_app(run=secret)
     assert "**60** rows" in words(again)
-    assert again.session_state["params"] == params
-    shown = again.session_state["answer"]
+    assert memory(again).params == params
+    shown = memory(again).answer.path
     np.testing.assert_array_equal(shown.weights, path.weights)
     assert set(shown.estimators) == {None}
     assert again.query_params["run"] == secret
@@ -441,16 +443,16 @@ def test_a_saved_run_comes_back_by_its_secret_link_with_table_and_results(home: 
     worker.worker().submit(gate.wait)
     try:  # the kept answer is on the screen while the worker has not begun
         for look in ("columns", "path", "inside"):
-            again.session_state["params"] = replace(again.session_state["params"], look=look)
+            memory(again).params = replace(memory(again).params, look=look)
             assert "of 7 kernels used" in words(go(again, "pages/explore.py"))
-            assert again.session_state["answer"] is shown
+            assert memory(again).answer.path is shown
     finally:
         gate.set()
-    wait_until(lambda: None not in go(again, "pages/explore.py").session_state["answer"].estimators)
-    np.testing.assert_allclose(again.session_state["answer"].weights, path.weights, rtol=1e-9)
+    wait_until(lambda: None not in memory(go(again, "pages/explore.py")).answer.path.estimators)
+    np.testing.assert_allclose(memory(again).answer.path.weights, path.weights, rtol=1e-9)
     assert again.query_params["run"] == secret
-    assert open_app(**dict(again.query_params)).session_state["params"] == replace(params, look="inside")
-    assert "owner" not in again.session_state
+    assert memory(open_app(**dict(again.query_params))).params == replace(params, look="inside")
+    assert memory(again).kept.owner is None
 
 
 def test_a_deleted_run_and_a_wrong_secret_say_the_same(home: Path) -> None:
@@ -458,7 +460,7 @@ def test_a_deleted_run_and_a_wrong_secret_say_the_same(home: Path) -> None:
     secret = save(app)
     from pages._parts.runs.store import Store as Fresh
 
-    Fresh(home).delete(ANNA, app.session_state["runs_linked"])
+    Fresh(home).delete(ANNA, memory(app).kept.linked)
     told = [words(open_app(run=token)) for token in (secret, "x" * 43, "<b>x</b>", "../..")]
     assert GONE in told[0].replace("\\", "")
     assert all(one == told[0] for one in told)
@@ -469,7 +471,7 @@ def test_a_run_about_a_sample_leaves_a_plain_link(home: Path) -> None:
     app = tell(open_app(data="wine", seed="4"), ANNA)
     secret = save(app)
     again = open_app(run=secret)
-    assert again.session_state["params"] == Params(data="wine", seed=4)
+    assert memory(again).params == Params(data="wine", seed=4)
     assert dict(again.query_params) == {"data": "wine", "seed": "4"}
 
 
@@ -477,13 +479,13 @@ def test_a_long_dictionary_edited_by_hand_is_kept_like_a_file(home: Path) -> Non
     app = tell(open_app(data="iris"), ANNA)
     text = "lin@1;" * 400
     name = uploads.KEPT + hashlib.sha256(text.encode()).hexdigest()
-    app.session_state["kept_tables"] = {name: text}
-    app.session_state["params"] = Params(data="iris", edited=name)
+    memory(app).tables[name] = text
+    memory(app).params = Params(data="iris", edited=name)
     secret = save(quiet(app.run()))
-    assert open_app(run=secret).session_state["kept_tables"][name] == text
+    assert memory(open_app(run=secret)).tables[name] == text
     reloaded = open_app(data="iris", edited=name)
-    assert "kept_tables" not in reloaded.session_state
-    assert tell(reloaded, ANNA).session_state["kept_tables"][name] == text
+    assert not memory(reloaded).tables
+    assert memory(tell(reloaded, ANNA)).tables[name] == text
 
 
 def test_the_list_shows_own_runs_with_names_as_they_are_and_opens_them(home: Path) -> None:
@@ -492,14 +494,14 @@ def test_the_list_shows_own_runs_with_names_as_they_are_and_opens_them(home: Pat
     save(app, "*bold* <b>x</b> [l](http://x.y)")
     quiet(app.run())
     assert r"\*bold\* \<b\>x\</b\> \[l\]\(http\:" in words(app).replace("\\/", "/")
-    run = app.session_state["runs_linked"]
+    run = memory(app).kept.linked
     quiet(app.button(key="table_iris").click().run())
     app.session_state["runs"] = True
     quiet(app.run())
     quiet(app.button(key=f"runs_open_{run}").click().run())
-    assert app.session_state["params"].data == "wine"
+    assert memory(app).params.data == "wine"
     quiet(app.button(key="undo").click().run())
-    assert app.session_state["params"].data == "iris"
+    assert memory(app).params.data == "iris"
     stranger = tell(open_app(), BEN)
     stranger.session_state["runs"] = True
     assert "bold" not in words(quiet(stranger.run()))
@@ -509,7 +511,7 @@ def test_deleting_asks_once_more_and_says_what_went(home: Path) -> None:
     app = tell(upload(open_app(), table()), ANNA)
     app.session_state["runs"] = True
     save(app)
-    run = app.session_state["runs_linked"]
+    run = memory(app).kept.linked
     app.session_state["runs"] = True
     quiet(app.run())
     quiet(app.button(key=f"runs_delete_{run}").click().run())
@@ -534,11 +536,11 @@ def test_the_app_goes_on_where_nothing_can_be_kept(place: str, tmp_path: Path, m
         (home / FILE).write_bytes(b"rubbish" * 1000)
     elif place == "blocked":
         home.write_text("a file is in the way")
-    monkeypatch.setenv(runs_store.HOME, "off" if place == "off" else str(home))
+    monkeypatch.setenv(disk.HOME, "off" if place == "off" else str(home))
     app = upload(tell(open_app(), ANNA), table())
     assert "**60** rows" in words(app)
     app.session_state["runs"] = True
-    app.session_state["runs_waiting"] = "Mine"
+    memory(app).kept.waiting = "Mine"
     quiet(app.run())
     assert not app.error
     assert SAID[place] in words(app).replace("\\", "")
@@ -559,11 +561,11 @@ def test_redo_takes_back_an_undo_until_something_new_is_chosen() -> None:
         ("redo", "iris"),
     ):
         quiet(app.button(key=key).click().run())
-        assert app.session_state["params"].data == data
+        assert memory(app).params.data == data
     app.button(key="undo").click().run()
     quiet(app.button(key="table_diabetes").click().run())
     quiet(app.button(key="redo").click().run())
-    assert app.session_state["params"].data == "diabetes"
+    assert memory(app).params.data == "diabetes"
 
 
 def test_a_step_back_soon_after_a_change_is_seen_once_it_is_certain(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -572,13 +574,13 @@ def test_a_step_back_soon_after_a_change_is_seen_once_it_is_certain(monkeypatch:
     quiet(app.button(key="table_wine").click().run())
     app.query_params["data"] = "iris"
     quiet(app.run())
-    assert app.session_state["doubt"]
-    assert app.session_state["params"].data == "wine"
+    assert memory(app).link.doubt
+    assert memory(app).params.data == "wine"
     assert app.query_params["data"] == "iris"
-    app.session_state["written_at"] = time.monotonic() - 60
+    memory(app).link.written_at = time.monotonic() - 60
     quiet(app.run())
-    assert app.session_state["params"].data == "iris"
-    assert not app.session_state["doubt"]
+    assert memory(app).params.data == "iris"
+    assert not memory(app).link.doubt
 
 
 def test_a_link_that_was_only_behind_is_put_right_without_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -589,11 +591,11 @@ def test_a_link_that_was_only_behind_is_put_right_without_a_step(monkeypatch: py
     quiet(app.run())
     app.query_params["data"] = "wine"
     quiet(app.run())
-    assert app.session_state["params"].data == "wine"
-    assert len(app.session_state["past"]) == 1
+    assert memory(app).params.data == "wine"
+    assert len(memory(app).steps.past) == 1
     app.query_params["data"] = "iris"
     quiet(app.run())
-    assert app.session_state["doubt"]
+    assert memory(app).link.doubt
     quiet(app.button(key="table_diabetes").click().run())
     assert app.query_params["data"] == "diabetes"
 
@@ -622,7 +624,7 @@ def test_two_ticked_runs_are_shown_beside_each_other(home: Path) -> None:
     app = tell(open_app(data="iris", widths="2", each="none"), ANNA)
     wait_for_path(go(app, "pages/explore.py"))
     save(app, "First")
-    app.session_state["params"] = replace(app.session_state["params"], seed=5)
+    memory(app).params = replace(memory(app).params, seed=5)
     wait_for_path(quiet(app.run()))
     save(app, "Second")
     for tick in app.checkbox:

@@ -12,8 +12,8 @@ from mklcore.data.dataset import three_way_split
 from mklcore.errors import DataError, KernelError, MKLError
 from mklcore.kernels import stacks
 from mklcore.kernels.stacks import block_of, is_stack, read_stack, rows_of, subset
-from pages._parts.derive import uploads
-from tests.pages import go, open_app, quiet, wait_until, words
+from pages._parts.session import uploads
+from tests.pages import go, memory, open_app, quiet, wait_until, words
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 4))
@@ -173,14 +173,14 @@ def wait_for(app: AppTest, said: str) -> str:
 def test_a_stack_goes_through_the_pages():
     app = with_stack(npz(K=K, y=Y, names=NAMES))
     assert "**6** kernels on **80** rows, without columns" in words(app)
-    params = app.session_state["params"]
+    params = memory(app).params
     go(app, "pages/kernels.py")
     assert "**6** kernels on **40** training rows" in words(app)
     assert "1 kernel repeats another one up to a factor: one again" in words(app)
     go(app, "pages/explore.py")
     wait_for(app, "kernels used")
     assert not app.error
-    assert len(app.session_state["stack_shelf"]._items) == 1
+    assert len(memory(app).shelves.stack._items) == 1
     assert params.data.startswith("upload:")
 
 
@@ -192,12 +192,12 @@ def test_kernels_of_a_stack_are_switched_off_and_on_again():
     assert "**5** kernels on" in words(app)
     app.button(key="builders_back").click().run()
     assert "**6** kernels on" in words(app)
-    app.session_state["params"] = state_with(app, edited="stack@9")
+    memory(app).params = state_with(app, edited="stack@9")
     assert "numbered from 1 to 6" in words(quiet(app.run())).replace("\\", "")
 
 
 def state_with(app: AppTest, **values: object):
-    return replace(app.session_state["params"], **values)
+    return replace(memory(app).params, **values)
 
 
 def test_an_indefinite_stack_is_refused_and_clipped_on_request():

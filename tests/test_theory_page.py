@@ -18,7 +18,7 @@ from mklcore.solvers.gomp import GOMP
 from pages._parts.derive import bounds, shelves, tables
 from pages._parts.params.parameters import Params
 from pages._parts.theory import tabs
-from tests.pages import go, open_app, quiet, table, upload, wait_until, words
+from tests.pages import go, memory, open_app, quiet, table, upload, wait_until, words
 from tests.reference_greedy import KERNELS, TARGETS
 
 P1, P2, Y1 = KERNELS["P1"], KERNELS["P2"], TARGETS["P1"]
@@ -40,7 +40,7 @@ def orthogonal(count: int = 4, n: int = 24, rank: int = 3) -> np.ndarray:
 
 def settled(app: AppTest) -> AppTest:
     """Run until the session's job has ended and the page has seen it."""
-    wait_until(lambda: not ("job" in app.session_state and app.session_state["job"].live))
+    wait_until(lambda: not ("short" in memory(app).jobs and memory(app).jobs["short"].live))
     return quiet(app.run())
 
 
@@ -250,34 +250,34 @@ def test_every_kind_of_target_is_dealt_with(tab, sample):
 
 def test_sliders_start_at_the_numbers_of_the_table():
     app = theory_page("lp")
-    params = app.session_state["params"]
+    params = memory(app).params
     kernels = app.select_slider(key="field_theory_kernels")
     assert (kernels.value, app.select_slider(key="field_theory_rows").value) == (8, 74)
     assert params.theory_kernels == params.theory_rows == 0
     assert "The bound is drawn for" not in words(app)
     quiet(app.select_slider(key="field_theory_rows").set_value(1_000_000).run())
-    assert app.session_state["params"].theory_rows == 1_000_000
+    assert memory(app).params.theory_rows == 1_000_000
     assert "The bound is drawn for M = 8 and n = 1 × 10⁶; the measurements are from 8 kernels and 74 rows" in words(app)
     assert "says something here" in words(app)
     quiet(app.select_slider(key="field_theory_rows").set_value(74).run())
-    assert app.session_state["params"].theory_rows == 0
+    assert memory(app).params.theory_rows == 0
 
 
 def test_another_class_is_another_target():
     app = theory_page("lp")
-    params = app.session_state["params"]
+    params = memory(app).params
     assert bounds.key(params, "lp") != bounds.key(Params(**{**params.__dict__, "theory_class": 2}), "lp")
     box = app.selectbox(key="field_theory_class")
     settled(box.set_value(2).run())
-    assert app.session_state["params"].theory_class == 2
-    assert app.session_state["job"].key[-2:] == (2, 1.0)
+    assert memory(app).params.theory_class == 2
+    assert memory(app).jobs["short"].job.key[-2:] == (2, 1.0)
 
 
 def test_large_tables_are_measured_on_request(monkeypatch):
     monkeypatch.setattr(bounds, "SMALL_ENTRIES", 1.0)
     app = theory_page("gomp", seed="11")
     assert "Measuring on this table takes a while" in words(app)
-    assert "job" not in app.session_state
+    assert "short" not in memory(app).jobs
     app.button(key="measure").click().run()
     assert "is smallest at s =" in words(settled(app))
 
@@ -348,7 +348,7 @@ def test_a_table_without_a_target_is_told_what_it_lacks(tab, monkeypatch):
         tables, "table", lambda params: dataclasses.replace(table(params), task="novelty", class_names=())
     )
     app = go(open_app(theory=tab, **SMALL), "pages/theory.py")
-    told = words(settled(app) if "job" in app.session_state else app)
+    told = words(settled(app) if "short" in memory(app).jobs else app)
     assert ("Choose one on the Data page" in told) == (tab in tabs.NEED_TARGET)
     assert ("this table has no target" in told) == (tab == "lp")
 
@@ -361,9 +361,9 @@ def test_kernels_a_dictionary_lacks_are_left_out_of_the_good_ones():
 def test_what_is_measured_on_an_upload_stays_with_its_session():
     app = upload(open_app(theory="gomp", widths="2"), table())
     settled(go(app, "pages/theory.py"))
-    params = app.session_state["params"]
+    params = memory(app).params
     name = bounds.key(params, "gomp")
-    assert app.session_state["shelf"].get(name) is not None
+    assert memory(app).shelves.results.get(name) is not None
     assert shelves._shared_shelf().get(name) is None
 
 

@@ -14,6 +14,7 @@ from pages._parts.params import parameters, places
 from pages._parts.params.lanes import FEWEST, MOST, Lane
 from pages._parts.params.parameters import METHODS, Params
 from pages._parts.session import fields, history, nav
+from pages._parts.session.memory import memory
 
 NORMS = (1.0, 4 / 3, 2.0, float("inf"))
 COSTS = (0.1, 1.0, 10.0)
@@ -26,7 +27,7 @@ def learners() -> tuple[str, ...]:
 
 def draw() -> None:
     """Draw presets and lanes, or leave for Explore when a lane is to be opened there."""
-    if st.session_state.pop("compare_is_left", False):
+    if memory().wishes.granted("leave_compare"):
         nav.go("explore")
     params = history.current()
     lanes = comparison.lanes(params)
@@ -46,7 +47,7 @@ def draw() -> None:
 
 def _open(own: Params) -> None:
     history.change(algorithm=own.algorithm, path=own.path, settings=own.settings, at=None)
-    st.session_state["compare_is_left"] = True
+    memory().wishes.leave_compare = True
 
 
 def _keep(lanes: Sequence[Lane]) -> None:
@@ -131,7 +132,7 @@ def _lane(params: Params, lanes: tuple[Lane, ...], place: int) -> None:
 
     acting = paths.acting(own)
     rare = [control for control in acting if control.advanced]
-    more = bool(rare) and st.session_state.get(f"lane_{place}_more", False)
+    more = bool(rare) and bool(fields.value(f"lane_{place}_more"))
     for control in acting:
         if more or not control.advanced:
             key = f"lane_{place}_{control.name}_{control.kind}"

@@ -17,6 +17,7 @@ from pages._parts.params.parameters import METHODS
 from pages._parts.params.steps import Indices
 from pages._parts.players import compare_player
 from pages._parts.session import words
+from pages._parts.session.memory import memory
 
 SAME_PROBLEM = ("solver", "tol", "max_iter")  # settings that change how a problem is solved, not which
 Row = tuple[Shown, Path, int]
@@ -80,9 +81,8 @@ def draw(shown: Sequence[Row]) -> None:
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip
     if tests is None:
-        asked = st.session_state.setdefault("tests", set())
         ask.button(
-            "Show test scores of all lanes", key="show_tests", on_click=asked.update, args=(set(_points(shown)),),
+            "Show test scores of all lanes", key="show_tests", on_click=memory().tests.update, args=(set(_points(shown)),),
             help="Choose the point first, then look once: whoever chooses by the test score spoils it.",
         )  # fmt: skip
     said.caption(_caption(shown))
@@ -94,8 +94,7 @@ def _points(shown: Sequence[Row]) -> list[tuple[object, float]]:
 
 def _tests(shown: Sequence[Row]) -> list[float] | None:
     """Return the test scores if they were asked for at just these points, on this page or on Explore."""
-    asked = st.session_state.get("tests", set())
-    if not all(point in asked for point in _points(shown)):
+    if not all(point in memory().tests for point in _points(shown)):
         return None
     try:
         return [_test(row, point) for row, point in zip(shown, _points(shown), strict=True)]

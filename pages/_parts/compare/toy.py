@@ -11,9 +11,9 @@ from mklcore.experiments.lp_toy import INFORMATIVE, N_CHECK, N_FEATURES, N_TRAIN
 from mklcore.figures import sparsity_figure, style
 from pages._parts.derive import shelves
 from pages._parts.drawing import charts
-from pages._parts.jobs import board
+from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import METHODS, Params
-from pages._parts.session import fields, history, words
+from pages._parts.session import board, fields, history, words
 
 TOY = EXPERIMENTS["lp_toy"]
 SMALL = 2  # repetitions that start without being asked for
@@ -60,20 +60,27 @@ def key(params: Params) -> object:
     return "toy", params.toy_seed, params.toy_repetitions
 
 
+def job(params: Params) -> Job:
+    """Return the work that measures what is missing; every run lies on the shelf as soon as it ends."""
+    seed, name = params.toy_seed, key(params)
+    pieces = tuple(_piece(seed, *run) for run in missing(params))
+    return Job(name, "Sparse against non-sparse", pieces, lambda now: key(now) == name, slot="long")
+
+
+def _piece(seed: int, row: str, repetition: int) -> Piece:
+    shelf, store = shelves.shelf(Params()), store_key(seed)
+
+    def measure(report: Report) -> list[float]:
+        known = (shelf.get(store) or {}).get((row, repetition))  # by somebody else, meanwhile
+        report.pulse()
+        return known or [float(value) for value in TOY.measure(row, seed, repetition)]
+
+    return Piece(measure, lambda found: shelf.put(store, {**(shelf.get(store) or {}), (row, repetition): found}))
+
+
 def ask(params: Params) -> None:
-    """Have the worker measure what is missing; every run lies on the shelf as soon as it ends."""
-    todo, seed = missing(params), params.toy_seed
-    shelf, store, name = shelves.shelf(Params()), store_key(seed), key(params)
-
-    def work(job: board.Job) -> None:
-        for done, (row, repetition) in enumerate(todo):
-            if (row, repetition) not in (shelf.get(store) or {}):
-                measured = [float(value) for value in TOY.measure(row, seed, repetition)]
-                shelf.put(store, {**(shelf.get(store) or {}), (row, repetition): measured})
-            job.tick(done + 1, len(todo))
-
-    title = "Sparse against non-sparse"
-    board.start(name, title, len(todo), work, belongs=lambda now: key(now) == name, slot="long")
+    """Have the worker measure what is missing."""
+    board.ask(job(params))
 
 
 def table(found: Runs, repetitions: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -98,16 +105,15 @@ def levels() -> list[str]:
 def request(params: Params) -> None:
     """See to it that a small run is there or on its way; a larger one waits for its button."""
     left = missing(params)
-    job = board.mine(key(params))
-    if not left or (job is not None and job.live):
+    progress = board.mine(key(params))
+    if not left or (progress is not None and progress.live):
         return
-    if job is None and params.toy_repetitions <= SMALL:
+    if progress is None and params.toy_repetitions <= SMALL:
         ask(params)
         return
-    if job is not None and job.error:
-        st.warning(f"The run failed: {words.plain(job.error)}")
-    elif job is not None and job.state is not board.JobState.DONE:
-        st.warning(f"The run was {job.state.value}. What was measured stays.")
+    if progress is not None and progress.broke_off:
+        stays = "" if progress.error else " What was measured stays."
+        st.warning(f"The run {board.ending(progress)}{stays}")
     seconds = TOY.seconds * len(left)
     length = f"about {seconds:.0f} s" if seconds < 100 else f"about {seconds / 60:.0f} min"
     st.button(
@@ -118,8 +124,8 @@ def request(params: Params) -> None:
 
 def show(params: Params) -> None:
     """Draw the picture as far as it is measured, again every second while it grows."""
-    job = board.mine(key(params))
-    live = job is not None and job.live
+    progress = board.mine(key(params))
+    live = progress is not None and progress.live
 
     @st.fragment(run_every=REFRESH_SECONDS if live else None)
     def growing() -> None:

@@ -7,10 +7,11 @@ import streamlit as st
 
 from mklcore.data.dataset import counted, joined
 from mklcore.errors import MKLError
-from pages._parts.derive import tables, uploads
+from pages._parts.derive import tables
 from pages._parts.params import parameters, rules
 from pages._parts.runs import view
-from pages._parts.session import fields, history, words
+from pages._parts.session import fields, history, uploads, words
+from pages._parts.session.memory import memory
 
 # What belongs to one table and returns to its usual value with another one.
 OF_THE_TABLE = (
@@ -42,15 +43,13 @@ def choose(source: str) -> None:
     """Make another table the one in use; what belonged to the table before returns to its usual value."""
     usual = parameters.Params()
     if history.current().edited and source != history.current().data:
-        st.session_state["told"] = (
-            "The dictionary edited by hand belonged to the table before. The builders of Kernels are back."
-        )
+        memory().told = "The dictionary edited by hand belonged to the table before. The builders of Kernels are back."
     history.change(data=source, **{name: getattr(usual, name) for name in OF_THE_TABLE})
 
 
 def take_upload() -> None:
     """Keep the uploaded bytes in the session and make them the table in use."""
-    file = st.session_state.get("uploader")
+    file = fields.value("uploader")
     if file is None:
         return
     source = uploads.keep_upload(file.name, file.getvalue())

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from mklcore.solvers.baselines import Counterexample, duplicate_counterexample
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
 from pages._parts.derive import dictionaries, gram_stacks, hulls, shelves, tables
-from pages._parts.jobs import board
+from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import Params
 
 NORMS = (1.0, 16 / 15, 8 / 7, 5 / 4, 4 / 3, 3 / 2, 7 / 4, 2.0, 3.0, 4.0, 8.0, 16.0, np.inf)
@@ -27,7 +28,7 @@ HULL_COLUMNS = 12
 HULL_DEGREE = 3
 HULL_SECONDS = 3.0
 SMALL_ENTRIES = 4e6  # kernels x rows x rows up to which a measurement starts without being asked for
-Measure = Callable[[Callable[[int, int], None]], Any]
+Measure = Callable[[Report], Any]
 
 
 # The table as the theorems see it
@@ -147,15 +148,12 @@ def entries(params: Params, tab: str) -> float:
     return float(kernels.n_kernels * rows**2) * (3.0 if tab == "recovery" else 1.0)
 
 
-def ask(params: Params, tab: str) -> None:
-    """Have the worker measure; it lays the result on the shelf."""
-    name, shelf = key(params, tab), shelves.shelf(params)
-    measure, total = _measures(params)[tab]()
-
-    def work(job: board.Job) -> None:
-        shelf.put(name, measure(job.tick))
-
-    board.start(name, "Measuring", total, work, belongs=lambda now: key(now, tab) == name)
+def job(params: Params, tab: str) -> Job:
+    """Return the work that measures for a tab; it is laid on the shelf. Raises ``MKLError`` in words."""
+    name = key(params, tab)
+    measure, steps = _measures(params)[tab]()
+    piece = Piece(measure, partial(shelves.shelf(params).put, name), steps)
+    return Job(name, "Measuring", (piece,), lambda now: key(now, tab) == name)
 
 
 def _measures(params: Params) -> dict[str, Callable[[], tuple[Measure, int]]]:
@@ -177,25 +175,27 @@ def rows(params: Params) -> Callable[[], tuple[GramStack, np.ndarray, np.ndarray
 
 def _lp(params: Params) -> tuple[Measure, int]:
     given = rows(params)
-    return lambda tick: theory.measure_lp(*given(), NORMS, params.theory_cost, callback=tick), len(NORMS)
+    return lambda report: theory.measure_lp(*given(), NORMS, params.theory_cost, callback=report.tick), len(NORMS)
 
 
 def _gomp(params: Params) -> tuple[Measure, int]:
     given = rows(params)
-    return lambda tick: theory.measure_gomp(*given(), params.theory_lam, MOST_SIZES, callback=tick), MOST_SIZES
+    return lambda report: theory.measure_gomp(*given(), params.theory_lam, MOST_SIZES, callback=report.tick), MOST_SIZES
 
 
 def _greedy(params: Params) -> tuple[Measure, int]:
     kernels, y = stack(params), numbers(params, tables.split(params).train)
-    return lambda tick: theory.measure_greedy(kernels, y, params.theory_share, callback=tick), kernels.n_kernels
+    return lambda report: theory.measure_greedy(
+        kernels, y, params.theory_share, callback=report.tick
+    ), kernels.n_kernels
 
 
 def _recovery(params: Params) -> tuple[Measure, int]:
     kernels, chosen, lam = sampled(params), good(params), params.theory_lam
     others = len(kernels) - len(chosen)
 
-    def measure(tick: Callable[[int, int], None]) -> dict[str, Any]:
-        total = others + DRAWS + 2
+    def measure(report: Report) -> dict[str, Any]:
+        tick, total = report.tick, others + DRAWS + 2
         coherences = theory.gomp_coherences(kernels, chosen, lam, lambda done, _: tick(done, total))
         recovered = theory.measure_recovery(
             kernels, chosen, lam, params.theory_noise, DRAWS, callback=lambda done, _: tick(others + done, total)
@@ -247,17 +247,11 @@ def _hkl(params: Params) -> tuple[Measure, int]:
     y, y_test = numbers(params, parts.train), numbers(params, parts.test)
     names = [parts.train.feature_names[j] for j in chosen]
 
-    def measure(tick: Callable[[int, int], None]) -> dict[str, Any]:
+    def measure(report: Report) -> dict[str, Any]:
         rows: Any = Design(parts.train.X[:, chosen], asked.basis, names=names)
-        done = [0]
-
-        def step(count: int, total: int) -> None:
-            done[0] = count
-            tick(count, total)
-
-        asked.set_params(callback=lambda record: tick(done[0], LAMS))  # a hull takes seconds: it listens while it grows
+        report.heard_by(asked)
         values = path_grid(asked, rows, y, "lam", LAMS)[::-1]
-        path = fit_path(asked, rows, y, "lam", values, parts.test.X[:, chosen], y_test, step)
+        path = fit_path(asked, rows, y, "lam", values, parts.test.X[:, chosen], y_test, report.tick)
         return {"path": path, "conditions": [_conditions(path, k) for k in range(len(path))]}
 
     return measure, LAMS

@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import streamlit as st
-
 from mklcore.errors import MKLError
-from mklcore.path import Path, fit_path, path_grid
+from mklcore.path import Path
 from pages._parts.derive import gram_stacks, tables
 from pages._parts.derive import paths as derive_paths
-from pages._parts.derive import shelves as derive_shelves
-from pages._parts.jobs import board
+from pages._parts.jobs.job import Job
 from pages._parts.params import lanes as params_lanes
 from pages._parts.params.lanes import Lane
 from pages._parts.params.parameters import METHODS, Params, accepts
+from pages._parts.session.memory import Answered, LastLane, memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +58,6 @@ def usable(params: Params, names: Sequence[str]) -> list[str]:
 # Paths
 
 
-def _errors() -> dict[object, str]:
-    return st.session_state.setdefault("compare_errors", {})
-
-
 def key(params: Params) -> object:
     """Return the name of the work on all lanes."""
     return "compare", tuple(derive_paths.key(lane_params(params, lane)) for lane in lanes(params))
@@ -72,7 +66,9 @@ def key(params: Params) -> object:
 def missing(params: Params) -> list[Params]:
     """Return the parameters of the lanes that have neither a path nor a reason to have none."""
     asked = dict.fromkeys(lane_params(params, lane) for lane in lanes(params))
-    return [one for one in asked if derive_paths.known(one) is None and derive_paths.key(one) not in _errors()]
+    return [
+        one for one in asked if derive_paths.known(one) is None and derive_paths.key(one) not in memory().lanes.errors
+    ]
 
 
 def is_small(params: Params, wanted: Sequence[Params]) -> bool:
@@ -81,69 +77,41 @@ def is_small(params: Params, wanted: Sequence[Params]) -> bool:
     return len(wanted) * stack.n_kernels * stack.n_samples**2 <= 2 * derive_paths.SMALL_ENTRIES
 
 
-def ask(params: Params) -> None:
-    """Have the worker compute every missing path, lane by lane; each lies on the shelf as soon as it ends."""
-    prepared, errors = [], _errors()
+def job(params: Params) -> Job:
+    """Return the work that gives every missing path, lane by lane; each lies on the shelf as soon as it ends.
+
+    A lane that is refused keeps the reason, now or once it is its turn, and holds up none of the others.
+    """
+    pieces, errors = [], memory().lanes.errors
     for one in missing(params):
+        refused = partial(errors.__setitem__, derive_paths.key(one))
         try:
-            over = derive_paths.runs_over(one).key
-            prepared.append(
-                (
-                    one,
-                    tables.split(one),
-                    gram_stacks.grams(one),
-                    derive_paths.estimator(one),
-                    over,
-                    derive_shelves.shelf(one),
-                )
-            )
+            pieces.append(derive_paths.piece(one, refused))
         except MKLError as error:
-            errors[derive_paths.key(one)] = str(error)
-
-    def work(job: board.Job) -> None:
-        for place, (one, parts, grams, asked, over, shelf) in enumerate(prepared):
-            asked.set_params(callback=lambda record: job.stop.is_set())
-            tick = partial(_tick, job, place, len(prepared))
-            try:
-                size = derive_paths.SIZES if over == "s" else derive_paths.POINTS
-                values = path_grid(asked, grams.train, parts.train.y, over, size)
-                path = fit_path(
-                    asked, grams.train, parts.train.y, over, values, grams.validation, parts.validation.y, tick
-                )
-                shelf.put(derive_paths.key(one), path)
-            except MKLError as error:
-                errors[derive_paths.key(one)] = str(error)
-
+            refused(str(error))
     name = key(params)
-    if prepared:
-        total = derive_paths.POINTS * len(prepared)
-        board.start(name, "Paths of all lanes", total, work, belongs=lambda now: key(now) == name)
+    return Job(name, "Paths of all lanes", tuple(pieces), lambda now: key(now) == name)
 
 
-def _tick(job: board.Job, place: int, count: int, done: int, total: int) -> None:
-    job.tick(place * derive_paths.POINTS + round(derive_paths.POINTS * done / total), derive_paths.POINTS * count)
-
-
-def again(params: Params) -> None:
-    """Forget what failed and start once more."""
+def forget_errors(params: Params) -> None:
+    """Forget why lanes have no path, so that they are asked for once more."""
     for lane in lanes(params):
-        _errors().pop(derive_paths.key(lane_params(params, lane)), None)
-    ask(params)
+        memory().lanes.errors.pop(derive_paths.key(lane_params(params, lane)), None)
 
 
 def shown(params: Params) -> list[Shown]:
     """Return what there is to show, lane by lane: its path, else the one this lane had before, else nothing."""
-    asked, memory = lanes(params), st.session_state.setdefault("compare_shown", {})
+    asked, mind = lanes(params), memory().lanes
     labels = params_lanes.labels(asked, METHODS, tables.table(params).task)
     found = []
     for place, (lane, label) in enumerate(zip(asked, labels, strict=True)):
         one = lane_params(params, lane)
-        path, error = derive_paths.known(one), _errors().get(derive_paths.key(one), "")
+        path, error, last = derive_paths.known(one), mind.errors.get(derive_paths.key(one), ""), mind.shown.get(place)
         if path is not None:
-            memory[place] = Shown(label, lane, one, path)
-            found.append(memory[place])
-        elif not error and place in memory and memory[place].params.upto("kernels") == one.upto("kernels"):
-            found.append(replace(memory[place], waiting=True))
+            mind.shown[place] = LastLane(label, lane, Answered(path, one))
+            found.append(Shown(label, lane, one, path))
+        elif not error and last is not None and last.answered.params.upto("kernels") == one.upto("kernels"):
+            found.append(Shown(last.label, last.lane, last.answered.params, last.answered.path, waiting=True))
         else:
             found.append(Shown(label, lane, one, error=error))
     return found
@@ -152,22 +120,26 @@ def shown(params: Params) -> list[Shown]:
 # Exact points
 
 
-def points(params: Params, drawn: Sequence[Shown], value: float) -> list[Path | None]:
-    """Return the answer of every lane solved at ``value`` itself; all None while the worker solves them.
+def points(drawn: Sequence[Shown], value: float) -> list[Path | None]:
+    """Return the answer of every lane solved at ``value`` itself; all None until they are there.
 
-    Raises ``MKLError`` in words where the value cannot be solved at.
+    Answers that take no time are solved at once. Raises ``MKLError`` in words where the value cannot be solved at.
     """
-    ready = [one for one in drawn if one.path is not None and not one.waiting]
-    unknown = [one for one in ready if derive_paths.known_point(one.params, value) is None]
+    ready, unknown = _ready(drawn), _unknown(drawn, value)
     if all(derive_paths.is_quick(one.path, value) for one in unknown if one.path is not None):
         found = {id(one): derive_paths.point(one.params, value) for one in ready}
         return [found.get(id(one)) for one in drawn]
-    paths = board.mine(key(params))
-    if paths is None or not paths.live:  # else it would stop the work on the lanes that are still to come
-        _ask_points(params, unknown, value)
-    if all(derive_paths.known_point(one.params, value) is not None for one in ready):
+    if not unknown:
         return [derive_paths.known_point(one.params, value) for one in drawn]
     return [None] * len(drawn)
+
+
+def _ready(drawn: Sequence[Shown]) -> list[Shown]:
+    return [one for one in drawn if one.path is not None and not one.waiting]
+
+
+def _unknown(drawn: Sequence[Shown], value: float) -> list[Shown]:
+    return [one for one in _ready(drawn) if derive_paths.known_point(one.params, value) is None]
 
 
 def points_key(params: Params, value: float) -> object:
@@ -175,31 +147,8 @@ def points_key(params: Params, value: float) -> object:
     return "compare points", key(params), value
 
 
-def _ask_points(params: Params, unknown: Sequence[Shown], value: float) -> None:
+def points_job(params: Params, drawn: Sequence[Shown], value: float) -> Job:
+    """Return the work that solves the lanes at ``value``. Raises ``MKLError`` in words."""
+    pieces = tuple(derive_paths.point_piece(one.params, value) for one in _unknown(drawn, value))
     name = points_key(params, value)
-    job = board.mine(name)
-    if job is not None and (job.live or job.state is not board.JobState.DONE):
-        return
-    prepared = [
-        (one.params, tables.split(one.params), gram_stacks.grams(one.params), derive_paths.estimator(one.params))
-        for one in unknown
-    ]
-    shelves = [derive_shelves.shelf(one.params) for one in unknown]
-    overs = [derive_paths.runs_over(one.params).key for one in unknown]
-
-    def work(job: board.Job) -> None:
-        for done, ((one, parts, grams, asked), shelf, over) in enumerate(zip(prepared, shelves, overs, strict=True)):
-            asked.set_params(callback=lambda record: job.stop.is_set())
-            answer = fit_path(
-                asked, grams.train, parts.train.y, over, [value], grams.validation, parts.validation.y
-            )  # fmt: skip
-            shelf.put(derive_paths.point_key(one, value), answer)
-            job.tick(done + 1, len(prepared))
-
-    board.start(
-        name,
-        f"Solving every lane at {value:.4g}",
-        len(prepared),
-        work,
-        belongs=lambda now: points_key(now, value) == name,
-    )
+    return Job(name, f"Solving every lane at {value:.4g}", pieces, lambda now: points_key(now, value) == name)

@@ -6,8 +6,8 @@ from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.notation import Entry, read_entries
 from mklcore.kernels.recipes import Recipe
 from pages._parts.derive.tables import on_stack, table
-from pages._parts.derive.uploads import ON_STACK, edited_text
 from pages._parts.params.parameters import METHODS, Params
+from pages._parts.session.uploads import ON_STACK, edited_text
 
 
 def dictionary(params: Params) -> KernelDictionary:

@@ -14,9 +14,10 @@ from mklcore.kernels.grams import Forecast, GramStack
 from pages._parts.derive.dictionaries import dictionary, normalisation
 from pages._parts.derive.shelves import LargePlace
 from pages._parts.derive.tables import on_stack, split, stack_file
-from pages._parts.derive.uploads import ON_STACK, edited_text
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
+from pages._parts.session.memory import memory
+from pages._parts.session.uploads import ON_STACK, edited_text
 
 MEMORY_LIMIT_MB = 800.0
 # Above the limit and up to this, a stack is built only while the server holds no other one of its size.
@@ -88,10 +89,9 @@ def _large_grams(settled: Params, cost: Forecast) -> Grams:
             f"{counted(cost.n_kernels, 'kernel')} on {n_rows:,} training rows need {cost.megabytes:,.0f} MB, above the limit "
             f"of {LARGE_LIMIT_MB:,.0f} MB. Keep at most {most:,} of these kernels, or give fewer rows to training."
         )
-    owner = st.session_state.setdefault("me", object())
     parts, kernels = split(settled), dictionary(settled)
     with st.spinner("Building the kernels"):
-        return large_place().made(settled, owner, lambda: _build_grams(settled, parts, kernels))
+        return large_place().made(settled, memory().me, lambda: _build_grams(settled, parts, kernels))
 
 
 def chosen_kernels(params: Params) -> tuple[int, ...]:

@@ -1,10 +1,11 @@
 """Hulls of a grid of kernels: what is asked for, the path of hulls the worker computes, and one exact hull between."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
@@ -13,9 +14,10 @@ from mklcore.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
 from pages._parts.derive import shelves, tables
-from pages._parts.jobs import board
+from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params import link, parameters
 from pages._parts.params.parameters import Params
+from pages._parts.session.memory import Answered, memory
 
 METHOD = ESTIMATORS["hkl"]
 POINTS = 16
@@ -23,9 +25,8 @@ USUAL_COLUMNS = 20
 MOST_COLUMNS = 40
 MEMORY_MB = int(next(control.default for control in METHOD.controls if control.name == "memory_mb"))
 QUICK_SECONDS = 1.0  # bound on the provisional search at one λ
-AT_ONCE_SECONDS = 0.8  # an exact answer that takes longer is waited for in the background
+AT_ONCE_SECONDS = 1.0  # an exact answer that takes longer is waited for in the background
 SMALL_ROWS = 3000  # training rows up to which the hulls start without being asked for
-REMEMBERED_POINTS = 4
 
 
 # What is asked for
@@ -114,36 +115,59 @@ def is_small(params: Params) -> bool:
     return len(tables.split(params).train.y) <= SMALL_ROWS
 
 
-def ask(params: Params) -> None:
-    """Have the worker go on: to the provisional hulls first, then to the ones asked for."""
+def known(params: Params) -> Path | None:
+    """Return the hulls if they have been computed."""
+    return shelves.hulls(params).get(key(params))
+
+
+def job(params: Params) -> Job:
+    """Return the work that comes next: the provisional hulls first, then the ones asked for."""
+    quick = shelves.hulls(params).get(quick_key(params)) is None and settings(params)["search"] != "necessary"
+    name, title = (quick_key(params), "First hulls") if quick else (key(params), "Hulls")
+    solve = _provisional(params) if quick else _certified(params)
     shelf = shelves.hulls(params)
-    quick = shelf.get(quick_key(params))
-    if quick is None and settings(params)["search"] != "necessary":
-        quick_job = _start(params, quick_key(params), "First hulls", quick=True)
-        if quick_job.live or quick_job.state is not board.JobState.DONE:
-            return
-    _start(params, key(params), "Hulls", quick=False)
+
+    def lay(path: Path) -> None:
+        shelf.put(name, path)
+        if not quick:
+            shelf.drop(quick_key(params))
+
+    return Job(name, title, (Piece(solve, lay, POINTS),), lambda now: now.hulls() == params.hulls())
 
 
-def _start(params: Params, name: tuple[str, Params], title: str, *, quick: bool) -> board.Job:
-    """Have the worker compute a path of hulls and lay it on the shelf; the rows are read once for both paths."""
-    parts, asked, chosen, shelf = tables.split(params), estimator(params), columns(params), shelves.hulls(params)
-    done = shelf.get(quick_key(params))
+def _certified(params: Params) -> Callable[[Report], Path]:
+    """Return how to get the path of hulls; the rows are read once for this one and the provisional one."""
+    parts, asked, chosen = tables.split(params), estimator(params), columns(params)
+    quick = shelves.hulls(params).get(quick_key(params))
 
-    def work(job: board.Job) -> None:
-        asked.set_params(callback=lambda record: job.stop.is_set())
-        rows: Any = done.estimators[0].design_ if done is not None else _rows(asked, parts.train, chosen)
-        values = path_grid(asked, rows, parts.train.y, "lam", POINTS)[::-1]  # small hulls first: each starts the next
-        if quick:
-            # Neither validation nor test rows: a provisional hull can be wrong in kind, so nothing is scored with it.
-            asked.set_params(search="necessary", max_seconds=min(QUICK_SECONDS, asked.max_seconds))
-            shelf.put(name, fit_path(asked, rows, parts.train.y, "lam", values, callback=job.tick))
-            return
+    def solve(report: Report) -> Path:
+        report.heard_by(asked)
+        rows: Any = quick.estimators[0].design_ if quick is not None else _rows(asked, parts.train, chosen)
+        values = _values(asked, rows, parts.train)
         validation = parts.validation.X[:, chosen], parts.validation.y
-        shelf.put(name, fit_path(asked, rows, parts.train.y, "lam", values, *validation, job.tick))
-        shelf.drop(quick_key(params))
+        return fit_path(asked, rows, parts.train.y, "lam", values, *validation, report.tick)
 
-    return board.start(name, title, POINTS, work, belongs=lambda now: now.hulls() == params.hulls())
+    return solve
+
+
+def _provisional(params: Params) -> Callable[[Report], Path]:
+    """Return how to get a path by the necessary condition alone.
+
+    Neither validation nor test rows: a provisional hull can be wrong in kind, so nothing is scored with it.
+    """
+    train, asked, chosen = tables.split(params).train, estimator(params), columns(params)
+
+    def solve(report: Report) -> Path:
+        rows: Any = _rows(report.heard_by(asked), train, chosen)
+        values = _values(asked, rows, train)
+        asked.set_params(search="necessary", max_seconds=min(QUICK_SECONDS, asked.max_seconds))
+        return fit_path(asked, rows, train.y, "lam", values, callback=report.tick)
+
+    return solve
+
+
+def _values(asked: Any, rows: Any, train: Dataset) -> Any:
+    return path_grid(asked, rows, train.y, "lam", POINTS)[::-1]  # small hulls first: each starts the next
 
 
 def _rows(asked: Any, train: Dataset, chosen: list[int]) -> Design:
@@ -172,15 +196,17 @@ class Answer:
 
 def answer(params: Params) -> Answer | None:
     """Return what there is to show: the hulls asked for, else provisional ones, else those before them on the same table."""
-    memory, path = st.session_state, shelves.hulls(params).get(key(params))
+    path, mind = known(params), memory()
     if path is not None:
-        memory["hulls"] = Answer(path, params, waiting=True, provisional=is_provisional(path))
+        mind.hulls = Answered(path, params)
         return Answer(path, params, waiting=False, provisional=is_provisional(path))
     quick = shelves.hulls(params).get(quick_key(params))
     if quick is not None:
         return Answer(quick, params, waiting=False, provisional=True)
-    before: Answer | None = memory.get("hulls")
-    return before if before is not None and before.params.upto("data") == params.upto("data") else None
+    before = mind.hulls
+    if before is None or before.params.upto("data") != params.upto("data"):
+        return None
+    return Answer(before.path, before.params, waiting=True, provisional=is_provisional(before.path))
 
 
 def is_provisional(path: Path) -> bool:
@@ -214,29 +240,26 @@ def exact_key(params: Params, value: float) -> tuple[object, ...]:
     return "hull point", params.hulls(), value
 
 
-def _points() -> shelves.Shelf:
-    return st.session_state.setdefault("hull_points", shelves.Shelf(REMEMBERED_POINTS))
-
-
 def exact(shown: Answer, value: float) -> Hull | None:
-    """Return the hull at ``value``, solved from its nearest neighbour; None while the worker is at it or was stopped."""
-    name, points, path = exact_key(shown.params, value), _points(), shown.path
-    found = points.get(name)
-    if found is not None or board.mine(name) is not None:
-        return found
+    """Return the hull at ``value`` if it has been solved."""
+    return memory().shelves.hull_points.get(exact_key(shown.params, value))
+
+
+def exact_job(shown: Answer, value: float) -> Job:
+    """Return the work that solves the hull at ``value`` from its nearest neighbour."""
+    path, params, points = shown.path, shown.params, memory().shelves.hull_points
     near = path.estimators[path.nearest(value)]
-    parts, chosen, params = tables.split(shown.params), columns(shown.params), shown.params
+    parts, chosen = tables.split(params), columns(params)
 
-    def work(job: board.Job) -> None:
-        fitted = near.solve_near(value, parts.train.y, lambda record: job.stop.is_set())
-        job.tick(1, 1)
+    def solve(report: Report) -> Hull:
+        fitted = near.solve_near(value, parts.train.y, lambda record: report.unwanted())
+        report.tick(1, 1)
         train, validation = (float(fitted.score(part.X[:, chosen], part.y)) for part in (parts.train, parts.validation))
-        points.put(name, Hull(value, fitted, train, validation, exact=True))
+        return Hull(value, fitted, train, validation, exact=True)
 
-    job = board.start(name, "Exact hull", 1, work, belongs=lambda now: _still_at(now, params, value))
-    if job.ended.wait(AT_ONCE_SECONDS):
-        job.told = job.state is board.JobState.DONE
-    return points.get(name)
+    name = exact_key(params, value)
+    pieces = (Piece(solve, partial(points.put, name)),)
+    return Job(name, "Exact hull", pieces, lambda now: _still_at(now, params, value), patience=AT_ONCE_SECONDS)
 
 
 def _still_at(now: Params, params: Params, value: float) -> bool:

@@ -1,19 +1,22 @@
 """From parameters to an answer: the estimator they ask for, the path the worker computes, and one exact point of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-import streamlit as st
 from sklearn.base import BaseEstimator
 
+from mklcore.data.dataset import Split
 from mklcore.errors import told_elsewhere
 from mklcore.estimators.registry import Algorithm, Control, PathParameter, Variant
 from mklcore.path import Interval, Path, fit_path, interval_along, path_grid
 from mklcore.selection import SelectionFrequency, selection_frequency
 from pages._parts.derive import dictionaries, gram_stacks, measuring, shelves, tables
-from pages._parts.jobs import board
+from pages._parts.derive.gram_stacks import Grams
+from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import METHODS, Params, Setting, applicable
+from pages._parts.session.memory import Answered, memory
 
 POINTS = 25
 SIZES = 50  # of a path over the number of kernels: one run gives all of them
@@ -83,21 +86,47 @@ def is_small(params: Params) -> bool:
     return stack.n_kernels * stack.n_samples**2 <= SMALL_ENTRIES
 
 
-def ask(params: Params) -> None:
-    """Have the worker compute the path; it lays the result on the shelf."""
-    parts, grams, asked = tables.split(params), gram_stacks.grams(params), estimator(params)
-    param, shelf, name = runs_over(params).key, shelves.shelf(params), key(params)
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What a path is computed from, looked up while the session is at hand: a worker knows none."""
 
-    def work(job: board.Job) -> None:
-        # A single point may take seconds: the solver looks at the flag after each of its own steps.
-        asked.set_params(callback=lambda record: job.stop.is_set())
-        values = path_grid(asked, grams.train, parts.train.y, param, SIZES if param == "s" else POINTS)
-        path = fit_path(
-            asked, grams.train, parts.train.y, param, values, grams.validation, parts.validation.y, job.tick
-        )
-        shelf.put(name, path)
+    parts: Split
+    grams: Grams
+    asked: Any
+    over: str
 
-    board.start(name, "Path", POINTS, work, belongs=lambda now: key(now) == name)
+    @property
+    def size(self) -> int:
+        """Return how many points a whole path has."""
+        return SIZES if self.over == "s" else POINTS
+
+    def solve(self, report: Report | None = None, values: Sequence[float] | None = None, start: Any = None) -> Path:
+        """Return the path through ``values``, or the whole one; ``start`` is the nearest model that is known."""
+        train, validation, asked = self.parts.train, self.parts.validation, self.asked
+        if report is not None:
+            report.heard_by(asked)
+        along = path_grid(asked, self.grams.train, train.y, self.over, self.size) if values is None else values
+        return fit_path(
+            asked, self.grams.train, train.y, self.over, along, self.grams.validation, validation.y,
+            None if report is None else report.tick, start,
+        )  # fmt: skip
+
+
+def prepared(params: Params) -> Prepared:
+    """Return what the path of these parameters is computed from. Raises ``MKLError`` in words."""
+    return Prepared(tables.split(params), gram_stacks.grams(params), estimator(params), runs_over(params).key)
+
+
+def piece(params: Params, refused: Callable[[str], None] | None = None) -> Piece:
+    """Return the piece of work that gives the path; it is laid on the shelf."""
+    given = prepared(params)
+    return Piece(given.solve, partial(shelves.shelf(params).put, key(params)), given.size, refused)
+
+
+def job(params: Params) -> Job:
+    """Return the work that gives the path."""
+    name = key(params)
+    return Job(name, "Path", (piece(params),), lambda now: key(now) == name)
 
 
 def point_key(params: Params, value: float) -> object:
@@ -108,24 +137,29 @@ def point_key(params: Params, value: float) -> object:
 def point(params: Params, value: float) -> Path:
     """Return the exact answer at ``value`` as a path of one point. Raises ``ParameterError`` in words."""
     with told_elsewhere():
-        return shelves.shelf(params).made(point_key(params, value), lambda: _solver_of(params, value)(None))
+        return shelves.shelf(params).made(
+            point_key(params, value), lambda: prepared(params).solve(None, [value], _near(params, value))
+        )
 
 
-def _solver_of(params: Params, value: float) -> Callable[[board.Job | None], Path]:
-    """Return what solves one point, from the nearest solved point of the path where there is one."""
-    parts, grams, param = tables.split(params), gram_stacks.grams(params), runs_over(params).key
-    asked, path = estimator(params), known(params)
-    nearest = None if path is None else path.estimators[path.nearest(value)]
+def _near(params: Params, value: float) -> Any:
+    """Return the model of the path that is nearest to ``value``, where the path is there."""
+    path = known(params)
+    return None if path is None else path.estimators[path.nearest(value)]
 
-    def solve(job: board.Job | None) -> Path:
-        if job is not None:
-            asked.set_params(callback=lambda record: job.stop.is_set())
-        return fit_path(
-            asked, grams.train, parts.train.y, param, [value], grams.validation, parts.validation.y,
-            None if job is None else job.tick, nearest,
-        )  # fmt: skip
 
-    return solve
+def point_piece(params: Params, value: float) -> Piece:
+    """Return the piece of work that gives the exact answer at ``value``; it is laid on the shelf."""
+    given, near = prepared(params), _near(params, value)
+    lay = partial(shelves.shelf(params).put, point_key(params, value))
+    return Piece(lambda report: given.solve(report, [value], near), lay)
+
+
+def point_job(params: Params, value: float) -> Job:
+    """Return the work that gives the exact answer at ``value``."""
+    name = point_key(params, value)
+    belongs = lambda now: point_key(now, now.at or 0.0) == name  # noqa: E731
+    return Job(name, f"Solving at {value:.4g}", (point_piece(params, value),), belongs)
 
 
 def known_point(params: Params, value: float) -> Path | None:
@@ -137,16 +171,6 @@ def is_quick(path: Path, value: float) -> bool:
     """Tell whether a point near ``value`` may be solved while the person waits."""
     spent = path.seconds[path.nearest(value)] if path.param != "s" else path.seconds[0]
     return float(spent) <= QUICK_SECONDS
-
-
-def ask_point(params: Params, value: float) -> None:
-    """Have the worker solve one point."""
-    name, shelf, solve = point_key(params, value), shelves.shelf(params), _solver_of(params, value)
-
-    def work(job: board.Job) -> None:
-        shelf.put(name, solve(job))
-
-    board.start(name, f"Solving at {value:.4g}", 1, work, belongs=lambda now: point_key(now, now.at or 0.0) == name)
 
 
 def interval(params: Params, path: Path, value: float) -> Interval | None:
@@ -176,23 +200,11 @@ def baselines_key(params: Params) -> object:
     return "baselines", tuple(key(baseline(params, name)) for name in BASELINES)
 
 
-def ask_baselines(params: Params) -> None:
-    """Have the worker compute the baselines' paths."""
+def baselines_job(params: Params) -> Job:
+    """Return the work that gives the baselines' paths."""
     missing = [lane for lane in (baseline(params, name) for name in BASELINES) if known(lane) is None]
-    prepared = [
-        (lane, tables.split(lane), gram_stacks.grams(lane), estimator(lane), shelves.shelf(lane)) for lane in missing
-    ]
     name = baselines_key(params)
-
-    def work(job: board.Job) -> None:
-        for place, (lane, parts, grams, asked, shelf) in enumerate(prepared):
-            asked.set_params(callback=lambda record: job.stop.is_set())
-            values = path_grid(asked, grams.train, parts.train.y, "C", POINTS)
-            tick = lambda done, total, place=place: job.tick(place * POINTS + done, POINTS * len(prepared))  # noqa: E731
-            path = fit_path(asked, grams.train, parts.train.y, "C", values, grams.validation, parts.validation.y, tick)
-            shelf.put(key(lane), path)
-
-    board.start(name, "Baselines", POINTS * len(prepared), work, belongs=lambda now: baselines_key(now) == name)
+    return Job(name, "Baselines", tuple(map(piece, missing)), lambda now: baselines_key(now) == name)
 
 
 def frequency_key(params: Params, value: float) -> object:
@@ -205,23 +217,20 @@ def frequency(params: Params, value: float) -> SelectionFrequency | None:
     return shelves.shelf(params).get(frequency_key(params, value))
 
 
-def ask_frequency(params: Params, value: float) -> None:
-    """Have the worker refit on halves of the training rows at ``value``."""
-    parts, grams, shelf, name = (
-        tables.split(params),
-        gram_stacks.grams(params),
-        shelves.shelf(params),
-        frequency_key(params, value),
-    )
-    asked, over = estimator(params), runs_over(params)
-    asked.set_params(**{over.attribute: int(value) if over.key == "s" else value})
+def frequency_job(params: Params, value: float) -> Job:
+    """Return the work that refits on halves of the training rows at ``value``."""
+    given, over = prepared(params), runs_over(params)
+    given.asked.set_params(**{over.attribute: int(value) if over.key == "s" else value})
 
-    def work(job: board.Job) -> None:
-        asked.set_params(callback=lambda record: job.stop.is_set())
-        found = selection_frequency(asked, grams.train, parts.train.y, RESAMPLES, params.seed, job.tick)
-        shelf.put(name, found)
+    def refit(report: Report) -> SelectionFrequency:
+        report.heard_by(given.asked)
+        return selection_frequency(
+            given.asked, given.grams.train, given.parts.train.y, RESAMPLES, params.seed, report.tick
+        )
 
-    board.start(name, "Refits", RESAMPLES, work, belongs=lambda now: key(now) == key(params))
+    name = frequency_key(params, value)
+    lay = partial(shelves.shelf(params).put, name)
+    return Job(name, "Refits", (Piece(refit, lay, RESAMPLES),), lambda now: key(now) == key(params))
 
 
 def test_score(params: Params, path: Path, index: int) -> float:
@@ -232,15 +241,12 @@ def test_score(params: Params, path: Path, index: int) -> float:
 
 def follow(params: Params) -> None:
     """Drop this session's path, and say so, when the table or the kernels it belongs to are no longer those in use."""
-    memory = st.session_state
-    before: Params | None = memory.get("answered")
+    mind = memory()
+    before = None if mind.answer is None else mind.answer.params
     if before is not None and before.upto("kernels") != params.upto("kernels"):
         what = "table or its split" if before.upto("data") != params.upto("data") else "kernels"
-        memory["told"] = f"The {what} changed, so the path computed before is dropped. Explore computes it anew."
-        del memory["answered"], memory["answer"]
-    job: board.Job | None = memory.get("job")
-    if job is not None and job.live and not job.belongs(params):
-        job.stop.set()
+        mind.told = f"The {what} changed, so the path computed before is dropped. Explore computes it anew."
+        mind.answer = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,10 +260,9 @@ class Answer:
 
 def answer(params: Params) -> Answer | None:
     """Return what there is to show: the path asked for, else the one before it, else nothing."""
-    memory = st.session_state
-    path = known(params)
+    mind, path = memory(), known(params)
     if path is not None:
-        memory["answered"], memory["answer"] = params, path
-        memory.pop("told", None)
-        return Answer(path, params, waiting=False)
-    return Answer(memory["answer"], memory["answered"], waiting=True) if "answer" in memory else None
+        mind.answer, mind.told = Answered(path, params), ""
+    if mind.answer is None:
+        return None
+    return Answer(mind.answer.path, mind.answer.params, waiting=path is None)

@@ -10,11 +10,11 @@ from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
 from mklcore.estimators.explain import NOVELTY, column_influence, kernels_in_use, problem_names, typical_parts
 from mklcore.path import Path
-from pages._parts.derive import paths, shelves, tables, uploads
+from pages._parts.derive import paths, shelves, tables
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
-from pages._parts.session import history
+from pages._parts.session import history, uploads
 
 STEPS = 200
 LARGEST_WHOLE = 2.0**53  # a browser counts no further

@@ -9,7 +9,6 @@ import gc
 import threading
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -19,6 +18,8 @@ import streamlit as st
 from mklcore.errors import KernelError
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
+from pages._parts.session.memory import memory
+from pages._parts.session.shelf import Shelf
 
 UNUSED_SECONDS = 90.0
 T = TypeVar("T")
@@ -26,42 +27,6 @@ T = TypeVar("T")
 
 class WaitError(KernelError):
     """The server's one place for a large stack is taken: what is asked for can be had later."""
-
-
-class Shelf:
-    """A bounded store of finished results that threads may share; the least recently used leaves first."""
-
-    def __init__(self, size: int) -> None:
-        self._size, self._lock = size, threading.Lock()
-        self._items: OrderedDict[object, Any] = OrderedDict()
-
-    def get(self, key: object) -> Any:
-        """Return what lies under ``key``, or None."""
-        with self._lock:
-            if key in self._items:
-                self._items.move_to_end(key)
-            return self._items.get(key)
-
-    def put(self, key: object, value: Any) -> None:
-        """Lay ``value`` under ``key``."""
-        with self._lock:
-            self._items[key] = value
-            self._items.move_to_end(key)
-            while len(self._items) > self._size:
-                self._items.popitem(last=False)
-
-    def drop(self, key: object) -> None:
-        """Take away what lies under ``key``, if anything does."""
-        with self._lock:
-            self._items.pop(key, None)
-
-    def made(self, key: object, make: Callable[[], T]) -> T:
-        """Return what lies under ``key``, making it first if need be."""
-        value = self.get(key)
-        if value is None:
-            value = make()
-            self.put(key, value)
-        return value
 
 
 class LargePlace:
@@ -125,7 +90,7 @@ def _shared_shelf() -> Shelf:
 def shelf(params: Params) -> Shelf:
     """Return the shelf for results about these parameters' table: everybody's for a sample, the session's for a file."""
     if params.data.startswith(UPLOAD):
-        return st.session_state.setdefault("shelf", Shelf(48))
+        return memory().shelves.results
     return _shared_shelf()
 
 
@@ -137,7 +102,7 @@ def _shared_hulls() -> Shelf:
 def hulls(params: Params) -> Shelf:
     """Return the shelf for paths of hulls, which hold their levels for prediction: large, so few are kept."""
     if params.data.startswith(UPLOAD):
-        return st.session_state.setdefault("hull_shelf", Shelf(2))
+        return memory().shelves.hulls
     return _shared_hulls()
 
 

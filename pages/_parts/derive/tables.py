@@ -13,10 +13,11 @@ from mklcore.data.workbooks import workbook_sheets
 from mklcore.errors import DataError
 from mklcore.kernels import stacks
 from pages._parts.derive import notes
-from pages._parts.derive.shelves import Shelf, shelf
-from pages._parts.derive.uploads import Upload, upload
+from pages._parts.derive.shelves import shelf
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
+from pages._parts.session.memory import Upload, memory
+from pages._parts.session.uploads import upload
 
 
 @st.cache_resource(max_entries=len(SAMPLES), show_spinner=False)
@@ -94,16 +95,15 @@ def sheets(params: Params) -> tuple[str, ...]:
 
 def on_stack(params: Params) -> bool:
     """Tell whether the table in use is a ready kernel stack, which knows no columns."""
-    file = st.session_state.get("uploads", {}).get(params.data)
+    file = memory().uploads.get(params.data)
     return file is not None and file.is_stack
 
 
 def stack_file(params: Params) -> stacks.StackFile:
     """Return the uploaded stack on all its rows. Raises ``MKLError`` in words, or ``MissingFileError``."""
     file = upload(params.data)
-    only: Shelf = st.session_state.setdefault("stack_shelf", Shelf(1))  # it is large
     digest = params.data.removeprefix(UPLOAD)
-    return only.made(
+    return memory().shelves.stack.made(
         (params.data, params.task, params.clip),
         lambda: stacks.read_stack(file.content, task=params.task or None, clip=params.clip, fingerprint=digest),
     )

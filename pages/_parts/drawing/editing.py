@@ -14,7 +14,8 @@ from mklcore.errors import KernelError, MKLError, ParameterError
 from mklcore.kernels.notation import columns_from_words
 from pages._parts.derive import tables
 from pages._parts.params import rules
-from pages._parts.session import words
+from pages._parts.session import fields, words
+from pages._parts.session.memory import memory
 
 FOUND = "as found"
 LETTERS = {meaning: letter for letter, meaning in tables.USES.items()}
@@ -48,18 +49,18 @@ def editor(
 
     def changed() -> None:
         try:
-            keep(after(rows, st.session_state[key]))
+            keep(after(rows, fields.value(key)))
         except MKLError as error:
-            st.session_state["edit_refused"] = (key, str(error))
+            memory().edit_refused = (key, str(error))
         else:
-            st.session_state.pop("edit_refused", None)
+            memory().edit_refused = None
 
     frame = pd.DataFrame(list(rows), columns=list(columns))
     st.data_editor(
         frame, key=key, on_change=changed, column_config=dict(columns), hide_index=True, height=height or "auto",
         num_rows="dynamic" if dynamic else "fixed", width="stretch", disabled=list(fixed), placeholder="",
     )  # fmt: skip
-    refused = st.session_state.get("edit_refused")
+    refused = memory().edit_refused
     if refused is not None and refused[0] == key:
         st.error(words.plain(refused[1]))
 

@@ -13,6 +13,7 @@ from pages._parts.drawing import listings
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
 from pages._parts.session import fields, history, words
+from pages._parts.session.memory import memory
 
 STEPS = {"C": 0.01, "lam": 0.001, "p": 0.1}
 
@@ -63,7 +64,7 @@ def test(path: Path, index: int, params: Params) -> None:
     """Draw the test score of this point once it is asked for."""
     if path.estimators[index] is None:  # figures kept with a saved run: its models are being fitted again
         return
-    asked = st.session_state.setdefault("tests", set())
+    asked = memory().tests
     point = (paths.key(params), float(path.values[index]))
     if point not in asked:
         # One look per chosen point: the score is not drawn along the path, where it would be used to choose.

@@ -11,16 +11,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from mklcore.errors import DataError, MKLError
 from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
 from pages._parts.derive import shelves
 from pages._parts.derive.shelves import Shelf
 from pages._parts.drawing import listings
-from pages._parts.jobs import board
+from pages._parts.jobs.job import Job, Piece, Progress, Report
 from pages._parts.runs import keeping
-from pages._parts.runs.store import Store, StoreError
+from pages._parts.runs.disk import StoreError
+from pages._parts.runs.store import Store
+from pages._parts.session import board
+from pages._parts.session.memory import memory
 
 SMALL = 2  # repetitions of a small run: the fewest that have a standard error
 MOST_KEPT = 8
@@ -60,7 +62,7 @@ def _bring_back(key: str, shelf: Shelf) -> None:
 
 def opened() -> Shelf:
     """Return the session's shelf for runs opened from a file."""
-    return st.session_state.setdefault("opened_runs", Shelf(len(EXPERIMENTS)))
+    return memory().shelves.outcomes
 
 
 def kept(key: str) -> tuple[Outcome, ...]:
@@ -92,35 +94,40 @@ def key(experiment: Experiment, repetitions: int, seed: int) -> object:
     return "experiment", experiment.key, seed, repetitions
 
 
-def job(experiment: Experiment) -> board.Job | None:
+def progress(experiment: Experiment) -> Progress | None:
     """Return this session's run of the experiment, the one that goes on or else the one seen last."""
-    return max(_runs(experiment.key), key=lambda job: (job.live, job.seen), default=None)
+    return max(_runs(experiment.key), key=lambda run: (run.live, run.seen), default=None)
 
 
-def _runs(*keys: str) -> list[board.Job]:
-    found = [job for job in map(board.held, board.SLOTS) if job is not None]
-    return [job for job in found if isinstance(job.key, tuple) and job.key[0] == "experiment" and job.key[1] in keys]
+def _runs(*keys: str) -> list[Progress]:
+    names = [(run, run.job.key) for run in board.all_held()]
+    return [run for run, name in names if isinstance(name, tuple) and name[0] == "experiment" and name[1] in keys]
 
 
 def running() -> bool:
     """Tell whether an experiment of this session waits or runs."""
-    return any(job.live for job in _runs(*EXPERIMENTS))
+    return any(run.live for run in _runs(*EXPERIMENTS))
 
 
-def ask(experiment: Experiment, repetitions: int, seed: int) -> None:
-    """Have a worker run the experiment: a small run now, a full one in the slot for long work."""
+def job(experiment: Experiment, repetitions: int, seed: int) -> Job:
+    """Return the work that runs an experiment: a small run now, a full one in the slot for long work."""
     shelf, store = shelves.outcomes(), keeping.store()
 
-    def work(job: board.Job) -> None:
-        outcome = experiment.run(
-            repetitions, seed=seed, callback=job.tick, listen=lambda: job.tick(job.done, job.total)
-        )
+    def run(report: Report) -> Outcome:
+        return experiment.run(repetitions, seed=seed, callback=report.tick, listen=report.pulse)
+
+    def lay(outcome: Outcome) -> None:
         keep(outcome, shelf)
         write_down(outcome, store)
 
-    total = len(experiment.rows) * repetitions
     slot = "short" if repetitions <= SMALL else "long"
-    board.start(key(experiment, repetitions, seed), "Experiment", total, work, slot=slot)
+    pieces = (Piece(run, lay, len(experiment.rows) * repetitions),)
+    return Job(key(experiment, repetitions, seed), "Experiment", pieces, slot=slot)
+
+
+def ask(experiment: Experiment, repetitions: int, seed: int) -> None:
+    """Have a worker run the experiment."""
+    board.ask(job(experiment, repetitions, seed))
 
 
 def foreseen(experiment: Experiment, repetitions: int) -> str:

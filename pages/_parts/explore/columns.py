@@ -13,19 +13,19 @@ from pages._parts.derive import paths, tables
 from pages._parts.drawing import charts
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads
-from pages._parts.jobs import board
 from pages._parts.params import places
 from pages._parts.players import path_player
-from pages._parts.session import history, words
+from pages._parts.session import board, history, words
+from pages._parts.session.memory import memory
 
 
 def lanes(shown: paths.Answer) -> dict[str, Path | None]:
     """Return the baselines' paths; small ones are computed unasked once the answer itself is there."""
     found = paths.baselines(shown.params)
     if None in found.values() and not shown.waiting and board.mine(paths.baselines_key(shown.params)) is None:
-        job = board.held()
-        if paths.baselines_are_small(shown.params) and (job is None or not job.live):
-            paths.ask_baselines(shown.params)
+        busy = board.held()
+        if paths.baselines_are_small(shown.params) and (busy is None or not busy.live):
+            _ask_baselines(shown)
             found = paths.baselines(shown.params)
     return found
 
@@ -88,11 +88,14 @@ def _unfinished(shown: paths.Answer, baselines: dict[str, Path | None]) -> None:
     if job is not None and job.live:
         st.caption("The baselines are being computed.")
         return
-    if job is not None and job.error:
-        st.warning(f"The baselines failed: {words.plain(job.error)}")
-    elif job is not None:
-        st.caption(f"The baselines were {job.state.value}.")
-    st.button("Compute the baselines", key="ask_baselines", on_click=paths.ask_baselines, args=(shown.params,))
+    if job is not None:
+        tell = st.warning if job.error else st.caption
+        tell(f"The baselines {board.ending(job, 'were')}")
+    st.button("Compute the baselines", key="ask_baselines", on_click=_ask_baselines, args=(shown,))
+
+
+def _ask_baselines(shown: paths.Answer) -> None:
+    board.ask(paths.baselines_job(shown.params))
 
 
 def stability(shown: paths.Answer, point: Path, index: int) -> None:
@@ -106,13 +109,12 @@ def stability(shown: paths.Answer, point: Path, index: int) -> None:
         return
     job = board.mine(paths.frequency_key(params, value))
     if job is not None and job.live:
-        if st.session_state.pop("just_asked", False):
+        if memory().wishes.granted("watch_refits"):
             history.rerun()  # the whole app, so that the progress is drawn and watched
         st.caption(f"Refitting on halves of the training rows at {where}; the progress stands beside the title.")
         return
     if job is not None:
-        ended = f"failed: {words.plain(job.error)}" if job.error else f"were {job.state.value}."
-        st.warning(f"The refits {ended}")
+        st.warning(f"The refits {board.ending(job, 'were')}")
     st.caption(
         f"Refits the model at {where} on {paths.RESAMPLES} random halves of the training rows and counts which kernels it uses."
     )
@@ -120,8 +122,8 @@ def stability(shown: paths.Answer, point: Path, index: int) -> None:
 
 
 def _ask(shown: paths.Answer, value: float) -> None:
-    paths.ask_frequency(shown.params, value)
-    st.session_state["just_asked"] = True
+    board.ask(paths.frequency_job(shown.params, value))
+    memory().wishes.watch_refits = True
 
 
 def _frequencies(shown: paths.Answer, found: SelectionFrequency, where: str) -> None:

@@ -1,5 +1,7 @@
 """The same model on other splits, on request: how much a score hangs on the rows that were drawn."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -10,10 +12,11 @@ from mklcore.kernels import stacks
 from mklcore.path import Path
 from mklcore.sweep import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits
 from pages._parts.derive import dictionaries, gram_stacks, paths, shelves, tables
-from pages._parts.jobs import board
+from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
-from pages._parts.session import fields, history, words
+from pages._parts.session import board, fields, history, words
+from pages._parts.session.memory import memory
 
 PARTS = ("train", "validation", "test")
 
@@ -23,17 +26,18 @@ def key(params: Params, value: float) -> object:
     return "repeats", paths.key(params), value, params.repeats
 
 
-def ask(params: Params, value: float) -> None:
-    """Have the worker fit at ``value`` on other splits."""
+def job(params: Params, value: float) -> Job:
+    """Return the work that fits at ``value`` on other splits."""
     shelf, name = shelves.shelf(params), key(params, value)
     rows: dict[SplitSpec, SplitRow] = shelf.made(_rows_key(params, value), dict)
     problem, first = _problem(params, value), SplitSpec(params.seed, params.validation, params.test, params.stratified)
 
-    def work(job: board.Job) -> None:
-        problem.estimator.set_params(callback=lambda record: job.stop.is_set())
-        shelf.put(name, repeat_splits(problem, params.repeats, first, known=rows, callback=job.tick))
+    def repeat(report: Report) -> Repeats:
+        report.heard_by(problem.estimator)
+        return repeat_splits(problem, params.repeats, first, known=rows, callback=report.tick)
 
-    board.start(name, "Repeats", params.repeats, work, belongs=lambda now: paths.key(now) == paths.key(params))
+    pieces = (Piece(repeat, partial(shelf.put, name), params.repeats),)
+    return Job(name, "Repeats", pieces, lambda now: paths.key(now) == paths.key(params))
 
 
 def _rows_key(params: Params, value: float) -> object:
@@ -72,34 +76,33 @@ def _inside(path: Path) -> None:
     params = history.current()
     value = places.place(path, params.at).value
     found: Repeats | None = shelves.shelf(params).get(key(params, value))
-    job = board.mine(key(params, value))
+    progress = board.mine(key(params, value))
     left, right = st.columns([2, 5], gap="medium", vertical_alignment="bottom")
     with left:
         fields.field_view(st.number_input, "Splits", "repeats", min_value=2, max_value=100, step=1)
     with right:
         st.button(
             "Repeat at the cursor", key="repeat", on_click=_start, args=(path,),
-            disabled=job is not None and job.live,
+            disabled=progress is not None and progress.live,
         )  # fmt: skip
     st.caption(
         "More splits: a surer mean. Each one draws its own training rows with the next seed, builds the kernels on them "
         "and fits with the parameters on the screen."
     )
     history.end()
-    if st.session_state.pop("repeats_asked", False):
+    if memory().wishes.granted("watch_repeats"):
         history.rerun()
     if found is not None:
         _show(found, path, places.label(path.param, value))
-    elif job is not None and not job.live and job.error:
-        st.warning(f"The repeats failed: {words.plain(job.error)}")
-    elif job is not None and not job.live and job.state is not board.JobState.DONE:
-        st.warning(f"The repeats were {job.state.value}. What was computed is kept: start again to go on.")
+    elif progress is not None and progress.broke_off:
+        kept = "" if progress.error else " What was computed is kept: start again to go on."
+        st.warning(f"The repeats {board.ending(progress, 'were')}{kept}")
 
 
 def _start(path: Path) -> None:
     params = history.current()
-    ask(params, places.place(path, params.at).value)
-    st.session_state["repeats_asked"] = True
+    board.ask(job(params, places.place(path, params.at).value))
+    memory().wishes.watch_repeats = True
 
 
 def _show(found: Repeats, path: Path, where: str) -> None:

@@ -15,10 +15,11 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.figures import style
 from mklcore.store import save_model
-from pages._parts.derive import predictions, tables, uploads
+from pages._parts.derive import predictions, tables
 from pages._parts.export import report, scripts
 from pages._parts.export import specification as export_specification
-from pages._parts.session import history, words
+from pages._parts.session import fields, history, uploads, words
+from pages._parts.session.memory import memory
 
 WIDTH, HEIGHT = 656, 400
 CODE_HEIGHT = 260
@@ -125,9 +126,9 @@ def screen() -> None:
 
 
 def _screen() -> None:
-    if st.session_state.pop("specification_taken", False):
+    if memory().wishes.granted("restored"):
         history.rerun()
-    params, page = history.current(), st.session_state["page"]
+    params, page = history.current(), memory().page
     try:
         cells = scripts.cells(params, page)
         specification = export_specification.write(params, page)
@@ -178,21 +179,21 @@ def _restore() -> None:
         "Restore a screen from its specification", type=["json"], key="specification", on_change=take_specification,
         max_upload_size=1,
     )  # fmt: skip
-    if "specification_refused" in st.session_state:
-        st.error(words.plain(st.session_state["specification_refused"]))
+    if memory().specification_refused:
+        st.error(words.plain(memory().specification_refused))
 
 
 def take_specification() -> None:
     """Set the parameters to those of the file that was handed over."""
-    st.session_state.pop("specification_refused", None)
-    file = st.session_state.get("specification")
+    memory().specification_refused = ""
+    file = fields.value("specification")
     if file is None:
         return
     try:
         params, refused = export_specification.read(file.getvalue())
     except MKLError as error:
-        st.session_state["specification_refused"] = str(error)
+        memory().specification_refused = str(error)
         return
     history.set_params(params)
-    st.session_state["refused"] = refused
-    st.session_state["specification_taken"] = True  # a fragment runs next: it has to call for the whole app
+    history.refuse(*refused)
+    memory().wishes.restored = True  # a fragment runs next: it has to call for the whole app

@@ -25,12 +25,12 @@ from pages._parts.derive import (
     predictions,
     shelves,
     tables,
-    uploads,
 )
 from pages._parts.params import lanes as params_lanes
 from pages._parts.params import places
 from pages._parts.params.parameters import METHODS, Params
 from pages._parts.params.rules import UPLOAD
+from pages._parts.session import uploads
 
 UNTOLD = ("normalise", "center", "callback")  # of a model: the stack is made by lines of its own
 OWN = "import mklcore as mkl\n"

@@ -3,17 +3,18 @@
 import streamlit as st
 
 from mklcore.errors import MKLError
-from pages._parts.derive import tables, uploads
-from pages._parts.session import history, nav
+from pages._parts.derive import tables
+from pages._parts.session import history, nav, uploads
+from pages._parts.session.memory import memory
 from pages._parts.session.words import plain
 
 
 def notices() -> None:
     """Say what of a link was refused, and what was dropped because something before it changed."""
-    for sentence in st.session_state.get("refused", ()):
+    for sentence in memory().refused:
         st.warning(plain(sentence), icon=":material/link_off:")
-    if "told" in st.session_state:
-        st.info(st.session_state["told"], icon=":material/refresh:")
+    if memory().told:
+        st.info(memory().told, icon=":material/refresh:")
 
 
 def usable_table() -> bool:
@@ -30,6 +31,6 @@ def usable_table() -> bool:
         st.error(plain(error))
     else:
         return True
-    if st.session_state["page"] != "data":
+    if memory().page != "data":
         nav.link("data", "Go to Data")
     return False

@@ -7,10 +7,10 @@ from pages._parts.derive import hull_words, hulls, shelves, tables
 from pages._parts.derive.hulls import Answer, Hull
 from pages._parts.drawing import charts, evidence, listings
 from pages._parts.export import downloads
-from pages._parts.jobs import board
 from pages._parts.params import places
-from pages._parts.session import fields, history
+from pages._parts.session import board, fields, history
 from pages._parts.session import words as session_words
+from pages._parts.session.memory import memory
 
 
 def number_box(shown: Answer, value: float) -> None:
@@ -64,7 +64,7 @@ def _scores(shown: Answer, hull: Hull) -> None:
 
 def _test(shown: Answer, hull: Hull) -> None:
     """Draw the test score of this hull once it is asked for."""
-    asked, name = st.session_state.setdefault("tests", set()), shown.path.score_name
+    asked, name = memory().tests, shown.path.score_name
     point = (hulls.key(shown.params), hull.value)
     if point not in asked:
         # One look per chosen point: the score is not drawn along the path, where it would be used to choose.
@@ -81,10 +81,10 @@ def progress(shown: Answer, value: float, drawn: float) -> None:
     """Say what becomes of an exact λ that is not there yet; the last certified answer stays meanwhile."""
     job = board.mine(hulls.exact_key(shown.params, value))
     wanted, there = session_words.plain(f"λ = {value:.4g}"), session_words.plain(f"λ = {drawn:.4g}")
-    if job is not None and not job.live and job.state is not board.JobState.DONE:
+    if job is not None and job.broke_off:
         why = session_words.plain(job.error) if job.error else f"The search was {job.state.value}."
         st.warning(f"There is no exact hull at {wanted}. {why} The hull at {there} is shown.")
-        st.button("Solve again", key="hull_again", on_click=lambda: st.session_state.pop(board.SLOTS["short"], None))
+        st.button("Solve again", key="hull_again", on_click=board.forget)
     else:
         st.info(f"The hull at {wanted} is being solved. The hull at {there} is shown until then.")
 

@@ -1,1 +1,1 @@
-"""Work in the background: who does it, how it is started, followed and cancelled, and how it is shown."""
+"""Background work: the one specification of a job, how far it has come, and the threads that do it. No session is known here."""

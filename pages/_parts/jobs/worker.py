@@ -1,9 +1,11 @@
-"""The threads of the server that work in the background, and how far the first compilation has come."""
+"""The threads of the server that do the jobs, the lines before them, and how far the first compilation has come."""
 
 import gc
 import sys
 import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from queue import SimpleQueue
 from typing import Protocol
 
@@ -11,6 +13,9 @@ import streamlit as st
 from threadpoolctl import threadpool_limits
 
 import mklcore
+from mklcore.errors import MKLError, told_elsewhere
+from pages._parts.jobs import job as jobs_job
+from pages._parts.jobs.job import JobState, Progress
 
 # Between its leaves a solver holds the interpreter; at the usual 5 ms a turn, the server answered 70 times more slowly.
 SWITCH_SECONDS = 0.0005
@@ -48,6 +53,68 @@ class Inline:
 
 
 instead: Executor | None = None  # who does all work in place of the server's threads; tests put one here
+
+
+class Line:
+    """The jobs that wait or run on one of the server's workers, in order."""
+
+    def __init__(self) -> None:
+        self._jobs: list[Progress] = []
+        self._lock = threading.Lock()
+
+    def enter(self, job: Progress) -> None:
+        """Put ``job`` at the end."""
+        with self._lock:
+            self._jobs.append(job)
+
+    def leave(self, job: Progress) -> None:
+        """Take ``job`` out."""
+        with self._lock:
+            self._jobs.remove(job)
+
+    def ahead(self, job: Progress) -> int:
+        """Count the jobs before ``job`` that still want the worker."""
+        with self._lock:
+            before = self._jobs[: self._jobs.index(job)] if job in self._jobs else []
+        return sum(not other.stop.is_set() for other in before)
+
+    def everyone(self) -> list[Progress]:
+        """Return the jobs that wait or run."""
+        with self._lock:
+            return list(self._jobs)
+
+
+LINES = {"short": Line(), "long": Line()}
+
+
+def hand_over(progress: Progress) -> None:
+    """Put a job at the end of its slot's line."""
+    progress.watched = instead is None
+    LINES[progress.job.slot].enter(progress)
+    worker(progress.job.slot).submit(lambda: do(progress))
+
+
+def do(progress: Progress) -> None:
+    """Do a job that stands in its line: what becomes of it is told in ``progress``, whatever goes wrong."""
+    try:
+        if progress.stop.is_set():
+            raise CancelledError
+        progress.state, progress.started = JobState.RUNNING, time.monotonic()
+        progress.tick(0, progress.total)
+        with told_elsewhere():  # the screen shows the gap of whatever stops short
+            jobs_job.make(progress)
+        progress.state = JobState.DONE
+    except CancelledError:
+        if progress.state is not JobState.ABANDONED:
+            progress.state = JobState.CANCELLED
+    except MKLError as error:
+        progress.error, progress.state = str(error), JobState.FAILED
+    except Exception as error:  # the worker's border: whatever went wrong is told on the screen, not lost in a thread
+        progress.error, progress.state = f"{type(error).__name__}: {error}", JobState.FAILED
+    finally:
+        LINES[progress.job.slot].leave(progress)
+        jobs_job.let_go(progress)
+        progress.ended.set()
 
 
 class Warmth:

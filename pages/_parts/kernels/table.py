@@ -19,11 +19,12 @@ from mklcore.kernels.notation import (
     write_entries,
 )
 from mklcore.parameters import Parameter
-from pages._parts.derive import dictionaries, gram_stacks, measuring, tables, uploads
+from pages._parts.derive import dictionaries, gram_stacks, measuring, tables
 from pages._parts.drawing import editing
 from pages._parts.drawing.editing import Row
 from pages._parts.params import parameters, rules
-from pages._parts.session import history, words
+from pages._parts.session import fields, history, uploads, words
+from pages._parts.session.memory import memory
 
 
 def labels() -> dict[str, KernelEntry]:
@@ -79,17 +80,15 @@ def _warning(traits: measuring.Traits, names: Sequence[str], m: int) -> str:
 
 def _overview_key(names: Sequence[str], shown: int) -> str:
     """The widget begins anew when another control chose the kernel: its own selection would then be out of date."""
-    memory = st.session_state
-    seen = (hash(tuple(names)), shown)
-    if memory.get("overview_seen") != seen:
-        memory["overview_turn"] = memory.get("overview_turn", 0) + 1
-        memory["overview_seen"] = seen
-    return f"overview_{memory['overview_turn']}"
+    overview, seen = memory().overview, (hash(tuple(names)), shown)
+    if overview.seen != seen:
+        overview.turn, overview.seen = overview.turn + 1, seen
+    return f"overview_{overview.turn}"
 
 
 def pick(key: str) -> None:
     """Show the kernel whose row was clicked."""
-    chosen = st.session_state[key]["selection"]
+    chosen = fields.value(key)["selection"]
     shown = history.current().shown
     rows = [*(int(row) for row, _ in chosen["cells"]), *map(int, chosen["rows"])]
     new = next((row for row in rows if row != shown), None)

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import cache as remembered
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,13 +11,14 @@ import streamlit as st
 
 from mklcore.lessons import LESSONS, Lesson
 from pages._parts.derive import shelves
-from pages._parts.drawing import charts
-from pages._parts.jobs import board
+from pages._parts.drawing import asking, charts
+from pages._parts.jobs.job import Job, Piece
 from pages._parts.lessons import pictures
 from pages._parts.params.parameters import Params
 from pages._parts.players import scene
-from pages._parts.session import fields, history, nav
+from pages._parts.session import board, fields, history, nav
 from pages._parts.session import words as session_words
+from pages._parts.session.memory import memory
 
 STEPS = {"guess": "Guess", "reveal": "Reveal", "why": "Why"}
 ORDER = tuple(STEPS)
@@ -92,50 +94,36 @@ def story(lesson: str) -> Any:
     return shelves.lessons().get(key(lesson))
 
 
-def ask(lesson: Lesson) -> None:
-    """Have the worker compute one lesson; the result is everybody's."""
+def _piece(lesson: Lesson) -> Piece:
+    """Return the piece of work that computes one lesson; the result is everybody's."""
     shelf, name = shelves.lessons(), key(lesson.key)
+    make = lambda report: shelf.get(name) or lesson.compute(report.tick)  # noqa: E731  somebody else may have asked too
+    return Piece(make, partial(shelf.put, name), lesson.pieces)
 
-    def work(job: board.Job) -> None:
-        if shelf.get(name) is None:
-            shelf.put(name, lesson.compute(job.tick))
 
+def ask(lesson: Lesson) -> None:
+    """Have the worker compute one lesson."""
     title = f"Lesson: {words(lesson.key).title}"
-    board.start(name, title, lesson.pieces, work, belongs=lambda now: now.lesson == lesson.key)
+    board.ask(Job(key(lesson.key), title, (_piece(lesson),), lambda now: now.lesson == lesson.key))
 
 
 def ask_all() -> None:
     """Have the worker for long work compute every lesson, unless something is under way there already."""
-    shelf, missing = shelves.lessons(), [lesson for lesson in LESSONS.values() if story(lesson.key) is None]
+    missing = [lesson for lesson in LESSONS.values() if story(lesson.key) is None]
     busy = board.held("long")
-    if not missing or (busy is not None and (busy.live or busy.key == GALLERY)):
+    if not missing or (busy is not None and (busy.live or busy.job.key == GALLERY)):
         return
-    total = sum(lesson.pieces for lesson in missing)
-
-    def work(job: board.Job) -> None:
-        before = 0
-        for lesson in missing:
-            if shelf.get(key(lesson.key)) is None:
-                shelf.put(key(lesson.key), lesson.compute(lambda done, _, b=before: job.tick(b + done, total)))
-            before += lesson.pieces
-
-    board.start(GALLERY, "Lessons", total, work, slot="long")
+    board.ask(Job(GALLERY, "Lessons", tuple(map(_piece, missing)), slot="long"))
 
 
 def request(lesson: Lesson) -> None:
     """See to it that a lesson is there or on its way; say so where it stopped."""
-    if story(lesson.key) is not None:
-        return
-    job = board.mine(key(lesson.key))
-    if job is None:
-        ask(lesson)
-    elif not job.live and job.state is not board.JobState.DONE:
-        st.warning(
-            f"The lesson failed: {session_words.plain(job.error)}"
-            if job.error
-            else f"The lesson was {job.state.value}."
-        )
-        st.button("Compute the lesson", key="compute_lesson", on_click=ask, args=(lesson,))
+    if story(lesson.key) is None:
+        asking.see_to(
+            key(lesson.key), lambda: ask(lesson), small=lambda: True, waits=str,
+            ended=lambda progress: f"The lesson {board.ending(progress)}",
+            label="Compute the lesson", button="compute_lesson", primary=False,
+        )  # fmt: skip
 
 
 # Gallery
@@ -173,7 +161,7 @@ def go(lesson: str) -> None:
 def lesson() -> None:
     """Draw the lesson the parameters ask for, at its step."""
     params = history.current()
-    if st.session_state.pop("lesson_is_left", False):
+    if memory().wishes.granted("leave_lesson"):
         _leave(params)
     here, said = LESSONS[params.lesson], words(params.lesson)
     _head(params, said)
@@ -259,7 +247,7 @@ def _why(params: Params, said: Words, facts: dict[str, str]) -> None:
 
 
 def _leave_soon() -> None:
-    st.session_state["lesson_is_left"] = True
+    memory().wishes.leave_lesson = True
 
 
 def _leave(params: Params) -> None:

@@ -18,7 +18,8 @@ from pages._parts.drawing import charts
 from pages._parts.params import places
 from pages._parts.params.steps import Place, Steps
 from pages._parts.players import path_player
-from pages._parts.session import history, words
+from pages._parts.session import fields, history, words
+from pages._parts.session.memory import memory
 
 CHART = "compare_chart"
 KEY = "compare_player"
@@ -29,26 +30,11 @@ _component = st.components.v2.component("compare_player", **players.player("comp
 
 def listen(found: Steps, name: object) -> None:
     """Take the browser's last report about the lanes called ``name`` into the parameters, once, never beyond the ends."""
-    memory = st.session_state
-    report = (memory.get(KEY) or {}).get("report")
-    if not report or report == memory.get("compare_heard"):
-        return
-    memory["compare_heard"] = report
-    if memory.get("compare_name") == name:
+    cursor, report = memory().cursors.lanes, fields.report(KEY)
+    if cursor.hears(report) and cursor.name == name:
         text = found.text(min(max(int(report["index"]), 0), len(found.values) - 1))
-        memory["compare_said"] = text
+        cursor.said = text
         history.change(lanes_at=text)
-
-
-def _turn(name: object, at: str, solved: bool) -> int:
-    """Return the number of times Python itself has moved the cursor; ``solved`` tells whether exact points are there."""
-    memory = st.session_state
-    elsewhere = at not in (memory.get("compare_at"), memory.get("compare_said"))
-    if elsewhere or memory.get("compare_name") != name or memory.get("compare_solved") != solved:
-        memory["compare_turn"] = memory.get("compare_turn", 0) + 1
-        memory["compare_said"] = None
-    memory["compare_name"], memory["compare_at"], memory["compare_solved"] = name, at, solved
-    return memory["compare_turn"]
 
 
 def draw(drawn: Sequence[Shown], found: Steps, here: Place, exact: Sequence[Path | None], name: object) -> None:
@@ -77,7 +63,7 @@ def draw(drawn: Sequence[Shown], found: Steps, here: Place, exact: Sequence[Path
                 "indices": indices,
                 "label": _label(found, here),
             },
-            "turn": _turn(name, history.current().lanes_at, any(exact)),
+            "turn": memory().cursors.lanes.turns(name, history.current().lanes_at, any(exact)),
         },
         default={"report": None},
         on_report_change=lambda: None,

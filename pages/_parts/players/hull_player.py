@@ -14,7 +14,8 @@ from mklcore.figures.hull_states import HullLayout, hull_layout, hull_state
 from pages._parts.derive import hull_words, hulls, shelves, tables
 from pages._parts.derive.hulls import Answer, Hull
 from pages._parts.drawing import charts
-from pages._parts.session import history
+from pages._parts.session import fields, history
+from pages._parts.session.memory import memory
 
 KEY = "hull_player"
 _component = st.components.v2.component("hull_player", **players.player("hull")._asdict())
@@ -27,19 +28,13 @@ def label(value: float) -> str:
 
 def listen(shown: Answer) -> None:
     """Take the browser's last reports into the parameters, each of them once: where the cursor was let go, what was clicked."""
-    memory = st.session_state
-    said = memory.get(KEY) or {}
-    report, picked = said.get("report"), said.get("picked")
-    if report and report != memory.get("hull_heard"):
-        memory["hull_heard"] = report
-        if memory.get("hull_name") == _name(shown):
-            index = min(max(int(report["index"]), 0), len(shown.path) - 1)
-            memory["hull_said"] = float(shown.path.values[index])
-            history.change(hull_at=memory["hull_said"])
-    if picked and picked != memory.get("hull_heard_pick"):
-        memory["hull_heard_pick"] = picked
-        if _is_node(shown, str(picked["node"])):
-            history.change(hull_node=str(picked["node"]))
+    cursor, report, picked = memory().cursors.hull, fields.report(KEY), fields.report(KEY, "picked")
+    if cursor.hears(report) and cursor.name == _name(shown):
+        index = min(max(int(report["index"]), 0), len(shown.path) - 1)
+        cursor.said = float(shown.path.values[index])
+        history.change(hull_at=cursor.said)
+    if cursor.hears_pick(picked) and _is_node(shown, str(picked["node"])):
+        history.change(hull_node=str(picked["node"]))
 
 
 def _is_node(shown: Answer, text: str) -> bool:
@@ -53,16 +48,6 @@ def _is_node(shown: Answer, text: str) -> bool:
 
 def _name(shown: Answer) -> object:
     return hulls.key(shown.params), shown.waiting, shown.provisional
-
-
-def _turn(shown: Answer, at: float | None, arrived: bool) -> int:
-    """Return the number of times Python itself has moved the cursor."""
-    memory, name = st.session_state, (_name(shown), arrived)
-    if memory.get("hull_turned") != name or (at != memory.get("hull_turned_at") and at != memory.get("hull_said")):
-        memory["hull_turn"] = memory.get("hull_turn", 0) + 1
-        memory["hull_said"] = None
-    memory["hull_name"], memory["hull_turned"], memory["hull_turned_at"] = _name(shown), name, at
-    return memory["hull_turn"]
 
 
 def _drawn(shown: Answer) -> tuple[HullLayout, list[dict[str, Any]]]:
@@ -109,7 +94,7 @@ def player(shown: Answer, index: int, between: Hull | None, selected: str) -> No
             "states": states,
             "index": index,
             "exact": None if between is None else _state(shown, between, layout),
-            "turn": _turn(shown, history.current().hull_at, between is not None),
+            "turn": memory().cursors.hull.turns(_name(shown), history.current().hull_at, between is not None),
             "selected": selected,
             "waiting": shown.waiting,
             "colours": {

@@ -16,9 +16,11 @@ import streamlit as st
 from mklcore.figures import path_positions, players, style
 from mklcore.path import Path
 from pages._parts.params.places import Place, label
-from pages._parts.session import history
+from pages._parts.session import fields, history
+from pages._parts.session.memory import memory
 
 CHART, SCORES = "path_chart", "score_chart"
+KEY = "player"
 N_BARS = 12
 NAME_LENGTH = 20
 _player = st.components.v2.component("path_player", **players.player("path")._asdict())
@@ -42,26 +44,11 @@ def heights(weights: np.ndarray, shown: list[int]) -> np.ndarray:
 
 def listen(path: Path, name: object) -> None:
     """Take the browser's last report about the path called ``name`` into the parameters, once, and never beyond its ends."""
-    memory = st.session_state
-    report = (memory.get("player") or {}).get("report")
-    if not report or report == memory.get("player_heard"):
-        return
-    memory["player_heard"] = report
-    if memory.get("player_path") == name:
+    cursor, report = memory().cursors.path, fields.report(KEY)
+    if cursor.hears(report) and cursor.name == name:
         index = min(max(int(report["index"]), 0), len(path.values) - 1)
-        value = float(path.values[index])
-        memory["player_said"] = value
-        history.change(at=value)
-
-
-def _turn(name: object, at: float | None) -> int:
-    """Return the number of times Python itself has moved the cursor."""
-    memory = st.session_state
-    if memory.get("player_path") != name or (at != memory.get("player_at") and at != memory.get("player_said")):
-        memory["player_turn"] = memory.get("player_turn", 0) + 1
-        memory["player_said"] = None
-    memory["player_path"], memory["player_at"] = name, at
-    return memory["player_turn"]
+        cursor.said = float(path.values[index])
+        history.change(at=cursor.said)
 
 
 @dataclass(frozen=True)
@@ -144,7 +131,7 @@ def player(path: Path, name: object, here: Place, exact: Path | None, views: Seq
             "hollow": not exact.statuses[0].ok,
         }
     _player(
-        key="player",
+        key=KEY,
         data={
             "chart": CHART,
             "charts": [CHART, SCORES],
@@ -153,7 +140,7 @@ def player(path: Path, name: object, here: Place, exact: Path | None, views: Seq
             "spoken": spoken,
             "index": here.index,
             "exact": between,
-            "turn": _turn(name, history.current().at),
+            "turn": memory().cursors.path.turns(name, history.current().at),
             "waiting": waiting,
         },
         default={"report": None},

@@ -12,10 +12,12 @@ import numpy as np
 import streamlit as st
 
 from mklcore.figures import players, style
-from pages._parts.session import history
+from pages._parts.session import fields, history
+from pages._parts.session.memory import memory
 
 HEIGHT = 15.5  # of a panel, in rem: it grows with the type
 LABEL_ROOM = 0.085  # between two labels at line ends, as a share of a panel
+KEY = "lesson_scene"
 Point = tuple[float, float]
 
 _scene = st.components.v2.component("lesson_scene", **players.player("lesson")._asdict())
@@ -176,26 +178,11 @@ def on(line: Line) -> tuple[Point | None, ...]:
 
 def listen(lesson: str, count: int) -> None:
     """Take the browser's last report about this lesson into the parameters, once, and never beyond the slider's ends."""
-    memory = st.session_state
-    report = (memory.get("lesson_scene") or {}).get("report")
-    if not report or report == memory.get("lesson_heard"):
-        return
-    memory["lesson_heard"] = report
-    if report["lesson"] == lesson:
+    cursor, report = memory().cursors.lesson, fields.report(KEY)
+    if cursor.hears(report) and report["lesson"] == lesson:
         index = min(max(int(report["index"]), 0), count - 1)
-        memory["lesson_said"] = (lesson, index)
+        cursor.said = index
         history.change(lesson_at=index)
-
-
-def _turn(place: tuple[str, int]) -> int:
-    """Return the number of times Python itself has moved the slider."""
-    memory = st.session_state
-    if place not in (memory.get("lesson_place"), memory.get("lesson_said")):
-        memory["lesson_turn"] = memory.get("lesson_turn", 0) + 1
-    if place != memory.get("lesson_said"):
-        memory["lesson_said"] = None
-    memory["lesson_place"] = place
-    return memory.get("lesson_turn", 0)
 
 
 def show(lesson: str, scene: Scene) -> None:
@@ -204,14 +191,14 @@ def show(lesson: str, scene: Scene) -> None:
     asked = history.current().lesson_at
     index = scene.start if asked is None else min(asked, len(scene.steps) - 1)
     _scene(
-        key="lesson_scene",
+        key=KEY,
         data={
             "lesson": lesson,
             "steps": list(scene.steps),
             "said": list(scene.said),
             "panels": [panel.drawn() for panel in scene.panels],
             "index": index,
-            "turn": _turn((lesson, index)),
+            "turn": memory().cursors.lesson.turns(lesson, index),
         },
         default={"report": None},
         on_report_change=lambda: None,

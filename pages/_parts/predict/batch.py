@@ -1,7 +1,9 @@
 """A whole file predicted: read as the training table was, bounded, and handed back as a table."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,12 @@ from mklcore.data.applying import NewRows
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, MKLError
 from mklcore.estimators.explain import kernels_in_use
-from pages._parts.derive import paths, predictions, tables, uploads
+from pages._parts.derive import paths, predictions, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import controls, evidence, listings
-from pages._parts.jobs import board
-from pages._parts.session import history, words
+from pages._parts.jobs.job import Job, Piece
+from pages._parts.session import board, fields, history, uploads, words
+from pages._parts.session.memory import Upload, memory
 
 MOST_ROWS = 20_000
 QUICK_ENTRIES = 3e7  # kernel values up to which the answer is computed at once
@@ -36,9 +39,9 @@ class Batch:
 
 def take() -> None:
     """Keep the uploaded bytes in the session: the uploader is empty again after a change of page."""
-    file = st.session_state.get("batch_file")
+    file = fields.value("batch_file")
     if file is not None:
-        st.session_state["batch_upload"] = uploads.Upload(file.name, file.getvalue())
+        memory().batch = Upload(file.name, file.getvalue())
 
 
 def show(point: Chosen) -> None:
@@ -49,7 +52,7 @@ def show(point: Chosen) -> None:
         max_upload_size=uploads.UPLOAD_LIMIT_MB,
         help="The columns of the training table, in any order. The file stays in this session.",
     )  # fmt: skip
-    file: uploads.Upload | None = st.session_state.get("batch_upload")
+    file = memory().batch
     if file is None:
         scored = f" A column {words.plain(table.target_name)} is not needed; where it is there, the answers are scored."
         st.caption(f"It needs the columns of the table: {_some(table)}.{'' if table.task == 'novelty' else scored}")
@@ -70,12 +73,12 @@ def _some(table: Dataset, most: int = 8) -> str:
     return ", ".join(names) + (f" and {rest} more" if rest else "")
 
 
-def _batch(point: Chosen, file: uploads.Upload) -> Batch | None:
+def _batch(point: Chosen, file: Upload) -> Batch | None:
     """Return the answers, at once or when the worker is done. They stay in this session: the file is the person's own."""
-    memory = st.session_state
     key = ("batch", point.key, hashlib.sha256(file.content).hexdigest())
-    if memory.get("batch_key") == key:
-        return memory["batch"]
+    found = memory().shelves.batch.get(key)
+    if found is not None:
+        return found
     new = predictions.reading(history.current()).apply(file.content)
     if len(new.X) > MOST_ROWS:
         raise DataError(
@@ -83,38 +86,41 @@ def _batch(point: Chosen, file: uploads.Upload) -> Batch | None:
         )
     kernels = len(kernels_in_use(point.fitted)) or 1
     if len(new.X) * kernels * point.fitted.n_train_ <= QUICK_ENTRIES:
-        memory["batch_key"], memory["batch"] = key, answers(point, new)
-        return memory["batch"]
+        return memory().shelves.batch.made(key, lambda: answers(point, new, tables.table(point.params)))
     return _later(point, new, key)
 
 
 def _later(point: Chosen, new: NewRows, key: object) -> Batch | None:
     """Have the worker predict; return the answers once they are there."""
-    memory, job = st.session_state, board.mine(key)
-    if job is None:
-        box: list[Batch] = []
-        memory["batch_box"] = box
-        table = tables.table(point.params)
-
-        def work(job: board.Job) -> None:
-            box.append(answers(point, new, table, job))
-
-        board.start(key, "Predictions", len(new.X), work, belongs=lambda now: paths.key(now) == paths.key(point.params))
-        job = board.mine(key)
-    if memory.get("batch_box"):
-        memory["batch_key"], memory["batch"] = key, memory["batch_box"][0]
-        return memory["batch"]
-    if job is not None and not job.live:
-        st.warning(f"The prediction failed: {words.plain(job.error)}" if job.error else f"It was {job.state.value}.")
-        st.button("Predict again", key="batch_again", on_click=memory.pop, args=("job", None))
-    else:
+    progress, shelf = board.mine(key), memory().shelves.batch
+    if progress is None:
+        progress = board.ask(job(point, new, key))
+    found = shelf.get(key)
+    if found is not None:
+        return found
+    if progress.live:
         st.caption("The rows are being predicted.")
+    else:
+        what = "The prediction" if progress.error else "It"
+        st.warning(f"{what} {board.ending(progress)}")
+        st.button("Predict again", key="batch_again", on_click=board.forget)
     return None
 
 
-def answers(point: Chosen, new: NewRows, table: Dataset | None = None, job: board.Job | None = None) -> Batch:
+def job(point: Chosen, new: NewRows, key: object) -> Job:
+    """Return the work that predicts the rows of a file; the answers lie on this session's shelf."""
+    table = tables.table(point.params)
+    piece = Piece(
+        lambda report: answers(point, new, table, report.tick),
+        partial(memory().shelves.batch.put, key),
+        len(new.X),
+    )
+    return Job(key, "Predictions", (piece,), lambda now: paths.key(now) == paths.key(point.params))
+
+
+def answers(point: Chosen, new: NewRows, table: Dataset, tick: Callable[[int, int], None] | None = None) -> Batch:
     """Return prediction and decision values of every row, some rows at a time."""
-    fitted, table = point.fitted, table or tables.table(point.params)
+    fitted = point.fitted
     labels: list[np.ndarray] = []
     values: list[np.ndarray] = []
     for first in range(0, len(new.X), ROWS_AT_A_TIME):
@@ -123,8 +129,8 @@ def answers(point: Chosen, new: NewRows, table: Dataset | None = None, job: boar
         if table.task != "regression":
             decision = np.asarray(fitted.decision_function(part))
             values.append(decision.reshape(len(part), -1))
-        if job is not None:
-            job.tick(min(first + ROWS_AT_A_TIME, len(new.X)), len(new.X))
+        if tick is not None:
+            tick(min(first + ROWS_AT_A_TIME, len(new.X)), len(new.X))
     said, name = np.concatenate(labels), f"predicted {table.target_name}"
     if table.task == "novelty":
         said, name = predictions.ordinary(said), "the model says"

@@ -94,8 +94,8 @@ def _some(knobs: list[tuple[int, Knob]]) -> list[tuple[int, Knob]]:
         if not knobs:
             st.caption("No column has this in its name.")
     starts = list(range(0, max(len(knobs), 1), PER_PAGE))
-    if st.session_state.get("what_page") not in starts:
-        st.session_state["what_page"] = 0
+    if fields.value("what_page") not in starts:
+        fields.put("what_page", 0)
     first = page.selectbox(
         "Columns", starts, key="what_page", disabled=len(starts) == 1,
         format_func=lambda start: f"{start + 1} to {min(start + PER_PAGE, len(knobs))} of {len(knobs)}",

@@ -16,15 +16,18 @@ import streamlit as st
 import mklcore
 from mklcore.data.samples import SAMPLES
 from mklcore.path import Path
-from pages._parts.derive import hulls, paths, shelves, uploads
+from pages._parts.derive import hulls, paths, shelves
 from pages._parts.params import link, places
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
 from pages._parts.runs import results as runs_results
 from pages._parts.runs import server
+from pages._parts.runs.disk import StoreError, default_home
 from pages._parts.runs.results import Results, ResultsError
-from pages._parts.runs.store import UNNAMED_DAYS, File, Run, Store, StoreError, default_home, is_secret, link_secret
-from pages._parts.session import history, nav
+from pages._parts.runs.secrets import is_secret, link_secret
+from pages._parts.runs.store import UNNAMED_DAYS, File, Run, Store
+from pages._parts.session import history, nav, uploads
+from pages._parts.session.memory import Answered, memory
 
 KEPT_SIGN, NOT_KEPT = "kept", "deleted"
 TOLD = {
@@ -47,27 +50,26 @@ def store() -> Store:
 
 def owner() -> str | None:
     """Return the secret of this session's browser, if it has told one."""
-    return st.session_state.get("owner")
+    return memory().kept.owner
 
 
 def hear(report: object) -> None:
     """Take what the browser remembers: its secret, whether it could be written down, and whether uploads are to be kept."""
-    memory = st.session_state
-    if not isinstance(report, Mapping) or report == memory.get("runs_heard"):
+    kept = memory().kept
+    if not isinstance(report, Mapping) or report == kept.heard:
         return
-    memory["runs_heard"] = report
-    memory["keep_uploads"] = report.get("keep") is not False
-    memory["browser_forgets"] = report.get("stored") is False
+    kept.heard = report
+    kept.keep_uploads = report.get("keep") is not False
+    kept.browser_forgets = report.get("stored") is False
     if is_secret(report.get("key")):
-        memory["owner"] = report["key"]
-        memory.pop("owner_wanted", None)
-    elif not memory["keep_uploads"] and memory.get("owner_wanted") == "upload":
-        del memory["owner_wanted"]
+        kept.owner, kept.owner_wanted = report["key"], ""
+    elif not kept.keep_uploads and kept.owner_wanted == "upload":
+        kept.owner_wanted = ""
 
 
 def want_owner(purpose: str) -> None:
     """Ask the browser for its secret; it makes one if it has none. ``purpose`` is "upload" or "save"."""
-    st.session_state["owner_wanted"] = purpose
+    memory().kept.owner_wanted = purpose
 
 
 # In every run of the app
@@ -78,13 +80,13 @@ def begin() -> None:
     _follow_link()
     bring_back()
     keep_upload()
-    page = st.session_state.pop("runs_page", None)
-    if page is not None and page != st.session_state["page"]:
+    page, memory().kept.page = memory().kept.page, None
+    if page is not None and page != memory().page:
         nav.go(page)
 
 
 def _follow_link() -> None:
-    asked = st.session_state.pop("run_asked", None)
+    asked, memory().link.run = memory().link.run, None
     if asked is None:
         return
     secret, alone = asked
@@ -97,8 +99,7 @@ def _follow_link() -> None:
     if alone:
         history.read_again(run.recipe)
     if not (owner() and store().owns(owner() or "", run.id)):
-        borrowed = st.session_state.setdefault("borrowed", {})
-        borrowed |= {file.source: secret for file in files if file.source.startswith(UPLOAD)}
+        memory().kept.borrowed |= {file.source: secret for file in files if file.source.startswith(UPLOAD)}
     show_results(run)
 
 
@@ -113,7 +114,7 @@ def lay_out(files: Sequence[File]) -> None:
 
 def missing(params: Params) -> list[str]:
     """Return the names of uploads and long dictionaries that these parameters need and this session does not hold."""
-    held = st.session_state.get("uploads", {}) | st.session_state.get("kept_tables", {})
+    held = {*memory().uploads, *memory().tables}
     return [source for source in _sources(params) if source not in held]
 
 
@@ -124,7 +125,7 @@ def _sources(params: Params) -> list[str]:
 
 def bring_back() -> None:
     """Bring back from this browser's kept work what the parameters need and the session lacks."""
-    tried = st.session_state.setdefault("runs_tried", set())
+    tried = memory().kept.tried
     for source in missing(history.current()):
         if owner() is None or source in tried:
             continue
@@ -137,21 +138,15 @@ def bring_back() -> None:
             tried.add(source)
         else:
             lay_out([file])
-            _kept()[source] = KEPT_SIGN
-
-
-def _kept() -> dict[str, str]:
-    return st.session_state.setdefault("kept", {})
+            memory().kept.files[source] = KEPT_SIGN
 
 
 def keep_upload() -> None:
     """Keep what the session holds of the parameters' files for some days, once, if this browser's person lets it."""
-    memory, params = st.session_state, history.current()
-    lacking = missing(params)
-    fresh = [
-        s for s in _sources(params) if s not in lacking and s not in _kept() and s not in memory.get("borrowed", {})
-    ]
-    if not fresh or not memory.get("keep_uploads", True) or default_home() is None:
+    kept, params = memory().kept, history.current()
+    done = {*missing(params), *kept.files, *kept.borrowed}
+    fresh = [source for source in _sources(params) if source not in done]
+    if not fresh or not kept.keep_uploads or default_home() is None:
         return
     if owner() is None:
         want_owner("upload")
@@ -161,29 +156,29 @@ def keep_upload() -> None:
             file = _file(source)
             with st.spinner("Keeping the file") if len(file.content) > LARGE_BYTES else nullcontext():
                 store().keep(owner() or "", file)
-            _kept()[source] = KEPT_SIGN
+            memory().kept.files[source] = KEPT_SIGN
         except StoreError as error:
-            _kept()[source] = str(error)
+            memory().kept.files[source] = str(error)
 
 
 def _file(source: str) -> File:
     if source.startswith(UPLOAD):
         held = uploads.upload(source)
         return File(source, held.name, held.content)
-    return File(source, "dictionary edited by hand", st.session_state["kept_tables"][source].encode())
+    return File(source, "dictionary edited by hand", memory().tables[source].encode())
 
 
 def stop_keeping() -> None:
     """Delete the table in use from the server and keep no more uploads of this browser."""
-    st.session_state["keep_uploads"] = st.session_state["keep_told"] = False
+    memory().kept.keep_uploads = memory().kept.keep_told = False
     _delete_sources(_sources(history.current()))
 
 
 def go_on_keeping() -> None:
     """Keep uploads of this browser again, the one in use included."""
-    st.session_state["keep_uploads"] = st.session_state["keep_told"] = True
+    memory().kept.keep_uploads = memory().kept.keep_told = True
     for source in _sources(history.current()):
-        _kept().pop(source, None)
+        memory().kept.files.pop(source, None)
     keep_upload()
 
 
@@ -191,25 +186,27 @@ def _delete_sources(sources: Sequence[str]) -> None:
     for source in sources:
         try:
             gone = owner() is None or store().forget(owner() or "", source)
-            _kept()[source] = (
+            memory().kept.files[source] = (
                 NOT_KEPT if gone else "A saved run needs this file, so it stays until that run is deleted."
             )
         except StoreError as error:
-            _kept()[source] = str(error)
+            memory().kept.files[source] = str(error)
 
 
 def kept_sentence() -> str:
     """Return in words what becomes of the uploaded table in use; empty where it is none of this session's."""
-    params, memory = history.current(), st.session_state
+    params, kept = history.current(), memory().kept
     if not params.data.startswith(UPLOAD) or missing(params):
         return ""
-    if params.data in memory.get("borrowed", {}):
+    if params.data in kept.borrowed:
         return "This file came with a link to a saved run. The link brings it back for as long as the run exists."
     if default_home() is None:
         return "This server keeps no files. After a reload it asks for the file again."
-    if not memory.get("keep_uploads", True):
+    if not kept.keep_uploads:
         return "The file stays in this session. After a reload the page asks for it again."
-    told = _kept().get(params.data, "The file stays in this session: your browser has told no secret to keep it under.")
+    told = memory().kept.files.get(
+        params.data, "The file stays in this session: your browser has told no secret to keep it under."
+    )
     return TOLD.get(told, told)
 
 
@@ -218,10 +215,9 @@ def kept_sentence() -> str:
 
 def save(name: str) -> Run:
     """Keep the screen under a name: its recipe, its files and the results on it. Raises ``StoreError`` in words."""
-    params, memory = history.current(), st.session_state
+    params, page = history.current(), memory().page
     if missing(params):
         raise StoreError("This screen is about a file that is not here, so there is nothing to save. Upload it first.")
-    page = memory["page"]
     found, at = subject(params, page)
     content = runs_results.write(found) if found is not None else None
     files = [_file(source) for source in _sources(params)]
@@ -229,20 +225,20 @@ def save(name: str) -> Run:
         owner() or "", name or suggestion(params), page, link.text(params), files, _facts(params, found, at), content
     )
     for file in files:
-        _kept()[file.source] = KEPT_SIGN
+        memory().kept.files[file.source] = KEPT_SIGN
     return run
 
 
 def suggestion(params: Params) -> str:
     """Return a name for the screen that says what it is about."""
-    return f"{table_name(params)}, {_method(params, st.session_state['page'])}"
+    return f"{table_name(params)}, {_method(params, memory().page)}"
 
 
 def table_name(params: Params) -> str:
     """Return what a person calls the table in use."""
     if params.data in SAMPLES:
         return SAMPLES[params.data].label
-    held = st.session_state.get("uploads", {}).get(params.data)
+    held = memory().uploads.get(params.data)
     return held.name if held else "a file"
 
 
@@ -271,7 +267,7 @@ def shown_point(results: Results, at: float | None) -> tuple[Path, int]:
 def _facts(params: Params, found: Results | None, at: float | None) -> dict[str, Any]:
     told: dict[str, Any] = {
         "table": table_name(params),
-        "method": _method(params, st.session_state["page"]),
+        "method": _method(params, memory().page),
         "seed": params.seed,
         "versions": {"mklcore": mklcore.__version__, "python": platform.python_version()}
         | {library: version(library) for library in LIBRARIES},
@@ -294,18 +290,17 @@ def open_run(run_id: str) -> None:
     run, files = store().run(owner() or "", run_id)
     lay_out(files)
     for file in files:
-        _kept()[file.source] = KEPT_SIGN
+        memory().kept.files[file.source] = KEPT_SIGN
     params, refused = link.read(run.recipe)
     history.set_params(params)
-    st.session_state["refused"] = refused
+    history.refuse(*refused)
     show_results(run)
-    st.session_state["runs_page"] = run.page if run.page in {room.file for room in nav.ROOMS} else "data"
+    memory().kept.page = run.page if run.page in {room.file for room in nav.ROOMS} else "data"
 
 
 def show_results(run: Run) -> None:
     """Show the kept path at once, as the answer that waits for its successor: the models are fitted anew when needed."""
-    memory, params = st.session_state, history.current()
-    memory["run_open"] = run.name
+    params = history.current()
     try:
         content = store().results(run.id)
         found = runs_results.read(content) if content else None
@@ -314,8 +309,7 @@ def show_results(run: Run) -> None:
         return
     if found is None or run.page == "hulls" or missing(params) or paths.known(params) is not None:
         return
-    memory["answered"], memory["answer"] = params, found.path
-    memory.pop("told", None)
+    memory().answer, memory().told = Answered(found.path, params), ""
 
 
 def results(run: Run) -> Results | None:
@@ -330,7 +324,7 @@ def delete(run_id: str) -> str:
     staying = store().delete(owner() or "", run_id)
     for source, _ in run.files:
         if not store().is_kept(owner() or "", source):
-            _kept()[source] = NOT_KEPT
+            memory().kept.files[source] = NOT_KEPT
     if staying:
         return f"Deleted. Another run uses {', '.join(staying)}, so that file stays."
     return "Deleted, and its table with it." if run.files else "Deleted."

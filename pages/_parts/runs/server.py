@@ -5,7 +5,8 @@ from pathlib import Path as File
 
 import streamlit as st
 
-from pages._parts.runs.store import Store, StoreError
+from pages._parts.runs.disk import StoreError
+from pages._parts.runs.store import Store
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

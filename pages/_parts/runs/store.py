@@ -1,63 +1,28 @@
-"""Where runs are kept: one SQLite file, its rows and bounds, and what happens when it cannot be used. No Streamlit here.
-
-Whose a row is, is told by a secret of 256 bits that lives in a browser; the file holds SHA-256 digests of secrets only. The
-tables themselves are not encrypted: the file belongs to the account that runs the server, mode 0600 in a folder of 0700.
-Every operation opens its own connection, so any number of threads and processes may call at once.
-"""
+"""Runs in the store: files, runs and outcomes as rows, whose they are, and the bounds on them. No Streamlit here."""
 
 import hashlib
-import hmac
 import json
-import os
-import re
 import secrets
 import sqlite3
-import threading
 import time
-from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
-
-from platformdirs import user_data_path
+from typing import Any
 
 from mklcore.data.columns import clean_name
+from pages._parts.runs.disk import Disk, StoreError
+from pages._parts.runs.secrets import digest, is_secret, link_secret
 
-HOME, OFF = "MKL_EXPLORER_HOME", "off"
-FILE = "runs.sqlite"
-SCHEMA = 1
 DAY = 86400.0
 UNNAMED_DAYS = 7
-PATIENCE_SECONDS = 10.0
 LONGEST_NAME = 80
-SECRET = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 GONE = "This run does not exist. It may have been deleted, or the link is not complete."
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_TABLES = """
-CREATE TABLE files (
-    id INTEGER PRIMARY KEY, owner TEXT NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, content BLOB NOT NULL,
-    size INTEGER NOT NULL, used REAL NOT NULL, UNIQUE (owner, source));
-CREATE TABLE runs (
-    id TEXT PRIMARY KEY, owner TEXT NOT NULL, secret TEXT NOT NULL UNIQUE, name TEXT NOT NULL, page TEXT NOT NULL,
-    recipe TEXT NOT NULL, facts TEXT NOT NULL, results BLOB, size INTEGER NOT NULL, created REAL NOT NULL);
-CREATE TABLE holds (
-    run TEXT NOT NULL REFERENCES runs ON DELETE CASCADE, file INTEGER NOT NULL REFERENCES files,
-    PRIMARY KEY (run, file)) WITHOUT ROWID;
-CREATE INDEX runs_by_owner ON runs (owner, created);
-CREATE INDEX files_by_use ON files (used);
-CREATE INDEX holds_by_file ON holds (file);
-"""
 _OUTCOMES = """CREATE TABLE IF NOT EXISTS outcomes (
     id INTEGER PRIMARY KEY AUTOINCREMENT, experiment TEXT NOT NULL, name TEXT NOT NULL, content TEXT NOT NULL)"""
 _SIZE = "SELECT coalesce((SELECT sum(size) FROM files{0}), 0) + coalesce((SELECT sum(size) FROM runs{0}), 0)"
 _HELD = "SELECT file FROM holds"
-T = TypeVar("T")
-
-
-class StoreError(Exception):
-    """Something cannot be kept or found; the message says why, in words for the screen."""
 
 
 @dataclass(frozen=True)
@@ -94,41 +59,16 @@ class Run:
     files: tuple[tuple[str, str], ...] = ()
 
 
-def new_secret() -> str:
-    """Return a secret of 256 bits, as a link or a browser holds it."""
-    return secrets.token_urlsafe(32)
-
-
-def is_secret(text: object) -> bool:
-    """Tell whether ``text`` could be a secret at all."""
-    return isinstance(text, str) and SECRET.fullmatch(text) is not None
-
-
-def digest(secret: str) -> str:
-    """Return what the file holds of a secret."""
-    return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def link_secret(owner: str, run: str) -> str:
-    """Return the secret of a run's link: only who knows the owner's secret can make it, and it tells nothing about it."""
-    return urlsafe_b64encode(hmac.digest(owner.encode(), f"run {run}".encode(), "sha256")).decode().rstrip("=")
-
-
-def default_home() -> Path | None:
-    """Return the folder for kept work: as the environment says, else the account's folder for data; None if switched off."""
-    told = os.environ.get(HOME, "").strip()
-    if told:
-        return None if told.lower() == OFF else Path(told).expanduser()
-    return user_data_path("mkl-explorer", appauthor=False)
-
-
 class Store:
     """The kept work of one server. Every method raises ``StoreError`` in words when the file cannot be used."""
 
     def __init__(self, home: Path | None, limits: Limits | None = None) -> None:
-        self.home, self.limits = home, limits or Limits()
-        self.warning = ""
-        self._repairing = threading.Lock()
+        self.disk, self.limits = Disk(home), limits or Limits()
+
+    @property
+    def warning(self) -> str:
+        """Return what became of a damaged file; empty where all is well."""
+        return self.disk.warning
 
     # Files
 
@@ -151,7 +91,7 @@ class Store:
 
     def is_kept(self, owner: str, source: str) -> bool:
         """Tell whether the file is kept for the owner."""
-        with self._reading() as base:
+        with self.disk.open() as base:
             found = base.execute("SELECT 1 FROM files WHERE owner = ? AND source = ?", (digest(owner), source))
             return found.fetchone() is not None
 
@@ -163,7 +103,7 @@ class Store:
             )
             found = base.execute("SELECT 1 FROM files WHERE owner = ? AND source = ?", (digest(owner), source))
             gone = found.fetchone() is None
-        self._wipe()
+        self.disk.wipe()
         return gone
 
     # Runs
@@ -205,7 +145,7 @@ class Store:
 
     def runs(self, owner: str) -> list[Run]:
         """Return the owner's runs, the latest first."""
-        with self._reading() as base:
+        with self.disk.open() as base:
             rows = base.execute(
                 f"SELECT {_COLUMNS} FROM runs WHERE owner = ? ORDER BY created DESC, rowid DESC", (digest(owner),)
             ).fetchall()
@@ -223,13 +163,13 @@ class Store:
 
     def owns(self, owner: str, run: str) -> bool:
         """Tell whether the run is one of the owner's."""
-        with self._reading() as base:
+        with self.disk.open() as base:
             found = base.execute("SELECT 1 FROM runs WHERE owner = ? AND id = ?", (digest(owner), run))
             return found.fetchone() is not None
 
     def results(self, run: str) -> bytes | None:
         """Return the results of a run that has been found by its owner or its secret."""
-        with self._reading() as base:
+        with self.disk.open() as base:
             row = base.execute("SELECT results FROM runs WHERE id = ?", (run,)).fetchone()
         return None if row is None else row[0]
 
@@ -246,15 +186,15 @@ class Store:
                 base.execute(f"DELETE FROM files WHERE id = ? AND id NOT IN ({_HELD})", (file,))
             marks = ",".join("?" * len(held))
             staying = base.execute(f"SELECT name FROM files WHERE id IN ({marks})", [f for (f,) in held]).fetchall()
-        self._wipe()
+        self.disk.wipe()
         return tuple(name for (name,) in staying)
 
     def tidy(self) -> None:
         """Let unnamed files leave whose days are over."""
-        if self.home is not None and (self.home / FILE).exists():
+        if self.disk.exists():
             with self._writing():
                 pass
-            self._wipe()
+            self.disk.wipe()
 
     # Outcomes of experiments: about made data, so everybody's
 
@@ -272,7 +212,7 @@ class Store:
 
     def outcomes(self, experiment: str) -> list[str]:
         """Return what is kept of an experiment, the newest first."""
-        if self.home is None or not (self.home / FILE).exists():
+        if not self.disk.exists():
             return []
         with self._writing() as base:
             base.execute(_OUTCOMES)
@@ -321,7 +261,7 @@ class Store:
                 base.execute("DELETE FROM files WHERE id = ?", out)
 
     def _opened(self, where: str, values: tuple[str, ...]) -> tuple[Run, list[File]]:
-        with self._reading() as base:
+        with self.disk.open() as base:
             row = base.execute(f"SELECT {_COLUMNS} FROM runs WHERE {where}", values).fetchone()
             if row is None:
                 raise StoreError(GONE)
@@ -332,26 +272,12 @@ class Store:
         files = [_checked(File(*part)) for part in found]
         return _run(row, _named(files)), files
 
-    def _wipe(self) -> None:
-        """Make deletion true on the disk: freed pages are zeroed, the log is emptied, the file shrinks."""
-        with suppress(StoreError), self._open() as base:
-            base.execute("PRAGMA busy_timeout = 300")
-            base.execute("PRAGMA incremental_vacuum").fetchall()
-            for _ in range(10):
-                if base.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0:
-                    return
-
     def _expire(self, base: sqlite3.Connection) -> None:
         base.execute(f"DELETE FROM files WHERE used < ? AND id NOT IN ({_HELD})", (time.time() - UNNAMED_DAYS * DAY,))
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        with self._open() as base:
-            yield base
-
-    @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._open() as base:
+        with self.disk.open() as base:
             base.execute("BEGIN IMMEDIATE")
             try:
                 self._expire(base)
@@ -361,47 +287,6 @@ class Store:
                 with suppress(sqlite3.Error):
                     base.execute("ROLLBACK")
                 raise
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        if self.home is None:
-            raise StoreError("This server keeps no work: keeping is switched off.")
-        place = self.home / FILE
-        seen: os.stat_result | None = None
-        base: sqlite3.Connection | None = None
-        try:
-            _prepare(place)
-            seen = place.stat()
-            base = sqlite3.connect(place, timeout=PATIENCE_SECONDS, isolation_level=None)
-            with self._repairing:
-                _settle(base)
-            yield base
-        except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
-                if base is not None:
-                    base.close()
-                self._move_aside(place, seen)
-                raise StoreError(self.warning) from error
-            raise StoreError(_why(error)) from error
-        except (OSError, sqlite3.Error, OverflowError) as error:
-            raise StoreError(_why(error)) from error
-        finally:
-            if base is not None:
-                base.close()
-
-    def _move_aside(self, place: Path, seen: os.stat_result | None) -> None:
-        """Put a damaged file away, once, so that keeping goes on with a fresh one."""
-        aside = place.with_name(f"damaged-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}.sqlite")
-        with self._repairing, suppress(OSError):
-            if seen is not None and place.stat().st_ino == seen.st_ino:
-                place.rename(aside)
-                for ending in ("-wal", "-shm"):
-                    with suppress(FileNotFoundError):
-                        place.with_name(place.name + ending).rename(aside.with_name(aside.name + ending))
-                self.warning = (
-                    f"The file of kept runs was damaged. It is now called {aside.name}, and a fresh one is in use: "
-                    "earlier runs are not shown."
-                )
 
 
 _COLUMNS = "id, name, page, recipe, facts, created, size"
@@ -433,49 +318,3 @@ def _checked(file: File) -> File:
     if not isinstance(file.content, bytes) or not file.source.endswith(hashlib.sha256(file.content).hexdigest()):
         raise StoreError(f"The kept file {file.name!r} is damaged. Upload it again.")
     return file
-
-
-def _prepare(place: Path) -> None:
-    """Make folder and file for this account alone; SQLite gives its logs the rights of the file."""
-    if not place.exists():
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with suppress(FileExistsError):
-            os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-
-
-def _settle(base: sqlite3.Connection) -> None:
-    base.execute("PRAGMA secure_delete = ON")
-    base.execute("PRAGMA foreign_keys = ON")
-    base.execute("PRAGMA trusted_schema = OFF")
-    version = base.execute("PRAGMA user_version").fetchone()[0]
-    if version == SCHEMA:
-        return
-    if version > SCHEMA:
-        raise sqlite3.NotSupportedError("the file of kept runs was written by a later release")
-    base.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    base.execute("PRAGMA journal_mode = WAL")
-    _once(base, _create)
-
-
-def _create(base: sqlite3.Connection) -> None:
-    if base.execute("PRAGMA user_version").fetchone()[0] == 0:
-        for statement in filter(str.strip, _TABLES.split(";")):
-            base.execute(statement)
-        base.execute(f"PRAGMA user_version = {SCHEMA}")
-
-
-def _once(base: sqlite3.Connection, act: Callable[[sqlite3.Connection], T]) -> T:
-    base.execute("BEGIN IMMEDIATE")
-    try:
-        done = act(base)
-        base.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            base.execute("ROLLBACK")
-        raise
-    return done
-
-
-def _why(error: BaseException) -> str:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return f"Work cannot be kept on this server ({reason}). The app goes on without; use the link and the downloads."

@@ -10,10 +10,12 @@ from mklcore.figures.runs import weights_beside
 from pages._parts.drawing import charts
 from pages._parts.params import link
 from pages._parts.runs import keeping, results
+from pages._parts.runs.disk import StoreError, default_home
 from pages._parts.runs.results import ResultsError
-from pages._parts.runs.store import LONGEST_NAME, Run, StoreError, default_home
-from pages._parts.session import history
+from pages._parts.runs.store import LONGEST_NAME, Run
+from pages._parts.session import fields, history
 from pages._parts.session import words as session_words
+from pages._parts.session.memory import memory
 
 SCROLLED = 4  # runs from which on the list scrolls
 _browser = st.components.v2.component(
@@ -27,10 +29,10 @@ _browser = st.components.v2.component(
 @st.fragment
 def corner() -> None:
     """Draw the door to the saved runs, and listen to what the browser remembers."""
-    memory = st.session_state
-    waits = bool(keeping.missing(history.current())) or memory.get("owner_wanted") == "upload"
+    kept = memory().kept
+    waits = bool(keeping.missing(history.current())) or kept.owner_wanted == "upload"
     before = keeping.owner()
-    keeping.hear((memory.get("runs_browser") or {}).get("report"))
+    keeping.hear(fields.report("runs_browser"))
     _save_what_waits()
     with st.container(horizontal=True, gap=None, key="runs_corner"):
         pocket = st.popover(
@@ -40,26 +42,26 @@ def corner() -> None:
         _browser(
             key="runs_browser",
             data={
-                "make": memory.get("owner_wanted", ""),
-                "keep": memory.pop("keep_told", None),
+                "make": kept.owner_wanted,
+                "keep": kept.keep_told,
                 "known": keeping.owner() is not None,
             },
             default={"report": None},
             on_report_change=lambda: None,
         )
+        kept.keep_told = None
     with pocket:
         if pocket.open:
             _inside()
         else:
-            for word in ("runs_said", "runs_sure", "runs_linked"):
-                memory.pop(word, None)
+            kept.said = kept.sure = kept.linked = None
     _show_two()
-    if "runs_page" in memory or (before is None and keeping.owner() is not None and waits):
+    if kept.page is not None or (before is None and keeping.owner() is not None and waits):
         history.rerun()
 
 
 def _inside() -> None:
-    memory, suggested = st.session_state, keeping.suggestion(history.current())
+    suggested = keeping.suggestion(history.current())
     st.text_input("Name", placeholder=suggested, max_chars=LONGEST_NAME, key="runs_name")
     st.button("Save this screen", icon=":material/bookmark_add:", key="runs_save", on_click=_ask)
     _tell()
@@ -81,14 +83,14 @@ def _inside() -> None:
             _row(run, len(mine) > 1)
     if len(mine) > 1:
         _choice_of_two(mine)
-    if memory.get("browser_forgets"):
+    if memory().kept.browser_forgets:
         st.caption("This browser remembers nothing after it is closed. Copy the link of what you want to open again.")
 
 
 def _tell() -> None:
-    memory = st.session_state
-    if "runs_said" in memory:
-        good, sentence = memory["runs_said"]
+    said = memory().kept.said
+    if said is not None:
+        good, sentence = said
         if good:
             st.caption(f":material/check: {session_words.plain(sentence)}")
         else:
@@ -96,32 +98,32 @@ def _tell() -> None:
 
 
 def _ask() -> None:
-    st.session_state["runs_waiting"] = st.session_state.get("runs_name", "")  # it may have arrived with this very click
+    memory().kept.waiting = fields.value("runs_name") or ""  # it may have arrived with this very click
     if keeping.owner() is None:
         keeping.want_owner("save")
     _save_what_waits()
 
 
 def _save_what_waits() -> None:
-    memory = st.session_state
-    if "runs_waiting" not in memory or keeping.owner() is None:
+    kept = memory().kept
+    if kept.waiting is None or kept.owner is None:
         return
+    name, kept.waiting = kept.waiting, None
     try:
-        run = keeping.save(memory.pop("runs_waiting"))
+        run = keeping.save(name)
     except StoreError as error:
-        memory["runs_said"] = False, str(error)
+        kept.said = False, str(error)
         return
-    memory["runs_said"] = True, f"Saved as {run.name}."
-    memory["runs_linked"] = run.id
+    kept.said, kept.linked = (True, f"Saved as {run.name}."), run.id
 
 
 def _row(run: Run, several: bool) -> None:
-    memory = st.session_state
+    kept = memory().kept
     told = ", ".join(part for part in (str(run.facts.get("method", "")), keeping.when(run)) if part)
     words, buttons = st.columns([1, 1], gap="small", vertical_alignment="center")
     words.markdown(f"**{session_words.plain(run.name)}**  \n:gray[:small[{session_words.plain(told)}]]")
     with buttons.container(horizontal=True, gap="small", horizontal_alignment="right"):
-        if memory.get("runs_sure") == run.id:
+        if kept.sure == run.id:
             st.button("Delete for good", key=f"runs_gone_{run.id}", on_click=_delete, args=(run.id,))
             st.button("Keep", key=f"runs_stay_{run.id}", on_click=_be_sure, args=(None,), type="tertiary")
         else:
@@ -131,7 +133,7 @@ def _row(run: Run, several: bool) -> None:
             st.button("Open", key=f"runs_open_{run.id}", on_click=_open, args=(run.id,))
             st.button("Link", key=f"runs_link_{run.id}", on_click=_link, args=(run.id,))
             st.button("Delete", key=f"runs_delete_{run.id}", on_click=_be_sure, args=(run.id,), type="tertiary")
-    if memory.get("runs_linked") == run.id:
+    if kept.linked == run.id:
         st.code(address(run), language=None, wrap_lines=True)
         st.caption("A secret link: whoever has it sees the table and the results. It ends when the run is deleted.")
 
@@ -147,31 +149,31 @@ def address(run: Run) -> str:
 def _open(run_id: str) -> None:
     try:
         keeping.open_run(run_id)
-        st.session_state["runs"] = False  # the corner closes
+        fields.put("runs", False)  # the corner closes
     except StoreError as error:
-        st.session_state["runs_said"] = False, str(error)
+        memory().kept.said = False, str(error)
 
 
 def _link(run_id: str) -> None:
-    memory = st.session_state
-    memory["runs_linked"] = None if memory.get("runs_linked") == run_id else run_id
+    kept = memory().kept
+    kept.linked = None if kept.linked == run_id else run_id
 
 
 def _be_sure(run_id: str | None) -> None:
-    st.session_state["runs_sure"] = run_id
+    memory().kept.sure = run_id
 
 
 def _delete(run_id: str) -> None:
-    memory = st.session_state
-    memory.pop("runs_sure", None)
+    kept = memory().kept
+    kept.sure = None
     try:
-        memory["runs_said"] = True, keeping.delete(run_id)
+        kept.said = True, keeping.delete(run_id)
     except StoreError as error:
-        memory["runs_said"] = False, str(error)
+        kept.said = False, str(error)
 
 
 def _choice_of_two(mine: list[Run]) -> None:
-    chosen = [run.id for run in reversed(mine) if st.session_state.get(f"runs_tick_{run.id}")]
+    chosen = [run.id for run in reversed(mine) if fields.value(f"runs_tick_{run.id}")]
     st.button(
         "Compare two", key="runs_compare", disabled=len(chosen) != 2, icon=":material/compare_arrows:",
         help=None if len(chosen) == 2 else "Tick two runs above", on_click=_beside, args=(chosen,),
@@ -179,11 +181,12 @@ def _choice_of_two(mine: list[Run]) -> None:
 
 
 def _beside(chosen: list[str]) -> None:
-    st.session_state["runs_two"], st.session_state["runs"] = chosen, False
+    memory().kept.two = chosen
+    fields.put("runs", False)
 
 
 def _show_two() -> None:
-    chosen = st.session_state.pop("runs_two", None)
+    chosen, memory().kept.two = memory().kept.two, None
     if chosen is None:
         return
     with suppress(StoreError):
@@ -242,10 +245,10 @@ def kept_note() -> None:
     if not sentence:
         return
     st.caption(session_words.plain(sentence))
-    memory = st.session_state
-    if default_home() is None or history.current().data in memory.get("borrowed", {}):
+    kept = memory().kept
+    if default_home() is None or history.current().data in kept.borrowed:
         return
-    if memory.get("keep_uploads", True):
+    if kept.keep_uploads:
         st.button(
             "Delete it, keep no files", key="runs_forget", on_click=keeping.stop_keeping, icon=":material/delete:",
             type="tertiary",

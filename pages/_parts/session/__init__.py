@@ -1,1 +1,1 @@
-"""What one visitor's tab remembers: the history of its parameters, widgets as views of them, navigation, words."""
+"""What one visitor's tab remembers, typed in one place; its history and link, its jobs and files, widgets as views, words."""

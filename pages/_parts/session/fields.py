@@ -10,6 +10,21 @@ from pages._parts.session.history import change, current
 VALUED = ("checkbox", "number_input", "select_slider", "slider", "text_area", "text_input", "toggle")
 
 
+def value(key: str) -> Any:
+    """Return what a keyed widget holds, None where it has not been drawn."""
+    return st.session_state.get(key)
+
+
+def report(key: str, name: str = "report") -> Any:
+    """Return what a component reported last from the browser, None where it has not."""
+    return (st.session_state.get(key) or {}).get(name)
+
+
+def put(key: str, value: Any) -> None:
+    """Have a keyed widget show ``value`` when it is drawn next."""
+    st.session_state[key] = value
+
+
 def view(
     kind: Callable[..., Any], label: str, key: str, value: Any, keep: Callable[[Any], None], /, **options: Any
 ) -> Any:

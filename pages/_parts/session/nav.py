@@ -8,6 +8,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from pages._parts.session.memory import memory
+
 
 @dataclass(frozen=True)
 class Room:
@@ -71,7 +73,7 @@ def through_app() -> None:
     A deep link that is the first request of a server runs the page file alone, because Streamlit's own discovery of
     ``pages/`` ends only once ``st.navigation`` has run. Calling the menu here ends it and keeps the page asked for.
     """
-    if not st.session_state.get("inside"):
+    if not memory().inside:
         frame()
         menu()
         st.rerun()
@@ -80,8 +82,8 @@ def through_app() -> None:
 @contextmanager
 def inside() -> Iterator[None]:
     """Mark that the page runs inside ``app.py``."""
-    st.session_state["inside"] = True
+    memory().inside = True
     try:
         yield
     finally:
-        st.session_state["inside"] = False
+        memory().inside = False

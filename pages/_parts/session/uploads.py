@@ -2,14 +2,12 @@
 
 import hashlib
 from collections import OrderedDict
-from dataclasses import dataclass, field
-
-import streamlit as st
 
 from mklcore.errors import KernelError
 from mklcore.kernels import stacks
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
+from pages._parts.session.memory import Upload, memory
 
 UPLOAD_LIMIT_MB = 20
 STACK_LIMIT_MB = stacks.MAX_FILE_MB
@@ -21,21 +19,9 @@ class MissingFileError(Exception):
     """A link names an uploaded file that this session does not hold."""
 
 
-@dataclass(frozen=True)
-class Upload:
-    """A file as it came, kept for the session: the uploader itself is empty again after a change of page."""
-
-    name: str
-    content: bytes
-    is_stack: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "is_stack", stacks.is_stack(self.content))
-
-
 def keep_upload(name: str, content: bytes) -> str:
     """Keep a file in this session and return its name as a source of data: ``upload:`` and its SHA-256."""
-    uploads: OrderedDict[str, Upload] = st.session_state.setdefault("uploads", OrderedDict())
+    uploads = memory().uploads
     source = UPLOAD + hashlib.sha256(content).hexdigest()
     uploads[source] = Upload(name, content)
     uploads.move_to_end(source)
@@ -51,7 +37,7 @@ def _megabytes(uploads: OrderedDict[str, Upload]) -> float:
 def upload(source: str) -> Upload:
     """Return a file of this session; raises ``MissingFileError`` when the session does not hold it."""
     try:
-        return st.session_state.get("uploads", {})[source]
+        return memory().uploads[source]
     except KeyError:
         raise MissingFileError(source) from None
 
@@ -64,7 +50,7 @@ def edited_text(params: Params) -> str:
     if not params.edited.startswith(KEPT):
         return params.edited
     try:
-        return st.session_state.get("kept_tables", {})[params.edited]
+        return memory().tables[params.edited]
     except KeyError:
         raise KernelError(
             "This link is about a dictionary that was edited by hand and is too long for a link: it stays in the session "
@@ -77,7 +63,7 @@ def keep_text(text: str, longest: int) -> str:
     if len(text) <= longest:
         return text
     name = KEPT + hashlib.sha256(text.encode()).hexdigest()
-    kept: OrderedDict[str, str] = st.session_state.setdefault("kept_tables", OrderedDict())
+    kept = memory().tables
     kept[name] = text
     while len(kept) > REMEMBERED_TABLES:
         kept.popitem(last=False)

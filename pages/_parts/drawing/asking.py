@@ -1,0 +1,39 @@
+"""Asking for background work: small work starts unasked, large work waits for its button, and a bad end is told."""
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from pages._parts.jobs.job import Progress
+from pages._parts.session import board
+
+
+def see_to(
+    key: object,
+    ask: Callable[[], Any],
+    *,
+    small: Callable[[], bool],
+    waits: Callable[[], str],
+    ended: Callable[[Progress], str],
+    label: str,
+    button: str,
+    primary: bool = True,
+) -> bool:
+    """See to it that the work called ``key`` is done or on its way; tell whether a person has to ask for it first.
+
+    ``ask`` starts it: at once where it is ``small``, else by the button with ``label``, under what ``waits`` says. ``ended``
+    says how it ended where it broke off.
+    """
+    progress = board.mine(key)
+    if progress is None and small():
+        ask()
+        return False
+    if progress is not None and not progress.broke_off:
+        return False
+    if progress is None:
+        st.info(waits())
+    else:
+        st.warning(ended(progress))
+    st.button(label, key=button, type="primary" if primary else "secondary", on_click=ask)
+    return True

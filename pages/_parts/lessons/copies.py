@@ -1,0 +1,72 @@
+"""The picture of the lesson on copies: shares of a kernel that comes many times, under two solvers."""
+
+import numpy as np
+
+from mklcore.figures import style
+from mklcore.lessons import copies
+from pages._parts.lessons.panels import hue, share_axis, slots
+from pages._parts.players import scene
+from pages._parts.players.scene import Dot, Panel, Scene
+
+
+def duplicates(story: copies.Copies, dark: bool) -> Scene:
+    """Shares of kernel A's copies and of kernel B under two solvers of one problem."""
+    examples = story.examples
+    most = examples[-1].copies
+    counts = [e.copies for e in examples]
+    names = [*(f"A{k + 1}" for k in range(most)), "B"]
+    a, b = hue("rbf", dark), hue("linear", dark)
+    x = scene.steps("copies of A", [str(c) for c in counts])
+    y = share_axis("share of one kernel", 1.0)
+    each, single = [float(e.symmetric[0]) for e in examples], [float(e.symmetric[-1]) for e in examples]
+    first = [float(e.block_descent[0]) for e in examples]
+    lines = (
+        scene.curve(
+            x, y, range(len(counts)), first, a, dark, dash="6 4", label="A1, block", name="first copy, block descent"
+        ),
+        scene.curve(x, y, range(len(counts)), each, a, dark, label="each A", name="every copy, symmetric solver"),
+        scene.curve(x, y, range(len(counts)), single, b, dark, label="B", name="B, either solver"),
+    )
+    shares = Panel(
+        "Share of one kernel",
+        f"Lines: with {most} copies the symmetric solver leaves {style.number(each[-1])} to each copy of A and "
+        f"{style.number(single[-1])} to B; block descent leaves {style.number(first[-1])} to the first copy.",
+        x,
+        y,
+        lines=scene.parted(lines),
+        dots=tuple(Dot(line.colour, line.points) for line in lines),
+        cursor=tuple(x.at(k) for k in range(len(counts))),
+    )
+    hues = [*([a] * most), b]
+    both = [
+        _copies_panel(title, names, np.array([_padded(row, most) for row in rows]), hues)
+        for title, rows in (
+            ("A solver that treats copies alike", [e.symmetric for e in examples]),
+            ("Block descent, one kernel after another", [e.block_descent for e in examples]),
+        )
+    ]
+    said = tuple(
+        f"“Keep the largest” keeps {e.two_stage['symmetric']} after the first solver and {e.two_stage['block']} after the "
+        f"second. The optimum is the same: objective {e.objective_many:.6f}, with one copy {e.objective_two:.6f}."
+        for e in examples
+    )
+    return Scene(tuple(f"{c} copies of A" for c in counts), said, 0, (shares, *both))
+
+
+def _padded(shares: np.ndarray, most: int) -> np.ndarray:
+    """Copies first, B last, zeros for the copies that are not there yet."""
+    row = np.zeros(most + 1)
+    row[: len(shares) - 1], row[-1] = shares[:-1], shares[-1]
+    return row
+
+
+def _copies_panel(title: str, names: list[str], heights: np.ndarray, hues: list[str]) -> Panel:
+    ticks = tuple((float(k), name) for k, name in enumerate(names))
+    return Panel(
+        title,
+        f"Bars: shares of {style.counted(len(names) - 1, 'copy').replace('copys', 'copies')} of A and of B. With all copies "
+        f"the largest is {names[int(np.argmax(heights[-1].round(6)))]}, {style.number(heights[-1].max())}.",
+        scene.Scale("kernel", -0.5, len(names) - 0.5, ticks=ticks),
+        share_axis("share", 1.0),
+        bars=slots(names, heights, 1.0, hues),
+    )

@@ -1,0 +1,136 @@
+"""The pictures of the lessons on norms: weights and errors over p, with few or many informative features."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mklcore.figures import style
+from mklcore.lessons import norms
+from pages._parts.lessons.panels import ROOM, hue, share_axis, slots
+from pages._parts.players import scene
+from pages._parts.players.scene import Dot, Panel, Scene
+
+
+def _features(weights: np.ndarray, informative: int, dark: bool, title: str) -> Panel:
+    """Weights of all features at every position: (L, M)."""
+    tone, count = style.theme(dark), weights.shape[1]
+    names = [f"x{j + 1}, {'informative' if j < informative else 'noise'}" for j in range(count)]
+    colours = [hue("linear", dark) if j < informative else tone.grey for j in range(count)]
+    top = ROOM * max(float(weights.max()), 1e-300)
+    ticks = tuple((float(j), str(j + 1)) for j in range(0, count, max(1, count // 5)))
+    return Panel(
+        title,
+        f"Bars: the weights of {count} kernels, one per feature; {style.counted(informative, 'feature')} informative.",
+        scene.Scale("feature", -0.5, count - 0.5, ticks=ticks),
+        share_axis("weight θ", top),
+        bars=slots(names, weights, top, colours),
+    )
+
+
+def _norm_names(values: Sequence[float]) -> list[str]:
+    return [style.number(p) for p in values]
+
+
+def sparse(story: norms.Norms, dark: bool) -> Scene:
+    """Error against p over all draws, and the weights at the slider's p."""
+    tone, places = style.theme(dark), range(len(story.norms))
+    x = scene.steps("p, norm of the weights (solved values, evenly spaced)", _norm_names(story.norms))
+    y = scene.linear("test error, %", 0.0, ROOM * float(story.errors.max()))
+    draws = [
+        scene.curve(x, y, places, row, tone.grey, dark, width=1, opacity=0.5, name=f"draw {k + 1}")
+        for k, row in enumerate(story.errors)
+    ]
+    mean = scene.curve(x, y, places, story.mean, tone.ink, dark, width=3, label="mean", name="mean over the draws")
+    bayes = scene.curve(
+        x,
+        y,
+        (-0.4, len(places) - 0.6),
+        (story.bayes,) * 2,
+        tone.grey,
+        dark,
+        dash="5 4",
+        label="Bayes",
+        name="Bayes error",
+    )
+    used = [int((w > norms_used(w)).sum()) for w in story.weights]
+    said = tuple(
+        f"Test error {style.number(error)} % in the mean, {style.number(error - story.bayes)} points above the best any rule "
+        f"reaches; {style.counted(count, 'kernel')} in use in the first draw."
+        for error, count in zip(story.mean, used, strict=True)
+    )
+    panel = Panel(
+        f"Test error against p, {story.informative} of {story.weights.shape[1]} features informative",
+        f"Lines: test error against p. The mean is lowest, {style.number(story.mean[story.best])} %, at p = "
+        f"{style.number(story.norms[story.best])} and highest, {style.number(story.mean.max())} %, at p = "
+        f"{style.number(story.norms[int(np.argmax(story.mean))])}; the Bayes error is {style.number(story.bayes)} %.",
+        x,
+        y,
+        lines=scene.parted((*draws, bayes, mean)),
+        dots=(Dot(tone.ink, mean.points),),
+        cursor=tuple(x.at(k) for k in places),
+        wide=True,
+    )
+    bars = _features(story.weights, story.informative, dark, "Weights in the first draw")
+    return Scene(tuple(f"p = {name}" for name in _norm_names(story.norms)), said, len(places) // 2, (panel, bars))
+
+
+def norms_used(weights: np.ndarray) -> float:
+    """Return the weight above which a kernel counts as used."""
+    return 1e-6 * float(weights.max())
+
+
+def dense(story: norms.Levels, dark: bool) -> Scene:
+    """Error of three norms against the number of informative features, and error against p at the slider's number."""
+    tone, levels = style.theme(dark), story.levels
+    counts, every = [level.informative for level in levels], levels[0].norms
+    top = ROOM * max(float(level.mean.max()) for level in levels)
+    x = scene.steps("informative features, of " + str(norms.N_FEATURES), [str(c) for c in counts])
+    y = scene.linear("test error, %", 0.0, top)
+    asked = (
+        (1.0, hue("linear", dark), "p = 1"), (2.0, tone.grey, "p = 2"), (np.inf, hue("rbf", dark), "p = ∞")
+    )  # fmt: skip
+    lines = [
+        scene.curve(
+            x, y, range(len(levels)), [level.at(p).mean() for level in levels], colour, dark, width=2.5, label=name
+        )
+        for p, colour, name in asked
+    ]
+    crossing = Panel(
+        "Sparse, in between, not sparse",
+        "Lines: test error of p = 1, 2 and ∞ against the number of informative features. With "
+        f"{counts[0]} the error is {style.number(levels[0].at(1.0).mean())} % at p = 1 and "
+        f"{style.number(levels[0].at(np.inf).mean())} % at p = ∞; with {counts[-1]}, "
+        f"{style.number(levels[-1].at(1.0).mean())} % and {style.number(levels[-1].at(np.inf).mean())} %.",
+        x,
+        y,
+        lines=scene.parted(lines),
+        dots=tuple(Dot(line.colour, line.points) for line in lines),
+        cursor=tuple(x.at(k) for k in range(len(levels))),
+    )
+    x2 = scene.steps("p, norm of the weights (solved values, evenly spaced)", _norm_names(every))
+    y2 = scene.linear("test error, %", 0.0, top)
+    each = tuple(
+        scene.curve(
+            x2, y2, range(len(every)), level.mean, tone.ink, dark, only=k, name=f"{level.informative} informative"
+        )
+        for k, level in enumerate(levels)
+    )
+    best = tuple((x2.at(level.best), y2.at(float(level.mean[level.best]))) for level in levels)
+    moving = Panel(
+        "Error against p; the dot is the best p",
+        "Lines: test error against p, one line per number of informative features. The best p is "
+        + style.in_words([f"{style.number(level.norms[level.best])} with {level.informative}" for level in levels])
+        + ".",
+        x2,
+        y2,
+        lines=each,
+        dots=(Dot(hue("linear", dark), best),),
+    )
+    said = tuple(
+        f"Least error at p = {style.number(level.norms[level.best])}: {style.number(level.mean[level.best])} %. "
+        f"p = 1 errs in {style.number(level.at(1.0).mean())} %, p = ∞ in {style.number(level.at(np.inf).mean())} %."
+        for level in levels
+    )
+    return Scene(
+        tuple(f"{c} of {norms.N_FEATURES} informative" for c in counts), said, len(levels) - 1, (crossing, moving)
+    )

@@ -1,0 +1,39 @@
+"""Lessons: the parts that panels of several lessons have in common: colours, bars side by side, the axis of weights."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mklcore.figures import style
+from pages._parts.players import scene
+from pages._parts.players.scene import Bar
+
+BAR_SHARE = 0.76  # of its slot that a bar fills
+ROOM = 1.06  # above the highest value
+
+
+def hue(family: str, dark: bool, member: int = 0) -> str:
+    """Return the colour of a kernel of a family."""
+    return style.family_shade(family, member, dark)
+
+
+def slots(names: Sequence[str], heights: np.ndarray, top: float, colours: Sequence[str]) -> tuple[Bar, ...]:
+    """Return one bar per column of ``heights`` (L, B), side by side."""
+    width = 1.0 / len(names)
+    gap = width * (1 - BAR_SHARE) / 2
+    return tuple(
+        Bar(
+            width * k + gap,
+            width * (k + 1) - gap,
+            colours[k],
+            name,
+            tuple((heights[:, k] / top).round(4).tolist()),
+            tuple(style.number(value) for value in heights[:, k]),
+        )
+        for k, name in enumerate(names)
+    )
+
+
+def share_axis(title: str, top: float) -> scene.Scale:
+    """Return the axis of weights and shares."""
+    return scene.linear(title, 0.0, top)

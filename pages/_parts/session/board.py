@@ -1,0 +1,60 @@
+"""The jobs of this tab: asked for, looked up, asked to stop. The frame draws how far they are."""
+
+from pages._parts.jobs import worker
+from pages._parts.jobs.job import Job, JobState, Progress
+from pages._parts.params.parameters import Params
+from pages._parts.session.memory import memory
+from pages._parts.session.words import plain
+
+
+def ask(job: Job) -> Progress:
+    """Hand a job to its slot's worker; this session's earlier job there is asked to stop.
+
+    Waits a moment, so that quick work is on the screen in the same run. A job that ends before the run does is known to be
+    told, so that no further run is needed to show it.
+    """
+    stop(job.slot)
+    progress = memory().jobs[job.slot] = Progress(job)
+    worker.hand_over(progress)
+    progress.told = progress.ended.wait(job.patience) and progress.state is JobState.DONE
+    return progress
+
+
+def held(slot: str = "short") -> Progress | None:
+    """Return this session's job of a slot, whatever it is about."""
+    return memory().jobs.get(slot)
+
+
+def all_held() -> list[Progress]:
+    """Return this session's jobs, of every slot."""
+    jobs = memory().jobs
+    return [jobs[slot] for slot in worker.LINES if slot in jobs]
+
+
+def mine(key: object) -> Progress | None:
+    """Return this session's job for ``key``, in whichever slot it is."""
+    return next((progress for progress in all_held() if progress.job.key == key), None)
+
+
+def stop(slot: str = "short") -> None:
+    """Ask this session's job of a slot to stop, if there is one."""
+    progress = held(slot)
+    if progress is not None:
+        progress.stop.set()
+
+
+def forget(slot: str = "short") -> None:
+    """Forget how this session's job of a slot ended, so that its page asks for it again."""
+    memory().jobs.pop(slot, None)
+
+
+def follow(params: Params) -> None:
+    """Stop what a page was waiting for once the parameters no longer ask for it."""
+    progress = held()
+    if progress is not None and progress.live and not progress.job.belongs(params):
+        progress.stop.set()
+
+
+def ending(progress: Progress, was: str = "was") -> str:
+    """Return how a job ended, as the end of a sentence."""
+    return f"failed: {plain(progress.error)}" if progress.error else f"{was} {progress.state.value}."

@@ -1,0 +1,239 @@
+"""What one visitor's tab remembers: one typed object under one key. Only keyed widgets have a value of their own beside it.
+
+A worker may be handed a part of it to lay a result in; the object itself is found through :func:`memory` in a run of the app.
+"""
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from mklcore.kernels import stacks
+from mklcore.path import Path
+from pages._parts.jobs.job import Progress
+from pages._parts.params.lanes import Lane
+from pages._parts.params.parameters import Params
+from pages._parts.session.shelf import Shelf
+
+KEY = "memory"
+
+
+# Parameters and link
+
+
+@dataclass
+class Link:
+    """How the address in the browser and the parameters came together; see ``history``."""
+
+    begun: bool = False
+    written: dict[str, str] | None = None
+    written_at: float = -math.inf
+    moved: bool = False  # a widget spoke in this run, so the link does not
+    doubt: bool = False  # the link may be one the browser had no time to replace
+    bare: bool = False  # back at the moment the page was opened: the link stays empty
+    empty_means_usual: bool = False
+    run: tuple[str, bool] | None = None  # the secret of a run to open, and whether the link said nothing else
+
+
+@dataclass
+class Steps:
+    """The parameters before each step that can be undone, and after each that was."""
+
+    past: list[Params] = field(default_factory=list)
+    future: list[Params] = field(default_factory=list)
+
+
+# What was brought along and computed
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file as it came, kept for the session: the uploader itself is empty again after a change of page."""
+
+    name: str
+    content: bytes
+    is_stack: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_stack", stacks.is_stack(self.content))
+
+
+@dataclass(frozen=True)
+class Shelves:
+    """Results about this session's own files, which live and die with it."""
+
+    results: Shelf = field(default_factory=lambda: Shelf(48))
+    hulls: Shelf = field(default_factory=lambda: Shelf(2))
+    stack: Shelf = field(default_factory=lambda: Shelf(1))  # it is large
+    hull_points: Shelf = field(default_factory=lambda: Shelf(4))
+    batch: Shelf = field(default_factory=lambda: Shelf(1))
+    outcomes: Shelf = field(default_factory=lambda: Shelf(16))  # of experiments, opened from a file
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """A path that was on the screen, and the parameters it answers."""
+
+    path: Path
+    params: Params
+
+
+@dataclass(frozen=True, eq=False)
+class LastLane:
+    """What a lane of Compare showed last."""
+
+    label: str
+    lane: Lane
+    answered: Answered
+
+
+# What a page remembers between its runs
+
+
+@dataclass
+class Cursor:
+    """What the session and a player in the browser know of each other, so that neither moves the other in a circle.
+
+    The player reports a release once; Python moves the cursor, told by ``turn``, only where it chose a new place itself:
+    undo, a link, a number box, another path.
+    """
+
+    name: object = None  # of what the player shows
+    given: object = None  # what else a new picture hangs on
+    at: object = None  # where the cursor was drawn last
+    said: object = None  # where the player itself has put it
+    heard: object = None
+    heard_pick: object = None
+    turn: int = 0
+
+    def hears(self, report: object) -> bool:
+        """Tell whether a report is new; none is taken twice."""
+        new = bool(report) and report != self.heard
+        self.heard = report if new else self.heard
+        return new
+
+    def hears_pick(self, pick: object) -> bool:
+        """Tell whether what was clicked in the player is new."""
+        new = bool(pick) and pick != self.heard_pick
+        self.heard_pick = pick if new else self.heard_pick
+        return new
+
+    def turns(self, name: object, at: object, given: object = None) -> int:
+        """Return how many times Python itself has moved the cursor, with the picture that is drawn now."""
+        if (name, given) != (self.name, self.given) or at not in (self.at, self.said):
+            self.turn, self.said = self.turn + 1, None
+        self.name, self.given, self.at = name, given, at
+        return self.turn
+
+
+@dataclass(frozen=True)
+class Cursors:
+    """The cursor of each player."""
+
+    path: Cursor = field(default_factory=Cursor)
+    lanes: Cursor = field(default_factory=Cursor)
+    hull: Cursor = field(default_factory=Cursor)
+    lesson: Cursor = field(default_factory=Cursor)
+
+
+@dataclass
+class Lanes:
+    """Compare: why a lane has no path, by the path's name, and what each place showed last."""
+
+    errors: dict[object, str] = field(default_factory=dict)
+    shown: dict[int, LastLane] = field(default_factory=dict)
+
+
+@dataclass
+class Theory:
+    """Theory: what each tab measured last and on what, whether that is drawn now, and why a measurement was refused."""
+
+    last: dict[str, tuple[object, Any]] = field(default_factory=dict)
+    waiting: bool = False
+    refused: str = ""
+
+
+@dataclass
+class Overview:
+    """The table of kernels begins anew when another control chose the kernel: ``turn`` counts how often it did."""
+
+    seen: object = None
+    turn: int = 0
+
+
+@dataclass
+class Wishes:
+    """What a click asked of the next run; whoever grants a wish takes it away with :meth:`granted`."""
+
+    leave_compare: bool = False
+    leave_lesson: bool = False
+    watch_refits: bool = False
+    watch_repeats: bool = False
+    restored: bool = False
+
+    def granted(self, name: str) -> bool:
+        """Tell whether ``name`` was wished for, and take the wish away."""
+        wished = bool(getattr(self, name))
+        setattr(self, name, False)
+        return wished
+
+
+@dataclass
+class Kept:
+    """Kept work: whose browser this is, what the server keeps of its files, and what the corner of saved runs shows."""
+
+    owner: str | None = None
+    owner_wanted: str = ""  # for what the browser is asked for its secret: "upload" or "save"
+    heard: object = None
+    keep_uploads: bool = True
+    keep_told: bool | None = None  # what the browser is to remember of that
+    browser_forgets: bool = False
+    tried: set[str] = field(default_factory=set)
+    files: dict[str, str] = field(default_factory=dict)  # what became of each file
+    borrowed: dict[str, str] = field(default_factory=dict)  # the secret of the run each file came with
+    page: str | None = None  # of a run that was opened
+    waiting: str | None = None  # the name of a screen to save once the browser has told its secret
+    said: tuple[bool, str] | None = None
+    sure: str | None = None
+    linked: str | None = None
+    two: list[str] | None = None
+
+
+@dataclass
+class Memory:
+    """Everything one visitor's tab remembers."""
+
+    me: object = field(default_factory=object)  # who holds the server's one place for a large stack
+    params: Params = field(default_factory=Params)
+    link: Link = field(default_factory=Link)
+    steps: Steps = field(default_factory=Steps)
+    page: str = ""
+    inside: bool = False  # the page runs inside ``app.py``
+    refused: tuple[str, ...] = ()  # what of a link was not taken
+    told: str = ""  # what changed without being asked for
+    edit_refused: tuple[str, str] | None = None  # the table that was edited, and why not
+    uploads: OrderedDict[str, Upload] = field(default_factory=OrderedDict)
+    tables: OrderedDict[str, str] = field(default_factory=OrderedDict)  # dictionaries too long for a link
+    jobs: dict[str, Progress] = field(default_factory=dict)  # by slot
+    shelves: Shelves = field(default_factory=Shelves)
+    answer: Answered | None = None
+    hulls: Answered | None = None
+    tests: set[tuple[object, float]] = field(default_factory=set)  # points whose test score was asked for
+    batch: Upload | None = None
+    experiment_file: str | None = None  # the file of an experiment that was read last
+    cursors: Cursors = field(default_factory=Cursors)
+    lanes: Lanes = field(default_factory=Lanes)
+    theory: Theory = field(default_factory=Theory)
+    specification_refused: str = ""  # why a screen could not be restored
+    overview: Overview = field(default_factory=Overview)
+    wishes: Wishes = field(default_factory=Wishes)
+    kept: Kept = field(default_factory=Kept)
+
+
+def memory() -> Memory:
+    """Return what this session remembers."""
+    if KEY not in st.session_state:
+        st.session_state[KEY] = Memory()
+    return st.session_state[KEY]
