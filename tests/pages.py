@@ -8,6 +8,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from pages._parts.jobs.job import JobState
+from pages._parts.session.memory import KEY, Memory
 
 PATIENCE = 300.0  # for a condition; a loaded machine that still compiles needs minutes
 
