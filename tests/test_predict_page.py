@@ -241,7 +241,7 @@ def test_hostile_files_are_refused_and_a_new_category_is_told():
 def test_a_large_file_is_predicted_in_the_background(monkeypatch):
     monkeypatch.setattr(predict_batch, "QUICK_ENTRIES", 0)
     app = batch(uploaded(table()), csv(table()))
-    wait_until(lambda: "batch" in app.session_state, app)
+    wait_until(lambda: answered(app) is not None, app)
     assert len(answered(app).frame) == 80
 
 
