@@ -149,7 +149,8 @@ class KernelEstimator(BaseEstimator):
         """What a fitted model keeps of its training: names, the target it was solved for, which rows they were."""
         self._remember_kernels(stack)
         self.training_target_ = np.array(y)
-        if getattr(self, "row_fingerprints_", np.empty(0)).size != self.n_train_:
+        known = getattr(self, "row_fingerprints_", None)
+        if known is None or known.size != self.n_train_:
             self.row_fingerprints_ = None
 
     def _remember_kernels(self, stack: Any) -> None:
