@@ -164,7 +164,7 @@ def run(name: str) -> nbformat.NotebookNode:
     notebook = source(name)
     os.environ.setdefault("PYTHONPATH", str(HERE.parent))
     os.environ["PLOTLY_RENDERER"] = "plotly_mimetype"
-    client = NotebookClient(notebook, timeout=600, kernel_name="python3")
+    client = NotebookClient(notebook, timeout=900, startup_timeout=900, kernel_name="python3")
     client.execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)

@@ -84,7 +84,9 @@ def kernel():
 
 def run_notebook(book: nbformat.NotebookNode, kernel: KernelManager, folder: Path) -> dict:
     book.cells.append(nbformat.v4.new_code_cell(WANTED))
-    client = NotebookClient(book, km=kernel, timeout=120, resources={"metadata": {"path": str(folder)}})
+    client = NotebookClient(
+        book, km=kernel, timeout=900, startup_timeout=900, resources={"metadata": {"path": str(folder)}}
+    )
     try:
         client.execute()
     finally:
