@@ -7,7 +7,7 @@ over C, the point chosen on validation rows, how much every column counts, and p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from html import escape
 from typing import Any, NamedTuple
 
@@ -31,8 +31,10 @@ from mklcore.kernels.units import Unit, units
 from mklcore.path import Path, fit_path, path_grid
 
 POINTS = 13
-FURTHER = 4  # points by which a path goes on while its best point is the last one
-MOST_FURTHER = 3
+FURTHER = 8  # points beyond the usual grid, solved only while the score still rises
+STRIDE = 3  # points between two looks at the scores: beyond the best one they are the slow ones
+LEAST = 6
+BEHIND = 3  # points after the best one that have to be no better before the path ends
 FLAT = 1e-3  # gain in score below which going on does not pay
 STACK_MB = 700.0
 SCORED_ROWS = 2000  # validation rows that choose; all left-out rows are scored at the end
@@ -185,16 +187,33 @@ def _path(
     kind = LpMKLRegressor if task == "regression" else LpMKLClassifier
     asked = kind(kernels=dictionary, p=4 / 3)
     grid = path_grid(asked, stack, train.y, "C", POINTS)
-    for further in range(MOST_FURTHER + 1):
-        path = fit_path(asked, train.X, train.y, "C", grid, judge.X, judge.y)
-        scores = np.array([scorer(one, judge.X, judge.y) for one in path.estimators], dtype=float)
-        last = int(np.nanargmax(scores)) == len(grid) - 1
-        if not last or scores[-1] - scores[-2] <= FLAT:
-            return path, scores, []
-        if further < MOST_FURTHER:
-            ratio = grid[-1] / grid[-2]
-            grid = np.concatenate([grid, grid[-1] * ratio ** np.arange(1, FURTHER + 1)])
-    return path, scores, [f"Best at the edge: the score still rises at C = {grid[-1]:.4g}, the largest that was tried."]
+    ratio = grid[1] / grid[0]
+    grid = np.concatenate([grid, grid[-1] * ratio ** np.arange(1, FURTHER + 1)])
+    pieces: list[Path] = []
+    scores = np.empty(0)
+    for first in range(0, len(grid), STRIDE):
+        start = pieces[-1].estimators[-1] if pieces else None
+        pieces.append(
+            fit_path(asked, train.X, train.y, "C", grid[first : first + STRIDE], judge.X, judge.y, start=start)
+        )
+        scores = np.append(scores, [scorer(one, judge.X, judge.y) for one in pieces[-1].estimators])
+        if len(scores) >= LEAST and int(scores.argmax()) < len(scores) - BEHIND:
+            return _joined(pieces), scores, []
+    edge = int(scores.argmax()) == len(scores) - 1 and scores[-1] - scores[-2] > FLAT
+    told = f"Best at the edge: the score still rises at C = {grid[-1]:.4g}, the largest that was tried."
+    return _joined(pieces), scores, [told] if edge else []
+
+
+def _joined(pieces: Sequence[Path]) -> Path:
+    """Pieces of one path as one, in their order."""
+    together: dict[str, Any] = {}
+    for one in fields(Path):
+        parts = [getattr(piece, one.name) for piece in pieces]
+        if isinstance(parts[0], np.ndarray):
+            together[one.name] = np.concatenate(parts)
+        elif one.name in ("estimators", "fits", "statuses"):
+            together[one.name] = tuple(item for part in parts for item in part)
+    return replace(pieces[0], **together)
 
 
 # Which columns count
