@@ -258,6 +258,7 @@ def _active_set_steps(
         step = solved[:, 0]
         if balanced:
             step = step - solved[:, 1] * (step.sum() / solved[:, 1].sum())
+            step -= step.mean()  # a nearly singular block cancels large numbers: what is left need not sum to zero
         x, ends = a[free], np.where(step > 0, high[free], low[free])
         if tube > 0.0:
             ends = np.where(x * step < 0, 0.0, ends)
@@ -268,7 +269,11 @@ def _active_set_steps(
         length = min(1.0, float(room.min()))
         x = x + length * step
         x[room <= length] = ends[room <= length]
-        v -= K[:, free] @ (x - a[free])
+        moved = x - a[free]
+        push = K[:, free] @ moved
+        if not right[:, 0] @ moved > 0.5 * (push[free] @ moved):  # round-off has taken the direction
+            return
+        v -= push
         a[free] = x
         if length == 1.0:
             return
