@@ -1,9 +1,9 @@
 """Check a saved model without the code that fitted it: ``python -m mklcore.verify MODEL.mkl TABLE.csv [TARGET]``.
 
 Reads the file itself, builds the Gram matrices from the table's own rows, and computes objective and dual value of what was
-published from the definitions, in NumPy alone; nothing of the solvers, losses, penalties or kernels is imported. A stack is
-given as .npz with one array: (M, n, n), or (p, q+1, n, n) for a model over given levels. Prints one line per statement, and
-ends with code 1 if one of them does not hold.
+published from the definitions, in NumPy alone; nothing of the solvers, losses, penalties or kernels is imported. A table may
+be an .npz of X (n, d) and y (n,). A stack is given as .npz with one array: (M, n, n), or (p, q+1, n, n) for a model over
+given levels. Prints one line per statement, and ends with code 1 if one of them does not hold.
 
 Weak duality is all that is needed: every feasible dual point has a value below every objective, so that the printed gap
 bounds the distance to the optimum whatever the solver did.
@@ -115,22 +115,33 @@ def training_rows(model: dict[str, Any], table: Any, target: str | None) -> tupl
         raise DataError(
             "The model keeps no fingerprints of rows: it was fitted on a ready stack. Give the stack as .npz."
         )
-    data = read_table(table, target)
-    places = {code: i for i, code in reversed(list(enumerate(fingerprints(data.X))))}
-    found = [places.get(int(code), -1) for code in kept]
-    missing = sum(place < 0 for place in found)
+    X, given = table_of(table, target)
+    places: dict[int, list[int]] = {}
+    for i, code in enumerate(fingerprints(X)):
+        places.setdefault(code, []).append(i)
+    found = [places.get(int(code), []) for code in kept]
+    missing = sum(not alike for alike in found)
     if missing:
         raise DataError(
             f"{missing} of the model's {len(found)} training rows are not in the table; is it the same file?"
         )
     lines = [Line(True, f"training rows: all {len(found)} are rows of the table")]
-    if data.y is not None and not model["estimator"].endswith("OneClass") and len(set(found)) == len(found):
+    if given is not None and not model["estimator"].endswith("OneClass"):
         told = np.asarray(fitted["classes_"])[y.astype(int)] if "classes_" in fitted else y
-        same = bool(np.all(np.asarray(told) == np.asarray(data.y)[found]))
+        # Rows that are alike may have several targets: one of them has to be the model's.
+        same = all(any(np.all(one == given[j]) for j in alike) for one, alike in zip(told, found, strict=True))
         lines.append(
             Line(same, "training target: that of the table" if same else "training target: NOT that of the table")
         )
-    return data.X[found], lines
+    return X[[alike[0] for alike in found]], lines
+
+
+def table_of(table: Any, target: str | None) -> tuple[Array, Array | None]:
+    """Rows X (n, d) and target y (n,) of a table file, or of the arrays X and y of an .npz."""
+    if isinstance(table, dict):
+        return np.asarray(table["X"], dtype=float), table.get("y")
+    data = read_table(table, target)
+    return data.X, None if data.y is None else np.asarray(data.y)
 
 
 def gram(spec: dict[str, Any], Z: Array) -> Array:
@@ -149,6 +160,8 @@ def gram(spec: dict[str, Any], Z: Array) -> Array:
         return np.exp(-distance / (2.0 * spec["width"] ** 2))
     if kind == "Laplacian":
         return np.exp(-np.abs(X[:, None, :] - X[None, :, :]).sum(axis=2) / spec["width"])
+    if kind == "Delta":
+        return (np.abs(X[:, None, :] - X[None, :, :]).max(axis=2) == 0.0).astype(float)
     if kind == "Matern":
         r = np.sqrt(2.0 * spec["nu"] * distance) / spec["width"]
         factors = {0.5: 1.0 + 0.0 * r, 1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}
@@ -470,8 +483,13 @@ def verify(model_path: Any, table: Any, target: str | None = None) -> list[Line]
     lines: list[Line] = []
     hkl = model["estimator"].startswith("HKL")
     if str(table).endswith(".npz"):
-        with np.load(table, allow_pickle=False) as file:
-            X = np.asarray(next(iter(file.values())), dtype=float)
+        try:
+            with np.load(table, allow_pickle=False) as file:
+                table = dict(file)
+        except ValueError as error:
+            raise DataError(f"The .npz cannot be read: {error} Expected arrays of numbers or texts.") from error
+    if isinstance(table, dict) and "X" not in table:
+        X = np.asarray(next(iter(table.values())), dtype=float)
     else:
         X, lines = training_rows(model, table, target)
         if not hkl:
@@ -490,20 +508,24 @@ def verify(model_path: Any, table: Any, target: str | None = None) -> list[Line]
     return lines
 
 
+def report(model_path: Any, table: Any, target: str | None = None) -> tuple[list[str], bool]:
+    """What the command prints, line by line, and whether everything holds."""
+    try:
+        lines = verify(model_path, table, target)
+    except (DataError, OSError) as error:
+        return [f"cannot be checked: {error}"], False
+    good = all(line.holds for line in lines)
+    said = [f"{'holds' if line.holds else 'FAILS'}  {line.text}" for line in lines]
+    return [*said, "Everything holds." if good else "NOT everything holds."], good
+
+
 def main(arguments: list[str]) -> int:
     """The command; the code it ends with."""
     if len(arguments) not in (2, 3):
         print("usage: python -m mklcore.verify MODEL.mkl TABLE.csv [TARGET]", file=sys.stderr)
         return 2
-    try:
-        lines = verify(Path(arguments[0]), Path(arguments[1]), *arguments[2:])
-    except (DataError, OSError) as error:
-        print(f"cannot be checked: {error}")
-        return 1
-    for line in lines:
-        print(f"{'holds' if line.holds else 'FAILS'}  {line.text}")
-    good = all(line.holds for line in lines)
-    print("Everything holds." if good else "NOT everything holds.")
+    said, good = report(Path(arguments[0]), Path(arguments[1]), *arguments[2:])
+    print("\n".join(said))
     return 0 if good else 1
 
 

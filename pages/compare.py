@@ -15,11 +15,11 @@ from mklcore.figures import lanes_figure, style
 from mklcore.figures.compare import LaneView
 from mklcore.path import Path
 from pages._parts.compare import rail, table, toy
-from pages._parts.derive import comparison, dictionaries, gram_stacks, tables
+from pages._parts.derive import comparison, dictionaries, gram_stacks, predictions, tables
 from pages._parts.derive import paths as derive_paths
 from pages._parts.derive.comparison import Shown
 from pages._parts.drawing import charts, evidence
-from pages._parts.export import downloads
+from pages._parts.export import downloads, proof
 from pages._parts.frame import notices
 from pages._parts.jobs.job import JobState
 from pages._parts.params import places as params_places
@@ -196,7 +196,17 @@ def cursor(drawn: Sequence[Shown]) -> None:
     places[-1].caption(words(found, here, any(exact)))
     compare_player.draw(drawn, found, here, exact, name)
     history.end()
-    table.draw(table.rows(drawn, here.indices, exact))
+    shown = table.rows(drawn, here.indices, exact)
+    table.draw(shown)
+    checks(shown)
+
+
+def checks(shown: Sequence[table.Row]) -> None:
+    """Draw the way from each lane's certificate to its check."""
+    with st.container(horizontal=True, gap="small"):
+        for place, (one, path, index) in enumerate(shown):
+            asked = proof.of_point(predictions.Chosen(path, index, one.params))
+            proof.pocket(asked, f"lane_{place}", f"Check {session_words.plain(one.label)} yourself")
 
 
 def explanation(drawn: Sequence[Shown]) -> None:

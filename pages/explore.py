@@ -14,10 +14,11 @@ from mklcore.errors import MKLError
 from mklcore.figures import score_path, style, weight_path
 from mklcore.path import ACCEPTED, Path
 from pages._parts.derive import gram_stacks, paths, shelves, tables
+from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import asking, charts, evidence
 from pages._parts.explore import columns, inside, rail, repeats
 from pages._parts.explore import views as explore_views
-from pages._parts.export import downloads
+from pages._parts.export import downloads, proof
 from pages._parts.frame import notices
 from pages._parts.params import parameters
 from pages._parts.params import places as params_places
@@ -130,6 +131,8 @@ def cursor(shown: paths.Answer, views: list[path_player.View]) -> None:
             path_player.texts(facts, path, here.index, [2, 1, 1.35], waiting=shown.waiting)
         with test:
             evidence.test(point, index, shown.params)
+            if not shown.waiting:
+                proof.pocket(proof.of_point(Chosen(point, index, shown.params)), "explore")
     if params.look == "columns":
         columns.stability(shown, point, index)
     elif params.look == "inside":

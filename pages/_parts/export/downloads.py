@@ -4,7 +4,6 @@ SVG and PNG are made by the browser from a light copy of the figure, drawn where
 the host. ``strip`` and ``screen`` are one line each on the page that wants them.
 """
 
-import io
 import re
 from collections.abc import Callable
 from pathlib import Path as File
@@ -14,9 +13,8 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from mklcore.figures import style
-from mklcore.store import save_model
 from pages._parts.derive import predictions, tables
-from pages._parts.export import report, scripts
+from pages._parts.export import proof, report, scripts
 from pages._parts.export import specification as export_specification
 from pages._parts.session import fields, history, uploads, words
 from pages._parts.session.memory import memory
@@ -94,17 +92,13 @@ def page_of(figure: go.Figure) -> str:
 # The model
 
 
-def model_file(point: predictions.Chosen) -> bytes:
-    """Return the fitted model as the one file that ``mklcore.load_model`` reads."""
-    file = io.BytesIO()
-    save_model(file, point.fitted)
-    return file.getvalue()
-
-
 def model_button(point: predictions.Chosen) -> None:
-    """Draw the download of the model."""
+    """Draw the download of the model, and how to check it."""
+    proved = proof.of_point(point)
+    if proved is None:  # a saved run's models are being fitted again
+        return
     st.download_button(
-        "Model", lambda: model_file(point), "model.mkl", "application/zip", key="take_model",
+        "Model", lambda: proof.model_file(proved), "model.mkl", "application/zip", key="take_model",
         icon=":material/download:", on_click="ignore", help="Read it with mklcore.load_model; nothing in it is executed.",
     )  # fmt: skip
     st.caption("Kernel models compare with their training rows: the file holds them.")

@@ -6,7 +6,7 @@ from mklcore.figures import component_plot, hull_graph, hull_grid, relevance_bar
 from pages._parts.derive import hull_words, hulls, shelves, tables
 from pages._parts.derive.hulls import Answer, Hull
 from pages._parts.drawing import charts, evidence, listings
-from pages._parts.export import downloads
+from pages._parts.export import downloads, proof
 from pages._parts.params import places
 from pages._parts.session import board, fields, history
 from pages._parts.session import words as session_words
@@ -38,6 +38,9 @@ def facts(shown: Answer, hull: Hull) -> None:
     if table.task == "multiclass":
         tolerance = f"{len(table.class_names)} classes, each against the rest: the union of their hulls, {tolerance}"
     sure.markdown(f"{hull_words.certificate(shown, hull)}  \n:small[:gray[{tolerance}]]")
+    if not (shown.waiting or shown.provisional):
+        with sure:
+            proof.pocket(proof.of_hull(shown.params, hull), "hulls")
     order, alone = fitted.interaction_order_, fitted.design_.root_is_constant
     words = "no interaction: one column at a time" if alone else "one column at a time above level 0"
     words = f"interactions of up to **{order}** columns" if order > 1 else words

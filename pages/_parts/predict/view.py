@@ -10,6 +10,7 @@ from mklcore.figures import contribution_bars, style
 from pages._parts.derive import paths, predictions, tables
 from pages._parts.derive.predictions import Chosen, Knob, Row, Spoken
 from pages._parts.drawing import charts, evidence
+from pages._parts.export import proof
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
 from pages._parts.session import fields, history, words
@@ -25,6 +26,7 @@ def facts(point: Chosen) -> None:
     where = places.label(point.path.param, point.value)
     used = f"**{int(point.path.n_nonzero[point.index])}** of {len(point.path.kernel_names)} kernels used"
     st.markdown(f"**{method.label}** at **{where}**, {used}. {evidence.certificate(point.path, point.index, method)}")
+    proof.pocket(proof.of_point(point), "predict")
 
 
 @st.fragment

@@ -171,6 +171,7 @@ class Wishes:
     leave_lesson: bool = False
     watch_refits: bool = False
     watch_repeats: bool = False
+    watch_check: bool = False
     restored: bool = False
 
     def granted(self, name: str) -> bool:

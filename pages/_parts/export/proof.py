@@ -1,0 +1,211 @@
+"""Check it yourself: a model's file, the rows it was trained on, the command that recomputes its answer, and what it prints.
+
+The rows are a CSV where a table read from it is the same to the last digit, else (a column that is constant on the
+training rows, labels that look like formulas) an .npz of the arrays X and y.
+"""
+
+import copy
+import io
+import shlex
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from mklcore.data.dataset import Dataset
+from mklcore.data.reading import read_table
+from mklcore.errors import MKLError
+from mklcore.estimators.base import row_fingerprints
+from mklcore.store import save_model
+from mklcore.verify import report
+from pages._parts.derive import gram_stacks, hulls, shelves, tables
+from pages._parts.derive.predictions import Chosen
+from pages._parts.drawing import listings
+from pages._parts.jobs.job import Job, Piece
+from pages._parts.params.parameters import Params
+from pages._parts.params.rules import UPLOAD
+from pages._parts.session import board, history, words
+from pages._parts.session.memory import memory
+
+MODEL = "model.mkl"
+MOST_ENTRIES = 60e6  # of all kernels together; above, the person's own machine is the place
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """A fitted model and what it was trained on: ``columns`` of the rows ``train``, or a ready ``stack`` (M, n, n)."""
+
+    key: tuple[object, ...]
+    params: Params
+    fitted: Any
+    train: Dataset
+    columns: list[int]
+    kernels: int
+    stack: np.ndarray | None = None
+
+    @property
+    def rows(self) -> np.ndarray:
+        return np.ascontiguousarray(self.train.X[:, self.columns])
+
+    @property
+    def is_small(self) -> bool:
+        """Tell whether the server may compute all kernels once more."""
+        return self.kernels * self.train.n_samples**2 <= MOST_ENTRIES
+
+
+@dataclass(frozen=True)
+class Files:
+    """The two files and their names; ``target`` is empty where the command needs none. They know no session."""
+
+    model: Callable[[], bytes]
+    table: Callable[[], bytes]
+    table_name: str
+    target: str
+
+    @property
+    def command(self) -> str:
+        return f"python -m mklcore.verify {MODEL} {self.table_name} {shlex.quote(self.target) if self.target else ''}".strip()
+
+    def printed(self) -> str:
+        """Return what the command prints."""
+        with tempfile.TemporaryDirectory() as folder:
+            model, table = File(folder) / MODEL, File(folder) / self.table_name
+            model.write_bytes(self.model())
+            table.write_bytes(self.table())
+            return "\n".join(report(model, table, self.target or None)[0])
+
+
+def of_point(point: Chosen) -> Proof | None:
+    """Return what proves the model at a cursor; None while a saved run's models are being fitted again."""
+    if point.fitted is None:
+        return None
+    params, train = point.params, tables.split(point.params).train
+    stack = gram_stacks.grams(params).train.values if tables.on_stack(params) else None
+    columns = list(range(train.n_features))
+    return Proof(point.key, params, point.fitted, train, columns, len(point.path.kernel_names), stack)
+
+
+def of_hull(params: Params, hull: hulls.Hull) -> Proof:
+    """Return what proves one hull: its rows are those of the columns that enter."""
+    train, chosen = tables.split(params).train, hulls.columns(params)
+    levels = len(chosen) * (hull.fitted.design_.q + 1)
+    return Proof((*hulls.key(params), hull.value), params, hull.fitted, train, chosen, levels)
+
+
+# The files
+
+
+def files(proof: Proof) -> Files:
+    """Return the two files. The rows are a CSV where it reads back alike, else an .npz; written and read once."""
+    model = lambda: model_file(proof)  # noqa: E731
+    stack = proof.stack
+    if stack is not None:
+        return Files(model, lambda: _packed(K=stack), "training_stack.npz", "")
+    key = ("rows as CSV", proof.train.fingerprint, *proof.columns)
+    content = shelves.shelf(proof.params).made(key, lambda: _csv(proof))
+    if content:
+        return Files(model, lambda: content, "training_rows.csv", proof.train.target_name)
+    y = np.asarray(proof.train.y)
+    y = y.astype(str) if y.dtype.kind == "O" else y  # an array of objects would be read by executing it
+    return Files(model, lambda: _packed(X=proof.rows, y=y), "training_rows.npz", "")
+
+
+def model_file(proof: Proof) -> bytes:
+    """Return the model as one file that ``load_model`` reads, with the fingerprints of its rows."""
+    model = copy.copy(proof.fitted)
+    if proof.stack is None and model.row_fingerprints_ is None:  # pages fit on kernels, which know no rows
+        model.row_fingerprints_ = row_fingerprints(proof.rows)
+    file = io.BytesIO()
+    save_model(file, model)
+    return file.getvalue()
+
+
+def _packed(**arrays: Any) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def _csv(proof: Proof) -> bytes:
+    """Return the rows as CSV; nothing where the table read from it would be another one."""
+    train, rows = proof.train, proof.rows
+    frame = pd.DataFrame(rows, columns=[train.feature_names[j] for j in proof.columns])
+    frame.insert(len(proof.columns), train.target_name, np.asarray(train.y), allow_duplicates=True)
+    try:
+        content = listings.csv(frame).encode()
+        back = read_table(content, train.target_name)
+    except (MKLError, ValueError):
+        return b""
+    alike = np.array_equal(back.X, rows) and np.array_equal(np.asarray(back.y), np.asarray(train.y))
+    return content if alike else b""
+
+
+# On the page
+
+
+@st.fragment
+def pocket(proof: Proof | None, name: str, label: str = "Check it yourself") -> None:
+    """Draw the way from a certificate to its check; ``name`` differs between the pockets of a page. None draws nothing."""
+    if proof is None:
+        return
+    opened = st.popover(
+        label, icon=":material/fact_check:", key=f"proof_{name}", on_change="rerun", type="tertiary",
+        help="The model, the rows it was trained on, and the command that computes its objective and bound again",
+    )  # fmt: skip
+    if opened.open:
+        with opened:
+            _inside(proof, name)
+
+
+def _inside(proof: Proof, name: str) -> None:
+    if memory().wishes.granted("watch_check"):
+        history.rerun()  # the line of progress belongs to the frame
+    found = files(proof)
+    st.markdown(words.text("proof"))
+    one, two = st.columns(2)
+    one.download_button(
+        "The model", found.model, MODEL, "application/zip", key=f"proof_model_{name}", icon=":material/download:",
+        on_click="ignore", width="stretch",
+    )  # fmt: skip
+    two.download_button(
+        "Its training rows" if proof.stack is None else "Its stack", found.table, found.table_name,
+        "text/csv" if found.target else "application/zip", key=f"proof_rows_{name}", icon=":material/download:",
+        on_click="ignore", width="stretch",
+    )  # fmt: skip
+    st.code(found.command, language="bash", wrap_lines=True)
+    if proof.params.data.startswith(UPLOAD) and proof.stack is None:
+        st.caption(words.text("proof_upload"))
+    _answer(proof, found, name)
+
+
+def _answer(proof: Proof, found: Files, name: str) -> None:
+    """Draw what the command prints, or the button that has it run here."""
+    key = _key(proof)
+    printed, progress = shelves.shelf(proof.params).get(key), board.mine(key)
+    if printed is not None:
+        st.code(printed, language=None, wrap_lines=True)
+        return
+    if not proof.is_small:
+        st.caption("All kernels once more are too large a piece for this server: run the command on your own machine.")
+        return
+    live = progress is not None and progress.live
+    st.button("Run it here", key=f"proof_run_{name}", on_click=_run, args=(proof, found), disabled=live)
+    if progress is not None and progress.broke_off:
+        st.warning(f"The check {board.ending(progress)}")
+
+
+def _key(proof: Proof) -> object:
+    return "checked", proof.key
+
+
+def _run(proof: Proof, found: Files) -> None:
+    shelf, key, data = shelves.shelf(proof.params), _key(proof), proof.params.data
+    pieces = (Piece(lambda report: found.printed(), partial(shelf.put, key)),)
+    board.ask(Job(key, "Check", pieces, lambda now: now.data == data))
+    memory().wishes.watch_check = True
