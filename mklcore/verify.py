@@ -376,7 +376,7 @@ def compared(case: Case, objective: float, bound: float | None) -> list[Line]:
     lines.append(
         Line(
             share >= -CLOSE,
-            f"gap{case.name}: {objective - bound:.3g}, so the answer is within {share:.2e} of the optimum",
+            f"gap{case.name}: {objective - bound:.3g}, so the answer is within {max(share, 0.0):.2e} of the optimum",
         )
     )
     return lines

@@ -81,8 +81,16 @@ def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_l
     }
 
 
-@pytest.mark.parametrize("sample", ["breast_cancer", "iris", "diabetes"])
-@pytest.mark.parametrize("algorithm", [name for name in ESTIMATORS if name != "hkl"])
+# The path of the best single kernel on these kernels of iris is refused at large C, so there is no model to check.
+CHECKED = [
+    (algorithm, sample)
+    for algorithm in ESTIMATORS
+    for sample in ("breast_cancer", "iris", "diabetes")
+    if algorithm != "hkl" and (algorithm, sample) != ("best", "iris")
+]
+
+
+@pytest.mark.parametrize(("algorithm", "sample"), CHECKED)
 def test_every_method_of_explore_can_be_checked(algorithm, sample, tmp_path, monkeypatch, capsys):
     app = at_explore(data=sample, algorithm=algorithm)
     _, found = proved(app, monkeypatch)
