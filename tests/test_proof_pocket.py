@@ -19,7 +19,7 @@ from mklcore.verify import main
 from pages._parts.derive import gram_stacks, hulls
 from pages._parts.derive.predictions import Chosen, chosen
 from pages._parts.export import proof
-from tests.pages import go, open_app, quiet, table, upload, wait_for_hulls, wait_for_path, words
+from tests.pages import KEY, go, memory, open_app, quiet, table, upload, wait_for_hulls, wait_for_path, words
 from tests.test_stack_upload import K, Y, npz, with_stack
 
 ROOT = Path(__file__).parents[1]
@@ -38,7 +38,7 @@ def opened(app: AppTest, name: str) -> AppTest:
 def proved(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> tuple[proof.Proof, proof.Files]:
     """The model at the cursor, as its pocket offers it."""
     with in_session(app, monkeypatch):
-        point = chosen(app.session_state["params"])
+        point = chosen(memory(app).params)
         assert isinstance(point, Chosen)
         found = proof.of_point(point)
         assert found is not None
@@ -49,7 +49,7 @@ def proved(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> tuple[proof.Proof, 
 def in_session(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What the app keeps for its visitor, for calls from outside of a run."""
     with monkeypatch.context() as patched:
-        patched.setattr("streamlit.session_state", {name: app.session_state[name] for name in app.session_state})
+        patched.setattr("streamlit.session_state", {KEY: memory(app)})
         patched.setattr(gram_stacks, "_grams_cut", gram_stacks._cut_grams)  # its cache wants a run of the app
         yield
 
@@ -137,7 +137,7 @@ def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, monke
     quiet(app.button(key="proof_run_hulls").click().run())
     quiet(app.run())
     assert any(code.value.endswith("Everything holds.") for code in app.code)
-    params, path = app.session_state["params"], app.session_state["hulls"].path
+    params, path = memory(app).params, memory(app).hulls.path
     hull = hulls.Hull(float(path.values[-1]), path.estimators[-1], 0.0, 0.0)
     with in_session(app, monkeypatch):
         found = proof.files(proof.of_hull(params, hull))
