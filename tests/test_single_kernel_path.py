@@ -7,6 +7,8 @@ import mklcore as mkl
 from mklcore.path import path_grid
 
 
+# Where no weight pays, R of the stopping rule is rounding: such a point may end a share of 1e-11 short.
+@pytest.mark.filterwarnings("ignore::mklcore.errors.NotConvergedWarning")
 @pytest.mark.parametrize("column", range(4))
 def test_the_dual_of_a_path_sums_to_zero(column):
     data = mkl.load_sample("iris")
@@ -18,4 +20,5 @@ def test_the_dual_of_a_path_sums_to_zero(column):
     for C, fitted in zip(path.values, path.estimators, strict=True):
         sums = np.abs(np.atleast_2d(fitted.dual_point_).sum(axis=1))
         assert sums.max() <= 1e-9 * C * train.n_samples
+    assert (np.abs(path.relative_gap) <= 1e-3).all()
     assert (path.dual_gap >= -1e-9 * np.abs(path.objective)).all()

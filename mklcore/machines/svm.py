@@ -271,7 +271,8 @@ def _active_set_steps(
         x[room <= length] = ends[room <= length]
         moved = x - a[free]
         push = K[:, free] @ moved
-        if not right[:, 0] @ moved > 0.5 * (push[free] @ moved):  # round-off has taken the direction
+        rise, bend = float(right[:, 0] @ moved), 0.5 * float(push[free] @ moved)
+        if not rise - bend > -1e-9 * (abs(rise) + abs(bend)):  # round-off has taken the direction
             return
         v -= push
         a[free] = x
