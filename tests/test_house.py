@@ -182,6 +182,15 @@ def test_every_module_has_a_row(file):
     assert name == FRONT_DOOR or room(name), f"{name} is in no room of the house; add its row to the table and say why."
 
 
+@pytest.mark.parametrize(
+    "file", sorted((PAGES / "_parts").glob("*/*.py")), ids=lambda file: str(file.relative_to(ROOT))
+)
+def test_the_room_of_a_file_stands_in_its_first_line(file):
+    if file.name != "__init__.py":
+        told = ast.get_docstring(parsed(file)) or ""
+        assert told.startswith(file.parent.name.capitalize()), f"{file}: begin its docstring with the name of its room."
+
+
 @each_source
 def test_modules_import_only_from_rows_above(file):
     name = module_name(file)

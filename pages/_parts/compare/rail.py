@@ -1,4 +1,4 @@
-"""The rail of Compare: presets, and one fold per lane with its method, its path and the controls of the registry."""
+"""Compare, the rail: presets, and one fold per lane with its method, its path and the controls of the registry."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

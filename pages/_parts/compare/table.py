@@ -1,4 +1,4 @@
-"""One row per lane at the cursor: a table to sort and to take away, with test scores once they are asked for."""
+"""Compare, the table: one row per lane at the cursor, to sort and to take away; test scores once they are asked for."""
 
 from collections.abc import Sequence
 from typing import Any

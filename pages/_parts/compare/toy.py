@@ -1,4 +1,4 @@
-"""Sparse against non-sparse: the toy experiment of the ℓp-norm paper, drawn point by point while it runs."""
+"""Compare, sparse against non-sparse: the toy experiment of the ℓp-norm paper, drawn point by point while it runs."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""The rail of the Data page: the file, how it is read, target and task, and how its rows are divided."""
+"""Data, the rail: the file, how it is read, target and task, and how its rows are divided."""
 
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What the bounds are computed from: the target as numbers, and measurements that the worker makes on the table in use."""
+"""Derive what bounds are computed from: the target as numbers, and measurements made on the table in use."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""From lanes to answers: the parameters of each lane, the paths the worker computes one after the other, exact points.
+"""Derive lanes: the parameters of each, the paths the worker computes one after the other, exact points.
 
 A lane is the same thing as a state of Explore: both look on the same shelf, so neither computes what the other has.
 """

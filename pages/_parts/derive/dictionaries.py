@@ -1,4 +1,4 @@
-"""From parameters to the dictionary of kernels: the builders, or what was edited by hand."""
+"""Derive the dictionary of kernels from the parameters: by the builders, or as it was edited by hand."""
 
 from mklcore.errors import KernelError
 from mklcore.kernels.dictionary import KernelDictionary

@@ -1,4 +1,4 @@
-"""From a dictionary to Gram matrices on the training rows and against them, within the server's memory."""
+"""Derive Gram matrices on the training rows and against them from a dictionary, within the server's memory."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""What is read from one hull: its certificate in words, nodes by name, what one node adds, and its tables."""
+"""Derive what is read from one hull: its certificate in words, nodes by name, what one node adds, and its tables."""
 
 from dataclasses import dataclass
 from typing import Any

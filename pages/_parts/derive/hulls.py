@@ -1,4 +1,4 @@
-"""Hulls of a grid of kernels: what is asked for, the path of hulls the worker computes, and one exact hull between."""
+"""Derive hulls of a grid of kernels: what is asked for, the path the worker computes, and one exact hull between."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

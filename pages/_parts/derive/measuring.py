@@ -1,4 +1,4 @@
-"""What is measured on the kernels in use: alignments, ranks, repeated and constant ones, eigenvalues."""
+"""Derive what is measured on the kernels in use: alignments, ranks, repeated and constant ones, eigenvalues."""
 
 from contextlib import nullcontext
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What reading did to a table, told to a person: the library's own hints in the words of the page, and what to do."""
+"""Derive notes on what reading did to a table: the library's own hints in the words of the page, and what to do."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""From parameters to an answer: the estimator they ask for, the path the worker computes, and one exact point of it."""
+"""Derive an answer: the estimator the parameters ask for, the path the worker computes, and one exact point of it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

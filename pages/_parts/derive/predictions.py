@@ -1,4 +1,4 @@
-"""One prediction: the model at Explore's cursor, the columns of a row as controls, and the row with its changes."""
+"""Derive one prediction: the model at Explore's cursor, a row's columns as controls, and the row with its changes."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Where derived values are kept: bounded shelves, and the server's one place for a large stack.
+"""Derive once: where values are kept, on bounded shelves, and the server's one place for a large stack.
 
 Keys are a fingerprint and frozen parameters, never arrays: Streamlit hashes only a sample of a large array. What comes
 from a sample is shared by all sessions. What comes from an uploaded file lives and dies with the session that uploaded

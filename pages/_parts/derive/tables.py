@@ -1,4 +1,4 @@
-"""From parameters to the table in use, how it was read, and its rows cut in three."""
+"""Derive the table in use from the parameters, how it was read, and its rows cut in three."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Asking for background work: small work starts unasked, large work waits for its button, and a bad end is told."""
+"""Drawing what asks for work: small work starts unasked, large work waits for its button, a bad end is told."""
 
 from collections.abc import Callable
 from typing import Any

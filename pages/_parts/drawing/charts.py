@@ -1,4 +1,4 @@
-"""Figures on a page: drawn with their alternative text, dimmed while they wait, and the two small ones only pages need."""
+"""Drawing figures: with their alternative text, dimmed while they wait, and the two small ones only pages need."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Controls built from the registry, as views of the session's parameters, and notes as lists."""
+"""Drawing controls from the registry, as views of the session's parameters, and notes as lists."""
 
 import math
 from collections.abc import Callable, Iterable

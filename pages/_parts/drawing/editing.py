@@ -1,4 +1,4 @@
-"""Tables a person edits: what a change means, and how the columns and their groups become parameters."""
+"""Drawing tables a person edits: what a change means, and how columns and their groups become parameters."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

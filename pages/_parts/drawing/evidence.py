@@ -1,4 +1,4 @@
-"""What stands behind the picture at the cursor: certificate, test score, weights as a table, formula and reading help."""
+"""Drawing what stands behind a cursor: certificate, test score, weights as a table, formula and reading help."""
 
 from typing import Any
 

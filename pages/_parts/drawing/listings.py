@@ -1,4 +1,4 @@
-"""Tables on a page: the first rows and the columns of the data, the weights of a point, a whole path."""
+"""Drawing tables to read: the first rows and the columns of the data, the weights of a point, a whole path."""
 
 from typing import Any
 

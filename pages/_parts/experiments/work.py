@@ -1,4 +1,4 @@
-"""Published experiments on the screen: which one, runs in the background, and what is kept of them.
+"""Experiments on the screen: which published one, runs in the background, and what is kept of them.
 
 What was computed here is about made data: it lies on everybody's shelf and in the file of kept work, so that a restart
 brings it back.

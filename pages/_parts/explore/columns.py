@@ -1,4 +1,4 @@
-"""The first tab of Explore: which columns matter, how that compares with the baselines, and how stable it is."""
+"""Explore, the first tab: which columns matter, how that compares with the baselines, and how stable it is."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""The third tab of Explore: what the model at the cursor has learnt, taken apart."""
+"""Explore, the third tab: what the model at the cursor has learnt, taken apart."""
 
 from functools import partial
 from typing import Any

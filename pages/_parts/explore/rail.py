@@ -1,4 +1,4 @@
-"""The rail of Explore: algorithm, presets, what the path runs over, and the controls that act; the rare ones folded away."""
+"""Explore, the rail: algorithm, presets, what the path runs over, and the controls that act; the rare ones folded."""
 
 from dataclasses import replace
 

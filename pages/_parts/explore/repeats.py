@@ -1,4 +1,4 @@
-"""The same model on other splits, on request: how much a score hangs on the rows that were drawn."""
+"""Explore other splits, on request: how much a score hangs on the rows that were drawn."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""What follows the cursor on Explore: weights per kernel, shares per column and family, scores, facts and one sentence."""
+"""Explore, what follows the cursor: weights, shares per column and family, scores, facts and one sentence."""
 
 from collections.abc import Sequence
 from typing import Any

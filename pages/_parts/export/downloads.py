@@ -1,4 +1,4 @@
-"""Taking things away: a figure as SVG, PNG or HTML, a model, and the code, specification and report of a screen.
+"""Export by a click: a figure as SVG, PNG or HTML, a model, and the code, specification and report of a screen.
 
 SVG and PNG are made by the browser from a light copy of the figure, drawn where the person asks for it: nothing leaves
 the host. ``strip`` and ``screen`` are one line each on the page that wants them.

@@ -1,4 +1,4 @@
-"""Formulas for a file that may load nothing: the LaTeX of the registry as MathML, which browsers draw themselves."""
+"""Export formulas into a file that loads nothing: the LaTeX of the registry as MathML, which browsers draw."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""A report of one page that loads nothing: facts of the table, kernels, formula, certificate, score and three figures."""
+"""Export a report of one page that loads nothing: facts, kernels, formula, certificate, score and three figures."""
 
 import html
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The code behind a screen: a Python script and a notebook that compute the same numbers with the library alone.
+"""Export the code behind a screen: a script and a notebook that compute the same numbers with the library alone.
 
 A screen is told as cells, text and code by turns; the script has the text as comments. Names that come from a file are
 written by ``repr`` only, and text from a file is freed of line ends and control signs.

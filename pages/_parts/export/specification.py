@@ -1,4 +1,4 @@
-"""The specification of a screen: every parameter, the seed, the table's fingerprint and the versions, as JSON."""
+"""Export the specification of a screen: every parameter, the table's fingerprint and the versions, as JSON."""
 
 import json
 import platform

@@ -1,4 +1,4 @@
-"""The heading of every page: its one question, undo, what is kept, the link and the code."""
+"""Frame, the heading of every page: its one question, undo, what is kept, the link and the code."""
 
 from urllib.parse import urlencode
 

@@ -1,4 +1,4 @@
-"""What has to be told above a page: refusals of a link, dropped answers, and a table that cannot be had."""
+"""Frame, notices above a page: refusals of a link, dropped answers, and a table that cannot be had."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Presentation: one picture for a room. No rail, no menu, larger type; left by a button that stays in sight, or by Esc."""
+"""Frame for a room full of people: one picture, no rail, larger type; left by a button in sight, or by Esc."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Work in progress, on every page: one line per job with its way to cancel, and one while the solvers are prepared.
+"""Frame, work in progress: one line per job with its way to cancel, and one while the solvers are prepared.
 
 Each run of it is also the sign that someone watches.
 """

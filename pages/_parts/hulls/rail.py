@@ -1,4 +1,4 @@
-"""The rail of the Hulls page: basis, levels, loss, the two columns of the grid, the columns that enter, and the rest."""
+"""Hulls, the rail: basis, levels, loss, the two columns of the grid, the columns that enter, and the rest."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""One hull on the page: its facts, the box for an exact λ, the test score on request, one node, and all nodes as tables."""
+"""Hulls, one of them: its facts, the box for an exact λ, the test score on request, its nodes, and its tables."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""The threads of the server that do the jobs, the lines before them, and how far the first compilation has come."""
+"""Jobs done: the threads of the server, the lines before them, and how far the first compilation has come."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""The rail of the Kernels page: the builders of the dictionary, and how kernels are brought to one scale."""
+"""Kernels, the rail: the builders of the dictionary, and how kernels are brought to one scale."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""The tables of the Kernels page: what each kernel is worth, and the dictionary itself, which can be edited."""
+"""Kernels, the tables: what each kernel is worth, and the dictionary itself, which can be edited."""
 
 from collections.abc import Sequence
 from typing import Any

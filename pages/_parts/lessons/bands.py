@@ -1,4 +1,4 @@
-"""The picture of the lesson on bands: a spectrum with the bands in use, their weights, and the error they leave."""
+"""Lessons, bands: a spectrum with the bands in use, their weights, and the error they leave, as a scene."""
 
 import numpy as np
 

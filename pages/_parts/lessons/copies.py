@@ -1,4 +1,4 @@
-"""The picture of the lesson on copies: shares of a kernel that comes many times, under two solvers."""
+"""Lessons, copies: shares of a kernel that comes many times, under two solvers, as a scene."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The picture of the lesson on hulls: the grid of two columns, and what was looked at, along λ."""
+"""Lessons, hulls: the grid of two columns, and what was looked at, along λ, as a scene."""
 
 from dataclasses import replace
 from typing import Any

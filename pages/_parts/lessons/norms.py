@@ -1,4 +1,4 @@
-"""The pictures of the lessons on norms: weights and errors over p, with few or many informative features."""
+"""Lessons, norms: weights and errors over p, with few or many informative features, as scenes."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Lessons: the parts that panels of several lessons have in common: colours, bars side by side, the axis of weights."""
+"""Lessons in common: colours, bars side by side, and the axis of weights."""
 
 from collections.abc import Sequence
 

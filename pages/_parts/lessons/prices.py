@@ -1,4 +1,4 @@
-"""The picture of the lesson on prices: kernels in use and errors along λ, and norms of the parts."""
+"""Lessons, prices: kernels in use and errors along λ, and norms of the parts, as a scene."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The link: parameters as text and back, and one sentence for each part that had to be refused."""
+"""Params and link: parameters as text and back, and one sentence for each part that had to be refused."""
 
 import math
 from collections.abc import Mapping

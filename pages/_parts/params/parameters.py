@@ -1,4 +1,4 @@
-"""What the person has chosen: one frozen object. Its part up to a stage is the key of what that stage computes."""
+"""Params, one frozen object: its part up to a stage is the key of what that stage computes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace

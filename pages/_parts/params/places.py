@@ -1,4 +1,4 @@
-"""Where the cursor of a path stands: the nearest solved value, or an exact one between two of them."""
+"""Params of a cursor: where it stands on a path, at the nearest solved value or at an exact one between two."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""How one parameter is read from the text of a link, and what is expected in words where it cannot be."""
+"""Params one by one: how each is read from the text of a link, and what is expected in words where it cannot be."""
 
 import re
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""One position for several paths: what a step of the shared slider means in each lane, and where a link puts the cursor."""
+"""Params of a shared cursor: what a step of the slider means in each lane, and where a link puts it."""
 
 import math
 from collections.abc import Sequence

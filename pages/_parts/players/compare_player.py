@@ -1,4 +1,4 @@
-"""The shared slider of Compare: one component that moves cursors, facts and bars of every lane in the browser.
+"""Players: Compare's shared slider, one component that moves cursors, facts and bars of every lane in the browser.
 
 The session remembers the browser's last report, so that Python moves the cursor only when it chose a new place itself:
 the best point of each lane, the number box, undo, a link, other lanes.

@@ -1,4 +1,4 @@
-"""The cursor over λ, dragged in the browser without a round trip, with grid, graph and relevance that follow it.
+"""Players: the cursor over λ, dragged without a round trip, with grid, graph and relevance that follow it.
 
 One inline component. It holds every hull of the path as numbers, and reports once: on release, when the keys rest, or
 when a node is clicked. The session remembers the last reports, so that Python moves the cursor only when it chose a new

@@ -1,4 +1,4 @@
-"""The cursor on a path, dragged in the browser without a round trip, and the bars and texts that follow it.
+"""Players: the cursor on a path, dragged without a round trip, and the bars and texts that follow it.
 
 Inline components over constant figures: the player moves lines laid over the charts and reports once, on release or when
 the keys rest; bars and texts listen to the player inside the browser, where everything along the path is known. The session

@@ -1,4 +1,4 @@
-"""The picture of a lesson as data: panels in units of their axes, one entry per position of the slider, drawn in the browser.
+"""Players: a lesson's picture as data, panels in units of their axes, one entry per position of the slider.
 
 Everything the slider can show is sent at once, so that a class sees it move without a round trip.
 """

@@ -1,4 +1,4 @@
-"""Everything the model at the cursor leaves: the model itself, its weights and path as tables, its figures, its report."""
+"""Predict, to take away: the model at the cursor, its weights and path as tables, its figures, its report."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A whole file predicted: read as the training table was, bounded, and handed back as a table."""
+"""Predict a whole file: read as the training table was, bounded, and handed back as a table."""
 
 import hashlib
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""One row on the page: its columns as controls, what the model says, and what each kernel adds to it."""
+"""Predict one row: its columns as controls, what the model says, and what each kernel adds to it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Runs on the disk: the one SQLite file, made, opened for one operation at a time, and put aside where it is damaged.
+"""Runs on the disk: one SQLite file, made, opened for one operation at a time, put aside where it is damaged.
 
 It belongs to the account that runs the server, mode 0600 in a folder of 0700. Every operation opens its own connection, so
 any number of threads and processes may call at once.

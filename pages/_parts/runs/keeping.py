@@ -1,4 +1,4 @@
-"""The session's side of kept work: whose it is, what is kept by itself, and what a link to a run brings back.
+"""Runs and the session: whose it is, what is kept by itself, and what a link to a run brings back.
 
 The browser remembers one secret, its owner's. The server makes nothing of it but a digest to look up rows by, so a session
 sees the runs of its own browser and, through the secret in a link, one run of somebody else.

@@ -1,4 +1,4 @@
-"""What a run remembers of its results: a path, the point on the screen in figures, and two runs compared."""
+"""Runs and results: what is remembered of a path, the point on the screen in figures, and two runs compared."""
 
 import math
 from collections.abc import Mapping, Sequence

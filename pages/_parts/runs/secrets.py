@@ -1,4 +1,4 @@
-"""Runs: whose they are, told by secrets of 256 bits that live in a browser or a link; the file holds digests only."""
+"""Runs and their owners: secrets of 256 bits that live in a browser or a link; the file holds digests only."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""The server's one store of kept runs per data folder."""
+"""Runs of a server: its one store per data folder."""
 
 from contextlib import suppress
 from pathlib import Path as File

@@ -1,4 +1,4 @@
-"""Runs in the store: files, runs and outcomes as rows, whose they are, and the bounds on them. No Streamlit here."""
+"""Runs in the store: files, runs and outcomes as rows, whose they are, and the bounds on them. No Streamlit."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The corner where screens are saved and opened again, the note about a kept upload, and two runs beside each other."""
+"""Runs on the screen: the corner that saves and opens them, the note about an upload, two runs side by side."""
 
 from contextlib import suppress
 from pathlib import Path as Place

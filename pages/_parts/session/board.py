@@ -1,4 +1,4 @@
-"""The jobs of this tab: asked for, looked up, asked to stop. The frame draws how far they are."""
+"""Session and its jobs: asked for, looked up, asked to stop. The frame draws how far they are."""
 
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Job, JobState, Progress

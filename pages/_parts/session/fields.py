@@ -1,4 +1,4 @@
-"""Widgets as views of a parameter: set only where they differ, written back when the person moves them."""
+"""Session and widgets: views of a parameter, set only where they differ, written back when the person moves them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The parameters of a session, brought together with its link, with undo and redo.
+"""Session and link: its parameters brought together with the address, with undo and redo.
 
 No widget owns a value. Widgets are views of the parameters: their value is set from them before they are drawn and written
 back when they move. The link is read when a session begins and when the person goes back or forward in the browser.

@@ -1,4 +1,4 @@
-"""What one visitor's tab remembers: one typed object under one key. Only keyed widgets have a value of their own beside it.
+"""Session in one typed object: all that one visitor's tab remembers, but for what keyed widgets hold themselves.
 
 A worker may be handed a part of it to lay a result in; the object itself is found through :func:`memory` in a run of the app.
 """

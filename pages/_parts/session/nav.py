@@ -1,4 +1,4 @@
-"""The list of pages, and the door every page goes through first."""
+"""Session and pages: the list of them, and the door every page goes through first."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""A bounded store of finished results: what a session, or the server for everybody, does not compute twice."""
+"""Session and server: a bounded store of finished results, so that nothing is computed twice."""
 
 import threading
 from collections import OrderedDict

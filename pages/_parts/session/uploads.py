@@ -1,4 +1,4 @@
-"""What a session brought along: its files by fingerprint, and dictionaries too long for a link."""
+"""Session and files: what was brought along, by fingerprint, and dictionaries too long for a link."""
 
 import hashlib
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""How the screen says things: texts of the pages, text that came from a file, times and scores."""
+"""Session in words: how the screen says texts of the pages, text that came from a file, times and scores."""
 
 import math
 import re

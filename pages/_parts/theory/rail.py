@@ -1,4 +1,4 @@
-"""The controls of the Theory page: every number of a bound, at first that of the table in use, on a scale that suits it."""
+"""Theory, the rail: every number of a bound, at first that of the table in use, on a scale that suits it."""
 
 import numpy as np
 import streamlit as st

@@ -1,4 +1,4 @@
-"""The tabs of the Theory page: for each theorem its controls and its picture, and how what it measures is asked for."""
+"""Theory, the tabs: for each theorem its controls and its picture, and how what it measures is asked for."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Theory: how every tab draws its figure and says whether its theorem says anything here."""
+"""Theory in common: how every tab draws its figure and says whether its theorem says anything here."""
 
 import plotly.graph_objects as go
 import streamlit as st
