@@ -1,4 +1,4 @@
-"""Check it yourself: a model's file, the rows it was trained on, the command that recomputes its answer, and what it prints.
+"""Export what proves an answer: model, training rows, the command that computes the certificate again, what it prints.
 
 The rows are a CSV where a table read from it is the same to the last digit, else (a column that is constant on the
 training rows, labels that look like formulas) an .npz of the arrays X and y.
