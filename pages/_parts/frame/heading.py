@@ -5,17 +5,16 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages._parts.export import downloads
 from pages._parts.frame import present
 from pages._parts.params import link as params_link
 from pages._parts.params import rules
+from pages._parts.runs import view
 from pages._parts.session import history
 
 
 def heading(question: str) -> DeltaGenerator:
     """Draw the page's one question with undo and link; return the place beside it where work in progress is shown."""
-    from pages._parts.export import downloads  # they draw with what stands in this module
-    from pages._parts.runs import view  # they draw with what stands in this module
-
     title, progress, screen, undo, redo, kept, link, code = st.columns(
         [18, 9, 1.3, 1.3, 1.3, 1.7, 1.7, 1.7], vertical_alignment="bottom", gap="xsmall"
     )
