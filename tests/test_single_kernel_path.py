@@ -15,7 +15,7 @@ def test_the_dual_of_a_path_sums_to_zero(column):
     train, _ = data.split(0.5, 0)
     kernels = mkl.KernelDictionary((mkl.Linear(features=(column,)),))
     model = mkl.BestKernelClassifier(kernels=kernels)
-    values = path_grid(model, kernels.grams(train.X), train.y, "C", 25)
+    values = path_grid(model, kernels.grams(train.X), train.y, "C", 13)
     path = mkl.fit_path(model, train.X, train.y, "C", values)
     for C, fitted in zip(path.values, path.estimators, strict=True):
         sums = np.abs(np.atleast_2d(fitted.dual_point_).sum(axis=1))
