@@ -25,7 +25,7 @@ def wait_until(over: Callable[[], bool], app: AppTest | None = None) -> None:
 
 
 def open_app(**query: str) -> AppTest:
-    app = AppTest.from_file("../app.py", default_timeout=60)
+    app = AppTest.from_file("../app.py", default_timeout=300)
     for name, value in query.items():
         app.query_params[name] = value
     return quiet(app.run())

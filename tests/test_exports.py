@@ -39,7 +39,7 @@ json.dumps({"values": path.values.tolist(), "weights": path.weights.tolist(), "s
 
 
 def open_at(page: str, **query: str) -> AppTest:
-    app = AppTest.from_file("../app.py", default_timeout=60)
+    app = AppTest.from_file("../app.py", default_timeout=300)
     for name, value in query.items():
         app.query_params[name] = value
     app.run()

@@ -204,7 +204,7 @@ def test_axes_place_values_and_say_when_they_are_logarithmic():
 
 
 def open_app(page: str = "lessons", **query: str) -> AppTest:
-    app = AppTest.from_file("../app.py", default_timeout=60)
+    app = AppTest.from_file("../app.py", default_timeout=300)
     app.switch_page(f"pages/{page}.py")
     for name, value in query.items():
         app.query_params[name] = value

@@ -36,7 +36,7 @@ def words(app: AppTest) -> str:
 
 
 def opened(page: str = PREDICT, **query: str) -> AppTest:
-    app = AppTest.from_file("../app.py", default_timeout=60)
+    app = AppTest.from_file("../app.py", default_timeout=300)
     for name, value in query.items():
         app.query_params[name] = value
     quiet(app.run())
