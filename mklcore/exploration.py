@@ -135,8 +135,8 @@ def explore(
     index = int(np.nanargmax(scores))
     model = path.estimators[index]
     tick(1, 4)
-    shares = _shares(model, data, stack)
-    columns = _columns(model, data, judge, scorer, shares, seed)
+    seen = units(data)
+    columns = _columns(model, seen, judge, scorer, _shares(model, seen, data, stack), seed)
     tick(2, 4)
     fitted = _baselines(data.task, train, stack, judge, scorer, path, scores)
     tick(3, 4)
@@ -219,18 +219,17 @@ def _joined(pieces: Sequence[Path]) -> Path:
 # Which columns count
 
 
-def _shares(model: Any, data: Dataset, stack: GramStack) -> dict[str, float]:
+def _shares(model: Any, seen: tuple[Unit, ...], data: Dataset, stack: GramStack) -> dict[str, float]:
     """The share of weight on kernels that see one unit only, by its name."""
     weights = np.atleast_2d(model.weights_).sum(axis=0)
     total = float(weights.sum()) or 1.0
-    found = units(data)
-    home = {unit.name: unit.columns for unit in found}
-    members = kernels_by_columns(stack.specs or (), [(u.name, u.columns) for u in found], data.source_names)
-    return {name: float(weights[own].sum()) / total for name, own in members.items() if name in home}
+    known = {unit.name for unit in seen}
+    members = kernels_by_columns(stack.specs or (), [(u.name, u.columns) for u in seen], data.source_names)
+    return {name: float(weights[own].sum()) / total for name, own in members.items() if name in known}
 
 
 def _columns(
-    model: Any, data: Dataset, judge: Dataset, scorer: Any, shares: dict[str, float], seed: int
+    model: Any, seen: tuple[Unit, ...], judge: Dataset, scorer: Any, shares: dict[str, float], seed: int
 ) -> tuple[ColumnAnswer, ...]:
     """Every unit with its share and its permutation importance, the most important first."""
     rows = judge if judge.n_samples <= PERMUTED_ROWS else _some(judge, PERMUTED_ROWS, seed)
@@ -239,7 +238,7 @@ def _columns(
     shuffled = _Shuffled(model, rows)
     full = shuffled.score(scorer, None, orders[0])
     found = []
-    for unit in units(data):
+    for unit in seen:
         losses = [full - shuffled.score(scorer, unit, order) for order in orders]
         share = shares.get(unit.name)
         found.append(ColumnAnswer(unit.name, share, float(np.mean(losses)), float(np.std(losses, ddof=1))))

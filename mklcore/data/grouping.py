@@ -83,11 +83,7 @@ def families(columns: Groups) -> Groups:
     if len(shared) < 2:
         return ()
     groups = [(prefix, tuple(j for k in places for j in columns[k][1])) for prefix, places in shared]
-    grouped = {j for _, members in groups for j in members}
-    rest = tuple(j for _, members in columns for j in members if j not in grouped)
-    if not rest:
-        return tuple(groups)
-    return (*groups, (REST if all(name != REST for name, _ in groups) else f"{REST} (rest)", rest))
+    return _with_rest(groups, [j for _, members in columns for j in members])
 
 
 def by_category(names: Sequence[str]) -> Groups:
@@ -129,8 +125,13 @@ def _of_keys(keys: Sequence[str]) -> Groups:
     for column, key in enumerate(keys):
         members.setdefault(key, []).append(column)
     groups = [(key, tuple(columns)) for key, columns in members.items() if key and len(columns) > 1]
+    return _with_rest(groups, range(len(keys)))
+
+
+def _with_rest(groups: list[tuple[str, tuple[int, ...]]], every: Iterable[int]) -> Groups:
+    """The groups, and one of what they leave out of ``every`` column; no groups stay none."""
     grouped = {column for _, columns in groups for column in columns}
-    rest = tuple(column for column in range(len(keys)) if column not in grouped)
+    rest = tuple(column for column in every if column not in grouped)
     if not groups or not rest:
         return tuple(groups)
     return (*groups, (REST if all(name != REST for name, _ in groups) else f"{REST} (rest)", rest))
