@@ -8,6 +8,7 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 
 from mklcore.losses import LOSSES, make_loss
 from mklcore.machines import machine_of
+from mklcore.machines.svm import best_partner, first, pair_update, reached
 
 
 def _problem(seed, n=80, d=4):
@@ -119,3 +120,22 @@ def test_a_warm_start_outside_the_box_is_brought_inside():
     found = machine_of(make_loss("hinge"))(K, y, 1.0, make_loss("hinge"), True, warm=wild, accuracy=1e-8)
     cold = machine_of(make_loss("hinge"))(K, y, 1.0, make_loss("hinge"), True, accuracy=1e-8)
     assert found.objective == pytest.approx(cold.objective, rel=1e-7)
+
+
+def test_vector_extremes_are_those_of_numpy_at_every_length_and_with_closed_ends():
+    rng = np.random.default_rng(0)
+    for n in (1, 7, 64, 255, 256, 700):
+        v, row_i, row_j, diagonal = rng.standard_normal((4, n))
+        up, down = np.where(rng.random(n) < 0.4, -np.inf, 0.1), np.where(rng.random(n) < 0.4, np.inf, -0.1)
+        moved = v - 0.3 * (row_i - row_j)
+        top, bottom = pair_update(v, 0.3, row_i, row_j, up, down)
+        assert v == pytest.approx(moved, abs=1e-12)
+        assert (top, bottom) == pytest.approx((np.max(moved + up), np.min(moved + down)), abs=1e-12)
+        slopes = np.maximum(2.0 - v - down, 0.0)
+        gains, gain = slopes**2 / np.maximum(3.0 + diagonal - 2.0 * row_i, 1e-12 * (3.0 + diagonal)), np.empty(n)
+        chosen = best_partner(row_i, diagonal, 3.0, v, down, 2.0, gain)
+        assert gains[chosen] == pytest.approx(gains.max()) if chosen >= 0 else gains.max() == 0.0
+        if np.isfinite(top):
+            assert (v + up)[first(v, up, top)] == top
+        assert reached(v, v.max()) == np.argmax(v)
+        assert reached(v, v.max() + 1.0) == first(v, up, np.inf) == -1

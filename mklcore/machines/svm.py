@@ -18,11 +18,13 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mklcore.arrays import Array
 from mklcore.losses import Cost, Loss, best_intercept
+from mklcore.machines.extremes import larger, smaller
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
 _CHUNK = 40_000_000  # matrix entries touched in one call of a leaf: 20-50 ms, so that a cancel is heard
 TINY = 1e-12  # a pair with less curvature than this share of its diagonal has none
 LEAST = 1e-250  # against a division by zero
+BLOCK = 256  # entries looked at together in a search
 _PATIENCE = 3  # calls of a leaf that do not halve the gap
 
 
@@ -44,17 +46,26 @@ def best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array,
     """argmax_k (top - v_k - down_k)^2 / (K_ii + K_kk - 2 K_ik) over violating k; -1 when there is none."""
     best = 0.0
     for k in range(v.size):
-        slope = max(top - v[k] - down[k], 0.0)
+        slope = larger(top - v[k] - down[k], 0.0)
         both = own + diagonal[k]
-        curve = max(both - 2.0 * row[k], TINY * both + LEAST)
+        curve = larger(both - 2.0 * row[k], TINY * both + LEAST)
         g = slope * slope / curve
         gain[k] = g
-        best = max(best, g)
-    if best <= 0.0:
-        return -1
-    for k in range(v.size):
-        if gain[k] >= best:
-            return k
+        best = larger(best, g)
+    return reached(gain, best) if best > 0.0 else -1
+
+
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "reassoc"})
+def reached(x: Array, level: float) -> int:
+    """The first k with x_k >= level, or -1. Whole blocks are looked at first: a search that may end anywhere stays scalar."""
+    for top in range(0, x.size, BLOCK):
+        block, most = x[top : top + BLOCK], -np.inf
+        for k in range(block.size):
+            most = larger(most, block[k])
+        if most >= level:
+            for k in range(block.size):
+                if block[k] >= level:
+                    return top + k
     return -1
 
 
@@ -65,16 +76,22 @@ def pair_update(v: Array, step: float, row_i: Array, row_j: Array, up: Array, do
     for k in range(v.size):
         value = v[k] - step * (row_i[k] - row_j[k])
         v[k] = value
-        top = max(top, value + up[k])
-        bottom = min(bottom, value + down[k])
+        top = larger(top, value + up[k])
+        bottom = smaller(bottom, value + down[k])
     return top, bottom
 
 
-@njit(cache=True, nogil=True)
-def first(v: Array, up: Array, top: float) -> int:
-    for k in range(v.size):
-        if v[k] + up[k] >= top:
-            return k
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "reassoc"})
+def first(v: Array, up: Array, level: float) -> int:
+    """The first k with v_k + up_k >= level, or -1, by blocks like ``reached``."""
+    for top in range(0, v.size, BLOCK):
+        values, offsets_up, most = v[top : top + BLOCK], up[top : top + BLOCK], -np.inf
+        for k in range(values.size):
+            most = larger(most, values[k] + offsets_up[k])
+        if most >= level:
+            for k in range(values.size):
+                if values[k] + offsets_up[k] >= level:
+                    return top + k
     return -1
 
 
