@@ -89,6 +89,7 @@ _ROOMS = (
     "path",
     "path_files",
     "penalties",
+    "scoring",
     "script",
     "selection",
     "selection_loo",

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
@@ -29,6 +28,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import target_alignment
 from mklcore.kernels.units import Unit, units
 from mklcore.path import Path, fit_path, path_grid
+from mklcore.scoring import Decided, label_of, rarest, scorer_of
 
 POINTS = 13
 FURTHER = 8  # points beyond the usual grid, solved only while the score still rises
@@ -41,7 +41,6 @@ SCORED_ROWS = 2000  # validation rows that choose; all left-out rows are scored 
 PERMUTED_ROWS = 500
 REPEATS = 5
 CANDIDATES = 5  # single kernels that are tried, those most aligned with the target
-BALANCE = 0.2  # share of the smallest class below which "rare" is said
 Tick = Callable[[int, int], Any]
 
 
@@ -128,10 +127,12 @@ def explore(
     judge = (
         parts.validation if parts.validation.n_samples <= SCORED_ROWS else _some(parts.validation, SCORED_ROWS, seed)
     )
-    name, scorer = _scorer_of(scoring, data.task)
+    asked = scoring or ("r2" if data.task == "regression" else "accuracy")
+    name, scorer = asked if isinstance(asked, str) else label_of(asked), scorer_of(asked)
     stack = dictionary.grams(train.X)
     tick(0, 4)
-    path, scores, notes = _path(data.task, dictionary, stack, train, judge, scorer)
+    path, notes = _path(data.task, dictionary, stack, train, judge, scoring)
+    scores = path.val_score
     index = int(np.nanargmax(scores))
     model = path.estimators[index]
     tick(1, 4)
@@ -162,28 +163,22 @@ def _some(data: Dataset, count: int, seed: int) -> Dataset:
     return data.split(test_size=count, seed=seed)[1]
 
 
-def _scorer_of(scoring: Any, task: str) -> tuple[str, Any]:
-    if scoring is None:
-        scoring = "r2" if task == "regression" else "accuracy"
-    return (scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")), get_scorer(scoring)
-
-
 def _about(data: Dataset) -> list[str]:
     """What a score alone does not tell about this target."""
     if data.task == "regression":
         return []
     labels, counts = np.unique(data.y, return_counts=True)
-    largest, smallest = counts.max() / counts.sum(), counts.min() / counts.sum()
+    largest = counts.max() / counts.sum()
     notes = [f"The largest class, {labels[counts.argmax()]!s}, holds {largest:.1%} of the rows."]
-    if smallest < BALANCE / len(labels):
+    if rarest(data) is not None:
         notes.append('A class is rare: scoring="balanced_accuracy" or "matthews_corrcoef" gives it its weight.')
     return notes
 
 
 def _path(
-    task: str, dictionary: KernelDictionary, stack: GramStack, train: Dataset, judge: Dataset, scorer: Any
-) -> tuple[Path, Array, list[str]]:
-    """The path over C, continued while its best point is the last; the validation scores; what is to be said."""
+    task: str, dictionary: KernelDictionary, stack: GramStack, train: Dataset, judge: Dataset, scoring: Any
+) -> tuple[Path, list[str]]:
+    """The path over C, continued while its best point is the last, and what is to be said."""
     kind = LpMKLRegressor if task == "regression" else LpMKLClassifier
     asked = kind(kernels=dictionary, p=4 / 3)
     grid = path_grid(asked, stack, train.y, "C", POINTS)
@@ -193,15 +188,14 @@ def _path(
     scores = np.empty(0)
     for first in range(0, len(grid), STRIDE):
         start = pieces[-1].estimators[-1] if pieces else None
-        pieces.append(
-            fit_path(asked, train.X, train.y, "C", grid[first : first + STRIDE], judge.X, judge.y, start=start)
-        )
-        scores = np.append(scores, [scorer(one, judge.X, judge.y) for one in pieces[-1].estimators])
+        values = grid[first : first + STRIDE]
+        pieces.append(fit_path(asked, train.X, train.y, "C", values, judge.X, judge.y, start=start, scoring=scoring))
+        scores = np.append(scores, pieces[-1].val_score)
         if len(scores) >= LEAST and int(scores.argmax()) < len(scores) - BEHIND:
-            return _joined(pieces), scores, []
+            return _joined(pieces), []
     edge = int(scores.argmax()) == len(scores) - 1 and scores[-1] - scores[-2] > FLAT
     told = f"Best at the edge: the score still rises at C = {grid[-1]:.4g}, the largest that was tried."
-    return _joined(pieces), scores, [told] if edge else []
+    return _joined(pieces), [told] if edge else []
 
 
 def _joined(pieces: Sequence[Path]) -> Path:
@@ -261,7 +255,7 @@ class _Shuffled:
 
     def score(self, scorer: Any, unit: Unit | None, order: Indices) -> float:
         total = self.said.sum(axis=0) if unit is None else self._shuffled(unit, order)
-        return float(scorer(_Said(self.model, total), self.rows.X, self.rows.y))
+        return float(scorer(Decided(self.model, total + self.model.intercept_), self.rows.X, self.rows.y))
 
     def _shuffled(self, unit: Unit, order: Indices) -> Array:
         own = frozenset(unit.columns)
@@ -275,31 +269,6 @@ class _Shuffled:
             X[:, columns] = X[np.ix_(order, columns)]
             total = total + self.model.contributions(X, mixed).sum(axis=0)
         return total
-
-
-class _Said:
-    """A model whose decisions are known, as a scorer wants one."""
-
-    def __init__(self, model: Any, total: Array) -> None:
-        self._model, self._decision = model, total + model.intercept_
-        self._estimator_type = getattr(model, "_estimator_type", None)
-        if hasattr(model, "classes_"):
-            self.classes_ = model.classes_
-            self.decision_function = lambda X: self._decision
-
-    def __sklearn_tags__(self) -> Any:
-        return self._model.__sklearn_tags__()
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def fit(self, X: Any, y: Any = None) -> _Said:
-        """Nothing is left to learn."""
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Predictions of the decisions it was given."""
-        return self._model._label(self._decision)
 
 
 # Plain models beside it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, ClassVar, Protocol, Self
 
@@ -15,6 +15,7 @@ from mklcore.arrays import Array, Mask
 from mklcore.errors import ParameterError
 from mklcore.kernels.grams import GramStack
 from mklcore.penalties import LpNorm
+from mklcore.scoring import Scoring, label_of, scored, scorer_of
 from mklcore.solvers.driver import Status
 from mklcore.solvers.forms import Live
 
@@ -57,8 +58,14 @@ class PathEstimator(Protocol):
     def path_table(self, points: Sequence[Any], stack: Any) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
         """Weights (L, M) of the fitted points, and the names and families of the M kernels."""
 
+    def decide_blocks(self, blocks: Any) -> Any:
+        """Decision values from kernel blocks (M, n_new, n)."""
+
     def predict_blocks(self, blocks: Any) -> Any:
         """Predictions from kernel blocks (M, n_new, n)."""
+
+    def label(self, decision: Any) -> Any:
+        """Predictions from decision values."""
 
     def path_score(self, predicted: Any, y: Any) -> float:
         """The score of predictions."""
@@ -80,7 +87,7 @@ class Path:
 
     ``weights`` (L, M): kernel weights, averaged over the one-vs-rest problems where there are several. ``fits`` are the
     solver results, ``estimators`` the fitted models. ``dual_gap`` is primal minus dual, the worst over the problems.
-    Scores are called ``score_name``: "accuracy", "R²", or "share accepted" where there is no target.
+    Scores are called ``score_name``: "accuracy", "R²", "balanced accuracy", ..., or "share accepted" where there is no target.
     """
 
     param: str
@@ -178,6 +185,7 @@ def fit_path(
     y_val: Any = None,
     callback: Callable[[int, int], Any] | None = None,
     start: Any = None,
+    scoring: Scoring = None,
 ) -> Path:
     """Fit ``estimator`` at every value of ``param``, each fit started from the one before (weights and dual carried).
 
@@ -192,13 +200,15 @@ def fit_path(
     start : a fitted model of a neighbouring value, on the same rows and kernels, from which the first point starts; methods
         that cannot be started elsewhere leave it alone
 
-    Scores are what the estimator's ``path_score`` measures: accuracies, R², or for ``LpMKLOneClass``, which needs no ``y``,
-    the share of rows it accepts.
+    scoring : a scorer of scikit-learn or its name ("balanced_accuracy", "roc_auc", "neg_mean_squared_error", ...); None is
+        what the estimator's ``path_score`` measures: accuracies, R², or for ``LpMKLOneClass``, which needs no ``y``, the
+        share of rows it accepts
 
     Kernels are built once. A point that did not converge keeps its gap and its ``Status`` and warns.
     """
     grid = checked_values(param, values)
     attribute = PATH_ATTRIBUTES[param]
+    check_scoring(estimator, scoring)
     if attribute not in estimator.get_params():
         raise ParameterError(f"{type(estimator).__name__} has no parameter {attribute!r}, so no path over {param!r}.")
     model = estimator.copy_with(attribute, grid[0].item() if param != "s" else int(grid[0]))
@@ -214,7 +224,7 @@ def fit_path(
         if callback is not None:
             callback(len(points), grid.size)
         clock = time.perf_counter()
-    return _collect(param, grid, points, seconds, stack, y, blocks, y_val)
+    return _collect(param, grid, points, seconds, stack, y, blocks, y_val, scoring)
 
 
 def _checked_start(start: Any, model: Any, stack: Any) -> Any:
@@ -253,14 +263,45 @@ def validation_blocks(stack: GramStack, X_val: Any) -> Array | None:
     return stack.cross(X_val)
 
 
-def score_name(estimator: PathEstimator) -> str:
-    """What the scores of an estimator are called: "accuracy" for classes, "R²" for numbers, or a name of its own."""
-    return estimator.score_name
+def check_scoring(estimator: Any, scoring: Scoring) -> None:
+    """ParameterError where no scorer goes by the name of ``scoring``, or where there is no target it could compare with."""
+    if scoring is None:
+        return
+    scorer_of(scoring)
+    if is_outlier_detector(estimator):
+        raise ParameterError(f"Without a target nothing can be scored by {label_of(scoring)!r}: leave scoring out.")
 
 
-def score_of(estimator: PathEstimator, blocks: Array, y: Any) -> float:
+def score_name(estimator: PathEstimator, scoring: Scoring = None) -> str:
+    """What the scores of an estimator are called: "accuracy" for classes, "R²" for numbers, or as ``scoring`` is."""
+    return estimator.score_name if scoring is None else label_of(scoring)
+
+
+def score_of(estimator: PathEstimator, blocks: Array, y: Any, scoring: Scoring = None) -> float:
     """The score of a fitted estimator on kernel blocks (M, n_new, n) of rows with the target ``y``."""
-    return estimator.path_score(estimator.predict_blocks(blocks), y)
+    if scoring is None:
+        return estimator.path_score(estimator.predict_blocks(blocks), y)
+    return scored(estimator, estimator.decide_blocks(blocks), y, scoring)
+
+
+def rescored(path: Path, X: Any, y: Any, X_val: Any = None, y_val: Any = None, scoring: Scoring = None) -> Path:
+    """The same path measured by another score; nothing is solved again. Arguments as in ``fit_path``."""
+    first = path.estimators[0]
+    check_scoring(first, scoring)
+    stack = X if hasattr(X, "n_samples") else first.training_stack(X, y)[0]
+    blocks = validation_blocks(stack, X_val)
+    train, validation = _scores(path.estimators, stack, y, blocks, y_val, scoring)
+    return replace(path, train_score=train, val_score=validation, score_name=score_name(first, scoring))
+
+
+def _scores(
+    points: Sequence[Any], stack: Any, y: Any, blocks: Array | None, y_val: Any, scoring: Scoring
+) -> tuple[Array, Array]:
+    """Scores (L,) of the points of a path on its training rows and on validation rows, NaN where there are none."""
+    train = np.array([score_of(point, stack.values, y, scoring) for point in points])
+    if blocks is None:
+        return train, np.full(len(points), np.nan)
+    return train, np.array([score_of(point, blocks, y_val, scoring) for point in points])
 
 
 def _collect(
@@ -272,12 +313,14 @@ def _collect(
     y: Any,
     blocks: Array | None,
     y_val: Any,
+    scoring: Scoring,
 ) -> Path:
     def figures(name: str) -> Array:
         found = [getattr(point, name) for point in points]
         return np.array([np.nan if value is None else float(np.max(value)) for value in found])
 
     weights, names, families = points[0].path_table(points, stack)
+    train, validation = _scores(points, stack, y, blocks, y_val, scoring)
     return Path(
         param,
         values,
@@ -286,8 +329,8 @@ def _collect(
         figures("dual_gap_"),
         figures("relative_gap_"),
         np.array([point.n_kernels_ for point in points]),
-        np.array([score_of(point, stack.values, y) for point in points]),
-        np.array([np.nan if blocks is None else score_of(point, blocks, y_val) for point in points]),
+        train,
+        validation,
         np.array(seconds),
         np.array([point.n_solves_ for point in points]),
         tuple(point.status_ for point in points),
@@ -295,7 +338,7 @@ def _collect(
         tuple(points),
         names,
         families,
-        score_name(points[0]),
+        score_name(points[0], scoring),
     )
 
 

@@ -6,10 +6,10 @@ Ties are broken the same way everywhere: the highest score, then the fewest kern
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -20,14 +20,18 @@ from mklcore.errors import DataError, ParameterError, warn_short
 from mklcore.kernels.grams import GramStack
 from mklcore.path import (
     ACCEPTED,
+    PATH_ATTRIBUTES,
     Path,
     PathEstimator,
     SizedEstimator,
+    check_scoring,
     checked_values,
     fit_path,
+    score_name,
     score_of,
     validation_blocks,
 )
+from mklcore.scoring import Scoring
 
 RULES = ("best", "1se", "sparsest")
 _SAME = 1e-12  # scores this close are equal
@@ -76,14 +80,17 @@ def validation_curve(
     lams: Sequence[float] | Array,
     sizes: Sequence[int] | Array,
     callback: Callable[[int, int], Any] | None = None,
+    scoring: Scoring = None,
 ) -> ValidationCurve:
     """Score every (lam, number of kernels) on validation rows, from one greedy run per lam.
 
     ``estimator`` an unfitted MKL-GOMP or greedy estimator, not changed; ``X``, ``y``, ``X_val``, ``y_val`` as in ``fit_path``;
     ``lams`` > 0, ``sizes`` whole numbers from 1. Decompositions are made once. ``callback(done, total)`` after every lam.
+    ``scoring`` as in ``fit_path``.
     Ties: fewest kernels, then largest lam. Source: Sindhwani and Lozano (2011), section 4; specification, A.4.
     """
     rows, columns = checked_values("lam", lams), checked_values("s", sizes)
+    check_scoring(estimator, scoring)
     if not hasattr(estimator, "along_grid"):
         raise ParameterError(
             f"{type(estimator).__name__} does not add kernels one by one, so it has no curve over lam and size; use fit_path."
@@ -96,7 +103,7 @@ def validation_curve(
     scores, used, objective = np.empty((3, rows.size, columns.size))
     chosen, best = None, (0, 0)
     for i, fitted in enumerate(model.along_grid(stack, target, rows.tolist(), [int(size) for size in columns])):
-        scores[i] = [score_of(point, blocks, y_val) for point in fitted]
+        scores[i] = [score_of(point, blocks, y_val, scoring) for point in fitted]
         used[i] = [point.n_kernels_ for point in fitted]
         objective[i] = [float(np.sum(point.objective_)) for point in fitted]
         place = _first_of(scores[: i + 1], used[: i + 1], -rows[: i + 1, None] + 0.0 * columns)
@@ -105,7 +112,8 @@ def validation_curve(
         if callback is not None:
             callback(i + 1, rows.size)
     place, kept = best, used.astype(int)
-    return ValidationCurve(rows, columns.astype(int), scores, kept, objective, place, chosen, estimator.score_name)
+    name = score_name(estimator, scoring)
+    return ValidationCurve(rows, columns.astype(int), scores, kept, objective, place, chosen, name)
 
 
 def _first_of(scores: Array, used: Array, strength: Array) -> tuple[int, ...]:
@@ -152,43 +160,167 @@ class CrossValidated:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class CrossValidatedSurface:
+    """Scores of F folds over two parameters with L and S values: ``scores`` (F, L, S), ``n_nonzero`` (L, S) mean number of
+    kernels used. ``val_score`` (L, S) and ``standard_error`` (L, S) are those of the folds; ``choose`` gives a pair of indices."""
+
+    params: tuple[str, str]
+    values: tuple[Array, Array]
+    scores: Array
+    n_nonzero: Array
+    score_name: str
+
+    @property
+    def val_score(self) -> Array:
+        """Mean score over the folds, (L, S)."""
+        mean: Array = self.scores.mean(axis=0)
+        return mean
+
+    @property
+    def standard_error(self) -> Array:
+        """Standard error of that mean, (L, S)."""
+        spread: Array = self.scores.std(axis=0, ddof=1)
+        return spread / float(np.sqrt(len(self.scores)))
+
+    def _repr_html_(self) -> str:
+        best = choose(self)
+        where = ", ".join(f"{escape(p)} = {v[k]:.4g}" for p, v, k in zip(self.params, self.values, best, strict=True))
+        told = f"{self.val_score[best]:.4f} &plusmn; {self.standard_error[best]:.4f} at {where}"
+        return (
+            f"<b>{len(self.scores)} folds over {escape(' and '.join(self.params))}</b>: best {self.score_name} {told}"
+        )
+
+
+@overload
+def cross_validate_path(
+    estimator: PathEstimator, X: Any, y: Any, param: str, values: Sequence[float] | Array, n_splits: int = 5,
+    seed: int = 0, callback: Callable[[int, int], Any] | None = None, *, params: None = None, cv: Any = None,
+    scoring: Scoring = None,
+) -> CrossValidated: ...  # fmt: skip
+
+
+@overload
+def cross_validate_path(
+    estimator: PathEstimator, X: Any, y: Any, param: None = None, values: None = None, n_splits: int = 5,
+    seed: int = 0, callback: Callable[[int, int], Any] | None = None, *,
+    params: Mapping[str, Sequence[float] | Array], cv: Any = None, scoring: Scoring = None,
+) -> CrossValidated | CrossValidatedSurface: ...  # fmt: skip
+
+
 def cross_validate_path(
     estimator: PathEstimator,
     X: Any,
     y: Any,
-    param: str,
-    values: Sequence[float] | Array,
+    param: str | None = None,
+    values: Sequence[float] | Array | None = None,
     n_splits: int = 5,
     seed: int = 0,
     callback: Callable[[int, int], Any] | None = None,
-) -> CrossValidated:
+    *,
+    params: Mapping[str, Sequence[float] | Array] | None = None,
+    cv: Any = None,
+    scoring: Scoring = None,
+) -> CrossValidated | CrossValidatedSurface:
     """Fit a whole path on every fold and score it on the rows left out; works on tables and on kernel stacks.
 
     ``X`` a table (n, d), whose kernels are built anew on the training rows of every fold; or a stack (M, n, n) or
-    ``GramStack``, which is cut (its scales stay those of all rows). ``y`` (n,) or (n, T); ``param``, ``values`` and
-    ``estimator`` as in ``fit_path``. ``n_splits`` folds, stratified for classifiers, drawn with ``seed``.
-    ``callback(done, total)`` counts points over all folds; raise in it to cancel. scikit-learn's splitters cannot cut stacks.
+    ``GramStack``, which is cut (its scales stay those of all rows). ``y`` (n,) or (n, T); ``param``, ``values``, ``scoring``
+    and ``estimator`` as in ``fit_path``. ``params`` instead names one or two parameters with their values: two, such as
+    {"lam": [...], "s": [...]}, give a ``CrossValidatedSurface``, the second one running fastest; lam and s come from one greedy
+    run per lam. ``n_splits`` folds, stratified for classifiers, drawn with ``seed``; or ``cv``, a number of folds, a splitter
+    of scikit-learn, or pairs of rows. ``callback(done, total)`` counts points over all folds; raise in it to cancel.
+    scikit-learn's own search cannot cut stacks.
     """
-    grid = checked_values(param, values)
+    axes = _axes(param, values, params)
+    check_scoring(estimator, scoring)
     target = np.asarray(y)
-    parts = folds(estimator, target, n_splits, seed)
-    total = len(parts) * grid.size
-    paths: list[Path] = []
-    for train, test in parts:
-        done = len(paths) * grid.size
-        tick = None if callback is None else lambda k, _, done=done: callback(done + k, total)
-        rows, left_out = _cut(X, train, test, target.shape[0])
-        paths.append(fit_path(estimator, rows, target[train], param, grid, left_out, target[test], tick))
+    parts = _parts(estimator, X, target, n_splits, seed, cv)
+    cuts = [(_cut(X, train, test, target.shape[0]), train, test) for train, test in parts]
+    if len(axes) == 2:
+        return _surface(estimator, cuts, target, axes, callback, scoring)
+    ((name, grid),) = axes
+    total, paths = len(cuts) * grid.size, list[Path]()
+    for (rows, left_out), train, test in cuts:
+        tick = _after(len(paths) * grid.size, total, callback)
+        paths.append(fit_path(estimator, rows, target[train], name, grid, left_out, target[test], tick, None, scoring))
     used = [path.weights > 1e-6 * np.maximum(path.weights.max(axis=1, keepdims=True), 1e-300) for path in paths]
     same = len({path.kernel_names for path in paths}) == 1
     return CrossValidated(
-        param,
+        name,
         grid,
         np.array([path.val_score for path in paths]),
         np.mean([path.n_nonzero for path in paths], axis=0),
         np.mean(used, axis=0) if same else np.empty((grid.size, 0)),
         paths[0].score_name,
         np.all([path.finished for path in paths], axis=0),
+    )
+
+
+def _axes(param: str | None, values: Any, params: Mapping[str, Any] | None) -> list[tuple[str, Array]]:
+    """Parameters with their grids: one or two of them, by ``param`` and ``values`` or by ``params``."""
+    if (params is None) == (param is None):
+        raise ParameterError("Say which parameter to cross-validate over: either param and values, or params.")
+    asked: Mapping[str, Any] = {param: values} if params is None else params  # type: ignore[dict-item]  # one is not None
+    if not 1 <= len(asked) <= 2:
+        raise ParameterError(f"params names one or two parameters with their values; got {len(asked)}.")
+    return [(name, checked_values(name, grid)) for name, grid in asked.items()]
+
+
+def _parts(estimator: Any, X: Any, y: Labels, n_splits: int, seed: int, cv: Any) -> list[tuple[Indices, Indices]]:
+    if cv is None or isinstance(cv, (int, np.integer)):
+        return folds(estimator, y, n_splits if cv is None else int(cv), seed)
+    found = cv.split(np.zeros((y.shape[0], 1)), y) if hasattr(cv, "split") else cv
+    parts = [(np.asarray(train), np.asarray(test)) for train, test in found]
+    if len(parts) < 2:
+        raise ParameterError(f"cv gives {len(parts)} folds; a mean with its error needs at least two.")
+    return parts
+
+
+def _after(done: int, total: int, callback: Callable[[int, int], Any] | None) -> Callable[[int, int], Any] | None:
+    return None if callback is None else lambda k, _: callback(done + k, total)
+
+
+def _surface(
+    estimator: PathEstimator,
+    cuts: Sequence[tuple[tuple[Any, Any], Indices, Indices]],
+    y: Labels,
+    axes: Sequence[tuple[str, Array]],
+    callback: Callable[[int, int], Any] | None,
+    scoring: Scoring,
+) -> CrossValidatedSurface:
+    """Every fold over both axes: a path over the second for every value of the first, or one greedy run for all sizes."""
+    (outer, rows), (inner, columns) = axes
+    if outer == "s" and inner == "lam":
+        flipped = _surface(estimator, cuts, y, [axes[1], axes[0]], callback, scoring)
+        return replace(
+            flipped,
+            params=(outer, inner),
+            values=(rows, columns),
+            scores=flipped.scores.transpose(0, 2, 1),
+            n_nonzero=flipped.n_nonzero.T,
+        )
+    scores, used = np.empty((2, len(cuts), rows.size, columns.size))
+    total = len(cuts) * rows.size
+    greedy = (outer, inner) == ("lam", "s") and hasattr(estimator, "along_grid")
+    for f, ((part, left_out), train, test) in enumerate(cuts):
+        if greedy:
+            tick = _after(f * rows.size, total, callback)
+            found = validation_curve(
+                estimator, part, y[train], left_out, y[test], rows, columns, tick, scoring  # type: ignore[arg-type]  # it has along_grid
+            )  # fmt: skip
+            scores[f], used[f] = found.scores, found.n_nonzero
+            continue
+        for i, value in enumerate(rows):
+            if callback is not None:
+                callback(f * rows.size + i, total)
+            model = estimator.copy_with(PATH_ATTRIBUTES[outer], int(value) if outer == "s" else float(value))
+            path = fit_path(model, part, y[train], inner, columns, left_out, y[test], scoring=scoring)
+            scores[f, i], used[f, i] = path.val_score, path.n_nonzero
+    if callback is not None:
+        callback(total, total)
+    return CrossValidatedSurface(
+        (outer, inner), (rows, columns), scores, used.mean(axis=0), score_name(estimator, scoring)
     )
 
 
@@ -221,8 +353,18 @@ def _cut(X: Any, train: Indices, test: Indices, n: int) -> tuple[Any, Any]:
     return (X.iloc[train], X.iloc[test]) if hasattr(X, "iloc") else (np.asarray(X)[train], np.asarray(X)[test])
 
 
-def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None = None) -> int:
-    """The index of the point of ``path`` to keep.
+@overload
+def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None = None) -> int: ...
+
+
+@overload
+def choose(path: CrossValidatedSurface, rule: str = "best", slack: float | None = None) -> tuple[int, int]: ...
+
+
+def choose(
+    path: Path | CrossValidated | CrossValidatedSurface, rule: str = "best", slack: float | None = None
+) -> int | tuple[int, int]:
+    """The index of the point of ``path`` to keep; a pair of indices on a ``CrossValidatedSurface``.
 
     "best": the highest validation score. "1se": the strongest regularisation within one standard error of it. "sparsest":
     the fewest kernels within one standard error of it. Ties: fewest kernels, then strongest regularisation. A ``Path`` has one
@@ -239,6 +381,8 @@ def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None 
             "Without a target the score is the share of rows accepted as ordinary: it tells how tight the boundary is and "
             "cannot choose a point. Choose by the share of rows you expect outside."
         )
+    if isinstance(path, CrossValidatedSurface):
+        return _on_surface(path, rule, slack)
     scores = np.asarray(path.val_score, dtype=float)
     if np.all(np.isnan(scores)):
         raise ParameterError("This path has no validation scores to choose by: pass X_val and y_val to fit_path.")
@@ -251,6 +395,27 @@ def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None 
     near = scores >= scores[best] - _slack(path, best, slack) - _SAME
     keys = (used, strength) if rule == "1se" else (strength, used)
     return int(np.lexsort((*keys, ~near))[0])
+
+
+def _on_surface(path: CrossValidatedSurface, rule: str, slack: float | None) -> tuple[int, int]:
+    """The chosen cell of a surface; regularisation is compared by the first parameter, then by the second."""
+    scores = path.val_score
+    used, keys = path.n_nonzero, []
+    for axis, (param, values) in enumerate(zip(path.params, path.values, strict=True)):
+        strength = -values if param == "lam" else values
+        keys.append(np.broadcast_to(strength[:, None] if axis == 0 else strength, scores.shape))
+    by_size, by_strength = (*keys[::-1], used), (used, *keys[::-1])
+
+    def first(slack: float, order: Sequence[Array]) -> int:
+        far = scores < np.nanmax(scores) - slack - _SAME
+        return int(np.lexsort([key.ravel() for key in (*order, far)])[0])
+
+    place = first(0.0, by_size)
+    if rule != "best":
+        allowed = float(path.standard_error.ravel()[place]) if slack is None else _checked_slack(slack)
+        place = first(allowed, by_strength if rule == "1se" else by_size)
+    i, j = np.unravel_index(place, scores.shape)
+    return int(i), int(j)
 
 
 def _of_the_finished(path: Path | CrossValidated, scores: Array) -> Array:
@@ -272,15 +437,19 @@ def _of_the_finished(path: Path | CrossValidated, scores: Array) -> Array:
 
 def _slack(path: Path | CrossValidated, best: int, slack: float | None) -> float:
     if slack is not None:
-        if not slack >= 0:
-            raise ParameterError(f"slack is a difference of scores and must be 0 or more; got {slack!r}.")
-        return float(slack)
+        return _checked_slack(slack)
     if not isinstance(path, CrossValidated):
         raise ParameterError(
             "One validation score per point has no standard error: use cross_validate_path, or say with slack how far "
             "below the best score a point may lie."
         )
     return float(path.standard_error[best])
+
+
+def _checked_slack(slack: float) -> float:
+    if not slack >= 0:
+        raise ParameterError(f"slack is a difference of scores and must be 0 or more; got {slack!r}.")
+    return float(slack)
 
 
 @dataclass(frozen=True, eq=False)

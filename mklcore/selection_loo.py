@@ -25,7 +25,8 @@ from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import Loss, make_loss
-from mklcore.path import PathEstimator
+from mklcore.path import PathEstimator, check_scoring, score_name, score_of
+from mklcore.scoring import Scoring, label_of
 from mklcore.selection import folds
 
 RULES = ("auto", "loo", "xi_alpha", "kfold")
@@ -36,7 +37,8 @@ class Choice:
     """What ``choose_C`` found: the best ``C`` (and ``epsilon``, None without tubes) and everything it compared.
 
     ``errors`` and ``n_kernels`` are (n_tubes, n_values), one row per tube (one row in all without tubes): mean squared
-    error for regression, share of wrong rows for classes. ``estimator`` is the fit on all rows at the best value.
+    error for regression, share of wrong rows for classes, or minus the mean score over the folds where another ``scoring``
+    was asked for. ``measure`` names them. ``estimator`` is the fit on all rows at the best value.
     """
 
     rule: str
@@ -47,6 +49,7 @@ class Choice:
     errors: Array
     n_kernels: Array
     estimator: Any
+    measure: str = "error"
 
 
 def leave_one_out(K: Array, y: Array, C: float, *, weights: Array | None = None, fit_intercept: bool = True) -> Array:
@@ -97,6 +100,7 @@ def choose_C(
     n_splits: int = 10,
     seed: int = 0,
     callback: Callable[[int, int], Any] | None = None,
+    scoring: Scoring = None,
 ) -> Choice:
     """Fit ``estimator`` at every C (and tube) and choose the one with the smallest estimated error.
 
@@ -109,19 +113,20 @@ def choose_C(
     rule : "loo" (squared loss), "xi_alpha" (hinge), "kfold" (any), or "auto": the first of them that suits the loss
     n_splits, seed : number and shuffling of the folds, stratified for classes
     callback : called as callback(done, total); raise in it to cancel
+    scoring : a scorer of scikit-learn or its name; only folds can measure it, so "auto" then means "kfold"
 
     Ties go to the fewest kernels, then to the smallest C. With several classes the errors are those of the binary
     machines. ParameterError for a rule that does not suit the loss. Source: specification of sparse MKL, C.5.
     """
     grid = _positive("values", values)
     tubes = _tubes(estimator, epsilons)
-    rule = _rule(estimator, rule)
+    rule = _rule(estimator, rule, scoring)
     y = np.asarray(y)
     report = _counter(len(tubes) * (n_splits if rule == "kfold" else 1) * grid.size, callback)
     if not isinstance(X, GramStack) and estimator.get_params().get("kernels") == "precomputed":
         X = GramStack.from_array(X)
     if rule == "kfold":
-        errors, counts = _by_folds(estimator, X, y, grid, tubes, folds(estimator, y, n_splits, seed), report)
+        errors, counts = _by_folds(estimator, X, y, grid, tubes, folds(estimator, y, n_splits, seed), report, scoring)
     else:
         errors, counts = _by_one_fit(estimator, X, y, grid, tubes, rule, report)
     order = np.lexsort((np.broadcast_to(grid, errors.shape).ravel(), counts.ravel(), errors.ravel()))
@@ -130,7 +135,10 @@ def choose_C(
     width = tubes[tube]
     epsilon = None if width is None else float(width)
     compared = None if epsilons is None else np.array(tubes, dtype=float)
-    return Choice(rule, float(grid[place]), epsilon, grid, compared, errors, counts, best)
+    measure = "share of wrong rows" if is_classifier(estimator) else "mean squared error"
+    if scoring is not None:
+        measure = f"minus {score_name(estimator, scoring)}"
+    return Choice(rule, float(grid[place]), epsilon, grid, compared, errors, counts, best, measure)
 
 
 def _combined(K: Array, weights: Array | None, y: Array) -> tuple[Array, Array]:
@@ -159,13 +167,21 @@ def _tubes(estimator: PathEstimator, epsilons: Any) -> list[float | None]:
     return [float(epsilon) for epsilon in _positive("epsilons", epsilons)]
 
 
-def _rule(estimator: PathEstimator, rule: str) -> str:
+def _rule(estimator: PathEstimator, rule: str, scoring: Scoring = None) -> str:
     if "C" not in estimator.get_params():
         raise ParameterError(f"{type(estimator).__name__} has no parameter C to choose.")
     if is_outlier_detector(estimator):
         raise ParameterError("Without a target no error can be estimated, so none can choose C. Set C or nu yourself.")
     if rule not in RULES:
         raise ParameterError(f"rule must be one of {', '.join(RULES)}; got {rule!r}.")
+    check_scoring(estimator, scoring)
+    if scoring is not None and rule in ("loo", "xi_alpha"):
+        way = "Leave-one-out" if rule == "loo" else "The xi-alpha estimate"
+        raise ParameterError(
+            f'{way} knows the error of its own loss only and cannot measure {label_of(scoring)!r}: use rule="kfold".'
+        )
+    if scoring is not None:
+        return "kfold"
     suits = _suits(_loss(estimator))
     if rule in ("loo", "xi_alpha") and rule != suits:
         raise ParameterError(f'rule="{rule}" does not suit the loss {_loss(estimator).name!r}; use rule="{suits}".')
@@ -234,6 +250,7 @@ def _by_folds(
     tubes: list[float | None],
     parts: list[tuple[Indices, Indices]],
     report: Callable[[], None],
+    scoring: Scoring,
 ) -> tuple[Array, Array]:
     errors, counts = np.zeros((len(tubes), grid.size)), np.zeros((len(tubes), grid.size))
     for rows, held in parts:
@@ -242,12 +259,19 @@ def _by_folds(
             stack, fits = _fits(_with(estimator, epsilon), part, y[rows], grid)
             blocks = X.block(held, rows) if isinstance(X, GramStack) else stack.cross(np.asarray(X)[held])
             for place, fitted in enumerate(fits):
-                predicted = fitted.predict_blocks(blocks)
-                wrong = predicted != y[held] if is_classifier(estimator) else (predicted - y[held]) ** 2
-                errors[tube, place] += float(np.sum(wrong)) / y.size
+                errors[tube, place] += _fold_error(fitted, blocks, y, held, len(parts), scoring)
                 counts[tube, place] += fitted.n_kernels_ / len(parts)
                 report()
     return errors, counts
+
+
+def _fold_error(fitted: Any, blocks: Array, y: Array, held: Indices, n_folds: int, scoring: Scoring) -> float:
+    """What one fold adds to the error: its wrong rows over all rows, or minus its score over the number of folds."""
+    if scoring is not None:
+        return -score_of(fitted, blocks, y[held], scoring) / n_folds
+    predicted = fitted.predict_blocks(blocks)
+    wrong = predicted != y[held] if is_classifier(fitted) else (predicted - y[held]) ** 2
+    return float(np.sum(wrong)) / y.size
 
 
 def _estimate(fitted: Any, K: Array, y: Array, rule: str) -> float:

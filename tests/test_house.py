@@ -24,6 +24,7 @@ ROWS = {
     "mklcore.data": 2,
     "mklcore.kernels": 3,
     "mklcore.losses": 4,
+    "mklcore.scoring": 4,
     "mklcore.penalties": 5,
     "mklcore.machines": 6,
     "mklcore.solvers": 7,

@@ -208,9 +208,13 @@ class KernelEstimator(BaseEstimator):
         fresh._check_parameters()
         return fresh
 
+    def decide_blocks(self, blocks: Array) -> Array:
+        """Decision values from kernel blocks (M, n_new, n), whatever the estimator was fitted on."""
+        return self._decide(blocks)
+
     def predict_blocks(self, blocks: Array) -> Array:
         """Predictions from kernel blocks (M, n_new, n), whatever the estimator was fitted on."""
-        return self._label(self._decide(blocks))
+        return self.label(self._decide(blocks))
 
     def path_score(self, predicted: Labels, y: Any) -> float:
         """What paths measure at every point, from predictions and the target ``y`` (n_new,)."""
@@ -237,7 +241,7 @@ class KernelEstimator(BaseEstimator):
         values: Array = weighted_blocks(blocks, self.weights_, self.dual_coef_) + self.intercept_
         return values
 
-    def _label(self, decision: Array) -> Labels:
+    def label(self, decision: Array) -> Labels:
         """Predictions from decision values."""
         return decision
 
@@ -360,9 +364,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     def predict(self, X: Any) -> Array:
         """The class of every row of X (n_new, d), or of a test block (M, n_new, n), as (n_new,)."""
-        return self._label(self._decisions(X))
+        return self.label(self._decisions(X))
 
-    def _label(self, decision: Array) -> Array:
+    def label(self, decision: Array) -> Array:
         codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else np.argmax(decision, axis=1)
         labels: Labels = self.classes_[codes]
         return labels

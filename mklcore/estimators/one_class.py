@@ -118,7 +118,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
 
     def predict(self, X: Any) -> Array:
         """+1 inside, -1 outside, (n_new,)."""
-        return self._label(self._decisions(X))
+        return self.label(self._decisions(X))
 
     def score(self, X: Any, y: Any = None) -> float:
         """The share of rows X (n_new, d), or of a test block (M, n_new, n), that is accepted as ordinary. ``y`` is not used."""
@@ -128,5 +128,5 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         """What ``fit_path`` measures at every point, from the answers of ``predict``."""
         return float(np.mean(predicted == 1))
 
-    def _label(self, decision: Array) -> Array:
+    def label(self, decision: Array) -> Array:
         return np.where(decision >= self.offset_, 1, -1)

@@ -1,0 +1,163 @@
+"""What a score measures: scikit-learn's scorers by name, what a reader calls them, and which of them suits a table.
+
+A model may have been fitted on kernels, where a scorer would look for a table. `Decided` stands in for it: a model whose
+decisions on the rows are known, which is all that a scorer asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.metrics import get_scorer
+
+from mklcore.arrays import Array, Labels
+from mklcore.data.dataset import Dataset
+from mklcore.errors import ParameterError
+
+CLASSES = ("binary", "multiclass")
+RARE = 0.4  # share of an even share that the smallest class must reach
+Scoring: TypeAlias = str | Callable[[Any, Any, Any], float] | None
+
+
+@dataclass(frozen=True)
+class Score:
+    """One way to score: scikit-learn's ``name``, the reader's ``label``, for which tasks, whether it is a share of rows, and
+    what it says in a sentence."""
+
+    name: str
+    label: str
+    tasks: tuple[str, ...]
+    share: bool
+    help: str
+
+
+SCORINGS = {
+    score.name: score
+    for score in (
+        Score("accuracy", "accuracy", CLASSES, True, "Share of the rows whose class is right; a rare class hardly counts."),
+        Score("balanced_accuracy", "balanced accuracy", CLASSES, True,
+              "Mean over the classes of the share of their rows that is right: every class counts alike."),
+        Score("matthews_corrcoef", "Matthews correlation", CLASSES, False,
+              "Correlation of predicted and true classes: 0 is chance, 1 perfect, however rare a class."),
+        Score("f1_macro", "mean F1", CLASSES, False,
+              "Mean over the classes of the harmonic mean of precision and recall."),
+        Score("roc_auc", "AUC", ("binary",), False,
+              "How often a row of the second class is ranked above one of the first: 0.5 is chance."),
+        Score("r2", "R²", ("regression",), False, "Share of the target's variance that is explained; 0 is the mean."),
+        Score("neg_root_mean_squared_error", "minus RMSE", ("regression",), False,
+              "Minus the root of the mean squared error, in units of the target: nearer to 0 is better."),
+        Score("neg_mean_absolute_error", "minus mean absolute error", ("regression",), False,
+              "Minus the mean absolute error, in units of the target: single large errors weigh less."),
+    )
+}  # fmt: skip
+SHARES = frozenset(
+    score.label for score in SCORINGS.values() if score.share
+)  # labels of scores that are shares of rows
+
+
+class Decided:
+    """A fitted model whose decisions on some rows are known, as a scorer of scikit-learn wants one.
+
+    ``model`` a fitted estimator of this library, ``decision`` (n,) or (n, T) its decision values; what a scorer hands in as
+    rows is not looked at.
+    """
+
+    def __init__(self, model: Any, decision: Array) -> None:
+        self._model, self._decision = model, decision
+        self._estimator_type = getattr(model, "_estimator_type", None)
+        if hasattr(model, "classes_"):
+            self.classes_ = model.classes_
+
+            def decision_function(X: Any) -> Array:
+                return decision
+
+            self.decision_function = decision_function
+
+    def __sklearn_tags__(self) -> Any:
+        return self._model.__sklearn_tags__()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, X: Any, y: Any = None) -> Decided:
+        """Nothing is left to learn."""
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predictions of the decisions it was given."""
+        return self._model.label(self._decision)
+
+
+def scorer_of(scoring: Scoring) -> Callable[[Any, Any, Any], float]:
+    """The scorer behind a name of scikit-learn's ("balanced_accuracy", "roc_auc", ...), or the scorer itself.
+
+    ParameterError for a name that scikit-learn does not know and for what cannot be called.
+    """
+    if not isinstance(scoring, str) and not callable(scoring):
+        raise ParameterError(f"scoring is a scorer of scikit-learn or its name; got {scoring!r}. {_SOME}")
+    try:
+        scorer: Callable[[Any, Any, Any], float] = get_scorer(scoring)
+    except ValueError:
+        raise ParameterError(f"scikit-learn has no scorer {scoring!r}. {_SOME}") from None
+    return scorer
+
+
+_SOME = f"Some names: {', '.join(SCORINGS)}."
+
+
+def label_of(scoring: Scoring) -> str:
+    """What a reader calls the score: "balanced accuracy" for "balanced_accuracy"; a scorer goes by the name it has."""
+    if isinstance(scoring, str):
+        return SCORINGS[scoring].label if scoring in SCORINGS else scoring.replace("_", " ")
+    inner = getattr(scoring, "_score_func", scoring)
+    return str(getattr(inner, "__name__", "score")).replace("_", " ")
+
+
+def scored(model: Any, decision: Array, y: Labels, scoring: Scoring) -> float:
+    """The score by ``scoring`` of decision values (n,) or (n, T) of a fitted ``model`` against the target ``y`` (n,).
+
+    ParameterError where the scorer cannot judge them: probabilities asked of a machine that gives none, two classes asked
+    where there are more, no target at all.
+    """
+    scorer = scorer_of(scoring)
+    if y is None:
+        raise ParameterError(
+            f"The score {label_of(scoring)!r} compares with a target, and there is none: leave scoring out."
+        )
+    try:
+        return float(scorer(Decided(model, decision), None, np.asarray(y)))
+    except AttributeError:
+        raise ParameterError(
+            f"The scoring {label_of(scoring)!r} cannot judge these predictions: it asks for probabilities, and these machines "
+            f"give decision values. {_SOME}"
+        ) from None
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"The scoring {label_of(scoring)!r} cannot judge these predictions: {str(error).splitlines()[0]} {_SOME}"
+        ) from None
+
+
+def rarest(data: Dataset) -> tuple[str, float] | None:
+    """The smallest class and its share of the rows where it is rare: below ``RARE`` of an even share. None elsewhere."""
+    if data.task not in CLASSES:
+        return None
+    labels, counts = np.unique(data.y, return_counts=True)
+    least = int(counts.argmin())
+    share = float(counts[least] / counts.sum())
+    return (str(labels[least]), share) if share < RARE / labels.size else None
+
+
+def usual_scoring(data: Dataset) -> str:
+    """Which score suits a table nobody has said more about: R² for numbers, accuracy for classes, and balanced accuracy
+    where a class is so rare that leaving it out would look fine."""
+    if data.task == "regression":
+        return "r2"
+    return "accuracy" if rarest(data) is None else "balanced_accuracy"
+
+
+def scorings_for(task: str) -> dict[str, Score]:
+    """The scores that suit a task, by name."""
+    return {name: score for name, score in SCORINGS.items() if task in score.tasks}

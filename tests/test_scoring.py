@@ -1,0 +1,182 @@
+"""Scores by name: they are scikit-learn's own, on tables and on stacks, along paths, over folds and over two parameters."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score, f1_score, make_scorer, roc_auc_score, root_mean_squared_error
+from sklearn.model_selection import StratifiedKFold
+
+import mklcore as mkl
+from mklcore.errors import ParameterError
+from mklcore.path import rescored
+from mklcore.scoring import SCORINGS, label_of, rarest, scorings_for, usual_scoring
+from mklcore.selection import CrossValidatedSurface
+
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((120, 3))
+    value = X[:, 0] + np.sin(2 * X[:, 1]) + 0.5 * rng.standard_normal(120)
+    return X[:80], value[:80], X[80:], value[80:]
+
+
+@pytest.fixture(scope="module")
+def path(table):
+    X, y, X_val, y_val = table
+    model = mkl.LpMKLClassifier(kernels=KERNELS)
+    return mkl.fit_path(model, X, y > 0.9, "C", [0.1, 1.0], X_val, y_val > 0.9, scoring="balanced_accuracy")
+
+
+def test_a_path_is_scored_as_scikit_learn_would(path, table):
+    X, y, X_val, y_val = table
+    assert path.score_name == "balanced accuracy"
+    for k, fitted in enumerate(path.estimators):
+        assert path.val_score[k] == pytest.approx(balanced_accuracy_score(y_val > 0.9, fitted.predict(X_val)))
+        assert path.train_score[k] == pytest.approx(balanced_accuracy_score(y > 0.9, fitted.predict(X)))
+
+
+def test_another_score_needs_no_other_solve(path, table):
+    X, y, X_val, y_val = table
+    ranked = rescored(path, X, y > 0.9, X_val, y_val > 0.9, "roc_auc")
+    assert ranked.score_name == "AUC"
+    assert ranked.estimators == path.estimators
+    decision = path.estimators[1].decision_function(X_val)
+    assert ranked.val_score[1] == pytest.approx(roc_auc_score(y_val > 0.9, decision))
+    plain = rescored(path, X, y > 0.9, X_val, y_val > 0.9)
+    assert plain.val_score[1] == pytest.approx(path.estimators[1].score(X_val, y_val > 0.9))
+    assert np.isnan(rescored(path, X, y > 0.9, scoring="roc_auc").val_score).all()
+
+
+def test_scorers_of_ones_own_and_for_numbers(table):
+    X, y, X_val, y_val = table
+    model = mkl.LpMKLRegressor(kernels=KERNELS)
+    own = make_scorer(lambda t, p: -float(np.max(np.abs(t - p))))
+    far = mkl.fit_path(model, X, y, "C", [1.0], X_val, y_val, scoring=own)
+    errors = y_val - far.estimators[0].predict(X_val)
+    assert far.val_score[0] == pytest.approx(-np.abs(errors).max())
+    root = mkl.fit_path(model, X, y, "C", [1.0], X_val, y_val, scoring="neg_root_mean_squared_error")
+    assert -root.val_score[0] == pytest.approx(root_mean_squared_error(y_val, root.estimators[0].predict(X_val)))
+
+
+def test_three_classes_and_greedy_methods(table):
+    X, y, X_val, y_val = table
+    three, three_val = np.digitize(y, [-0.5, 0.7]), np.digitize(y_val, [-0.5, 0.7])
+    for model, param in ((mkl.GOMPClassifier(kernels=KERNELS), "s"), (mkl.SMKLClassifier(kernels=KERNELS), "C")):
+        found = mkl.fit_path(model, X, three, param, [2], X_val, three_val, scoring="f1_macro")
+        assert found.val_score[0] == pytest.approx(
+            f1_score(three_val, found.estimators[0].predict(X_val), average="macro")
+        )
+
+
+@pytest.mark.parametrize(
+    ("scoring", "said"),
+    [("acuracy", "no scorer 'acuracy'"), (3, "a scorer of scikit-learn or its name"), ("neg_log_loss", "cannot judge")],
+)
+def test_scorings_that_cannot_be_had_are_refused(scoring, said, table):
+    X, y, X_val, y_val = table
+    with pytest.raises(ParameterError, match=said):
+        mkl.fit_path(mkl.LpMKLClassifier(kernels=KERNELS), X, y > 0, "C", [1.0], X_val, y_val > 0, scoring=scoring)
+
+
+def test_without_a_target_there_is_no_score(table):
+    with pytest.raises(ParameterError, match="Without a target"):
+        mkl.fit_path(mkl.LpMKLOneClass(kernels=KERNELS), table[0], None, "C", [1.0], scoring="accuracy")
+
+
+def test_folds_take_a_score_and_a_splitter(table):
+    X, y, _, _ = table
+    model, cv = mkl.LpMKLClassifier(kernels=KERNELS), StratifiedKFold(3, shuffle=True, random_state=5)
+    named = mkl.cross_validate_path(model, X, y > 0.5, "C", [0.1, 1.0], cv=cv, scoring="roc_auc")
+    assert named.scores.shape == (3, 2)
+    assert named.score_name == "AUC"
+    train, test = next(iter(cv.split(X, y > 0.5)))
+    alone = model.copy_with("C", 0.1).fit(X[train], (y > 0.5)[train])
+    assert named.scores[0, 0] == pytest.approx(roc_auc_score((y > 0.5)[test], alone.decision_function(X[test])))
+    same = mkl.cross_validate_path(model, X, y > 0.5, params={"C": [0.1, 1.0]}, cv=cv, scoring="roc_auc")
+    assert same.scores == pytest.approx(named.scores)
+
+
+def test_two_parameters_give_a_surface_and_choose_a_pair(table):
+    X, y, _, _ = table
+    model, asked = mkl.GOMPRegressor(kernels=KERNELS), {"lam": [0.01, 0.1, 10.0], "s": [1, 2, 3]}
+    found = mkl.cross_validate_path(model, X, y, params=asked, n_splits=3)
+    assert found.scores.shape == (3, 3, 3)
+    assert found.params == ("lam", "s")
+    lam, s = mkl.choose(found)
+    assert found.val_score[lam, s] == pytest.approx(found.val_score.max())
+    row = mkl.cross_validate_path(model.copy_with("lam", 0.1), X, y, "s", [1, 2, 3], n_splits=3)
+    assert found.scores[:, 1] == pytest.approx(row.scores)
+    turned = mkl.cross_validate_path(model, X, y, params=dict(reversed(asked.items())), n_splits=3)
+    assert turned.scores == pytest.approx(found.scores.transpose(0, 2, 1))
+    assert "3 folds over lam and s" in found._repr_html_()
+
+
+def test_a_path_for_every_value_of_the_first_parameter(table):
+    X, y, _, _ = table
+    model = mkl.LpMKLRegressor(kernels=KERNELS)
+    found = mkl.cross_validate_path(model, X, y, params={"p": [1.0, 2.0], "C": [0.1, 1.0]}, n_splits=2)
+    alone = mkl.cross_validate_path(model.copy_with("p", 2.0), X, y, "C", [0.1, 1.0], n_splits=2)
+    assert found.scores[:, 1] == pytest.approx(alone.scores)
+
+
+def test_rules_on_a_surface():
+    scores = np.array([[[0.9, 0.8], [0.7, 0.5]], [[0.8, 0.88], [0.7, 0.5]], [[0.9, 0.9], [0.7, 0.5]]])
+    used = np.array([[3.0, 1.0], [2.0, 2.0]])
+    found = CrossValidatedSurface(("lam", "s"), (np.array([0.1, 1.0]), np.array([1.0, 2.0])), scores, used, "R²")
+    assert mkl.choose(found) == (0, 0)
+    assert mkl.choose(found, "sparsest") == (0, 1)
+    assert mkl.choose(found, "1se", slack=1.0) == (1, 0)
+    with pytest.raises(ParameterError, match="0 or more"):
+        mkl.choose(found, "1se", slack=-1.0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({}, "either param and values, or params"),
+        ({"params": {"C": [1], "p": [1], "lam": [1]}}, "one or two parameters"),
+        ({"param": "C", "values": [1.0], "cv": [(np.arange(40), np.arange(40, 80))]}, "at least two"),
+    ],
+)
+def test_folds_over_nothing_are_refused(asked, said, table):
+    with pytest.raises(ParameterError, match=said):
+        mkl.cross_validate_path(mkl.LpMKLRegressor(kernels=KERNELS), table[0], table[1], **asked)
+
+
+def test_choosing_C_by_a_score_goes_by_folds(table):
+    X, y, _, _ = table
+    model = mkl.LpMKLClassifier(kernels=KERNELS)
+    found = mkl.choose_C(model, X, y > 0.5, [0.1, 1.0], n_splits=3, scoring="balanced_accuracy")
+    folds = mkl.cross_validate_path(model, X, y > 0.5, "C", [0.1, 1.0], n_splits=3, scoring="balanced_accuracy")
+    assert found.rule == "kfold"
+    assert found.measure == "minus balanced accuracy"
+    assert -found.errors[0] == pytest.approx(folds.val_score)
+    with pytest.raises(ParameterError, match="xi-alpha estimate knows the error of its own loss"):
+        mkl.choose_C(model, X, y > 0.5, [1.0], rule="xi_alpha", scoring="accuracy")
+    with pytest.raises(ParameterError, match="Leave-one-out knows"):
+        mkl.choose_C(model.copy_with("loss", "squared"), X, y > 0.5, [1.0], rule="loo", scoring="accuracy")
+
+
+def test_a_rare_class_asks_for_another_score():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 2)), np.repeat(["no", "yes"], [170, 30])
+    rare = mkl.Dataset(X, y, task="binary")
+    assert rarest(rare) == ("yes", 0.15)
+    assert usual_scoring(rare) == "balanced_accuracy"
+    even = mkl.Dataset(X, np.repeat([0, 1], 100), task="binary")
+    assert rarest(even) is None
+    assert usual_scoring(even) == "accuracy"
+    assert usual_scoring(mkl.Dataset(X, X[:, 0], task="regression")) == "r2"
+
+
+def test_every_listed_score_is_one_of_scikit_learns():
+    assert set(scorings_for("binary")) > set(scorings_for("multiclass")) > {"accuracy"}
+    assert {label_of(name) for name in SCORINGS} == {score.label for score in SCORINGS.values()}
+    y = np.array([0, 1, 1, 0])
+    X = np.array([[0.0], [1.0], [2.0], [0.5]])
+    for task, model in (("binary", mkl.LpMKLClassifier()), ("regression", mkl.LpMKLRegressor())):
+        for name in scorings_for(task):
+            path = mkl.fit_path(model, X, y, "C", [1.0], X, y, scoring=name)
+            assert np.isfinite(path.val_score[0])
