@@ -260,6 +260,21 @@ def test_a_cancelled_path_can_be_asked_for_again() -> None:
     wait_for_path(app.button(key="compute").click().run())
 
 
+@pytest.mark.threads
+def test_a_path_that_stopped_unwatched_goes_on_by_itself_for_whoever_looks_again() -> None:
+    gate = threading.Event()
+    worker.worker().submit(gate.wait)
+    try:
+        app = go(open_app(data="diabetes", widths="3", each="none", seed="12"), "pages/explore.py")
+        job = memory(app).jobs["short"]
+        job.seen -= 60
+    finally:
+        gate.set()
+    assert job.ended.wait(PATIENCE)
+    assert job.state is JobState.ABANDONED
+    wait_for_path(quiet(app.run()))
+
+
 # Work in the background
 
 

@@ -1,7 +1,7 @@
 """A fresh server on a free port, and a headless Chromium that notes what goes wrong."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +27,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
             if CHROMIUM is None:
                 item.add_marker(pytest.mark.skip(reason="Chromium is not installed"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Tell with a failure what every open window shows, and what its console and its server said."""
+    report = yield
+    if report.failed:
+        for visitor in Visitor.everyone:
+            report.sections.append((f"the window at {visitor.url}", visitor.account()))
+        shared = getattr(item, "funcargs", {}).get("server")
+        if shared is not None:
+            report.sections.append(("the server's log", shared.log.read_text(errors="replace")[-4000:]))
+    return report
 
 
 @pytest.fixture
@@ -74,7 +89,7 @@ def walker(server: Server, chromium):
 
     yield at
     for visitor in windows.values():
-        visitor.context.close()
+        visitor.close()
 
 
 @pytest.fixture
@@ -88,4 +103,4 @@ def visit(chromium):
 
     yield enter
     for visitor in open_windows:
-        visitor.context.close()
+        visitor.close()

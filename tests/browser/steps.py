@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec
+from typing import ClassVar, ParamSpec
 from urllib.parse import urlparse
 
 import numpy as np
@@ -47,7 +47,10 @@ def patiently(check: Callable[P, None]) -> Callable[P, None]:
 class Visitor:
     """One window of its own: its page, its console errors and the hosts it asked."""
 
+    everyone: ClassVar[list["Visitor"]] = []
+
     def __init__(self, browser, url: str, **context) -> None:
+        Visitor.everyone.append(self)
         self.context = browser.new_context(viewport={"width": 1280, "height": 900}, **context)
         self.page = self.context.new_page()
         self.url, self.errors, self.hosts = url, [], set()
@@ -64,6 +67,19 @@ class Visitor:
         # Streamlit asks for its health and host settings below the page's own address first, and hears 404.
         if message.type == "error" and "_stcore" not in (message.location or {}).get("url", ""):
             self.errors.append(message.text)
+
+    def close(self) -> None:
+        Visitor.everyone.remove(self)
+        self.context.close()
+
+    def account(self) -> str:
+        """Tell where the window stands and what it shows, for the report of a failure."""
+        try:
+            shown = self.page.locator("body").inner_text(timeout=2000)
+            figures = self.page.locator(".js-plotly-plot").count()
+        except Exception as error:  # a window that does not answer is told as such beside the failure itself
+            shown, figures = repr(error), 0
+        return f"{self.page.url}\n{figures} figures; errors: {self.errors}\n{shown[:3000]}"
 
     def open(self, path: str = "") -> None:
         self.page.goto(f"{self.url}/{path}")

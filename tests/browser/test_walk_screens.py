@@ -152,7 +152,7 @@ def window(server: Server, chromium):
     """One window for all pages: it is made wider and narrower, lighter and darker."""
     visitor = Walker(chromium, server.url)
     yield visitor
-    visitor.context.close()
+    visitor.close()
 
 
 @pytest.mark.parametrize(("room", "more"), [*((room.file, "") for room in ROOMS), *MORE])

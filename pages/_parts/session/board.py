@@ -32,8 +32,15 @@ def all_held() -> list[Progress]:
 
 
 def mine(key: object) -> Progress | None:
-    """Return this session's job for ``key``, in whichever slot it is."""
-    return next((progress for progress in all_held() if progress.job.key == key), None)
+    """Return this session's job for ``key``, in whichever slot it is.
+
+    What a page was waiting for and stopped because no one was watching is forgotten: whoever asks for it watches again.
+    """
+    found = next((progress for progress in all_held() if progress.job.key == key), None)
+    if found is not None and found.state is JobState.ABANDONED and found.job.slot == "short":
+        forget()
+        return None
+    return found
 
 
 def stop(slot: str = "short") -> None:
