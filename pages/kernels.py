@@ -99,7 +99,7 @@ def edit() -> None:
     with st.expander("Edit the dictionary as a table", key="edit_box", expanded=bool(history.current().edited)):
         st.caption(
             "Switch kernels off, change any cell, add rows at the end, remove rows with the box on their left. "
-            "The builders wait until you return to them."
+            "The suggestion and the builders wait until you return to them."
             if not tables.on_stack(history.current())
             else "Switch kernels of the stack on and off."
         )
@@ -125,7 +125,7 @@ if notices.usable_table():
             if tables.on_stack(history.current()):
                 rail.stack_words()
             else:
-                rail.builders()
+                rail.draw()
         forecast()
         edit()
         show()

@@ -191,13 +191,15 @@ def test_a_key_holds_what_a_stage_needs_and_nothing_later() -> None:
 
 def test_choices_survive_a_change_of_page() -> None:
     app = go(open_app(data="iris"), "pages/kernels.py")
+    assert not app.slider  # the table suggests the kernels
+    app.segmented_control(key="field_recipe").set_value("builders").run()
     app.slider(key="field_widths").set_value(7).run()
     app.toggle(key="field_linear").set_value(False).run()
     go(app, "pages/explore.py")
     go(app, "pages/kernels.py")
     assert app.slider(key="field_widths").value == 7
     assert app.toggle(key="field_linear").value is False
-    assert memory(app).params == Params(data="iris", widths=7, linear=False)
+    assert memory(app).params == Params(data="iris", recipe="builders", widths=7, linear=False)
 
 
 def test_a_path_is_dropped_and_told_when_the_table_or_the_kernels_change() -> None:
@@ -432,7 +434,7 @@ def test_an_uploaded_table_is_read_and_stays_when_the_page_changes() -> None:
     app = upload(open_app(), table())
     assert "**60** rows, **3** features. Target **label**" in words(app)
     go(app, "pages/kernels.py")
-    assert "**10** kernels on **30** training rows" in words(app)
+    assert "**8** kernels on **30** training rows" in words(app)
     go(app, "pages/data.py")
     assert "**60** rows" in words(app)
     app.selectbox(key="field_target").set_value("a").run()

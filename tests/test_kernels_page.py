@@ -9,6 +9,7 @@ import pytest
 import streamlit
 from streamlit.testing.v1 import AppTest
 
+from mklcore.data.dataset import Dataset
 from mklcore.data.reading import read_table
 from mklcore.errors import KernelError, MKLError, ParameterError
 from mklcore.kernels import RBF, GramStack, KernelDictionary, Laplacian, Linear, Polynomial
@@ -21,6 +22,7 @@ from mklcore.kernels.notation import (
     read_entries,
     write_entries,
 )
+from mklcore.kernels.units import units
 from pages._parts.derive import gram_stacks, shelves
 from pages._parts.kernels import table
 from pages._parts.params import link as params_link
@@ -166,13 +168,42 @@ def test_what_cannot_be_a_kernel_is_refused_in_words(row: dict, said: str):
 
 
 def test_an_edited_table_takes_the_place_of_the_builders():
-    app = open_app(data="iris", edited="rbf1m@*;~lin@*;lin@3..4")
+    app = open_app(data="iris", recipe="builders", edited="rbf1m@*;~lin@*;lin@3..4")
     assert "**3** kernels on" in kernels(app)
-    assert "The table is edited by hand, so the builders wait." in words(app)
+    assert "The table is edited by hand, so what is below waits." in words(app)
     assert app.slider(key="field_widths").disabled
     app.button(key="builders_back").click().run()
     assert "**11** kernels on" in words(quiet(app))
     assert "edited" not in app.query_params
+
+
+@pytest.mark.parametrize(
+    ("link", "recommended"),
+    [
+        ({}, True),
+        ({"together": "no"}, True),
+        ({"recipe": "recommended", "widths": "3"}, True),
+        ({"widths": "3"}, False),
+        ({"widths": "5"}, False),  # a kept screen tells its builders in full
+        ({"recipe": "builders"}, False),
+    ],
+)
+def test_the_table_suggests_the_dictionary_unless_a_link_tells_builders(link: dict, recommended: bool):
+    params, refused = params_link.read({"data": "iris", **link})
+    assert not refused
+    assert params.recommended is recommended
+    assert params_link.read(params_link.text(params)) == (params, ())
+
+
+def test_a_suggested_dictionary_survives_its_text():
+    rng = np.random.default_rng(0)
+    data = Dataset(rng.normal(size=(30, 45)), rng.normal(size=30))
+    for table_of in (data, Dataset(data.X[:, :3], data.y, columns=(("colour", (0, 1)), ("size", (2,))))):
+        specs = KernelDictionary.recommended(table_of).specs
+        several = {unit.name: unit.columns for unit in units(table_of) if len(unit.columns) > 1}
+        text = write_entries(map(Entry, specs))
+        back = read_entries(text, table_of.n_features, tuple(several.items()))
+        assert tuple(entry.spec for entry in back) == specs
 
 
 @pytest.mark.parametrize(

@@ -426,7 +426,7 @@ def test_a_person_who_wants_no_files_kept_gets_that(home: Path) -> None:
 
 @pytest.mark.threads
 def test_a_saved_run_comes_back_by_its_secret_link_with_table_and_results(home: Path) -> None:
-    app = tell(upload(open_app(), table(seed=5)), ANNA)
+    app = tell(upload(open_app(recipe="builders"), table(seed=5)), ANNA)
     go(app, "pages/kernels.py")
     app.slider(key="field_widths").set_value(2).run()
     wait_for_path(go(app, "pages/explore.py"))

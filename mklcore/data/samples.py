@@ -20,12 +20,16 @@ from mklcore.errors import DataError
 
 @dataclass(frozen=True)
 class Sample:
-    """One entry of the gallery: a label, the task, one line on what it teaches, and how to get it."""
+    """One entry of the gallery: a label, the task, one line on what it teaches, and how to get it.
+
+    ``by_column``: what it teaches is about single columns, so kernels see them one by one, however many there are.
+    """
 
     label: str
     task: str
     teaches: str
     load: Callable[[], Dataset]
+    by_column: bool = False
 
 
 def load_sample(name: str) -> Dataset:
@@ -124,6 +128,7 @@ SAMPLES: dict[str, Sample] = {
         "binary",
         "Sparse or not? Nine of 50 features carry the class, and no rule errs less than 4.0 %: which p comes close?",
         _mkl_toy,
+        by_column=True,
     ),
     "digits": Sample(
         "Digits, odd against even",
@@ -154,12 +159,14 @@ SAMPLES: dict[str, Sample] = {
         "binary",
         "One feature carries the class, 49 are noise: the case for p = 1, where few kernels keep a weight.",
         _mkl_toy_sparse,
+        by_column=True,
     ),
     "mkl_toy_dense": Sample(
         "MKL toy, all 50 informative",
         "binary",
         "Every feature carries a little of the class: the case for p = ∞, where all kernels count alike.",
         _mkl_toy_dense,
+        by_column=True,
     ),
     "sparse_polynomial": Sample(
         "Sparse polynomial, 12 columns",

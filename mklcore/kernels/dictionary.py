@@ -18,7 +18,7 @@ from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.functions import RBF, Delta, KernelSpec, LazyColumns, Linear, Polynomial
 from mklcore.kernels.grams import Forecast, GramStack, build_grams, forecast, kernel_table
 from mklcore.kernels.maps import as_rows
-from mklcore.kernels.units import units
+from mklcore.kernels.units import MOST_COLUMNS, units
 
 DEFAULT_MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 # Beyond this many columns the default dictionary does not offer one kernel per column.
@@ -191,12 +191,12 @@ class KernelDictionary:
         return whole + cls.per_feature(Linear(), count) if 2 <= count <= DEFAULT_PER_FEATURE else whole
 
     @classmethod
-    def recommended(cls, data: Dataset, *, whole: bool = True) -> Self:
+    def recommended(cls, data: Dataset, *, whole: bool = True, most_columns: int = MOST_COLUMNS) -> Self:
         """A dictionary that answers which columns of this table count.
 
         Every kernel sees one source column, one group, one band or one cluster (see `units.units`): linear and RBF at the
-        median distance, delta for a category. With `whole` one RBF and one linear kernel of everything stand beside them,
-        so that columns acting together are not lost.
+        median distance, delta for a category; columns one by one up to `most_columns` of them. With `whole` one RBF and one
+        linear kernel of everything stand beside them, so that columns acting together are not lost.
 
         >>> from mklcore.data.samples import load_sample
         >>> len(KernelDictionary.recommended(load_sample("iris")))
@@ -204,7 +204,7 @@ class KernelDictionary:
         """
         smooth = RBF(1.0, relative=True)
         specs: list[KernelSpec] = []
-        for name, members, kind in units(data):
+        for name, members, kind in units(data, most_columns):
             alone = kind == "category" and len(members) == 1
             kinds = (Linear(),) if alone else (Delta(),) if kind == "category" else (Linear(), smooth)
             label = None if len(members) == 1 else name

@@ -27,13 +27,13 @@ class Unit(NamedTuple):
     kind: str
 
 
-def units(data: Dataset) -> tuple[Unit, ...]:
-    """The units of a table: its source columns up to ``MOST_COLUMNS`` of them, else groups, bands or clusters.
+def units(data: Dataset, most_columns: int = MOST_COLUMNS) -> tuple[Unit, ...]:
+    """The units of a table: its source columns up to ``most_columns`` of them, else groups, bands or clusters.
 
     Groups where the table has them; equal bands where the names of all columns are wavelengths or times; else at most
     ``MOST_UNITS`` clusters of columns that are correlated, called by their first column.
     """
-    if len(data.columns) <= MOST_COLUMNS:
+    if len(data.columns) <= most_columns:
         return tuple(Unit(name, members, _kind(data, members)) for name, members in data.columns)
     if data.groups:
         return tuple(Unit(name, members, "group") for name, members in data.groups)

@@ -43,7 +43,7 @@ def choose(source: str) -> None:
     """Make another table the one in use; what belonged to the table before returns to its usual value."""
     usual = parameters.Params()
     if history.current().edited and source != history.current().data:
-        memory().told = "The dictionary edited by hand belonged to the table before. The builders of Kernels are back."
+        memory().told = "The dictionary edited by hand belonged to the table before. Kernels starts anew."
     history.change(data=source, **{name: getattr(usual, name) for name in OF_THE_TABLE})
 
 

@@ -14,6 +14,7 @@ import mklcore
 from mklcore.data.columns import clean_name
 from mklcore.data.samples import SAMPLES
 from mklcore.estimators.registry import RIDGE_OF_E
+from mklcore.kernels.units import MOST_COLUMNS
 from mklcore.penalties import EllipticNorm
 from mklcore.script import call, code, dictionary_code, imports_for, model_code, path_code
 from pages._parts.derive import (
@@ -172,11 +173,20 @@ def _kernel_cells(params: Params) -> list[Cell]:
         ]
         return [Cell("## The kernels", is_code=False), Cell("\n".join(lines))]
     lines = [
-        dictionary_code(dictionaries.dictionary(params), "data.feature_names"),
+        _dictionary_code(params),
         *_gram_lines(params),
         "print(stack)",
     ]
     return [Cell("## The kernels", is_code=False), Cell("\n".join(lines))]
+
+
+def _dictionary_code(params: Params) -> str:
+    if params.recommended and not params.edited:
+        told = "" if params.together else ", whole=False"
+        if dictionaries.most_columns(params) != MOST_COLUMNS:
+            told += ", most_columns=data.n_features"
+        return f"kernels = mkl.KernelDictionary.recommended(data{told})"
+    return dictionary_code(dictionaries.dictionary(params), "data.feature_names")
 
 
 def _gram_lines(params: Params) -> list[str]:

@@ -1,11 +1,16 @@
 """Kernels, the rail: the builders of the dictionary, and how kernels are brought to one scale."""
 
+from collections import Counter
+from collections.abc import Sequence
+
 import streamlit as st
 
-from mklcore.data.dataset import counted
+from mklcore.data.dataset import counted, joined
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.recipes import AUTO_FEATURES, other_kernels
-from pages._parts.derive import tables
+from mklcore.kernels.units import Unit
+from pages._parts.derive import dictionaries, tables
+from pages._parts.params import parameters
 from pages._parts.session import fields, history
 
 NORMALISATIONS = {
@@ -16,6 +21,14 @@ NORMALISATIONS = {
     "diag": "largest entry 1",
     "none": "none",
 }
+RECIPES = {"recommended": "Recommended", "builders": "Builders"}
+KINDS_OF_UNITS = {
+    "column": ("column", "columns"),
+    "category": ("category", "categories"),
+    "group": ("group of columns", "groups of columns"),
+    "band": ("band of neighbouring columns", "bands of neighbouring columns"),
+    "cluster": ("set of columns that go together", "sets of columns that go together"),
+}  # fmt: skip
 ON_GROUPS = {"rbf": "RBF", "linear": "linear", "both": "linear and RBF"}
 ON_BANDS = ON_GROUPS | {"spectral": "linear, cubic and two RBF (spectra)"}
 
@@ -31,13 +44,51 @@ def back_to_builders() -> None:
     history.change(edited="")
 
 
+def draw() -> None:
+    """Draw where the dictionary comes from: the table suggests it, or the builders make it; then its scale."""
+    params = history.current()
+    fields.view(
+        st.segmented_control, "Dictionary", "field_recipe", "recommended" if params.recommended else "builders",
+        lambda name: history.change(recipe=name), options=list(RECIPES), format_func=RECIPES.__getitem__, required=True,
+        disabled=bool(params.edited),
+    )  # fmt: skip
+    if params.recommended:
+        suggested()
+    else:
+        builders()
+    scale()
+
+
+def suggested() -> None:
+    """Say what the table suggests, and draw whether kernels of everything stand beside it."""
+    params = history.current()
+    _edited(params)
+    st.caption(_made_of(dictionaries.made_of(params)))
+    fields.field_view(st.toggle, "Kernels of everything, too", "together", disabled=bool(params.edited))
+    st.caption("One linear and one RBF kernel of all columns: they keep what columns say only together.")
+
+
+def _made_of(found: Sequence[Unit]) -> str:
+    """Return in words what the kernels of a recommended dictionary look at."""
+    kinds = Counter(unit.kind for unit in found)
+    told = [f"{count:,} {KINDS_OF_UNITS[kind][count > 1]}" for kind, count in kinds.items()]
+    return (
+        f"Every kernel looks at one thing this table is made of: {joined(told)}. Each has a linear kernel and an RBF at its "
+        "median distance; a category has one that asks whether two rows are alike."
+    )
+
+
+def _edited(params: parameters.Params) -> None:
+    if params.edited:
+        st.info("The table is edited by hand, so what is below waits.", icon=":material/edit:")
+        st.button("Back to the dictionary below", key="builders_back", width="stretch", on_click=back_to_builders)
+
+
 def builders() -> None:
     """Draw the builders of the dictionary; a table edited by hand takes their place."""
     params = history.current()
     off = bool(params.edited)
-    if off:
-        st.info("The table is edited by hand, so the builders wait.", icon=":material/edit:")
-        st.button("Back to the builders", key="builders_back", width="stretch", on_click=back_to_builders)
+    _edited(params)
     whole_table(off)
     parts_of_the_table(off)
     with st.expander(
@@ -45,7 +96,6 @@ def builders() -> None:
     ):
         bands(off)
         subspaces(off)
-    scale()
 
 
 def whole_table(off: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from mklcore.data.dataset import Dataset, counted, joined
+from mklcore.data.dataset import Dataset, Groups, counted, joined
 from mklcore.data.grouping import write_numbers
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.functions import KERNELS, MAX_DEGREE, KernelEntry, KernelSpec
@@ -159,7 +159,7 @@ def edit() -> None:
         rows_of(dictionaries.entries(params), data),
         "dictionary",
         (params.data, params.edited),
-        lambda rows: keep(entries_of(rows, data)),
+        lambda rows: keep(entries_of(rows, data, dictionaries.named_columns(params))),
         {
             "on": st.column_config.CheckboxColumn("on", default=True, width="small"),
             "family": st.column_config.SelectboxColumn("family", options=list(labels()), default="Linear"),
@@ -222,14 +222,17 @@ def rows_of(entries: Sequence[Entry], data: Dataset) -> list[Row]:
     return rows
 
 
-def entries_of(rows: Sequence[Row], data: Dataset) -> list[Entry]:
-    """Return what edited rows mean. Raises ``MKLError`` in words for a family, a number or columns that cannot be."""
+def entries_of(rows: Sequence[Row], data: Dataset, named: Groups = ()) -> list[Entry]:
+    """Return what edited rows mean, ``named`` the columns that have a name together.
+
+    Raises ``MKLError`` in words for a family, a number or columns that cannot be.
+    """
     if len(rows) > MOST_ROWS:
         raise KernelError(f"The table has {len(rows):,} kernels, more than {MOST_ROWS:,}; remove some.")
     entries = []
     for row in rows:
-        columns = columns_from_words(str(row.get("columns") or "all"), data.feature_names, data.groups)
-        spec = on_columns(_spec(row), columns, data.groups)
+        columns = columns_from_words(str(row.get("columns") or "all"), data.feature_names, named or data.groups)
+        spec = on_columns(_spec(row), columns, named or data.groups)
         entries.append(Entry(spec, row.get("on") is not False))
     return entries
 

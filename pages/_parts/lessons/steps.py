@@ -24,7 +24,7 @@ STEPS = {"guess": "Guess", "reveal": "Reveal", "why": "Why"}
 ORDER = tuple(STEPS)
 KEPT = ("lesson", "lesson_step", "lesson_guess", "lesson_at", "present")  # on the way to another page
 GALLERY = "lessons"  # key of the job that computes all lessons
-_one_per_feature = {"widths": 0, "linear": False, "degree": 0, "each": "linear"}
+_one_per_feature = {"recipe": "builders", "widths": 0, "linear": False, "degree": 0, "each": "linear"}
 # Where each lesson goes on: a page, and what is loaded there.
 OPENS: dict[str, tuple[str, dict[str, Any]]] = {
     "sparse": ("explore", {"data": "mkl_toy_sparse", **_one_per_feature, "algorithm": "lp", "path": "p", "look": "path"}),
@@ -35,7 +35,7 @@ OPENS: dict[str, tuple[str, dict[str, Any]]] = {
     "bands": (
         "explore",
         {
-            "data": "spectra", "widths": 0, "linear": False, "degree": 0, "each": "none", "groups": True,
+            "data": "spectra", "recipe": "builders", "widths": 0, "linear": False, "degree": 0, "each": "none", "groups": True,
             "group_kernels": "linear", "algorithm": "smkl", "look": "path",
         },
     ),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from pages._parts.params.parameters import METHODS, Params, Setting, accepts, value_of
+from pages._parts.params.parameters import BUILDERS, METHODS, Params, Setting, accepts, value_of
 
 MOST_REFUSALS = 8  # of a link, told one by one
 RUN = "run"  # the part of a link that is the secret of a saved run: no parameter, and never kept with them
@@ -56,6 +56,8 @@ def read(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
                 settings[name] = _read_setting(name, text)
             except ValueError as error:
                 refused.append(str(error))
+    if "recipe" not in query and any(name in good for name in BUILDERS):
+        good["recipe"] = "" if any(good.get(name, usual) != usual for name, usual in _builders()) else "builders"
     if good.get("validation", 0.25) + good.get("test", 0.25) > 0.8:
         refused.append("The link leaves less than a fifth of the rows for training. The usual split is used.")
         good = {name: value for name, value in good.items() if name not in ("validation", "test")}
@@ -65,6 +67,11 @@ def read(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
     if more := refused[MOST_REFUSALS:]:
         refused = [*refused[:MOST_REFUSALS], f"{len(more)} more parts of the link cannot be used. They are left out."]
     return Params(**good, settings=tuple(sorted(settings.items()))), tuple(refused)
+
+
+def _builders() -> list[tuple[str, Any]]:
+    """Return the builders' parameters with their usual values."""
+    return [(f.name, f.default) for f in fields(Params) if f.name in BUILDERS]
 
 
 def _can_be_sent(text: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from mklcore.data.grouping import GROUPS
 from mklcore.estimators.registry import ESTIMATORS, Algorithm, Control
 from mklcore.kernels.functions import KERNELS
-from mklcore.kernels.recipes import other_kernels
+from mklcore.kernels.recipes import Recipe, other_kernels
 from mklcore.lessons import LESSONS
 from mklcore.losses import CLASSIFICATION, losses_for
 from mklcore.solvers.hkl.bases import BASES
@@ -50,6 +50,7 @@ class Methods(Mapping[str, Algorithm]):
 
 STAGES = ("data", "kernels", "path", "hulls", "view")
 METHODS = Methods()
+BUILDERS = tuple(one.name for one in fields(Recipe))  # the parameters that say what the builders make
 Setting = str | float | int | bool
 
 
@@ -108,6 +109,8 @@ class Params:
         matching(rf"none|prefix|categories|bands \d{{1,4}}|{GROUPS}", "groups, as in petal:3-4", LONGEST_TABLE),
     )
     clip: bool = _param(False, "data", flag())
+    recipe: str = _param("", "kernels", choice("", "recommended", "builders"))
+    together: bool = _param(True, "kernels", flag())
     widths: int = _param(5, "kernels", whole(0, 20))
     linear: bool = _param(True, "kernels", flag())
     degree: int = _param(2, "kernels", whole(0, 6))
@@ -193,6 +196,14 @@ class Params:
         """Return what the hulls depend on: the table and the fields of their own, everything else at its usual value."""
         others = {f.name: f.default for f in fields(self) if f.metadata["stage"] in ("kernels", "path", "view")}
         return replace(self, **others)  # type: ignore[arg-type]
+
+    @property
+    def recommended(self) -> bool:
+        """Tell whether the table suggests the dictionary; without a word on it, it does until a builder is moved."""
+        usual = {f.name: f.default for f in fields(self) if f.name in BUILDERS}
+        return self.recipe == "recommended" or (
+            not self.recipe and all(getattr(self, name) == value for name, value in usual.items())
+        )
 
     def with_setting(self, name: str, value: Setting) -> "Params":
         """Return these parameters with one control of the algorithm set."""
