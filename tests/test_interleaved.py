@@ -1,5 +1,7 @@
 """The interleaved solver, kernel rows and cutting planes: equal to the wrapper, inside their budget, refusing in words."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,11 @@ from mklcore.kernels.rows import KernelRows, RowCache, StackRows
 from mklcore.losses import make_loss
 from mklcore.penalties import BlockNorm, LpNorm
 from mklcore.solvers import choose_solver, fit_weighted
-from mklcore.solvers.driver import Status
-from mklcore.solvers.reweighting import WarmStart
+from mklcore.solvers.driver import Status, run
+from mklcore.solvers.kinked import Kinked
+from mklcore.solvers.opening import Opening
+from mklcore.solvers.priced import Priced
+from mklcore.solvers.reweighting import Problem, WarmStart
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 6)
 
@@ -69,6 +74,42 @@ def test_without_an_intercept_single_points_move(problem):
     assert fit.status is Status.CONVERGED
     assert fit.intercept == 0.0
     assert fit.objective == pytest.approx(exact.objective, rel=1e-3)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 10])
+def test_an_unfinished_run_ends_with_the_best_point_it_saw(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 3))
+    squared = ((X[:, None] - X[None]) ** 2).sum(-1)
+    K = np.stack([np.exp(-squared / width) for width in (4.0, 4.001, 4.01)])
+    y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(40)
+    loss, penalty = make_loss("epsilon_insensitive"), LpNorm(1.2)
+    for most in (40, 60):
+        fit = fit_weighted(K, y, 3e3, loss, penalty, True, solver="interleaved", max_iter=most)
+        assert fit.status is Status.MAX_ITER
+        best = min(record.objective for record in fit.history)  # read from running sums in single precision
+        assert fit.objective <= 1.001 * best
+        told = mkl.certificate(K, y, fit.weights, fit.dual_coef, fit.intercept, loss, 3e3, penalty, fit.dual_point)
+        assert (fit.objective, fit.dual_objective) == pytest.approx(told, rel=1e-9)
+        assert fit.history[-1].objective == fit.objective
+
+
+def test_what_one_method_found_is_kept_where_the_next_finds_nothing_better(problem):
+    """After a change of method that leads nowhere, the best point is that of the pairs."""
+    _, labels, _, stack, rows = problem
+    loss, penalty = make_loss("hinge"), LpNorm(1.0)
+
+    def idle(cls):
+        """The method with a bad first point and no second one."""
+        start = cls.start
+        changes = {"start": lambda self: replace(start(self), objective=1e9), "step": lambda *_: Status.STALLED}
+        return type("Idle", (cls,), changes)
+
+    for K, closing in ((stack.values, Kinked), (rows, Priced)):
+        method = Opening(Problem(K, labels, 1.0, loss, penalty, True), tol=1e-9, closing=idle(closing))
+        fit = run(method, tol=1e-9, max_iter=200)
+        assert fit.status is Status.STALLED
+        assert fit.objective == pytest.approx(min(record.objective for record in fit.history), rel=1e-5)
 
 
 def test_cutting_planes_equal_newton(problem):

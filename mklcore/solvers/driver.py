@@ -9,7 +9,7 @@ callback, and returns one frozen ``Fit`` for every method. A method is an object
     values(best, dual) -> Values     optional: what the published coefficients and dual point give, from scratch
     scales                           optional: in words, what its numbers are made of, for a refusal
     descends                         optional: False for a method that may end above what it has seen
-    restates                         optional: True where values came from running sums, and finish computes them afresh
+    restated(best, dual) -> Point    optional, where values come from running sums: the best point and dual point afresh
 
 Stopping rule (specification of the lp-norm solver): best primal minus best dual <= tol * R, where R is the regulariser
 term of the dual. R, not the objective: at small C the objective is nearly all loss and accepts the uniform start.
@@ -192,9 +192,10 @@ class Progress:
         self.lowest = min(self.lowest, point.objective)
         self.gaps.append(self.gap)
 
-    def forget(self) -> None:
-        """Let go of the best point and dual: their values came from running sums, and truer ones follow."""
-        self.best, self.dual, self.dual_point, self.lowest = None, None, None, np.inf
+    def restate(self, best: Point) -> None:
+        """Take ``best`` for what has been seen so far: the values told came from running sums, and these are truer."""
+        self.best, self.dual, self.dual_point, self.lowest = best, None, None, best.objective
+        self.hear(best)
 
     def hear(self, point: Point) -> None:
         """Take the dual value of ``point``, and nothing else of it."""
@@ -314,14 +315,16 @@ def _driven(method: Method, tol: float, max_iter: int, callback: Callable[[Recor
 
 def _polish(method: Method, board: Board) -> None:
     """The method's last word on its best point, undone where it costs more than the tolerance allows."""
+    restated = getattr(method, "restated", None)
+    assert board.best is not None
+    if restated is not None and (truer := restated(board.best, board.dual_point)) is not board.best:
+        board.restate(truer)
+        board.add(truer)
     best, limit = board.best, board.lowest + board.allowed
-    assert best is not None
     polished = method.finish(best)
     if polished is best:
         return
-    if getattr(method, "restates", False):
-        board.forget()
-    elif polished.objective > limit:
+    if polished.objective > limit:
         board.hear(polished)
         board.solves += polished.solves
         return

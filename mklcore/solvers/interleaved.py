@@ -29,10 +29,10 @@ from mklcore.losses import Loss, best_intercept, total_loss
 from mklcore.machines.svm import best_partner, first, move_pair, move_single, offsets, pair_update
 from mklcore.penalties import Penalty
 from mklcore.solvers.bound import dual_bound
-from mklcore.solvers.driver import Board, Point, Status
-from mklcore.solvers.proof import Values, weighted_values
+from mklcore.solvers.driver import Board, Point, Progress, Status
+from mklcore.solvers.proof import Passed, Values, passed_values
 from mklcore.solvers.reweighting import Problem, WarmStart
-from mklcore.solvers.stack import products
+from mklcore.solvers.stack import products_and_forms
 
 CACHE_MB = 512.0
 _LAST_CHUNKS = 10
@@ -166,7 +166,6 @@ class Interleaved:
     """Algorithm 2 as the driver's method. ``problem.K`` is a stack (M, n, n) or ``KernelRows``."""
 
     keeps_points = False
-    restates = True
 
     def __init__(
         self, problem: Problem, *, tol: float, warm: WarmStart | None = None, cache_mb: float = CACHE_MB
@@ -180,6 +179,9 @@ class Interleaved:
         self.low, self.high = problem.loss.box(problem.y, problem.C)
         self.tube = problem.loss.tube
         self._fruitless, self._tolerance = 0, 0.1
+        self._board: Progress | None = None
+        self._told = False
+        self._fresh: tuple[Point, Passed] | None = None
         n = problem.y.size
         room = int(np.clip(MIXED_MB * 1e6 / (8 * n), 3, n)) if n > 3 else 3
         self._mixed, self._owner = np.empty((room, n)), np.full(room, -1)
@@ -217,6 +219,7 @@ class Interleaved:
         return self._read(solves=0)
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        self._board = board
         return self._advance(board.target)
 
     def _advance(self, target: float) -> Point | Status:
@@ -243,43 +246,47 @@ class Interleaved:
         change = times * np.log(ratio)
         return self._penalty.scale(np.maximum(self.theta * np.exp(change - change.max()), 1e-12))
 
-    def finish(self, best: Point) -> Point:
-        """The best point with g from scratch, for running sums drift, and a few chunks more until its own dual certifies it.
-
-        The run may end on a primal and a dual value of different iterates; what is handed out is one point.
-        """
+    def restated(self, best: Point, dual_point: Array | None) -> Point:
+        """The best point and the best dual value with their products from scratch, for running sums drift."""
+        self._told = self._board is None or self._board.gap <= self._board.target
         self.a, self.theta = best.dual.copy(), best.weights
-        self._recompute()
-        point, solves = self._read(solves=0), 0
+        proof = self.a if dual_point is None else dual_point
+        passed = passed_over(self.cache.source, self.a, proof)
+        self.g = passed.products
+        point, task = self._read(solves=0), self.problem
+        bound = dual_bound(task.loss, task.penalty, proof, passed.forms, task.y, task.C)
+        forms = _rescaled(point.state.Q, self.a, point.dual_point)
+        if point.dual_objective is None or bound.value > point.dual_objective:
+            point = replace(point, dual_objective=bound.value, dual_point=bound.point, scale=bound.price)
+            forms = _rescaled(passed.forms, proof, bound.point)
+        self._fresh = point, passed._replace(forms=forms)
+        return point
+
+    def finish(self, best: Point) -> Point:
+        """``best``, restated already; where the running sums had told more than is true, a few chunks more."""
+        if not self._told:
+            return best
+        near = Progress(self.tol)
+        near.add(best)
         for _ in range(_LAST_CHUNKS):
-            target = self.tol * point.scale
-            if point.dual_objective is None or point.objective - point.dual_objective <= target:
+            if near.gap <= near.target:
                 break
-            following = self._advance(target)
+            following = self._advance(near.target)
             if isinstance(following, Status):
                 break
-            point, solves = following, solves + 1
-        if solves:
-            self.a, self.theta = point.dual.copy(), point.weights
-            self._recompute()
-            point = self._read(solves=0)
-        return replace(point, solves=solves)
+            near.add(following)
+        if len(near.gaps) == 1:
+            return best
+        assert near.best is not None
+        return replace(self.restated(near.best, near.dual_point), solves=len(near.gaps) - 1)
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
-        """Objective and dual value of published parts: from the stack, or from the products that ``finish`` made afresh."""
-        task = self.problem
-        if not isinstance(task.K, KernelRows):
-            return weighted_values(
-                task.K, task.y, task.C, task.loss, task.penalty, best.weights, best.dual, best.intercept, dual_point
-            )
-        G, largest = self.g, int(np.argmax(np.abs(best.dual)))
-        Q = np.maximum(G @ best.dual, 0.0)
-        errors = total_loss(task.loss, best.weights @ G, best.intercept, task.y, task.C)
-        objective = errors + task.penalty.regulariser(best.weights * np.sqrt(Q))
-        if dual_point is None or best.dual[largest] == 0.0:
-            return Values(objective, best.dual_objective)
-        share = float(dual_point[largest] / best.dual[largest])
-        return Values(objective, task.loss.dual(dual_point, task.y, task.C) - task.penalty.dual_price(share**2 * Q))
+        """Objective and dual value of published parts, from the products that were made afresh, or made again."""
+        if self._fresh is not None:
+            point, passed = self._fresh
+            if best.dual is point.dual and dual_point is point.dual_point:
+                return values_of(self.problem, passed, best, dual_point)
+        return values_over(self.problem, self.cache.source, best, dual_point)
 
     def _pairs(self, most: int) -> int:
         """Move up to ``most`` pairs (or single points, without an intercept) at the present weights; returns how many."""
@@ -329,16 +336,38 @@ class Interleaved:
             if np.allclose(carried.dual * factor, moved, rtol=1e-9, atol=0.0):
                 self.g = factor * carried.products
                 return
-        self._recompute()
+        self.g = passed_over(self.cache.source, self.a, np.zeros(self.a.size)).products
 
-    def _recompute(self) -> None:
-        """g = K_m a in double precision, support rows only."""
-        support = np.flatnonzero(self.a)
-        if isinstance(self.cache.source, StackRows):
-            values = self.cache.source.values
-            self.g = products(values, self.a, support, np.arange(len(values)))
-            return
-        self.g[:] = 0.0
-        for top in range(0, support.size, PIECE):
-            part = support[top : top + PIECE]
-            self.g += np.einsum("mrn,r->mn", self.cache.source.block(part), self.a[part], optimize=True)
+
+def passed_over(source: KernelRows | StackRows, a: Array, proof: Array) -> Passed:
+    """K_m a for every kernel and the forms of ``proof``, both (n,), in double precision and in one pass; rows of zeros in
+    both are not read."""
+    M, n = source.diagonal.shape
+    if isinstance(source, StackRows):
+        return Passed(*products_and_forms(source.values, a, np.ones(M, dtype=bool), proof), source.diagonal)
+    support, G, forms = np.flatnonzero((a != 0.0) | (proof != 0.0)), np.zeros((M, n)), np.zeros(M)
+    for top in range(0, support.size, PIECE):
+        part = support[top : top + PIECE]
+        block = source.block(part)
+        G += np.einsum("mrn,r->mn", block, a[part], optimize=True)
+        forms += (block @ proof) @ proof[part]
+    return Passed(G, np.maximum(forms, 0.0), source.diagonal)
+
+
+def values_over(problem: Problem, source: KernelRows | StackRows, best: Point, dual_point: Array | None) -> Values:
+    """Objective and dual value of published parts from one pass over the rows of ``source``."""
+    proof = np.zeros(best.dual.size) if dual_point is None else dual_point
+    return values_of(problem, passed_over(source, best.dual, proof), best, dual_point)
+
+
+def values_of(problem: Problem, passed: Passed, best: Point, dual_point: Array | None) -> Values:
+    """The same where that pass was made already."""
+    y, C, loss, penalty = problem.y, problem.C, problem.loss, problem.penalty
+    return passed_values(passed, y, C, loss, penalty, best.weights, best.dual, best.intercept, dual_point)
+
+
+def _rescaled(forms: Array, of: Array, point: Array | None) -> Array:
+    """The forms (M,) of ``point``, a multiple of the dual ``of`` (n,)."""
+    largest = int(np.argmax(np.abs(of)))
+    share = float(point[largest] / of[largest]) if point is not None and of[largest] else 1.0
+    return share**2 * forms

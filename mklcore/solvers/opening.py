@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mklcore.arrays import Array
 from mklcore.kernels.rows import KernelRows
 from mklcore.solvers.driver import Board, Point, Status
@@ -37,6 +39,7 @@ class Opening:
     ) -> None:
         self.problem, self.tol, self.closing = problem, tol, closing
         self.method: Any = Interleaved(problem, tol=tol, warm=warm)
+        self._opened: Point | None = None  # where the pairs ended, with values afresh
         self.name = f"{problem.penalty.name} interleaved chunking, then {closing.what}"
 
     @property
@@ -44,10 +47,12 @@ class Opening:
         """The rows read so far, when the optimum was reached without Newton."""
         return self.method.carry if isinstance(self.method, Interleaved) else None
 
-    @property
-    def restates(self) -> bool:
-        """Whether what was seen so far came from the running sums of the pairs."""
-        return isinstance(self.method, Interleaved)
+    def restated(self, best: Point, dual_point: Array | None) -> Point:
+        """The best point with its products from scratch, where it came from the running sums of the pairs."""
+        if not isinstance(self.method, Interleaved):
+            return best
+        point: Point = self.method.restated(best, dual_point)
+        return point
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """Objective and dual value of published parts, from scratch."""
@@ -58,8 +63,8 @@ class Opening:
     def scales(self) -> str:
         """The scales of the problem in words."""
         if isinstance(self.problem.K, KernelRows):
-            return f"C is {self.problem.C:.3g}"
-        return scales_of(self.problem.K, self.problem.C)
+            return scales_of(self.problem.K.diagonal, self.problem.C)
+        return scales_of(np.einsum("mii->mi", self.problem.K), self.problem.C)
 
     def start(self) -> Point:
         first: Point = self.method.start()
@@ -73,12 +78,17 @@ class Opening:
                 return following
         if isinstance(self.method, Interleaved):
             warm = WarmStart(best.weights, best.dual, self.problem.C)
+            self._opened = self.method.restated(best, board.dual_point)
+            board.restate(self._opened)
             self.method = self.closing(self.problem, tol=self.tol, warm=warm)
-            board.forget()
             return self.start()
         following = self.method.step(best, last, board)
         return following
 
     def finish(self, best: Point) -> Point:
+        if (
+            best is self._opened
+        ):  # nothing the second method found is better, and it knows the parts of its own points only
+            return best
         polished: Point = self.method.finish(best)
         return polished

@@ -41,10 +41,11 @@ class PlainSum:
             self.method = Interleaved(replace(problem, K=SummedRows(rows)), tol=tol, warm=inside)
         self.name = f"one machine on the plain sum of {rows.n_kernels} kernels"
 
-    @property
-    def restates(self) -> bool:
-        """Whether values came from running sums."""
-        return isinstance(self.method, Interleaved)
+    def restated(self, best: Point, dual_point: Array | None) -> Point:
+        """The best point with its products from scratch, where they came from running sums."""
+        if isinstance(self.method, Reweighting):
+            return best
+        return self._for_all(self.method.restated(self._for_one(best), dual_point))
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """Objective and dual value of published parts, from the sum."""

@@ -22,6 +22,7 @@ from mklcore.machines.solution import feasible_start
 from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import Board, Fit, Point, Status, run
 from mklcore.solvers.interior import Interior
+from mklcore.solvers.interleaved import values_over
 from mklcore.solvers.proof import Values, weighted_values
 from mklcore.solvers.reweighting import Problem, WarmStart
 
@@ -52,7 +53,7 @@ class Priced:
         self.tol, self.warm = tol, warm
         self.name = f"lp {self.what}"
         self._most = max(2, most_kernels(self.rows.n_samples, room_mb))
-        self._proved = -np.inf
+        self._proved, self._proof = -np.inf, np.zeros(0)
 
     def start(self) -> Point:
         task, M = self.problem, self.rows.n_kernels
@@ -85,11 +86,16 @@ class Priced:
         )
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
-        """The objective of the published coefficients from scratch; the dual value was computed so."""
+        """Objective and dual value of published parts, from scratch; the price of all kernels where it is not known yet."""
         task, used = self.problem, np.flatnonzero(best.weights)
+        if used.size > self._most:
+            return values_over(task, self.rows, best, dual_point)
         few, weights = self.rows.stack_of(used), best.weights[used]
         found = weighted_values(few, task.y, task.C, task.loss, task.penalty, weights, best.dual, best.intercept, None)
-        return found._replace(dual_objective=self._proved)
+        if dual_point is None or dual_point is self._proof:
+            return found._replace(dual_objective=self._proved)
+        price = task.penalty.dual_price(self.rows.forms(dual_point))
+        return found._replace(dual_objective=task.loss.dual(dual_point, task.y, task.C) - price)
 
     def finish(self, best: Point) -> Point:
         return best
@@ -113,7 +119,8 @@ class Priced:
         assert fit.dual_point is not None
         self.forms = self.rows.forms(fit.dual_point)
         bound = dual_bound(task.loss, task.penalty, fit.dual_point, self.forms, task.y, task.C)
-        self._proved = max(self._proved, bound.value)
+        if bound.value > self._proved:
+            self._proved, self._proof = bound.value, bound.point
         everywhere = np.zeros(self.rows.n_kernels)
         everywhere[self.live] = fit.weights
         return Point(

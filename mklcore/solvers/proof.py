@@ -21,7 +21,7 @@ from mklcore.arrays import Array
 from mklcore.errors import KernelError, ProofError
 from mklcore.losses import Cost, Loss, total_loss
 from mklcore.penalties import Penalty
-from mklcore.solvers.stack import products
+from mklcore.solvers.stack import products_and_forms
 
 EXACT = 1e-6  # share of the objective up to which two computations of one number agree
 _SHARP = 1e-7  # the same where round-off is the reason: another machine may be ten times less lucky
@@ -52,25 +52,48 @@ def weighted_values(
     intercept: float,
     dual_point: Array | None,
 ) -> Values:
-    """The values of a weighting of kernels from its coefficients: rows of zeros and kernels without weight are not read."""
-    live = np.flatnonzero(weights)
-    G = products(K, dual, np.flatnonzero(dual), live)
-    Q, norms, used = np.maximum(G @ dual, 0.0), np.zeros(weights.size), weights[live]
-    norms[live] = used * np.sqrt(Q)
-    f, roots = used @ G, np.sqrt(np.maximum(np.einsum("mii->mi", K), 0.0))
-    sizes = roots @ np.abs(dual)
-    sizes_squared = sizes**2
-    noise = _ROUNDING * ((used * sizes[live]) @ roots[live])
+    """The values of a weighting of kernels (M, n, n) from its coefficients, in one pass over the stack.
+
+    Rows of zeros are not read, and of kernels without weight only what the dual value needs.
+    """
+    proof = np.zeros(y.size) if dual_point is None else dual_point
+    passed = Passed(*products_and_forms(K, dual, weights != 0.0, proof), np.einsum("mii->mi", K))
+    return passed_values(passed, y, C, loss, penalty, weights, dual, intercept, dual_point)
+
+
+class Passed(NamedTuple):
+    """What one pass over the kernels gives: products K_m a (M, n) of the dual, zero where a kernel has no weight, forms
+    (M,) of the dual point, and the diagonals (M, n)."""
+
+    products: Array
+    forms: Array
+    diagonals: Array
+
+
+def passed_values(
+    passed: Passed,
+    y: Array,
+    C: Cost,
+    loss: Loss,
+    penalty: Penalty,
+    weights: Array,
+    dual: Array,
+    intercept: float,
+    dual_point: Array | None,
+) -> Values:
+    """``weighted_values`` where the pass over the kernels was made already, or there is no stack to pass over."""
+    G, forms, roots = passed.products, passed.forms, np.sqrt(np.maximum(passed.diagonals, 0.0))
+    Q = np.maximum(G @ dual, 0.0)
+    f, sizes = weights @ G, roots @ np.abs(dual)
+    noise = _ROUNDING * ((weights * sizes) @ roots)
     slack = _moved(loss, f + intercept, y, C, noise)
     floor = _moved(loss, y, y, C, np.full(y.size, _ROUNDING * max(1.0, float(np.abs(y).max()))))
-    price, higher = penalty.regulariser(norms), norms.copy()
-    higher[live] = used * np.sqrt(Q + _ROUNDING * sizes_squared[live])
-    slack += abs(penalty.regulariser(higher) - price)
-    objective, scales = total_loss(loss, f, intercept, y, C) + price, scales_of(K, C)
+    price = penalty.regulariser(weights * np.sqrt(Q))
+    slack += abs(penalty.regulariser(weights * np.sqrt(Q + _ROUNDING * sizes**2)) - price)
+    objective, scales = total_loss(loss, f, intercept, y, C) + price, scales_of(passed.diagonals, C)
     slack += _ROUNDING * float(np.max(C)) * float(np.max(np.mean(roots**2, axis=1))) * abs(objective)
     if dual_point is None:
         return Values(objective, None, slack, scales, floor)
-    forms = np.maximum(products(K, dual_point, np.flatnonzero(dual_point), np.arange(len(K))) @ dual_point, 0.0)
     price = penalty.dual_price(forms)
     slack += penalty.dual_price(forms + _ROUNDING * (roots @ np.abs(dual_point)) ** 2) - price
     return Values(objective, loss.dual(dual_point, y, C) - price, slack, scales, floor)
@@ -82,9 +105,9 @@ def _moved(loss: Loss, t: Array, y: Array, C: Cost, noise: Array) -> float:
     return float(np.sum(C * (np.abs(up - here) + np.abs(down - here))))
 
 
-def scales_of(K: Array, C: Cost) -> str:
-    """The smallest and the largest mean diagonal of the kernels (M, n, n), and C, in words."""
-    means, C = np.einsum("mii->m", K) / K.shape[1], float(np.max(C))
+def scales_of(diagonals: Array, C: Cost) -> str:
+    """The smallest and the largest mean of the kernels' ``diagonals`` (M, n), and C, in words."""
+    means, C = diagonals.mean(axis=1), float(np.max(C))
     low, high = int(np.argmin(means)), int(np.argmax(means))
     if means[high] > 2.0 * means[low]:
         return f"kernel {low} has a mean diagonal of {means[low]:.3g}, kernel {high} one of {means[high]:.3g}, C is {C:.3g}"

@@ -176,7 +176,7 @@ class Reweighting:
     @property
     def scales(self) -> str:
         """The scales of the problem in words."""
-        return scales_of(self.problem.K, self.problem.C)
+        return scales_of(np.einsum("mii->mi", self.problem.K), self.problem.C)
 
     def among_all(self, weights: Array) -> Array:
         """The weights of the live kernels with zeros for all others, (M,)."""

@@ -96,7 +96,7 @@ class EtaFixedPoint:
     """The fixed point of the weights as the driver's method; ``x`` (m,) starts it, ``dual`` (n,) warms the machine."""
 
     keeps_points = False
-    restates = True  # it ends on its sharpest point, which need not have its lowest objective
+    descends = False  # it ends on its sharpest point, which need not have its lowest objective
 
     def __init__(self, problem: Reduced, x: Array, dual: Array | None, *, tol: float) -> None:
         self.problem, self.tol = problem, tol
