@@ -129,15 +129,24 @@ def model_code(estimator: Any, *, untold: Sequence[str] = ("callback",), **writt
 
 
 def path_code(
-    param: str, n: int, X: str = "X", y: str = "y", X_val: str = "X_val", y_val: str = "y_val", *, falling: bool = False
+    param: str,
+    n: int,
+    X: str = "X",
+    y: str = "y",
+    X_val: str = "X_val",
+    y_val: str = "y_val",
+    *,
+    falling: bool = False,
+    scoring: str | None = None,
 ) -> str:
     """Lines that make the path of ``model`` over ``param`` on the grid of ``n`` values that the data suggest.
 
     Arguments are expressions; ``X`` a stack or a design, whose training rows the grid is scaled by. ``falling`` solves the
-    largest value first.
+    largest value first. ``scoring``: the name of a score other than the estimator's own.
     """
     order = "[::-1]  # the largest first: each starts the next" if falling else ""
+    measured = "" if scoring is None else f", scoring={scoring!r}"
     return (
         f"values = mkl.path.path_grid(model, {X}, {y}, {param!r}, {n}){order}\n"
-        f"path = mkl.fit_path(model, {X}, {y}, {param!r}, values, {X_val}, {y_val})"
+        f"path = mkl.fit_path(model, {X}, {y}, {param!r}, values, {X_val}, {y_val}{measured})"
     )

@@ -25,6 +25,7 @@ from mklcore.data.dataset import Dataset, Split, three_way_split
 from mklcore.errors import ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
+from mklcore.scoring import Scoring, scorer_of
 
 BACKENDS = ("serial", "processes", "dask")
 MOST_REPEATS = 1000
@@ -149,7 +150,7 @@ class SplitProblem:
     """A table and what to fit on it, for any split: ``problem(spec)`` builds the kernels on the training rows, fits, scores.
 
     Give ``kernels``, a dictionary, with ``normalise`` and ``center`` as for its grams; or ``stack``, a ready stack on all
-    rows, whose table is that of ``read_stack``. ``estimator`` is unfitted and is not changed.
+    rows, whose table is that of ``read_stack``. ``estimator`` is unfitted and is not changed. ``scoring`` as in ``fit_path``.
     """
 
     data: Dataset
@@ -158,6 +159,7 @@ class SplitProblem:
     stack: GramStack | None = None
     normalise: str | None = None
     center: bool = False
+    scoring: Scoring = None
 
     def __post_init__(self) -> None:
         if (self.kernels is None) == (self.stack is None):
@@ -170,8 +172,9 @@ class SplitProblem:
         train, validation, test = self._grams(parts)
         fitted = clone(self.estimator).set_params(kernels="precomputed")
         fitted.fit(train, parts.train.y)
+        scorer = (lambda model, K, y: model.score(K, y)) if self.scoring is None else scorer_of(self.scoring)
         scores = [
-            float(fitted.score(K, part.y)) for K, part in zip((train.values, validation, test), parts, strict=True)
+            float(scorer(fitted, K, part.y)) for K, part in zip((train.values, validation, test), parts, strict=True)
         ]
         gap = getattr(fitted, "relative_gap_", None)
         weights = np.asarray(fitted.weights_, dtype=float)

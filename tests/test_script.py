@@ -131,3 +131,9 @@ def test_the_path_is_the_one_of_the_library(falling):
     expected = mkl.fit_path(model, stack, y[:20], "lam", path.values, stack.cross(X[20:]), y[20:])
     np.testing.assert_array_equal(path.weights, expected.weights)
     np.testing.assert_array_equal(path.val_score, expected.val_score)
+
+
+def test_a_path_with_another_score_says_so():
+    assert "blocks" in path_code("C", 5, X_val="blocks")
+    assert path_code("C", 5, scoring="roc_auc").endswith("X_val, y_val, scoring='roc_auc')")
+    assert "scoring" not in path_code("C", 5)

@@ -18,6 +18,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.paths import path_positions, solved, stretches
+from mklcore.scoring import SHARES
 
 LEFT, RIGHT = 132, 74  # pixels: the names of the bars below stand left of the first lane, line labels right of the last
 GAP = 0.03
@@ -107,7 +108,7 @@ def _axes(
     above = {**below, "title": None, "showticklabels": False, "matches": f"x{lower}"}
     first = place == 0
     score_name = paths[0].score_name if paths else "score"
-    score_ticks = {"tickformat": ".0%"} if score_name == "accuracy" else {}
+    score_ticks = {"tickformat": ".0%"} if score_name in SHARES else {}
     quiet = {"showticklabels": first, "automargin": False, "nticks": 4}
     plain = style.axis("", dark, automargin=False, showgrid=False)
     figure.update_layout(

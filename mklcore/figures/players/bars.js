@@ -5,7 +5,7 @@ function number(value, unit) {
   if (unit === "%") return (100 * value).toFixed(1) + " %";
   if (value === 0) return "0";
   const digits = value.toPrecision(3);
-  return value >= 1e6 || value < 1e-4 ? value.toExponential(1) : String(+digits);
+  return Math.abs(value) >= 1e6 || Math.abs(value) < 1e-4 ? value.toExponential(1) : String(+digits);
 }
 
 function draw(view, index, exact) {

@@ -32,6 +32,7 @@ def draw() -> None:
     params = history.current()
     lanes = comparison.lanes(params)
     _preset(params, lanes)
+    controls.scoring(caption=False)
     labels = params_lanes.labels(lanes, METHODS, tables.table(params).task)
     for place, label in enumerate(labels):
         with st.expander(f"{place + 1}. {label}", key=f"lane_{place}"):

@@ -111,7 +111,7 @@ def _test(row: Row, point: tuple[object, float]) -> float:
 def _formats(shown: Sequence[Row]) -> dict[str, Any]:
     score = shown[0][1].score_name
     number = st.column_config.NumberColumn
-    scores = "percent" if score == "accuracy" else "%.3f"
+    scores = "percent" if score in words.SHARES else "%.3f"
     return {
         "lane": st.column_config.TextColumn(pinned=True),
         "train": number(f"train {score}", format=scores),

@@ -10,9 +10,10 @@ from sklearn.base import BaseEstimator
 from mklcore.data.dataset import Split
 from mklcore.errors import told_elsewhere
 from mklcore.estimators.registry import Algorithm, Control, PathParameter, Variant
-from mklcore.path import Interval, Path, fit_path, interval_along, path_grid
+from mklcore.path import Interval, Path, fit_path, interval_along, path_grid, rescored
+from mklcore.scoring import SCORINGS
 from mklcore.selection import SelectionFrequency, selection_frequency
-from pages._parts.derive import dictionaries, gram_stacks, measuring, shelves, tables
+from pages._parts.derive import dictionaries, gram_stacks, measuring, scores, shelves, tables
 from pages._parts.derive.gram_stacks import Grams
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import METHODS, Params, Setting, applicable
@@ -81,7 +82,9 @@ def baselines_are_small(params: Params) -> bool:
 
 
 def is_small(params: Params) -> bool:
-    """Tell whether the path may start without being asked for."""
+    """Tell whether the path may start without being asked for: it is small, or all it needs is another score."""
+    if _otherwise_scored(params) is not None:
+        return True
     stack = gram_stacks.grams(params).train
     return stack.n_kernels * stack.n_samples**2 <= SMALL_ENTRIES
 
@@ -94,6 +97,7 @@ class Prepared:
     grams: Grams
     asked: Any
     over: str
+    scoring: str | None
 
     @property
     def size(self) -> int:
@@ -108,19 +112,37 @@ class Prepared:
         along = path_grid(asked, self.grams.train, train.y, self.over, self.size) if values is None else values
         return fit_path(
             asked, self.grams.train, train.y, self.over, along, self.grams.validation, validation.y,
-            None if report is None else report.tick, start,
+            None if report is None else report.tick, start, self.scoring,
         )  # fmt: skip
+
+    def again(self, path: Path) -> Path:
+        """Return a path that is solved already, measured by the score in use."""
+        train, validation = self.parts.train, self.parts.validation
+        return rescored(path, self.grams.train, train.y, self.grams.validation, validation.y, self.scoring)
 
 
 def prepared(params: Params) -> Prepared:
     """Return what the path of these parameters is computed from. Raises ``MKLError`` in words."""
-    return Prepared(tables.split(params), gram_stacks.grams(params), estimator(params), runs_over(params).key)
+    over, scoring = runs_over(params).key, scores.scoring(params)
+    return Prepared(tables.split(params), gram_stacks.grams(params), estimator(params), over, scoring)
+
+
+def _otherwise_scored(params: Params) -> Path | None:
+    """Return the same path measured by another score, where its models are at hand."""
+    shelf = shelves.shelf(params)
+    for name in ("", *SCORINGS):
+        found: Path | None = shelf.get(key(replace(params, scoring=name)))
+        if found is not None and found.estimators[0] is not None:
+            return found
+    return None
 
 
 def piece(params: Params, refused: Callable[[str], None] | None = None) -> Piece:
     """Return the piece of work that gives the path; it is laid on the shelf."""
-    given = prepared(params)
-    return Piece(given.solve, partial(shelves.shelf(params).put, key(params)), given.size, refused)
+    given, lay, before = prepared(params), partial(shelves.shelf(params).put, key(params)), _otherwise_scored(params)
+    if before is not None:
+        return Piece(lambda report: given.again(before), lay, 1, refused)
+    return Piece(given.solve, lay, given.size, refused)
 
 
 def job(params: Params) -> Job:
@@ -235,8 +257,7 @@ def frequency_job(params: Params, value: float) -> Job:
 
 def test_score(params: Params, path: Path, index: int) -> float:
     """Return the score of one point on the test rows."""
-    test = tables.split(params).test
-    return float(path.estimators[index].score(gram_stacks.test_rows(params), test.y))
+    return scores.measured(params, path.estimators[index], gram_stacks.test_rows(params), tables.split(params).test.y)
 
 
 def follow(params: Params) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from mklcore.estimators.registry import Control
 from mklcore.figures import style
+from pages._parts.derive import scores
 from pages._parts.params import parameters
 from pages._parts.session import fields, history
 from pages._parts.session.words import plain
@@ -51,6 +52,22 @@ def widget(
                 st.select_slider, control.label, key, float(value), keep, options=sorted({*steps, float(value)}),
                 format_func=style.number, help=help_text,
             )  # fmt: skip
+
+
+def scoring(caption: bool = True) -> None:
+    """Draw the choice of the score that paths are measured by, where the table has a target."""
+    params = history.current()
+    suits = scores.offered(params)
+    if not suits:
+        return
+    fields.view(
+        st.selectbox, "Scored by", "field_scoring", scores.scoring(params),
+        lambda name: history.change(scoring=scores.settled(params, name)),
+        options=list(suits), format_func=lambda name: suits[name].label,
+        help="Paths stay as they are solved: another score only measures them anew.",
+    )  # fmt: skip
+    if caption:
+        st.caption(scores.why(params))
 
 
 def human_steps(low: float, high: float) -> list[float]:

@@ -73,8 +73,9 @@ def pictures(shown: paths.Answer, index: int, baselines: dict[str, Path | None])
         path_player.bars(families, path, index, rows, "Share per family at ", waiting=waiting, unit="%", most=1.0)
     with right:
         title = f"Validation {path.score_name} at "
-        rows, unit = explore_views.score_rows(baselines, dark=dark), "%" if path.score_name == "accuracy" else ""
-        path_player.bars(scores, path, index, rows, title, waiting=waiting, unit=unit, most=1.0, moving=1)
+        rows, unit = explore_views.score_rows(baselines, dark=dark), "%" if path.score_name in words.SHARES else ""
+        longest = explore_views.longest_score(scores.of(path))
+        path_player.bars(scores, path, index, rows, title, waiting=waiting, unit=unit, most=longest, moving=1)
         st.caption(explore_views.baselines_told(baselines))
     st.caption(explore_views.caveat(by_column, shown))
     _unfinished(shown, baselines)

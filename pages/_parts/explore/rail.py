@@ -33,6 +33,7 @@ def draw() -> None:
     for control in acting:
         if not control.advanced:
             controls.setting(control)
+    controls.scoring()
     rare = [control for control in acting if control.advanced]
     if rare:
         with st.expander("Advanced", icon=":material/tune:", key="advanced"):

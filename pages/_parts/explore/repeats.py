@@ -11,7 +11,7 @@ from mklcore.figures import style
 from mklcore.kernels import stacks
 from mklcore.path import Path
 from mklcore.sweep import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits
-from pages._parts.derive import dictionaries, gram_stacks, paths, shelves, tables
+from pages._parts.derive import dictionaries, gram_stacks, paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
@@ -50,11 +50,11 @@ def _problem(params: Params, value: float) -> SplitProblem:
     asked.set_params(**{over.attribute: int(value) if over.key == "s" else value})
     if tables.on_stack(params):
         stack = stacks.subset(tables.stack_file(params).stack, gram_stacks.chosen_kernels(params))
-        return SplitProblem(tables.table(params), asked, stack=stack)
+        return SplitProblem(tables.table(params), asked, stack=stack, scoring=scores.scoring(params))
     normalise = dictionaries.normalisation(params)
     return SplitProblem(
         tables.table(params), asked, dictionaries.dictionary(params), None, None if normalise == "none" else normalise,
-        params.center,
+        params.center, scores.scoring(params),
     )  # fmt: skip
 
 
@@ -123,7 +123,7 @@ def _show(found: Repeats, path: Path, where: str) -> None:
 
 
 def _spread(found: Repeats, part: str, score: str) -> str:
-    if score == "accuracy":
+    if score in words.SHARES:
         return f"{100 * found.mean(part):.1f} ± {100 * found.sd(part):.1f} %"
     return f"{style.number(found.mean(part))} ± {style.number(found.sd(part))}"
 

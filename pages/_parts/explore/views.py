@@ -110,6 +110,12 @@ def scores(lanes: dict[str, Path | None]) -> View:
     return View("scores", lambda p: [[_finite(value), *fixed] for value in p.val_score])
 
 
+def longest_score(entries: Sequence[Sequence[float | None]]) -> float:
+    """Return the score of the longest bar: 1 for scores that end there; of minus errors the largest, a negative number."""
+    known = [value for entry in entries for value in entry if value is not None]
+    return 1.0 if not known or max(known) > 0 else min(min(known), -1e-300)
+
+
 def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
@@ -174,8 +180,9 @@ def _against(path: Path, index: int, lanes: dict[str, Path | None]) -> str:
 
 
 def _apart(difference: float, score_name: str) -> str:
-    by = f"{abs(100 * difference):.1f} points" if score_name == "accuracy" else style.number(abs(difference))
-    if abs(difference) < (5e-4 if score_name == "accuracy" else 5e-3):
+    share = score_name in session_words.SHARES
+    by = f"{abs(100 * difference):.1f} points" if share else style.number(abs(difference))
+    if abs(difference) < (5e-4 if share else 5e-3):
         return "the same as that of"
     return f"{by} {'above' if difference > 0 else 'below'} that of"
 

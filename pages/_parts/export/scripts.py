@@ -24,6 +24,7 @@ from pages._parts.derive import (
     hulls,
     paths,
     predictions,
+    scores,
     shelves,
     tables,
 )
@@ -217,7 +218,7 @@ def _fit_lines(params: Params) -> list[str]:
     points = paths.SIZES if over.key == "s" else paths.POINTS
     return [
         _model_line(paths.estimator(params)),
-        path_code(over.key, points, "stack", "train.y", "blocks", "validation.y"),
+        path_code(over.key, points, "stack", "train.y", "blocks", "validation.y", scoring=scores.told(params)),
     ]
 
 
@@ -266,7 +267,8 @@ def _point_cells(params: Params) -> list[Cell]:
     elif here.exact:
         lines = [
             f"near = path.estimators[{here.index}]  # the nearest point of the path, from which this one starts",
-            f"point = mkl.fit_path(model, stack, train.y, {key!r}, [{code(here.value)}], blocks, validation.y, start=near)",
+            f"point = mkl.fit_path(model, stack, train.y, {key!r}, [{code(here.value)}], blocks, validation.y, "
+            f"start=near{'' if scores.told(params) is None else f', scoring={scores.told(params)!r}'})",
             "index = 0",
         ]
     else:
@@ -289,7 +291,11 @@ def _told(key: str) -> list[str]:
 
 def _test_line(params: Params) -> str:
     rows = "test_blocks" if tables.on_stack(params) else "test.X"
-    said = f'print(f"test {{point.score_name}} {{fitted.score({rows}, test.y):.6f}}")'
+    name = scores.told(params)
+    value = f"fitted.score({rows}, test.y)" if name is None else f'get_scorer("{name}")(fitted, {rows}, test.y)'
+    said = f"print('test', point.score_name, {value})"
+    if name is not None:
+        said = f"from sklearn.metrics import get_scorer; {said}"
     return f"# Take the sign away once the point is chosen: test rows are looked at once.\n# {said}"
 
 

@@ -10,6 +10,7 @@ from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.recipes import Recipe, other_kernels
 from mklcore.lessons import LESSONS
 from mklcore.losses import CLASSIFICATION, losses_for
+from mklcore.scoring import SCORINGS
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.machine import suits_hulls
 from pages._parts.params import lanes as params_lanes
@@ -130,6 +131,7 @@ class Params:
     center: bool = _param(False, "kernels", flag())
     algorithm: str = _param("lp", "path", one_of(lambda: METHODS))
     path: str = _param("", "path", Rule(str, "the parameter a path runs over"))
+    scoring: str = _param("", "path", choice("", *SCORINGS))
     settings: tuple[tuple[str, Setting], ...] = field(default=(), metadata={"stage": "path"})
     hull_basis: str = _param("polynomial", "hulls", choice(*BASES))
     hull_degree: int = _param(3, "hulls", whole(1, 6))

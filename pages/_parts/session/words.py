@@ -6,8 +6,9 @@ from pathlib import Path as File
 
 from mklcore.figures import style
 from mklcore.path import ACCEPTED
+from mklcore.scoring import SHARES as SHARES_OF_ROWS
 
-SHARES = ("accuracy", ACCEPTED)  # scores that are shares of rows
+SHARES = SHARES_OF_ROWS | {ACCEPTED}  # scores that are shares of rows
 
 
 def text(name: str) -> str:
