@@ -274,7 +274,7 @@ def test_slow_exact_values_are_solved_by_the_worker(monkeypatch: pytest.MonkeyPa
     app = compare("lp;lp,p=2.0", lanes_at="0.0789", seed="47")
     assert (rows(ended(app))["at"] == "C = 0.0789").all()
     assert "Every lane is solved at just this value" in words(app)
-    monkeypatch.setattr(paths, "fit_path", lambda *_: (_ for _ in ()).throw(ParameterError("No such value.")))
+    monkeypatch.setattr(paths, "fit_path", lambda *_, **more: (_ for _ in ()).throw(ParameterError("No such value.")))
     app.number_input(key="compare_exact_C").set_value(0.0333)
     ended(quiet(app.run()))
     assert "The lanes are not solved at this value" in words(app)
@@ -383,7 +383,7 @@ def test_while_a_lane_is_computed_anew_its_older_path_stays(monkeypatch: pytest.
 
 @pytest.mark.threads
 def test_a_cancelled_run_says_so_and_offers_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def endless(*asked):
+    def endless(*asked, **more):
         while True:
             asked[-2](0, 1)  # the report of progress, where a cancelled run ends
             time.sleep(0.01)
@@ -401,10 +401,10 @@ def test_a_cancelled_run_says_so_and_offers_to_go_on(monkeypatch: pytest.MonkeyP
 def test_a_lane_that_fails_says_why_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     solve = paths.fit_path
 
-    def failing(estimator, *rest):
+    def failing(estimator, *rest, **more):
         if "Greedy" in type(estimator).__name__:
             raise ParameterError("This lane has no answer.")
-        return solve(estimator, *rest)
+        return solve(estimator, *rest, **more)
 
     monkeypatch.setattr(paths, "fit_path", failing)
     app = compare("gomp;greedy", seed="44")

@@ -112,7 +112,7 @@ class Prepared:
         along = path_grid(asked, self.grams.train, train.y, self.over, self.size) if values is None else values
         return fit_path(
             asked, self.grams.train, train.y, self.over, along, self.grams.validation, validation.y,
-            None if report is None else report.tick, start, self.scoring,
+            None if report is None else report.tick, start, scoring=self.scoring,
         )  # fmt: skip
 
     def again(self, path: Path) -> Path:
