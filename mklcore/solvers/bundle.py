@@ -22,16 +22,6 @@ _MOST = 30  # duals kept; the least used one leaves
 _STEPS = 60
 
 
-@njit(cache=True, nogil=True)
-def _room(v: Array, d: Array) -> float:
-    """The longest step along d that keeps v non-negative."""
-    room = np.inf
-    for k in range(v.size):
-        if d[k] < 0.0:
-            room = min(room, -v[k] / d[k])
-    return room
-
-
 class Bundle:
     """Stored duals with their products K_m a_k (r, M, n) and mixed forms a_k'K_m a_l (M, r, r)."""
 
@@ -81,6 +71,123 @@ class Bundle:
         self.forms, self.mixture = self.forms[:, chosen][:, :, chosen], self.mixture[chosen]
 
 
+# Loops instead of array expressions: those, and ``np.linalg.solve``, took a third of all compiling.
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _dot(a: Array, b: Array) -> float:
+    total = 0.0
+    for k in range(a.size):
+        total += a[k] * b[k]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _reach(v: Array, d: Array, room: float) -> float:
+    """The longest step along d, at most ``room``, that keeps v non-negative."""
+    for k in range(v.size):
+        if d[k] < 0.0:
+            room = min(room, -v[k] / d[k])
+    return room
+
+
+@njit(cache=True, nogil=True)
+def _advance(v: Array, d: Array, length: float) -> None:
+    for k in range(v.size):
+        v[k] += length * d[k]
+
+
+@njit(cache=True, nogil=True)
+def _to_simplex(v: Array) -> None:
+    """Set what is round-off to 0 and the sum to 1, in place."""
+    total = 0.0
+    for k in range(v.size):
+        v[k] = 0.0 if v[k] < 1e-12 else v[k]
+        total += v[k]
+    for k in range(v.size):
+        v[k] /= total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def eliminate(A: Array, b: Array) -> bool:
+    """Solve A x = b by elimination with row pivots: x is left in ``b``, A is used up. False where A is singular."""
+    n = b.size
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[pivot, k]):
+                pivot = i
+        if not abs(A[pivot, k]) > 0.0:
+            return False
+        for j in range(k, n):
+            A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
+        b[k], b[pivot] = b[pivot], b[k]
+        for i in range(k + 1, n):
+            share = A[i, k] / A[k, k]
+            for j in range(k + 1, n):
+                A[i, j] -= share * A[k, j]
+            b[i] -= share * b[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            b[k] -= A[k, j] * b[j]
+        b[k] /= A[k, k]
+    return True
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _bends(forms: Array, x: Array, mu: Array, unit: float, form: Array, bend: Array, mixed: Array) -> None:
+    """form[m] = mu'forms[m] mu, bend[m] = forms[m] mu - form[m] and mixed = sum_m x_m forms[m], of forms times ``unit``.
+
+    Without its mean a bend keeps what tells nearly equal duals apart, where D = x / z below has a dozen digits.
+    """
+    M, r = bend.shape
+    for k in range(r):
+        for l in range(r):
+            mixed[k, l] = 0.0
+    for m in range(M):
+        for k in range(r):
+            total = 0.0
+            for l in range(r):
+                value = forms[m, k, l] * unit
+                total += value * mu[l]
+                mixed[k, l] += x[m] * value
+            bend[m, k] = total
+        form[m] = _dot(bend[m], mu)
+        for k in range(r):
+            bend[m, k] -= form[m]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _fill(
+    bend: Array, x: Array, z: Array, mu: Array, s: Array, right_mu: Array, right_x: Array, A: Array, b: Array
+) -> None:
+    """Add to A, which holds the mixed form, and fill b: the system that is left when the step of x is eliminated.
+
+    Unknowns are the step of mu (r,) and of the two multipliers, the first with the mean bend of the step of x in it. That
+    step is D (bend d_mu - d_nu - right_x), D = x / z.
+    """
+    M, r = bend.shape
+    for k in range(r + 2):
+        A[r, k] = A[r + 1, k] = A[k, r] = A[k, r + 1] = 0.0
+    b[r], b[r + 1] = 1.0, 1.0
+    for k in range(r):
+        A[k, k] += s[k] / mu[k]
+        A[k, r] = A[r, k] = 1.0
+        b[k] = right_mu[k]
+        b[r] -= mu[k]
+    for m in range(M):
+        D = x[m] / z[m]
+        b[r + 1] += D * right_x[m] - x[m]
+        A[r + 1, r + 1] -= D
+        for k in range(r):
+            pull = D * bend[m, k]
+            b[k] += pull * right_x[m]
+            A[r + 1, k] += pull
+            A[k, r + 1] -= pull
+            for l in range(r):
+                A[k, l] += pull * bend[m, l]
+
+
 @njit(cache=True, nogil=True)
 def saddle_point(linear: Array, forms: Array) -> tuple[Array, Array]:
     """min_x max_mu  linear'mu - 1/2 sum_m x_m mu'forms[m] mu  over two simplices, by a primal-dual interior point.
@@ -88,37 +195,47 @@ def saddle_point(linear: Array, forms: Array) -> tuple[Array, Array]:
     ``linear`` (r,), ``forms`` (M, r, r) contiguous and positive semi-definite. Returns x (M,) and mu (r,).
     """
     M, r = forms.shape[0], linear.size
-    scale = max(np.abs(linear).max(), np.abs(forms).max(), 1e-300)
-    linear, forms = linear / scale, forms / scale
-    stacked, flat = forms.reshape(M * r, r), forms.reshape(M, r * r)
-    x, mu, s, z = np.full(M, 1.0 / M), np.full(r, 1.0 / r), np.ones(r), np.ones(M)
-    beta = nu = 0.0
+    x, z, d_x, d_z, right_x, form = np.empty(M), np.empty(M), np.empty(M), np.empty(M), np.empty(M), np.empty(M)
+    mu, s, d_mu, d_s, right_mu = np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r)
+    bend, A, b = np.empty((M, r)), np.empty((r + 2, r + 2)), np.empty(r + 2)
+    x[:], z[:], mu[:], s[:] = 1.0 / M, 1.0, 1.0 / r, 1.0
+    beta, nu, scale = 0.0, 0.0, 1e-300
+    for k in range(r):
+        scale = max(scale, abs(linear[k]))
+        for m in range(M):
+            for l in range(r):
+                scale = max(scale, abs(forms[m, k, l]))
     for _ in range(_STEPS):
-        mean = (x @ z + mu @ s) / (M + r)
+        mean = (_dot(x, z) + _dot(mu, s)) / (M + r)
         if mean < 1e-13:
             break
-        bend, target = (stacked @ mu).reshape(M, r), 0.1 * mean  # bend[m] = forms[m] @ mu
-        system, right = np.zeros((r + M + 2, r + M + 2)), np.zeros(r + M + 2)
-        system[:r, :r] = (x @ flat).reshape(r, r)
-        system[:r, r : r + M], system[r : r + M, :r] = bend.T, bend
+        target = 0.1 * mean
+        _bends(forms, x, mu, 1.0 / scale, form, bend, A)
+        shared, missing = _dot(x, form), 1.0
         for k in range(r):
-            system[k, k] += s[k] / mu[k]
-            system[k, r + M] = system[r + M, k] = 1.0
+            right_mu[k] = linear[k] / scale - beta - shared + target / mu[k]
+            missing -= mu[k]
         for m in range(M):
-            system[r + m, r + m] = -z[m] / x[m]
-            system[r + m, r + M + 1], system[r + M + 1, r + m] = -1.0, 1.0
-        right[:r] = linear - x @ bend - beta + target / mu
-        right[r : r + M] = -0.5 * (bend @ mu) + nu - target / x
-        right[r + M], right[r + M + 1] = 1.0 - mu.sum(), 1.0 - x.sum()
-        try:
-            step = np.linalg.solve(system, right)
-        except Exception:  # singular to round-off: the last point is as good as it gets
+            for k in range(r):
+                right_mu[k] -= x[m] * bend[m, k]
+            right_x[m] = nu - (0.5 + missing) * form[m] - target / x[m]
+        _fill(bend, x, z, mu, s, right_mu, right_x, A, b)
+        if not eliminate(A, b):  # singular to round-off: the last point is as good as it gets
             break
-        d_mu, d_x = step[:r], step[r : r + M]
-        d_s, d_z = target / mu - s - s / mu * d_mu, target / x - z - z / x * d_x
-        room = min(min(_room(mu, d_mu), _room(x, d_x)), min(_room(s, d_s), _room(z, d_z)))
+        for k in range(r):
+            d_mu[k] = b[k]
+            d_s[k] = target / mu[k] - s[k] - s[k] / mu[k] * d_mu[k]
+        for m in range(M):
+            d_x[m] = x[m] / z[m] * (_dot(bend[m], d_mu) - b[r + 1] - right_x[m])
+            d_z[m] = target / x[m] - z[m] - z[m] / x[m] * d_x[m]
+        room = _reach(mu, d_mu, _reach(x, d_x, _reach(s, d_s, _reach(z, d_z, 1.0 / 0.95))))
         length = min(1.0, 0.95 * room)
-        mu, x, s, z = mu + length * d_mu, x + length * d_x, s + length * d_s, z + length * d_z
-        beta, nu = beta + length * step[r + M], nu + length * step[r + M + 1]
-    x, mu = np.where(x < 1e-12, 0.0, x), np.where(mu < 1e-12, 0.0, mu)
-    return x / x.sum(), mu / mu.sum()
+        _advance(mu, d_mu, length)
+        _advance(x, d_x, length)
+        _advance(s, d_s, length)
+        _advance(z, d_z, length)
+        beta += length * (b[r] - _dot(form, d_x))
+        nu += length * b[r + 1]
+    _to_simplex(x)
+    _to_simplex(mu)
+    return x, mu
