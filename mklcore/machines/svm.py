@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, writable
 from mklcore.losses import Cost, Loss, best_intercept
 from mklcore.machines.extremes import larger, smaller
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
@@ -186,7 +186,7 @@ def smo_single(
         diagonal[k] = K[k, k]
     offsets(a, low, high, tube, up, down)
     for step in range(max_steps):
-        best, chosen, worst = 0.0, -1, 0.0
+        best, chosen, worst = 0.0, np.int64(-1), 0.0
         for k in range(n):
             slope = max(v[k] + up[k], -(v[k] + down[k]))
             if slope > 0.0:
@@ -229,6 +229,7 @@ def solve_svm(
     """
     low, high = loss.box(y, C)
     tube, lin, bend = loss.tube, loss.linear(y), loss.curvature(np.zeros_like(y), y, C)
+    K = writable(K)
     if bend.any():
         K = K.copy()
         K.flat[:: y.size + 1] += bend

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from mklcore.arrays import Array, Indices
+from mklcore.arrays import Array, Indices, writable
 from mklcore.errors import ParameterError
 from mklcore.losses import Hinge
 from mklcore.machines.svm import smo_single, solve_svm
@@ -251,7 +251,7 @@ def offset_machine(
     ``K`` (n, n), ``y`` (n,) of -1 and +1, ``warm`` (n,) a signed dual to start from, ``accuracy`` an absolute duality gap.
     Returns the signed dual, the dual value and the gap that is left. Source: specification of greedy sparse MKL, A.5.
     """
-    low, high, lin = np.minimum(0.0, C * y), np.maximum(0.0, C * y), y * margins
+    K, low, high, lin = writable(K), np.minimum(0.0, C * y), np.maximum(0.0, C * y), y * margins
     a = np.clip(warm, low, high)
     v = lin - K @ a
     tolerance, used = 0.1, 0

@@ -108,7 +108,8 @@ def descend_blocks(
     """
     before, change = np.empty(r.size), 0.0
     for sweep in range(sweeps):
-        before[:] = r
+        for k in range(r.size):
+            before[k] = r[k]
         for j in chosen:
             first, last = starts[j], starts[j + 1]
             d, old = values[first:last], b[first:last]

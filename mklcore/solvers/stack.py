@@ -5,24 +5,43 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mklcore.arrays import Array, Indices, Mask
+from mklcore.arrays import Array, Indices, Mask, read_only
 
 TILE = 32
 ROWS = 8
 
 
-@njit(cache=True, nogil=True)
 def combine(K: Array, weights: Array, out: Array) -> None:
-    """out = sum_m weights[m] K[m] for symmetric K[m] (M, n, n): the upper triangle is read, and mirrored.
+    """out = sum_m weights[m] K[m] for symmetric K[m] (M, n, n)."""
+    _combine(read_only(K), weights, out)
+
+
+def products(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
+    """G[k] = K[live[k]] a for symmetric K[m] and a that vanishes outside ``rows``: only those rows are read. Returns (M, n)."""
+    return _products(read_only(K), a, rows, live)
+
+
+def quadratic_forms(K: Array, a: Array, rows: Indices) -> Array:
+    """Q[m] = a'K[m] a for symmetric K[m] and a that vanishes outside ``rows``. Returns (M,), negative round-off clipped."""
+    return _quadratic_forms(read_only(K), a, rows)
+
+
+@njit(cache=True, nogil=True)
+def _combine(K: Array, weights: Array, out: Array) -> None:
+    """The upper triangle is read, and mirrored.
 
     A few rows of four kernels at a time: the rows of ``out`` stay in the cache, and each kernel is read in long runs.
     """
-    n, live = out.shape[0], np.flatnonzero(weights)
+    n, live, count = out.shape[0], np.empty(weights.size, np.int64), 0
+    for m in range(weights.size):  # np.flatnonzero took half of the compiling
+        if weights[m] != 0.0:
+            live[count] = m
+            count += 1
     for top in range(0, n, ROWS):
         end = min(top + ROWS, n)
         out[top:end, top:] = 0.0
         done = 0
-        while done + 4 <= live.size:
+        while done + 4 <= count:
             m0, m1, m2, m3 = live[done], live[done + 1], live[done + 2], live[done + 3]
             w0, w1, w2, w3 = weights[m0], weights[m1], weights[m2], weights[m3]
             for i in range(top, end):
@@ -31,7 +50,7 @@ def combine(K: Array, weights: Array, out: Array) -> None:
                 for k in range(row.size):
                     row[k] += w0 * s0[k] + w1 * s1[k] + w2 * s2[k] + w3 * s3[k]
             done += 4
-        for m in live[done:]:
+        for m in live[done:count]:
             w = weights[m]
             for i in range(top, end):
                 row, source = out[i, top:], K[m, i, top:]
@@ -63,8 +82,7 @@ def combine_block(K: Array, weights: Array, rows: Indices) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def products(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
-    """G[k] = K[live[k]] a for symmetric K[m] and a that vanishes outside ``rows``: only those rows are read. Returns (M, n)."""
+def _products(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
     M, n = live.size, K.shape[1]
     G = np.zeros((M, n))
     for k in range(M):
@@ -77,11 +95,8 @@ def products(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def quadratic_forms(K: Array, a: Array, rows: Indices) -> Array:
-    """Q[m] = a'K[m] a for symmetric K[m] and a that vanishes outside ``rows``. Returns (M,), negative round-off clipped.
-
-    Whole runs of each row right of the diagonal are read: picking single entries takes three times as long.
-    """
+def _quadratic_forms(K: Array, a: Array, rows: Indices) -> Array:
+    """Whole runs of each row right of the diagonal are read: picking single entries takes three times as long."""
     M = K.shape[0]
     Q = np.zeros(M)
     for m in range(M):

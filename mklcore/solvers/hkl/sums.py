@@ -127,6 +127,12 @@ def fill_level(
                     out[k] += share * source[k]
 
 
+@njit(cache=True, nogil=True)
+def _copy(out: Array, source: Array) -> None:
+    for k in range(out.size):  # an assignment of arrays compiles its error messages, too: two seconds
+        out[k] = source[k]
+
+
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _times(out: Array, other: Array) -> None:
     for k in range(out.size):
@@ -155,10 +161,10 @@ def walk_tile(
 ) -> None:  # fmt: skip
     """Add one tile to the form of every node. ``levels[s, begin:]`` is slot s; ``unit[i]`` says level zero is one."""
     size = weights.size
-    suffix[p, :size] = weights
+    _copy(suffix[p, :size], weights)
     for i in range(p - 1, -1, -1):
         if unit[i]:
-            suffix[i, :size] = suffix[i + 1, :size]
+            _copy(suffix[i, :size], suffix[i + 1, :size])
         else:
             _product(suffix[i, :size], suffix[i + 1, :size], levels[i, begin : begin + size])
     for e in range(ends.size):
@@ -210,7 +216,7 @@ def walk(
         fill_weights(weights[:size], a, n, begin)
         for s in range(pairs.shape[0]):
             if cached:
-                levels[s, :size] = table[where[s], begin : begin + size]
+                _copy(levels[s, :size], table[where[s], begin : begin + size])
             elif s >= p or not unit[s]:
                 fill_level(levels[s, :size], pairs[s, 0], pairs[s, 1], shares, columns, row_in, blocks, n, begin)
         walk_tile(levels, 0, p, unit, weights[:size], starts, variables, slots, last, ends, pairs, prefix, suffix,
@@ -223,7 +229,7 @@ def fill_table(table: Array, shares: Array, columns: Array, row_in: Indices, blo
     levels = shares.shape[0]
     for i in range(row_in.shape[0]):
         for t in range(levels):
-            fill_level(table[i * levels + t], i, t, shares, columns, row_in, blocks, n, 0)
+            fill_level(table[i * levels + t], i, t, shares, columns, row_in, blocks, n, np.int64(0))
 
 
 @njit(cache=True, nogil=True)
@@ -274,7 +280,7 @@ def column_forms(columns: Array, unit: Mask, starts: Indices, variables: Indices
     p, n = columns.shape[0], columns.shape[2]
     column, out = np.empty(n), np.empty(starts.size - 1)
     for k in range(starts.size - 1):
-        column[:] = a
+        _copy(column, a)
         at = starts[k]
         for i in range(p):
             level = 0
