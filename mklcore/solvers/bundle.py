@@ -142,15 +142,15 @@ def _bends(forms: Array, x: Array, mu: Array, unit: float, form: Array, bend: Ar
     """
     M, r = bend.shape
     for k in range(r):
-        for l in range(r):
-            mixed[k, l] = 0.0
+        for j in range(r):
+            mixed[k, j] = 0.0
     for m in range(M):
         for k in range(r):
             total = 0.0
-            for l in range(r):
-                value = forms[m, k, l] * unit
-                total += value * mu[l]
-                mixed[k, l] += x[m] * value
+            for j in range(r):
+                value = forms[m, k, j] * unit
+                total += value * mu[j]
+                mixed[k, j] += x[m] * value
             bend[m, k] = total
         form[m] = _dot(bend[m], mu)
         for k in range(r):
@@ -184,8 +184,8 @@ def _fill(
             b[k] += pull * right_x[m]
             A[r + 1, k] += pull
             A[k, r + 1] -= pull
-            for l in range(r):
-                A[k, l] += pull * bend[m, l]
+            for j in range(r):
+                A[k, j] += pull * bend[m, j]
 
 
 @njit(cache=True, nogil=True)
@@ -203,8 +203,8 @@ def saddle_point(linear: Array, forms: Array) -> tuple[Array, Array]:
     for k in range(r):
         scale = max(scale, abs(linear[k]))
         for m in range(M):
-            for l in range(r):
-                scale = max(scale, abs(forms[m, k, l]))
+            for j in range(r):
+                scale = max(scale, abs(forms[m, k, j]))
     for _ in range(_STEPS):
         mean = (_dot(x, z) + _dot(mu, s)) / (M + r)
         if mean < 1e-13:

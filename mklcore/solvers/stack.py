@@ -26,6 +26,14 @@ def quadratic_forms(K: Array, a: Array, rows: Indices) -> Array:
     return _quadratic_forms(read_only(K), a, rows)
 
 
+def products_and_forms(K: Array, a: Array, live: Mask, b: Array) -> tuple[Array, Array]:
+    """G[m] = K[m] a where ``live`` (M,), zero elsewhere, and Q[m] = b'K[m] b for symmetric K[m]: every row is read once.
+
+    Where b is all zeros, Q is zero and only the live kernels are read. Negative round-off in Q is clipped.
+    """
+    return _products_and_forms(read_only(K), a, live, b)
+
+
 @njit(cache=True, nogil=True)
 def _combine(K: Array, weights: Array, out: Array) -> None:
     """The upper triangle is read, and mirrored.
@@ -111,11 +119,7 @@ def _quadratic_forms(K: Array, a: Array, rows: Indices) -> Array:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def products_and_forms(K: Array, a: Array, live: Mask, b: Array) -> tuple[Array, Array]:
-    """G[m] = K[m] a where ``live`` (M,), zero elsewhere, and Q[m] = b'K[m] b for symmetric K[m]: every row is read once.
-
-    Where b is all zeros, Q is zero and only the live kernels are read. Negative round-off in Q is clipped.
-    """
+def _products_and_forms(K: Array, a: Array, live: Mask, b: Array) -> tuple[Array, Array]:
     M, n = K.shape[0], K.shape[1]
     G, Q = np.zeros((M, n)), np.zeros(M)
     for m in range(M):
