@@ -186,7 +186,7 @@ def smo_single(
         diagonal[k] = K[k, k]
     offsets(a, low, high, tube, up, down)
     for step in range(max_steps):
-        best, chosen, worst = 0.0, np.int64(-1), 0.0
+        best, chosen, worst = 0.0, v.size, 0.0
         for k in range(n):
             slope = max(v[k] + up[k], -(v[k] + down[k]))
             if slope > 0.0:
@@ -194,7 +194,7 @@ def smo_single(
                 gain = slope * slope / max(diagonal[k], LEAST)
                 if gain > best:
                     best, chosen = gain, k
-        if chosen < 0 or worst <= tol:
+        if chosen == v.size or worst <= tol:
             return step, worst
         i = chosen
         t = move_single(i, 1.0 if v[i] + up[i] > 0.0 else -1.0, diagonal, low, high, tube, a, v, up, down)

@@ -110,7 +110,7 @@ def pairs(
         if (top - bottom if paired else max(top, -bottom)) <= tol:
             return step, -1
         i = first(v, up, top) if sign > 0 else first(-v, -down, -bottom)
-        at = ready(i, np.int64(-1), theta, slab, slot, mixed, place, owner, hand)
+        at = ready(i, owner.size, theta, slab, slot, mixed, place, owner, hand)
         if at < 0:
             return step, i
         before, j, partner = a[i], -1, nothing

@@ -226,10 +226,10 @@ def walk(
 @njit(cache=True, nogil=True)
 def fill_table(table: Array, shares: Array, columns: Array, row_in: Indices, blocks: Array, n: int) -> None:
     """All level matrices, packed: row i (q + 1) + t is level t of variable i."""
-    levels = shares.shape[0]
+    levels, begin = shares.shape[0], int(np.int64(0))  # a literal 0 would be one more type to compile for
     for i in range(row_in.shape[0]):
         for t in range(levels):
-            fill_level(table[i * levels + t], i, t, shares, columns, row_in, blocks, n, np.int64(0))
+            fill_level(table[i * levels + t], i, t, shares, columns, row_in, blocks, n, begin)
 
 
 @njit(cache=True, nogil=True)
