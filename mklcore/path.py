@@ -64,6 +64,10 @@ class PathEstimator(Protocol):
     def predict_blocks(self, blocks: Any) -> Any:
         """Predictions from kernel blocks (M, n_new, n)."""
 
+    @staticmethod
+    def decide_along(points: Sequence[Any], blocks: Any) -> list[Any]:
+        """The decision values of several fitted points from the same kernel blocks, in their order."""
+
     def label(self, decision: Any) -> Any:
         """Predictions from decision values."""
 
@@ -284,6 +288,14 @@ def score_of(estimator: PathEstimator, blocks: Array, y: Any, scoring: Scoring =
     return scored(estimator, estimator.decide_blocks(blocks), y, scoring)
 
 
+def scores_of(points: Sequence[PathEstimator], blocks: Array, y: Any, scoring: Scoring = None) -> Array:
+    """The scores (L,) of the fitted points of a path on the same kernel blocks (M, n_new, n), which are read once."""
+    decided = points[0].decide_along(points, blocks)
+    if scoring is None:
+        return np.array([p.path_score(p.label(own), y) for p, own in zip(points, decided, strict=True)])
+    return np.array([scored(point, own, y, scoring) for point, own in zip(points, decided, strict=True)])
+
+
 def rescored(path: Path, X: Any, y: Any, X_val: Any = None, y_val: Any = None, scoring: Scoring = None) -> Path:
     """The same path measured by another score; nothing is solved again. Arguments as in ``fit_path``."""
     first = path.estimators[0]
@@ -298,10 +310,8 @@ def _scores(
     points: Sequence[Any], stack: Any, y: Any, blocks: Array | None, y_val: Any, scoring: Scoring
 ) -> tuple[Array, Array]:
     """Scores (L,) of the points of a path on its training rows and on validation rows, NaN where there are none."""
-    train = np.array([score_of(point, stack.values, y, scoring) for point in points])
-    if blocks is None:
-        return train, np.full(len(points), np.nan)
-    return train, np.array([score_of(point, blocks, y_val, scoring) for point in points])
+    train = scores_of(points, stack.values, y, scoring)
+    return train, np.full(len(points), np.nan) if blocks is None else scores_of(points, blocks, y_val, scoring)
 
 
 def _collect(

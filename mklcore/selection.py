@@ -28,7 +28,7 @@ from mklcore.path import (
     checked_values,
     fit_path,
     score_name,
-    score_of,
+    scores_of,
     validation_blocks,
 )
 from mklcore.scoring import Scoring
@@ -103,7 +103,7 @@ def validation_curve(
     scores, used, objective = np.empty((3, rows.size, columns.size))
     chosen, best = None, (0, 0)
     for i, fitted in enumerate(model.along_grid(stack, target, rows.tolist(), [int(size) for size in columns])):
-        scores[i] = [score_of(point, blocks, y_val, scoring) for point in fitted]
+        scores[i] = scores_of(fitted, blocks, y_val, scoring)
         used[i] = [point.n_kernels_ for point in fitted]
         objective[i] = [float(np.sum(point.objective_)) for point in fitted]
         place = _first_of(scores[: i + 1], used[: i + 1], -rows[: i + 1, None] + 0.0 * columns)

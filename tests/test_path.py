@@ -58,6 +58,27 @@ def test_every_point_equals_its_cold_fit(model, param, values, table):
     assert np.all(path.relative_gap[certified] <= 2e-3)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        mkl.LpMKLClassifier(kernels=KERNELS, p=2.0, tol=0.1),
+        mkl.SMKLClassifier(kernels=KERNELS, tol=0.1),
+        mkl.GreedyMKLClassifier(kernels=KERNELS, n_kernels=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_points_predicted_together_predict_as_they_do_alone(model, table):
+    X, _, score, X_val, _, _ = table
+    thirds = np.digitize(score, np.quantile(score, [1 / 3, 2 / 3]))  # three classes: several machines to a point
+    blocks = KERNELS.grams(X).cross(X_val)
+    points = [
+        model.fit(X, thirds),
+        model.copy_with(next(iter({"C", "lam"} & set(model.get_params()))), 0.3).fit(X, thirds),
+    ]
+    for point, decided in zip(points, model.decide_along(points, blocks), strict=True):
+        np.testing.assert_array_equal(point.label(decided), point.predict(X_val))
+
+
 def test_regression_paths_score_by_r2(table):
     X, _, y, X_val, _, y_val = table
     path = mkl.fit_path(mkl.LpMKLRegressor(kernels=KERNELS, p=2.0), X, y, "C", [0.1, 1.0], X_val, y_val)

@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -129,7 +128,7 @@ def test_a_pair_is_the_machine_of_its_two_classes(iris):
 
 
 def test_votes_decide_and_margins_only_break_ties(iris):
-    X, y, model = iris
+    X, _, model = iris
     rng = np.random.default_rng(0)
     new = X.min(axis=0) + rng.uniform(size=(300, 4)) * np.ptp(X, axis=0)
     scores, votes = model.pair_decisions(new), np.zeros((300, 3))
@@ -138,11 +137,9 @@ def test_votes_decide_and_margins_only_break_ties(iris):
     decision = model.decision_function(new)
     assert decision == pytest.approx(votes, abs=2e-9)
     assert np.array_equal(model.predict(new), model.classes_[np.argmax(decision, axis=1)])
-    blocks = model._map.cross(new[:1])
-    model_of_ties = clone(model).fit(X, y)
-    model_of_ties._pair_scores = lambda _: np.array([[-2.0, 0.1, -0.5]])  # 0 beats 1, 2 beats 0, 1 beats 2
-    assert np.round(model_of_ties._decide(blocks)) == pytest.approx(np.ones((1, 3)))
-    assert np.argmax(model_of_ties._decide(blocks)) == 0
+    ties = np.array([[-2.0, 0.1, -0.5]]) - model.intercept_  # 0 beats 1, 2 beats 0, 1 beats 2
+    assert np.round(model._joined(ties)) == pytest.approx(np.ones((1, 3)))
+    assert np.argmax(model._joined(ties)) == 0
 
 
 def test_explicit_groups_are_the_group_lasso():

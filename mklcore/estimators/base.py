@@ -42,6 +42,7 @@ class KernelEstimator(BaseEstimator):
     default_normalise: ClassVar[str | None] = "multiplicative"
     score_name: ClassVar[str] = ""  # what ``path_score`` measures
     _dual_per_kernel: ClassVar[bool] = False  # True where every kernel has coefficients of its own
+    _scored_together: ClassVar[bool] = True  # False where the points of a path do not share weighted sums of blocks
 
     _carry: Any = None
     weights_: Any
@@ -216,6 +217,17 @@ class KernelEstimator(BaseEstimator):
         """Predictions from kernel blocks (M, n_new, n), whatever the estimator was fitted on."""
         return self.label(self._decide(blocks))
 
+    @staticmethod
+    def decide_along(points: Sequence[Any], blocks: Any) -> list[Array]:
+        """``decide_blocks`` of every point of a path; the blocks (M, n_new, n) are read once for all points."""
+        if not points[0]._scored_together:
+            return [point.decide_blocks(blocks) for point in points]
+        machines = [point._machines() for point in points]
+        weights, duals = (np.concatenate(parts) for parts in zip(*machines, strict=True))
+        ends = np.cumsum([len(part) for part, _ in machines])[:-1]
+        scores = np.split(weighted_blocks(blocks, weights, duals), ends, axis=1)
+        return [point._joined(own) for point, own in zip(points, scores, strict=True)]
+
     def path_score(self, predicted: Labels, y: Any) -> float:
         """What paths measure at every point, from predictions and the target ``y`` (n_new,)."""
         raise NotImplementedError
@@ -238,7 +250,16 @@ class KernelEstimator(BaseEstimator):
 
     def _decide(self, blocks: Any) -> Array:
         """sum_m weights_m K_m a + b on blocks (M, n_new, n); one column per output where there are several."""
-        values: Array = weighted_blocks(blocks, self.weights_, self.dual_coef_) + self.intercept_
+        return self._joined(weighted_blocks(blocks, *self._machines()))
+
+    def _machines(self) -> tuple[Array, Array]:
+        """Weights (T, M) and duals (T, n) of the T machines whose scores make a decision."""
+        duals = np.atleast_2d(np.asarray(self.dual_coef_).T)
+        return np.broadcast_to(self.weights_, (len(duals), np.size(self.weights_))), duals
+
+    def _joined(self, scores: Array) -> Array:
+        """Decision values from the scores (n_new, T) of the machines, without their intercepts."""
+        values: Array = (scores[:, 0] if np.ndim(self.dual_coef_) == 1 else scores) + self.intercept_
         return values
 
     def label(self, decision: Array) -> Labels:
@@ -421,9 +442,13 @@ def worst(statuses: Sequence[Status]) -> Status:
     return next((status for status in statuses if not status.ok), statuses[0])
 
 
-def weighted_blocks(blocks: Array, weights: Array, dual: Array) -> Array:
-    """sum_m weights[m] blocks[m] @ dual, skipping kernels of weight zero. blocks (M, n_new, n), dual (n,) or (n, T)."""
-    out = np.zeros((blocks.shape[1], *dual.shape[1:]))
-    for m in np.flatnonzero(weights):
-        out += weights[m] * (blocks[m] @ dual)
+def weighted_blocks(blocks: Array, weights: Array, duals: Array) -> Array:
+    """Scores (n_new, T) of T machines, sum_m weights[t, m] blocks[m] @ duals[t], from blocks (M, n_new, n).
+
+    ``weights`` (T, M), ``duals`` (T, n). Every block is read once for all machines, and only by those that give it weight.
+    """
+    out = np.zeros((blocks.shape[1], len(duals)))
+    for m in np.flatnonzero(weights.any(axis=0)):
+        used = np.flatnonzero(weights[:, m])
+        out[:, used] += (blocks[m] @ duals[used].T) * weights[used, m]
     return out

@@ -26,6 +26,7 @@ class _GreedyBase(BudgetedEstimator):
 
     default_normalise: ClassVar[str | None] = "diag"
     _dual_per_kernel = True
+    _scored_together = False
 
     steps_: Any
 

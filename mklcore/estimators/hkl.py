@@ -38,6 +38,7 @@ class _HKLBase(KernelEstimator):
     """min (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2 over all (q+1)^p products of one-variable kernels."""
 
     tasks: ClassVar[tuple[str, ...]] = ()
+    _scored_together = False
 
     def __init__(
         self,

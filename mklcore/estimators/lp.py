@@ -18,7 +18,6 @@ from mklcore.estimators.base import (
     Kernels,
     dual_points,
     signs,
-    weighted_blocks,
     worst,
 )
 from mklcore.kernels.dictionary import KernelDictionary
@@ -158,11 +157,8 @@ class _LpClassifier(LpBase, KernelClassifier):
         self.fit_ = tuple(replace(fit, carry=None) for fit in fits)
         self._carry = tuple(fit.carry for fit in fits)
 
-    def _decide(self, blocks: Array) -> Array:
-        if self.weights_.ndim == 1:
-            return super()._decide(blocks)
-        problems = zip(self.weights_, self.dual_coef_, self.intercept_, strict=True)
-        return np.column_stack([weighted_blocks(blocks, w, a) + b for w, a, b in problems])
+    def _machines(self) -> tuple[Array, Array]:
+        return super()._machines() if self.weights_.ndim == 1 else (self.weights_, self.dual_coef_)
 
 
 class _LpRegressor(LpBase, KernelRegressor):

@@ -35,6 +35,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
     """
 
     score_name: ClassVar[str] = ACCEPTED
+    _scored_together = False  # rows lie on the boundary itself: another order of summing would turn some of them
 
     def __init__(
         self,

@@ -161,19 +161,17 @@ class _SMKLClassifier(_SMKLBase, KernelClassifier):
 
     def pair_decisions(self, X: Any) -> Array:
         """(n_new, n_pairs) signed scores of the binary machines; positive for the second class of ``pairs_``."""
-        return self._pair_scores(self._blocks(X))
+        scores: Array = weighted_blocks(self._blocks(X), *self._machines()) + self.intercept_
+        return scores
 
-    def _pair_scores(self, blocks: Array) -> Array:
-        problems = zip(
-            np.atleast_2d(self.weights_), np.atleast_2d(self.dual_coef_), np.atleast_1d(self.intercept_), strict=True
-        )
-        return np.column_stack([weighted_blocks(blocks, w, a) + b for w, a, b in problems])
+    def _machines(self) -> tuple[Array, Array]:
+        return np.atleast_2d(self.weights_), np.atleast_2d(self.dual_coef_)
 
-    def _decide(self, blocks: Array) -> Array:
+    def _joined(self, scores: Array) -> Array:
         if len(self.pairs_) == 1:
-            return super()._decide(blocks)
-        votes = np.zeros((blocks.shape[1], self.classes_.size))
-        for (first, second), score in zip(self.pairs_, self._pair_scores(blocks).T, strict=True):
+            return super()._joined(scores)
+        votes = np.zeros((len(scores), self.classes_.size))
+        for (first, second), score in zip(self.pairs_, (scores + self.intercept_).T, strict=True):
             wins = score > 0
             margin = _TIE_BREAK / self.classes_.size * score / (1.0 + np.abs(score))
             votes[:, second] += wins + margin
