@@ -87,8 +87,7 @@ def test_an_unfinished_run_ends_with_the_best_point_it_saw(seed):
     for most in (40, 60):
         fit = fit_weighted(K, y, 3e3, loss, penalty, True, solver="interleaved", max_iter=most)
         assert fit.status is Status.MAX_ITER
-        best = min(record.objective for record in fit.history)  # read from running sums in single precision
-        assert fit.objective <= 1.001 * best
+        assert fit.objective <= min(record.objective for record in fit.history) * (1.0 + 1e-9)
         told = mkl.certificate(K, y, fit.weights, fit.dual_coef, fit.intercept, loss, 3e3, penalty, fit.dual_point)
         assert (fit.objective, fit.dual_objective) == pytest.approx(told, rel=1e-9)
         assert fit.history[-1].objective == fit.objective
@@ -109,7 +108,9 @@ def test_what_one_method_found_is_kept_where_the_next_finds_nothing_better(probl
         method = Opening(Problem(K, labels, 1.0, loss, penalty, True), tol=1e-9, closing=idle(closing))
         fit = run(method, tol=1e-9, max_iter=200)
         assert fit.status is Status.STALLED
-        assert fit.objective == pytest.approx(min(record.objective for record in fit.history), rel=1e-5)
+        assert fit.objective == pytest.approx(
+            min(record.objective for record in fit.history), rel=1e-5
+        )  # rows are rounded
 
 
 def test_cutting_planes_equal_newton(problem):

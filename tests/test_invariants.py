@@ -8,10 +8,16 @@ import pytest
 from mklcore.errors import KernelError, MKLError, ProofError
 from mklcore.losses import make_loss
 from mklcore.penalties import PENALTIES, LpNorm
+from mklcore.solvers.baselines import SymmetricL1
 from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import Point, Status, run
 from mklcore.solvers.gomp import GOMP
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, unit_step_divisors
+from mklcore.solvers.hkl.bases import PolynomialBasis
+from mklcore.solvers.hkl.dag import DepthWeights
+from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.machine import Task
+from mklcore.solvers.hkl.search import HullSearch, Limits
 from mklcore.solvers.interleaved import Interleaved
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.proof import Values
@@ -22,6 +28,7 @@ from mklcore.solvers.working_set import WorkingSet
 from tests.test_lp_properties import draw
 
 DRAWN = draw(4, "hinge", n=30, M=10)
+ROWS = np.random.default_rng(4).standard_normal((30, 3))
 
 
 def weighted(cls, p=1.5):
@@ -39,9 +46,18 @@ METHODS = {
     "algorithm 2": lambda: EmpiricalGreedy(
         DRAWN.K, DRAWN.y, n_steps=5, linesearch=False, divisors=unit_step_divisors(DRAWN.K)
     ),
+    "symmetric l1": lambda: SymmetricL1(DRAWN.K, DRAWN.y, 0.01),
+    "hkl": lambda: HullSearch(
+        Design(ROWS, PolynomialBasis(2)),
+        Task(DRAWN.y, make_loss("squared"), 0.1, True),
+        DepthWeights(4, 0.1),
+        search="certified",
+        tol=1e-3,
+        limits=Limits(),
+    ),
     "smkl": lambda: SMKL(Problem(DRAWN.K, DRAWN.y, 1.0, make_loss("hinge"), PENALTIES["log"](), True), tol=1e-3),
 }
-CERTIFIED = ("wrapper", "newton", "working set", "interleaved", "algorithm 1")
+CERTIFIED = ("wrapper", "newton", "working set", "interleaved", "algorithm 1", "symmetric l1", "hkl")
 
 
 def planted(method, **changes):

@@ -198,6 +198,8 @@ class _HKLBase(KernelEstimator):
         else:
             self._publish_all([fit for fit, _ in found])
         self._publish_hull(stack, [search for _, search in found])
+        proofs = [search.proof_of(fit.dual_point) for fit, search in found]
+        self.proof_ = None if None in proofs else tuple(proof.arrays for proof in proofs if proof is not None)
         if self.refit:
             self._refit(stack, np.column_stack(targets))
 
@@ -238,8 +240,6 @@ class _HKLBase(KernelEstimator):
         self.n_dag_kernels_ = design.n_dag_kernels
         self.n_visited_, self.n_visited_on_path_ = outcome.looked_at, outcome.ever
         self.certified_ = self.status_ is Status.CONVERGED
-        proofs = [search.proof for search in searches]
-        self.proof_ = None if None in proofs else tuple(proof.arrays for proof in proofs if proof is not None)
         self.notes_ = () if len(outcome.nodes) > 1 else (self._root_alone(design),)
 
     def _root_alone(self, design: Design) -> str:

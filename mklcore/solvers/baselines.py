@@ -28,7 +28,8 @@ from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import Board, Fit, Method, Point, Status, run, warn_unless_converged
 from mklcore.solvers.gomp import GOMP
-from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, certificate_of, unit_step_divisors
+from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, certificate_of, l1_values, unit_step_divisors
+from mklcore.solvers.proof import Values
 from mklcore.solvers.reweighting import WarmStart
 from mklcore.solvers.spectra import Spectra
 from mklcore.solvers.stack import combine
@@ -127,6 +128,11 @@ class SymmetricL1:
 
     def finish(self, best: Point) -> Point:
         return best
+
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        """Objective and dual value of (1) from the coefficients of all kernels."""
+        forms = None if dual_point is None else np.array([dual_point @ (kernel @ dual_point) for kernel in self.K])
+        return l1_values(self.K, self.y, self.lam, range(len(self.K)), best.dual, dual_point, forms)
 
     def _point(self, t: Array, z: Array) -> Point:
         n = self.y.size

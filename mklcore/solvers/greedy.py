@@ -151,6 +151,25 @@ def certificate_of(y: Array, r: Array, gradients: Array, lam: float) -> tuple[fl
     return float(theta @ y - 0.5 * y.size * (theta @ theta)), theta
 
 
+def l1_values(
+    K: Array, y: Array, lam: float, chosen: Sequence[int], dual: Array, theta: Array | None, forms: Array | None
+) -> Values:
+    """Objective of (1) from the coefficients ``dual`` (|S|, n) of the kernels ``chosen``, and the value of ``theta`` (n,),
+    whose ``forms`` (M,) theta'K_j theta say whether it is feasible."""
+    n, floor = y.size, 1e-15 * float(y @ y) / y.size
+    parts = [K[j] @ a for j, a in zip(chosen, dual, strict=True)]
+    norms = [np.sqrt(max(float(a @ part), 0.0)) for a, part in zip(dual, parts, strict=True)]
+    r = y - sum(parts, np.zeros(n))
+    objective = 0.5 * float(r @ r) / n + lam * float(sum(norms))
+    if theta is None or forms is None:
+        return Values(objective, floor=floor)
+    limit = (lam * (1.0 + 1e-6)) ** 2
+    if forms.max(initial=0.0) > limit:  # rounding, or a dual that is not feasible: the exact forms tell
+        forms = exact_forms(K, theta)
+    value = float(theta @ y - 0.5 * n * (theta @ theta))
+    return Values(objective, value if forms.max(initial=0.0) <= limit else -np.inf, floor=floor)
+
+
 def critical_lam(K: Array, y: Array) -> float:
     """The smallest lam at which nothing enters: max_j sqrt(y'K_j y) / N. ``K`` (M, n, n), ``y`` (n,)."""
     return float(np.sqrt(max(max(float(y @ (kernel @ y)) for kernel in K), 0.0))) / y.size
@@ -239,19 +258,8 @@ class FunctionalGreedy:
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """Objective and dual value of (1) from the coefficients; the gradient norms at theta say whether it is feasible."""
-        chosen, n = best.selected or (), self.y.size
-        parts = [self.K[j] @ a for j, a in zip(chosen, best.dual, strict=True)]
-        norms = [np.sqrt(max(float(a @ part), 0.0)) for a, part in zip(best.dual, parts, strict=True)]
-        r = self.y - sum(parts, np.zeros(n))
-        objective = 0.5 * float(r @ r) / n + self.lam * float(sum(norms))
-        floor = 1e-15 * float(self.y @ self.y) / n
-        if dual_point is None:
-            return Values(objective, floor=floor)
-        limit, forms = (self.lam * (1.0 + 1e-6)) ** 2, self.spectra.forms(dual_point)
-        if forms.max(initial=0.0) > limit:  # rounding, or a dual that is not feasible: the exact forms tell
-            forms = exact_forms(self.K, dual_point)
-        value = float(dual_point @ self.y - 0.5 * n * (dual_point @ dual_point))
-        return Values(objective, value if forms.max(initial=0.0) <= limit else -np.inf, floor=floor)
+        forms = None if dual_point is None else self.spectra.forms(dual_point)
+        return l1_values(self.K, self.y, self.lam, best.selected or (), best.dual, dual_point, forms)
 
     def _minimise(self, chosen: Indices) -> None:
         """Minimise (1) on ``chosen``, from where the last minimisation ended, until a residual computed anew agrees."""

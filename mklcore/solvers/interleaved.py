@@ -32,7 +32,7 @@ from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import Board, Point, Progress, Status
 from mklcore.solvers.proof import Passed, Values, passed_values
 from mklcore.solvers.reweighting import Problem, WarmStart
-from mklcore.solvers.stack import products_and_forms
+from mklcore.solvers.stack import products, products_and_forms
 
 CACHE_MB = 512.0
 _LAST_CHUNKS = 10
@@ -302,7 +302,12 @@ class Interleaved:
             if missing < 0:
                 break
             cache.fetch(np.array([missing]))
-        rows = np.flatnonzero(change)
+        rows, source = np.flatnonzero(change), cache.source
+        if isinstance(
+            source, StackRows
+        ):  # in double precision, so that a large C does not multiply what rows were rounded by
+            self.g += products(source.values, change, rows, np.arange(len(source.values)))
+            return moved
         for first_row in range(0, rows.size, PIECE):
             part = rows[first_row : first_row + PIECE]
             add_rows(self.g, cache.slab, cache.fetch(part), change[part])

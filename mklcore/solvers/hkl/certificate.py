@@ -131,16 +131,17 @@ def hkl_certificate(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
     )
     values = np.array(
         [
-            (_primal(design, weights, task, nodes, *parts), _dual(design, weights, task, point, proof))
+            (primal_of(design, weights, task, nodes, *parts), dual_of(design, weights, task, point, proof))
             for task, parts, point, proof in zip(tasks, fitted, points, proofs, strict=True)
         ]
     )
     return (float(values[0, 0]), float(values[0, 1])) if len(tasks) == 1 else (values[:, 0], values[:, 1])
 
 
-def _primal(
+def primal_of(
     design: Design, weights: DepthWeights, task: Task, nodes: Sequence[Node], zeta: Array, a: Array, intercept: float
 ) -> float:
+    """(1/n) sum_i l + lam/2 Omega(beta)^2 of the coefficients ``zeta`` (m,) of ``nodes``, ``a`` (n,) and the intercept."""
     decision = np.zeros(design.n)
     for node, weight in zip(nodes, zeta, strict=True):
         if weight > 0:
@@ -149,7 +150,8 @@ def _primal(
     return task.primal(decision, float(intercept), float(weights.of(nodes) @ norms) ** 2)
 
 
-def _dual(design: Design, weights: DepthWeights, task: Task, a: Array | None, proof: Proof | None) -> float:
+def dual_of(design: Design, weights: DepthWeights, task: Task, a: Array | None, proof: Proof | None) -> float:
+    """The dual value of ``a`` (n,) with the bound on Omega*(a)^2 that ``proof`` gives; minus infinity where there is none."""
     if a is None or proof is None or (task.fit_intercept and abs(a.sum()) > 1e-9 * max(np.abs(a).sum(), 1e-300)):
         return -np.inf
     a = np.ascontiguousarray(a)

@@ -24,12 +24,13 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.solvers.driver import Board, Point, Status
-from mklcore.solvers.hkl.certificate import Certifier, Proof, dual_norm
+from mklcore.solvers.hkl.certificate import Certifier, Proof, dual_norm, dual_of, primal_of
 from mklcore.solvers.hkl.dag import ROOT, DepthWeights, Hull, Node, by_depth
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.inner import Inner, solve_reduced
 from mklcore.solvers.hkl.machine import Task
 from mklcore.solvers.hkl.work import Work, training_cost
+from mklcore.solvers.proof import Values
 
 SEARCHES = ("certified", "printed", "necessary")
 ACTIVE = 1e-5  # a node is in the hull when ||beta_D(v)|| is above this share of the largest
@@ -98,8 +99,7 @@ class HullSearch:
         self.work = Work(limits.seconds)
         self.certifier = Certifier(design, weights, max_nodes=limits.max_nodes, work=self.work)
         self.bounded = False
-        self.proof: Proof | None = None  # of the best dual value so far
-        self._highest = -np.inf
+        self._proofs: list[tuple[Array, Proof]] = []  # what bounds every dual point there is a value for
         self._rough = float(np.clip(0.1 * tol, _SHARP, _ROUGH))
 
     # -- the driver's three calls ------------------------------------------------------------------------------------
@@ -159,6 +159,18 @@ class HullSearch:
         self.found = replace(point, state=state)
         return self.found
 
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        """Objective and dual value of published parts from scratch, as ``hkl_certificate`` computes them."""
+        design, weights, task = self.design, self.weights, self.task
+        objective = primal_of(design, weights, task, best.state.nodes, best.weights, best.dual, best.intercept)
+        if dual_point is None:
+            return Values(objective)
+        return Values(objective, dual_of(design, weights, task, dual_point, self.proof_of(dual_point)))
+
+    def proof_of(self, dual_point: Array | None) -> Proof | None:
+        """Nodes and shares from which the bound behind the value of a dual point of this search can be computed again."""
+        return next((proof for point, proof in self._proofs if point is dual_point), None)
+
     # -- training ----------------------------------------------------------------------------------------------------
 
     def warm_start(self) -> WarmHull:
@@ -181,11 +193,10 @@ class HullSearch:
         return self._proved(trained, point.state.bound, Proof(tuple(nodes), point.state.x))
 
     def _proved(self, point: Point, bound: float, proof: Proof) -> Point:
-        """``point`` with the dual value that a bound on Omega*(a)^2 gives; the proof of the best value is kept."""
+        """``point`` with the dual value that a bound on Omega*(a)^2 gives; its proof is kept."""
         found = self.task.bound(point.dual, bound)
         self.bounded = True
-        if found.value > self._highest:
-            self._highest, self.proof = found.value, proof
+        self._proofs.append((found.point, proof))
         return replace(point, dual_objective=found.value, dual_point=found.point)
 
     def _shares(self, point: Point) -> dict[Node, float]:
