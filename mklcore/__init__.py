@@ -89,6 +89,7 @@ _ROOMS = (
     "path",
     "path_files",
     "penalties",
+    "references",
     "scoring",
     "script",
     "selection",

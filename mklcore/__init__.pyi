@@ -16,6 +16,7 @@ from mklcore import (
     path as path,
     path_files as path_files,
     penalties as penalties,
+    references as references,
     scoring as scoring,
     script as script,
     selection as selection,

@@ -7,16 +7,11 @@ over C, the point chosen on validation rows, how much every column counts, and p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, SVR
 
 from mklcore.arrays import Array, Indices
 from mklcore.data.dataset import Dataset, three_way_split
@@ -27,7 +22,8 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import target_alignment
 from mklcore.kernels.units import Unit, units
-from mklcore.path import Path, fit_path, path_grid
+from mklcore.path import Path, fit_path, joined, path_grid
+from mklcore.references import plain_references
 from mklcore.scoring import Decided, label_of, rarest, scorer_of
 
 POINTS = 13
@@ -139,7 +135,7 @@ def explore(
     seen = units(data)
     columns = _columns(model, seen, judge, scorer, _shares(model, seen, data, stack), seed)
     tick(2, 4)
-    fitted = _baselines(data.task, train, stack, judge, scorer, path, scores)
+    fitted = _baselines(data.task, train, stack, judge, asked, path, scores)
     tick(3, 4)
     beside = {key: float(scorer(one, judge.X, judge.y)) for key, one in fitted.items()}
     tick(4, 4)
@@ -192,22 +188,10 @@ def _path(
         pieces.append(fit_path(asked, train.X, train.y, "C", values, judge.X, judge.y, start=start, scoring=scoring))
         scores = np.append(scores, pieces[-1].val_score)
         if len(scores) >= LEAST and int(scores.argmax()) < len(scores) - BEHIND:
-            return _joined(pieces), []
+            return joined(pieces), []
     edge = int(scores.argmax()) == len(scores) - 1 and scores[-1] - scores[-2] > FLAT
     told = f"Best at the edge: the score still rises at C = {grid[-1]:.4g}, the largest that was tried."
-    return _joined(pieces), [told] if edge else []
-
-
-def _joined(pieces: Sequence[Path]) -> Path:
-    """Pieces of one path as one, in their order."""
-    together: dict[str, Any] = {}
-    for one in fields(Path):
-        parts = [getattr(piece, one.name) for piece in pieces]
-        if isinstance(parts[0], np.ndarray):
-            together[one.name] = np.concatenate(parts)
-        elif one.name in ("estimators", "fits", "statuses"):
-            together[one.name] = tuple(item for part in parts for item in part)
-    return replace(pieces[0], **together)
+    return joined(pieces), [told] if edge else []
 
 
 # Which columns count
@@ -275,35 +259,18 @@ class _Shuffled:
 
 
 def _baselines(
-    task: str, train: Dataset, stack: GramStack, judge: Dataset, scorer: Any, path: Path, scores: Array
+    task: str, train: Dataset, stack: GramStack, judge: Dataset, scoring: Any, path: Path, scores: Array
 ) -> dict[str, Any]:
     """The fitted plain models by name, each with its own parameter chosen on the validation rows."""
+    scorer = scorer_of(scoring)
 
     def best(models: Sequence[Any]) -> Any:
         fitted = [model.fit(train.X, train.y) for model in models]
         return fitted[int(np.argmax([scorer(model, judge.X, judge.y) for model in fitted]))]
 
     near = path.values[max(0, int(np.nanargmax(scores)) - 2) :][:5]
-    if task == "regression":
-        plain: dict[str, list[Any]] = {
-            "mean": [DummyRegressor()],
-            "linear": [make_pipeline(StandardScaler(), Ridge(alpha)) for alpha in np.geomspace(1e-3, 1e3, 7)],
-            "RBF": [
-                make_pipeline(StandardScaler(), SVR(C=cost * float(train.y.std() or 1.0))) for cost in (0.1, 1, 10, 100)
-            ],
-        }
-        uniform: Any = UniformMKLRegressor
-    else:
-        plain = {
-            "majority": [DummyClassifier()],
-            "linear": [
-                make_pipeline(StandardScaler(), LogisticRegression(C=cost, max_iter=1000))
-                for cost in np.geomspace(1e-3, 1e2, 6)
-            ],
-            "RBF": [make_pipeline(StandardScaler(), SVC(C=cost)) for cost in (0.1, 1, 10, 100)],
-        }
-        uniform = UniformMKLClassifier
-    found = {name: best(models) for name, models in plain.items()}
+    uniform: Any = UniformMKLRegressor if task == "regression" else UniformMKLClassifier
+    found = {one.name: one.model for one in plain_references(train, judge, scoring)}
     found["uniform sum"] = best([uniform(kernels=path.estimators[0].kernels, C=float(C)) for C in near])
     aligned = np.argsort(-np.nan_to_num(target_alignment(stack, train.y, task)), kind="stable")[:CANDIDATES]
     specs = stack.specs or ()

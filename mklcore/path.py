@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from html import escape
 from typing import Any, ClassVar, Protocol, Self
 
@@ -20,6 +20,9 @@ from mklcore.solvers.driver import Status
 from mklcore.solvers.forms import Live
 
 ACCEPTED = "share accepted"  # the score where there is no target
+FLAT = 1e-3  # share of the spread of the scores along a path; a gain below it is none
+GROWTH = 3  # points by which a path goes on at a time
+MOVING = 3  # points that a path needs to have ends
 _GRID_ROWS = 256  # of kernels made row by row, to scale a grid
 PATH_ATTRIBUTES = {"C": "C", "lam": "lam", "p": "p", "s": "n_kernels"}
 
@@ -135,6 +138,18 @@ class Path:
         sure = np.where(self.finished, scores, np.nan)
         return int(np.nanargmax(sure if np.isfinite(sure).any() else scores))
 
+    @property
+    def at_edge(self) -> int | None:
+        """-1 where the best validation score of a path over C or lam is its last point's and rises to it, 0 where it is the
+        first point's; None where the best lies inside, where the score is flat there, or where none can choose."""
+        scores = np.asarray(self.val_score, dtype=float)
+        if self.param not in ("C", "lam") or len(self) < MOVING or not self.can_choose or np.isnan(scores).any():
+            return None
+        for end, rest in ((-1, scores[:-1]), (0, scores[1:])):
+            if scores[end] > rest.max() + FLAT * float(np.ptp(scores)):
+                return end
+        return None
+
     def nearest(self, value: float) -> int:
         """The index of the solved value nearest to ``value`` by ratio, the first of equals; ``value`` above 0, inf allowed."""
         return nearest_by_ratio(self.values, value)
@@ -190,6 +205,7 @@ def fit_path(
     callback: Callable[[int, int], Any] | None = None,
     start: Any = None,
     scoring: Scoring = None,
+    grow: int = 0,
 ) -> Path:
     """Fit ``estimator`` at every value of ``param``, each fit started from the one before (weights and dual carried).
 
@@ -207,6 +223,8 @@ def fit_path(
     scoring : a scorer of scikit-learn or its name ("balanced_accuracy", "roc_auc", "neg_mean_squared_error", ...); None is
         what the estimator's ``path_score`` measures: accuracies, R², or for ``LpMKLOneClass``, which needs no ``y``, the
         share of rows it accepts
+    grow : how many points C or lam may go on beyond the ends of ``values``, by the ratio of the last two, while the best
+        validation score lies at an end and still gains; a path that ends there all the same has ``at_edge``
 
     Kernels are built once. A point that did not converge keeps its gap and its ``Status`` and warns.
     """
@@ -228,7 +246,68 @@ def fit_path(
         if callback is not None:
             callback(len(points), grid.size)
         clock = time.perf_counter()
-    return _collect(param, grid, points, seconds, stack, y, blocks, y_val, scoring)
+    path = _collect(param, grid, points, seconds, stack, y, blocks, y_val, scoring)
+    if blocks is None or not grow:
+        return path
+    return grown(path, estimator, stack if hasattr(stack, "values") else X, y, blocks, y_val, callback, scoring, grow)
+
+
+def grown(
+    path: Path,
+    estimator: PathEstimator,
+    X: Any,
+    y: Any,
+    X_val: Any,
+    y_val: Any,
+    callback: Callable[[int, int], Any] | None = None,
+    scoring: Scoring = None,
+    grow: int = 12,
+) -> Path:
+    """``path``, gone on by at most ``grow`` points while its best validation score lies at an end and still gains.
+
+    Arguments as in ``fit_path``; paths over other parameters than C and lam stay as they are.
+    """
+    done, left = len(path), grow
+    while left > 0 and (edge := path.at_edge) is not None:
+        last, before = (path.values[k] for k in ((-1, -2) if edge == -1 else (0, 1)))
+        values = last * (last / before) ** np.arange(1, 1 + min(GROWTH, left))
+        tick = _tick_after(callback, len(path), done + grow)
+        near = path.estimators[edge]
+        more = fit_path(estimator, X, y, path.param, values, X_val, y_val, tick, near, scoring)
+        left -= len(more)
+        path = joined([path, more] if edge == -1 else [turned(more), path])
+    if callback is not None and grow:
+        callback(len(path), len(path))
+    return path
+
+
+def _tick_after(callback: Callable[[int, int], Any] | None, past: int, most: int) -> Callable[[int, int], Any] | None:
+    return None if callback is None else lambda k, _: callback(past + k, most)
+
+
+def turned(path: Path) -> Path:
+    """The path with its points in the opposite order."""
+    return _by_points(path, lambda item: item[::-1])
+
+
+def joined(pieces: Sequence[Path]) -> Path:
+    """Pieces of one path as one, in their order."""
+    together: dict[str, Any] = {}
+    for name in (one.name for one in fields(Path)):
+        parts = [getattr(piece, name) for piece in pieces]
+        if isinstance(parts[0], np.ndarray):
+            together[name] = np.concatenate(parts)
+        elif name in _TUPLES:
+            together[name] = tuple(item for part in parts for item in part)
+    return replace(pieces[0], **together)
+
+
+_TUPLES = ("estimators", "fits", "statuses")  # of a path, one entry per point, as its arrays
+
+
+def _by_points(path: Path, change: Callable[[Any], Any]) -> Path:
+    found = {one.name: getattr(path, one.name) for one in fields(Path)}
+    return replace(path, **{k: change(v) for k, v in found.items() if isinstance(v, np.ndarray) or k in _TUPLES})
 
 
 def _checked_start(start: Any, model: Any, stack: Any) -> Any:
