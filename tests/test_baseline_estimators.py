@@ -96,3 +96,21 @@ def test_a_path_starts_every_kernel_where_it_was(table):
 def test_an_unknown_rule_is_refused_in_words(table):
     with pytest.raises(ParameterError, match="select must be one of objective, folds"):
         mkl.BestKernelClassifier(select="luck").fit(table[0], table[1])
+
+
+@pytest.mark.parametrize("cls", BOTH)
+def test_inner_folds_weigh_rows_and_leave_out_those_of_weight_zero(cls):
+    rng = np.random.default_rng(1)
+    X, weights = rng.standard_normal((80, 2)), np.repeat([1.0, 0.02], [40, 40])
+    target = np.where(weights == 1.0, X[:, 0], X[:, 1]) + np.where(weights == 1.0, 0.3, 0.05) * rng.standard_normal(80)
+    y = target > 0 if cls is mkl.BestKernelClassifier else target
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 2)
+    plain = cls(kernels=kernels, select="folds").fit(X, y)
+    weighted = cls(kernels=kernels, select="folds").fit(X, y, sample_weight=weights)
+    assert (plain.best_kernel_, weighted.best_kernel_) == (1, 0)
+
+    some = weights * (np.arange(80) % 2)  # rows of weight zero are in no fold: as if the others were all there is
+    stack, rows = kernels.grams(X), np.flatnonzero(some)
+    whole = cls(kernels="precomputed", select="folds").fit(stack, y, sample_weight=some)
+    fewer = cls(kernels="precomputed", select="folds").fit(stack.take(rows), y[rows], sample_weight=some[rows])
+    assert whole.single_scores_ == pytest.approx(fewer.single_scores_, rel=1e-9)

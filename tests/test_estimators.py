@@ -249,3 +249,5 @@ def test_who_cuts_a_stack_like_a_table_is_told_the_ways_that_work(table):
         cross_val_score(model, stack.values, y, cv=3, error_score="raise")
     with pytest.raises(KernelError, match=r"is no table. scikit-learn's splitters cannot cut stacks: use"):
         cross_val_score(model, stack, y, cv=3)
+    with pytest.raises(KernelError, match=r"to leave rows out, cut both axes: GramStack.from_array\(K\).take\(rows\)"):
+        model.fit(stack.values[:, :4], y[:4])

@@ -134,6 +134,12 @@ def test_a_dual_value_above_the_objective_is_refused():
     assert run(Scripted([(9.0, 1.0), (7.65, 7.65 + 1e-12)]), tol=1e-3, max_iter=9).status is Status.CONVERGED
 
 
+def test_a_dual_value_above_the_objective_by_rounding_is_published_as_the_objective():
+    fit = run(Scripted([(9.0, 1.0), (7.65, 7.65 * (1 + 1e-12))]), tol=1e-3, max_iter=9)
+    assert fit.dual_objective == fit.objective == 7.65
+    assert fit.gap == 0.0
+
+
 def test_a_method_that_ends_above_what_it_has_seen_is_refused():
     class Forgetful(Scripted):
         restates = False

@@ -34,7 +34,10 @@ class KernelEstimator(BaseEstimator):
 
     Shared parameters
     -----------------
-    kernels : None (a default dictionary from X), a ``KernelDictionary``, or "precomputed" (X is a stack (M, n, n))
+    kernels : None (a default dictionary from X), a ``KernelDictionary``, or "precomputed" (X is a stack (M, n, n)).
+        scikit-learn counts the M kernels of an array as its rows: ``cross_val_score`` and ``GridSearchCV`` end with "inconsistent
+        numbers of samples" before this library is asked. Use ``cross_validate_path``, hand them a ``GramStack`` to be told so,
+        or a table with a ``KernelDictionary``, which they can cut
     normalise : "auto" (this estimator's own), "multiplicative", "spherical", "trace", "diag" or None; stacks are never touched
     center : centre the kernels in feature space
     """
@@ -360,9 +363,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     score_name: ClassVar[str] = "accuracy"
 
-    def path_score(self, predicted: Labels, y: Any) -> float:
+    def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
         """The share of rows whose class was predicted."""
-        return float(accuracy_score(y, predicted))
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def _target(self, y: Any) -> Indices:
         y = column_or_1d(y, warn=True)
@@ -398,9 +401,9 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
 
     score_name: ClassVar[str] = "R²"
 
-    def path_score(self, predicted: Labels, y: Any) -> float:
+    def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
         """The share of the target's variance that is explained."""
-        return float(r2_score(y, predicted))
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
 
     def _target(self, y: Any) -> Array:
         y = column_or_1d(y, warn=True)

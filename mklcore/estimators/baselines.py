@@ -12,7 +12,6 @@ from mklcore.errors import ParameterError
 from mklcore.estimators.base import Kernels
 from mklcore.estimators.lp import LpBase, _LpClassifier, _LpRegressor
 from mklcore.losses import Loss
-from mklcore.path import score_of
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.selection import folds
 from mklcore.solvers.driver import Fit, warn_unless_converged
@@ -70,17 +69,25 @@ class _BestKernel(LpBase):
         return self._solved(kernel[None], target, self.C, "wrapper", start)
 
     def _inner_scores(self, stack: Any, y: Array) -> Array:
-        """Mean score (M,) of every kernel alone over inner folds; scales stay those of all training rows."""
+        """Mean score (M,) of every kernel alone over inner folds; scales stay those of all training rows.
+
+        Sample weights hold in training and in the scores; rows of weight 0 are in no fold.
+        """
+        w = getattr(self, "sample_weight_", None)
+        rows = np.arange(y.size) if w is None else np.flatnonzero(w)
         labels = self.classes_[y] if hasattr(self, "classes_") else y
-        smallest = int(np.unique(y, return_counts=True)[1].min()) if hasattr(self, "classes_") else y.size
-        parts = folds(self, labels, max(2, min(N_FOLDS, smallest)), 0)
+        smallest = int(np.unique(y[rows], return_counts=True)[1].min()) if hasattr(self, "classes_") else rows.size
+        parts = folds(self, labels[rows], max(2, min(N_FOLDS, smallest)), 0)
         scores = np.zeros((len(parts), stack.n_kernels))
-        for row, (train, test) in zip(scores, parts, strict=True):
+        for row, fold in zip(scores, parts, strict=True):
+            train, test = (rows[part] for part in fold)
             blocks, kernels = stack.block(test, train), stack.block(train, train)
             for m in range(stack.n_kernels):
                 alone = self.copy_with("select", "objective")
+                alone.sample_weight_ = None if w is None else w[train]
                 alone._publish_best([alone._alone(kernels[m], t, None, None, 0) for t in self._targets(y[train])], 0, 1)
-                row[m] = score_of(alone, blocks[m : m + 1], labels[test])
+                predicted = alone.predict_blocks(blocks[m : m + 1])
+                row[m] = alone.path_score(predicted, labels[test], None if w is None else w[test])
         means: Array = scores.mean(axis=0)
         return means
 

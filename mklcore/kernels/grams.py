@@ -144,7 +144,10 @@ def median_distance(spec: KernelSpec, columns: Array, base: Array) -> float:
     return float(np.median(apart)) if apart.size else 1.0
 
 
-UNCUT = "scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path, or a KernelDictionary inside a Pipeline."
+UNCUT = (
+    "scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path, or a KernelDictionary inside a Pipeline; by "
+    "hand, GramStack.from_array(K).take(rows) cuts both axes."
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,8 @@ def as_stack(K: Any) -> Array:
     if array.shape[1] != array.shape[2]:
         raise KernelError(
             f"A kernel stack must hold square matrices (M, n, n); this one has shape {array.shape}. "
-            "Blocks between test and training rows belong to predict, not to fit."
+            "Blocks between test and training rows belong to predict, not to fit; "
+            "to leave rows out, cut both axes: GramStack.from_array(K).take(rows)."
         )
     if array.size == 0:
         raise KernelError(f"A kernel stack needs at least one kernel and one row; this one has shape {array.shape}.")

@@ -299,7 +299,7 @@ def _driven(method: Method, tol: float, max_iter: int, callback: Callable[[Recor
         best.dual,
         best.intercept,
         best.objective,
-        board.dual,
+        None if board.dual is None else min(board.dual, best.objective),  # above by rounding, no more: checked
         status,
         steps,
         tuple(board.history),

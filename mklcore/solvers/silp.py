@@ -16,6 +16,8 @@ from mklcore.errors import ParameterError
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart
 
+_STILL = 0.9  # of the gap is left after a step that changes nothing
+
 
 class SILP(Reweighting):
     """The wrapper with theta from a linear programme over all planes so far; only for the lp norm at p = 1."""
@@ -33,7 +35,7 @@ class SILP(Reweighting):
         linear = np.array([plane for plane, _ in self._planes])
         forms = np.array([Q for _, Q in self._planes])
         M = forms.shape[1]
-        scale = max(float(np.abs(linear).max()), 1e-300)
+        scale = float(np.abs(linear).max()) or float(forms.max()) or 1.0  # in the nu form the linear part is zero
         found = linprog(
             np.append(np.zeros(M), 1.0),
             A_ub=np.column_stack([-0.5 * forms, -np.ones(len(linear))]) / scale,
@@ -46,5 +48,8 @@ class SILP(Reweighting):
         if found.x is None:
             return Status.STALLED
         theta = np.maximum(found.x[:-1], 0.0)
-        accuracy = max(0.3 * min(self.accuracy(board), last.state.accuracy), _FLOOR, 0.01 * self.tol)
+        # The largest Q feels the machine's error to first order: where the gap stands still, only sharper machines help.
+        still = len(board.gaps) > 1 and board.gaps[-1] > _STILL * board.gaps[-2]
+        least = _FLOOR if still else max(_FLOOR, min(0.01 * self.tol, last.state.accuracy))
+        accuracy = max(0.3 * min(self.accuracy(board), last.state.accuracy), least)
         return self.solve(theta / theta.sum(), last.dual, accuracy)
