@@ -19,6 +19,7 @@ paths.follow(history.current())
 board.follow(history.current())
 progress = heading.heading(room.question)
 notices = st.container()
+frame_progress.prepare(room.file, history.current())
 with nav.inside():
     page.run()
 present.way_out()

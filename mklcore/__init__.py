@@ -14,8 +14,17 @@ import os as _os
 from importlib import import_module as _import_module
 from pathlib import Path as _FilePath
 
-if "NUMBA_CACHE_DIR" not in _os.environ and not _os.access(_FilePath(__file__).parent, _os.W_OK):
-    # numba refuses to import cached leaves when it can write neither beside the source nor in the user's cache folder.
+
+def _takes_files(folder: str | _FilePath) -> bool:
+    try:
+        _os.makedirs(folder, exist_ok=True)
+    except OSError:
+        return False
+    return _os.access(folder, _os.W_OK)
+
+
+if not _takes_files(_os.environ.get("NUMBA_CACHE_DIR") or _FilePath(__file__).parent):
+    # numba refuses to import cached leaves where it cannot write: beside the source, or in the folder it was told to use.
     from tempfile import gettempdir as _gettempdir
 
     _os.environ["NUMBA_CACHE_DIR"] = _os.path.join(_gettempdir(), f"mklcore-numba-{_os.getuid()}")
@@ -75,6 +84,7 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
     "arrays",
+    "compiling",
     "data",
     "errors",
     "estimators",

@@ -1,14 +1,19 @@
-"""Compile every leaf once, or load it from the cache, so that no first click waits for a compiler."""
+"""Compile every leaf once, or load it from the cache, so that no first click waits for a compiler.
+
+One routine for the server, the test run and the command line, ``python -m mklcore.compiling``. Compiling holds the
+interpreter's lock, so a server lets another process fill the cache on disk (:mod:`mklcore.compiling`) and only loads.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.errors import told_elsewhere
 from mklcore.estimators import ESTIMATORS, Algorithm
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.finishing import NORMALISATIONS
@@ -19,24 +24,36 @@ from mklcore.solvers.bundle import saddle_point
 from mklcore.solvers.hkl.bases import ANOVABasis
 from mklcore.solvers.working_set import FROM_KERNELS
 
+Choose = Callable[[Sequence[str]], str]
 
-def warm_up(progress: Callable[[float, str], None] | None = None) -> None:
-    """Run every kernel and every algorithm once on sixteen rows; ``progress(share done, what comes next)``.
 
-    Safe to call from a background thread. Takes seconds in a fresh installation and well under one with the cache.
-    """
+def stages() -> dict[str, Callable[[], None]]:
+    """What there is to compile, by name: "kernels", then every algorithm of ``ESTIMATORS`` by its key."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((16, 3))
     y = (X[:, 0] + 0.3 * rng.standard_normal(16) > 0).astype(int)
-    tasks: list[tuple[str, Callable[[], Any]]] = [("kernels", partial(_kernels, X))]
-    tasks.append(("mixtures of duals", partial(saddle_point, np.ones(2), np.ones((3, 2, 2)))))
-    tasks += [(algorithm.label, partial(_algorithm, algorithm, X, y)) for algorithm in ESTIMATORS.values()]
-    for k, (name, task) in enumerate(tasks):
+    work: dict[str, Callable[[], None]] = {"kernels": partial(_kernels, X)}
+    return work | {key: partial(_algorithm, algorithm, X, y) for key, algorithm in ESTIMATORS.items()}
+
+
+def warm_up(
+    progress: Callable[[tuple[str, ...], str], None] | None = None, choose: Choose = lambda left: left[0]
+) -> None:
+    """Run every kernel and every algorithm once on sixteen rows; ``progress(stages done, the one that comes next or "")``.
+
+    ``choose`` says which of the stages that are left comes next. Safe to call from a background thread. Takes seconds in a
+    fresh installation and under one with the cache.
+    """
+    left, done = stages(), list[str]()
+    while left:
+        name = choose(tuple(left))
         if progress is not None:
-            progress(k / len(tasks), name)
-        task()
+            progress(tuple(done), name)
+        with told_elsewhere():  # sixteen rows say nothing about convergence
+            left.pop(name)()
+        done.append(name)
     if progress is not None:
-        progress(1.0, "ready")
+        progress(tuple(done), "")
 
 
 def _kernels(X: Array) -> None:
@@ -54,6 +71,7 @@ def _algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:
     if algorithm.on == "table":
         _table_algorithm(algorithm, X, y)
         return
+    saddle_point(np.ones(2), np.ones((3, 2, 2)))
     stack = KernelDictionary.rbf_grid(np.geomspace(0.25, 4.0, FROM_KERNELS)).grams(X)
     for task, target in (("binary", y), ("regression", X[:, 1])):
         losses = next((c.choices for c in algorithm.controls if c.name == "loss" and task in c.tasks), (None,))

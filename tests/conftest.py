@@ -80,7 +80,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the numerical routines once, before workers start and each compiles its own."""
     option = session.config.option
     if getattr(option, "tx", None) and not option.collectonly and (ROOT / "mklcore").is_dir():
-        subprocess.run([sys.executable, "-c", "from mklcore.warmup import warm_up; warm_up()"], cwd=ROOT, check=True)
+        subprocess.run([sys.executable, "-m", "mklcore.compiling"], cwd=ROOT, check=True)
 
 
 def _place(item: pytest.Item) -> int:

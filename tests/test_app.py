@@ -17,7 +17,7 @@ from mklcore.data import SAMPLES
 from mklcore.errors import KernelError, NotConvergedWarning, warn_short
 from mklcore.estimators.lp import LpMKLClassifier
 from pages._parts.derive import gram_stacks, paths, shelves
-from pages._parts.jobs import worker
+from pages._parts.jobs import preparing, worker
 from pages._parts.jobs.job import Job, JobState, Piece, Progress, Report
 from pages._parts.params import link as params_link
 from pages._parts.params import parameters
@@ -342,7 +342,7 @@ def test_a_server_has_one_blas_thread_and_does_not_collect_what_it_imported() ->
 
     with threadpool_limits(2, user_api="blas"):
         assert threads() == {2}
-        worker.calm()
+        preparing.calm()
         assert threads() == {1}
     assert gc.get_freeze_count() > 100_000
 

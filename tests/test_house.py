@@ -42,6 +42,7 @@ ROWS = {
     "mklcore.verify_hull": 12,
     "mklcore.sweep": 12,
     "mklcore.warmup": 12,
+    "mklcore.compiling": 12,
     "mklcore.experiments": 12,
     "mklcore.exploration": 12,
     "mklcore.lessons": 12,
@@ -80,7 +81,7 @@ BLIND = {
 }
 # Where Streamlit's caches may live: what a value hangs on is decided in these places only.
 CACHES = {f"pages._parts.{place}" for place in (
-    "derive.shelves", "derive.tables", "derive.gram_stacks", "jobs.worker", "runs.server",
+    "derive.shelves", "derive.tables", "derive.gram_stacks", "jobs.worker", "jobs.preparing", "runs.server",
 )}  # fmt: skip
 UNSAFE_MODULES = {"pickle", "cloudpickle", "dill", "marshal", "shelve"}
 UNSAFE_CALLS = {"eval", "exec", "compile", "__import__", "joblib.load", "joblib.dump"}

@@ -90,7 +90,8 @@ def job(params: Params) -> Job:
         except MKLError as error:
             refused(str(error))
     name = key(params)
-    return Job(name, "Paths of all lanes", tuple(pieces), lambda now: key(now) == name)
+    needs = derive_paths.needs(*missing(params))
+    return Job(name, "Paths of all lanes", tuple(pieces), lambda now: key(now) == name, needs=needs)
 
 
 def forget_errors(params: Params) -> None:

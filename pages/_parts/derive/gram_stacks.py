@@ -14,6 +14,7 @@ from mklcore.kernels.grams import Forecast, GramStack
 from pages._parts.derive.dictionaries import dictionary, normalisation
 from pages._parts.derive.shelves import LargePlace
 from pages._parts.derive.tables import on_stack, split, stack_file
+from pages._parts.jobs.preparing import preparation
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session.memory import memory
@@ -42,6 +43,7 @@ def foresee(params: Params) -> Forecast:
 
 
 def _build_grams(params: Params, _parts: Split, _kernels: KernelDictionary) -> Grams:
+    preparation().wait(["kernels"])
     normalise = None if params.normalise == "none" else params.normalise  # never "auto": grams() has settled it
     stack = _kernels.grams(_parts.train.X, normalise, params.center, memory_limit_mb=LARGE_LIMIT_MB)
     validation = stack.cross(_parts.validation.X)

@@ -132,7 +132,7 @@ def job(params: Params) -> Job:
         if not quick:
             shelf.drop(quick_key(params))
 
-    return Job(name, title, (Piece(solve, lay, POINTS),), lambda now: now.hulls() == params.hulls())
+    return Job(name, title, (Piece(solve, lay, POINTS),), lambda now: now.hulls() == params.hulls(), needs=("hkl",))
 
 
 def _certified(params: Params) -> Callable[[Report], Path]:
@@ -259,7 +259,9 @@ def exact_job(shown: Answer, value: float) -> Job:
 
     name = exact_key(params, value)
     pieces = (Piece(solve, partial(points.put, name)),)
-    return Job(name, "Exact hull", pieces, lambda now: _still_at(now, params, value), patience=AT_ONCE_SECONDS)
+    return Job(
+        name, "Exact hull", pieces, lambda now: _still_at(now, params, value), patience=AT_ONCE_SECONDS, needs=("hkl",)
+    )
 
 
 def _still_at(now: Params, params: Params, value: float) -> bool:

@@ -145,10 +145,15 @@ def piece(params: Params, refused: Callable[[str], None] | None = None) -> Piece
     return Piece(given.solve, lay, given.size, refused)
 
 
+def needs(*every: Params) -> tuple[str, ...]:
+    """Return the stages of preparing the solvers that the paths of these parameters need."""
+    return "kernels", *dict.fromkeys(params.algorithm for params in every)
+
+
 def job(params: Params) -> Job:
     """Return the work that gives the path."""
     name = key(params)
-    return Job(name, "Path", (piece(params),), lambda now: key(now) == name)
+    return Job(name, "Path", (piece(params),), lambda now: key(now) == name, needs=needs(params))
 
 
 def point_key(params: Params, value: float) -> object:
@@ -181,7 +186,7 @@ def point_job(params: Params, value: float) -> Job:
     """Return the work that gives the exact answer at ``value``."""
     name = point_key(params, value)
     belongs = lambda now: point_key(now, now.at or 0.0) == name  # noqa: E731
-    return Job(name, f"Solving at {value:.4g}", (point_piece(params, value),), belongs)
+    return Job(name, f"Solving at {value:.4g}", (point_piece(params, value),), belongs, needs=needs(params))
 
 
 def known_point(params: Params, value: float) -> Path | None:
@@ -226,7 +231,8 @@ def baselines_job(params: Params) -> Job:
     """Return the work that gives the baselines' paths."""
     missing = [lane for lane in (baseline(params, name) for name in BASELINES) if known(lane) is None]
     name = baselines_key(params)
-    return Job(name, "Baselines", tuple(map(piece, missing)), lambda now: baselines_key(now) == name)
+    belongs = lambda now: baselines_key(now) == name  # noqa: E731
+    return Job(name, "Baselines", tuple(map(piece, missing)), belongs, needs=needs(*missing))
 
 
 def frequency_key(params: Params, value: float) -> object:

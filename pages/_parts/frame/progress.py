@@ -7,9 +7,12 @@ import time
 
 import streamlit as st
 
+from mklcore.estimators.registry import ESTIMATORS
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import JobState, Progress
-from pages._parts.session import board, history
+from pages._parts.jobs.preparing import Preparation, preparation
+from pages._parts.params.parameters import Params
+from pages._parts.session import board, history, nav
 
 REFRESH_SECONDS = 0.5
 CANCEL = {"short": "job_cancel", "long": "long_job_cancel"}
@@ -20,6 +23,8 @@ def sentence(job: Progress) -> str:
     if job.stop.is_set():
         return f"{job.job.title}: stopping"
     if job.state is JobState.QUEUED:
+        if not preparation().ready(job.job.needs or preparation().stages):
+            return f"{job.job.title}: waiting for its solvers"
         ahead = worker.LINES[job.job.slot].ahead(job)
         return f"{job.job.title}: waiting" + (f", {ahead} before you" if ahead else "")
     left = f", {_duration(job.seconds_left)} left" if job.done else ""
@@ -61,16 +66,37 @@ def _line_of(job: Progress) -> None:
     )
 
 
+def prepare(page: str, params: Params) -> None:
+    """Have the solvers of the page in front compiled first."""
+    preparation().want(_needs(page, params)[-1])
+
+
+def _needs(page: str, params: Params) -> tuple[str, ...]:
+    """Return the stages a page needs before it can compute."""
+    if page in ("data", "kernels"):
+        return ("kernels",)
+    if page in ("explore", "predict"):
+        return "kernels", params.algorithm
+    return ("hkl",) if page == "hulls" else preparation().stages
+
+
 def warm_line() -> None:
-    """Draw one line of progress while the server compiles its leaves for the first time."""
-    warmth = worker.warmth()
-    cold = not warmth.over
+    """Draw one line of progress while the solvers are compiled, once after an installation; it says which pages are ready."""
+    state, params = preparation(), history.current()
+    cold = not state.ready(state.stages)
 
     @st.fragment(run_every=REFRESH_SECONDS if cold else None)
     def line() -> None:
-        if not warmth.over:
-            st.progress(warmth.fraction, f"Preparing the solvers, once per start: {warmth.what}")
+        if not state.ready(state.stages):
+            ready = [room.title for room in nav.ROOMS if state.ready(_needs(room.file, params))]
+            st.progress(len(state.done) / len(state.stages), _preparing(state, ready))
         elif cold:
             history.rerun()
 
     line()
+
+
+def _preparing(state: Preparation, ready: list[str]) -> str:
+    now = ESTIMATORS[state.now].label if state.now in ESTIMATORS else state.now or "starting"
+    told = f"Preparing the solvers, once after an installation: {now}"
+    return f"{told}. Ready: {', '.join(ready)}" if ready else told

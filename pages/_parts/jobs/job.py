@@ -51,7 +51,8 @@ class Job:
 
     There are two slots, each with one worker for the whole server and one job per session: "short" for what a page is
     waiting for, "long" for experiments, which neither stop nor block the short ones. ``patience``: for how many seconds the
-    run that asks waits, so that quick work is on the screen at once.
+    run that asks waits, so that quick work is on the screen at once. ``needs``: the stages of preparing the solvers that have
+    to be over before it starts, all of them where none is named.
     """
 
     key: object
@@ -60,6 +61,7 @@ class Job:
     belongs: Callable[[Params], bool] = lambda params: True
     slot: str = "short"
     patience: float = PATIENCE_SECONDS
+    needs: tuple[str, ...] = ()
 
     @property
     def total(self) -> int:

@@ -1,7 +1,5 @@
-"""Jobs done: the threads of the server, the lines before them, and how far the first compilation has come."""
+"""Jobs done: the threads of the server and the lines before them."""
 
-import gc
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -10,15 +8,11 @@ from queue import SimpleQueue
 from typing import Protocol
 
 import streamlit as st
-from threadpoolctl import threadpool_limits
 
-import mklcore
 from mklcore.errors import MKLError, told_elsewhere
 from pages._parts.jobs import job as jobs_job
 from pages._parts.jobs.job import JobState, Progress
-
-# Between its leaves a solver holds the interpreter; at the usual 5 ms a turn, the server answered 70 times more slowly.
-SWITCH_SECONDS = 0.0005
+from pages._parts.jobs.preparing import Preparation, preparation
 
 
 class Executor(Protocol):
@@ -91,14 +85,20 @@ def hand_over(progress: Progress) -> None:
     """Put a job at the end of its slot's line."""
     progress.watched = instead is None
     LINES[progress.job.slot].enter(progress)
-    worker(progress.job.slot).submit(lambda: do(progress))
+    prepared = preparation() if progress.watched else None
+    worker(progress.job.slot).submit(lambda: do(progress, prepared))
 
 
-def do(progress: Progress) -> None:
-    """Do a job that stands in its line: what becomes of it is told in ``progress``, whatever goes wrong."""
+def do(progress: Progress, prepared: Preparation | None = None) -> None:
+    """Do a job that stands in its line: what becomes of it is told in ``progress``, whatever goes wrong.
+
+    Until its solvers are ``prepared`` it waits: compiling them here as well would take as long and stop the server.
+    """
     try:
         if progress.stop.is_set():
             raise CancelledError
+        if prepared is not None:
+            prepared.wait(progress.job.needs or prepared.stages, progress.unwanted)
         progress.state, progress.started = JobState.RUNNING, time.monotonic()
         progress.tick(0, progress.total)
         with told_elsewhere():  # the screen shows the gap of whatever stops short
@@ -117,17 +117,6 @@ def do(progress: Progress) -> None:
         progress.ended.set()
 
 
-class Warmth:
-    """How far the first compilation of the leaves has come."""
-
-    def __init__(self) -> None:
-        self.fraction, self.what, self.over = 0.0, "starting", False
-
-    def report(self, fraction: float, what: str) -> None:
-        """Take one line of progress from the library."""
-        self.fraction, self.what = min(max(fraction, 0.0), 1.0), what
-
-
 def worker(slot: str = "short") -> Executor:
     """Return who does the background jobs of a slot: one worker each for the whole server."""
     return instead or _thread(slot)
@@ -136,32 +125,3 @@ def worker(slot: str = "short") -> Executor:
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _thread(slot: str) -> Worker:
     return Worker()
-
-
-def calm() -> None:
-    """Set the process up for many small pieces of work at once; call it when everything is imported.
-
-    One BLAS thread: sessions share the cores, and two threads on small matrices took up to 19 times as long as one. What
-    the imports made stays for good, so the collector need not walk its 200,000 objects again and again.
-    """
-    threadpool_limits(1, user_api="blas")
-    gc.collect()
-    gc.freeze()
-
-
-@st.cache_resource(max_entries=1, show_spinner=False)
-def warmth() -> Warmth:
-    """Start compiling the leaves, once per server. A job need not wait for all of them, so they have their own thread."""
-    progress = Warmth()
-    sys.setswitchinterval(SWITCH_SECONDS)
-
-    def warm() -> None:
-        try:
-            compile_all = mklcore.warmup.warm_up  # its first mention imports all there is to compile
-            calm()
-            compile_all(progress.report)
-        finally:
-            progress.over = True
-
-    threading.Thread(target=warm, name="warm-up", daemon=True).start()
-    return progress

@@ -1,0 +1,131 @@
+"""Compiling in a process of its own: it fills numba's cache on disk, and whoever asked for it only loads.
+
+    python -m mklcore.compiling [STAGE ...]        fill the cache, the named stages of ``warmup`` first
+
+One process compiles at a time: another one waits for a lock in the cache's folder and then finds everything there. A stamp
+beside it says that all is compiled for these sources, this numba and this processor, so that the next start need not ask.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import select
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib.metadata import version
+from pathlib import Path
+
+SOURCES = Path(__file__).parent
+PATIENCE_SECONDS = 600.0  # for a process that hangs: whoever follows it compiles itself then
+NICE = 5  # whoever works on the same machine goes first
+
+
+def is_filled() -> bool:
+    """Whether a process before this one has compiled all there is to compile, so that loading is all that is left."""
+    return _stamp().exists()
+
+
+def folder() -> Path:
+    """The folder that numba's cache lies in, or the one beside the sources that it has a folder in for each of theirs."""
+    return Path(os.environ.get("NUMBA_CACHE_DIR") or SOURCES / "__pycache__")
+
+
+def _stamp() -> Path:
+    from llvmlite import binding  # a third of a second that only servers and test runs need to pay
+
+    machine = [sys.version, version("numba"), platform.machine(), binding.get_host_cpu_name()]
+    machine.append(binding.get_host_cpu_features().flatten())
+    files = [f"{file} {file.stat().st_mtime_ns} {file.stat().st_size}" for file in sorted(SOURCES.rglob("*.py"))]
+    digest = hashlib.sha256("\n".join([*machine, *files]).encode()).hexdigest()[:16]
+    return folder() / f"mklcore-{digest}.compiled"
+
+
+class Compiler:
+    """A process that fills the cache; ``want`` moves a stage to the front, ``follow`` waits for it and passes on its progress."""
+
+    def __init__(self, first: Sequence[str] = (), command: Sequence[str] = ("-m", "mklcore.compiling")) -> None:
+        there = os.pathsep.join(filter(None, [str(SOURCES.parent), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, "PYTHONPATH": there, "OPENBLAS_NUM_THREADS": "1"}
+        self._process = subprocess.Popen(
+            [sys.executable, *command, *first],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def want(self, stage: str) -> None:
+        """Ask for ``stage`` next, after the one that is being compiled."""
+        with suppress(OSError, ValueError):  # it has ended: there is nothing left to want
+            print(stage, file=self._process.stdin, flush=True)
+
+    def follow(self, progress: Callable[[tuple[str, ...], str], None], patience: float = PATIENCE_SECONDS) -> bool:
+        """Pass its progress on as ``warm_up`` does until it ends; tells whether it has compiled everything."""
+        timer = threading.Timer(patience, self._process.kill)
+        timer.start()
+        try:
+            for line in self._process.stdout or ():
+                with suppress(ValueError):  # something else that was printed
+                    done, name = json.loads(line)
+                    progress(tuple(done), name)
+            return self._process.wait() == 0
+        finally:
+            timer.cancel()
+            self._process.kill()
+            with suppress(OSError), self._process:  # a wish may have come too late
+                pass
+
+
+def main(first: Sequence[str] = ()) -> None:
+    """Fill the cache, unless it is filled: the stages ``first``, or asked for on the standard input, before the others."""
+    os.nice(NICE)
+    wishes = list(first)
+
+    def choose(left: Sequence[str]) -> str:
+        wishes.extend(_asked_for())
+        return next((wish for wish in reversed(wishes) if wish in left), left[0])
+
+    with _alone():
+        if is_filled():
+            return
+        from mklcore.warmup import warm_up
+
+        warm_up(lambda done, name: print(json.dumps([done, name]), flush=True), choose)
+        with suppress(OSError):
+            _stamp().touch()
+
+
+def _asked_for() -> list[str]:
+    found = []
+    while select.select([sys.stdin], [], [], 0)[0]:
+        read = os.read(sys.stdin.fileno(), 4096)
+        if not read:
+            break
+        found += read.decode().split()
+    return found
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Wait until no other process compiles into the same folder; where it takes no lock, do not wait."""
+    import fcntl
+
+    try:
+        folder().mkdir(parents=True, exist_ok=True)
+        lock = (folder() / "mklcore.lock").open("w")
+    except OSError:
+        yield
+        return
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

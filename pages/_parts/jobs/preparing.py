@@ -1,0 +1,101 @@
+"""Jobs, what they need first: the solvers compiled, once after an installation, while the server goes on answering."""
+
+import gc
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import CancelledError
+
+import streamlit as st
+from threadpoolctl import threadpool_limits
+
+import mklcore
+from mklcore import compiling
+from mklcore.compiling import Compiler
+from mklcore.estimators.registry import ESTIMATORS
+
+# Between its leaves a solver holds the interpreter; at the usual 5 ms a turn, the server answered 70 times more slowly.
+SWITCH_SECONDS = 0.0005
+
+
+class Preparation:
+    """Which stages of compiling are over; a process of its own does it, and the server only loads what it left on disk."""
+
+    def __init__(self, stages: tuple[str, ...] = ("kernels", *ESTIMATORS)) -> None:
+        self.stages, self.done, self.now, self.over = stages, frozenset[str](), "", False
+        self._changed, self._front = threading.Condition(), ""
+        self._compiler: Compiler | None = None
+
+    def report(self, done: Iterable[str], now: str) -> None:
+        """Take one line of progress: the stages that are over, and the one that is compiled now."""
+        with self._changed:
+            self.done, self.now = self.done | set(done), now
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Let nobody wait any longer, however it ended: what is not compiled by now, whoever needs it compiles."""
+        with self._changed:
+            self.over = True
+            self._changed.notify_all()
+
+    def ready(self, stages: Collection[str]) -> bool:
+        """Tell whether all of ``stages`` can be used without compiling."""
+        return self.over or self.done.issuperset(stages)
+
+    def wait(self, stages: Collection[str], unwanted: Callable[[], bool] = bool) -> None:
+        """Wait until ``stages`` are compiled, next and only once; raises ``CancelledError`` when nobody wants them any more."""
+        for stage in stages:
+            self.want(stage)
+        with self._changed:
+            while not self.ready(stages):
+                if unwanted():
+                    raise CancelledError
+                self._changed.wait(0.2)
+
+    def want(self, stage: str) -> None:
+        """Have ``stage`` compiled next."""
+        if stage != self._front and not self.ready([stage]):
+            self._front = stage
+            if self._compiler is not None:
+                self._compiler.want(stage)
+
+    def go_through(self) -> None:
+        """Have everything compiled, then load it; what the other process did not do for some reason is compiled here."""
+        try:
+            if compiling.is_filled():
+                self.report(self.stages, "")
+            else:
+                self._compiler = compiling.Compiler([self._front] if self._front else [])
+                threading.Thread(target=_prepare, name="imports", daemon=True).start()
+                self._compiler.follow(self.report)
+                self._compiler = None
+            _prepare()
+            mklcore.warmup.warm_up(self.report)
+        finally:
+            self.end()
+
+
+def _prepare() -> None:
+    """Import all there is to load, and set the process up for it."""
+    assert mklcore.warmup  # its first mention imports it
+    calm()
+
+
+def calm() -> None:
+    """Set the process up for many small pieces of work at once; call it when everything is imported.
+
+    One BLAS thread: sessions share the cores, and two threads on small matrices took up to 19 times as long as one. What
+    the imports made stays for good, so the collector need not walk its 200,000 objects again and again.
+    """
+    threadpool_limits(1, user_api="blas")
+    gc.collect()
+    gc.freeze()
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def preparation() -> Preparation:
+    """Start compiling the leaves, once per server."""
+    progress = Preparation()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    threading.Thread(target=progress.go_through, name="preparing", daemon=True).start()
+    return progress

@@ -1,0 +1,110 @@
+"""Compiling happens elsewhere: progress and wishes pass between two processes, one compiles at a time, none is relied on."""
+
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import CancelledError
+
+import pytest
+
+import mklcore
+from mklcore import compiling
+from pages._parts.jobs.preparing import Preparation
+
+ECHO = """
+import json, sys
+print("something else")
+print(json.dumps([[], sys.argv[1]]), flush=True)
+wish = sys.stdin.readline().strip()
+print(json.dumps([[sys.argv[1]], wish]), flush=True)
+sys.exit(int(wish == "die"))
+"""
+
+
+@pytest.mark.parametrize(("wish", "well"), [("hkl", True), ("die", False)])
+def test_progress_comes_back_wishes_go_out_and_a_death_is_told(wish, well):
+    process, heard = compiling.Compiler(["kernels"], ("-c", ECHO)), []
+
+    def hear(done, now):
+        heard.append((done, now))
+        process.want(wish)
+
+    assert process.follow(hear) is well
+    assert heard == [((), "kernels"), (("kernels",), wish)]
+
+
+def test_a_process_that_hangs_is_not_waited_for():
+    process = compiling.Compiler((), ("-c", "import time; time.sleep(600)"))
+    assert process.follow(lambda done, now: None, patience=0.2) is False
+
+
+def test_one_compiles_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    inside = threading.Event()
+
+    def enter():
+        with compiling._alone():
+            inside.set()
+
+    with compiling._alone():
+        other = threading.Thread(target=enter)
+        other.start()
+        assert not inside.wait(0.1)
+    assert inside.wait(10)
+    other.join()
+
+
+def test_a_change_of_the_sources_empties_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert not compiling.is_filled()
+    compiling._stamp().touch()
+    assert compiling.is_filled()
+    (tmp_path / "leaf.py").touch()
+    monkeypatch.setattr(compiling, "SOURCES", tmp_path)
+    assert not compiling.is_filled()
+
+
+def test_a_folder_that_takes_no_files_is_replaced():
+    code = "import os, mklcore; print(os.environ['NUMBA_CACHE_DIR'])"
+    there = {**os.environ, "NUMBA_CACHE_DIR": os.path.join(os.devnull, "cache")}
+    done = subprocess.run([sys.executable, "-c", code], env=there, capture_output=True, text=True, check=True)
+    assert os.path.basename(done.stdout.strip()) == f"mklcore-numba-{os.getuid()}"
+
+
+def test_whoever_needs_a_stage_waits_for_it_alone():
+    state, waiting = Preparation(("kernels", "lp", "hkl")), threading.Event()
+    state.report(["kernels"], "lp")
+    state.wait(["kernels"])
+
+    def wait():
+        state.wait(["kernels", "lp"])
+        waiting.set()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    assert not waiting.wait(0.05)
+    state.report(["lp"], "hkl")
+    assert waiting.wait(10)
+    thread.join()
+    with pytest.raises(CancelledError):
+        state.wait(["hkl"], lambda: True)
+
+
+def test_what_a_process_that_died_left_is_compiled_here(monkeypatch):
+    class Dying:
+        def __init__(self, first):
+            self.first = first
+
+        def follow(self, progress):
+            progress(("kernels",), "lp")
+            return False
+
+    loaded = []
+    monkeypatch.setattr(compiling, "is_filled", lambda: False)
+    monkeypatch.setattr(compiling, "Compiler", Dying)
+    monkeypatch.setattr(mklcore.warmup, "warm_up", lambda progress: loaded.append(state.ready(["lp"])))
+    state = Preparation(("kernels", "lp"))
+    state.go_through()
+    assert loaded == [False]
+    assert state.ready(["kernels", "lp"])
