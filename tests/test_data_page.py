@@ -256,7 +256,7 @@ def test_a_link_restores_the_reading_once_the_file_is_there():
 def test_another_table_drops_what_belonged_to_the_one_before():
     app = upload(open_app(edited="lin@1;lin@2"), MESSY)
     assert memory(app).params.edited == ""
-    assert "The builders of Kernels are back" in words(app)
+    assert "Kernels starts anew" in words(app)
     memory(app).params = replace(memory(app).params, grouping="prefix", task="regression")
     quiet(app.run())
     app.button(key="table_iris").click().run()

@@ -90,19 +90,6 @@ def test_the_columns_that_count_are_ranked_first(task):
     assert "straight" in found._repr_html_()
 
 
-def test_importance_is_what_shuffling_the_rows_does():
-    from mklcore.exploration import _Shuffled
-
-    data = made(120)
-    found = mkl.explore(data)
-    shuffled, order = _Shuffled(found.model, data), np.random.default_rng(3).permutation(data.n_samples)
-    for unit in units(data):
-        X = data.X.copy()
-        X[:, list(unit.columns)] = X[np.ix_(order, np.array(unit.columns))]
-        direct = found.model.decision_function(X)
-        np.testing.assert_allclose(shuffled._shuffled(unit, order) + found.model.intercept_, direct, atol=1e-9)
-
-
 def test_rows_are_drawn_and_told_and_scores_can_be_chosen():
     rare = made(400)
     y = (rare.X[:, 0] > np.quantile(rare.X[:, 0], 0.95)).astype(int)

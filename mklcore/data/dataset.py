@@ -135,6 +135,10 @@ class Dataset:
         train, test = _cut(self, (test_size,), seed)
         return self.take(train), self.take(test)
 
+    def drawn(self, count: int, seed: int = 0) -> Dataset:
+        """At most ``count`` of the rows, drawn with every class in its share where there are classes; else at random."""
+        return self if self.n_samples <= count else self.split(test_size=count, seed=seed)[1]
+
     def _column(self, feature: int | str) -> int:
         if isinstance(feature, str):
             if feature not in self.feature_names:

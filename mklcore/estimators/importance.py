@@ -1,0 +1,227 @@
+"""Which columns count: what the score of a fitted model loses when the values of a column are shuffled among the rows.
+
+Nothing is fitted again. What a kernel says that sees only the shuffled columns is shuffled with them, what one says that
+does not see them stays, so that only kernels that see them among others are computed anew. Models of ready stacks answer
+kernel by kernel.
+
+Source: Breiman, Random forests, 2001, section 10; several columns that belong together are shuffled jointly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mklcore.arrays import Array, Indices, Labels
+from mklcore.errors import ParameterError
+from mklcore.estimators.base import weighted_blocks
+from mklcore.estimators.explain import kernels_by_columns
+from mklcore.kernels.units import Unit
+from mklcore.scoring import Scoring, scored
+
+REPEATS = 5
+Tick = Callable[[int, int], Any]
+
+
+class ColumnAnswer(NamedTuple):
+    """One column of the table (or group, band, cluster): its share of weight, and what the score loses without it.
+
+    ``share`` of the weight on kernels that see only this column; None where no kernel does. ``importance``: mean loss of
+    validation score when its values are shuffled among the rows, ``importance_sd`` its spread over the shuffles.
+    """
+
+    name: str
+    share: float | None
+    importance: float
+    importance_sd: float
+
+
+def column_importance(
+    model: Any,
+    X: Any,
+    y: Any,
+    seen: Sequence[Unit],
+    *,
+    scoring: Scoring = None,
+    repeats: int = REPEATS,
+    seed: int = 0,
+    callback: Tick | None = None,
+) -> tuple[ColumnAnswer, ...]:
+    """What the score of ``model`` on rows it was not fitted on loses without each of ``seen``, the most important first.
+
+    ``model`` a fitted estimator of this library with a target; ``X`` rows (n, d) and ``y`` (n,), or a test block (M, n, n_train)
+    for a model of a ready stack, whose units are its kernels by index (``kernel_units``). ``scoring`` as in
+    ``fit_path``, None the model's own score (accuracy or R2). ``callback(done, total)`` between units; raise in it to cancel.
+    ParameterError for models without a score to lose.
+
+    >>> from mklcore.data.samples import load_sample
+    >>> from mklcore.estimators.lp import LpMKLClassifier
+    >>> from mklcore.kernels.units import units
+    >>> train, held_out = load_sample("iris").split(0.3, seed=0)
+    >>> found = column_importance(LpMKLClassifier().fit(train.X, train.y), held_out.X, held_out.y, units(train))
+    >>> found[0].name.startswith("petal")
+    True
+    """
+    if not hasattr(model, "path_score") or hasattr(model, "offset_"):
+        raise ParameterError(
+            f"{type(model).__name__} learns no target, so no column can matter for its score. Take a model that predicts."
+        )
+    tick = callback or (lambda done, total: None)
+    rng, shuffled = np.random.default_rng(seed), _shuffler(model, X)
+    orders = [rng.permutation(len(y)) for _ in range(repeats)]
+    judge = _judge(model, y, scoring)
+    full, shares = judge(shuffled.decisions(None, orders[0])), weight_share(model, seen)
+    found = []
+    for done, unit in enumerate(seen):
+        tick(done, len(seen))
+        losses = [full - judge(shuffled.decisions(unit, order)) for order in orders]
+        spread = float(np.std(losses, ddof=1)) if repeats > 1 else 0.0
+        found.append(ColumnAnswer(unit.name, shares.get(unit.name), float(np.mean(losses)), spread))
+    tick(len(seen), len(seen))
+    return tuple(sorted(found, key=lambda one: (-one.importance, -(one.share or 0.0), one.name)))
+
+
+def kernel_units(names: Sequence[str]) -> tuple[Unit, ...]:
+    """The kernels of a ready stack as units: nothing is known of its columns."""
+    return tuple(Unit(name, (m,), "kernel") for m, name in enumerate(names))
+
+
+def weight_share(model: Any, seen: Sequence[Unit]) -> dict[str, float]:
+    """The share of kernel weight on kernels that see one unit only, by its name; units that no kernel sees alone are missing."""
+    weights = np.atleast_2d(np.asarray(model.weights_, dtype=float)).sum(axis=0)
+    total, known = float(weights.sum()) or 1.0, {unit.name for unit in seen}
+    members = _members(model, seen)
+    return {name: float(weights[own].sum()) / total for name, own in members.items() if name in known}
+
+
+def _members(model: Any, seen: Sequence[Unit]) -> dict[str, list[int]]:
+    if seen and seen[0].kind == "kernel":
+        return {unit.name: list(unit.columns) for unit in seen}
+    sees, names = _sees(model), [f"column {j}" for j in range(model.n_features_in_)]
+    if sees is None:
+        return {}
+    specs = getattr(getattr(model, "_map", None), "specs", None)
+    if specs is not None:
+        return kernels_by_columns(specs, [(unit.name, unit.columns) for unit in seen], names)
+    homes = {unit.name: frozenset(unit.columns) for unit in seen}
+    return {name: own for name, home in homes.items() if (own := [m for m, s in enumerate(sees) if s and s <= home])}
+
+
+def _sees(model: Any) -> list[frozenset[int]] | None:
+    """Which columns each kernel of a model sees; None where it cannot be told."""
+    if getattr(model, "_map", None) is not None:
+        return [frozenset(spec.columns(model.n_features_in_)) for spec in model._map.specs]
+    if hasattr(model, "hull_"):
+        return [frozenset(j for j, level in enumerate(node) if level) for node in model.hull_]
+    return None
+
+
+# Decisions with one unit shuffled
+
+
+def _shuffler(model: Any, X: Any) -> Any:
+    """How the decisions of a model are had: put together from what its kernels say where they add up to it."""
+    if np.ndim(X) == 3:
+        return _Kernels(model, X)
+    adds_up = len(getattr(model, "pairs_", ())) < 2 and hasattr(model, "_map")
+    return _Parts(model, X) if adds_up else _Whole(model, X)
+
+
+class _Parts:
+    """Kernel by kernel: only kernels that see the unit among other columns are computed again."""
+
+    def __init__(self, model: Any, X: Array) -> None:
+        self.model, self.X = model, np.asarray(X, dtype=float)
+        weights = np.atleast_2d(model.weights_).sum(axis=0)
+        self.live = [m for m, weight in enumerate(weights) if weight > 0]
+        self.sees = _sees(model) or []
+        self.said = dict(zip(self.live, model.contributions(self.X, self.live), strict=True))
+
+    def decisions(self, unit: Unit | None, order: Indices) -> Array:
+        """Decision values with the rows of ``unit`` in this order."""
+        own = frozenset() if unit is None else frozenset(unit.columns)
+        total = np.zeros_like(np.broadcast_to(self.model.intercept_, self._shape()))
+        mixed = []
+        for m in self.live:
+            if not self.sees[m] & own:
+                total = total + self.said[m]
+            elif self.sees[m] <= own:
+                total = total + self.said[m][order]
+            else:
+                mixed.append(m)
+        if mixed and unit is not None:
+            total = total + _spoken(self.model, _moved(self.X, unit, order), mixed)
+        result: Array = total + self.model.intercept_
+        return result
+
+    def _shape(self) -> tuple[int, ...]:
+        return (len(self.X), *np.shape(self.model.intercept_))
+
+
+class _Whole:
+    """Row by row: all that is known is how the model decides on rows."""
+
+    def __init__(self, model: Any, X: Array) -> None:
+        self.model, self.X = model, np.asarray(X, dtype=float)
+
+    def decisions(self, unit: Unit | None, order: Indices) -> Array:
+        """Decision values with the rows of ``unit`` in this order."""
+        found: Array = self.model._decisions(self.X if unit is None else _moved(self.X, unit, order))
+        return found
+
+
+class _Kernels:
+    """Kernels of a ready stack: the rows of one block are shuffled."""
+
+    def __init__(self, model: Any, blocks: Array) -> None:
+        self.model, self.blocks = model, np.asarray(blocks, dtype=float)
+        self.adds_up = len(getattr(model, "pairs_", ())) < 2
+        self.said = model.contributions(self.blocks) if self.adds_up else None
+
+    def decisions(self, unit: Unit | None, order: Indices) -> Array:
+        """Decision values with the rows of the kernels of ``unit`` in this order."""
+        chosen = [] if unit is None else list(unit.columns)
+        if self.said is None:
+            blocks = self.blocks.copy()
+            blocks[chosen] = blocks[chosen][:, order]
+            found: Array = self.model._decisions(blocks)
+            return found
+        kept = np.delete(self.said, chosen, axis=0).sum(axis=0)
+        total: Array = kept + self.said[chosen].sum(axis=0)[order] + self.model.intercept_
+        return total
+
+
+def _moved(X: Array, unit: Unit, order: Indices) -> Array:
+    moved, columns = X.copy(), np.array(unit.columns)
+    moved[:, columns] = X[np.ix_(order, columns)]
+    return moved
+
+
+def _spoken(model: Any, X: Array, kernels: list[int]) -> Array:
+    """What some kernels say together; training rows with a dual of zero are never looked at."""
+    weights, dual = np.asarray(model.weights_)[..., kernels], np.asarray(model.dual_coef_)
+    if weights.ndim == 1 and dual.ndim == 1 and not model._map.center:
+        part = _some_rows(model._map.subset(kernels), np.flatnonzero(dual))
+        return weighted_blocks(part.cross(X), weights, dual[dual != 0])
+    found: Array = model.contributions(X, kernels).sum(axis=0)
+    return found
+
+
+def _some_rows(part: Any, rows: Indices) -> Any:
+    """A map of new rows against some training rows only, for kernels that are not centred."""
+    return replace(
+        part,
+        rows=part.rows[rows],
+        factors=part.factors[:, rows],
+        row_means=part.row_means[:, rows],
+        kept=np.arange(rows.size),
+    )
+
+
+def _judge(model: Any, y: Labels, scoring: Scoring) -> Callable[[Array], float]:
+    if scoring is None:
+        return lambda decision: float(model.path_score(model.label(decision), y))
+    return lambda decision: scored(model, decision, y, scoring)
