@@ -161,7 +161,7 @@ def show(shown: paths.Answer) -> None:
     here, path = params_places.place(shown.path, params.at), shown.path
     views: list[path_player.View] = []
     if params.look == "columns":
-        baselines = columns.lanes(shown)
+        baselines = columns.lanes(shown, here.index)
         views = columns.views(shown, baselines)
         columns.pictures(shown, here.index, baselines)
     elif params.look == "path":

@@ -7,6 +7,7 @@ import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.estimators import explain
 from mklcore.estimators.registry import EVERY_TASK
+from tests.test_exploration import made
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3)
 METHODS = [key for key, method in mkl.estimators.ESTIMATORS.items() if method.on == "kernels"]
@@ -173,3 +174,29 @@ def test_shares_add_up_and_the_smallest_are_summed():
     assert few.names == ("c", "3 others")
     assert few.members[1] == (0, 1, 3)
     assert few.values.tolist() == [[0.5, 0.5]]
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_the_effect_of_a_column_is_the_model_along_it(numbers: bool):
+    data = made(90, 1, "regression")
+    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.recommended(data), C=10.0).fit(data.X, data.y)
+    columns = dict(data.columns)["bent" if numbers else "kind"]
+    found = explain.column_effect(model, columns, data.feature_names)
+    typical = np.tile(data.X.mean(axis=0), (1 + len(found.at), 1))
+    typical[1:, list(columns)] = found.at[:, None] if numbers else np.eye(3)
+    said = model.predict(typical)
+    np.testing.assert_allclose(found.values, said[1:] - said[0], atol=1e-9)
+    if numbers:
+        assert found.values[0] > found.values[len(found.at) // 2] < found.values[-1]  # it is bent
+    else:
+        assert found.names == ("a", "b", "c")
+        assert np.argmax(found.values) == 0
+        assert np.argmin(found.values) == 1
+    figure = mkl.figures.column_figure(found, "bent" if numbers else "kind")
+    assert "most" in figure.layout.meta["alt"]
+
+
+def test_several_columns_that_are_no_category_have_no_single_curve():
+    data = made(60, 1, "regression")
+    model = mkl.GOMPRegressor(kernels=mkl.KernelDictionary.recommended(data)).fit(data.X, data.y)
+    assert explain.column_effect(model, (0, 1), data.feature_names) is None

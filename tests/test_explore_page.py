@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from mklcore.estimators.registry import ESTIMATORS, EVERY_TASK
 from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.figures import style
-from pages._parts.derive import paths
+from pages._parts.derive import importance, paths, tables
 from pages._parts.explore import rail, views
 from pages._parts.jobs import worker
 from pages._parts.params import link, parameters, places
@@ -67,6 +68,14 @@ def test_the_first_tab_says_which_columns_matter_beside_the_baselines(task: str)
     scores, lanes = component(app, "bars_scores"), paths.baselines(params)
     assert scores["weights"][index][0] == pytest.approx(path.val_score[index])
     assert scores["weights"][0][1:] == pytest.approx([np.nanmax(lane.val_score) for lane in lanes.values()])
+    ranked = app.dataframe[0].value
+    told = importance.known(params, float(path.values[index]))
+    assert list(ranked["column"]) == [one.name for one in told]
+    assert set(ranked["column"]) == {name for name, _ in tables.table(params).columns}
+    assert f"Shuffled among the rows, **{told[0].name}" in words(app).replace("\\", "")
+    place = [unit.name for unit in importance.seen(params)].index(told[-1].name) + 1
+    memory(app).params = replace(params, column=place)
+    assert f"**{told[-1].name}**" in words(quiet(app.run())).replace("\\", "")
     assert not app.error
     assert not app.warning
 
@@ -95,8 +104,8 @@ def test_refits_tell_how_often_each_kernel_is_chosen() -> None:
     value = float(path.values[places.place(path, None).index])
     found = paths.frequency(params, value)
     assert found.n_resamples == paths.RESAMPLES
-    assert len(app.get("plotly_chart")) == 1
-    assert f"{paths.RESAMPLES} refits" in app.get("plotly_chart")[0].proto.alt
+    assert any(f"{paths.RESAMPLES} refits" in chart.proto.alt for chart in app.get("plotly_chart"))
+    assert "kept" in app.dataframe[0].value
     release(app, 3)
     assert "Refit on halves" in [button.label for button in app.button]
     quiet(app.run())
@@ -104,7 +113,7 @@ def test_refits_tell_how_often_each_kernel_is_chosen() -> None:
 
 def test_the_tab_is_in_the_link_and_the_last_two_are_not_computed_before_they_are_opened() -> None:
     app = explore()
-    assert app.get("plotly_chart") == []
+    assert len(app.get("plotly_chart")) == 1  # what the first column adds
     app.session_state["field_look"] = "path"
     state_of = memory(app).params
     assert state_of.look == "columns"

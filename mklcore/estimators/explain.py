@@ -16,7 +16,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.kernels.functions import KernelSpec
 
-ALL_COLUMNS, SEVERAL_GROUPS = "all columns together", "several groups"
+ALL_COLUMNS, SEVERAL_GROUPS = "all columns together", "some columns together"
 NOVELTY = ("unusual", "ordinary")
 N_SHARES = 10
 _SURFACE_VALUES = 2.5e7
@@ -105,6 +105,51 @@ def component_functions(
         name, family = model.kernel_names_[m], model.kernel_families_[m]
         found.append(Component(m, name, family, column, float(weights[m]), grid, values, rows[:, column]))
     return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """What one column does to a model with all others at their typical values.
+
+    ``values`` (m,) the model minus its value at the typical row, at ``at``: positions (m,) of a number in its own units, or
+    ``names`` (m,) of a category's values, else (). ``rows`` what the training rows hold: numbers (n,), or counts (m,).
+    """
+
+    at: Array
+    values: Array
+    names: tuple[str, ...]
+    rows: Array
+
+
+def column_effect(
+    model: Any, columns: Sequence[int], names: Sequence[str], *, output: int = 0, points: int = 80
+) -> Effect | None:
+    """What a column of a table does to a fitted model, all other columns at their means: the sum of its f_m and more.
+
+    ``columns`` its feature indices, several for the 0/1 columns of a category, ``names`` (d,) of the features; ``output`` one of
+    several. None for several columns that are no category. ParameterError for models of ready stacks.
+    """
+    rows = training_rows(model)
+    own = rows[:, list(columns)]
+    typical = rows.mean(axis=0)
+    if len(columns) == 1:
+        at = np.linspace(own.min(), own.max(), points)
+        moved = np.tile(typical, (points, 1))
+        moved[:, columns[0]] = at
+        return Effect(at, _above(model, moved, typical, output), (), own[:, 0])
+    if not np.isin(np.round(own, 9), (0.0, 1.0)).all():
+        return None
+    moved = np.tile(typical, (len(columns), 1))
+    moved[:, list(columns)] = np.eye(len(columns))
+    values = tuple(names[j].partition("=")[2] or names[j] for j in columns)
+    return Effect(np.arange(len(columns), dtype=float), _above(model, moved, typical, output), values, own.sum(axis=0))
+
+
+def _above(model: Any, moved: Array, typical: Array, output: int) -> Array:
+    said = np.asarray(model._decisions(np.vstack([typical[None], moved])), dtype=float)
+    said = said.reshape(len(said), -1)[:, min(output, said[0].size - 1)]
+    found: Array = said[1:] - said[0]
+    return found
 
 
 def training_rows(model: Any) -> Array:

@@ -93,11 +93,12 @@ def weight_share(model: Any, seen: Sequence[Unit]) -> dict[str, float]:
     """The share of kernel weight on kernels that see one unit only, by its name; units that no kernel sees alone are missing."""
     weights = np.atleast_2d(np.asarray(model.weights_, dtype=float)).sum(axis=0)
     total, known = float(weights.sum()) or 1.0, {unit.name for unit in seen}
-    members = _members(model, seen)
+    members = kernels_of(model, seen)
     return {name: float(weights[own].sum()) / total for name, own in members.items() if name in known}
 
 
-def _members(model: Any, seen: Sequence[Unit]) -> dict[str, list[int]]:
+def kernels_of(model: Any, seen: Sequence[Unit]) -> dict[str, list[int]]:
+    """Which kernels of a model, by index, see one unit only, by its name; other kernels stand under other names."""
     if seen and seen[0].kind == "kernel":
         return {unit.name: list(unit.columns) for unit in seen}
     sees, names = _sees(model), [f"column {j}" for j in range(model.n_features_in_)]
@@ -203,11 +204,12 @@ def _moved(X: Array, unit: Unit, order: Indices) -> Array:
 def _spoken(model: Any, X: Array, kernels: list[int]) -> Array:
     """What some kernels say together; training rows with a dual of zero are never looked at."""
     weights, dual = np.asarray(model.weights_)[..., kernels], np.asarray(model.dual_coef_)
-    if weights.ndim == 1 and dual.ndim == 1 and not model._map.center:
-        part = _some_rows(model._map.subset(kernels), np.flatnonzero(dual))
-        return weighted_blocks(part.cross(X), weights, dual[dual != 0])
-    found: Array = model.contributions(X, kernels).sum(axis=0)
-    return found
+    if weights.ndim > 1 or dual.ndim > 1 or model._map.center:
+        found: Array = model.contributions(X, kernels).sum(axis=0)
+        return found
+    used = np.flatnonzero(dual)
+    blocks = _some_rows(model._map.subset(kernels), used).cross(X)
+    return weighted_blocks(blocks, weights[None], dual[None, used])[:, 0]
 
 
 def _some_rows(part: Any, rows: Indices) -> Any:

@@ -3,6 +3,7 @@
 Every function takes ``dark`` for the theme and leaves its alternative text in ``figure.layout.meta["alt"]``.
 """
 
+from mklcore.figures.columns import column_figure
 from mklcore.figures.compare import lanes_figure, sparsity_figure
 from mklcore.figures.components import component_plot, relevance_bars
 from mklcore.figures.contributions import contribution_bars
@@ -24,6 +25,7 @@ __all__ = [
     "bound_curves",
     "class_weights",
     "coherence_dots",
+    "column_figure",
     "comparison_plot",
     "component_grid",
     "component_plot",

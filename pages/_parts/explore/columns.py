@@ -9,8 +9,9 @@ from mklcore.estimators.explain import Shares
 from mklcore.figures import selection_bars, style
 from mklcore.path import Path
 from mklcore.selection import SelectionFrequency
-from pages._parts.derive import paths, tables
+from pages._parts.derive import importance, paths, tables
 from pages._parts.drawing import charts
+from pages._parts.explore import ranking
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads
 from pages._parts.params import places
@@ -19,8 +20,9 @@ from pages._parts.session import board, history, words
 from pages._parts.session.memory import memory
 
 
-def lanes(shown: paths.Answer) -> dict[str, Path | None]:
-    """Return the baselines' paths; small ones are computed unasked once the answer itself is there."""
+def lanes(shown: paths.Answer, index: int) -> dict[str, Path | None]:
+    """Return the baselines' paths; small ones are computed unasked once the answer itself and its ranking are there."""
+    ranking.see_to(shown, index)
     found = paths.baselines(shown.params)
     if None in found.values() and not shown.waiting and board.mine(paths.baselines_key(shown.params)) is None:
         busy = board.held()
@@ -47,38 +49,36 @@ def pictures(shown: paths.Answer, index: int, baselines: dict[str, Path | None])
     said, columns, families, scores = views(shown, baselines)
     by_column, by_family = (explore_views.shares(shown, what) for what in ("columns", "families"))
     path_player.texts(said, path, index, [1], waiting=waiting)
-    left, middle, right = st.columns([1.25, 1, 1.25], gap="medium")
-    what = (
-        "kernel"
-        if tables.on_stack(shown.params)
-        else "group of columns"
-        if tables.table(shown.params).groups
-        else "column"
-    )
+    left, middle, right = st.columns([2.4, 1, 1.05], gap="medium")
     with left:
-        rows = explore_views.share_rows(by_column, "columns", dark=dark)
-        path_player.bars(
-            columns,
-            path,
-            index,
-            rows,
-            f"Share per {what} at ",
-            waiting=waiting,
-            unit="%",
-            most=1.0,
-            sortable=len(rows) > 2,
-        )
+        ranking.draw(shown, index)
     with middle:
-        rows = explore_views.share_rows(by_family, "families", dark=dark)
-        path_player.bars(families, path, index, rows, "Share per family at ", waiting=waiting, unit="%", most=1.0)
+        rows = explore_views.share_rows(by_column, "columns", dark=dark)
+        title = "Share per kernel at " if tables.on_stack(shown.params) else "Share of weight at "
+        path_player.bars(
+            columns, path, index, rows, title, waiting=waiting, unit="%", most=1.0, sortable=len(rows) > 2
+        )  # fmt: skip
     with right:
         title = f"Validation {path.score_name} at "
         rows, unit = explore_views.score_rows(baselines, dark=dark), "%" if path.score_name in words.SHARES else ""
         longest = explore_views.longest_score(scores.of(path))
         path_player.bars(scores, path, index, rows, title, waiting=waiting, unit=unit, most=longest, moving=1)
-        st.caption(explore_views.baselines_told(baselines))
+        st.caption(_told(shown, index, baselines))
+        rows = explore_views.share_rows(by_family, "families", dark=dark)
+        path_player.bars(families, path, index, rows, "Share per family at ", waiting=waiting, unit="%", most=1.0)
+    ranking.detail(shown, index)
     st.caption(explore_views.caveat(by_column, shown))
     _unfinished(shown, baselines)
+
+
+def _told(shown: paths.Answer, index: int, baselines: dict[str, Path | None]) -> str:
+    """Return where the baselines stand, and what columns acting together add."""
+    gain = importance.together(shown.params, float(shown.path.values[index]))
+    told = explore_views.baselines_told(baselines)
+    if gain is None:
+        return told
+    unit = f"{100 * gain:+.1f} points" if shown.path.score_name in words.SHARES else f"{gain:+.3f}"
+    return f"{told} Kernels of everything, for columns acting together: {unit}."
 
 
 def _unfinished(shown: paths.Answer, baselines: dict[str, Path | None]) -> None:

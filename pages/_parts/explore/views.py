@@ -16,7 +16,7 @@ from mklcore.estimators.explain import (
 from mklcore.estimators.registry import Algorithm
 from mklcore.figures import kernel_colours, style
 from mklcore.path import Path
-from pages._parts.derive import dictionaries, gram_stacks, paths, shelves, tables
+from pages._parts.derive import dictionaries, gram_stacks, importance, paths, shelves, tables
 from pages._parts.drawing import charts
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
@@ -69,7 +69,8 @@ def _members(shown: paths.Answer, what: str) -> dict[str, list[int]]:
     specs = gram_stacks.grams(shown.params).train.specs
     if specs is None:
         return {name: [m] for m, name in enumerate(path.kernel_names)}
-    return kernels_by_columns(specs, table.groups, table.source_names)
+    units = [(unit.name, unit.columns) for unit in importance.seen(shown.params)]
+    return kernels_by_columns(specs, units, table.source_names)
 
 
 def share_view(found: Shares, name: str) -> View:
@@ -256,5 +257,5 @@ def caveat(found: Shares, shown: paths.Answer) -> str:
     if ALL_COLUMNS in found.names:
         told += " A kernel on all columns together says nothing about any one of them."
     if SEVERAL_GROUPS in found.names:
-        told += " A kernel whose columns lie in several groups counts for none."
+        told += " A kernel of some columns counts for none of them alone."
     return told

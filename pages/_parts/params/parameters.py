@@ -147,6 +147,7 @@ class Params:
     )
     at: float | None = _param(None, "view", position())
     look: str = _param("columns", "view", choice("columns", "path", "inside"))
+    column: int = _param(0, "view", whole(0, 99999))
     over: str = _param("", "view", matching(r"\d{1,5},\d{1,5}", "two numbers of columns, as in 3,5"))
     output: int = _param(0, "view", whole(0, 9999))
     shown: int = _param(0, "view", whole(0, 9999))

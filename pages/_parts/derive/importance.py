@@ -1,0 +1,103 @@
+"""Derive which columns count: what the validation score loses when a column is shuffled, at a point of the path."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mklcore.estimators.importance import ColumnAnswer, column_importance, kernel_units
+from mklcore.kernels.grams import GramStack
+from mklcore.kernels.units import Unit
+from mklcore.path import Path, fit_path
+from pages._parts.derive import dictionaries, gram_stacks, paths, scores, shelves, tables
+from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.params.parameters import Params
+
+ROWS = 500  # validation rows that are shuffled
+
+
+def seen(params: Params) -> tuple[Unit, ...]:
+    """Return what can count: the columns of the table, its groups or bands where they are many, or the kernels of a stack."""
+    if tables.on_stack(params):
+        return kernel_units(gram_stacks.grams(params).train.names)
+    return dictionaries.made_of(params)
+
+
+def key(params: Params, value: float) -> object:
+    """Return the name of the answer at one point of the path."""
+    return "importance", paths.key(params), value
+
+
+def known(params: Params, value: float) -> tuple[ColumnAnswer, ...] | None:
+    """Return how much every column counts at one point, the most important first, if it has been computed."""
+    return shelves.shelf(params).get(key(params, value))
+
+
+def together(params: Params, value: float) -> float | None:
+    """Return what kernels of everything add to the validation score, where there are any and it has been computed."""
+    found = shelves.shelf(params).get(("together", key(params, value)))
+    return None if found is None else found[0]
+
+
+def job(params: Params, path: Path, index: int) -> Job:
+    """Return the work that shuffles every column and measures what the score loses, then leaves kernels of everything out."""
+    value, shelf = float(path.values[index]), shelves.shelf(params)
+    model, columns, scoring = path.estimators[index], seen(params), scores.scoring(params)
+    rows, y = _rows(params)
+
+    def shuffle(report: Report) -> tuple[ColumnAnswer, ...]:
+        return column_importance(model, rows, y, columns, scoring=scoring, seed=params.seed, callback=report.tick)
+
+    pieces = [Piece(shuffle, partial(shelf.put, key(params, value)), len(columns))]
+    rest = _apart(params)
+    if rest is not None and path.param in ("C", "lam") and getattr(model, "penalty", None) is None:
+        pieces.append(Piece(_without(params, path, index, rest), partial(shelf.put, ("together", key(params, value)))))
+    return Job(key(params, value), "Columns", tuple(pieces), lambda now: paths.key(now) == paths.key(params))
+
+
+def _rows(params: Params) -> tuple[Any, np.ndarray]:
+    """Return validation rows, or their block of a stack, and their target; at most ``ROWS`` of them."""
+    validation = paths.prepared(params).parts.validation
+    if not tables.on_stack(params):
+        some = validation.drawn(ROWS, params.seed)
+        return some.X, some.y
+    block = gram_stacks.grams(params).validation
+    return block[:, :ROWS], validation.y[:ROWS]
+
+
+def _apart(params: Params) -> list[int] | None:
+    """Return the kernels that do not see everything; None where there are no others, or only they."""
+    if tables.on_stack(params):
+        return None
+    specs = gram_stacks.grams(params).train.specs or ()
+    n_features = tables.table(params).n_features
+    rest = [m for m, spec in enumerate(specs) if len(spec.settled) < n_features]
+    return rest if 0 < len(rest) < len(specs) else None
+
+
+def _without(params: Params, path: Path, index: int, rest: list[int]) -> Callable[[Report], tuple[float]]:
+    """Return what solves the point without kernels of everything, and how much of the score they are worth."""
+    given, value = paths.prepared(params), float(path.values[index])
+    stack, blocks = _some(given.grams.train, rest), given.grams.validation
+
+    def leave_out(report: Report) -> tuple[float]:
+        asked = report.heard_by(given.asked)
+        parts = given.parts
+        found = fit_path(
+            asked, stack, parts.train.y, path.param, [value], blocks[rest], parts.validation.y, scoring=given.scoring
+        )
+        return (float(path.val_score[index] - found.val_score[0]),)
+
+    return leave_out
+
+
+def _some(stack: GramStack, rest: list[int]) -> GramStack:
+    names, families = (tuple(one[m] for m in rest) for one in (stack.names, stack.families))
+    specs = None if stack.specs is None else tuple(stack.specs[m] for m in rest)
+    transform = None if stack.transform is None else stack.transform.subset(rest)
+    return replace(
+        stack, values=stack.values[rest], names=names, families=families, scales=stack.scales[rest], specs=specs,
+        transform=transform, notes=(),
+    )  # fmt: skip

@@ -1,0 +1,211 @@
+"""Explore, the first tab: the columns of the table, the ones that count first, and one of them looked at closely."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from mklcore.estimators.explain import column_effect
+from mklcore.estimators.importance import ColumnAnswer, kernels_of, weight_share
+from mklcore.figures import column_figure, style
+from mklcore.kernels.units import Unit
+from pages._parts.derive import importance, paths, tables
+from pages._parts.drawing import charts
+from pages._parts.export import downloads
+from pages._parts.params import places
+from pages._parts.session import board, fields, history, words
+
+HEIGHT = 300
+MOST_KERNELS = 6
+SURE = 2.0  # standard deviations above zero
+
+
+def draw(shown: paths.Answer, index: int) -> None:
+    """Draw every column with what the score loses without it, its share of weight, and how often it stays in refits."""
+    path, params = shown.path, shown.params
+    if path.estimators[index] is None:
+        st.caption("The columns are ranked when the model is fitted anew.")
+        return
+    if tables.table(params).task == "novelty":
+        _by_weight(shown, index)
+        return
+    value = float(path.values[index])
+    found, asked = importance.known(params, value), board.mine(importance.key(params, value))
+    ranked = found or _unranked(shown, index)
+    st.markdown(f"**Which columns count**, at {places.label(path.param, value)}")
+    st.markdown(_sentence(ranked, path.score_name, found is not None))
+    if found is None and asked is not None and asked.broke_off:
+        st.button("Rank the columns", key="ask_importance", on_click=_ask, args=(shown, index))
+    _table(shown, index, ranked, found is not None)
+
+
+def see_to(shown: paths.Answer, index: int) -> None:
+    """Have the columns shuffled, unless other work is under way; small tables are done in this very run."""
+    value, busy = float(shown.path.values[index]), board.held()
+    if shown.waiting or shown.path.estimators[index] is None or tables.table(shown.params).task == "novelty":
+        return
+    asked = board.mine(importance.key(shown.params, value)) is not None
+    if importance.known(shown.params, value) is None and not asked and (busy is None or not busy.live):
+        _ask(shown, index)
+
+
+def _ask(shown: paths.Answer, index: int) -> None:
+    board.ask(importance.job(shown.params, shown.path, index))
+
+
+def _unranked(shown: paths.Answer, index: int) -> tuple[ColumnAnswer, ...]:
+    """Return the columns by their share of weight, until it is known what the score loses without them."""
+    seen = importance.seen(shown.params)
+    shares = weight_share(shown.path.estimators[index], seen)
+    found = [ColumnAnswer(unit.name, shares.get(unit.name), np.nan, np.nan) for unit in seen]
+    return tuple(sorted(found, key=lambda one: -(one.share or 0.0)))
+
+
+def _by_weight(shown: paths.Answer, index: int) -> None:
+    st.markdown("**Which columns carry the weight**")
+    _table(shown, index, _unranked(shown, index), False)
+
+
+def _sentence(ranked: Sequence[ColumnAnswer], score: str, measured: bool) -> str:
+    if not measured:
+        return ":small[By share of weight; what the score loses without each column is being measured.]"
+    sure = [one for one in ranked if one.importance > SURE * one.importance_sd and one.importance > 0]
+    if not sure:
+        return f":small[No column alone moves the validation {score} by more than chance: they can stand in for each other.]"
+    first, *more = [f"**{words.plain(one.name)}**" for one in sure[:3]]
+    losses = [_loss(one.importance, score) for one in sure[:3]]
+    told = [
+        f"{first} costs {losses[0]} of validation {score}",
+        *(f"{n} {v}" for n, v in zip(more, losses[1:], strict=True)),
+    ]
+    rest = len(ranked) - len(sure)
+    others = f"; {rest} of {len(ranked)} cost nothing that is sure" if rest else ""
+    return f":small[Shuffled among the rows, {style.in_words(told)}{others}.]"
+
+
+def _loss(value: float, score: str) -> str:
+    return f"{100 * value:.1f} points" if score in words.SHARES else style.number(value)
+
+
+def _table(shown: paths.Answer, index: int, ranked: Sequence[ColumnAnswer], measured: bool) -> None:
+    """Draw the ranking as a table: a click on a row looks at that column."""
+    shares = shown.path.score_name in words.SHARES
+    times, unit = (100, "points") if shares else (1, shown.path.score_name)
+    frame = pd.DataFrame({"column": [one.name for one in ranked]})
+    if measured:
+        frame["loss"] = [times * one.importance for one in ranked]
+        frame["±"] = [times * one.importance_sd for one in ranked]
+    frame["weight"] = [np.nan if one.share is None else 100 * one.share for one in ranked]
+    often = _often(shown, index)
+    if often:
+        frame["kept"] = [100 * often[one.name] if one.name in often else np.nan for one in ranked]
+    top = max((times * one.importance for one in ranked if np.isfinite(one.importance)), default=1.0)
+    form = "%.1f" if shares else "%.3f"
+    bar, number = st.column_config.ProgressColumn, st.column_config.NumberColumn
+    key = f"ranking_{hash((paths.key(shown.params), measured, len(shown.path)))}"
+    st.dataframe(
+        frame, key=key, hide_index=True, height=HEIGHT, selection_mode=["single-row", "single-cell"],
+        on_select=partial(_pick, key, tuple(one.name for one in ranked), _places(shown)),
+        alt=f"{len(ranked)} columns, the ones that count first; the row chosen is looked at below",
+        column_config={
+            "column": st.column_config.TextColumn(width=150, help="Click a row to look at it"),
+            "loss": bar(width=95, format=form, min_value=0.0, max_value=max(top, 1e-9),
+                        help=f"Loss of validation score, in {unit}, when the column is shuffled among the rows"),
+            "±": number(width=50, format=form, help="Spread over the shuffles"),
+            "weight": number(width=60, format="%.0f %%", help="Share of the weight on kernels that see only this column"),
+            "kept": number(width=60, format="%.0f %%", help="Refits on half of the rows that use one of its kernels"),
+        },
+    )  # fmt: skip
+
+
+def _places(shown: paths.Answer) -> dict[str, int]:
+    return {unit.name: k for k, unit in enumerate(importance.seen(shown.params), 1)}
+
+
+def _pick(key: str, names: tuple[str, ...], known: dict[str, int]) -> None:
+    """Look at the column whose row was clicked."""
+    chosen = fields.value(key)["selection"]
+    rows = [*(int(row) for row, _ in chosen["cells"]), *map(int, chosen["rows"])]
+    if rows and rows[0] < len(names):
+        history.change(column=known.get(names[rows[0]], 0))
+
+
+def _often(shown: paths.Answer, index: int) -> dict[str, float]:
+    """Return in which share of the refits a column had one of its own kernels, where that has been computed."""
+    found = paths.frequency(shown.params, float(shown.path.values[index]))
+    if found is None:
+        return {}
+    place = {name: k for k, name in enumerate(found.kernel_names)}
+    members = kernels_of(shown.path.estimators[index], importance.seen(shown.params))
+    names = shown.path.kernel_names
+    own = {column: [place[names[m]] for m in kernels if names[m] in place] for column, kernels in members.items()}
+    return {column: found.of_any(kernels) for column, kernels in own.items() if kernels}
+
+
+# One column
+
+
+def detail(shown: paths.Answer, index: int) -> None:
+    """Draw the column that was clicked, or else the one that counts most: its kernels, what it adds, its values."""
+    path, params = shown.path, shown.params
+    model, seen = path.estimators[index], importance.seen(params)
+    if model is None or not seen:
+        return
+    unit = seen[params.column - 1] if 0 < params.column <= len(seen) else _first(shown, index, seen)
+    left, right = st.columns([1, 1.6], gap="large")
+    with left:
+        st.markdown(f"**{words.plain(unit.name)}**")
+        st.markdown("\n".join(_facts(shown, index, unit)))
+    if unit.kind == "kernel":
+        return
+    with right:
+        _effect(shown, index, unit)
+
+
+def _first(shown: paths.Answer, index: int, seen: Sequence[Unit]) -> Unit:
+    found = importance.known(shown.params, float(shown.path.values[index])) or _unranked(shown, index)
+    return next((unit for unit in seen if unit.name == found[0].name), seen[0])
+
+
+def _facts(shown: paths.Answer, index: int, unit: Unit) -> list[str]:
+    path = shown.path
+    own = kernels_of(path.estimators[index], importance.seen(shown.params)).get(unit.name, [])
+    weights = np.asarray(path.weights[index], dtype=float)
+    order = sorted((m for m in own if m < len(weights)), key=lambda m: -weights[m])
+    told = [
+        f"- {words.plain(path.kernel_names[m])}: θ = {style.number(float(weights[m]))}" for m in order[:MOST_KERNELS]
+    ]
+    if not told:
+        told = ["- No kernel looks at it alone; kernels of several columns see it."]
+    if unit.kind == "kernel":
+        return told
+    data = tables.table(shown.params)
+    values = data.X[:, list(unit.columns)]
+    if len(unit.columns) == 1:
+        low, middle, high = (style.number(float(q)) for q in np.quantile(values[:, 0], [0, 0.5, 1]))
+        told.append(
+            f"- values from {low} to {high}, half of them below {middle}; {len(np.unique(values)):,} different ones"
+        )
+    elif unit.kind == "category":
+        told.append(
+            f"- {len(unit.columns)} values; the most frequent holds {values.mean(axis=0).max():.0%} of the rows"
+        )
+    else:
+        names = words.plain(", ".join(data.feature_names[j] for j in unit.columns[:8]))
+        told.append(f"- {len(unit.columns)} columns: {names}{' …' if len(unit.columns) > 8 else ''}")
+    return told
+
+
+def _effect(shown: paths.Answer, index: int, unit: Unit) -> None:
+    data, model = tables.table(shown.params), shown.path.estimators[index]
+    output = min(shown.params.output, max(len(getattr(model, "classes_", ())) - 1, 0))
+    found = column_effect(model, unit.columns, data.feature_names, output=output)
+    if found is None:
+        st.caption("Several columns at once have no single curve: give them kernels of their own to see each.")
+        return
+    said = "the prediction" if data.task == "regression" else "the score"
+    draw = partial(column_figure, found, unit.name, said)
+    charts.show(draw(dark=charts.is_dark()), "column_effect")
+    downloads.strip(draw, f"What {unit.name} adds")
