@@ -6,8 +6,8 @@ import pytest
 import mklcore as mkl
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
-from mklcore.solvers import fit_weighted
-from mklcore.solvers.driver import Status, run
+from mklcore.solvers import fit_weighted, reweighting
+from mklcore.solvers.driver import Fit, Status, run
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.reweighting import Problem, WarmStart
 from mklcore.solvers.working_set import Carry, WorkingSet
@@ -77,3 +77,37 @@ def test_a_fit_cancelled_at_its_warm_start_still_has_a_certificate(problem):
     best = fit_weighted(K, y, 3.0, loss, LpNorm(1.0), True, tol=1e-6)
     assert np.isfinite(stopped.dual_objective)
     assert stopped.dual_objective <= best.objective <= stopped.objective * (1 + 1e-9)
+
+
+def test_at_small_C_the_kernel_of_largest_form_opens_and_elsewhere_equal_weights_do(problem):
+    K, y = problem
+    for C, sizes in ((1e-4, {1}), (10.0, {len(K)})):
+        method = WorkingSet(Problem(K, y, C, make_loss("hinge"), LpNorm(1.0), True), tol=1e-4)
+        first = method.start()
+        assert {int((first.weights > 0.01 * first.weights.max()).sum())} == sizes
+        fit, every = (solve(kind, problem, "hinge", C) for kind in (WorkingSet, Newton))
+        assert fit.objective == pytest.approx(every.objective, rel=2e-5)
+        assert fit.dual_objective <= every.objective * (1 + 1e-12)
+
+
+def test_a_neighbours_sum_of_kernels_is_taken_over_and_not_made_again(problem, monkeypatch):
+    K, y = problem
+    sums: list[int] = []
+    plain = reweighting.combine
+    monkeypatch.setattr(reweighting, "combine", lambda *given: sums.append(1) or plain(*given))
+
+    def fitted(C: float, warm: WarmStart | None) -> tuple[Fit, int]:
+        sums.clear()
+        fit = fit_weighted(K, y, C, make_loss("hinge"), LpNorm(2.0), True, solver="newton", tol=1e-4, warm=warm)
+        return fit, len(sums)
+
+    first, _ = fitted(1.0, None)
+    bare, most = fitted(1.05, WarmStart(first.weights, first.dual_coef, 1.0))
+    carried, fewer = fitted(1.05, WarmStart(first.weights, first.dual_coef, 1.0, first.carry))
+    assert fewer < most
+    assert carried.objective == pytest.approx(bare.objective, rel=1e-4)
+    other = fit_weighted(
+        K.copy(), y, 1.05, make_loss("hinge"), LpNorm(2.0), True, solver="newton", tol=1e-4,
+        warm=WarmStart(first.weights, first.dual_coef, 1.0, first.carry),
+    )  # fmt: skip
+    assert other.objective == pytest.approx(bare.objective, rel=1e-4)

@@ -59,6 +59,24 @@ class Bundle:
         other.products, other.forms = self.products[:, kernels], self.forms[kernels]
         return other
 
+    def widened(self, products: Array, old: Indices, new: Indices) -> Bundle:
+        """The duals that the mixture uses, for more kernels: those it holds come to stand at ``old``, the others at ``new``
+        with their ``products`` (r, k, n) of these duals."""
+        kept, M = self.used, old.size + new.size
+        wider = Bundle(M, self.duals.shape[1])
+        wider.duals, wider.linear, wider.mixture = self.duals[kept], self.linear[kept], np.ones(kept.size)
+        wider.products = np.empty((kept.size, M, self.duals.shape[1]))
+        wider.products[:, old], wider.products[:, new] = self.products[kept], products
+        wider.forms = np.empty((M, kept.size, kept.size))
+        wider.forms[old] = self.forms[:, kept][:, :, kept]
+        wider.forms[new] = np.einsum("rkn,sn->krs", products, wider.duals, optimize=True)
+        return wider
+
+    @property
+    def used(self) -> Indices:
+        """The duals that have a share in the mixture."""
+        return np.flatnonzero(self.mixture > 0)
+
     def solve(self) -> tuple[Array, Array, Array, Array]:
         """theta (M,), the mixed dual (n,), its products (M, n) and its forms Q (M,)."""
         theta, mu = saddle_point(self.linear, np.ascontiguousarray(self.forms))

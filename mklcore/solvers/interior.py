@@ -27,7 +27,7 @@ from mklcore.losses import best_intercept, total_loss
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, keeping_dual
-from mklcore.solvers.stack import combine, products, quadratic_forms
+from mklcore.solvers.stack import products, quadratic_forms
 
 _INWARD = 0.1  # of the way from a warm start to the centre: multipliers need room
 _TO_THE_WALL = 0.97  # share of the longest step that keeps everything positive
@@ -230,7 +230,7 @@ class Interior(Reweighting):
         """The point of x and theta, certified: K_theta is left in ``_sum`` for the step that follows."""
         task, a = self.problem, self.sides.dual(x)
         weights = theta / theta.sum()
-        combine(task.K, self.among_all(weights), self._sum)
+        self._combine(weights)
         G = products(task.K, a, np.arange(a.size), self.live)
         Q = np.maximum(G @ a, 0.0)
         objective, b, value = self._primal(weights, G, Q)
@@ -264,7 +264,7 @@ class _System:
         self.x, self.left, self.lower, self.upper = x, left, lower, upper
         self.stiffness = lower / x + upper / left
         self.firm = 1.0 / np.maximum(self.sides.dual(self.sides.signs / self.stiffness), 1e-200)
-        A = method._sum
+        A, method._summed = method._sum, None  # used up here
         A.flat[:: self.firm.size + 1] += self.firm
         self.A = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
         solved = cho_solve(self.A, np.column_stack([self.U.T, np.ones(self.sides.n)]), check_finite=False)

@@ -16,7 +16,7 @@ three refusals the analytic update, which never raises J, is taken. The printed 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve
@@ -36,10 +36,18 @@ _OUTWARD = 0.6  # of the way from the best weights to those the bundle proposes:
 _NEAR = 1e-4  # share of R; below this gap the bundle is trusted all the way
 
 
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """What a fit above p = 1 hands to its neighbour: the kernels (M, n, n), its weights (M,) and their sum (n, n)."""
+
+    kernels: Array
+    weights: Array
+    matrix: Array
+
+
 class Newton(Reweighting):
     """Algorithm 1 with a damped Newton step for theta; only for the (unweighted) lp norm with finite p."""
 
-    needs_products = True
     what = "damped Newton"
 
     def __init__(
@@ -48,11 +56,14 @@ class Newton(Reweighting):
         super().__init__(problem, tol=tol, warm=warm, live=live)
         assert problem.penalty.order is not None
         self.p = problem.penalty.order
+        self.needs_products = self.p == 1
         self.name = "lp damped Newton"
         kinked = self.p == 1 and problem.loss.piecewise_linear
-        self._bundle = Bundle(self.live.size, problem.y.size) if kinked else None
+        self.bundle = Bundle(self.live.size, problem.y.size) if kinked else None
         if kinked and warm is not None and problem.loss.total == 0:
             self._adopt(warm)
+        elif warm is not None and isinstance(warm.carry, Summed) and warm.carry.kernels is problem.K:
+            self._sum[:], self._summed = warm.carry.matrix, warm.carry.weights
 
     def _adopt(self, warm: WarmStart) -> None:
         """Take over a neighbour's bundle, scaled with C as its dual is."""
@@ -63,20 +74,18 @@ class Newton(Reweighting):
             return
         here, there = float(task.C), float(warm.C)
         kept = warm.dual_for(here, task.loss) is warm.dual and np.abs(carried.duals).max() <= here
-        self._bundle = carried.scaled(1.0 if kept else here / there)
-
-    def adopt(self, bundle: Bundle) -> None:
-        """Go on with stored duals."""
-        self._bundle = bundle
+        self.bundle = carried.scaled(1.0 if kept else here / there)
 
     @property
-    def carry(self) -> Bundle | None:
-        """The bundle, for the next value of C."""
-        return self._bundle
+    def carry(self) -> Bundle | Summed | None:
+        """What the next value of C can use: the bundle, or above p = 1, where weights change little, the sum of kernels."""
+        if self.p == 1 or self._summed is None:
+            return self.bundle
+        return Summed(self.problem.K, self._summed, self._sum)
 
     def start(self) -> Point:
         """The mixture of a neighbour's duals when there is one: a certified point without a machine solve."""
-        if self._bundle is None or not self._bundle.linear.size:
+        if self.bundle is None or not self.bundle.linear.size:
             return super().start()
         return self._mixture(_FIRST_ACCURACY, 0.0)
 
@@ -96,7 +105,7 @@ class Newton(Reweighting):
                 damping = eased if length == 1.0 else min(_LARGEST_DAMPING, max(2.0 * damping, 0.02))
                 return keeping_dual(replace(point, state=replace(point.state, damping=damping)), *refused)
             refused.append(point)
-            if self._bundle is not None:
+            if self.bundle is not None:
                 return self._mix(last, refused, accuracy, board)
             length *= _shorter(last.state.value, slope * length, point.state.value)
         update = self.problem.penalty.update(last.weights, last.state.Q)
@@ -106,7 +115,7 @@ class Newton(Reweighting):
 
     def _mix(self, last: Point, refused: list[Point], accuracy: float, board: Progress) -> Point | Status:
         """Ask the bundle of all duals so far; its mixture is the next point, and its weights give the bundle one more."""
-        task, bundle = self.problem, self._bundle
+        task, bundle = self.problem, self.bundle
         assert bundle is not None
         for point in (last, *refused):
             if not point.state.mixed:
@@ -127,8 +136,8 @@ class Newton(Reweighting):
     def _mixture(self, accuracy: float, damping: float) -> Point:
         """The point that the bundle proposes, with its certificate."""
         task = self.problem
-        assert self._bundle is not None
-        theta, a, G, Q = self._bundle.solve()
+        assert self.bundle is not None
+        theta, a, G, Q = self.bundle.solve()
         f = theta @ G
         b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
         errors, linear = total_loss(task.loss, f, b, task.y, task.C), task.loss.dual(a, task.y, task.C)
@@ -161,7 +170,12 @@ class Newton(Reweighting):
         nothing = np.zeros((point.weights.size, point.weights.size))
         if free.size == 0:
             return nothing
-        U = np.ascontiguousarray(point.state.G[:, free].T)
+        G = point.state.G
+        U = (
+            np.column_stack([task.K[m, free] @ a for m in self.live])
+            if G is None
+            else np.ascontiguousarray(G[:, free].T)
+        )
         B = combine_block(task.K, self.among_all(point.weights), free)
         B.flat[:: free.size + 1] += task.loss.curvature(a, task.y, task.C)[free] + 1e-10 * np.mean(np.diag(B))
         try:

@@ -32,6 +32,7 @@ from mklcore.solvers.stack import combine, products, quadratic_forms
 
 _FLOOR = 1e-13  # no machine is asked for a smaller relative gap
 _LEAST_SCALE = 1e-3  # of the errors: R of the stopping rule where w = 0 can be the optimum
+_SAME = 4.0 * np.finfo(float).eps  # relative difference of weights that a sum of kernels does not show
 NEGLIGIBLE = 1e-6  # weights below this share of the largest are set to zero at p = 1
 
 
@@ -97,6 +98,7 @@ class Reweighting:
         self.live: Indices = np.arange(problem.K.shape[0]) if live is None else live
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
         self._sum = np.empty(problem.K.shape[1:])
+        self._summed: Array | None = None  # the weights (M,) whose sum of kernels is in ``_sum``
 
     def start(self) -> Point:
         penalty, M = self.problem.penalty, self.live.size
@@ -138,7 +140,7 @@ class Reweighting:
     def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> Point:
         """One machine solve at ``weights``, and the certificate it gives to the whole problem."""
         task = self.problem
-        combine(task.K, self.among_all(weights), self._sum)
+        self._combine(weights)
         found = machine_of(task.loss)(
             self._sum, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy
         )
@@ -165,6 +167,13 @@ class Reweighting:
             state=Weighed(Q, found.objective, found.gap, accuracy, damping, G),
             dual_point=None if bound is None else bound.point,
         )
+
+    def _combine(self, weights: Array) -> None:
+        """K_theta into ``_sum``, unless it is there already but for the rounding of the weights."""
+        everywhere = self.among_all(weights)
+        if self._summed is None or np.any(np.abs(everywhere - self._summed) > _SAME * self._summed):
+            combine(self.problem.K, everywhere, self._sum)
+            self._summed = everywhere
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """Objective and dual value of published parts, from scratch."""

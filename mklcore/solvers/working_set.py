@@ -1,6 +1,7 @@
 """Newton on the kernels that matter: at p = 1 most weights are zero, and a kernel without weight need not be read.
 
-    a few Newton steps on all kernels from equal weights; what is hard goes on with those that have weight or nearly so
+    a few Newton steps on all kernels from equal weights; what is hard goes on with those that have weight or nearly so;
+    where C is so small that one kernel is nearly the answer, that one and its nearest from the first step
     repeat   Newton steps on the working set until its own gap is half the tolerance
              Q_m = a'K_m a for all kernels at the dual that certifies it
     until    no kernel outside has a larger Q_m; else those that have come in
@@ -16,17 +17,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mklcore.arrays import Array, Indices
+from mklcore.losses import best_intercept, total_loss
+from mklcore.machines.solution import feasible_start
+from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Board, Point, Progress, Status
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.proof import Values
 from mklcore.solvers.reweighting import Problem, WarmStart
-from mklcore.solvers.stack import products, quadratic_forms
+from mklcore.solvers.stack import quadratic_forms
 
 FROM_KERNELS = 8  # fewer than these are all kept
 _SPARE = 4  # kernels kept besides those with weight: the nearest to entering
 _SHARE = 0.9  # of the tolerance is asked of the working set
 _MOST = 0.7  # a larger share of the kernels is not worth setting apart
+_ALONE = 1.0  # share of R: a gap up to which a single kernel is nearer to the answer than equal weights
 _OPENING = 10  # steps on all kernels: an easy problem ends before a set pays
 
 
@@ -56,11 +61,11 @@ class WorkingSet:
     def carry(self) -> Carry:
         """The working set and its bundle, for the next value of C; kernels far from having weight are left behind."""
         near = nearest(self.last.weights, self.last.state.Q)
-        bundle = self.inner.carry
+        bundle = self.inner.bundle
         return Carry(self.inner.live[near], None if bundle is None else bundle.among(near))
 
     def start(self) -> Point:
-        warm = self.warm
+        warm = self._alone() if self.warm is None else self.warm
         if warm is None:
             self._begin(Newton(self.problem, tol=self.tol))
             return self.last
@@ -100,6 +105,25 @@ class WorkingSet:
         """The scales of the problem in words."""
         return self.inner.scales
 
+    def _alone(self) -> WarmStart | None:
+        """The kernel of largest form at the dual with every point at its bound, where it is nearly the answer: small C."""
+        task = self.problem
+        if not task.loss.piecewise_linear or task.loss.total != 0.0:
+            return None
+        low, high = task.loss.box(task.y, task.C)
+        a = feasible_start(np.where(task.y > task.y.mean(), high, low), low, high, task.fit_intercept)
+        Q = self._forms(a)
+        weights = np.zeros(Q.size)
+        weights[Q.argmax()] = 1.0
+        bound = dual_bound(task.loss, task.penalty, a, Q, task.y, task.C)
+        f = task.K[Q.argmax()] @ bound.point
+        b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
+        gap = total_loss(task.loss, f, b, task.y, task.C) + bound.price - bound.value
+        if not gap <= _ALONE * bound.price:
+            return None
+        self._opening = self._certified = False
+        return WarmStart(weights, bound.point, task.C, Carry(nearest(weights, Q), None))
+
     # -- the working set
 
     def _begin(self, inner: Newton, point: Point | None = None) -> None:
@@ -125,8 +149,8 @@ class WorkingSet:
             return
         state = replace(point.state, Q=point.state.Q[live], G=np.ascontiguousarray(point.state.G[live]))
         fewer = Newton(self.problem, tol=_SHARE * self.tol, live=live)
-        if self.inner.carry is not None:
-            fewer.adopt(self.inner.carry.among(live))
+        if self.inner.bundle is not None:
+            fewer.bundle = self.inner.bundle.among(live)
         self._begin(fewer, replace(point, weights=point.weights[live], solves=0, state=state))
 
     def _checked(self, point: Point, stalled: Status | None) -> Point | Status:
@@ -146,23 +170,21 @@ class WorkingSet:
 
     def _grow(self, outside: Indices) -> None:
         point, live = self.last, np.union1d(self.inner.live, outside)
-        G = products(self.problem.K, point.dual, np.flatnonzero(point.dual), live)
+        old, new = np.searchsorted(live, self.inner.live), np.searchsorted(live, outside)
+        bundle = self.inner.bundle
+        duals = np.vstack([point.dual, *([] if bundle is None else [bundle.duals[bundle.used]])])
+        fresh = np.stack([duals @ self.problem.K[m] for m in outside], axis=1)  # each kernel is read once for all duals
+        G = np.empty((live.size, point.dual.size))
+        G[old], G[new] = point.state.G, fresh[0]
         Q = np.maximum(G @ point.dual, 0.0)
         weights = self.inner.among_all(point.weights)[live]
         bound = self.inner.bound(point.dual, Q)
         assert bound is not None
         grown = Newton(self.problem, tol=self.inner.tol, live=live)
-        if self.inner.carry is not None:
-            grown.adopt(self._wider(self.inner.carry, live))
+        if bundle is not None:
+            grown.bundle = bundle.widened(fresh[1:], old, new)
         proved = replace(point, dual_objective=bound.value, dual_point=bound.point, scale=bound.price)
         self._begin(grown, replace(proved, weights=weights, solves=0, state=replace(point.state, Q=Q, G=G)))
-
-    def _wider(self, bundle: Bundle, live: Indices) -> Bundle:
-        """The duals of ``bundle`` that its mixture uses, for more kernels."""
-        wider = Bundle(live.size, self.problem.y.size)
-        for a, linear in zip(bundle.duals[bundle.mixture > 0], bundle.linear[bundle.mixture > 0], strict=True):
-            wider.add(a, linear, products(self.problem.K, a, np.flatnonzero(a), live))
-        return wider
 
     # -- a point as the driver sees it
 
