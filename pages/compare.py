@@ -203,10 +203,9 @@ def cursor(drawn: Sequence[Shown]) -> None:
 
 def checks(shown: Sequence[table.Row]) -> None:
     """Draw the way from each lane's certificate to its check."""
-    with st.container(horizontal=True, gap="small"):
-        for place, (one, path, index) in enumerate(shown):
-            asked = proof.of_point(predictions.Chosen(path, index, one.params))
-            proof.pocket(asked, f"lane_{place}", f"Check {session_words.plain(one.label)} yourself")
+    for place, (one, path, index) in enumerate(shown):
+        asked = proof.of_point(predictions.Chosen(path, index, one.params))
+        proof.pocket(asked, f"lane_{place}", f"Check {session_words.plain(one.label)} yourself")
 
 
 def explanation(drawn: Sequence[Shown]) -> None:

@@ -131,8 +131,8 @@ def cursor(shown: paths.Answer, views: list[path_player.View]) -> None:
             path_player.texts(facts, path, here.index, [2, 1, 1.35], waiting=shown.waiting)
         with test:
             evidence.test(point, index, shown.params)
-            if not shown.waiting:
-                proof.pocket(proof.of_point(Chosen(point, index, shown.params)), "explore")
+        if not shown.waiting:
+            proof.pocket(proof.of_point(Chosen(point, index, shown.params)), "explore")
     if params.look == "columns":
         columns.stability(shown, point, index)
     elif params.look == "inside":

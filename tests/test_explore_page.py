@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import mklcore as mkl
 from mklcore.estimators.registry import ESTIMATORS, EVERY_TASK
 from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.figures import style
 from pages._parts.derive import importance, paths, tables
+from pages._parts.drawing import listings
 from pages._parts.explore import rail, views
 from pages._parts.jobs import worker
 from pages._parts.params import link, parameters, places
@@ -334,3 +336,22 @@ def test_the_page_tells_how_far_the_starts_of_a_concave_price_spread():
     several = SMKLRegressor("log", C=5.0, n_starts=4, random_state=0).fit(X, y)
     assert views._starts(several) == [f"best of 4 starts, L spreads by {style.number(several.start_spread_)}"]
     assert views._starts(SMKLRegressor("log", C=5.0).fit(X, y)) == []
+
+
+def test_where_each_start_ended_is_a_table_the_best_first() -> None:
+    data = mkl.load_sample("iris")
+    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
+    model = mkl.SMKLClassifier("log", C=30.0, n_starts=3, random_state=0, kernels=kernels)
+    assert listings.starts(mkl.SMKLClassifier()) is None
+    pairs = model.fit(data.X[::3], data.y[::3])
+    found = listings.starts(pairs, ["a", "b", "c"])
+    assert found is not None
+    assert found["pair"].tolist() == ["a"] * 3 + ["b"] * 3 + ["c"] * 3
+    assert found["objective L"].tolist()[::3] == pytest.approx(pairs.objective_)
+    assert found["kernels"].tolist()[::3] == (pairs.weights_ > 0).sum(axis=1).tolist()
+    two = model.fit(data.X[:100:3], data.y[:100:3])
+    found = listings.starts(two)
+    assert found is not None
+    assert list(found.columns) == ["start", "objective L", "above the best", "kernels"]
+    assert found["above the best"].iloc[0] == 0.0
+    assert found["above the best"].max() == pytest.approx(two.start_spread_)

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from mklcore.estimators.registry import COLUMN_BASES
 from mklcore.figures import kernel_count, style
 from mklcore.path import fit_path
 from mklcore.solvers.driver import Status
-from mklcore.solvers.hkl.bases import BASES
+from mklcore.solvers.hkl.bases import BASES, GaussianBasis
 from pages._parts.derive import hull_words, hulls, shelves, tables
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import JobState
@@ -141,6 +142,37 @@ def test_a_first_look_that_was_cut_short_does_not_claim_the_necessary_condition(
     said = hull_words.certificate(shown, hulls.Hull(1e-5, model, nothing, nothing))
     assert "not even the **necessary** condition holds" in said
     assert "only the **necessary** condition is checked" in hull_words.certificate(shown, hulls.at(shown, 0))
+
+
+def test_a_root_alone_is_told_certified_or_not_with_the_sign_of_the_page() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((40, 3))
+    path = fit_path(HKLRegressor(GaussianBasis(2, 5.0)), X, np.cos(5 * X[:, 0]), "lam", [1e4])
+    shown, model = hulls.Answer(path, Params(), waiting=False, provisional=False), path.estimators[0]
+    said = hull_words.certificate(shown, hulls.Hull(1e4, model, 0.0, 0.0))
+    assert "The optimum at this λ is the root alone" in said
+    assert "Take a smaller λ" in said
+    model.certified_, model.status_ = False, Status.MAX_NODES
+    model.notes_ = (model._root_alone(model.design_),)
+    said = hull_words.certificate(shown, hulls.Hull(1e4, model, 0.0, 0.0))
+    assert "not certified" in said
+    assert "The hull found is the root alone" in said
+    assert "lam" not in said
+
+
+def test_a_point_that_scores_higher_without_a_certificate_is_named_beside_the_certified_one() -> None:
+    rng = np.random.default_rng(2)
+    X, y = rng.standard_normal((40, 4)), rng.standard_normal(40)
+    path = fit_path(HKLRegressor(), X, y, "lam", [10.0, 1.0, 0.1], X, y)
+    path = replace(path, val_score=np.array([0.2, 0.5, 0.4]), statuses=(Status.CONVERGED,) * 3)
+    shown = hulls.Answer(path, Params(), waiting=False, provisional=False)
+    assert hull_words.higher_unsure(shown, hulls.at(shown, 0)) == ""
+    path = replace(path, statuses=(Status.CONVERGED, Status.MAX_NODES, Status.MAX_NODES))
+    shown = hulls.Answer(path, Params(), waiting=False, provisional=False)
+    said = hull_words.higher_unsure(shown, hulls.at(shown, 0))
+    assert said == "λ = 1, not certified, scores higher on validation rows: 0.5"
+    shown = hulls.Answer(replace(path, val_score=np.array([0.6, 0.5, 0.4])), Params(), False, False)
+    assert hull_words.higher_unsure(shown, hulls.at(shown, 0)) == ""
 
 
 @pytest.mark.parametrize("status", hull_words.STOPPED)

@@ -85,3 +85,28 @@ def test_the_table_of_invariants_runs_for_every_method(capsys):
     module.main(1)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2 + len(module.METHODS)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "squared"])
+def test_near_copies_at_a_huge_C_are_proved_or_refused(loss):
+    """Five kernels that are one but for rounding, or nearly: what rounding makes of their differences is never a bound."""
+    rng, right = np.random.default_rng(0), 0
+    X = rng.standard_normal((30, 3))
+    squared = ((X[:, None] - X[None]) ** 2).sum(-1)
+    y = X[:, 0] + 0.3 * rng.standard_normal(30) if loss == "squared" else np.where(rng.random(30) < 0.5, 1.0, -1.0)
+    lines = np.stack([X @ X.T + 1e-12 * np.outer(v, v) for v in rng.standard_normal((5, 30))])
+    for apart in (1e-12, 1e-6, 1e-2):
+        K = np.stack([np.exp(-squared / (2.0 * (1.0 + apart * m))) for m in range(5)])
+        for p in (1.0, 1.2, 2.0):
+            try:
+                fit = fit_weighted(K, y, 1e9, make_loss(loss), LpNorm(p), True)
+            except KernelError:
+                continue
+            right += 1
+            found = certificate(K, y, fit.weights, fit.dual_coef, fit.intercept, loss, 1e9, LpNorm(p), fit.dual_point)
+            assert found == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6)
+            assert fit.dual_objective <= fit.objective
+    assert right >= 7
+    if loss == "squared":  # three columns, thirty rows: what five copies of that differ by is rounding alone
+        with pytest.raises(KernelError, match="cannot be weighed in double precision: the kernels have mean diagonals"):
+            fit_weighted(lines, y, 1e9, make_loss(loss), LpNorm(2.0), True)

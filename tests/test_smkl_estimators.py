@@ -205,6 +205,8 @@ def test_several_starts_keep_the_best_and_tell_the_spread(table):
     assert many.objective_ == many.start_objectives_.min() <= one.objective_
     assert many.start_spread_ == pytest.approx(np.ptp(many.start_objectives_))
     assert many.start_spread_ > 0.1
+    assert many.start_kernels_[int(np.argmin(many.start_objectives_))] == many.n_kernels_
+    assert one.start_kernels_.tolist() == [one.n_kernels_]
     assert "A local minimum, the best of 1 start;" in one._repr_html_()
     assert "the best of 6 starts, over which the objective spreads by" in many._repr_html_()
     assert "every start ends in the same optimum" in SMKLRegressor("gl", C=5.0).fit(X, y)._repr_html_()

@@ -92,7 +92,7 @@ class _SMKLBase(KernelEstimator):
         competing = self._competing(stack)
         found = self._search(stack.values, y, penalty, competing, check_random_state(self.random_state))
         self._publish(found.fit)
-        self.start_objectives_ = found.objectives
+        self.start_objectives_, self.start_kernels_ = found.objectives, found.kernels
         self.start_spread_ = float(np.nanmax(found.objectives) - np.nanmin(found.objectives))
 
     def _remember_kernels(self, stack: Any) -> None:
@@ -157,6 +157,7 @@ class _SMKLClassifier(_SMKLBase, KernelClassifier):
         self.n_solves_ = sum(fit.solves for fit in fits)
         self.status_, self.fit_ = worst([fit.status for fit in fits]), fits
         self.start_objectives_ = np.array([search.objectives for search in found])
+        self.start_kernels_ = np.array([search.kernels for search in found])
         self.start_spread_ = np.nanmax(self.start_objectives_, axis=1) - np.nanmin(self.start_objectives_, axis=1)
 
     def pair_decisions(self, X: Any) -> Array:
@@ -212,7 +213,8 @@ class SMKLClassifier(_SMKLClassifier):
         what has settled with log or mf terms is shaken and followed down again for as long as the objective falls, and the
         answer is no kernel where all of them vanish and the objective without any is no higher
     init_jitter : relative random change of the equal first weights
-    n_starts : further starts from random weights; the smallest objective is kept, ``start_objectives_`` tells all
+    n_starts : further starts from random weights; the smallest objective is kept, ``start_objectives_`` and
+        ``start_kernels_`` tell where each ended
     keep_duplicates : let exact copies of a kernel compete; by default only the first of them does
     kernels, normalise, center : see ``KernelEstimator``; "auto" is trace. Kernels are scaled on all training rows
     fit_intercept, max_iter, random_state, callback : as in ``LpMKLClassifier``
@@ -222,7 +224,7 @@ class SMKLClassifier(_SMKLClassifier):
     weights_ (M,), dual_coef_ (n,) signed, intercept_, objective_ (after pruning and solving once more), history_ (the
     objective at every step), status_, n_iter_, n_kernels_ (used by any pair), mean_kernels_ (per machine), selected_,
     kernel_names_, notes_ (which copies were left out),
-    pairs_ (indices into classes_, the second is the positive one), start_objectives_, start_spread_,
+    pairs_ (indices into classes_, the second is the positive one), start_objectives_, start_kernels_, start_spread_,
     coef_ (linear kernels only). dual_objective_, dual_gap_ and relative_gap_ are None: with log or mf terms the answer is
     a local minimum. With more than two classes weights_ is (n_pairs, M), dual_coef_ (n_pairs, n) and zero outside the
     pair, intercept_ and objective_ (n_pairs,); ``decision_function`` counts votes, and margins only break ties.

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError, warn_short
 from mklcore.losses import Loss
 from mklcore.penalties.terms import GroupTerm
@@ -47,10 +47,12 @@ _WORTH = 1e-7  # share of the scale of L that decides: what pruning may cost, an
 
 
 class Search(NamedTuple):
-    """The best of several fits, and L at the end of each: ``objectives`` (n_starts,), NaN for starts cancelled before."""
+    """The best of several fits; of each start L at its end, ``objectives`` (n_starts,), NaN for starts cancelled before, and
+    how many kernels it kept, ``kernels`` (n_starts,), 0 for those."""
 
     fit: Fit
     objectives: Array
+    kernels: Indices
 
 
 class SMKL(Reweighting):
@@ -223,6 +225,8 @@ def fit_selection(
             break
     objectives = np.full(len(first_weights), np.nan)
     objectives[: len(runs)] = [fit.objective for fit, _ in runs]
+    kernels = np.zeros(len(first_weights), dtype=np.int64)
+    kernels[: len(runs)] = [np.count_nonzero(fit.weights) for fit, _ in runs]
     fit, method = runs[int(np.nanargmin(objectives))]
     status = Status.CANCELLED if runs[-1][0].status is Status.CANCELLED else fit.status
     fit = replace(fit, status=status, solves=sum(other.solves for other, _ in runs))
@@ -231,7 +235,7 @@ def fit_selection(
             f" {tol_mode.capitalize()} change of the weights reached {method.change:.2e}, tolerance asked {tol:.0e}."
         )
         warn_short(f"{fit.solver} {fit.status.value}.{reached}", stacklevel=3)
-    return Search(fit, objectives)
+    return Search(fit, objectives, kernels)
 
 
 def joined(fit: Fit, other: Fit) -> Fit:

@@ -1,5 +1,6 @@
 """Derive what is read from one hull: its certificate in words, nodes by name, what one node adds, and its tables."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from pages._parts.session import words
 
 TICKS = 41  # positions per axis of a component plot
 ROOT = "root"
+LAM = re.compile(r"\blam\b")
 STOPPED = {
     Status.OUT_OF_TIME: "the search may take {max_seconds:g} s at one λ, and that did not do: raise **Seconds per λ**",
     Status.MAX_NODES: "the search may look at {max_nodes} nodes, and needs more: raise **Most nodes looked at**",
@@ -44,7 +46,7 @@ def certificate(shown: Answer, hull: Hull) -> str:
     if fitted.certified_:
         return (
             f":blue-badge[:material/verified: certified] within **{style.percent(reached)}** of the optimum over all "
-            f"**{count(fitted.n_dag_kernels_)}** kernels" + "".join(f". {note}" for note in fitted.notes_)
+            f"**{count(fitted.n_dag_kernels_)}** kernels" + _notes(fitted)
         )
     if np.isnan(reached):
         what = "only the **necessary** condition is checked"
@@ -58,7 +60,26 @@ def certificate(shown: Answer, hull: Hull) -> str:
     aside = "; a larger λ or a larger **Price per step of depth** also helps" if fitted.status_ in LIMITED else ""
     return (
         f":orange-badge[:material/radio_button_unchecked: not certified] gap **{style.percent(reached)}**: {why}{aside}"
+        + _notes(fitted)
     )
+
+
+def _notes(fitted: Any) -> str:
+    """Return what the model says of itself, with the page's sign for its parameter."""
+    return "".join(f". {re.sub(LAM, 'λ', note)}" for note in fitted.notes_)
+
+
+def higher_unsure(shown: Answer, hull: Hull) -> str:
+    """Return a sentence where a point of the path that is not certified scores higher than this one, which is; else ""."""
+    path = shown.path
+    if shown.provisional or not hull.fitted.certified_ or not path.can_choose:
+        return ""
+    scores = np.where(path.finished, np.nan, np.asarray(path.val_score, dtype=float))
+    if not np.any(scores > hull.validation):
+        return ""
+    best = int(np.nanargmax(scores))
+    score = words.score(path.score_name, float(scores[best]))
+    return f"λ = {style.number(float(path.values[best]))}, not certified, scores higher on validation rows: {score}"
 
 
 def badge(fitted: Any) -> str:

@@ -1,5 +1,6 @@
 """Drawing tables to read: the first rows and the columns of the data, the weights of a point, a whole path."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,29 @@ def columns(table: Dataset, params: Params) -> pd.DataFrame:
             "largest": table.X.max(axis=0),
         }
     )
+
+
+def starts(fitted: Any, pairs: Sequence[str] = ()) -> pd.DataFrame | None:
+    """Return where every start of a method of several ended, the best of each of the ``pairs`` first; None without several."""
+    objectives = getattr(fitted, "start_objectives_", None)
+    if objectives is None or np.shape(objectives)[-1] < 2:
+        return None
+    frames = []
+    for k, (values, kernels) in enumerate(
+        zip(np.atleast_2d(objectives), np.atleast_2d(fitted.start_kernels_), strict=True)
+    ):
+        frame = pd.DataFrame(
+            {
+                "start": ["equal weights", *(f"random {i}" for i in range(1, values.size))],
+                "objective L": values,
+                "above the best": values - np.nanmin(values),
+                "kernels": kernels,
+            }
+        )
+        if pairs:
+            frame.insert(0, "pair", pairs[k])
+        frames.append(frame.dropna().sort_values("objective L", kind="stable"))
+    return pd.concat(frames, ignore_index=True)
 
 
 def stack(kernels: GramStack) -> pd.DataFrame:

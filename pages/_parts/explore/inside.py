@@ -16,12 +16,13 @@ from mklcore.estimators.explain import (
 from mklcore.figures import class_weights, component_grid, kernel_colours, style, surface_plot
 from mklcore.path import Path
 from pages._parts.derive import paths, predictions, shelves, tables
-from pages._parts.drawing import charts
+from pages._parts.drawing import charts, listings
 from pages._parts.export import downloads
 from pages._parts.params import parameters, places
 from pages._parts.session import fields, history, words
 
 N_COMPONENTS = 6
+N_STARTS = 8  # rows of a table that stands in full
 
 
 def draw(shown: paths.Answer, point: Path, index: int) -> None:
@@ -32,6 +33,7 @@ def draw(shown: paths.Answer, point: Path, index: int) -> None:
         st.info("The model of this point is being fitted again. What it has learnt appears here.")
         return
     _per_class(shown, fitted, where)
+    _starts(fitted, where)
     if tables.on_stack(shown.params):
         st.info(
             "This table is a ready kernel stack: it knows kernels, not columns, so there are no curves over a column."
@@ -57,6 +59,28 @@ def _per_class(shown: paths.Answer, fitted: Any, where: str) -> None:
     downloads.titled(f"**Kernel weights per {kind}** at {where}", draw, "Kernel weights per class")
     charts.show(draw(dark=charts.is_dark()), "class_weights")
     st.caption("The other tabs show the mean of these. A kernel can serve one class alone.")
+
+
+def _starts(fitted: Any, where: str) -> None:
+    """Draw where every start ended, for methods that end in local minima."""
+    found = listings.starts(fitted, problem_names(fitted))
+    if found is None:
+        return
+    st.markdown(f"**Where each start ended** at {where}")
+    left, right = st.columns([3, 2], gap="medium")
+    left.dataframe(
+        found,
+        hide_index=True,
+        height="auto" if len(found) <= N_STARTS else 280,
+        alt=f"Objective and number of kernels at the end of every start, at {where}",
+        column_config={
+            name: st.column_config.NumberColumn(format="%.6g") for name in ("objective L", "above the best")
+        },
+    )
+    right.caption(
+        "The lowest objective is the model. Starts that end close to it with other numbers of kernels are other answers that "
+        "fit nearly as well; ends far above it are local minima that were avoided."
+    )
 
 
 def _output(fitted: Any) -> int | None:

@@ -151,13 +151,13 @@ def _csv(proof: Proof) -> bytes:
 
 @st.fragment
 def pocket(proof: Proof | None, name: str, label: str = "Check it yourself") -> None:
-    """Draw the way from a certificate to its check; ``name`` differs between the pockets of a page. None draws nothing."""
+    """Draw the way from a certificate to its check; ``name`` differs between the pockets of a page. None draws nothing.
+
+    It opens where it stands and covers nothing, so it wants a row of its own.
+    """
     if proof is None:
         return
-    opened = st.popover(
-        label, icon=":material/fact_check:", key=f"proof_{name}", on_change="rerun", type="tertiary",
-        help="The model, the rows it was trained on, and the command that computes its objective and bound again",
-    )  # fmt: skip
+    opened = st.expander(label, icon=":material/fact_check:", key=f"proof_{name}", on_change="rerun")
     if opened.open:
         with opened:
             _inside(proof, name)

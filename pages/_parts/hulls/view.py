@@ -38,9 +38,6 @@ def facts(shown: Answer, hull: Hull) -> None:
     if table.task == "multiclass":
         tolerance = f"{len(table.class_names)} classes, each against the rest: the union of their hulls, {tolerance}"
     sure.markdown(f"{hull_words.certificate(shown, hull)}  \n:small[:gray[{tolerance}]]")
-    if not (shown.waiting or shown.provisional):
-        with sure:
-            proof.pocket(proof.of_hull(shown.params, hull), "hulls")
     order, alone = fitted.interaction_order_, fitted.design_.root_is_constant
     words = "no interaction: one column at a time" if alone else "one column at a time above level 0"
     words = f"interactions of up to **{order}** columns" if order > 1 else words
@@ -50,6 +47,8 @@ def facts(shown: Answer, hull: Hull) -> None:
     )
     with score:
         _scores(shown, hull)
+    if not (shown.waiting or shown.provisional):
+        proof.pocket(proof.of_hull(shown.params, hull), "hulls")
 
 
 def _scores(shown: Answer, hull: Hull) -> None:
@@ -60,6 +59,7 @@ def _scores(shown: Answer, hull: Hull) -> None:
     st.markdown(
         f"train {name} {evidence.score(name, hull.train)}  \nvalidation {name} {evidence.score(name, hull.validation)}"
         + ("  \n:small[:gray[refitted by least squares]]" if hull.fitted.refit else "")
+        + (f"  \n:small[○ {told}]" if (told := hull_words.higher_unsure(shown, hull)) else "")
     )
     if not shown.waiting:
         _test(shown, hull)
