@@ -167,7 +167,7 @@ def worst(method: str, count: int) -> tuple[list[tuple[float, float, int]], int]
     return found, refused
 
 
-def main(count: int, methods: Sequence[str]) -> None:
+def main(count: int, methods: Sequence[str] = tuple(METHODS)) -> None:
     """The table."""
     print(f"{count} problems per method: worst violation (conditioning there, seed)")
     print("method".ljust(18) + "refused  " + "".join(name.ljust(28) for name in NAMES))
@@ -180,4 +180,4 @@ def main(count: int, methods: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000, sys.argv[2:] or list(METHODS))
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000, sys.argv[2:] or tuple(METHODS))
