@@ -8,6 +8,7 @@ import pytest
 from mklcore.errors import KernelError, MKLError, ProofError
 from mklcore.losses import make_loss
 from mklcore.penalties import PENALTIES, LpNorm
+from mklcore.solvers import interleaved, reweighting
 from mklcore.solvers.baselines import SymmetricL1
 from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import Point, Status, run
@@ -95,6 +96,29 @@ def test_a_dual_value_that_its_point_does_not_give_is_refused(name):
     method.values = lambda best, point: values(best, 0.9 * point)
     with pytest.raises(ProofError, match=r"Invariant 'dual value' is violated: .* tells .* its own coefficients give"):
         run(method, tol=1e-3, max_iter=200)
+
+
+def test_the_check_reads_the_stack_no_second_time(monkeypatch):
+    """The pass that certified the last point is the pass that checks it, until something of that point is changed."""
+    passes = []
+    for module, name in ((reweighting, "weighted_values"), (interleaved, "products_over")):
+        monkeypatch.setattr(module, name, counted(getattr(module, name), passes))
+    assert run(weighted(Reweighting, 8.0), tol=1e-3, max_iter=50).status is Status.CONVERGED
+    assert passes == []
+    assert run(weighted(Interleaved), tol=1e-3, max_iter=500).status is Status.CONVERGED
+    assert passes == ["products_over"]  # running sums are computed afresh once, at the end
+    run(planted(weighted(Reweighting, 8.0), dual=lambda p: p.dual.copy()), tol=1e-3, max_iter=50)
+    assert passes == ["products_over", "weighted_values"]
+
+
+def counted(function, calls):
+    """The function, which also writes its name down."""
+
+    def called(*arguments):
+        calls.append(function.__name__)
+        return function(*arguments)
+
+    return called
 
 
 def test_a_dual_value_without_a_point_is_refused():

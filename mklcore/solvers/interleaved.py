@@ -28,10 +28,10 @@ from mklcore.kernels.rows import PIECE, KernelRows, RowCache, StackRows
 from mklcore.losses import Loss, best_intercept, total_loss
 from mklcore.machines.svm import best_partner, first, move_pair, move_single, offsets, pair_update
 from mklcore.penalties import Penalty
-from mklcore.solvers.bound import dual_bound
+from mklcore.solvers.bound import dual_bound, forms_of_multiple
 from mklcore.solvers.driver import Board, Point, Progress, Status
-from mklcore.solvers.proof import Passed, Values, passed_values
-from mklcore.solvers.reweighting import Problem, WarmStart
+from mklcore.solvers.proof import Passed, Values
+from mklcore.solvers.reweighting import Problem, WarmStart, values_of
 from mklcore.solvers.stack import products, products_and_forms
 
 CACHE_MB = 512.0
@@ -251,15 +251,15 @@ class Interleaved:
         self._told = self._board is None or self._board.gap <= self._board.target
         self.a, self.theta = best.dual.copy(), best.weights
         proof = self.a if dual_point is None else dual_point
-        passed = passed_over(self.cache.source, self.a, proof)
-        self.g = passed.products
+        self.g, proved = products_over(self.cache.source, self.a, proof)
         point, task = self._read(solves=0), self.problem
-        bound = dual_bound(task.loss, task.penalty, proof, passed.forms, task.y, task.C)
-        forms = _rescaled(point.state.Q, self.a, point.dual_point)
+        bound = dual_bound(task.loss, task.penalty, proof, proved, task.y, task.C)
+        forms = forms_of_multiple(point.dual_point, self.a, point.state.Q)
         if point.dual_objective is None or bound.value > point.dual_objective:
             point = replace(point, dual_objective=bound.value, dual_point=bound.point, scale=bound.price)
-            forms = _rescaled(passed.forms, proof, bound.point)
-        self._fresh = point, passed._replace(forms=forms)
+            forms = forms_of_multiple(bound.point, proof, proved)
+        if forms is not None:
+            self._fresh = point, Passed(self.theta @ self.g, point.state.Q, forms, self.diagonal)
         return point
 
     def finish(self, best: Point) -> Point:
@@ -341,38 +341,27 @@ class Interleaved:
             if np.allclose(carried.dual * factor, moved, rtol=1e-9, atol=0.0):
                 self.g = factor * carried.products
                 return
-        self.g = passed_over(self.cache.source, self.a, np.zeros(self.a.size)).products
+        self.g, _ = products_over(self.cache.source, self.a, np.zeros(self.a.size))
 
 
-def passed_over(source: KernelRows | StackRows, a: Array, proof: Array) -> Passed:
-    """K_m a for every kernel and the forms of ``proof``, both (n,), in double precision and in one pass; rows of zeros in
+def products_over(source: KernelRows | StackRows, a: Array, proof: Array) -> tuple[Array, Array]:
+    """K_m a for every kernel (M, n) and the forms of ``proof`` (M,), in double precision and in one pass; rows of zeros in
     both are not read."""
     M, n = source.diagonal.shape
     if isinstance(source, StackRows):
-        return Passed(*products_and_forms(source.values, a, np.ones(M, dtype=bool), proof), source.diagonal)
+        return products_and_forms(source.values, a, np.ones(M, dtype=bool), proof)
     support, G, forms = np.flatnonzero((a != 0.0) | (proof != 0.0)), np.zeros((M, n)), np.zeros(M)
     for top in range(0, support.size, PIECE):
         part = support[top : top + PIECE]
         block = source.block(part)
         G += np.einsum("mrn,r->mn", block, a[part], optimize=True)
         forms += (block @ proof) @ proof[part]
-    return Passed(G, np.maximum(forms, 0.0), source.diagonal)
+    return G, np.maximum(forms, 0.0)
 
 
 def values_over(problem: Problem, source: KernelRows | StackRows, best: Point, dual_point: Array | None) -> Values:
     """Objective and dual value of published parts from one pass over the rows of ``source``."""
     proof = np.zeros(best.dual.size) if dual_point is None else dual_point
-    return values_of(problem, passed_over(source, best.dual, proof), best, dual_point)
-
-
-def values_of(problem: Problem, passed: Passed, best: Point, dual_point: Array | None) -> Values:
-    """The same where that pass was made already."""
-    y, C, loss, penalty = problem.y, problem.C, problem.loss, problem.penalty
-    return passed_values(passed, y, C, loss, penalty, best.weights, best.dual, best.intercept, dual_point)
-
-
-def _rescaled(forms: Array, of: Array, point: Array | None) -> Array:
-    """The forms (M,) of ``point``, a multiple of the dual ``of`` (n,)."""
-    largest = int(np.argmax(np.abs(of)))
-    share = float(point[largest] / of[largest]) if point is not None and of[largest] else 1.0
-    return share**2 * forms
+    G, forms = products_over(source, best.dual, proof)
+    passed = Passed(best.weights @ G, np.maximum(G @ best.dual, 0.0), forms, source.diagonal)
+    return values_of(problem, passed, best, dual_point)

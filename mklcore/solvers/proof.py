@@ -57,15 +57,17 @@ def weighted_values(
     Rows of zeros are not read, and of kernels without weight only what the dual value needs.
     """
     proof = np.zeros(y.size) if dual_point is None else dual_point
-    passed = Passed(*products_and_forms(K, dual, weights != 0.0, proof), np.einsum("mii->mi", K))
+    G, forms = products_and_forms(K, dual, weights != 0.0, proof)
+    passed = Passed(weights @ G, np.maximum(G @ dual, 0.0), forms, np.einsum("mii->mi", K))
     return passed_values(passed, y, C, loss, penalty, weights, dual, intercept, dual_point)
 
 
 class Passed(NamedTuple):
-    """What one pass over the kernels gives: products K_m a (M, n) of the dual, zero where a kernel has no weight, forms
-    (M,) of the dual point, and the diagonals (M, n)."""
+    """What one pass over the kernels gives: f without intercept (n,), the forms (M,) of the dual, of no account where a kernel
+    has no weight, those of the dual point (M,), and the diagonals (M, n)."""
 
-    products: Array
+    decision: Array
+    own: Array
     forms: Array
     diagonals: Array
 
@@ -82,9 +84,9 @@ def passed_values(
     dual_point: Array | None,
 ) -> Values:
     """``weighted_values`` where the pass over the kernels was made already, or there is no stack to pass over."""
-    G, forms, roots = passed.products, passed.forms, np.sqrt(np.maximum(passed.diagonals, 0.0))
-    Q = np.maximum(G @ dual, 0.0)
-    f, sizes = weights @ G, roots @ np.abs(dual)
+    f, Q, forms, diagonals = passed
+    roots = np.sqrt(np.maximum(diagonals, 0.0))
+    sizes = roots @ np.abs(dual)
     noise = _ROUNDING * ((weights * sizes) @ roots)
     slack = _moved(loss, f + intercept, y, C, noise)
     floor = _moved(loss, y, y, C, np.full(y.size, _ROUNDING * max(1.0, float(np.abs(y).max()))))

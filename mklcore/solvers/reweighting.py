@@ -25,9 +25,9 @@ from mklcore.arrays import Array, Indices
 from mklcore.losses import Cost, Loss, best_intercept, total_loss
 from mklcore.machines import machine_of
 from mklcore.penalties import Penalty
-from mklcore.solvers.bound import Bound, dual_bound
+from mklcore.solvers.bound import Bound, dual_bound, forms_of_multiple
 from mklcore.solvers.driver import Point, Progress, Status
-from mklcore.solvers.proof import Values, scales_of, weighted_values
+from mklcore.solvers.proof import Passed, Values, passed_values, scales_of, weighted_values
 from mklcore.solvers.stack import combine, products, quadratic_forms
 
 _FLOOR = 1e-13  # no machine is asked for a smaller relative gap
@@ -48,11 +48,18 @@ class Problem:
     fit_intercept: bool
 
 
+def values_of(problem: Problem, passed: Passed, best: Point, dual_point: Array | None) -> Values:
+    """Objective and dual value of published parts where the pass over the kernels was made already."""
+    y, C, loss, penalty = problem.y, problem.C, problem.loss, problem.penalty
+    return passed_values(passed, y, C, loss, penalty, best.weights, best.dual, best.intercept, dual_point)
+
+
 @dataclass(frozen=True, eq=False)
 class Weighed:
     """What the loop carries with a point: quadratic forms, the machine's own value and gap, its accuracy, the damping.
 
     ``G`` (M, n) = K_m a where the method needs it; ``mixed`` says that the point came from the bundle of all duals.
+    ``seen`` are the weights and the dual that Q and ``decision`` (n,), f without intercept, were computed for from scratch.
     """
 
     Q: Array
@@ -62,6 +69,8 @@ class Weighed:
     damping: float = 0.0
     G: Array | None = None
     mixed: bool = False
+    decision: Array | None = None
+    seen: tuple[Array, Array] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +173,7 @@ class Reweighting:
             errors + price,
             None if bound is None else bound.value,
             scale,
-            state=Weighed(Q, found.objective, found.gap, accuracy, damping, G),
+            state=Weighed(Q, found.objective, found.gap, accuracy, damping, G, decision=f, seen=(weights, found.dual)),
             dual_point=None if bound is None else bound.point,
         )
 
@@ -176,11 +185,28 @@ class Reweighting:
             self._summed = everywhere
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
-        """Objective and dual value of published parts, from scratch."""
-        task = self.problem
+        """Objective and dual value of published parts, from scratch: by the pass over the stack that gave the point its
+        certificate where nothing has changed since, else by a new one."""
+        task, passed = self.problem, self._passed(best, dual_point)
+        if passed is not None:
+            return values_of(task, passed, best, dual_point)
         return weighted_values(
             task.K, task.y, task.C, task.loss, task.penalty, best.weights, best.dual, best.intercept, dual_point
         )
+
+    def _passed(self, best: Point, dual_point: Array | None) -> Passed | None:
+        """What is known of the published parts from the machine that was solved last; None where they are others."""
+        state, K = best.state, self.problem.K
+        if not (isinstance(state, Weighed) and state.seen is not None and state.decision is not None):
+            return None
+        weights, dual = state.seen
+        if best.weights is not weights or best.dual is not dual or self.live.size < len(K):
+            return None
+        forms = state.Q if dual_point is None else forms_of_multiple(dual_point, dual, state.Q)
+        if forms is None:
+            assert dual_point is not None
+            forms = quadratic_forms(K, dual_point, np.flatnonzero(dual_point))
+        return Passed(state.decision, state.Q, forms, np.einsum("mii->mi", K))
 
     @property
     def scales(self) -> str:
