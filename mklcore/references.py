@@ -45,17 +45,22 @@ class Reference:
 
 
 def plain_references(
-    train: Dataset, judge: Dataset, scoring: Scoring = None, callback: Tick = None
+    train: Dataset,
+    judge: Dataset,
+    scoring: Scoring = None,
+    callback: Tick = None,
+    only: Sequence[str] | None = None,
 ) -> tuple[Reference, ...]:
     """Majority (or mean), linear model and RBF machine on the rows ``train``, chosen and scored on the rows ``judge``.
 
     ``scoring`` as in ``fit_path``; ``callback(done, total)`` after every model, raise in it to cancel. ParameterError without
-    a target. Models predict from rows X (n, d).
+    a target. Models predict from rows X (n, d). ``only``: the names of those that are wanted.
     """
     if train.task == "novelty":
         raise ParameterError("Without a target there is nothing to compare with: plain models need one.")
     measure = scorer_of(scoring or ("r2" if train.task == "regression" else "accuracy"))
     makers = _regressors(float(np.std(np.asarray(train.y))) or 1.0) if train.task == "regression" else _classifiers()
+    makers = [maker for maker in makers if only is None or maker[0] in only]
     found: list[Reference] = []
     for name, sign, values, make in makers:
         found.append(_best(name, sign, values, make, train, judge, measure))

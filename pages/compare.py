@@ -18,7 +18,7 @@ from pages._parts.compare import rail, table, toy
 from pages._parts.derive import comparison, dictionaries, gram_stacks, predictions, tables
 from pages._parts.derive import paths as derive_paths
 from pages._parts.derive.comparison import Shown
-from pages._parts.drawing import charts, evidence
+from pages._parts.drawing import beside, charts, evidence
 from pages._parts.export import downloads, proof
 from pages._parts.frame import notices
 from pages._parts.jobs.job import JobState
@@ -239,9 +239,19 @@ def lanes(params: Params) -> None:
         st.button("Try again", key="compare_again", on_click=again, args=(params,))
     if any(one.path is not None for one in drawn):
         cursor(drawn)
+        _references(params, drawn)
         downloads.strip(lambda: lanes_figure(views), "Lanes")
     explanation(drawn)
     watch(params)
+
+
+def _references(params: Params, drawn: Sequence[Shown]) -> None:
+    """Draw plain models on the same rows below the lanes, once every lane has ended."""
+    waiting = bool(comparison.missing(params)) or any(one.waiting for one in drawn)
+    known, name = beside.found(params, waiting), next(one.path.score_name for one in drawn if one.path is not None)
+    st.markdown("**What the scores are worth**: plain models on the same rows")
+    beside.table(params, known, name)
+    beside.unfinished(params, known, waiting)
 
 
 def tabs() -> None:

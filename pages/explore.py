@@ -13,10 +13,11 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.figures import score_path, style, weight_path
 from mklcore.path import ACCEPTED, Path
-from pages._parts.derive import gram_stacks, paths, shelves, tables
+from mklcore.references import Reference
+from pages._parts.derive import gram_stacks, paths, references, shelves, tables
 from pages._parts.derive.predictions import Chosen
-from pages._parts.drawing import asking, charts, evidence
-from pages._parts.explore import columns, inside, rail, repeats
+from pages._parts.drawing import asking, beside, charts, evidence
+from pages._parts.explore import columns, inside, rail, ranking, repeats
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads, proof
 from pages._parts.frame import notices
@@ -44,22 +45,23 @@ def request() -> bool:
     )  # fmt: skip
 
 
-def figures(shown: paths.Answer) -> None:
+def figures(shown: paths.Answer, baselines: dict[str, Reference | None]) -> None:
     """Draw the weights and the scores along the path: constant figures, over which the browser lays the cursor."""
     dark, path = charts.is_dark(), shown.path
     named = replace(path, kernel_names=charts.labels(path.kernel_names, path.kernel_families))
+    plain = tuple(references.lines(baselines))
     score_name = f"{path.score_name[:1].upper()}{path.score_name[1:]}"
     drawn = {
         path_player.CHART: ("Solution path", lambda: weight_path(named, dark=dark), lambda k: weight_path(named, k)),
         path_player.SCORES: (
             score_name,
-            lambda: score_path(path, dark=dark, narrow=True),
-            lambda k: score_path(path, k),
+            lambda: score_path(path, dark=dark, narrow=True, references=plain),
+            lambda k: score_path(path, k, references=plain),
         ),
     }
     places = st.columns(COLUMNS[1:], gap="small")
     for place, (key, (title, make, at)) in zip(places, drawn.items(), strict=True):
-        made = shelves.shelf(shown.params).made((key, paths.key(shown.params), dark), make)
+        made = shelves.shelf(shown.params).made((key, paths.key(shown.params), dark, plain), make)
         with place:
             take = lambda at=at: at(params_places.place(path, history.current().at).index)  # noqa: E731  where the cursor is by then
             downloads.titled(f":small[**{title}**]", take, title)
@@ -140,6 +142,22 @@ def cursor(shown: paths.Answer, views: list[path_player.View]) -> None:
     evidence.weights_table(point, path, index)
 
 
+def edge(shown: paths.Answer) -> None:
+    """Say so where the best validation score lies at an end of the path, with the click that goes on."""
+    path, params = shown.path, shown.params
+    end = path.at_edge
+    if end is None or shown.waiting:
+        return
+    where = params_places.label(path.param, float(path.values[end]))
+    way = "beyond" if (end == -1) else "below"
+    said, press = st.columns([6, 1.4], vertical_alignment="center")
+    said.warning(f"Best at the edge: the validation score still rises at {where}, the last value tried.")
+    press.button(
+        f"Go on {way} it", key="go_further", on_click=history.change, kwargs={"further": params.further + 1, "at": None},
+        disabled=params.further >= 9, help=f"Solves up to {paths.GROW} more points.",
+    )  # fmt: skip
+
+
 def _beyond(path: Path, at: float | None) -> None:
     """Say so where more kernels are asked for than there are."""
     if path.param == "s" and at is not None and at > len(path.kernel_names):
@@ -161,7 +179,9 @@ def show(shown: paths.Answer) -> None:
     here, path = params_places.place(shown.path, params.at), shown.path
     views: list[path_player.View] = []
     if params.look == "columns":
-        baselines = columns.lanes(shown, here.index)
+        ranking.see_to(shown, here.index)
+    baselines = {} if params.look == "inside" else beside.found(shown.params, shown.waiting)
+    if params.look == "columns":
         views = columns.views(shown, baselines)
         columns.pictures(shown, here.index, baselines)
     elif params.look == "path":
@@ -182,7 +202,9 @@ def show(shown: paths.Answer) -> None:
                 sortable=True,
             )
         with right:
-            figures(shown)
+            figures(shown, baselines)
+    edge(shown)
+    beside.unfinished(shown.params, baselines, shown.waiting)
     if path.score_name == ACCEPTED:
         st.caption(words.text("accepted"))
     cursor(shown, views)

@@ -30,6 +30,7 @@ NORM_TICKS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 LABEL_ROOM = 130
 WEIGHT_DOMAIN = (0.0, 0.48)
 SCORE_DOMAIN = (0.75, 1.0)
+REACH = 0.5  # of the spread of the scores, by which a reference may lie outside and still have its line
 
 
 def path_positions(path: Any) -> Array:
@@ -65,16 +66,19 @@ def score_path(
     test: Sequence[float] | None = None,
     dark: bool = False,
     narrow: bool = False,
+    references: Sequence[tuple[str, float]] = (),
 ) -> go.Figure:
     """Training (grey) and validation (dashed) score along the path, with a cursor at the ``index``-th value.
 
     ``test`` (L,), nan wherever it has not been asked for, is drawn as dots. Points not solved to tolerance are hollow.
     ``narrow`` saves room for a small place: few ticks, and the score's name is left to a title beside the figure.
+    ``references``: scores of other models by name, as dotted lines; those far from the curves are told at the foot instead.
     """
     if len(path.values) == 0:
         return style.empty_figure("No path yet. Choose a range and press Compute.", dark)
-    figure = style.new_figure(_score_alt(path, index, test), dark, margin={"l": 52, "r": 72, "t": 16, "b": 44})
-    _draw_scores(figure, path, dark, "", test)
+    alt = f"{_score_alt(path, index, test)}{_references_told(references)}"
+    figure = style.new_figure(alt, dark, margin={"l": 52, "r": 72, "t": 16, "b": 44})
+    _draw_scores(figure, path, dark, "", test, references)
     _draw_cursor(figure, path, index, dark)
     if narrow:
         ticks = figure.layout.xaxis.tickvals or ()
@@ -223,7 +227,10 @@ def stretches(done: Mask) -> dict[bool, list[tuple[int, int]]]:
     return runs
 
 
-def _draw_scores(figure: go.Figure, path: Any, dark: bool, axes: str, test: Sequence[float] | None) -> None:
+def _draw_scores(
+    figure: go.Figure, path: Any, dark: bool, axes: str, test: Sequence[float] | None,
+    references: Sequence[tuple[str, float]] = (),
+) -> None:  # fmt: skip
     tone = style.theme(dark)
     looks = {
         "train": ("lines", tone.grey, "solid"),
@@ -251,6 +258,7 @@ def _draw_scores(figure: go.Figure, path: Any, dark: bool, axes: str, test: Sequ
         ends.append(style.EndLabel(name, float(known[-1]), colour))
         every += known.tolist()
     _mark_provisional(figure, path, dark, axes)
+    ends += _draw_references(figure, references, every, positions, dark, axes)
     low, high = (min(every), max(every)) if every else (0.0, 1.0)
     room = 0.06 * (high - low) or 0.05
     limits = (low - room, high + room)
@@ -261,6 +269,48 @@ def _draw_scores(figure: go.Figure, path: Any, dark: bool, axes: str, test: Sequ
         }
     )
     style.label_ends(figure, ends, limits, dark, axes)
+
+
+def _references_told(references: Sequence[tuple[str, float]]) -> str:
+    told = ", ".join(f"{name} {style.number(value)}" for name, value in references)
+    return f" Beside it, on the same rows: {told}." if told else ""
+
+
+def _draw_references(
+    figure: go.Figure,
+    references: Sequence[tuple[str, float]],
+    every: list[float],
+    positions: Array,
+    dark: bool,
+    axes: str,
+) -> list[style.EndLabel]:
+    """Dotted lines for the scores of other models; ``every`` score that is drawn grows by theirs. Far ones become words."""
+    tone, far = style.theme(dark), []
+    ends: list[style.EndLabel] = []
+    low, high = (min(every), max(every)) if every else (0.0, 1.0)
+    room = REACH * (high - low) or 0.05
+    for name, value in references:
+        if not low - room <= value <= high + room:
+            far.append(f"{name} {style.number(value)}")
+            continue
+        every.append(value)
+        figure.add_scatter(
+            x=[float(np.min(positions)), float(np.max(positions))],
+            y=[value, value],
+            name=name,
+            mode="lines",
+            line={"color": tone.grey, "width": 1, "dash": "dot"},
+            hovertemplate=f"{name} {value:.3f}<extra></extra>",
+            xaxis=f"x{axes}",
+            yaxis=f"y{axes}",
+        )
+        ends.append(style.EndLabel(name, value, tone.grey))
+    if far:
+        figure.add_annotation(
+            text=f"off this scale: {', '.join(far)}", name="far", x=0, xref=f"x{axes} domain", y=0, yref=f"y{axes} domain",
+            xanchor="left", yanchor="bottom", showarrow=False, font={"size": 11, "color": tone.grey},
+        )  # fmt: skip
+    return ends
 
 
 def _scores(path: Any, test: Sequence[float] | None) -> dict[str, Array]:

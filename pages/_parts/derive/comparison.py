@@ -47,7 +47,7 @@ def lane_params(params: Params, lane: Lane) -> Params:
     """Return the parameters under which Explore would show the lane; Explore's own where it shows just this lane."""
     if of_explore(params) == lane:
         return params.upto("path")
-    return replace(params, algorithm=lane.algorithm, path=lane.path, settings=lane.settings).upto("path")
+    return replace(params, algorithm=lane.algorithm, path=lane.path, settings=lane.settings, further=0).upto("path")
 
 
 def usable(params: Params, names: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from mklcore.data.dataset import Split
 from mklcore.errors import told_elsewhere
 from mklcore.estimators.registry import Algorithm, Control, PathParameter, Variant
-from mklcore.path import Interval, Path, fit_path, interval_along, path_grid, rescored
+from mklcore.path import Interval, Path, fit_path, grown, interval_along, path_grid, rescored
 from mklcore.scoring import SCORINGS
 from mklcore.selection import SelectionFrequency, selection_frequency
 from pages._parts.derive import dictionaries, gram_stacks, measuring, scores, shelves, tables
@@ -20,8 +20,10 @@ from pages._parts.params.parameters import METHODS, Params, Setting, applicable
 from pages._parts.session.memory import Answered, memory
 
 POINTS = 25
+GROW = (
+    12  # points by which C or lambda go on beyond the usual grid while the last is the best; as many again per request
+)
 SIZES = 50  # of a path over the number of kernels: one run gives all of them
-BASELINE_ENTRIES = 8e6
 RESAMPLES = 20
 QUICK_SECONDS = 0.7  # a point that the neighbours solved in less is solved while the person waits
 BASELINES = ("uniform", "best")
@@ -75,12 +77,6 @@ def known(params: Params) -> Path | None:
     return shelves.shelf(params).get(key(params))
 
 
-def baselines_are_small(params: Params) -> bool:
-    """Tell whether the baselines may start unasked: the best single kernel takes a machine per kernel and point."""
-    stack = gram_stacks.grams(params).train
-    return stack.n_kernels * stack.n_samples**2 <= BASELINE_ENTRIES
-
-
 def is_small(params: Params) -> bool:
     """Tell whether the path may start without being asked for: it is small, or all it needs is another score."""
     if _otherwise_scored(params) is not None:
@@ -98,6 +94,7 @@ class Prepared:
     asked: Any
     over: str
     scoring: str | None
+    grow: int = 0
 
     @property
     def size(self) -> int:
@@ -112,8 +109,24 @@ class Prepared:
         along = path_grid(asked, self.grams.train, train.y, self.over, self.size) if values is None else values
         return fit_path(
             asked, self.grams.train, train.y, self.over, along, self.grams.validation, validation.y,
-            None if report is None else report.tick, start, scoring=self.scoring,
+            None if report is None else report.tick, start, scoring=self.scoring, grow=self.grow if values is None else 0,
         )  # fmt: skip
+
+    def further(self, path: Path, report: Report) -> Path:
+        """Return a path that is solved already, gone on where its best point lies at an end."""
+        train, validation = self.parts.train, self.parts.validation
+        report.heard_by(self.asked)
+        return grown(
+            path,
+            self.asked,
+            self.grams.train,
+            train.y,
+            self.grams.validation,
+            validation.y,
+            report.tick,
+            self.scoring,
+            GROW,
+        )
 
     def again(self, path: Path) -> Path:
         """Return a path that is solved already, measured by the score in use."""
@@ -124,7 +137,12 @@ class Prepared:
 def prepared(params: Params) -> Prepared:
     """Return what the path of these parameters is computed from. Raises ``MKLError`` in words."""
     over, scoring = runs_over(params).key, scores.scoring(params)
-    return Prepared(tables.split(params), gram_stacks.grams(params), estimator(params), over, scoring)
+    return Prepared(tables.split(params), gram_stacks.grams(params), estimator(params), over, scoring, growth(params))
+
+
+def growth(params: Params) -> int:
+    """Return by how many points the path may go on beyond its grid while its best point is the last."""
+    return GROW * (1 + params.further) if runs_over(params).key in ("C", "lam") else 0
 
 
 def _otherwise_scored(params: Params) -> Path | None:
@@ -142,6 +160,9 @@ def piece(params: Params, refused: Callable[[str], None] | None = None) -> Piece
     given, lay, before = prepared(params), partial(shelves.shelf(params).put, key(params)), _otherwise_scored(params)
     if before is not None:
         return Piece(lambda report: given.again(before), lay, 1, refused)
+    shorter = None if not params.further else known(replace(params, further=params.further - 1))
+    if shorter is not None and shorter.estimators[0] is not None:
+        return Piece(lambda report: given.further(shorter, report), lay, GROW, refused)
     return Piece(given.solve, lay, given.size, refused)
 
 
@@ -213,26 +234,7 @@ def interval(params: Params, path: Path, value: float) -> Interval | None:
 def baseline(params: Params, name: str) -> Params:
     """Return the parameters of a baseline on the same table and kernels, with the same loss: a path that Explore shows too."""
     shared = tuple((k, value) for k, value in params.settings if k in ("loss", "epsilon"))
-    return replace(params, algorithm=name, path="", settings=shared, at=None).upto("path")
-
-
-def baselines(params: Params) -> dict[str, Path | None]:
-    """Return the paths of the baselines that are known by now; there are none where the table has no target."""
-    task = tables.table(params).task
-    return {name: known(baseline(params, name)) for name in BASELINES if METHODS[name].fits(task)}
-
-
-def baselines_key(params: Params) -> object:
-    """Return the name of the work on all baselines."""
-    return "baselines", tuple(key(baseline(params, name)) for name in BASELINES)
-
-
-def baselines_job(params: Params) -> Job:
-    """Return the work that gives the baselines' paths."""
-    missing = [lane for lane in (baseline(params, name) for name in BASELINES) if known(lane) is None]
-    name = baselines_key(params)
-    belongs = lambda now: baselines_key(now) == name  # noqa: E731
-    return Job(name, "Baselines", tuple(map(piece, missing)), belongs, needs=needs(*missing))
+    return replace(params, algorithm=name, path="", settings=shared, at=None, further=0).upto("path")
 
 
 def frequency_key(params: Params, value: float) -> object:

@@ -8,6 +8,7 @@ import streamlit as st
 from mklcore.estimators.explain import Shares
 from mklcore.figures import selection_bars, style
 from mklcore.path import Path
+from mklcore.references import Reference
 from mklcore.selection import SelectionFrequency
 from pages._parts.derive import importance, paths, tables
 from pages._parts.drawing import charts
@@ -19,20 +20,10 @@ from pages._parts.players import path_player
 from pages._parts.session import board, history, words
 from pages._parts.session.memory import memory
 
-
-def lanes(shown: paths.Answer, index: int) -> dict[str, Path | None]:
-    """Return the baselines' paths; small ones are computed unasked once the answer itself and its ranking are there."""
-    ranking.see_to(shown, index)
-    found = paths.baselines(shown.params)
-    if None in found.values() and not shown.waiting and board.mine(paths.baselines_key(shown.params)) is None:
-        busy = board.held()
-        if paths.baselines_are_small(shown.params) and (busy is None or not busy.live):
-            _ask_baselines(shown)
-            found = paths.baselines(shown.params)
-    return found
+Baselines = dict[str, Reference | None]
 
 
-def views(shown: paths.Answer, baselines: dict[str, Path | None]) -> list[path_player.View]:
+def views(shown: paths.Answer, baselines: Baselines) -> list[path_player.View]:
     """Return what follows the cursor on this tab."""
     columns, families = (explore_views.shares(shown, what) for what in ("columns", "families"))
     return [
@@ -43,7 +34,7 @@ def views(shown: paths.Answer, baselines: dict[str, Path | None]) -> list[path_p
     ]
 
 
-def pictures(shown: paths.Answer, index: int, baselines: dict[str, Path | None]) -> None:
+def pictures(shown: paths.Answer, index: int, baselines: Baselines) -> None:
     """Draw the sentence, the shares per column and family, and the scores beside the baselines'."""
     path, dark, waiting = shown.path, charts.is_dark(), shown.waiting
     said, columns, families, scores = views(shown, baselines)
@@ -68,10 +59,9 @@ def pictures(shown: paths.Answer, index: int, baselines: dict[str, Path | None])
         path_player.bars(families, path, index, rows, "Share per family at ", waiting=waiting, unit="%", most=1.0)
     ranking.detail(shown, index)
     st.caption(explore_views.caveat(by_column, shown))
-    _unfinished(shown, baselines)
 
 
-def _told(shown: paths.Answer, index: int, baselines: dict[str, Path | None]) -> str:
+def _told(shown: paths.Answer, index: int, baselines: Baselines) -> str:
     """Return where the baselines stand, and what columns acting together add."""
     gain = importance.together(shown.params, float(shown.path.values[index]))
     told = explore_views.baselines_told(baselines)
@@ -79,24 +69,6 @@ def _told(shown: paths.Answer, index: int, baselines: dict[str, Path | None]) ->
         return told
     unit = f"{100 * gain:+.1f} points" if shown.path.score_name in words.SHARES else f"{gain:+.3f}"
     return f"{told} Kernels of everything, for columns acting together: {unit}."
-
-
-def _unfinished(shown: paths.Answer, baselines: dict[str, Path | None]) -> None:
-    """Offer the baselines where they are not computed unasked, or say how their work ended."""
-    if None not in baselines.values() or shown.waiting:
-        return
-    job = board.mine(paths.baselines_key(shown.params))
-    if job is not None and job.live:
-        st.caption("The baselines are being computed.")
-        return
-    if job is not None:
-        tell = st.warning if job.error else st.caption
-        tell(f"The baselines {board.ending(job, 'were')}")
-    st.button("Compute the baselines", key="ask_baselines", on_click=_ask_baselines, args=(shown,))
-
-
-def _ask_baselines(shown: paths.Answer) -> None:
-    board.ask(paths.baselines_job(shown.params))
 
 
 def stability(shown: paths.Answer, point: Path, index: int) -> None:

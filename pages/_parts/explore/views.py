@@ -16,7 +16,8 @@ from mklcore.estimators.explain import (
 from mklcore.estimators.registry import Algorithm
 from mklcore.figures import kernel_colours, style
 from mklcore.path import Path
-from pages._parts.derive import dictionaries, gram_stacks, importance, paths, shelves, tables
+from mklcore.references import Reference
+from pages._parts.derive import dictionaries, gram_stacks, importance, paths, references, shelves, tables
 from pages._parts.drawing import charts
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
@@ -25,7 +26,6 @@ from pages._parts.players.path_player import View
 from pages._parts.session import words as session_words
 
 FAMILY_NAMES = {"rbf": "RBF"}
-BASELINE_NAMES = {"uniform": "uniform sum", "best": "best single kernel"}
 LEAST_SHARE = 0.005  # less is not worth a word
 Rows = list[tuple[str, str, str]]
 
@@ -97,17 +97,9 @@ def share_rows(found: Shares, what: str, *, dark: bool) -> Rows:
 # Scores beside the baselines
 
 
-def baseline_best(path: Path | None) -> tuple[float, int] | None:
-    """Return the best validation score along a baseline's path and where it is."""
-    if path is None or np.isnan(path.val_score).all():
-        return None
-    index = path.first_look
-    return float(path.val_score[index]), index
-
-
-def scores(lanes: dict[str, Path | None]) -> View:
+def scores(baselines: dict[str, Reference | None]) -> View:
     """Return this model's validation score with the baselines' beside it; None where one is not known yet."""
-    fixed = [None if best is None else best[0] for best in (baseline_best(path) for path in lanes.values())]
+    fixed = [None if one is None else one.score for one in baselines.values()]
     return View("scores", lambda p: [[_finite(value), *fixed] for value in p.val_score])
 
 
@@ -121,58 +113,59 @@ def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def score_rows(lanes: dict[str, Path | None], *, dark: bool) -> Rows:
+def score_rows(baselines: dict[str, Reference | None], *, dark: bool) -> Rows:
     """Return the rows of the scores, with what exactly each baseline is."""
     tone = style.theme(dark)
     rows = [("this model", "this model, at the cursor", tone.ink)]
-    for name, path in lanes.items():
-        best = baseline_best(path)
-        told = BASELINE_NAMES[name]
-        if path is not None and best is not None:
-            told += f", at its best {places.label('C', path.values[best[1]])}"
-            if name == "best":
-                told += f": {path.kernel_names[int(np.argmax(path.weights[best[1]]))]}"
-        rows.append((BASELINE_NAMES[name], told, tone.grey))
+    for name, one in baselines.items():
+        told = references.LABELS[name]
+        if one is not None and one.chosen:
+            told += f", at its best {one.chosen}"
+        rows.append((references.LABELS[name], told, tone.grey))
     return rows
 
 
-def baselines_told(lanes: dict[str, Path | None]) -> str:
+def baselines_told(baselines: dict[str, Reference | None]) -> str:
     """Return where the baselines stand, and which kernel is the best one."""
-    if not lanes:
+    if not baselines:
         return "The baselines need a target."
-    told = [full for _, full, _ in score_rows(lanes, dark=False)[1:] if ", at its best" in full]
+    told = [full for _, full, _ in score_rows(baselines, dark=False)[1:] if ", at its best" in full]
     if not told:
         return "The baselines appear here when they are computed."
-    return "Baselines: " + session_words.plain("; ".join(told)) + "."
+    return "Baselines, each chosen on the validation rows: " + session_words.plain("; ".join(told)) + "."
 
 
 # Words
 
 
-def sentence(shown: paths.Answer, found: Shares, lanes: dict[str, Path | None]) -> View:
+def sentence(shown: paths.Answer, found: Shares, baselines: dict[str, Reference | None]) -> View:
     """Return the answer in one sentence for every point."""
     view = share_view(found, "shares")
 
     def of(path: Path) -> list[Any]:
-        return [[[path_player.runs(_say(found.names, row, path, k, lanes))]] for k, row in enumerate(view.of(path))]
+        return [[[path_player.runs(_say(found.names, row, path, k, baselines))]] for k, row in enumerate(view.of(path))]
 
     return View("sentence", of)
 
 
-def _say(names: Sequence[str], row: Sequence[float], path: Path, index: int, lanes: dict[str, Path | None]) -> str:
+def _say(
+    names: Sequence[str], row: Sequence[float], path: Path, index: int, baselines: dict[str, Reference | None]
+) -> str:
     where = places.label(path.param, float(path.values[index]))
     order = sorted((k for k in range(len(row)) if row[k] >= LEAST_SHARE), key=lambda k: -row[k])[:3]
     if not order:
         return f"At {where} no kernel has a weight: the model is the same everywhere."
     parts = [f"**{names[k]}** ({100 * row[k]:.0f} %)" for k in order]
     told = f"At {where} the weight lies on {style.in_words(parts)}"
-    return f"{told}{_against(path, index, lanes)}."
+    return f"{told}{_against(path, index, baselines)}."
 
 
-def _against(path: Path, index: int, lanes: dict[str, Path | None]) -> str:
+def _against(path: Path, index: int, baselines: dict[str, Reference | None]) -> str:
     mine = float(path.val_score[index])
-    known = [(BASELINE_NAMES[name], baseline_best(lane)) for name, lane in lanes.items()]
-    told = [(_apart(mine - best[0], path.score_name), name) for name, best in known if best is not None]
+    known = {name: one.score for name, one in baselines.items() if one is not None}
+    plain = sorted((name for name in ("linear", "RBF") if name in known), key=lambda name: -known[name])[:1]
+    order = [name for name in ("uniform", references.SINGLE) if name in known] + plain
+    told = [(_apart(mine - known[name], path.score_name), references.LABELS[name]) for name in order]
     if not told or np.isnan(mine):
         return ""
     if len({words for words, _ in told}) == 1:

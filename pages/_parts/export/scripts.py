@@ -218,7 +218,16 @@ def _fit_lines(params: Params) -> list[str]:
     points = paths.SIZES if over.key == "s" else paths.POINTS
     return [
         _model_line(paths.estimator(params)),
-        path_code(over.key, points, "stack", "train.y", "blocks", "validation.y", scoring=scores.told(params)),
+        path_code(
+            over.key,
+            points,
+            "stack",
+            "train.y",
+            "blocks",
+            "validation.y",
+            scoring=scores.told(params),
+            grow=paths.growth(params),
+        ),
     ]
 
 

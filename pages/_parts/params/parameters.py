@@ -132,6 +132,7 @@ class Params:
     algorithm: str = _param("lp", "path", one_of(lambda: METHODS))
     path: str = _param("", "path", Rule(str, "the parameter a path runs over"))
     scoring: str = _param("", "path", choice("", *SCORINGS))
+    further: int = _param(0, "path", whole(0, 9))
     settings: tuple[tuple[str, Setting], ...] = field(default=(), metadata={"stage": "path"})
     hull_basis: str = _param("polynomial", "hulls", choice(*BASES))
     hull_degree: int = _param(3, "hulls", whole(1, 6))

@@ -1,0 +1,106 @@
+"""Derive what a score is worth: plain models on the same rows, the uniform sum, and the best single kernel."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mklcore.path import Path
+from mklcore.references import Reference, best_single_kernel, plain_references
+from pages._parts.derive import gram_stacks, paths, scores, shelves, tables
+from pages._parts.jobs import worker
+from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.params import places
+from pages._parts.params.parameters import METHODS, Params
+from pages._parts.session import board
+
+ENTRIES = (
+    8e6  # kernels x rows x rows up to which they are computed unasked: every single kernel takes machines of its own
+)
+SINGLE = "best single kernel"
+LABELS = {
+    "majority": "majority class",
+    "mean": "mean",
+    "linear": "linear model",
+    "RBF": "RBF machine",
+    "uniform": "uniform sum",
+    SINGLE: SINGLE,
+}
+
+
+def names(params: Params) -> list[str]:
+    """Return the references that there can be: a ready stack has no columns, a table without a target has no score."""
+    task = tables.table(params).task
+    if task == "novelty":
+        return []
+    nothing = "mean" if task == "regression" else "majority"
+    plain = [nothing] if tables.on_stack(params) else [nothing, "linear", "RBF"]
+    return [*plain, *(("uniform",) if METHODS["uniform"].fits(task) else ()), SINGLE]
+
+
+def _lane(params: Params) -> Params:
+    return paths.baseline(params, "uniform")
+
+
+def key(params: Params) -> object:
+    """Return the name of the work on all references."""
+    return "references", paths.key(_lane(params))
+
+
+def known(params: Params) -> dict[str, Reference | None]:
+    """Return the references by name, None where one is not computed yet."""
+    shelf = shelves.shelf(params)
+    plain = {one.name: one for one in shelf.get(("plain", key(params))) or ()}
+    found = plain | {"uniform": _uniform(paths.known(_lane(params))), SINGLE: shelf.get(("single", key(params)))}
+    return {name: found.get(name) for name in names(params)}
+
+
+def _uniform(path: Path | None) -> Reference | None:
+    if path is None or np.isnan(path.val_score).all():
+        return None
+    index = path.first_look
+    where = places.label("C", float(path.values[index]))
+    return Reference("uniform", float(path.val_score[index]), where, path.estimators[index])
+
+
+def are_small(params: Params) -> bool:
+    """Tell whether the references may be computed unasked."""
+    stack = gram_stacks.grams(params).train
+    return stack.n_kernels * stack.n_samples**2 <= ENTRIES
+
+
+def nobody_waits() -> bool:
+    """Tell whether no one is waiting for the worker: what nobody asked for comes last."""
+    mine = board.held()
+    return (mine is None or not mine.live) and not worker.LINES["short"].everyone()
+
+
+def job(params: Params) -> Job:
+    """Return the work that gives the references that are missing, the quickest first."""
+    shelf, name, missing = shelves.shelf(params), key(params), {k for k, one in known(params).items() if one is None}
+    parts, grams, given = tables.split(params), gram_stacks.grams(params), paths.prepared(_lane(params))
+    measure = scores.scoring(params)
+    asked = [one for one in names(params) if one not in ("uniform", SINGLE)]
+    pieces: list[Piece] = []
+
+    def plain(report: Report) -> tuple[Reference, ...]:
+        return plain_references(parts.train, parts.validation, measure, report.tick, asked)
+
+    def single(report: Report) -> Reference:
+        machine: Any = report.heard_by(given.asked)
+        return best_single_kernel(
+            machine, grams.train, parts.train.y, grams.validation, parts.validation.y, measure, report.tick
+        )
+
+    if missing & set(asked):
+        pieces.append(Piece(plain, partial(shelf.put, ("plain", name)), len(asked)))
+    if "uniform" in missing:
+        pieces.append(paths.piece(_lane(params)))
+    if SINGLE in missing:
+        pieces.append(Piece(single, partial(shelf.put, ("single", name)), grams.train.n_kernels))
+    return Job(name, "Plain models to compare with", tuple(pieces), lambda now: key(now) == name)
+
+
+def lines(found: dict[str, Reference | None]) -> list[tuple[str, float]]:
+    """Return the known references as lines of a chart: short name and score."""
+    return [(name.replace("best single kernel", "best single"), one.score) for name, one in found.items() if one]
