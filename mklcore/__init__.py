@@ -99,6 +99,7 @@ _ROOMS = (
     "path",
     "path_files",
     "penalties",
+    "probabilities",
     "references",
     "scoring",
     "script",

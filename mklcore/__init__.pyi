@@ -17,6 +17,7 @@ from mklcore import (
     path as path,
     path_files as path_files,
     penalties as penalties,
+    probabilities as probabilities,
     references as references,
     scoring as scoring,
     script as script,

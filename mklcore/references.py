@@ -25,12 +25,12 @@ from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
 from mklcore.kernels.grams import GramStack
-from mklcore.path import fit_path, path_grid
+from mklcore.path import fit_path, grown, path_grid
 from mklcore.scoring import Scoring, scorer_of
 
 FLAT = 1e-3  # gain in score below which going on does not pay
 FURTHER = 4  # points beyond the end of a grid
-COARSE = 7  # values of C per single kernel
+COARSE = 6  # values of C per single kernel
 Tick = Callable[[int, int], Any] | None
 
 
@@ -125,19 +125,25 @@ def best_single_kernel(
     """Which kernel does best alone, by the score on validation rows, each at its own best C.
 
     ``estimator`` an unfitted machine on a weighted sum, such as ``UniformMKLClassifier``; it is not changed. ``stack``
-    (M, n, n), ``y`` (n,), ``blocks`` (M, n_val, n), ``y_val`` (n_val,). Every kernel is solved at ``COARSE`` values of C, which
-    go on while the last is the best. ``callback(done, total)`` after every kernel. The model takes a block (1, n_new, n).
+    (M, n, n), ``y`` (n,), ``blocks`` (M, n_val, n), ``y_val`` (n_val,). Every kernel is solved at the same values of C; those of
+    the best go on while the last is its best. ``callback(done, total)`` after every kernel. The model takes (1, n_new, n).
     """
-    best = Reference("best single kernel", -np.inf, "", None)
-    for m, name in enumerate(stack.names):
-        alone = estimator.copy_with("kernels", "precomputed")
-        kernel = GramStack.from_array(stack.values[m : m + 1], names=[name])
-        values = path_grid(alone, kernel, y, "C", COARSE)
-        path = fit_path(alone, kernel, y, "C", values, blocks[m : m + 1], y_val, scoring=scoring, grow=FURTHER)
-        index = path.first_look
-        if path.val_score[index] > best.score:
-            chosen = f"{name}, C = {path.values[index]:.3g}"
-            best = Reference(best.name, float(path.val_score[index]), chosen, path.estimators[index])
+    alone = estimator.copy_with("kernels", "precomputed")
+    values = path_grid(alone, stack, y, "C", COARSE)[:-1]  # of all kernels: one that says nothing would ask for any C
+    best, place = None, 0
+    for m in range(stack.n_kernels):
+        path = fit_path(alone, _only(stack, m), y, "C", values, blocks[m : m + 1], y_val, scoring=scoring)
+        if best is None or path.val_score[path.first_look] > best.val_score[best.first_look]:
+            best, place = path, m
         if callback is not None:
             callback(m + 1, stack.n_kernels)
-    return best
+    assert best is not None  # a stack has a kernel
+    part = blocks[place : place + 1]
+    best = grown(best, alone, _only(stack, place), y, part, y_val, None, scoring, FURTHER)
+    index = best.first_look
+    chosen = f"{stack.names[place]}, C = {best.values[index]:.3g}"
+    return Reference("best single kernel", float(best.val_score[index]), chosen, best.estimators[index])
+
+
+def _only(stack: GramStack, m: int) -> GramStack:
+    return GramStack.from_array(stack.values[m : m + 1], names=[stack.names[m]])

@@ -92,6 +92,10 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
         "gap_convergence": figures.gap_convergence([Line(0, 0.5), Line(1, 0.01)], dark=dark),
         "gram_heatmap": figures.gram_heatmap(gram, [0, 1, 0, 1, 0, 1], dark=dark),
         "alignment_heatmap": figures.alignment_heatmap(gram, "abcdef", dark=dark),
+        "confusion_figure": figures.confusion_figure(gram[:2, :2], "ab", dark=dark),
+        "roc_figure": figures.roc_figure([("a", gram[0], gram[0], 0.8)], dark=dark),
+        "reliability_figure": figures.reliability_figure(gram[0], gram[1], np.arange(1, 7), "a", dark=dark),
+        "residual_figure": figures.residual_figure(gram[0], gram[1], "a", dark=dark),
         "eigenvalue_decay": figures.eigenvalue_decay(gram[:2] + 1, ["a", "b"], dark=dark),
     }
 
@@ -431,6 +435,17 @@ def test_a_descending_path_is_drawn_from_left_to_right():
     assert "λ" in figure.layout.xaxis.title.text
     m = style.largest(path.weights.max(axis=0))[0]
     assert labels(figure)[0].y == pytest.approx(path.weights[0, m])
+
+
+def test_scores_of_other_models_are_lines_and_far_ones_are_words():
+    path = toy_path()
+    low, high = float(np.nanmin(path.train_score)), float(np.nanmax(path.val_score))
+    figure = figures.score_path(path, references=[("linear", (low + high) / 2), ("majority", -40.0)])
+    dotted = [line for line in figure.data if line.name == "linear"]
+    assert dotted[0].y == pytest.approx([(low + high) / 2] * 2)
+    assert [note.text for note in figure.layout.annotations if note.name == "far"] == ["off this scale: majority -40"]
+    assert figure.layout.yaxis.range[0] > -40
+    assert "on the same rows: linear" in figure.layout.meta["alt"]
 
 
 @pytest.mark.parametrize("draw", [figures.weight_path, figures.score_path, figures.explore_figure])

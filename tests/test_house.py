@@ -35,6 +35,7 @@ ROWS = {
     "mklcore.estimators": 10,
     "mklcore.figures": 11,
     "mklcore.path_files": 12,
+    "mklcore.probabilities": 12,
     "mklcore.references": 12,
     "mklcore.script": 12,
     "mklcore.store": 12,

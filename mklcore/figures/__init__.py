@@ -12,6 +12,7 @@ from mklcore.figures.explore import class_weights, component_grid, selection_bar
 from mklcore.figures.grams import alignment_heatmap, eigenvalue_decay, gram_heatmap
 from mklcore.figures.hull_graph import hull_graph
 from mklcore.figures.hulls import hull_grid, kernel_count
+from mklcore.figures.judging import confusion_figure, reliability_figure, residual_figure, roc_figure
 from mklcore.figures.paths import explore_figure, gap_convergence, path_positions, score_path, weight_path
 from mklcore.figures.runs import weights_beside
 from mklcore.figures.spectra import selected_bands
@@ -29,6 +30,7 @@ __all__ = [
     "comparison_plot",
     "component_grid",
     "component_plot",
+    "confusion_figure",
     "contribution_bars",
     "duplicate_bars",
     "eigenvalue_decay",
@@ -42,6 +44,9 @@ __all__ = [
     "lanes_figure",
     "path_positions",
     "relevance_bars",
+    "reliability_figure",
+    "residual_figure",
+    "roc_figure",
     "score_path",
     "selected_bands",
     "selection_bars",

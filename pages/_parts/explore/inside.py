@@ -16,7 +16,9 @@ from mklcore.estimators.explain import (
 from mklcore.figures import class_weights, component_grid, kernel_colours, style, surface_plot
 from mklcore.path import Path
 from pages._parts.derive import paths, predictions, shelves, tables
+from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import charts, listings
+from pages._parts.explore import judged
 from pages._parts.export import downloads
 from pages._parts.params import parameters, places
 from pages._parts.session import fields, history, words
@@ -32,6 +34,8 @@ def draw(shown: paths.Answer, point: Path, index: int) -> None:
     if fitted is None:  # an answer kept with a saved run holds figures; its models are on their way
         st.info("The model of this point is being fitted again. What it has learnt appears here.")
         return
+    if not shown.waiting:
+        judged.draw(Chosen(point, index, shown.params), where, history.current().output)
     _per_class(shown, fitted, where)
     _starts(fitted, where)
     if tables.on_stack(shown.params):

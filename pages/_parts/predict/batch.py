@@ -14,7 +14,8 @@ from mklcore.data.applying import NewRows
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, MKLError
 from mklcore.estimators.explain import kernels_in_use
-from pages._parts.derive import paths, predictions, tables
+from mklcore.probabilities import Probabilities
+from pages._parts.derive import judging, paths, predictions, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import controls, evidence, listings
 from pages._parts.jobs.job import Job, Piece
@@ -86,7 +87,9 @@ def _batch(point: Chosen, file: Upload) -> Batch | None:
         )
     kernels = len(kernels_in_use(point.fitted)) or 1
     if len(new.X) * kernels * point.fitted.n_train_ <= QUICK_ENTRIES:
-        return memory().shelves.batch.made(key, lambda: answers(point, new, tables.table(point.params)))
+        return memory().shelves.batch.made(
+            key, lambda: answers(point, new, tables.table(point.params), None, judging.maps(point))
+        )
     return _later(point, new, key)
 
 
@@ -109,16 +112,19 @@ def _later(point: Chosen, new: NewRows, key: object) -> Batch | None:
 
 def job(point: Chosen, new: NewRows, key: object) -> Job:
     """Return the work that predicts the rows of a file; the answers lie on this session's shelf."""
-    table = tables.table(point.params)
+    table, maps = tables.table(point.params), judging.maps(point)
     piece = Piece(
-        lambda report: answers(point, new, table, report.tick),
+        lambda report: answers(point, new, table, report.tick, maps),
         partial(memory().shelves.batch.put, key),
         len(new.X),
     )
     return Job(key, "Predictions", (piece,), lambda now: paths.key(now) == paths.key(point.params))
 
 
-def answers(point: Chosen, new: NewRows, table: Dataset, tick: Callable[[int, int], None] | None = None) -> Batch:
+def answers(
+    point: Chosen, new: NewRows, table: Dataset, tick: Callable[[int, int], None] | None = None,
+    maps: Probabilities | None = None,
+) -> Batch:  # fmt: skip
     """Return prediction and decision values of every row, some rows at a time."""
     fitted = point.fitted
     labels: list[np.ndarray] = []
@@ -139,6 +145,9 @@ def answers(point: Chosen, new: NewRows, table: Dataset, tick: Callable[[int, in
         every = np.concatenate(values)
         names = table.class_names if every.shape[1] > 1 else ("",)
         frame |= {f"decision value {name}".strip(): every[:, k] for k, name in enumerate(names)}
+        if maps is not None and every.shape[1] in (1, len(table.class_names)):
+            likely = maps.of(every[:, 0] if every.shape[1] == 1 else every)
+            frame |= {f"probability of {name}": likely[:, k] for k, name in enumerate(table.class_names)}
     if new.target is not None:
         frame[f"{table.target_name} in the file"] = new.target
     return Batch(pd.DataFrame(frame), new.notes, *_score(said, new.target, table.task))

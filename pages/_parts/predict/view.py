@@ -7,7 +7,7 @@ import streamlit as st
 
 from mklcore.data.dataset import Dataset
 from mklcore.figures import contribution_bars, style
-from pages._parts.derive import paths, predictions, tables
+from pages._parts.derive import judging, paths, predictions, tables
 from pages._parts.derive.predictions import Chosen, Knob, Row, Spoken
 from pages._parts.drawing import charts, evidence
 from pages._parts.export import proof
@@ -18,6 +18,7 @@ from pages._parts.session import fields, history, words
 PER_PAGE = 24
 CONTROLS_HEIGHT = 470
 BARS_HEIGHT = 400
+MOST_CLASSES = 5  # whose probabilities are told
 
 
 def facts(point: Chosen) -> None:
@@ -138,6 +139,7 @@ def _answer(point: Chosen, here: Row) -> None:
     table, dark = tables.table(point.params), charts.is_dark()
     answer = predictions.spoken(point, here)
     output = _sentence(table, answer, here, float(getattr(point.fitted, "offset_", 0.0)))
+    _probability(point, table, answer)
     families = [point.fitted.kernel_families_[m] for m in answer.kernels]
     names = [point.fitted.kernel_names_[m] for m in answer.kernels]
     peaks = style.peak_weights(point.path.weights, len(point.path.kernel_names))
@@ -178,6 +180,20 @@ def _sentence(table: Dataset, answer: Spoken, here: Row, level: float) -> int:
     st.markdown(f"f(x) = **{style.number(value)}**{was}. Above 0 speaks for {words.plain(table.class_names[1])}; "
                 f"this row lies on the side of {words.plain(towards)}.")  # fmt: skip
     return 0
+
+
+def _probability(point: Chosen, table: Dataset, answer: Spoken) -> None:
+    """Say how probable the classes are, where probabilities can be had."""
+    if table.task not in ("binary", "multiclass") or len(answer.values) not in (1, len(table.class_names)):
+        return
+    found = judging.probabilities(point, answer.values[:1] if len(answer.values) == 1 else answer.values[None])
+    if found is None:
+        st.caption(f"No probabilities: {words.plain(judging.judged(point).why_not)}")
+        return
+    order = np.argsort(-found[0], kind="stable")[:MOST_CLASSES]
+    said = ", ".join(f"{words.plain(table.class_names[k])} **{100 * found[0, k]:.1f} %**" for k in order)
+    st.markdown(f"Probability: {said}")
+    st.caption(f"{judging.told(point)} How well they hold is on Explore, Inside.")
 
 
 def _several(answer: Spoken) -> int:

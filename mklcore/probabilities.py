@@ -1,0 +1,132 @@
+"""From decision values to probabilities: Platt's sigmoid or an isotonic step function, fitted on rows the model has not seen.
+
+    Platt      P(y = 1 | f) = 1 / (1 + exp(A f + B)),   A, B by maximum likelihood with targets (n+ + 1)/(n+ + 2), 1/(n- + 2)
+    isotonic   the non-decreasing function of f closest to the labels in squares
+
+Several classes: one against the rest each, then divided by their sum. Source: Platt (1999); Zadrozny and Elkan (2002).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+
+from mklcore.arrays import Array, Labels
+from mklcore.errors import DataError, ParameterError
+
+METHODS = ("platt", "isotonic")
+FEWEST = 2  # rows of a class that a map needs on both sides
+FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Probabilities:
+    """Maps from decision values to probabilities of ``classes``, fitted by ``calibrate`` on ``n_rows`` rows."""
+
+    classes: Labels
+    method: str
+    maps: tuple[Any, ...]
+    n_rows: int
+
+    def of(self, decision: Array) -> Array:
+        """Probabilities (n, n_classes) for decision values (n,) of two classes, or (n, n_classes); rows add up to 1."""
+        columns = np.asarray(decision, dtype=float)
+        if columns.ndim == 1:
+            positive = self.maps[0](columns)
+            return np.column_stack([1.0 - positive, positive])
+        found = np.column_stack([one(column) for one, column in zip(self.maps, columns.T, strict=True)])
+        total = found.sum(axis=1, keepdims=True)
+        even = np.full_like(found, 1.0 / found.shape[1])
+        return np.where(total > 0, found / np.where(total > 0, total, 1.0), even)
+
+
+def calibrate(decision: Array, y: Labels, classes: Labels, method: str = "platt") -> Probabilities:
+    """Fit the maps on decision values (n,) or (n, n_classes) of rows with labels ``y`` that the model was not fitted on.
+
+    ``classes`` in the order of the model's ``classes_``; ``method`` "platt" or "isotonic", which needs some hundred rows.
+    DataError where a class has fewer than two of the rows. Source: as in the module.
+    """
+    if method not in METHODS:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
+    values, y = np.asarray(decision, dtype=float), np.asarray(y)
+    expected = 1 if values.ndim == 1 else values.shape[1]
+    if (
+        values.shape[0] != y.size
+        or (expected == 1 and len(classes) != 2)
+        or (expected > 1 and expected != len(classes))
+    ):
+        raise DataError(
+            f"Decision values (n,) for two classes or (n, {len(classes)}) are needed for {y.size} labels; got {values.shape}."
+        )
+    for one in classes:
+        if np.count_nonzero(y == one) < FEWEST:
+            raise DataError(
+                f"Class {one!s} has fewer than {FEWEST} of these {y.size} rows: no probability can be fitted. Use more rows."
+            )
+    positives = [classes[1]] if values.ndim == 1 else list(classes)
+    table = values.reshape(y.size, -1)
+    fit = _platt if method == "platt" else _isotonic
+    maps = tuple(fit(column, y == one) for column, one in zip(table.T, positives, strict=True))
+    return Probabilities(np.asarray(classes), method, maps, y.size)
+
+
+def cross_fitted(decision: Array, y: Labels, classes: Labels, method: str = "platt", seed: int = 0) -> Array:
+    """Probabilities (n, n_classes) of the same rows, each from maps fitted without its fold: what calibration may be judged by."""
+    values, y = np.asarray(decision, dtype=float), np.asarray(y)
+    smallest = min(int(np.count_nonzero(y == one)) for one in classes)
+    if smallest < 2 * FEWEST:
+        raise DataError(
+            f"The smallest class has {smallest} of these {y.size} rows; folds that leave some out need {2 * FEWEST}."
+        )
+    parts = StratifiedKFold(min(FOLDS, smallest // FEWEST), shuffle=True, random_state=seed)
+    found = np.empty((y.size, len(classes)))
+    for train, rest in parts.split(y, y):
+        found[rest] = calibrate(values[train], y[train], classes, method).of(values[rest])
+    return found
+
+
+def reliability(probability: Array, happened: Array, n_bins: int = 10) -> tuple[Array, Array, Array]:
+    """Mean probability, share that happened and number of rows, per bin of equal width that holds any row.
+
+    ``probability`` (n,) in [0, 1], ``happened`` (n,) of bool.
+    """
+    place = np.minimum((np.asarray(probability) * n_bins).astype(int), n_bins - 1)
+    counts = np.bincount(place, minlength=n_bins)
+    some = counts > 0
+    said = np.bincount(place, probability, n_bins)[some] / counts[some]
+    share = np.bincount(place, np.asarray(happened, dtype=float), n_bins)[some] / counts[some]
+    return said, share, counts[some].astype(float)
+
+
+def brier(probabilities: Array, y: Labels, classes: Labels) -> float:
+    """Mean squared distance of probabilities (n, n_classes) from the 0/1 truth, halved: 0 is perfect, 0.25 a coin."""
+    truth = np.asarray(y)[:, None] == np.asarray(classes)[None, :]
+    return float(np.mean(np.sum((probabilities - truth) ** 2, axis=1)) / 2.0)
+
+
+class _Sigmoid:
+    def __init__(self, slope: float, offset: float) -> None:
+        self.slope, self.offset = slope, offset
+
+    def __call__(self, values: Array) -> Array:
+        return np.exp(-np.logaddexp(0.0, -(self.slope * values + self.offset)))
+
+
+def _platt(values: Array, positive: Array) -> _Sigmoid:
+    """Labels become the shares that a uniform prior leaves, as two weighted copies of every row."""
+    n_plus = int(positive.sum())
+    share = np.where(positive, (n_plus + 1.0) / (n_plus + 2.0), 1.0 / (positive.size - n_plus + 2.0))
+    scale = float(np.std(values)) or 1.0
+    rows, labels = np.concatenate([values, values])[:, None] / scale, np.repeat([1, 0], values.size)
+    fit = LogisticRegression(C=1e6, max_iter=1000).fit(rows, labels, sample_weight=np.concatenate([share, 1.0 - share]))
+    return _Sigmoid(float(fit.coef_[0, 0]) / scale, float(fit.intercept_[0]))
+
+
+def _isotonic(values: Array, positive: Array) -> Any:
+    fit = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(values, positive.astype(float))
+    return fit.predict

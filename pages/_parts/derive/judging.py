@@ -1,0 +1,69 @@
+"""Derive how right the model at a cursor is on the validation rows: its decisions, and the probabilities fitted to them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mklcore.errors import DataError
+from mklcore.probabilities import Probabilities, calibrate, cross_fitted
+from pages._parts.derive import gram_stacks, shelves, tables
+from pages._parts.derive.predictions import Chosen
+
+ISOTONIC_ROWS = 1000  # validation rows from which steps are as sure as a sigmoid
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The validation rows as the model sees them: target ``y``, what it ``said``, its decision values.
+
+    ``probabilities`` maps decisions of other rows; ``fair`` (n, n_classes) are those of these rows, each from maps fitted without
+    it. Both are None for regression, and where ``why_not`` says what is missing.
+    """
+
+    y: np.ndarray
+    said: np.ndarray
+    decision: np.ndarray
+    probabilities: Probabilities | None = None
+    fair: np.ndarray | None = None
+    why_not: str = ""
+
+
+def judged(point: Chosen) -> Judged:
+    """Return how right the model is on the validation rows."""
+    return shelves.shelf(point.params).made((*point.key, "judged"), lambda: _judge(point))
+
+
+def _judge(point: Chosen) -> Judged:
+    fitted, y = point.fitted, tables.split(point.params).validation.y
+    decision = np.asarray(fitted.decide_blocks(gram_stacks.grams(point.params).validation), dtype=float)
+    said = np.asarray(fitted.label(decision))
+    if not hasattr(fitted, "classes_"):
+        return Judged(y, said, decision)
+    method = "isotonic" if y.size >= ISOTONIC_ROWS else "platt"
+    try:
+        fit = calibrate(decision, y, fitted.classes_, method)
+        fair = cross_fitted(decision, y, fitted.classes_, method)
+    except DataError as error:
+        return Judged(y, said, decision, why_not=str(error))
+    return Judged(y, said, decision, fit, fair)
+
+
+def maps(point: Chosen) -> Probabilities | None:
+    """Return the maps from decision values to probabilities; None where there are none."""
+    return judged(point).probabilities if tables.table(point.params).task in ("binary", "multiclass") else None
+
+
+def probabilities(point: Chosen, decision: Any) -> np.ndarray | None:
+    """Return the probabilities (n, n_classes) for decision values of other rows; None where there are none."""
+    found = maps(point)
+    return None if found is None else found.of(np.asarray(decision, dtype=float))
+
+
+def told(point: Chosen) -> str:
+    """Return how the probabilities were made, in words."""
+    found = judged(point).probabilities
+    if found is None:
+        return ""
+    way = "Platt's sigmoid" if found.method == "platt" else "An isotonic step function"
+    return f"{way}, fitted on {found.n_rows} validation rows."

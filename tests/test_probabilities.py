@@ -1,0 +1,86 @@
+"""Probabilities: sums of one, monotone in the decision, right where the truth is known, and judged on rows left out."""
+
+import numpy as np
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+
+import mklcore as mkl
+from mklcore import figures
+from mklcore.errors import DataError, ParameterError
+from mklcore.probabilities import brier, calibrate, cross_fitted, reliability
+from mklcore.scoring import Decided
+
+CLASSES = np.array(["no", "yes"])
+
+
+def logistic(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Decisions, labels drawn with probability 1 / (1 + exp(1 - 2 f)), and those probabilities."""
+    rng = np.random.default_rng(seed)
+    decision = rng.standard_normal(n)
+    truth = 1 / (1 + np.exp(1 - 2 * decision))
+    return decision, CLASSES[(rng.random(n) < truth).astype(int)], truth
+
+
+@pytest.mark.parametrize("method", ["platt", "isotonic"])
+def test_known_probabilities_are_found_again(method):
+    decision, y, truth = logistic(4000)
+    found = calibrate(decision, y, CLASSES, method).of(decision)
+    assert found.sum(axis=1) == pytest.approx(1.0)
+    assert np.mean(np.abs(found[:, 1] - truth)) < 0.03
+    assert np.all(np.diff(found[np.argsort(decision), 1]) >= -1e-12)
+    said, share, counts = reliability(found[:, 1], y == "yes")
+    assert counts.sum() == 4000
+    assert np.average(np.abs(said - share), weights=counts) < 0.03
+
+
+def test_platt_is_the_sigmoid_of_scikit_learn():
+    train, judge = mkl.load_sample("breast_cancer").split(0.4, seed=0)
+    model = mkl.LpMKLClassifier().fit(train.X, train.y)
+    decision = model.decision_function(judge.X)
+    theirs = CalibratedClassifierCV(FrozenEstimator(Decided(model, decision)), cv=[(np.arange(len(decision)),) * 2])
+    expected = theirs.fit(judge.X, judge.y).predict_proba(judge.X)
+    found = calibrate(decision, judge.y, model.classes_).of(decision)
+    assert found == pytest.approx(expected, abs=5e-3)
+
+
+def test_separable_rows_are_not_said_for_sure():
+    decision = np.array([-2.0, -1.5, -1.0, 1.0, 1.5, 2.0])
+    found = calibrate(decision, CLASSES[(decision > 0).astype(int)], CLASSES).of(decision)
+    assert np.all((found > 0.01) & (found < 0.99))
+
+
+def test_several_classes_add_up_to_one_and_are_judged_without_their_fold():
+    train, judge = mkl.load_sample("iris").split(0.5, seed=0)
+    model = mkl.LpMKLClassifier().fit(train.X, train.y)
+    decision = model.decision_function(judge.X)
+    own = calibrate(decision, judge.y, model.classes_).of(decision)
+    fair = cross_fitted(decision, judge.y, model.classes_)
+    assert fair.shape == own.shape == (75, 3)
+    assert fair.sum(axis=1) == pytest.approx(1.0)
+    assert not np.allclose(fair, own, atol=1e-4)
+    assert brier(own, judge.y, model.classes_) <= brier(fair, judge.y, model.classes_) + 1e-3 < 0.2
+    truth = np.eye(3)[np.searchsorted(model.classes_, judge.y)]
+    assert brier(truth, judge.y, model.classes_) == 0.0
+
+
+def test_what_no_map_can_be_fitted_to_is_refused():
+    decision, y, _ = logistic(20)
+    with pytest.raises(ParameterError, match="platt, isotonic"):
+        calibrate(decision, y, CLASSES, "beta")
+    with pytest.raises(DataError, match="Class yes has fewer than 2"):
+        calibrate(decision, np.repeat("no", 20), CLASSES)
+    with pytest.raises(DataError, match=r"got \(20, 3\)"):
+        calibrate(np.zeros((20, 3)), y, CLASSES)
+    with pytest.raises(DataError, match="folds that leave some out"):
+        cross_fitted(decision, np.repeat(["no", "yes"], [17, 3]), CLASSES)
+
+
+def test_pictures_of_a_judgement_tell_their_numbers():
+    drawn = figures.confusion_figure(np.array([[8, 2], [1, 4]]), CLASSES)
+    assert "80.0% on the diagonal" in drawn.layout.meta["alt"]
+    assert drawn.data[0].z[0] == pytest.approx([0.8, 0.2])
+    with pytest.raises(ParameterError, match=r"must be \(2, 2\)"):
+        figures.confusion_figure(np.zeros((3, 3)), CLASSES)
+    residual = figures.residual_figure(np.array([1.0, 2.0]), np.array([1.5, 1.0]), "y")
+    assert residual.data[0].y == pytest.approx([0.5, -1.0])
