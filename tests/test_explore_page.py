@@ -251,11 +251,13 @@ def test_each_algorithm_has_its_own_normalisation_unless_one_is_chosen(algorithm
 # Inside the model
 
 
-@pytest.mark.parametrize(("task", "charts"), [("binary", 2), ("multiclass", 3), ("regression", 2)])
+@pytest.mark.parametrize(("task", "charts"), [("binary", 5), ("multiclass", 6), ("regression", 3)])
 def test_the_inside_shows_curves_a_surface_and_the_classes(task: str, charts: int) -> None:
     app = explore(data=SAMPLE_OF[task], look="inside")
     alts = [chart.proto.alt for chart in app.get("plotly_chart")]
     assert len(alts) == charts
+    judged = ("Residuals of",) if task == "regression" else ("Confusion matrix over", "ROC curves", "Calibration for")
+    assert all(alt.startswith(start) for alt, start in zip(alts, judged, strict=False))
     assert any("of one column each" in alt for alt in alts)
     assert any(" over " in alt for alt in alts)
     assert "held at the training mean" in words(app)
