@@ -98,7 +98,8 @@ def job(params: Params) -> Job:
         pieces.append(paths.piece(_lane(params)))
     if SINGLE in missing:
         pieces.append(Piece(single, partial(shelf.put, ("single", name)), grams.train.n_kernels))
-    return Job(name, "Plain models to compare with", tuple(pieces), lambda now: key(now) == name)
+    needs = paths.needs(_lane(params))
+    return Job(name, "Plain models to compare with", tuple(pieces), lambda now: key(now) == name, needs=needs)
 
 
 def lines(found: dict[str, Reference | None]) -> list[tuple[str, float]]:
