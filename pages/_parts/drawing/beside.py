@@ -26,15 +26,14 @@ def ask(params: Params) -> None:
 
 def table(params: Params, known: dict[str, Reference | None], score_name: str) -> None:
     """Draw the references as rows of a table."""
-    rows = [(references.LABELS[name], one.score, one.chosen) for name, one in known.items() if one is not None]
-    if not rows:
-        return
-    frame = pd.DataFrame(rows, columns=["plain model", "validation", "chosen on the validation rows"])
-    form = "percent" if score_name in words.SHARES else "%.3f"
-    st.dataframe(
-        frame, hide_index=True, key="references", alt="Plain models on the same rows",
-        column_config={"validation": st.column_config.NumberColumn(f"validation {score_name}", format=form)},
-    )  # fmt: skip
+    rows = [
+        (references.LABELS[name], words.score(score_name, one.score), words.plain(one.chosen))
+        for name, one in known.items()
+        if one is not None
+    ]
+    if rows:
+        columns = ["plain model", f"validation {score_name}", "chosen on the validation rows"]
+        st.table(pd.DataFrame(rows, columns=columns).set_index(columns[0]))
 
 
 def unfinished(params: Params, known: dict[str, Reference | None], waiting: bool) -> None:
