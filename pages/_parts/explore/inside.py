@@ -71,8 +71,7 @@ def _starts(fitted: Any, where: str) -> None:
     if found is None:
         return
     st.markdown(f"**Where each start ended** at {where}")
-    left, right = st.columns([3, 2], gap="medium")
-    left.dataframe(
+    st.dataframe(
         found,
         hide_index=True,
         height="auto" if len(found) <= N_STARTS else 280,
@@ -81,7 +80,7 @@ def _starts(fitted: Any, where: str) -> None:
             name: st.column_config.NumberColumn(format="%.6g") for name in ("objective L", "above the best")
         },
     )
-    right.caption(
+    st.caption(
         "The lowest objective is the model. Starts that end close to it with other numbers of kernels are other answers that "
         "fit nearly as well; ends far above it are local minima that were avoided."
     )
