@@ -10,8 +10,9 @@ from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.rows import KernelRows, RowCache, StackRows
 from mklcore.losses import make_loss
 from mklcore.penalties import BlockNorm, LpNorm
-from mklcore.solvers import choose_solver, fit_weighted
+from mklcore.solvers import certificate, choose_solver, fit_weighted
 from mklcore.solvers.driver import Status, run
+from mklcore.solvers.interleaved import Pulse
 from mklcore.solvers.kinked import Kinked
 from mklcore.solvers.opening import Opening
 from mklcore.solvers.priced import Priced
@@ -32,7 +33,9 @@ def problem():
 @pytest.mark.parametrize("center", [False, True])
 def test_rows_equal_the_stack(normalise, center):
     X = np.random.default_rng(1).standard_normal((40, 3))
-    kernels = mkl.KernelDictionary((mkl.Linear(), mkl.Polynomial(2), mkl.RBF(1.0, relative=True), mkl.Laplacian(2.0)))
+    whole = (mkl.Linear(), mkl.Polynomial(2), mkl.RBF(1.0, relative=True), mkl.Laplacian(2.0))
+    parts = (mkl.Linear(features=(2, 0)), mkl.RBF(1.0, features=(2, 0)), mkl.Laplacian(2.0, features=(1, 2)))
+    kernels = mkl.KernelDictionary(whole + parts)
     stack = kernels.grams(X, normalise=normalise, center=center)
     rows = KernelRows.build(kernels, X, normalise=normalise, center=center)
     assert rows.block(np.arange(40)) == pytest.approx(stack.values, abs=1e-12)
@@ -203,3 +206,39 @@ def test_a_neighbour_hands_on_its_rows_and_products_and_changes_nothing(problem)
     assert 2.0 * other.objective == pytest.approx(
         fit_weighted(values, y, 1.0, loss, penalty, True, tol=1e-5).objective, rel=2e-5
     )
+
+
+@pytest.mark.parametrize("after", [1, 3])
+def test_a_cancel_is_heard_in_the_middle_of_a_step(after, problem, monkeypatch):
+    """Counted, not timed: once the answer is yes, no more than the piece at hand is computed."""
+    _, labels, _, _, rows = problem
+    M, n = rows.diagonal.shape
+    monkeypatch.setattr(Pulse, "EVERY", 4 * M * n)  # asked after every fourth row
+    computed: list[int] = []
+    block = rows.block
+    monkeypatch.setattr(rows, "block", lambda chosen: computed.append(len(chosen)) or block(chosen))
+    asked: list[int] = []
+
+    def stop(record):
+        asked.append(sum(computed))
+        if len(asked) > 1 + after:  # the first question comes after the start, before any row
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        fit_weighted(rows, labels, 1.0, make_loss("hinge"), LpNorm(2.0), True, solver="interleaved", callback=stop)
+    assert asked[1:] == [4 * (k + 1) for k in range(after + 1)]
+    assert sum(computed) == asked[-1]
+
+
+def test_a_true_answer_in_the_middle_of_a_step_ends_it_with_a_proof(problem, monkeypatch):
+    _, labels, _, stack, rows = problem
+    M, n = rows.diagonal.shape
+    loss, penalty = make_loss("hinge"), LpNorm(2.0)
+    monkeypatch.setattr(Pulse, "EVERY", 4 * M * n)
+    answers = iter([False, False])
+    fit = fit_weighted(rows, labels, 1.0, loss, penalty, True, callback=lambda record: next(answers, True))
+    assert fit.status is Status.CANCELLED
+    primal, dual = certificate(
+        stack.values, labels, fit.weights, fit.dual_coef, fit.intercept, loss, 1.0, penalty, fit.dual_point
+    )
+    assert (fit.objective, fit.dual_objective) == pytest.approx((primal, dual), rel=1e-8)

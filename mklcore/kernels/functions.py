@@ -135,11 +135,16 @@ def fill_matern(base: Array, rate: float, terms: Array, upper: bool, out: Array)
 def fill_base(kind: str, left: Array, right: Array, upper: bool, out: Array) -> None:
     """Base numbers of every pair of rows: left (a, s), right (b, s) into out (a, b). Entries below the diagonal are
     undefined when `upper`."""
+    fill_across(kind, left, right.T if kind == "inner" else np.array(right.T, order="C"), upper, out)
+
+
+def fill_across(kind: str, left: Array, columns: Array, upper: bool, out: Array) -> None:
+    """The same for right rows that come column by column, ``columns`` (s, b), C-contiguous."""
     if kind == "inner":
-        np.dot(left, right.T, out=out)
+        np.dot(left, columns, out=out)
         return
     fill = fill_squared if kind == "squared" else fill_absolute
-    fill(np.array(left.T, order="C"), np.array(right.T, order="C"), upper, out)
+    fill(np.array(left.T, order="C"), columns, upper, out)
 
 
 def base_diagonal(kind: str, rows: Array) -> Array:

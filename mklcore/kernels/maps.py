@@ -10,6 +10,7 @@ A `KernelMap` is specs and plain arrays: it is all that a saved model needs, and
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numba import njit
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import DataError
-from mklcore.kernels.functions import KernelSpec, base_diagonal, fill_base
+from mklcore.kernels.functions import KernelSpec, base_diagonal, fill_across
 
 CONSTANT_TOLERANCE = 1e-12
 
@@ -140,8 +141,7 @@ class KernelMap:
     def subset(self, kernels: Any) -> "KernelMap":
         """The same map for some of the kernels only, in the given order."""
         chosen = np.asarray(kernels, dtype=np.int64)
-        return replace(
-            self,
+        return self._sharing(
             specs=tuple(self.specs[m] for m in chosen),
             scales=self.scales[chosen],
             factors=self.factors[chosen],
@@ -151,7 +151,26 @@ class KernelMap:
 
     def take(self, rows: Any) -> "KernelMap":
         """The same map with blocks against some of the training rows only."""
-        return replace(self, kept=self.kept[np.asarray(rows)])
+        return self._sharing(kept=self.kept[np.asarray(rows)])
+
+    def _sharing(self, **changes: Any) -> "KernelMap":
+        """A map with other kernels or fewer columns on the same training rows, which are not laid out again."""
+        other = replace(self, **changes)
+        if "_columns" in self.__dict__:
+            other.__dict__["_columns"] = self._columns
+        return other
+
+    @cached_property
+    def _columns(self) -> Array:
+        """The training rows column by column, (d, n): what every row of a kernel is computed from."""
+        return np.array(self.rows.T, order="C")
+
+    def _columns_of(self, columns: Sequence[int]) -> Array:
+        """Some of them: a view where they stand side by side."""
+        first, last = columns[0], columns[-1]
+        if tuple(columns) == tuple(range(first, last + 1)):
+            return self._columns[first : last + 1]
+        return np.take(self._columns, columns, axis=0)
 
     def cross(self, X_new: Any) -> Array:
         """Kernel values between new rows and training rows, with the training standardisation, scales and centring.
@@ -171,7 +190,7 @@ class KernelMap:
         base, spare = np.empty(shape), np.empty(shape if cut else (0, 0))
         for (kind, columns), members in share_bases(self.specs).items():
             left = np.take(new, columns, axis=1)
-            fill_base(kind, left, np.take(self.rows, columns, axis=1), False, base)
+            fill_across(kind, left, self._columns_of(columns), False, base)
             diagonal = base_diagonal(kind, left)
             for m in members:
                 block = spare if cut else out[m]

@@ -9,6 +9,7 @@ callback, and returns one frozen ``Fit`` for every method. A method is an object
     values(best, dual) -> Values     optional: what the published coefficients and dual point give, from scratch
     scales                           optional: in words, what its numbers are made of, for a refusal
     descends                         optional: False for a method that may end above what it has seen
+    listen(listener)                 optional: asks ``listener()`` in the middle of a step whether to end it
     restated(best, dual) -> Point    optional, where values come from running sums: the best point and dual point afresh
 
 Stopping rule (specification of the lp-norm solver): best primal minus best dual <= tol * R, where R is the regulariser
@@ -22,7 +23,8 @@ from __future__ import annotations
 
 import enum
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -256,8 +258,9 @@ class Board(Progress):
 def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record], Any] | None = None) -> Fit:
     """Drive ``method`` until its certificate is within ``tol``, it says it is done, or ``max_iter`` steps are made.
 
-    ``callback(record)`` is called after every iteration; a true answer ends the run with ``Status.CANCELLED``, an
-    exception passes through. The best point seen is kept in every case.
+    ``callback(record)`` is called after every iteration, and with the last record again in the middle of one that computes
+    many kernel rows; a true answer ends the run with ``Status.CANCELLED``, an exception passes through. The best point
+    seen is kept, with its proof computed afresh where a method needs one: who cannot wait for that raises.
     """
     try:
         return _driven(method, tol, max_iter, callback)
@@ -267,7 +270,7 @@ def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record
 
 def _driven(method: Method, tol: float, max_iter: int, callback: Callable[[Record], Any] | None) -> Fit:
     board, points = Board(tol, method.name), []
-    with one_blas_thread():
+    with one_blas_thread(), _listening(method, board, callback):
         last = method.start()
         while True:
             board.add(last)
@@ -311,6 +314,20 @@ def _driven(method: Method, tol: float, max_iter: int, callback: Callable[[Recor
         getattr(method, "carry", None),
         board.dual_point,
     )
+
+
+@contextmanager
+def _listening(method: Method, board: Board, callback: Callable[[Record], Any] | None) -> Iterator[None]:
+    """Methods that can hear in the middle of a step ask ``callback`` there, too."""
+    listen = getattr(method, "listen", None)
+    if listen is None or callback is None:
+        yield
+        return
+    listen(lambda: bool(board.history) and callback(board.history[-1]))
+    try:
+        yield
+    finally:
+        listen(None)
 
 
 def _polish(method: Method, board: Board) -> None:

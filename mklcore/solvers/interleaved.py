@@ -17,7 +17,9 @@ they overshoot one another, and a pair with the whole gradient in view moves few
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -162,6 +164,29 @@ def lacking(loss: Loss, penalty: Penalty) -> str:
     return ""
 
 
+class Pulse:
+    """Asks a listener, every ``EVERY`` kernel values computed, whether the work should end: a long fit hears it in between.
+
+    ``ended`` says that the listener answered yes; an exception it raises passes through.
+    """
+
+    EVERY = 20_000_000  # values: about a tenth of a second
+
+    def __init__(self) -> None:
+        self.listen(None)
+
+    def listen(self, listener: Callable[[], Any] | None) -> None:
+        """Ask ``listener`` from now on; None: nobody."""
+        self._listener, self.ended, self._spent = listener, False, 0
+
+    def spend(self, values: int) -> None:
+        """``values`` kernel values were computed."""
+        self._spent += values
+        if self._listener is not None and self._spent >= self.EVERY:
+            self._spent = 0
+            self.ended = bool(self._listener())
+
+
 class Interleaved:
     """Algorithm 2 as the driver's method. ``problem.K`` is a stack (M, n, n) or ``KernelRows``."""
 
@@ -172,7 +197,7 @@ class Interleaved:
     ) -> None:
         if missing := lacking(problem.loss, problem.penalty):
             raise ParameterError(f'solver="interleaved" needs {missing}. Use solver="wrapper".')
-        self.problem, self.tol, self.warm = problem, tol, warm
+        self.problem, self.tol, self.warm, self.pulse = problem, tol, warm, Pulse()
         self.cache = self._rows(cache_mb)
         self.diagonal = self.cache.source.diagonal
         self.name = f"{problem.penalty.name} interleaved chunking"
@@ -207,6 +232,10 @@ class Interleaved:
     @property
     def _penalty(self) -> Penalty:
         return self.problem.penalty
+
+    def listen(self, listener: Callable[[], Any] | None) -> None:
+        """Let ``listener`` say, while rows are computed, whether the work should end."""
+        self.pulse.listen(listener)
 
     def start(self) -> Point:
         M, n = self.diagonal.shape
@@ -251,7 +280,7 @@ class Interleaved:
         self._told = self._board is None or self._board.gap <= self._board.target
         self.a, self.theta = best.dual.copy(), best.weights
         proof = self.a if dual_point is None else dual_point
-        self.g, proved = products_over(self.cache.source, self.a, proof)
+        self.g, proved = products_over(self.cache.source, self.a, proof, self.pulse)
         point, task = self._read(solves=0), self.problem
         bound = dual_bound(task.loss, task.penalty, proof, proved, task.y, task.C)
         forms = forms_of_multiple(point.dual_point, self.a, point.state.Q)
@@ -299,9 +328,10 @@ class Interleaved:
                 diagonal, self.low, self.high, self.tube, self.problem.fit_intercept, self._tolerance, most - moved,
             )  # fmt: skip
             moved += steps
-            if missing < 0:
+            if missing < 0 or self.pulse.ended:
                 break
             cache.fetch(np.array([missing]))
+            self.pulse.spend(self.diagonal.size)
         rows, source = np.flatnonzero(change), cache.source
         if isinstance(
             source, StackRows
@@ -341,12 +371,14 @@ class Interleaved:
             if np.allclose(carried.dual * factor, moved, rtol=1e-9, atol=0.0):
                 self.g = factor * carried.products
                 return
-        self.g, _ = products_over(self.cache.source, self.a, np.zeros(self.a.size))
+        self.g, _ = products_over(self.cache.source, self.a, np.zeros(self.a.size), self.pulse)
 
 
-def products_over(source: KernelRows | StackRows, a: Array, proof: Array) -> tuple[Array, Array]:
+def products_over(
+    source: KernelRows | StackRows, a: Array, proof: Array, pulse: Pulse | None = None
+) -> tuple[Array, Array]:
     """K_m a for every kernel (M, n) and the forms of ``proof`` (M,), in double precision and in one pass; rows of zeros in
-    both are not read."""
+    both are not read. ``pulse`` is told what is computed."""
     M, n = source.diagonal.shape
     if isinstance(source, StackRows):
         return products_and_forms(source.values, a, np.ones(M, dtype=bool), proof)
@@ -354,6 +386,8 @@ def products_over(source: KernelRows | StackRows, a: Array, proof: Array) -> tup
     for top in range(0, support.size, PIECE):
         part = support[top : top + PIECE]
         block = source.block(part)
+        if pulse is not None:
+            pulse.spend(block.size)
         G += np.einsum("mrn,r->mn", block, a[part], optimize=True)
         forms += (block @ proof) @ proof[part]
     return G, np.maximum(forms, 0.0)

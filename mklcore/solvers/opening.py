@@ -7,6 +7,7 @@ to the optimum, or where C is large and pairs creep, the Newton step needs far f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,11 @@ class Opening:
         if isinstance(self.problem.K, KernelRows):
             return scales_of(self.problem.K.diagonal, self.problem.C)
         return scales_of(np.einsum("mii->mi", self.problem.K), self.problem.C)
+
+    def listen(self, listener: Callable[[], Any] | None) -> None:
+        """Let ``listener`` say in the middle of a step of the pairs whether the work should end."""
+        if isinstance(self.method, Interleaved):
+            self.method.listen(listener)
 
     def start(self) -> Point:
         first: Point = self.method.start()

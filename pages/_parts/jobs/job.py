@@ -148,7 +148,7 @@ class Report:
 
         A plain function: scikit-learn copies the parameters of an estimator that it clones, and a job cannot be copied.
         """
-        return estimator.set_params(callback=lambda record: self.unwanted())
+        return estimator.set_params(callback=lambda record: self.pulse())
 
 
 def let_go(progress: Progress) -> None:
