@@ -95,6 +95,7 @@ _ROOMS = (
     "lessons",
     "losses",
     "machines",
+    "model_search",
     "parameters",
     "path",
     "path_files",

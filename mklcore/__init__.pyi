@@ -13,6 +13,7 @@ from mklcore import (
     lessons as lessons,
     losses as losses,
     machines as machines,
+    model_search as model_search,
     parameters as parameters,
     path as path,
     path_files as path_files,

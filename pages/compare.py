@@ -14,7 +14,7 @@ from mklcore.errors import MKLError
 from mklcore.figures import lanes_figure, style
 from mklcore.figures.compare import LaneView
 from mklcore.path import Path
-from pages._parts.compare import rail, table, toy
+from pages._parts.compare import rail, search, table, toy
 from pages._parts.derive import comparison, dictionaries, gram_stacks, predictions, tables
 from pages._parts.derive import paths as derive_paths
 from pages._parts.derive.comparison import Shown
@@ -31,7 +31,7 @@ from pages._parts.players import compare_player
 from pages._parts.session import board, fields, history
 from pages._parts.session import words as session_words
 
-TABS = {"lanes": "Lanes on your table", "toy": "Sparse against non-sparse"}
+TABS = {"lanes": "Lanes on your table", "search": "Find a good model", "toy": "Sparse against non-sparse"}
 REFRESH_SECONDS = 0.5
 
 
@@ -274,7 +274,14 @@ if history.current().compare == "toy":
     except MKLError as error:
         st.error(session_words.plain(error))
 elif notices.usable_table():
-    if tables.table(history.current()).task == "novelty":
+    if history.current().compare == "search" and tables.table(history.current()).task != "novelty":
+        try:
+            with st.sidebar:
+                search.rail()
+            search.show(history.current())
+        except MKLError as error:
+            st.error(session_words.plain(error))
+    elif tables.table(history.current()).task == "novelty":
         st.info("This table has no target, so there is no score to compare. Choose a target on the Data page.")
         nav.link("data", "Go to Data")
     else:

@@ -34,6 +34,7 @@ ROWS = {
     "mklcore.theory": 9,
     "mklcore.estimators": 10,
     "mklcore.figures": 11,
+    "mklcore.model_search": 12,
     "mklcore.path_files": 12,
     "mklcore.probabilities": 12,
     "mklcore.references": 12,

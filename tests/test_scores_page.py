@@ -6,7 +6,9 @@ from sklearn.metrics import balanced_accuracy_score, matthews_corrcoef
 
 from mklcore.data.dataset import three_way_split
 from mklcore.data.reading import read_table
+from mklcore.model_search import candidates
 from mklcore.scoring import SCORINGS
+from pages._parts.derive import searches
 from pages._parts.params import link
 from tests.pages import go, memory, open_app, table, upload, wait_for_path, wait_until, words
 
@@ -49,3 +51,18 @@ def test_a_score_of_another_task_is_left_alone_and_a_wrong_one_is_refused() -> N
     other, refused = link.read({"data": "iris", "scoring": "r2"})
     assert not refused
     assert SCORINGS[other.scoring].tasks == ("regression",)
+
+
+def test_a_search_tells_what_was_tried_and_what_to_expect(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searches, "candidates", lambda rows: candidates(rows)[-2:])
+    app = go(open_app(data="iris", compare="search", search_seconds="1800", seed="6"), "pages/compare.py")
+    assert "the test rows stay unseen" in words(app)
+    app.button(key="search").click().run()
+    wait_until(lambda: "What to expect of choosing like this" in words(app), app)
+    shown = app.dataframe[0].value
+    assert len(shown) == 2
+    assert list(shown["mean accuracy"]) == sorted(shown["mean accuracy"], reverse=True)
+    assert shown["behind the best, 95 % interval"][0] == "the best"
+    assert app.button(key="search").disabled
+    assert "over 5 folds" in words(app)
+    assert not app.error

@@ -1,0 +1,287 @@
+"""Which model should I take? Methods, dictionaries and norms tried on the same folds in a given time, with an honest score.
+
+    outer folds   every candidate is scored on rows that neither its fit nor its parameter has seen
+    inner split   within the training rows of a fold: chooses the parameter of each candidate, and, for the honest score, the winner
+    honest score  mean over the outer folds of the score of the candidate that the INNER score would have chosen there
+
+The best of many scores flatters; the honest one is that of the whole procedure, choosing included. Differences between two
+candidates are paired by fold, and their intervals allow for folds that share training rows:
+
+    mean(d) +- t_{F-1} sd(d) sqrt(1/F + 1/(F-1))
+
+Source: Varma and Simon (2006) on nested validation; Nadeau and Bengio (2003), equation (9), on the corrected interval.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+from sklearn.base import clone
+
+from mklcore.arrays import Array, Indices
+from mklcore.data.dataset import Dataset
+from mklcore.errors import DataError, MKLError, ParameterError, told_elsewhere
+from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
+from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import Linear
+from mklcore.path import PATH_ATTRIBUTES, check_scoring, fit_path, path_grid, score_name
+from mklcore.scoring import Scoring, scorer_of
+from mklcore.selection import folds
+from mklcore.sweep import sweep
+
+NORMS = (1.0, 4 / 3, 2.0, math.inf)
+POINTS = 7
+GROW = 3
+INNER = 0.25  # share of a fold's training rows that chooses
+LEAST_FOLDS = 2
+Progress = Callable[[int, int], Any] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One way to learn: its ``name``, an unfitted ``estimator`` without kernels, a dictionary, and the parameter to choose."""
+
+    name: str
+    estimator: Any
+    kernels: KernelDictionary
+    param: str = "C"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One candidate, by its place, on one outer fold."""
+
+    fold: int
+    candidate: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one trial gave: the score that chose, the score on the fold left out, the chosen value, kernels used, seconds, and
+    whether the final fit reached its tolerance."""
+
+    inner: float
+    outer: float
+    value: float
+    n_kernels: int
+    seconds: float
+    finished: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """One candidate over the folds: mean ``score`` with its standard error, mean number of kernels, chosen values, seconds,
+    how far it lies below the best one (mean difference with the interval from ``low`` to ``high``), and in how many folds its
+    fit stopped short of the tolerance."""
+
+    name: str
+    score: float
+    standard_error: float
+    n_kernels: float
+    values: tuple[float, ...]
+    param: str
+    seconds: float
+    behind: float
+    low: float
+    high: float
+    unfinished: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSearch:
+    """What was tried, the best first: ``honest`` is the score to report, ``simplest`` the candidate with the fewest kernels within
+    one standard error of the best; ``left_out`` names candidates that the time did not reach or that were refused, and why."""
+
+    tried: tuple[Tried, ...]
+    simplest: str
+    honest: float
+    honest_error: float
+    n_folds: int
+    score_name: str
+    seconds: float
+    left_out: tuple[tuple[str, str], ...]
+
+    @property
+    def best(self) -> Tried:
+        """The candidate with the highest mean score; that score flatters, ``honest`` does not."""
+        return self.tried[0]
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(one.name)}</td><td>{one.score:.4f}</td><td>{one.n_kernels:.1f}</td>"
+            f"<td>{one.behind:.4f} ({one.low:.4f} to {one.high:.4f})</td></tr>"
+            for one in self.tried
+        )
+        return (
+            f"<b>honest {self.score_name} {self.honest:.4f} &plusmn; {self.honest_error:.4f}</b> over {self.n_folds} folds; "
+            f"simplest within one standard error: {escape(self.simplest)}<table><tr><th>model</th><th>mean</th>"
+            f"<th>kernels</th><th>behind the best</th></tr>{rows}</table>"
+        )
+
+
+def candidates(data: Dataset) -> tuple[Candidate, ...]:
+    """Methods, dictionaries and norms worth trying on a table: four norms and MKL-GOMP on the recommended dictionary, and on one
+    grid of widths over all columns. DataError without a target."""
+    if data.task == "novelty":
+        raise DataError("The table has no target, so no model can be better than another. Choose a target.")
+    lp, gomp = (LpMKLRegressor, GOMPRegressor) if data.task == "regression" else (LpMKLClassifier, GOMPClassifier)
+    dictionaries = {
+        "recommended kernels": KernelDictionary.recommended(data),
+        "widths": KernelDictionary.rbf_grid([0.25, 0.5, 1.0, 2.0, 4.0]) + KernelDictionary((Linear(),)),
+    }
+    found: list[Candidate] = []
+    for name, kernels in dictionaries.items():
+        found += [Candidate(f"p = {_norm(p)}, {name}", lp(p=p), kernels) for p in NORMS]
+        found.append(Candidate(f"GOMP, {name}", gomp(n_kernels=len(kernels)), kernels, "lam"))
+    return tuple(found)
+
+
+def _norm(p: float) -> str:
+    return "∞ (uniform sum)" if math.isinf(p) else f"{p:.3g}"
+
+
+def search_models(
+    data: Dataset,
+    tried: Sequence[Candidate] | None = None,
+    *,
+    seconds: float = 60.0,
+    n_folds: int = 5,
+    seed: int = 0,
+    scoring: Scoring = None,
+    callback: Progress = None,
+    known: Mapping[Trial, Outcome] | None = None,
+) -> ModelSearch:
+    """Try candidates on the same folds until all are done or ``seconds`` are over; all of them get a fold before any gets the next.
+
+    ``tried`` : `candidates(data)` unless given. ``scoring`` as in ``fit_path``. ``callback(done, total)`` counts trials; raise in
+    it to cancel. ``known`` : outcomes of an earlier, shorter search, kept up to date where it is a dict.
+    ParameterError where the time did not suffice for two folds of any candidate.
+    """
+    if not (np.isfinite(seconds) and seconds > 0):
+        raise ParameterError(f"seconds must be a finite number above 0; got {seconds!r}.")
+    asked = tuple(candidates(data) if tried is None else tried)
+    if not asked:
+        raise ParameterError("There is nothing to try: hand over at least one candidate.")
+    check_scoring(asked[0].estimator, scoring)
+    began = time.monotonic()
+    problem = _Problem(data, asked, folds(asked[0].estimator, data.y, n_folds, seed), seed, scoring, began + seconds)
+    rows: dict[Trial, Outcome | str] = known if isinstance(known, dict) else dict(known or {})
+    trials = [Trial(fold, place) for fold in range(n_folds) for place in range(len(asked))]
+    with suppress(_OverError), told_elsewhere():
+        sweep(problem, trials, known=rows, callback=callback)
+    return _summed(asked, rows, n_folds, score_name(asked[0].estimator, scoring), time.monotonic() - began)
+
+
+class _OverError(Exception):
+    """The time is over."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    data: Dataset
+    asked: tuple[Candidate, ...]
+    parts: list[tuple[Indices, Indices]]
+    seed: int
+    scoring: Scoring
+    until: float
+
+    def __call__(self, trial: Trial) -> Outcome | str:
+        """The outcome of a trial, or in words why there is none. Raises ``_OverError`` once the time is over."""
+        self._look()
+        began, (rows, left_out) = time.monotonic(), self.parts[trial.fold]
+        try:
+            return self._run(self.asked[trial.candidate], self.data.take(rows), self.data.take(left_out), trial, began)
+        except MKLError as error:
+            return str(error)
+
+    def _look(self, *_: Any) -> None:
+        if time.monotonic() > self.until:
+            raise _OverError
+
+    def _run(self, one: Candidate, train: Dataset, test: Dataset, trial: Trial, began: float) -> Outcome:
+        part, judge = train.split(INNER, seed=self.seed + trial.fold)
+        model = clone(one.estimator).set_params(kernels=one.kernels)
+        values = path_grid(model, part.X, part.y, one.param, POINTS)
+        path = fit_path(
+            model, part.X, part.y, one.param, values, judge.X, judge.y, self._look, scoring=self.scoring, grow=GROW
+        )
+        index = path.first_look
+        fitted = model.copy_with(PATH_ATTRIBUTES[one.param], float(path.values[index])).fit(train.X, train.y)
+        self._look()
+        measured = fitted.score if self.scoring is None else partial(scorer_of(self.scoring), fitted)
+        outer = float(measured(test.X, test.y))
+        return Outcome(
+            float(path.val_score[index]), outer, float(path.values[index]), int(fitted.n_kernels_),
+            time.monotonic() - began, bool(fitted.status_.ok),
+        )  # fmt: skip
+
+
+def _summed(
+    asked: tuple[Candidate, ...], rows: Mapping[Trial, Outcome | str], n_folds: int, name: str, seconds: float
+) -> ModelSearch:
+    done = {
+        place: [f for f in range(n_folds) if isinstance(rows.get(Trial(f, place)), Outcome)]
+        for place in range(len(asked))
+    }
+    kept = [place for place, there in done.items() if len(there) >= LEAST_FOLDS]
+    refused = {trial.candidate: row for trial, row in rows.items() if isinstance(row, str)}
+    if not kept:
+        why = next(iter(refused.values()), "The time was over before any candidate had two folds. Give more seconds.")
+        raise ParameterError(f"Nothing was tried often enough to be compared. {why}")
+    common = sorted(set.intersection(*(set(done[place]) for place in kept)))
+    outcomes = [[rows[Trial(f, place)] for f in common] for place in kept]
+    outer, inner = (np.array([[getattr(o, what) for o in line] for line in outcomes]) for what in ("outer", "inner"))
+    best = int(np.argmax(outer.mean(axis=1)))
+    found = [_tried(asked[place], outcomes[k], outer[best] - outer[k], len(common)) for k, place in enumerate(kept)]
+    honest = outer[np.argmax(inner, axis=0), np.arange(len(common))]
+    order = sorted(range(len(found)), key=lambda k: (-found[k].score, found[k].n_kernels))
+    near = [one for one in found if one.score >= found[best].score - found[best].standard_error]
+    left = [
+        (asked[place].name, refused.get(place, f"the time was over after {len(there)} of {n_folds} folds"))
+        for place, there in done.items()
+        if place not in kept
+    ]
+    return ModelSearch(
+        tuple(found[k] for k in order),
+        min(near, key=lambda one: (one.n_kernels, -one.score)).name,
+        float(honest.mean()),
+        _error(honest),
+        len(common),
+        name,
+        seconds,
+        tuple(left),
+    )
+
+
+def _error(scores: Array) -> float:
+    return float(scores.std(ddof=1) / math.sqrt(scores.size))
+
+
+def _tried(one: Candidate, outcomes: Sequence[Any], behind: Array, n: int) -> Tried:
+    """Means over the folds, and the corrected interval of the paired difference."""
+    scores = np.array([o.outer for o in outcomes])
+    mean = float(behind.mean())
+    reach = float(student.ppf(0.975, n - 1) * behind.std(ddof=1) * math.sqrt(1.0 / n + 1.0 / (n - 1)))
+    return Tried(
+        one.name,
+        float(scores.mean()),
+        _error(scores),
+        float(np.mean([o.n_kernels for o in outcomes])),
+        tuple(o.value for o in outcomes),
+        one.param,
+        float(sum(o.seconds for o in outcomes)),
+        mean,
+        mean - reach,
+        mean + reach,
+        sum(not o.finished for o in outcomes),
+    )

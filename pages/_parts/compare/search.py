@@ -1,0 +1,107 @@
+"""Compare, the search: methods, dictionaries and norms tried on the same folds in the time a person gives."""
+
+import pandas as pd
+import streamlit as st
+
+from mklcore.figures import style
+from mklcore.model_search import ModelSearch
+from pages._parts.derive import searches
+from pages._parts.drawing import controls, listings
+from pages._parts.jobs.job import Progress
+from pages._parts.params.parameters import Params
+from pages._parts.session import board, fields, words
+
+SHOWN_VALUES = 3
+
+
+def rail() -> None:
+    """Draw how long to search, and what is scored."""
+    fields.field_view(
+        st.number_input, "Seconds to search", "search_seconds", min_value=5, max_value=1800, step=5,
+        help="More time: more folds, so surer means and narrower intervals. What was tried before is kept.",
+    )  # fmt: skip
+    st.caption("All candidates get a fold before any gets the next, so you can stop at any time and search on later.")
+    controls.scoring()
+
+
+def show(params: Params) -> None:
+    """Draw what was found, or the way to search."""
+    progress, found = board.mine(searches.key(params)), searches.known(params)
+    live = progress is not None and progress.live
+    rows = searches.learned(params)
+    st.markdown(words.text("search"))
+    st.button(
+        "Search" if found is None else "Search on", key="search", type="primary", disabled=live or _is_over(found),
+        on_click=_ask, args=(params,),
+    )  # fmt: skip
+    st.caption(f"On {rows.n_samples:,} rows of training and validation; the test rows stay unseen.")
+    if live:
+        st.caption("The progress stands beside the title, with the way to stop.")
+    elif progress is not None and progress.broke_off:
+        _ended(progress)
+    if found is not None:
+        _found(found)
+
+
+def _ask(params: Params) -> None:
+    board.ask(searches.job(params))
+
+
+def _is_over(found: ModelSearch | None) -> bool:
+    return found is not None and found.n_folds == 5 and not found.left_out
+
+
+def _ended(progress: Progress) -> None:
+    st.warning(f"The search {board.ending(progress)} What was tried is kept: search on to use it.")
+
+
+def _found(found: ModelSearch) -> None:
+    """Draw the winner with its honest score, the simplest one near it, and the table of what was tried."""
+    name = found.score_name
+    st.markdown(
+        f"**{words.plain(found.best.name)}** does best, mean {name} {words.score(name, found.best.score, '**')}. "
+        f"What to expect of choosing like this on new rows: {words.score(name, found.honest, '**')} "
+        f"± {_apart(name, found.honest_error)} over {found.n_folds} folds."
+    )
+    if found.simplest != found.best.name:
+        near = next(one for one in found.tried if one.name == found.simplest)
+        used = f"{style.number(near.n_kernels)} kernels on average against {style.number(found.best.n_kernels)}"
+        st.markdown(f"Simplest within one standard error: **{words.plain(found.simplest)}**, {used}.")
+    else:
+        st.markdown("Nothing simpler lies within one standard error of it.")
+    table = frame(found)
+    st.dataframe(
+        table, hide_index=True, key="search_rows", alt="What was tried, the best first",
+        column_config={name: st.column_config.NumberColumn(format="%.3f") for name in table.columns[1:3]},
+    )  # fmt: skip
+    st.download_button(
+        "Table as CSV", listings.csv(table), "search.csv", "text/csv", key="csv_search", icon=":material/download:",
+        on_click="ignore",
+    )  # fmt: skip
+    if found.left_out:
+        controls.sentences([f"{one}: {why}" for one, why in found.left_out])
+
+
+def _apart(name: str, value: float) -> str:
+    return f"{100 * value:.1f} points" if name in words.SHARES else style.number(value)
+
+
+def frame(found: ModelSearch) -> pd.DataFrame:
+    """Return one row per candidate, the best first."""
+    return pd.DataFrame(
+        [
+            {
+                "model": one.name,
+                f"mean {found.score_name}": one.score,
+                "standard error": one.standard_error,
+                "behind the best, 95 % interval": "the best"
+                if one.behind == one.low == one.high == 0.0
+                else f"{one.behind:.3f} ({one.low:.3f} to {one.high:.3f})",
+                "kernels": round(one.n_kernels, 1),
+                "chosen": f"{one.param.replace('lam', 'λ')} = {', '.join(style.number(v) for v in one.values[:SHOWN_VALUES])}",
+                "seconds": round(one.seconds, 1),
+                "not solved to tolerance": one.unfinished,
+            }
+            for one in found.tried
+        ]
+    )

@@ -1,0 +1,51 @@
+"""Derive the search for a good model: what is tried on the whole table, the work that does it, and what it found."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from mklcore.data.dataset import Dataset
+from mklcore.errors import KernelError
+from mklcore.model_search import ModelSearch, Outcome, Trial, candidates, search_models
+from pages._parts.derive import scores, shelves, tables
+from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.params.parameters import Params
+
+MOST_ROWS = 1000  # of the table: every trial builds kernels of its own
+STEPS = 50
+
+
+def learned(params: Params) -> Dataset:
+    """Return the rows that are searched: those of training and validation, at most ``MOST_ROWS``; test rows stay unseen."""
+    if tables.on_stack(params):
+        raise KernelError("A ready stack has one dictionary only; compare its methods in lanes.")
+    train, validation, _ = tables.split(params)
+    seen = replace(train, X=np.vstack([train.X, validation.X]), y=np.concatenate([train.y, validation.y]))
+    return seen if seen.n_samples <= MOST_ROWS else seen.split(MOST_ROWS, params.seed)[1]
+
+
+def key(params: Params) -> object:
+    """Return the name of a search."""
+    return "search", params.upto("data"), scores.scoring(params), params.search_seconds
+
+
+def known(params: Params) -> ModelSearch | None:
+    """Return what the search found, if it is done."""
+    return shelves.shelf(params).get(key(params))
+
+
+def job(params: Params) -> Job:
+    """Return the work that searches; what was tried in a shorter search is not tried again."""
+    shelf, name, rows, measure = shelves.shelf(params), key(params), learned(params), scores.scoring(params)
+    before: dict[Trial, Outcome] = shelf.made(("searched", params.upto("data"), measure), dict)
+    asked = candidates(rows)
+
+    def search(report: Report) -> ModelSearch:
+        return search_models(
+            rows, asked, seconds=float(params.search_seconds), seed=params.seed, scoring=measure, callback=report.tick,
+            known=before,
+        )  # fmt: skip
+
+    pieces = (Piece(search, partial(shelf.put, name), STEPS),)
+    return Job(name, "Search for a model", pieces, lambda now: key(now) == name, slot="long")
