@@ -101,7 +101,7 @@ def explore(
     """Which columns of this table count, and how well do they predict?
 
     Splits the rows (half for training, a quarter each for validation and test), draws at most ``max_rows`` training rows,
-    and fits lp-norm MKL at p = 4/3 with `KernelDictionary.recommended` along C; the grid goes on while its best point is
+    and fits sparse MKL (p = 1) with `KernelDictionary.recommended` along C; the grid goes on while its best point is
     the last. ``scoring`` : a scikit-learn scorer or its name; None is accuracy for classes and R2 for numbers.
     ``callback(done, total)`` is called between steps; raise in it to cancel. DataError for a table without a target.
 
@@ -184,7 +184,7 @@ def _about(data: Dataset) -> list[str]:
 def _path(problem: _Problem) -> tuple[Path, list[str]]:
     """The path over C, continued while its best point is the last, and what is to be said."""
     kind = LpMKLRegressor if problem.task == "regression" else LpMKLClassifier
-    asked = kind(kernels=problem.dictionary, p=4 / 3)
+    asked = kind(kernels=problem.dictionary, p=1.0)
     grid = path_grid(asked, problem.stack, problem.train.y, "C", POINTS)
     ratio = grid[1] / grid[0]
     grid = np.concatenate([grid, grid[-1] * ratio ** np.arange(1, FURTHER + 1)])

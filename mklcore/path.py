@@ -206,6 +206,7 @@ def fit_path(
     start: Any = None,
     scoring: Scoring = None,
     grow: int = 0,
+    so_far: Callable[[Callable[[], Path]], Any] | None = None,
 ) -> Path:
     """Fit ``estimator`` at every value of ``param``, each fit started from the one before (weights and dual carried).
 
@@ -225,6 +226,7 @@ def fit_path(
         share of rows it accepts
     grow : how many points C or lam may go on beyond the ends of ``values``, by the ratio of the last two, while the best
         validation score lies at an end and still gains; a path that ends there all the same has ``at_edge``
+    so_far : called after every point but the last of ``values`` with what makes the path through the points solved so far
 
     Kernels are built once. A point that did not converge keeps its gap and its ``Status`` and warns.
     """
@@ -245,6 +247,8 @@ def fit_path(
         seconds.append(time.perf_counter() - clock)
         if callback is not None:
             callback(len(points), grid.size)
+        if so_far is not None and len(points) < grid.size:
+            so_far(lambda: _collect(param, grid[: len(points)], points, seconds, stack, y, blocks, y_val, scoring))
         clock = time.perf_counter()
     path = _collect(param, grid, points, seconds, stack, y, blocks, y_val, scoring)
     if blocks is None or not grow:

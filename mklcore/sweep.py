@@ -151,6 +151,7 @@ class SplitProblem:
 
     Give ``kernels``, a dictionary, with ``normalise`` and ``center`` as for its grams; or ``stack``, a ready stack on all
     rows, whose table is that of ``read_stack``. ``estimator`` is unfitted and is not changed. ``scoring`` as in ``fit_path``.
+    ``most_rows``: of every part at most so many are drawn, for tables of many rows.
     """
 
     data: Dataset
@@ -160,6 +161,7 @@ class SplitProblem:
     normalise: str | None = None
     center: bool = False
     scoring: Scoring = None
+    most_rows: int | None = None
 
     def __post_init__(self) -> None:
         if (self.kernels is None) == (self.stack is None):
@@ -169,6 +171,8 @@ class SplitProblem:
         """Fit on one split."""
         began = time.perf_counter()
         parts = three_way_split(self.data, spec.validation, spec.test, spec.seed, stratify=spec.stratified)
+        if self.most_rows is not None:
+            parts = Split(*(part.drawn(self.most_rows, spec.seed) for part in parts))
         train, validation, test = self._grams(parts)
         fitted = clone(self.estimator).set_params(kernels="precomputed")
         fitted.fit(train, parts.train.y)

@@ -14,7 +14,7 @@ from mklcore.errors import MKLError
 from mklcore.figures import score_path, style, weight_path
 from mklcore.path import ACCEPTED, Path
 from mklcore.references import Reference
-from pages._parts.derive import gram_stacks, paths, references, shelves, tables
+from pages._parts.derive import gram_stacks, looks, paths, references, shelves, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import asking, beside, charts, evidence
 from pages._parts.explore import columns, inside, rail, ranking, repeats
@@ -35,14 +35,33 @@ def request() -> bool:
     params = history.current()
     if paths.known(params) is not None:
         return False
-    stack = gram_stacks.grams(params).train
+    cost = gram_stacks.foresee(params)
+    rows = len(gram_stacks.parts(params).train.y)
     return asking.see_to(
         paths.key(params), lambda: board.ask(paths.job(params)),
         small=lambda: paths.is_small(params),
-        waits=lambda: f"A path over {stack.n_kernels} kernels on {stack.n_samples} rows takes a while. Start it when you like.",
+        waits=lambda: f"A path over {cost.n_kernels} kernels on {rows} rows takes a while. Start it when you like.",
         ended=lambda progress: f"The path {board.ending(progress)}",
         label="Compute the path", button="compute",
     )  # fmt: skip
+
+
+def look() -> bool:
+    """See to it that a first look is there or on its way where it is worth its while; tell whether it is on its way."""
+    params = history.current()
+    if not looks.wanted(params) or looks.known(params) is not None or board.mine(paths.key(params)) is not None:
+        return False
+    asked = board.mine(looks.key(params)) or board.ask(looks.job(params))
+    return asked.live
+
+
+def go_on() -> None:
+    """Have the first look followed by the answer itself, once it has been drawn."""
+    before = board.mine(paths.key(history.current()))
+    request()
+    now = board.mine(paths.key(history.current()))
+    if now is not before and now is not None:
+        history.rerun()  # the whole app, so that its progress is drawn and watched
 
 
 def figures(shown: paths.Answer, baselines: dict[str, Reference | None]) -> None:
@@ -61,11 +80,11 @@ def figures(shown: paths.Answer, baselines: dict[str, Reference | None]) -> None
     }
     places = st.columns(COLUMNS[1:], gap="small")
     for place, (key, (title, make, at)) in zip(places, drawn.items(), strict=True):
-        made = shelves.shelf(shown.params).made((key, paths.key(shown.params), dark, plain), make)
+        made = shelves.shelf(shown.params).made((key, shown.tag, dark, plain), make)
         with place:
             take = lambda at=at: at(params_places.place(path, history.current().at).index)  # noqa: E731  where the cursor is by then
             downloads.titled(f":small[**{title}**]", take, title)
-            charts.show(charts.dimmed(made, dark=dark) if shown.waiting else made, key)
+            charts.show(charts.dimmed(made, dark=dark) if shown.older else made, key)
 
 
 def exact_point(shown: paths.Answer, value: float) -> Path | None:
@@ -105,7 +124,7 @@ def _solve(params: parameters.Params, value: float) -> None:
 @st.fragment
 def cursor(shown: paths.Answer, views: list[path_player.View]) -> None:
     """Draw the cursor's slider, the number box, and what is known at the cursor; a release runs only this."""
-    path, name = shown.path, (paths.key(shown.params), shown.waiting)
+    path, name = shown.path, (shown.tag, shown.waiting)
     path_player.listen(path, name)
     params = history.current()
     here, exact = params_places.place(path, params.at), None
@@ -123,14 +142,14 @@ def cursor(shown: paths.Answer, views: list[path_player.View]) -> None:
         with left:
             evidence.number_box(path, here)
         with right:
-            path_player.player(path, name, here, exact, [*views, facts], waiting=shown.waiting)
+            path_player.player(path, name, here, exact, [*views, facts], waiting=shown.older)
         _beyond(path, params.at)
     history.end()
     point, index = (exact, 0) if exact else (path, here.index)
     with below:
         known, test = st.columns([7.9, 1.5], vertical_alignment="center")
         with known:
-            path_player.texts(facts, path, here.index, [2, 1, 1.35], waiting=shown.waiting)
+            path_player.texts(facts, path, here.index, [2, 1, 1.35], waiting=shown.older)
         with test:
             evidence.test(point, index, shown.params)
         if not shown.waiting:
@@ -177,6 +196,7 @@ def show(shown: paths.Answer) -> None:
         )  # fmt: skip
         _go_on(params)
     here, path = params_places.place(shown.path, params.at), shown.path
+    st.caption(looks.rows_told(shown))
     views: list[path_player.View] = []
     if params.look == "columns":
         ranking.see_to(shown, here.index)
@@ -197,7 +217,7 @@ def show(shown: paths.Answer) -> None:
                 here.index,
                 rows,
                 "Kernel weights θ at ",
-                waiting=shown.waiting,
+                waiting=shown.older,
                 most=most or 1.0,
                 sortable=True,
             )
@@ -245,10 +265,15 @@ if usable():
     with st.sidebar:
         rail.draw()
     try:
-        to_be_asked = request()
-        shown = paths.answer(history.current())
+        looking = look()
+        shown = looks.answer(history.current())
+        drawn_first = shown is not None and bool(shown.stage)
+        to_be_asked = not (looking or drawn_first) and request()
+        shown = looks.answer(history.current())
         if shown is not None:
             show(shown)
+            if drawn_first:
+                go_on()
         elif not to_be_asked:
             st.markdown(words.text("waiting"))
     except MKLError as error:

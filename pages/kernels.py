@@ -29,7 +29,7 @@ WAIT_SECONDS = 5.0
 def forecast() -> None:
     """Say what the dictionary costs before it is built."""
     params = history.current()
-    cost, n_rows = gram_stacks.foresee(params), len(tables.split(params).train.y)
+    cost, n_rows = gram_stacks.foresee(params), len(gram_stacks.parts(params).train.y)
     limit, large = gram_stacks.MEMORY_LIMIT_MB, cost.megabytes > gram_stacks.MEMORY_LIMIT_MB
     built = "" if tables.on_stack(params) else f" and **{words.seconds(cost.seconds)}** to build"
     st.markdown(
@@ -58,7 +58,11 @@ def chosen_kernel(shown: int) -> None:
 def show() -> None:
     """Draw what the kernels are and how they relate."""
     params, dark = history.current(), charts.is_dark()
-    stack, measures, train = gram_stacks.grams(params).train, measuring.measures(params), tables.split(params).train
+    stack, measures, train = (
+        gram_stacks.grams(params).train,
+        measuring.measures(params),
+        gram_stacks.parts(params).train,
+    )
     names = charts.labels(stack.names, stack.families)
     shown = min(params.shown, stack.n_kernels - 1)
     labels = None if train.task == "novelty" else train.y

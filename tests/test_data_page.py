@@ -232,6 +232,7 @@ def test_every_choice_about_a_file_is_in_the_link_and_undone_in_one_click():
     assert "a number (regression)" in words(app)
     app.selectbox(key="field_header").set_value("no").run()
     assert "regression needs numbers" in quiet(app).error[0].value
+    assert len(app.dataframe[0].value) == 10  # the first rows of what was refused
     link = app.query_params
     assert (link["task"], link["missing"], link["header"]) == ("regression", "drop", "no")
     memory(app).params = replace(memory(app).params, header="", uses="1n,2x,7c")

@@ -13,7 +13,7 @@ import mklcore as mkl
 from mklcore.estimators.registry import ESTIMATORS, EVERY_TASK
 from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.figures import style
-from pages._parts.derive import importance, paths, tables
+from pages._parts.derive import gram_stacks, importance, looks, paths, tables
 from pages._parts.drawing import listings
 from pages._parts.explore import rail, views
 from pages._parts.jobs import worker
@@ -85,6 +85,21 @@ def test_the_first_tab_says_which_columns_matter_beside_the_baselines(task: str)
     assert f"**{told[-1].name}**" in words(quiet(app.run())).replace("\\", "")
     assert not app.error
     assert not app.warning
+
+
+def test_a_first_look_comes_before_the_answer_and_rows_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looks, "ENTRIES", 0.0)
+    monkeypatch.setattr(gram_stacks, "ROWS", 60)
+    app = wait_for_path(go(open_app(data="iris", widths="2", seed="77"), "pages/explore.py"))
+    params, path = memory(app).params, memory(app).answer.path
+    look = looks.known(params)
+    assert len(look.path) == looks.POINTS < paths.POINTS <= len(path)
+    assert {one.name for one in look.columns} == {name for name, _ in tables.table(params).columns}
+    assert path.estimators[0].n_train_ == 60
+    assert "Trained on 60 of 74 training rows, drawn class by class" in words(quiet(app.run()))
+    first = paths.Answer(look.path, params, True, looks.FIRST, look.columns)
+    assert looks.rows_told(first).startswith("**First look**; the answer on 60 rows follows.")
+    assert not first.older
 
 
 def test_the_baselines_are_the_paths_explore_shows_for_them() -> None:

@@ -394,7 +394,7 @@ def test_the_page_waits_for_the_place_and_then_shows_the_kernels(monkeypatch: py
     monkeypatch.setattr(gram_stacks, "MEMORY_LIMIT_MB", 0.05)
     place = gram_stacks.large_place()
     other = place.made("another session's", object(), Held)
-    app = go(open_app(data="iris", widths="1", each="none"), "pages/kernels.py")
+    app = go(open_app(data="iris", widths="1", each="none", rows="75"), "pages/kernels.py")
     assert "Another session looks at a large stack" in words(app)
     assert "above 0 MB the server holds one such stack at a time" in words(app)
     del other

@@ -226,3 +226,15 @@ def test_refusals(table):
         mkl.fit_path(mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [0.5])
     with pytest.raises(ParameterError, match="0 < low < high"):
         mkl.log_grid(1.0, 0.1, 5)
+
+
+def test_a_path_can_be_looked_at_while_it_is_solved():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(40, 3))
+    y = (X[:, 0] + 0.3 * rng.normal(size=40) > 0).astype(int)
+    model = mkl.LpMKLClassifier(kernels=mkl.KernelDictionary.per_feature(mkl.Linear(), 3))
+    seen = []
+    path = mkl.fit_path(model, X, y, "C", [0.1, 1.0, 10.0], X, y, so_far=lambda make: seen.append(make()))
+    assert [len(part) for part in seen] == [1, 2]
+    np.testing.assert_array_equal(seen[1].weights, path.weights[:2])
+    np.testing.assert_array_equal(seen[1].val_score, path.val_score[:2])

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from mklcore.data.dataset import three_way_split
 from mklcore.errors import DataError, KernelError, MKLError
 from mklcore.kernels import stacks
-from mklcore.kernels.stacks import block_of, is_stack, read_stack, rows_of, subset
+from mklcore.kernels.stacks import _target, block_of, is_stack, read_stack, rows_of, subset
 from pages._parts.session import uploads
 from tests.pages import go, memory, open_app, quiet, wait_until, words
 
@@ -54,6 +54,8 @@ def test_targets_are_classes_or_numbers():
     assert read_stack(npz(K=K, y=numbers)).table.task == "regression"
     assert read_stack(npz(K=K, y=np.arange(80) % 4)).table.task == "multiclass"
     assert read_stack(npz(K=K, y=np.arange(80) % 4), task="regression").table.task == "regression"
+    assert _target(np.arange(200) % 27, None)[1] == "multiclass"  # as many whole numbers as kinds of plants or letters
+    assert _target(np.arange(300) % 51, None)[1] == "regression"
     texts = read_stack(npz(K=K, y=np.where(Y, "yes", "no"))).table
     assert texts.class_names == ("no", "yes")
     with pytest.raises(DataError, match="y holds texts, so it cannot be a number"):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mklcore.data.applying import learn_reading
 from mklcore.data.reading import describe_table, read_table
 from mklcore.data.sentinels import sentinel_of
 from mklcore.errors import ParameterError
@@ -106,3 +107,14 @@ def test_sentinels_are_told_and_read_as_missing_when_asked():
     assert [tuple(one) for one in describe_table(content).sentinels] == [("gas", -200.0, 6)]
     with pytest.raises(ParameterError, match="sentinels is 'drop'; expected one of keep, missing"):
         read_table(content, sentinels="drop")
+
+
+def test_a_new_file_is_read_with_the_same_missing_values():
+    content = table("gas,other,y", with_value(-200, 6, 1, 9, N).round(2), NUMBERS, COIN)
+    data = read_table(content, sentinels="missing")
+    reading = learn_reading(content, data, sentinels="missing")
+    rows = reading.apply(b"gas,other\n-200,1\n3,1\n").X
+    median = np.median(data.X[data.X[:, 0] != np.median(data.X[:, 0]), 0])
+    assert rows[0, 0] == pytest.approx(median, abs=0.5)
+    assert rows[1, 0] == 3
+    assert learn_reading(content, read_table(content)).apply(b"gas,other\n-200,1\n").X[0, 0] == -200

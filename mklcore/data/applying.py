@@ -7,7 +7,7 @@ makes the same features of another file. `plain_reading` does so for a table tha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from mklcore.data.columns import (
 from mklcore.data.dataset import Dataset, counted, joined, listed
 from mklcore.data.packed import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, Format
 from mklcore.data.parsing import Source, Table, parse
-from mklcore.data.reading import _profiles, _settled_uses
+from mklcore.data.reading import _profiles, _settle_sentinels, _settled_uses
 from mklcore.errors import DataError
 
 
@@ -34,7 +34,8 @@ class Feature:
     """What one feature is made from: ``column`` of the file, filled with ``median`` where missing, or 1 for a ``level``.
 
     role : "number", "gap" (1 where a number is missing), "level" (of a category), "other" (any level not in ``known``) or
-    "missing". lenient : the training column held other things than numbers too, which counted as missing.
+    "missing". lenient : the training column held other things than numbers too, which counted as missing. sentinel : the
+    number that was read as missing.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Feature:
     level: str = ""
     known: tuple[str, ...] = ()
     lenient: bool = False
+    sentinel: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +121,7 @@ def learn_reading(
     *,
     uses: Mapping[str, str] | None = None,
     missing: str = "median",
+    sentinels: str = "keep",
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
@@ -139,10 +142,11 @@ def learn_reading(
     settled, wanted = _settled_uses(table.names, uses or {}), set(data.feature_names)
     kept = {name for name in names if name in wanted}
     profiles, stay = _profiles(names, columns, table.decimal, settled, kept, missing == "drop")
+    settled_profiles, _ = _settle_sentinels(profiles, sentinels)
     found: dict[str, Feature] = {}
-    for item in profiles:
+    for before, item in zip(profiles, settled_profiles, strict=True):
         for feature in _features(item, lenient=missing == "drop"):
-            found.setdefault(feature.name, feature)
+            found.setdefault(feature.name, replace(feature, sentinel=_gone(before, item)))
     features = tuple(found[name] for name in data.feature_names if name in found)
     reading = Reading(features, data.target_name, data.task)
     strange = [name for name in data.feature_names if name not in found]
@@ -156,6 +160,14 @@ def learn_reading(
             "Undo these changes on the table, or make them in both files."
         )
     return reading
+
+
+def _gone(before: Profile, after: Profile) -> float | None:
+    """The number of a column that was read as missing, if any was."""
+    if before.numbers is None or after.numbers is None or before is after:
+        return None
+    values = before.numbers[np.isnan(after.numbers) & ~np.isnan(before.numbers)]
+    return float(values[0]) if values.size else None
 
 
 def _differing(X: np.ndarray, data: Dataset) -> list[str]:
@@ -215,6 +227,8 @@ def _fill(
     if first.role in ("number", "gap"):
         numbers, blank = to_numbers(cells, decimal), missing_cells(cells)
         stray = np.flatnonzero(np.isnan(numbers) & ~blank)
+        if first.sentinel is not None:
+            numbers = np.where(numbers == first.sentinel, np.nan, numbers)
         missing = np.isnan(numbers) | blank
         if stray.size and not first.lenient:
             raise DataError(

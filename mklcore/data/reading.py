@@ -71,13 +71,12 @@ def describe_table(
 ) -> TableSummary:
     """Types, missing values and the first rows of a table; the arguments are those of `read_table`."""
     table = parse(source, Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet))
-    columns = tuple(
-        profile(name, cells, table.decimal).column for name, cells in zip(table.names, table.columns, strict=True)
-    )
+    profiles = [profile(name, cells, table.decimal) for name, cells in zip(table.names, table.columns, strict=True)]
+    columns = tuple(item.column for item in profiles)
     rows = min(PREVIEW_ROWS, table.n_rows)
     preview = tuple(tuple(_shown(column[row]) for column in table.columns) for row in range(rows))
     target = table.names[guess_target(table.names, columns.__getitem__, table.header)[0]]
-    found = _sentinels(table)
+    found = _sentinels(profiles)
     notes = (*_how_read(table), *table.notes)
     return TableSummary(
         table.n_rows,
@@ -254,13 +253,9 @@ def _find_target(table: Table, target: str | int | None, novelty: bool) -> tuple
     return place, [how]
 
 
-def _sentinels(table: Table) -> tuple[Sentinel, ...]:
+def _sentinels(profiles: Sequence[Profile]) -> tuple[Sentinel, ...]:
     """The values that probably stand for a missing one, column by column."""
-    read = (
-        (name, numbers_or_labels(cells, table.decimal)[0])
-        for name, cells in zip(table.names, table.columns, strict=True)
-    )
-    found = (sentinel_of(name, numbers) for name, numbers in read if numbers is not None)
+    found = (sentinel_of(item.column.name, item.numbers) for item in profiles if item.numbers is not None)
     return tuple(sentinel for sentinel in found if sentinel is not None)
 
 

@@ -20,6 +20,7 @@ from mklcore.kernels.grams import Forecast, GramStack, build_grams, forecast, ke
 from mklcore.kernels.maps import as_rows
 from mklcore.kernels.units import MOST_COLUMNS, units
 
+WHOLE_WIDTH = 0.5  # of the median distance: about scikit-learn's own width for an RBF of all columns
 DEFAULT_MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 # Beyond this many columns the default dictionary does not offer one kernel per column.
 DEFAULT_PER_FEATURE = 50
@@ -210,7 +211,7 @@ class KernelDictionary:
             label = None if len(members) == 1 else name
             specs += [replace(spec, features=members, label=label) for spec in kinds]
         if whole and len(data.columns) > 1:
-            specs += [smooth, Linear()]
+            specs += [RBF(WHOLE_WIDTH, relative=True), Linear()]
         return cls(tuple(specs), feature_names=data.feature_names)
 
     def with_feature_names(self, feature_names: Sequence[str] | None) -> Self:

@@ -24,6 +24,7 @@ from mklcore.kernels.grams import Forecast, GramStack
 MAX_FILE_MB = 100
 MAX_STACK_MB = 400
 MAX_KERNELS = 1000
+MOST_CLASSES, FEWEST_ROWS = 50, 5  # whole numbers of a target that are classes, each with so many rows on average
 ROW = "row of the stack"
 KNOWN = ("K", "y", "names")
 
@@ -211,13 +212,15 @@ def _target(y: np.ndarray, task: str | None) -> tuple[np.ndarray, str, str]:
         raise DataError("y holds one value only; expected at least two classes, or numbers that differ.")
     texts = values.dtype.kind not in "biuf"
     whole = texts or bool((values == np.round(values)).all())
-    classes = texts or (whole and distinct <= 20 and len(values) >= 5 * distinct)
+    classes = texts or (whole and distinct <= MOST_CLASSES and len(values) >= FEWEST_ROWS * distinct)
     if task == "regression" or (task is None and not classes):
         if texts:
             raise DataError("y holds texts, so it cannot be a number; read it as classes.")
         return values, "regression", f"y has {distinct:,} different numbers: a regression task."
-    if not whole or distinct > 50:
-        raise DataError(f"y has {distinct:,} different values, which are not at most 50 classes; read it as a number.")
+    if not whole or distinct > MOST_CLASSES:
+        raise DataError(
+            f"y has {distinct:,} different values, which are not at most {MOST_CLASSES} classes; read it as a number."
+        )
     if texts:
         values = np.array([clean_name(str(v)) or "(blank)" for v in values.tolist()], dtype=object)
     kind = "binary" if distinct == 2 else "multiclass"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mklcore import theory
-from mklcore.data.dataset import Dataset
+from mklcore.data.dataset import Dataset, Split
 from mklcore.errors import DataError, MKLError, told_elsewhere
 from mklcore.estimators.registry import COLUMN_BASES, ESTIMATORS
 from mklcore.kernels.grams import GramStack
@@ -22,6 +22,7 @@ from pages._parts.params.parameters import Params
 
 NORMS = (1.0, 16 / 15, 8 / 7, 5 / 4, 4 / 3, 3 / 2, 7 / 4, 2.0, 3.0, 4.0, 8.0, 16.0, np.inf)
 MOST_SIZES = 40
+TEST_ROWS = 2000
 DRAWS = 40
 LAMS = 10  # points of the path of hulls
 HULL_COLUMNS = 12
@@ -55,7 +56,7 @@ def positive(params: Params) -> str:
 def numbers(params: Params, part: Dataset) -> np.ndarray:
     """Return the target of a part as numbers: -1 and +1, or the distance from the mean of the training rows."""
     if not classes(params):
-        train = tables.split(params).train
+        train = gram_stacks.parts(params).train
         return part.y.astype(np.float64) - float(np.mean(train.y.astype(np.float64)))
     return np.where(part.y.astype(str) == positive(params), 1.0, -1.0)
 
@@ -77,8 +78,17 @@ def stack(params: Params) -> GramStack:
 
 def held_out(params: Params) -> Callable[[], np.ndarray]:
     """Return how to get the kernels between test and training rows, (M, m, n); for the worker, because it takes a while."""
-    kernels, rows, ready = stack(params), gram_stacks.test_rows(params), tables.on_stack(params)
-    return lambda: rows if ready else kernels.cross(rows)
+    if tables.on_stack(params):
+        rows = gram_stacks.test_rows(params)
+        return lambda: rows
+    kernels, X = stack(params), tested(params).test.X
+    return lambda: kernels.cross(X)
+
+
+def tested(params: Params) -> Split:
+    """Return the split whose training rows the kernels are built on, with as many test rows as are measured here."""
+    parts = gram_stacks.parts(params)
+    return parts if tables.on_stack(params) else parts._replace(test=parts.test.drawn(TEST_ROWS, params.seed))
 
 
 def radius(params: Params) -> float:
@@ -168,7 +178,7 @@ def _measures(params: Params) -> dict[str, Callable[[], tuple[Measure, int]]]:
 
 def rows(params: Params) -> Callable[[], tuple[GramStack, np.ndarray, np.ndarray, np.ndarray]]:
     """Return how to get kernels and target of the training rows, then of the test rows."""
-    parts, kernels, cross = tables.split(params), stack(params), held_out(params)
+    parts, kernels, cross = tested(params), stack(params), held_out(params)
     y, y_test = numbers(params, parts.train), numbers(params, parts.test)
     return lambda: (kernels, y, cross(), y_test)
 
@@ -184,7 +194,7 @@ def _gomp(params: Params) -> tuple[Measure, int]:
 
 
 def _greedy(params: Params) -> tuple[Measure, int]:
-    kernels, y = stack(params), numbers(params, tables.split(params).train)
+    kernels, y = stack(params), numbers(params, gram_stacks.parts(params).train)
     return lambda report: theory.measure_greedy(
         kernels, y, params.theory_share, callback=report.tick
     ), kernels.n_kernels

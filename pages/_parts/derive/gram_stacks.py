@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import streamlit as st
 
-from mklcore.data.dataset import Split, counted
+from mklcore.data.dataset import Split
 from mklcore.data.grouping import read_numbers
 from mklcore.errors import DataError, KernelError
 from mklcore.kernels import stacks
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
 from pages._parts.derive.dictionaries import dictionary, normalisation
-from pages._parts.derive.shelves import LargePlace
+from pages._parts.derive.shelves import LargePlace, shelf
 from pages._parts.derive.tables import on_stack, split, stack_file
 from pages._parts.jobs.preparing import preparation
 from pages._parts.params.parameters import Params
@@ -23,6 +23,8 @@ from pages._parts.session.uploads import ON_STACK, edited_text
 MEMORY_LIMIT_MB = 800.0
 # Above the limit and up to this, a stack is built only while the server holds no other one of its size.
 LARGE_LIMIT_MB = 2600.0
+ROWS = 2000  # training rows that are used unasked
+FEWEST_ROWS, FEWEST_JUDGES = 40, 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +35,50 @@ class Grams:
     validation: np.ndarray
 
 
+def parts(params: Params) -> Split:
+    """Return the split whose training and validation rows the kernels are built on: drawn where all would be too many.
+
+    Test rows stay as they are. Without a number of rows asked for at most ``ROWS``, and as many as the usual limit of memory
+    holds; with one, as many as the limit for large stacks holds.
+    """
+    full = split(params)
+    most = _most_rows(params, len(full.validation.y))
+    if len(full.train.y) <= most and len(full.validation.y) <= max(most, FEWEST_JUDGES):
+        return full
+    key = ("drawn", params.upto("data"), most)
+    return shelf(params).made(key, lambda: _drawn(full, most, params.seed))
+
+
+def _drawn(full: Split, most: int, seed: int) -> Split:
+    return full._replace(
+        train=full.train.drawn(most, seed), validation=full.validation.drawn(max(most, FEWEST_JUDGES), seed)
+    )
+
+
+def _most_rows(params: Params, n_validation: int) -> int:
+    """Return how many training rows fit, with as many validation rows at most."""
+    count = len(chosen_kernels(params)) if on_stack(params) else len(dictionary(params))
+    asked, limit = params.rows, LARGE_LIMIT_MB if params.rows else MEMORY_LIMIT_MB
+    entries = limit * 1e6 / (8 * count)
+    alike = int(np.sqrt(entries / 2))  # as many validation rows as training rows
+    fit = alike if alike < n_validation else int((np.sqrt(n_validation**2 + 4 * entries) - n_validation) / 2)
+    return max(FEWEST_ROWS, min(fit, asked or ROWS))
+
+
+def is_drawn(params: Params) -> bool:
+    """Tell whether only some of the training rows are used."""
+    return len(parts(params).train.y) < len(split(params).train.y)
+
+
+def entries(params: Params) -> float:
+    """Return the size of the training stack, kernels x rows x rows, before it is built."""
+    return float(foresee(params).n_kernels) * len(parts(params).train.y) ** 2
+
+
 def foresee(params: Params) -> Forecast:
     """Return what the kernels on training and validation rows will cost, before they are built."""
-    parts = split(params)
-    n_rows, n_new = len(parts.train.y), len(parts.validation.y)
+    cut = parts(params)
+    n_rows, n_new = len(cut.train.y), len(cut.validation.y)
     if on_stack(params):
         return stacks.foresee(len(chosen_kernels(params)), n_rows, n_new)
     return dictionary(params).foresee(n_rows, n_new=n_new)
@@ -73,27 +115,20 @@ def grams(params: Params) -> Grams:
     """Return the Gram matrices for these parameters. Raises ``MKLError`` in words."""
     cost = foresee(params)
     if on_stack(params):
-        key = (params.upto("data"), params.edited)
-        return _grams_cut(key, split(params), _chosen_stack(params))
+        key = (params.upto("data"), params.edited, params.rows)
+        return _grams_cut(key, parts(params), _chosen_stack(params))
     settled = replace(params.upto("kernels"), normalise=normalisation(params))
     if cost.megabytes > MEMORY_LIMIT_MB:
-        return _large_grams(settled, cost)
+        return _large_grams(settled)
     build = _grams_private if params.data.startswith(UPLOAD) else _grams_shared
-    return build(settled, split(params), dictionary(params))
+    return build(settled, parts(params), dictionary(params))
 
 
-def _large_grams(settled: Params, cost: Forecast) -> Grams:
+def _large_grams(settled: Params) -> Grams:
     """Return a stack above the usual limit from the server's one place for it."""
-    if cost.megabytes > LARGE_LIMIT_MB:
-        n_rows = len(split(settled).train.y)
-        most = int(cost.n_kernels * LARGE_LIMIT_MB / cost.megabytes)
-        raise KernelError(
-            f"{counted(cost.n_kernels, 'kernel')} on {n_rows:,} training rows need {cost.megabytes:,.0f} MB, above the limit "
-            f"of {LARGE_LIMIT_MB:,.0f} MB. Keep at most {most:,} of these kernels, or give fewer rows to training."
-        )
-    parts, kernels = split(settled), dictionary(settled)
+    cut, kernels = parts(settled), dictionary(settled)
     with st.spinner("Building the kernels"):
-        return large_place().made(settled, memory().me, lambda: _build_grams(settled, parts, kernels))
+        return large_place().made(settled, memory().me, lambda: _build_grams(settled, cut, kernels))
 
 
 def chosen_kernels(params: Params) -> tuple[int, ...]:
@@ -114,7 +149,7 @@ def _chosen_stack(params: Params) -> GramStack:
 
 def test_rows(params: Params) -> np.ndarray:
     """Return what a model takes for the test rows: rows of the table, or their block (M, n_test, n) of a stack."""
-    parts = split(params)
+    cut = parts(params)
     if not on_stack(params):
-        return parts.test.X
-    return stacks.block_of(_chosen_stack(params), parts.test, parts.train)
+        return cut.test.X
+    return stacks.block_of(_chosen_stack(params), cut.test, cut.train)

@@ -59,7 +59,7 @@ def job(params: Params, path: Path, index: int) -> Job:
 
 def _rows(params: Params) -> tuple[Any, np.ndarray]:
     """Return validation rows, or their block of a stack, and their target; at most ``ROWS`` of them."""
-    validation = paths.prepared(params).parts.validation
+    validation = gram_stacks.parts(params).validation
     if not tables.on_stack(params):
         some = validation.drawn(ROWS, params.seed)
         return some.X, some.y

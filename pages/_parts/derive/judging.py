@@ -35,7 +35,7 @@ def judged(point: Chosen) -> Judged:
 
 
 def _judge(point: Chosen) -> Judged:
-    fitted, y = point.fitted, tables.split(point.params).validation.y
+    fitted, y = point.fitted, gram_stacks.parts(point.params).validation.y
     decision = np.asarray(fitted.decide_blocks(gram_stacks.grams(point.params).validation), dtype=float)
     said = np.asarray(fitted.label(decision))
     if not hasattr(fitted, "classes_"):

@@ -15,9 +15,9 @@ from mklcore.kernels.measures import (
     target_alignment,
 )
 from pages._parts.derive.dictionaries import dictionary, normalisation
-from pages._parts.derive.gram_stacks import grams
+from pages._parts.derive.gram_stacks import grams, parts
 from pages._parts.derive.shelves import shelf
-from pages._parts.derive.tables import on_stack, split
+from pages._parts.derive.tables import on_stack
 from pages._parts.params.parameters import Params
 
 
@@ -33,7 +33,7 @@ def measures(params: Params) -> Measures:
     """Return the alignments of the kernels in use."""
 
     def compare() -> Measures:
-        stack, train = grams(params).train, split(params).train
+        stack, train = grams(params).train, parts(params).train
         if train.task == "novelty":
             return Measures(alignment_matrix(stack), np.full(stack.n_kernels, np.nan))
         return Measures(alignment_matrix(stack), target_alignment(stack, train.y, train.task))

@@ -1,5 +1,6 @@
 """Derive an answer: the estimator the parameters ask for, the path the worker computes, and one exact point of it."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,7 +10,9 @@ from sklearn.base import BaseEstimator
 
 from mklcore.data.dataset import Split
 from mklcore.errors import told_elsewhere
+from mklcore.estimators.importance import ColumnAnswer
 from mklcore.estimators.registry import Algorithm, Control, PathParameter, Variant
+from mklcore.kernels.grams import GramStack
 from mklcore.path import Interval, Path, fit_path, grown, interval_along, path_grid, rescored
 from mklcore.scoring import SCORINGS
 from mklcore.selection import SelectionFrequency, selection_frequency
@@ -20,6 +23,7 @@ from pages._parts.params.parameters import METHODS, Params, Setting, applicable
 from pages._parts.session.memory import Answered, memory
 
 POINTS = 25
+SHOWN_EVERY = 1.0  # seconds between two looks at a path that is being solved
 GROW = (
     12  # points by which C or lambda go on beyond the usual grid while the last is the best; as many again per request
 )
@@ -43,14 +47,19 @@ def runs_over(params: Params) -> PathParameter:
 
 def estimator(params: Params) -> BaseEstimator:
     """Return the unfitted estimator the parameters ask for, all but the parameter of the path."""
+    stack = lambda: gram_stacks.grams(params).train  # noqa: E731
+    return maker(params)(stack, lambda: measuring.measures(params).between)
+
+
+def maker(params: Params) -> Callable[[Callable[[], GramStack], Callable[[], Any]], BaseEstimator]:
+    """Return what makes the estimator from a stack and its alignments, each asked for only where a penalty hangs on it."""
     method, task = algorithm(params), tables.table(params).task
     settings = {control.name: params.setting(control) for control in acting(params)}
     kernels: Any = "precomputed" if tables.on_stack(params) else dictionaries.dictionary(params)
     if method.prepare is None:
-        return method.estimator(task, kernels=kernels, **settings)
-    stack = gram_stacks.grams(params).train
-    return method.estimator(
-        task, kernels=kernels, stack=stack, alignment=lambda: measuring.measures(params).between, **settings
+        return lambda stack, alignment: method.estimator(task, kernels=kernels, **settings)
+    return lambda stack, alignment: method.estimator(
+        task, kernels=kernels, stack=stack(), alignment=alignment, **settings
     )
 
 
@@ -81,8 +90,7 @@ def is_small(params: Params) -> bool:
     """Tell whether the path may start without being asked for: it is small, or all it needs is another score."""
     if _otherwise_scored(params) is not None:
         return True
-    stack = gram_stacks.grams(params).train
-    return stack.n_kernels * stack.n_samples**2 <= SMALL_ENTRIES
+    return gram_stacks.entries(params) <= SMALL_ENTRIES
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +109,17 @@ class Prepared:
         """Return how many points a whole path has."""
         return SIZES if self.over == "s" else POINTS
 
-    def solve(self, report: Report | None = None, values: Sequence[float] | None = None, start: Any = None) -> Path:
-        """Return the path through ``values``, or the whole one; ``start`` is the nearest model that is known."""
+    def solve(
+        self,
+        report: Report | None = None,
+        values: Sequence[float] | None = None,
+        start: Any = None,
+        so_far: Callable[[Callable[[], Path]], None] | None = None,
+    ) -> Path:
+        """Return the path through ``values``, or the whole one; ``start`` is the nearest model that is known.
+
+        ``so_far`` hears after every point how to make the path through the points solved by then.
+        """
         train, validation, asked = self.parts.train, self.parts.validation, self.asked
         if report is not None:
             report.heard_by(asked)
@@ -110,6 +127,7 @@ class Prepared:
         return fit_path(
             asked, self.grams.train, train.y, self.over, along, self.grams.validation, validation.y,
             None if report is None else report.tick, start, scoring=self.scoring, grow=self.grow if values is None else 0,
+            so_far=so_far,
         )  # fmt: skip
 
     def further(self, path: Path, report: Report) -> Path:
@@ -137,7 +155,9 @@ class Prepared:
 def prepared(params: Params) -> Prepared:
     """Return what the path of these parameters is computed from. Raises ``MKLError`` in words."""
     over, scoring = runs_over(params).key, scores.scoring(params)
-    return Prepared(tables.split(params), gram_stacks.grams(params), estimator(params), over, scoring, growth(params))
+    return Prepared(
+        gram_stacks.parts(params), gram_stacks.grams(params), estimator(params), over, scoring, growth(params)
+    )
 
 
 def growth(params: Params) -> int:
@@ -163,7 +183,32 @@ def piece(params: Params, refused: Callable[[str], None] | None = None) -> Piece
     shorter = None if not params.further else known(replace(params, further=params.further - 1))
     if shorter is not None and shorter.estimators[0] is not None:
         return Piece(lambda report: given.further(shorter, report), lay, GROW, refused)
-    return Piece(given.solve, lay, given.size, refused)
+    return Piece(
+        partial(_shown, given, partial(shelves.shelf(params).put, so_far_key(params))), lay, given.size, refused
+    )
+
+
+def _shown(given: Prepared, lay: Callable[[Path], None], report: Report) -> Path:
+    """Return the whole path; on the way there lay what is solved so far, now and then."""
+    clock = [time.monotonic()]
+
+    def so_far(make: Callable[[], Path]) -> None:
+        if time.monotonic() - clock[0] > SHOWN_EVERY:
+            lay(make())
+            report.news()
+            clock[0] = time.monotonic()
+
+    return given.solve(report, so_far=so_far)
+
+
+def so_far_key(params: Params) -> object:
+    """Return the name of the path through the points that are solved so far."""
+    return "so far", key(params)
+
+
+def so_far(params: Params) -> Path | None:
+    """Return the path through the points that are solved so far, while the others are on their way."""
+    return shelves.shelf(params).get(so_far_key(params))
 
 
 def needs(*every: Params) -> tuple[str, ...]:
@@ -174,7 +219,7 @@ def needs(*every: Params) -> tuple[str, ...]:
 def job(params: Params) -> Job:
     """Return the work that gives the path."""
     name = key(params)
-    return Job(name, "Path", (piece(params),), lambda now: key(now) == name, needs=needs(params))
+    return Job(name, "Path", (piece(params),), lambda now: key(now) == name, needs=needs(params), counts="points")
 
 
 def point_key(params: Params, value: float) -> object:
@@ -223,7 +268,7 @@ def is_quick(path: Path, value: float) -> bool:
 
 def interval(params: Params, path: Path, value: float) -> Interval | None:
     """Return between which numbers the optimum at ``value`` lies, without solving; None where no certificate says."""
-    parts, grams = tables.split(params), gram_stacks.grams(params)
+    parts, grams = gram_stacks.parts(params), gram_stacks.grams(params)
     make = lambda: (interval_along(path, grams.train, parts.train.y, value),)  # noqa: E731  None is an answer too
     return shelves.shelf(params).made(("interval", key(params), value), make)[0]
 
@@ -280,11 +325,27 @@ def follow(params: Params) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A path to show, the parameters it belongs to, and whether it is an older one that waits for its successor."""
+    """A path to show, the parameters it belongs to, and whether it waits for its successor.
+
+    ``stage`` says in words why, where the successor is the same answer made better: a first look at a few rows, whose
+    ranking of the columns is in ``columns``, or the points that are solved so far. Empty where it is an older answer.
+    """
 
     path: Path
     params: Params
     waiting: bool
+    stage: str = ""
+    columns: tuple[ColumnAnswer, ...] = ()
+
+    @property
+    def older(self) -> bool:
+        """Tell whether this is an answer to what was asked before, which is drawn fainter."""
+        return self.waiting and not self.stage
+
+    @property
+    def tag(self) -> tuple[object, ...]:
+        """Return what tells this path from others of the same parameters."""
+        return key(self.params), self.stage, len(self.path)
 
 
 def answer(params: Params) -> Answer | None:

@@ -10,7 +10,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
 from mklcore.estimators.explain import NOVELTY, column_influence, kernels_in_use, problem_names, typical_parts
 from mklcore.path import Path
-from pages._parts.derive import paths, shelves, tables
+from pages._parts.derive import gram_stacks, paths, shelves, tables
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
@@ -67,7 +67,12 @@ def reading(params: Params) -> Reading:
     if not params.data.startswith(UPLOAD):
         return plain_reading(table)
     key = ("reading", params.data, table.fingerprint)
-    how = {**tables.as_read(params), "uses": tables.uses(params), "missing": params.missing}
+    how = {
+        **tables.as_read(params),
+        "uses": tables.uses(params),
+        "missing": params.missing,
+        "sentinels": "missing" if params.gaps else "keep",
+    }
     return shelves.shelf(params).made(key, lambda: learn_reading(uploads.upload(params.data).content, table, **how))
 
 
@@ -251,7 +256,7 @@ def typical(point: Chosen) -> np.ndarray:
     """Return how much each kernel in use adds on an average training row, (m,): the order of the bars."""
 
     def measure() -> np.ndarray:
-        return typical_parts(point.fitted, tables.split(point.params).train.X[:TYPICAL_ROWS])
+        return typical_parts(point.fitted, gram_stacks.parts(point.params).train.X[:TYPICAL_ROWS])
 
     return shelves.shelf(point.params).made((*point.key, "typical"), measure)
 

@@ -78,7 +78,7 @@ def nobody_waits() -> bool:
 def job(params: Params) -> Job:
     """Return the work that gives the references that are missing, the quickest first."""
     shelf, name, missing = shelves.shelf(params), key(params), {k for k, one in known(params).items() if one is None}
-    parts, grams, given = tables.split(params), gram_stacks.grams(params), paths.prepared(_lane(params))
+    parts, grams, given = gram_stacks.parts(params), gram_stacks.grams(params), paths.prepared(_lane(params))
     measure = scores.scoring(params)
     asked = [one for one in names(params) if one not in ("uniform", SINGLE)]
     pieces: list[Piece] = []

@@ -36,7 +36,7 @@ def views(shown: paths.Answer, baselines: Baselines) -> list[path_player.View]:
 
 def pictures(shown: paths.Answer, index: int, baselines: Baselines) -> None:
     """Draw the sentence, the shares per column and family, and the scores beside the baselines'."""
-    path, dark, waiting = shown.path, charts.is_dark(), shown.waiting
+    path, dark, waiting = shown.path, charts.is_dark(), shown.older
     said, columns, families, scores = views(shown, baselines)
     by_column, by_family = (explore_views.shares(shown, what) for what in ("columns", "families"))
     path_player.texts(said, path, index, [1], waiting=waiting)

@@ -15,7 +15,7 @@ from mklcore.estimators.explain import (
 )
 from mklcore.figures import class_weights, component_grid, kernel_colours, style, surface_plot
 from mklcore.path import Path
-from pages._parts.derive import paths, predictions, shelves, tables
+from pages._parts.derive import gram_stacks, paths, predictions, shelves, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import charts, listings
 from pages._parts.explore import judged
@@ -43,7 +43,7 @@ def draw(shown: paths.Answer, point: Path, index: int) -> None:
             "This table is a ready kernel stack: it knows kernels, not columns, so there are no curves over a column."
         )
         return
-    table, rows = tables.table(shown.params), tables.split(shown.params).train
+    table, rows = tables.table(shown.params), gram_stacks.parts(shown.params).train
     output = _output(fitted)
     _components(shown, fitted, table, output, where, (point.param, float(point.values[index])))
     if table.n_features > 1:

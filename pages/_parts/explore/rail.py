@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from mklcore.estimators.registry import Preset
-from pages._parts.derive import paths, tables
+from pages._parts.derive import gram_stacks, paths, tables
 from pages._parts.drawing import controls
 from pages._parts.params import parameters, places
 from pages._parts.session import fields, history
@@ -34,11 +34,23 @@ def draw() -> None:
         if not control.advanced:
             controls.setting(control)
     controls.scoring()
+    _rows(params)
     rare = [control for control in acting if control.advanced]
     if rare:
         with st.expander("Advanced", icon=":material/tune:", key="advanced"):
             for control in rare:
                 controls.setting(control)
+
+
+def _rows(params: parameters.Params) -> None:
+    """Draw how many training rows are used, where not all of them are unasked."""
+    whole = len(tables.split(params).train.y)
+    if params.rows or gram_stacks.is_drawn(params):
+        fields.field_view(
+            st.number_input, "Training rows", "rows", min_value=0, max_value=whole, step=max(1, min(500, whole // 10)),
+            to=lambda rows: min(rows, whole),
+        )  # fmt: skip
+        st.caption("0: as many as answer soon. More rows: a surer answer, later; the time grows with their square.")
 
 
 def fitting(task: str) -> list[str]:

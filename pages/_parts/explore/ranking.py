@@ -33,12 +33,12 @@ def draw(shown: paths.Answer, index: int) -> None:
         return
     value = float(path.values[index])
     found, asked = importance.known(params, value), board.mine(importance.key(params, value))
-    ranked = found or _unranked(shown, index)
+    ranked = found or shown.columns or _unranked(shown, index)
     st.markdown(f"**Which columns count**, at {places.label(path.param, value)}")
-    st.markdown(_sentence(ranked, path.score_name, found is not None))
-    if found is None and asked is not None and asked.broke_off:
+    st.markdown(_sentence(ranked, path.score_name, ranked is found or ranked is shown.columns))
+    if found is None and not shown.waiting and asked is not None and asked.broke_off:
         st.button("Rank the columns", key="ask_importance", on_click=_ask, args=(shown, index))
-    _table(shown, index, ranked, found is not None)
+    _table(shown, index, ranked, ranked is found or ranked is shown.columns)
 
 
 def see_to(shown: paths.Answer, index: int) -> None:
@@ -104,7 +104,7 @@ def _table(shown: paths.Answer, index: int, ranked: Sequence[ColumnAnswer], meas
     top = max((times * one.importance for one in ranked if np.isfinite(one.importance)), default=1.0)
     form = "%.1f" if shares else "%.3f"
     bar, number = st.column_config.ProgressColumn, st.column_config.NumberColumn
-    key = f"ranking_{hash((paths.key(shown.params), measured, len(shown.path)))}"
+    key = f"ranking_{hash((shown.tag, measured))}"
     st.dataframe(
         frame, key=key, hide_index=True, height=HEIGHT, selection_mode=["single-row", "single-cell"],
         on_select=partial(_pick, key, tuple(one.name for one in ranked), _places(shown)),
@@ -165,7 +165,7 @@ def detail(shown: paths.Answer, index: int) -> None:
 
 
 def _first(shown: paths.Answer, index: int, seen: Sequence[Unit]) -> Unit:
-    found = importance.known(shown.params, float(shown.path.values[index])) or _unranked(shown, index)
+    found = importance.known(shown.params, float(shown.path.values[index])) or shown.columns or _unranked(shown, index)
     return next((unit for unit in seen if unit.name == found[0].name), seen[0])
 
 

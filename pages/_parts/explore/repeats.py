@@ -54,7 +54,7 @@ def _problem(params: Params, value: float) -> SplitProblem:
     normalise = dictionaries.normalisation(params)
     return SplitProblem(
         tables.table(params), asked, dictionaries.dictionary(params), None, None if normalise == "none" else normalise,
-        params.center, scores.scoring(params),
+        params.center, scores.scoring(params), len(gram_stacks.parts(params).train.y) if gram_stacks.is_drawn(params) else None,
     )  # fmt: skip
 
 

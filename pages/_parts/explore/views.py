@@ -11,6 +11,7 @@ from mklcore.estimators.explain import (
     Shares,
     kernels_by_columns,
     kernels_by_family,
+    specs_of,
     weight_shares,
 )
 from mklcore.estimators.registry import Algorithm
@@ -59,16 +60,17 @@ def shares(shown: paths.Answer, what: str) -> Shares:
     def make() -> Shares:
         return weight_shares(path.weights, _members(shown, what))
 
-    return shelves.shelf(shown.params).made(("shares", what, paths.key(shown.params)), make)
+    return shelves.shelf(shown.params).made(("shares", what, shown.tag), make)
 
 
 def _members(shown: paths.Answer, what: str) -> dict[str, list[int]]:
     path, table = shown.path, tables.table(shown.params)
     if what == "families":
         return kernels_by_family(path.kernel_families)
-    specs = gram_stacks.grams(shown.params).train.specs
-    if specs is None:
+    if tables.on_stack(shown.params):
         return {name: [m] for m, name in enumerate(path.kernel_names)}
+    fitted = path.estimators[0]  # a path that was kept has none until it is solved anew
+    specs = specs_of(fitted) if fitted is not None else gram_stacks.grams(shown.params).train.specs or ()
     units = [(unit.name, unit.columns) for unit in importance.seen(shown.params)]
     return kernels_by_columns(specs, units, table.source_names)
 

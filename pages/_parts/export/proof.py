@@ -85,7 +85,7 @@ def of_point(point: Chosen) -> Proof | None:
     """Return what proves the model at a cursor; None while a saved run's models are being fitted again."""
     if point.fitted is None:
         return None
-    params, train = point.params, tables.split(point.params).train
+    params, train = point.params, gram_stacks.parts(point.params).train
     stack = gram_stacks.grams(params).train.values if tables.on_stack(params) else None
     columns = list(range(train.n_features))
     return Proof(point.key, params, point.fitted, train, columns, len(point.path.kernel_names), stack)

@@ -53,7 +53,7 @@ class Report:
 def gather(point: Chosen) -> Report:
     """Return what the report tells about the model at Explore's cursor."""
     params, path = point.params, point.path
-    table, parts, method = tables.table(params), tables.split(params), paths.algorithm(params)
+    table, parts, method = tables.table(params), gram_stacks.parts(params), paths.algorithm(params)
     whole = paths.known(params) or path
     nearest = point.index if whole is path else places.place(whole, point.value).index
     name = "uploaded file" if params.data.startswith(UPLOAD) else SAMPLES[params.data].label

@@ -69,7 +69,7 @@ def cells(params: Params, page: str = "explore") -> list[Cell]:
 
 def _cells(params: Params, page: str) -> list[Cell]:
     if page == "hulls":
-        return [*_start(params, hulls.METHOD.label), *_hull_cells(params)]
+        return [*_start(params, hulls.METHOD.label, drawn=False), *_hull_cells(params)]
     if page == "compare":
         return [*_start(params, "Methods side by side"), *_lane_cells(params)]
     method = paths.algorithm(params)
@@ -79,13 +79,13 @@ def _cells(params: Params, page: str) -> list[Cell]:
     return [*found, *_figure_cells("explore_figure(path)")]
 
 
-def _start(params: Params, label: str) -> list[Cell]:
+def _start(params: Params, label: str, drawn: bool = True) -> list[Cell]:
     return [
         Cell(f"# {label} on {_table_name(params)}\n\nWritten by MKL Explorer, mklcore {mklcore.__version__}. It computes "
              "the numbers of the screen with the library alone.", is_code=False),
         Cell(HEAD),
         Cell("## The table", is_code=False),
-        Cell(data_code(params)),
+        Cell(data_code(params, drawn)),
     ]  # fmt: skip
 
 
@@ -95,8 +95,11 @@ def _table_name(params: Params) -> str:
     return "an uploaded file"
 
 
-def data_code(params: Params) -> str:
-    """Return the code that makes the table and its three parts, and stops where the table is another one."""
+def data_code(params: Params, drawn: bool = True) -> str:
+    """Return the code that makes the table and its three parts, and stops where the table is another one.
+
+    ``drawn``: hulls take all training rows, kernels those that are drawn.
+    """
     table = tables.table(params)
     upload = params.data.startswith(UPLOAD)
     lines = _file_lines(params) if upload else [f"data = mkl.load_sample({params.data!r})"]
@@ -105,6 +108,7 @@ def data_code(params: Params) -> str:
         f'if data.fingerprint != "{table.fingerprint}":',
         '    raise ValueError("This is not the table of the screen: another file, or another release of mklcore.")',
         f"train, validation, test = mkl.data.three_way_split(data, {', '.join(_split_options(params))})",
+        *(_drawn_lines(params) if drawn else []),
         "print(data)",
     ]
     return "\n".join(lines)
@@ -155,6 +159,15 @@ def reading_options(params: Params) -> dict[str, Any]:
     told["missing"] = None if params.missing == "median" else params.missing
     told["sentinels"] = "missing" if params.gaps else None
     return {name: value for name, value in told.items() if value is not None}
+
+
+def _drawn_lines(params: Params) -> list[str]:
+    """Return the line that draws rows where all would be too many."""
+    used, full = gram_stacks.parts(params), tables.split(params)
+    if len(used.train.y) == len(full.train.y) and len(used.validation.y) == len(full.validation.y):
+        return []
+    counts = (f"{part}.drawn({len(getattr(used, part).y)}, seed={params.seed!r})" for part in ("train", "validation"))
+    return [f"train, validation = {', '.join(counts)}"]
 
 
 def _split_options(params: Params) -> list[str]:

@@ -1,12 +1,16 @@
 """Frame, notices above a page: refusals of a link, dropped answers, and a table that cannot be had."""
 
+import pandas as pd
 import streamlit as st
 
 from mklcore.errors import MKLError
 from pages._parts.derive import tables
+from pages._parts.params.rules import UPLOAD
 from pages._parts.session import history, nav, uploads
 from pages._parts.session.memory import memory
 from pages._parts.session.words import plain
+
+MOST_BYTES, MOST_LINES, MOST_SIGNS = 4000, 8, 160  # of a file that cannot be read at all
 
 
 def notices() -> None:
@@ -29,8 +33,27 @@ def usable_table() -> bool:
         )
     except MKLError as error:
         st.error(plain(error))
+        first_rows()
     else:
         return True
     if memory().page != "data":
         nav.link("data", "Go to Data")
     return False
+
+
+def first_rows() -> None:
+    """Draw how an uploaded file that was refused begins, and what to do about it."""
+    params = history.current()
+    if not params.data.startswith(UPLOAD) or tables.on_stack(params):
+        return
+    try:
+        found = tables.summary(params)
+    except MKLError:
+        lines = uploads.upload(params.data).content[:MOST_BYTES].decode("latin-1").splitlines()[:MOST_LINES]
+        st.code("\n".join(line[:MOST_SIGNS] for line in lines), language=None)
+        st.caption("The file begins like this. If its signs or columns look wrong, say on Data how it is to be opened.")
+        return
+    frame = pd.DataFrame(found.preview, columns=[column.name for column in found.columns])
+    st.dataframe(frame, hide_index=True, alt=f"The first {len(frame)} rows of the refused table", key="refused_rows")
+    st.caption("The first rows as they were read. On Data, choose another target, task or use of a column, or how the file "
+               "is opened; everything else follows.")  # fmt: skip

@@ -28,7 +28,7 @@ def sentence(job: Progress) -> str:
         ahead = worker.LINES[job.job.slot].ahead(job)
         return f"{job.job.title}: waiting" + (f", {ahead} before you" if ahead else "")
     left = f", {_duration(job.seconds_left)} left" if job.done else ""
-    return f"{job.job.title}: {job.done} of {job.total}{left}"
+    return f"{job.job.title}: {job.done} of {job.total} {job.job.counts}{left}"
 
 
 def _duration(seconds: float) -> str:
@@ -48,9 +48,12 @@ def bar() -> None:
         for job in jobs:
             job.seen = time.monotonic()
         over = [job for job in jobs if not job.live]
+        news = [job for job in jobs if job.news]
         for job in over:
             job.told = True
-        if over:
+        for job in news:
+            job.news = False
+        if over or news:
             history.rerun()
         for job in jobs:
             _line_of(job)

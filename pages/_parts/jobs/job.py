@@ -61,6 +61,7 @@ class Job:
     belongs: Callable[[Params], bool] = lambda params: True
     slot: str = "short"
     patience: float = PATIENCE_SECONDS
+    counts: str = "steps"  # what its steps are called
     needs: tuple[str, ...] = ()
 
     @property
@@ -82,6 +83,7 @@ class Progress:
     stop: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
     told: bool = False
+    news: bool = False  # something of the result can be looked at already
     started: float = math.nan
     seen: float = field(default_factory=time.monotonic)
 
@@ -138,6 +140,10 @@ class Report:
     def pulse(self) -> None:
         """Report that the work goes on; raises ``CancelledError`` when it should end here."""
         self.progress.tick(self.progress.done, self.progress.total)
+
+    def news(self) -> None:
+        """Tell that a part of the result is there to be looked at."""
+        self.progress.news = True
 
     def unwanted(self) -> bool:
         """Tell whether the work should end."""

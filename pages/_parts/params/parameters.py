@@ -110,6 +110,7 @@ class Params:
         matching(rf"none|prefix|categories|bands \d{{1,4}}|{GROUPS}", "groups, as in petal:3-4", LONGEST_TABLE),
     )
     clip: bool = _param(False, "data", flag())
+    rows: int = _param(0, "kernels", whole(0, 1_000_000))
     recipe: str = _param("", "kernels", choice("", "recommended", "builders"))
     together: bool = _param(True, "kernels", flag())
     widths: int = _param(5, "kernels", whole(0, 20))

@@ -1,0 +1,107 @@
+"""Derive a first look: the path on a few hundred rows, at once, while the path on all that fit is on its way."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from mklcore.data.dataset import counted
+from mklcore.estimators.importance import ColumnAnswer, column_importance
+from mklcore.kernels.measures import alignment_matrix
+from mklcore.path import Path, fit_path, path_grid
+from pages._parts.derive import dictionaries, gram_stacks, paths, scores, shelves, tables
+from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.params.parameters import Params
+
+ROWS = 300
+POINTS = 13
+REPEATS = 3
+LEAST = 6  # points from which a path that is being solved says more than the first look
+ENTRIES = 6e6  # kernels x rows x rows up to which the answer itself is there as soon
+PATIENCE = 1.0
+FIRST = "First look"
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """The path on a few rows, and the ranking of the columns at its best point."""
+
+    path: Path
+    columns: tuple[ColumnAnswer, ...]
+
+
+def key(params: Params) -> object:
+    """Return the name of the first look at these parameters."""
+    return "look", paths.key(params)
+
+
+def known(params: Params) -> Look | None:
+    """Return the first look if it has been computed."""
+    return shelves.shelf(params).get(key(params))
+
+
+def wanted(params: Params) -> bool:
+    """Tell whether a first look is worth its while: the answer itself takes longer, and a few rows can stand for all."""
+    if tables.on_stack(params) or tables.table(params).task == "novelty":
+        return False
+    return paths.known(params) is None and gram_stacks.entries(params) > ENTRIES
+
+
+def job(params: Params) -> Job:
+    """Return the work that gives the first look."""
+    name, cut, seen = key(params), gram_stacks.parts(params), dictionaries.made_of(params)
+    train, judge = cut.train.drawn(ROWS, params.seed), cut.validation.drawn(ROWS, params.seed)
+    kernels, make, over = dictionaries.dictionary(params), paths.maker(params), paths.runs_over(params).key
+    named, scoring, center = dictionaries.normalisation(params), scores.scoring(params), params.center
+
+    def look(report: Report) -> Look:
+        stack = kernels.grams(train.X, None if named == "none" else named, center)
+        asked: Any = report.heard_by(make(lambda: stack, lambda: alignment_matrix(stack)))
+        values = path_grid(asked, stack, train.y, over, POINTS)
+        path = fit_path(asked, stack, train.y, over, values, judge.X, judge.y, report.tick, scoring=scoring)
+        best = path.estimators[path.first_look]
+        return Look(path, column_importance(best, judge.X, judge.y, seen, scoring=scoring, repeats=REPEATS))
+
+    piece = Piece(look, partial(shelves.shelf(params).put, name), POINTS)
+    return Job(
+        name,
+        "First look",
+        (piece,),
+        lambda now: key(now) == name,
+        patience=PATIENCE,
+        counts="points",
+        needs=paths.needs(params),
+    )
+
+
+def answer(params: Params) -> paths.Answer | None:
+    """Return what there is to show: the path asked for, else what of it is known by now, else the answer before it."""
+    whole = paths.answer(params)
+    if paths.known(params) is not None:
+        return whole
+    look, part = known(params), paths.so_far(params)
+    if part is not None and (look is None or len(part) >= LEAST):
+        told = f"{counted(len(part), 'point')} solved so far"
+        return paths.Answer(part, params, True, told, () if look is None else look.columns)
+    if look is not None:
+        return paths.Answer(look.path, params, True, FIRST, look.columns)
+    return whole
+
+
+def rows_told(shown: paths.Answer) -> str:
+    """Return how many rows are used for what, of how many, and whether the answer still gets better."""
+    params = shown.params
+    used, full = gram_stacks.parts(params), tables.split(params)
+    n_used, n_judges = len(used.train.y), len(used.validation.y)
+    follows = ""
+    if shown.stage:
+        n_train = ROWS if shown.stage == FIRST else n_used
+        follows = f"**{shown.stage}**; the answer on {n_used:,} rows follows. "
+        n_used, n_judges = min(n_train, n_used), min(n_train, n_judges)
+    how = "at random" if full.train.task in ("regression", "novelty") else "class by class"
+    drawn = f"{n_used:,} of {len(full.train.y):,} training rows, drawn {how}"
+    trained = f"all {n_used:,} training rows" if n_used == len(full.train.y) else drawn
+    chosen = f"{n_judges:,} of {len(full.validation.y):,}" if n_judges < len(full.validation.y) else f"{n_judges:,}"
+    return (
+        f"{follows}Trained on {trained}; chosen on {chosen} validation rows. "
+        f"The test score counts all {len(full.test.y):,} test rows."
+    )
