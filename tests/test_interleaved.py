@@ -12,7 +12,7 @@ from mklcore.losses import make_loss
 from mklcore.penalties import BlockNorm, LpNorm
 from mklcore.solvers import certificate, choose_solver, fit_weighted
 from mklcore.solvers.driver import Status, run
-from mklcore.solvers.interleaved import Pulse
+from mklcore.solvers.interleaved import Interleaved, Pulse
 from mklcore.solvers.kinked import Kinked
 from mklcore.solvers.opening import Opening
 from mklcore.solvers.priced import Priced
@@ -94,6 +94,19 @@ def test_an_unfinished_run_ends_with_the_best_point_it_saw(seed):
         told = mkl.certificate(K, y, fit.weights, fit.dual_coef, fit.intercept, loss, 3e3, penalty, fit.dual_point)
         assert (fit.objective, fit.dual_objective) == pytest.approx(told, rel=1e-9)
         assert fit.history[-1].objective == fit.objective
+
+
+def test_rows_in_single_precision_are_left_where_a_large_C_would_show_their_rounding():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((150, 3))
+    y = np.sign(X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(150))
+    rows, loss = KernelRows.build(mkl.KernelDictionary.rbf_grid([0.5, 1, 2]), X), make_loss("hinge")
+    fit = fit_weighted(rows, y, 1e6, loss, LpNorm(1.5), True)
+    assert fit.status is Status.CONVERGED
+    assert fit.objective <= min(record.objective for record in fit.history)
+    plain = Interleaved(Problem(rows, y, 1.0, loss, LpNorm(1.5), True), tol=1e-3)
+    run(plain, tol=1e-3, max_iter=500)
+    assert not plain._exact  # at C = 1 single precision is enough, and half as many bytes
 
 
 def test_what_one_method_found_is_kept_where_the_next_finds_nothing_better(problem):

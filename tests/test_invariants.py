@@ -173,6 +173,18 @@ def test_a_method_that_ends_above_what_it_has_seen_is_refused():
         run(Forgetful([(6.0, None), (3.0, None), (5.0, None)]), tol=1e-3, max_iter=9)
 
 
+def test_what_running_sums_told_is_corrected_when_values_are_computed_afresh():
+    class Drifting(Scripted):
+        def restated(self, best, dual_point):
+            return self._made(best.objective + 0.5, 2.0)
+
+    fit = run(Drifting([(6.0, 1.0), (3.0, 2.5)]), tol=1e-3, max_iter=9)
+    assert (fit.objective, fit.dual_objective, fit.status) == (3.5, 2.0, Status.STALLED)
+    assert [record.objective for record in fit.history] == [6.0, 3.5, 3.5]
+    assert [record.dual_objective for record in fit.history] == [1.0, 2.0, 2.0]
+    assert [record.gap for record in fit.history] == [5.0, 1.5, 1.5]
+
+
 def test_a_polish_that_costs_more_than_the_tolerance_is_undone_and_its_dual_is_heard():
     fit = run(Scripted([(6.0, 1.0), (3.0, 1.5)], last=(3.5, 2.5)), tol=1e-3, max_iter=9)
     assert (fit.objective, fit.dual_objective) == (3.0, 2.5)

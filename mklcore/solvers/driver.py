@@ -25,7 +25,7 @@ import enum
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -166,6 +166,13 @@ def _share(gap: float, objective: float) -> float:
     return gap / max(abs(objective), np.finfo(float).tiny)
 
 
+def _with_values(line: Record, objective: float, dual: float | None) -> Record:
+    """The line with these values and the gap between them."""
+    gap = None if dual is None else objective - dual
+    share = None if gap is None else _share(gap, objective)
+    return replace(line, objective=objective, dual_objective=dual, gap=gap, relative_gap=share)
+
+
 class Progress:
     """How near to the optimum points have come: best primal point, best dual value and the point that has it, the gaps.
 
@@ -242,17 +249,23 @@ class Board(Progress):
     def seconds(self) -> float:
         return time.perf_counter() - self._clock
 
+    def restate(self, best: Point) -> None:
+        """The same, and no line of the history tells more than is true."""
+        super().restate(best)
+        for place, told in enumerate(self.history):
+            dual = told.dual_objective
+            if dual is not None and self.dual is not None:
+                dual = min(dual, self.dual)
+            self.history[place] = _with_values(told, max(told.objective, best.objective), dual)
+
     def add(self, point: Point) -> None:
         """Take one iterate and write a line of the history."""
         super().add(point)
         assert self.best is not None
         self.solves += point.solves
-        gap = None if self.dual is None else self.best.objective - self.dual
-        share = None if gap is None else _share(gap, self.best.objective)
         note = "" if self.history else self.name
-        self.history.append(
-            Record(len(self.history), self.best.objective, self.dual, gap, share, self.solves, self.seconds, note)
-        )
+        line = Record(len(self.history), 0.0, None, None, None, self.solves, self.seconds, note)
+        self.history.append(_with_values(line, self.best.objective, self.dual))
 
 
 def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record], Any] | None = None) -> Fit:

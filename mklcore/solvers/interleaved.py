@@ -38,6 +38,8 @@ from mklcore.solvers.stack import products, products_and_forms
 
 CACHE_MB = 512.0
 _LAST_CHUNKS = 10
+_EVERY = 10  # chunks between looks at what the rounding of rows has done
+_SHOWS = 0.1  # of the gap that is asked for: rounding that moves the loss by more is too much
 MIXED_MB = 64.0  # rows of the weighted kernel, good until the weights change
 
 
@@ -206,6 +208,7 @@ class Interleaved:
         self._fruitless, self._tolerance = 0, 0.1
         self._board: Progress | None = None
         self._told = False
+        self._exact = isinstance(self.cache.source, StackRows)  # sums in double precision: cached rows are in single
         self._fresh: tuple[Point, Passed] | None = None
         n = problem.y.size
         room = int(np.clip(MIXED_MB * 1e6 / (8 * n), 3, n)) if n > 3 else 3
@@ -249,7 +252,18 @@ class Interleaved:
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
         self._board = board
+        if not self._exact and len(board.history) % _EVERY == 0 and self._rounding(last) > _SHOWS * board.target:
+            self._exact = True
+            board.restate(self.restated(best, board.dual_point))
         return self._advance(board.target)
+
+    def _rounding(self, last: Point) -> float:
+        """What the rounding of cached rows has moved the loss by, measured on a few rows of the training set."""
+        n, C = self.a.size, np.broadcast_to(self.problem.C, self.a.shape)
+        some = np.linspace(0, n - 1, min(n, PIECE)).astype(np.int64)
+        true = last.weights @ (self.cache.source.block(some) @ self.a)
+        off = np.abs(last.weights @ self.g[:, some] - true)
+        return float(C[some] @ off) * n / some.size
 
     def _advance(self, target: float) -> Point | Status:
         """One chunk of pairs, and new weights once the machine is as good as they are."""
@@ -333,14 +347,15 @@ class Interleaved:
             cache.fetch(np.array([missing]))
             self.pulse.spend(self.diagonal.size)
         rows, source = np.flatnonzero(change), cache.source
-        if isinstance(
-            source, StackRows
-        ):  # in double precision, so that a large C does not multiply what rows were rounded by
+        if isinstance(source, StackRows):
             self.g += products(source.values, change, rows, np.arange(len(source.values)))
             return moved
         for first_row in range(0, rows.size, PIECE):
             part = rows[first_row : first_row + PIECE]
-            add_rows(self.g, cache.slab, cache.fetch(part), change[part])
+            if self._exact:
+                self.g += np.einsum("mrn,r->mn", source.block(part), change[part], optimize=True)
+            else:
+                add_rows(self.g, cache.slab, cache.fetch(part), change[part])
         return moved
 
     def _read(self, solves: int) -> Point:
