@@ -354,6 +354,7 @@ class Interleaved:
             part = rows[first_row : first_row + PIECE]
             if self._exact:
                 self.g += np.einsum("mrn,r->mn", source.block(part), change[part], optimize=True)
+                self.pulse.spend(part.size * self.diagonal.size)
             else:
                 add_rows(self.g, cache.slab, cache.fetch(part), change[part])
         return moved
