@@ -262,7 +262,7 @@ def tabs() -> None:
     )  # fmt: skip
 
 
-left, right = st.columns([5, 6], vertical_alignment="center")
+left, right = st.columns([7, 5], vertical_alignment="center")
 with left:
     tabs()
 if history.current().compare == "toy":

@@ -17,7 +17,7 @@ from mklcore.references import Reference
 from pages._parts.derive import gram_stacks, looks, paths, references, shelves, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import asking, beside, charts, evidence
-from pages._parts.explore import columns, inside, rail, ranking, repeats
+from pages._parts.explore import columns, inside, rail, ranking, repeats, tuning
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads, proof
 from pages._parts.frame import notices
@@ -228,6 +228,7 @@ def show(shown: paths.Answer) -> None:
     if path.score_name == ACCEPTED:
         st.caption(words.text("accepted"))
     cursor(shown, views)
+    tuning.draw(shown)
     repeats.repeats(shown.params)
     evidence.explanation(paths.algorithm(shown.params), paths.told(shown.params))
 

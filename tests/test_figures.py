@@ -93,6 +93,7 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
         "gram_heatmap": figures.gram_heatmap(gram, [0, 1, 0, 1, 0, 1], dark=dark),
         "alignment_heatmap": figures.alignment_heatmap(gram, "abcdef", dark=dark),
         "confusion_figure": figures.confusion_figure(gram[:2, :2], "ab", dark=dark),
+        "choice_figure": figures.choice_figure(gram[0], (2,), "error", "C", np.geomspace(1, 9, 6), dark=dark),
         "roc_figure": figures.roc_figure([("a", gram[0], gram[0], 0.8)], dark=dark),
         "reliability_figure": figures.reliability_figure(gram[0], gram[1], np.arange(1, 7), "a", dark=dark),
         "residual_figure": figures.residual_figure(gram[0], gram[1], "a", dark=dark),

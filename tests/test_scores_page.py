@@ -66,3 +66,17 @@ def test_a_search_tells_what_was_tried_and_what_to_expect(monkeypatch: pytest.Mo
     assert app.button(key="search").disabled
     assert "over 5 folds" in words(app)
     assert not app.error
+
+
+def test_C_is_chosen_by_the_training_rows_and_greedy_methods_get_a_surface() -> None:
+    app = wait_for_path(go(open_app(data="iris", seed="7", widths="2"), "pages/explore.py"))
+    app.button(key="tune").click().run()
+    wait_until(lambda: "By the xi-alpha estimate" in words(app), app)
+    assert any("along C, " in chart.proto.alt for chart in app.get("plotly_chart"))
+    app.button(key="tune_go").click().run()
+    assert memory(app).params.at is not None
+    app = wait_for_path(go(open_app(data="iris", seed="7", widths="2", algorithm="gomp"), "pages/explore.py"))
+    app.button(key="tune").click().run()
+    wait_until(lambda: "By 5 folds the choice is" in words(app), app)
+    assert any(chart.proto.alt.startswith("Surface of accuracy over 9 λ") for chart in app.get("plotly_chart"))
+    assert not app.error

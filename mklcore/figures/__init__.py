@@ -12,7 +12,7 @@ from mklcore.figures.explore import class_weights, component_grid, selection_bar
 from mklcore.figures.grams import alignment_heatmap, eigenvalue_decay, gram_heatmap
 from mklcore.figures.hull_graph import hull_graph
 from mklcore.figures.hulls import hull_grid, kernel_count
-from mklcore.figures.judging import confusion_figure, reliability_figure, residual_figure, roc_figure
+from mklcore.figures.judging import choice_figure, confusion_figure, reliability_figure, residual_figure, roc_figure
 from mklcore.figures.paths import explore_figure, gap_convergence, path_positions, score_path, weight_path
 from mklcore.figures.runs import weights_beside
 from mklcore.figures.spectra import selected_bands
@@ -24,6 +24,7 @@ __all__ = [
     "Curve",
     "alignment_heatmap",
     "bound_curves",
+    "choice_figure",
     "class_weights",
     "coherence_dots",
     "column_figure",

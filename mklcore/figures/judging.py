@@ -41,7 +41,7 @@ def confusion_figure(counts: Array, names: Sequence[str], *, dark: bool = False)
     )  # fmt: skip
     named = {"tickvals": ticks, "ticktext": called, "showgrid": False, "automargin": True}
     figure.update_xaxes(style.axis("the model says", dark, **named))
-    figure.update_yaxes(style.axis("true class", dark, autorange="reversed", **named))
+    figure.update_yaxes(style.axis("true class", dark, autorange="reversed", **named), title_standoff=14)
     return figure
 
 
@@ -114,4 +114,44 @@ def residual_figure(predicted: Array, target: Array, name: str, *, dark: bool = 
     figure.add_hline(y=0.0, line={"color": tone.grey, "width": 1, "dash": "dot"})
     figure.update_xaxes(style.axis(f"predicted {style.short(name, 24)}", dark, automargin=True))
     figure.update_yaxes(style.axis("target minus prediction", dark, automargin=True))
+    return figure
+
+
+def choice_figure(
+    scores: Array, place: tuple[int, ...], measure: str, param: str, values: Array, sizes: Array | None = None, *,
+    dark: bool = False,
+) -> go.Figure:  # fmt: skip
+    """What a choice compared: ``scores`` (L,) over ``values``, or (L, S) over lambda and the number of kernels ``sizes``; a
+    ring marks the chosen ``place``."""
+    tone, table = style.theme(dark), np.asarray(scores, dtype=float)
+    sign = {"lam": "λ"}.get(param, param)
+    best = style.number(float(table[place]))
+    margin = {"l": 56, "r": 16, "t": 12, "b": 44}
+    if sizes is None:
+        where = style.number(float(values[place[0]]))
+        alt = f"{measure[:1].upper()}{measure[1:]} along {sign}, {table.size} points; the choice is {best} at {where}."
+        figure = style.new_figure(alt, dark, HEIGHT, margin=margin)
+        figure.add_scatter(
+            x=values, y=table, mode="lines+markers", line={"color": tone.ink, "width": 2}, marker={"size": 4}
+        )
+        figure.update_xaxes(style.log_axis(sign, values, dark))
+        figure.update_yaxes(style.axis(measure, dark, automargin=True))
+        at = (float(values[place[0]]), float(table[place]))
+    else:
+        at = (float(sizes[place[1]]), float(place[0]))
+        where = f"λ = {style.number(float(values[place[0]]))} and {style.counted(int(sizes[place[1]]), 'kernel')}"
+        alt = (
+            f"Surface of {measure} over {table.shape[0]} λ and {table.shape[1]} sizes; the choice is {best} at {where}."
+        )
+        figure = style.new_figure(alt, dark, HEIGHT, margin=margin)
+        figure.add_heatmap(
+            z=table, x=sizes, y=list(range(len(values))), colorscale=style.SEQUENTIAL,
+            colorbar={"title": {"text": measure}, "outlinewidth": 0, "thickness": 12},
+            hovertemplate="%{x} kernels: %{z:.4g}<extra></extra>",
+        )  # fmt: skip
+        ticks = {"tickvals": list(range(len(values))), "ticktext": [style.number(float(v)) for v in values]}
+        figure.update_xaxes(style.axis("number of kernels s", dark, showgrid=False))
+        figure.update_yaxes(style.axis("λ", dark, showgrid=False, automargin=True, **ticks))
+    ring = {"symbol": "circle-open", "size": 14, "color": tone.ink, "line": {"width": 3}}
+    figure.add_scatter(x=[at[0]], y=[at[1]], mode="markers", marker=ring, hoverinfo="skip", name="chosen")
     return figure

@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from mklcore.figures import style
-from mklcore.model_search import ModelSearch
+from mklcore.model_search import ModelSearch, Tried
 from pages._parts.derive import searches
 from pages._parts.drawing import controls, listings
 from pages._parts.jobs.job import Progress
@@ -86,6 +86,14 @@ def _apart(name: str, value: float) -> str:
     return f"{100 * value:.1f} points" if name in words.SHARES else style.number(value)
 
 
+def _behind(one: Tried, best: Tried) -> str:
+    if one is best:
+        return "the best"
+    if one.low == one.high == 0.0:
+        return "the same in every fold"
+    return f"{one.behind:.3f} ({one.low:.3f} to {one.high:.3f})"
+
+
 def frame(found: ModelSearch) -> pd.DataFrame:
     """Return one row per candidate, the best first."""
     return pd.DataFrame(
@@ -94,9 +102,7 @@ def frame(found: ModelSearch) -> pd.DataFrame:
                 "model": one.name,
                 f"mean {found.score_name}": one.score,
                 "standard error": one.standard_error,
-                "behind the best, 95 % interval": "the best"
-                if one.behind == one.low == one.high == 0.0
-                else f"{one.behind:.3f} ({one.low:.3f} to {one.high:.3f})",
+                "behind the best, 95 % interval": _behind(one, found.best),
                 "kernels": round(one.n_kernels, 1),
                 "chosen": f"{one.param.replace('lam', 'λ')} = {', '.join(style.number(v) for v in one.values[:SHOWN_VALUES])}",
                 "seconds": round(one.seconds, 1),

@@ -1,0 +1,90 @@
+"""Derive the choice of a path's parameter without its validation rows: leave-one-out, xi-alpha, folds, or folds over (λ, s)."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mklcore.path import log_grid
+from mklcore.selection import choose, cross_validate_path
+from mklcore.selection_loo import choose_C
+from pages._parts.derive import paths, scores, shelves
+from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.params.parameters import Params
+
+FOLDS = 5
+LAMS, SIZES = 9, 12
+WAYS = {
+    "loo": "exact leave-one-out",
+    "xi_alpha": "the xi-alpha estimate, which errs on the safe side",
+    "kfold": "folds",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """What was compared: ``measure`` over ``values`` (L,), or over ``lams`` and ``sizes`` (L, S); ``at`` is the chosen value of the
+    path's parameter, ``told`` the choice in words, ``measured`` how."""
+
+    measure: str
+    measured: str
+    values: np.ndarray
+    scores: np.ndarray
+    at: float
+    place: tuple[int, ...]
+    lams: np.ndarray | None = None
+    sizes: np.ndarray | None = None
+
+
+def can(params: Params) -> bool:
+    """Tell whether there is something to choose this way: a path over C, or methods that add kernels one by one."""
+    if scores.scoring(params) is None:
+        return False
+    over = paths.runs_over(params).key
+    return (over == "C" and "loss" in paths.estimator(params).get_params()) or _is_greedy(params)
+
+
+def _is_greedy(params: Params) -> bool:
+    return hasattr(paths.estimator(params), "along_grid") and paths.runs_over(params).key in ("lam", "s")
+
+
+def key(params: Params) -> object:
+    """Return the name of this work."""
+    return "tuned", paths.key(params)
+
+
+def known(params: Params) -> Tuned | None:
+    """Return what was chosen, if it has been asked for."""
+    return shelves.shelf(params).get(key(params))
+
+
+def job(params: Params, values: np.ndarray) -> Job:
+    """Return the work that chooses, along the ``values`` of the path on the screen."""
+    given, name, measure = paths.prepared(params), key(params), scores.told(params)
+    stack, y = given.grams.train, given.parts.train.y
+    greedy, seed, over = _is_greedy(params), params.seed, given.over
+
+    def along(report: Report) -> Tuned:
+        found = choose_C(
+            given.asked, stack, y, values, n_splits=FOLDS, seed=seed, callback=report.tick, scoring=measure
+        )
+        place = int(np.flatnonzero(found.values == found.C)[0])
+        return Tuned(found.measure, WAYS[found.rule], found.values, found.errors[0], found.C, (place,))
+
+    def over_both(report: Report) -> Tuned:
+        low, high = given.asked.lam_range(stack, y)
+        lams, sizes = log_grid(low, high, LAMS), np.arange(1.0, min(SIZES, stack.n_kernels) + 1)
+        found: Any = cross_validate_path(
+            given.asked, stack, y, params={"lam": lams, "s": sizes}, cv=FOLDS, seed=seed, callback=report.tick,
+            scoring=measure,
+        )  # fmt: skip
+        i, j = choose(found)
+        at = float(lams[i]) if over == "lam" else float(sizes[j])
+        return Tuned(found.score_name, f"{FOLDS} folds", values, found.val_score, at, (i, j), lams, sizes)
+
+    work = over_both if greedy else along
+    pieces = (Piece(work, partial(shelves.shelf(params).put, name), FOLDS * LAMS if greedy else len(values)),)
+    return Job(
+        name, "Choosing without validation rows", pieces, lambda now: key(now) == name, needs=paths.needs(params)
+    )

@@ -1,0 +1,64 @@
+"""Explore the choice of C, or of λ and s, by the training rows alone: on request, folded."""
+
+from functools import partial
+
+import streamlit as st
+
+from mklcore.errors import MKLError
+from mklcore.figures import choice_figure, style
+from pages._parts.derive import paths, tunings
+from pages._parts.derive.tunings import Tuned
+from pages._parts.drawing import charts
+from pages._parts.export import downloads
+from pages._parts.params import places
+from pages._parts.session import board, history, words
+
+
+def draw(shown: paths.Answer) -> None:
+    """Draw the folded request, and what was chosen."""
+    params = shown.params
+    if shown.waiting or not tunings.can(params):
+        return
+    with st.expander("Choose by the training rows alone", icon=":material/target:", key="tuning"):
+        try:
+            _inside(shown)
+        except MKLError as error:
+            st.error(words.plain(error))
+
+
+def _inside(shown: paths.Answer) -> None:
+    found, progress = tunings.known(shown.params), board.mine(tunings.key(shown.params))
+    if found is not None:
+        _found(found, shown)
+        return
+    st.caption(
+        "Leave-one-out where the loss is squared, the xi-alpha estimate for the hinge, folds for other losses and scores; "
+        "for methods that add kernels one by one, folds over λ and the number of kernels together."
+    )
+    live = progress is not None and progress.live
+    if progress is not None and progress.broke_off:
+        st.warning(f"The choice {board.ending(progress)}")
+    st.button("Choose", key="tune", disabled=live, on_click=_ask, args=(shown,))
+
+
+def _ask(shown: paths.Answer) -> None:
+    board.ask(tunings.job(shown.params, shown.path.values))
+
+
+def _found(found: Tuned, shown: paths.Answer) -> None:
+    path = shown.path
+    where = places.label(path.param, found.at)
+    if found.lams is not None and found.sizes is not None:
+        i, j = found.place
+        where = f"{places.label('lam', float(found.lams[i]))} with {style.counted(int(found.sizes[j]), 'kernel')}"
+    best = style.number(float(found.scores[found.place]))
+    st.markdown(f"By {found.measured} the choice is **{where}**: {found.measure} {best}.")
+    figure = partial(
+        choice_figure, found.scores, found.place, found.measure, path.param,
+        found.values if found.lams is None else found.lams, found.sizes,
+    )  # fmt: skip
+    downloads.titled(":small[**What was compared**]", figure, "What was compared")
+    charts.show(figure(dark=charts.is_dark()), "tuning_chart")
+    st.button(
+        f"Go to {places.label(path.param, found.at)}", key="tune_go", on_click=history.change, kwargs={"at": found.at}
+    )
