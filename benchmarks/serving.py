@@ -55,10 +55,11 @@ def healthy(url: str) -> bool:
 
 
 @contextmanager
-def running_app(patience: float = 120.0, before: str = "") -> Iterator[App]:
+def running_app(patience: float = 120.0, before: str = "", **environment: str) -> Iterator[App]:
     """``streamlit run app.py`` as the README has it, until its health endpoint answers; stopped on leaving.
 
-    ``before`` is Python that the server runs first, to measure a page at another size than the usual one.
+    ``before`` is Python that the server runs first, to measure a page at another size than the usual one; ``environment`` is
+    added to its own.
     """
     port = free_port()
     url = f"http://127.0.0.1:{port}"
@@ -70,7 +71,7 @@ def running_app(patience: float = 120.0, before: str = "") -> Iterator[App]:
     with tempfile.TemporaryDirectory() as folder:
         app = App(url, Path(folder) / "server.log")
         with app.log.open("wb") as log:
-            home = os.environ | {"MKL_EXPLORER_HOME": str(Path(folder) / "home")}  # no run of a person's own is touched
+            home = os.environ | {"MKL_EXPLORER_HOME": str(Path(folder) / "home")} | environment  # no run of one's own
             server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=home)
         try:
             deadline = time.monotonic() + patience

@@ -96,7 +96,10 @@ def main(first: Sequence[str] = ()) -> None:
             return
         from mklcore.warmup import warm_up
 
-        warm_up(lambda done, name: print(json.dumps([done, name]), flush=True), choose)
+        try:
+            warm_up(lambda done, name: print(json.dumps([done, name]), flush=True), choose)
+        except BrokenPipeError:  # whoever listened has gone
+            os._exit(1)
         with suppress(OSError):
             _stamp().touch()
 

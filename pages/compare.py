@@ -15,13 +15,14 @@ from mklcore.figures import lanes_figure, style
 from mklcore.figures.compare import LaneView
 from mklcore.path import Path
 from pages._parts.compare import rail, search, table, toy
-from pages._parts.derive import comparison, dictionaries, gram_stacks, predictions, tables
+from pages._parts.derive import comparison, dictionaries, earlier, gram_stacks, predictions, tables
 from pages._parts.derive import paths as derive_paths
 from pages._parts.derive.comparison import Shown
 from pages._parts.drawing import beside, charts, evidence
 from pages._parts.export import downloads, proof
 from pages._parts.frame import notices
 from pages._parts.jobs.job import JobState
+from pages._parts.jobs.preparing import preparation
 from pages._parts.params import places as params_places
 from pages._parts.params import steps
 from pages._parts.params.lanes import Lane
@@ -92,12 +93,18 @@ def note(one: Shown, params: Params) -> str:
 def told(asked: Sequence[Lane], params: Params) -> None:
     """Say what the lanes have in common: rows, kernels, split; and whether they are normalised alike."""
     every = [comparison.lane_params(params, lane) for lane in asked]
-    stack = gram_stacks.grams(every[0]).train
     ways = list(dict.fromkeys(dictionaries.normalisation(one) for one in every))
     scaled = f"normalisation {ways[0]}" if len(ways) == 1 else f"each method normalises its own way: {', '.join(ways)}"
     st.caption(
-        f"{style.counted(len(asked), 'lane')} on the same {stack.n_samples} rows, {stack.n_kernels} kernels and split; {scaled}."
+        f"{style.counted(len(asked), 'lane')} on the same {len(tables.split(params).train.y)} rows, "
+        f"{_kernels(every[0])} kernels and split; {scaled}."
     )
+
+
+def _kernels(params: Params) -> int:
+    """Return how many kernels there are, from a path that came with the project without building them."""
+    before = earlier.path(params)
+    return gram_stacks.grams(params).train.n_kernels if before is None else len(before.kernel_names)
 
 
 def solved_at(drawn: Sequence[Shown], value: float) -> list[Path | None]:
@@ -198,7 +205,8 @@ def cursor(drawn: Sequence[Shown]) -> None:
     history.end()
     shown = table.rows(drawn, here.indices, exact)
     table.draw(shown)
-    checks(shown)
+    if not any(one.earlier for one in drawn):
+        checks(shown)
 
 
 def checks(shown: Sequence[table.Row]) -> None:
@@ -228,9 +236,12 @@ def explanation(drawn: Sequence[Shown]) -> None:
 
 def lanes(params: Params) -> None:
     """Draw the lanes: the constant figure of their paths, and below it what follows the cursor."""
-    request(params)
     drawn = comparison.shown(params)
-    views = [LaneView(one.label, one.path, note(one, params), one.waiting) for one in drawn]
+    at_once = all(one.path is not None for one in drawn) and any(one.earlier for one in drawn)
+    if not at_once:
+        request(params)
+        drawn = comparison.shown(params)
+    views = [LaneView(one.label, _picture(one), note(one, params), one.waiting) for one in drawn]
     charts.show(lanes_figure(views, dark=charts.is_dark()), compare_player.CHART)
     for one in drawn:
         if one.error:
@@ -242,16 +253,31 @@ def lanes(params: Params) -> None:
         _references(params, drawn)
         downloads.strip(lambda: lanes_figure(views), "Lanes")
     explanation(drawn)
+    if at_once:
+        models(params)
     watch(params)
 
 
 def _references(params: Params, drawn: Sequence[Shown]) -> None:
     """Draw plain models on the same rows below the lanes, once every lane has ended."""
-    waiting = bool(comparison.missing(params)) or any(one.waiting for one in drawn)
+    waiting = bool(comparison.missing(params)) or any(one.waiting or one.earlier for one in drawn)
     known, name = beside.found(params, waiting), next(one.path.score_name for one in drawn if one.path is not None)
     st.markdown("**What the scores are worth**: plain models on the same rows")
     beside.table(params, known, name)
     beside.unfinished(params, known, waiting)
+
+
+def _picture(one: Shown) -> Path | None:
+    return None if one.path is None else derive_paths.picture(one.params, one.path)[1]
+
+
+def models(params: Params) -> None:
+    """See to it that the models of paths that came with the project are fitted, after they are drawn."""
+    st.caption("Computed earlier with these settings. The models are being fitted here; what needs them appears then.")
+    if preparation().ready(derive_paths.needs(*comparison.missing(params))):
+        request(params)
+        if not comparison.missing(params):
+            history.rerun()
 
 
 def tabs() -> None:

@@ -21,12 +21,14 @@ from pages._parts.explore import columns, inside, rail, ranking, repeats, tuning
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads, proof
 from pages._parts.frame import notices
+from pages._parts.jobs.preparing import preparation
 from pages._parts.params import parameters
 from pages._parts.params import places as params_places
 from pages._parts.players import path_player
 from pages._parts.session import board, fields, history, words
 
 COLUMNS = (1.3, 1.9, 1.1)
+EARLIER = "Computed earlier with these settings. The models are being fitted here; what needs them appears then."
 LOOKS = {"columns": "Which columns matter", "path": "Path", "inside": "Inside"}
 
 
@@ -64,9 +66,17 @@ def go_on() -> None:
         history.rerun()  # the whole app, so that its progress is drawn and watched
 
 
+def models(params: parameters.Params) -> None:
+    """See to it that the models of a path that came with the project are fitted, after it is drawn and its solvers are ready."""
+    if preparation().ready(paths.needs(params)):
+        request()
+        if paths.known(params) is not None:
+            history.rerun()
+
+
 def figures(shown: paths.Answer, baselines: dict[str, Reference | None]) -> None:
     """Draw the weights and the scores along the path: constant figures, over which the browser lays the cursor."""
-    dark, path = charts.is_dark(), shown.path
+    dark, (name, path) = charts.is_dark(), paths.picture(shown.params, shown.path, shown.tag)
     named = replace(path, kernel_names=charts.labels(path.kernel_names, path.kernel_families))
     plain = tuple(references.lines(baselines))
     score_name = f"{path.score_name[:1].upper()}{path.score_name[1:]}"
@@ -80,7 +90,7 @@ def figures(shown: paths.Answer, baselines: dict[str, Reference | None]) -> None
     }
     places = st.columns(COLUMNS[1:], gap="small")
     for place, (key, (title, make, at)) in zip(places, drawn.items(), strict=True):
-        made = shelves.shelf(shown.params).made((key, shown.tag, dark, plain), make)
+        made = shelves.shelf(shown.params).made((key, name, dark, plain), make)
         with place:
             take = lambda at=at: at(params_places.place(path, history.current().at).index)  # noqa: E731  where the cursor is by then
             downloads.titled(f":small[**{title}**]", take, title)
@@ -129,7 +139,9 @@ def cursor(shown: paths.Answer, views: list[path_player.View]) -> None:
     params = history.current()
     here, exact = params_places.place(path, params.at), None
     row, below = st.container(), st.container()
-    if here.exact and not shown.waiting:
+    if here.exact and shown.earlier:
+        below.info(EARLIER)
+    elif here.exact and not shown.waiting:
         try:
             with below:
                 exact = exact_point(shown, here.value)
@@ -152,7 +164,7 @@ def cursor(shown: paths.Answer, views: list[path_player.View]) -> None:
             path_player.texts(facts, path, here.index, [2, 1, 1.35], waiting=shown.older)
         with test:
             evidence.test(point, index, shown.params)
-        if not shown.waiting:
+        if not (shown.waiting or shown.earlier):
             proof.pocket(proof.of_point(Chosen(point, index, shown.params)), "explore")
     if params.look == "columns":
         columns.stability(shown, point, index)
@@ -200,7 +212,7 @@ def show(shown: paths.Answer) -> None:
     views: list[path_player.View] = []
     if params.look == "columns":
         ranking.see_to(shown, here.index)
-    baselines = {} if params.look == "inside" else beside.found(shown.params, shown.waiting)
+    baselines = {} if params.look == "inside" else beside.found(shown.params, shown.waiting or shown.earlier)
     if params.look == "columns":
         views = columns.views(shown, baselines)
         columns.pictures(shown, here.index, baselines)
@@ -224,9 +236,11 @@ def show(shown: paths.Answer) -> None:
         with right:
             figures(shown, baselines)
     edge(shown)
-    beside.unfinished(shown.params, baselines, shown.waiting)
+    beside.unfinished(shown.params, baselines, shown.waiting or shown.earlier)
     if path.score_name == ACCEPTED:
         st.caption(words.text("accepted"))
+    if shown.earlier and not params.present:
+        st.caption(EARLIER)
     cursor(shown, views)
     tuning.draw(shown)
     repeats.repeats(shown.params)
@@ -266,10 +280,12 @@ if usable():
     with st.sidebar:
         rail.draw()
     try:
-        looking = look()
+        shown = looks.answer(history.current())
+        came_earlier = shown is not None and shown.earlier
+        looking = not came_earlier and look()
         shown = looks.answer(history.current())
         drawn_first = shown is not None and bool(shown.stage)
-        to_be_asked = not (looking or drawn_first) and request()
+        to_be_asked = not (looking or drawn_first or came_earlier) and request()
         shown = looks.answer(history.current())
         if shown is not None:
             show(shown)
@@ -277,5 +293,7 @@ if usable():
                 go_on()
         elif not to_be_asked:
             st.markdown(words.text("waiting"))
+        if shown is not None and came_earlier:
+            models(shown.params)
     except MKLError as error:
         st.error(words.plain(error))

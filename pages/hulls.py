@@ -9,11 +9,12 @@ nav.through_app()
 import streamlit as st
 
 from mklcore.errors import MKLError
-from pages._parts.derive import hull_words, hulls, shelves, tables
+from pages._parts.derive import earlier, hull_words, hulls, shelves, tables
 from pages._parts.drawing import evidence
 from pages._parts.frame import notices
 from pages._parts.hulls import rail, view
 from pages._parts.jobs.job import JobState
+from pages._parts.jobs.preparing import preparation
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
 from pages._parts.players import hull_player
@@ -88,10 +89,32 @@ def selection(shown: hulls.Answer, hull: hulls.Hull) -> str:
     return asked or (hull_words.written(ranked[0], hulls.columns(shown.params)) if ranked else "")
 
 
+def came_earlier(found: earlier.Hulls, params: Params) -> None:
+    """Draw hulls that came with the project, and see to it that their models are fitted once their solver is ready."""
+
+    @st.fragment
+    def draw() -> None:
+        hull_player.player_of(found, params)
+        history.end()
+
+    draw()
+    st.caption("Computed earlier with these settings. The models are being fitted here; what needs them appears then.")
+    evidence.explanation(hulls.METHOD)
+    if preparation().ready(hulls.NEEDS):
+        request()
+        if hulls.known(params) is not None:
+            history.rerun()
+
+
 def main() -> None:
     """Draw the page for a table of columns with a target."""
     with st.sidebar:
         rail.rail()
+    params = history.current()
+    before = earlier.hulls(params) if hulls.known(params) is None else None
+    if before is not None:
+        came_earlier(before, params)
+        return
     to_be_asked = request()
     shown = hulls.answer(history.current())
     if shown is not None:

@@ -126,6 +126,14 @@ def inline_jobs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(worker, "instead", worker.Inline())
 
 
+@pytest.fixture(autouse=True)
+def nothing_earlier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages compute what they show, although answers come with the project: mark a test ``earlier`` to have those."""
+    earlier = sys.modules.get("pages._parts.derive.earlier")
+    if earlier is not None and request.node.get_closest_marker("earlier") is None:
+        monkeypatch.setattr(earlier, "FOLDER", None)
+
+
 # Nothing is left out silently
 
 

@@ -105,6 +105,7 @@ def test_what_a_process_that_died_left_is_compiled_here(monkeypatch):
     monkeypatch.setattr(compiling, "Compiler", Dying)
     monkeypatch.setattr(mklcore.warmup, "warm_up", lambda progress: loaded.append(state.ready(["lp"])))
     state = Preparation(("kernels", "lp"))
+    state.after_drawing()
     state.go_through()
     assert loaded == [False]
     assert state.ready(["kernels", "lp"])

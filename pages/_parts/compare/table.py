@@ -80,7 +80,7 @@ def draw(shown: Sequence[Row]) -> None:
         "Table as CSV", listings.csv(recipes), "compare.csv", "text/csv", key="csv_compare",
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip
-    if tests is None:
+    if tests is None and not any(one.earlier for one, _, _ in shown):
         ask.button(
             "Show test scores of all lanes", key="show_tests", on_click=memory().tests.update, args=(set(_points(shown)),),
             help="Choose the point first, then look once: whoever chooses by the test score spoils it.",
@@ -94,7 +94,7 @@ def _points(shown: Sequence[Row]) -> list[tuple[object, float]]:
 
 def _tests(shown: Sequence[Row]) -> list[float] | None:
     """Return the test scores if they were asked for at just these points, on this page or on Explore."""
-    if not all(point in memory().tests for point in _points(shown)):
+    if any(one.earlier for one, _, _ in shown) or not all(point in memory().tests for point in _points(shown)):
         return None
     try:
         return [_test(row, point) for row, point in zip(shown, _points(shown), strict=True)]

@@ -9,7 +9,7 @@ from functools import partial
 
 from mklcore.errors import MKLError
 from mklcore.path import Path
-from pages._parts.derive import gram_stacks, tables
+from pages._parts.derive import earlier, gram_stacks, tables
 from pages._parts.derive import paths as derive_paths
 from pages._parts.jobs.job import Job
 from pages._parts.params import lanes as params_lanes
@@ -22,7 +22,8 @@ from pages._parts.session.memory import Answered, LastLane, memory
 class Shown:
     """What one lane has to show: its name, its parameters, its path if there is one, and why not if there is none.
 
-    ``waiting``: the path is an older one of this lane, shown until its successor is there.
+    ``waiting``: the path is an older one of this lane, shown until its successor is there. ``earlier``: it came with the
+    project, and its models are not there yet.
     """
 
     label: str
@@ -31,6 +32,7 @@ class Shown:
     path: Path | None = None
     waiting: bool = False
     error: str = ""
+    earlier: bool = False
 
 
 def lanes(params: Params) -> tuple[Lane, ...]:
@@ -111,6 +113,8 @@ def shown(params: Params) -> list[Shown]:
         if path is not None:
             mind.shown[place] = LastLane(label, lane, Answered(path, one))
             found.append(Shown(label, lane, one, path))
+        elif (before := earlier.path(one)) is not None:
+            found.append(Shown(label, lane, one, before, earlier=True))
         elif not error and last is not None and last.answered.params.upto("kernels") == one.upto("kernels"):
             found.append(Shown(last.label, last.lane, last.answered.params, last.answered.path, waiting=True))
         else:
@@ -136,7 +140,7 @@ def points(drawn: Sequence[Shown], value: float) -> list[Path | None]:
 
 
 def _ready(drawn: Sequence[Shown]) -> list[Shown]:
-    return [one for one in drawn if one.path is not None and not one.waiting]
+    return [one for one in drawn if one.path is not None and not (one.waiting or one.earlier)]
 
 
 def _unknown(drawn: Sequence[Shown], value: float) -> list[Shown]:

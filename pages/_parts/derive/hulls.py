@@ -21,6 +21,7 @@ from pages._parts.session.memory import Answered, memory
 
 METHOD = ESTIMATORS["hkl"]
 POINTS = 16
+NEEDS = ("hkl",)
 USUAL_COLUMNS = 20
 MOST_COLUMNS = 40
 MEMORY_MB = int(next(control.default for control in METHOD.controls if control.name == "memory_mb"))
@@ -132,7 +133,7 @@ def job(params: Params) -> Job:
         if not quick:
             shelf.drop(quick_key(params))
 
-    return Job(name, title, (Piece(solve, lay, POINTS),), lambda now: now.hulls() == params.hulls(), needs=("hkl",))
+    return Job(name, title, (Piece(solve, lay, POINTS),), lambda now: now.hulls() == params.hulls(), needs=NEEDS)
 
 
 def _certified(params: Params) -> Callable[[Report], Path]:
@@ -260,7 +261,7 @@ def exact_job(shown: Answer, value: float) -> Job:
     name = exact_key(params, value)
     pieces = (Piece(solve, partial(points.put, name)),)
     return Job(
-        name, "Exact hull", pieces, lambda now: _still_at(now, params, value), patience=AT_ONCE_SECONDS, needs=("hkl",)
+        name, "Exact hull", pieces, lambda now: _still_at(now, params, value), patience=AT_ONCE_SECONDS, needs=NEEDS
     )
 
 

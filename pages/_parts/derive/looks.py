@@ -76,7 +76,7 @@ def job(params: Params) -> Job:
 def answer(params: Params) -> paths.Answer | None:
     """Return what there is to show: the path asked for, else what of it is known by now, else the answer before it."""
     whole = paths.answer(params)
-    if paths.known(params) is not None:
+    if paths.known(params) is not None or (whole is not None and whole.earlier):
         return whole
     look, part = known(params), paths.so_far(params)
     if part is not None and (look is None or len(part) >= LEAST):

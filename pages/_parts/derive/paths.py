@@ -16,7 +16,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.path import Interval, Path, fit_path, grown, interval_along, path_grid, rescored
 from mklcore.scoring import SCORINGS
 from mklcore.selection import SelectionFrequency, selection_frequency
-from pages._parts.derive import dictionaries, gram_stacks, measuring, scores, shelves, tables
+from pages._parts.derive import dictionaries, earlier, gram_stacks, measuring, scores, shelves, tables
 from pages._parts.derive.gram_stacks import Grams
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import METHODS, Params, Setting, applicable
@@ -282,6 +282,15 @@ def baseline(params: Params, name: str) -> Params:
     return replace(params, algorithm=name, path="", settings=shared, at=None, further=0).upto("path")
 
 
+def picture(params: Params, path: Path, tag: object = None) -> tuple[object, Path]:
+    """Return the name and the path a picture of ``path``, called ``tag``, is drawn from: the one that came earlier where both
+    look the same, for a picture that changes in a digit nobody sees loses its zoom."""
+    before = earlier.path(params)
+    if before is not None and (path is before or earlier.alike(path, before)):
+        return ("earlier", key(params)), before
+    return tag or key(params), path
+
+
 def frequency_key(params: Params, value: float) -> object:
     """Return the name of the stability check at ``value``."""
     return "frequency", key(params), value
@@ -328,7 +337,8 @@ class Answer:
     """A path to show, the parameters it belongs to, and whether it waits for its successor.
 
     ``stage`` says in words why, where the successor is the same answer made better: a first look at a few rows, whose
-    ranking of the columns is in ``columns``, or the points that are solved so far. Empty where it is an older answer.
+    ranking of the columns is in ``columns``, or the points that are solved so far. Empty where it is an older answer. ``earlier``: it
+    answers these parameters, and came with the project; its models are not there yet.
     """
 
     path: Path
@@ -336,6 +346,7 @@ class Answer:
     waiting: bool
     stage: str = ""
     columns: tuple[ColumnAnswer, ...] = ()
+    earlier: bool = False
 
     @property
     def older(self) -> bool:
@@ -353,6 +364,9 @@ def answer(params: Params) -> Answer | None:
     mind, path = memory(), known(params)
     if path is not None:
         mind.answer, mind.told = Answered(path, params), ""
+    before = earlier.path(params) if path is None else None
+    if before is not None:
+        return Answer(before, params, waiting=False, earlier=True)
     if mind.answer is None:
         return None
     return Answer(mind.answer.path, mind.answer.params, waiting=path is None)

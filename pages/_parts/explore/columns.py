@@ -91,7 +91,13 @@ def stability(shown: paths.Answer, point: Path, index: int) -> None:
     st.caption(
         f"Refits the model at {where} on {paths.RESAMPLES} random halves of the training rows and counts which kernels it uses."
     )
-    st.button("Refit on halves", key="ask_frequency", disabled=shown.waiting, on_click=_ask, args=(shown, value))
+    st.button(
+        "Refit on halves",
+        key="ask_frequency",
+        disabled=shown.waiting or shown.earlier,
+        on_click=_ask,
+        args=(shown, value),
+    )
 
 
 def _ask(shown: paths.Answer, value: float) -> None:

@@ -1,6 +1,7 @@
 """Explore, what follows the cursor: weights, shares per column and family, scores, facts and one sentence."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from mklcore.estimators.explain import (
 )
 from mklcore.estimators.registry import Algorithm
 from mklcore.figures import kernel_colours, style
+from mklcore.kernels.functions import KernelSpec
 from mklcore.path import Path
 from mklcore.references import Reference
 from pages._parts.derive import dictionaries, gram_stacks, importance, paths, references, shelves, tables
@@ -70,9 +72,22 @@ def _members(shown: paths.Answer, what: str) -> dict[str, list[int]]:
     if tables.on_stack(shown.params):
         return {name: [m] for m, name in enumerate(path.kernel_names)}
     fitted = path.estimators[0]  # a path that was kept has none until it is solved anew
-    specs = specs_of(fitted) if fitted is not None else gram_stacks.grams(shown.params).train.specs or ()
+    if fitted is not None:
+        specs = specs_of(fitted)
+    else:
+        specs = _specs(shown.params, path) if shown.earlier else gram_stacks.grams(shown.params).train.specs or ()
     units = [(unit.name, unit.columns) for unit in importance.seen(shown.params)]
     return kernels_by_columns(specs, units, table.source_names)
+
+
+def _specs(params: Params, path: Path) -> tuple[KernelSpec, ...]:
+    """Return the kernels of a path that came with the project from the dictionary: no matrix is built to draw it."""
+    made, every = dictionaries.dictionary(params), range(tables.table(params).n_features)
+    spec = {
+        name: replace(one, features=one.features or tuple(every))
+        for name, one in zip(made.names, made.specs, strict=True)
+    }
+    return tuple(spec[name] for name in path.kernel_names)
 
 
 def share_view(found: Shares, name: str) -> View:

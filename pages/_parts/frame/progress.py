@@ -86,6 +86,7 @@ def _needs(page: str, params: Params) -> tuple[str, ...]:
 def warm_line() -> None:
     """Draw one line of progress while the solvers are compiled, once after an installation; it says which pages are ready."""
     state, params = preparation(), history.current()
+    state.after_drawing()
     cold = not state.ready(state.stages)
 
     @st.fragment(run_every=REFRESH_SECONDS if cold else None)

@@ -16,6 +16,7 @@ from mklcore.estimators.registry import ESTIMATORS
 
 # Between its leaves a solver holds the interpreter; at the usual 5 ms a turn, the server answered 70 times more slowly.
 SWITCH_SECONDS = 0.0005
+PATIENCE_SECONDS = 10.0  # for a first page to be drawn
 
 
 class Preparation:
@@ -25,6 +26,7 @@ class Preparation:
         self.stages, self.done, self.now, self.over = stages, frozenset[str](), "", False
         self._changed, self._front = threading.Condition(), ""
         self._compiler: Compiler | None = None
+        self._drawn = threading.Event()
 
     def report(self, done: Iterable[str], now: str) -> None:
         """Take one line of progress: the stages that are over, and the one that is compiled now."""
@@ -59,6 +61,10 @@ class Preparation:
             if self._compiler is not None:
                 self._compiler.want(stage)
 
+    def after_drawing(self) -> None:
+        """Begin to import and to load in this process: before a first page is drawn it would only be drawn later."""
+        self._drawn.set()
+
     def go_through(self) -> None:
         """Have everything compiled, then load it; what the other process did not do for some reason is compiled here."""
         try:
@@ -66,19 +72,19 @@ class Preparation:
                 self.report(self.stages, "")
             else:
                 self._compiler = compiling.Compiler([self._front] if self._front else [])
-                threading.Thread(target=_prepare, name="imports", daemon=True).start()
+                threading.Thread(target=self._prepare, name="imports", daemon=True).start()
                 self._compiler.follow(self.report)
                 self._compiler = None
-            _prepare()
+            self._prepare()
             mklcore.warmup.warm_up(self.report)
         finally:
             self.end()
 
-
-def _prepare() -> None:
-    """Import all there is to load, and set the process up for it."""
-    assert mklcore.warmup  # its first mention imports it
-    calm()
+    def _prepare(self) -> None:
+        """Import all there is to load, and set the process up for it."""
+        self._drawn.wait(PATIENCE_SECONDS)
+        assert mklcore.warmup  # its first mention imports it
+        calm()
 
 
 def calm() -> None:

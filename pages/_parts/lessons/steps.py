@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from mklcore.lessons import LESSONS, Lesson
-from pages._parts.derive import shelves
+from pages._parts.derive import earlier, shelves
 from pages._parts.drawing import asking, charts
 from pages._parts.jobs.job import Job, Piece
 from pages._parts.lessons import pictures
@@ -90,8 +90,8 @@ def key(lesson: str) -> tuple[str, str]:
 
 
 def story(lesson: str) -> Any:
-    """Return what a lesson found if it has been computed."""
-    return shelves.lessons().get(key(lesson))
+    """Return what a lesson found if it has been computed here, or earlier: a lesson has no settings to compute it with."""
+    return shelves.lessons().get(key(lesson)) or earlier.story(lesson)
 
 
 def _piece(lesson: Lesson) -> Piece:
@@ -232,7 +232,10 @@ def picture(lesson: str, found: Any) -> None:
         if own is not None:
             charts.show(own(found, dark), f"lesson_{lesson}")
         return
-    drawn = shelves.lessons().made(("scene", lesson, dark), lambda: make(found, dark))
+    if isinstance(found, earlier.Story):
+        drawn = found.scenes["dark" if dark else "light"]
+    else:
+        drawn = shelves.lessons().made(("scene", lesson, dark), lambda: make(found, dark).drawn())
     scene.show(lesson, drawn)
     history.end()
 

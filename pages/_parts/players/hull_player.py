@@ -5,15 +5,18 @@ when a node is clicked. The session remembers the last reports, so that Python m
 place itself (undo, a link, the number box, a new path, an exact hull that has arrived).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
 from mklcore.figures import players, style
 from mklcore.figures.hull_states import HullLayout, hull_layout, hull_state
-from pages._parts.derive import hull_words, hulls, shelves, tables
+from pages._parts.derive import earlier, hull_words, hulls, shelves, tables
 from pages._parts.derive.hulls import Answer, Hull
 from pages._parts.drawing import charts
+from pages._parts.params import places
+from pages._parts.params.parameters import Params
 from pages._parts.session import fields, history
 from pages._parts.session.memory import memory
 
@@ -74,10 +77,41 @@ def _state(shown: Answer, hull: Hull, layout: HullLayout) -> dict[str, Any]:
     return state_ | words
 
 
+def kept(shown: Answer) -> earlier.Hulls:
+    """Return what a path of hulls looks like, to come with the project."""
+    layout, states = _drawn(shown)
+    return earlier.Hulls(shown.path, layout, tuple(states))
+
+
+def player_of(found: earlier.Hulls, params: Params) -> None:
+    """Draw hulls that came with the project: cursor, grid, graph and relevance; there are no models to click for more."""
+    cursor, report = memory().cursors.hull, fields.report(KEY)
+    name = "earlier", hulls.key(params)
+    if cursor.hears(report) and cursor.name == name:
+        cursor.said = float(found.path.values[min(max(int(report["index"]), 0), len(found.path) - 1)])
+        history.change(hull_at=cursor.said)
+    now = history.current()
+    here = places.place(found.path, now.hull_at)
+    turn = cursor.turns(name, now.hull_at)
+    _draw(found.layout, found.states, hulls.columns(params), index=here.index, exact=None, turn=turn, selected="")
+
+
 def player(shown: Answer, index: int, between: Hull | None, selected: str) -> None:
     """Draw the cursor and the pictures that follow it. ``between`` is a hull solved between the points of the path."""
     layout, states = _drawn(shown)
-    chosen, tone = hulls.columns(shown.params), style.theme(charts.is_dark())
+    exact = None if between is None else _state(shown, between, layout)
+    turn = memory().cursors.hull.turns(_name(shown), history.current().hull_at, between is not None)
+    _draw(
+        layout, states, hulls.columns(shown.params), index=index, exact=exact, turn=turn, selected=selected,
+        waiting=shown.waiting,
+    )  # fmt: skip
+
+
+def _draw(
+    layout: HullLayout, states: Sequence[dict[str, Any]], chosen: list[int], *, index: int, exact: dict[str, Any] | None,
+    turn: int, selected: str, waiting: bool = False,
+) -> None:  # fmt: skip
+    tone = style.theme(charts.is_dark())
     nodes = [
         {
             "id": hull_words.written(node, chosen), "name": name, "x": place[0], "depth": place[1], "lane": place[2],
@@ -91,12 +125,12 @@ def player(shown: Answer, index: int, between: Hull | None, selected: str) -> No
             "nodes": nodes,
             "grid": _grid(layout, chosen),
             "bars": [layout.variables[i] for i in layout.bars],
-            "states": states,
+            "states": list(states),
             "index": index,
-            "exact": None if between is None else _state(shown, between, layout),
-            "turn": memory().cursors.hull.turns(_name(shown), history.current().hull_at, between is not None),
+            "exact": exact,
+            "turn": turn,
             "selected": selected,
-            "waiting": shown.waiting,
+            "waiting": waiting,
             "colours": {
                 "hue": style.readable(style.FAMILY_HUES["hkl"], charts.is_dark()), "ink": tone.ink, "muted": tone.muted,
                 "grey": tone.grey, "grid": tone.grid, "paper": tone.paper,

@@ -150,6 +150,11 @@ class Scene:
     start: int
     panels: tuple[Panel, ...]
 
+    def drawn(self) -> dict[str, Any]:
+        """Return the scene as the browser wants it."""
+        parts = {"steps": list(self.steps), "said": list(self.said), "start": self.start}
+        return parts | {"panels": [panel.drawn() for panel in self.panels]}
+
 
 def curve(x: Scale, y: Scale, xs: Any, ys: Any, colour: str, dark: bool, **more: Any) -> Line:
     """Return a line through values of the two axes; its label has a colour that can be read."""
@@ -185,18 +190,17 @@ def listen(lesson: str, count: int) -> None:
         history.change(lesson_at=index)
 
 
-def show(lesson: str, scene: Scene) -> None:
-    """Draw the scene of a lesson at the position the parameters ask for."""
-    listen(lesson, len(scene.steps))
+def show(lesson: str, drawn: dict[str, Any]) -> None:
+    """Draw the scene of a lesson, as ``Scene.drawn`` tells it, at the position the parameters ask for."""
+    count = len(drawn["steps"])
+    listen(lesson, count)
     asked = history.current().lesson_at
-    index = scene.start if asked is None else min(asked, len(scene.steps) - 1)
+    index = drawn["start"] if asked is None else min(asked, count - 1)
     _scene(
         key=KEY,
         data={
             "lesson": lesson,
-            "steps": list(scene.steps),
-            "said": list(scene.said),
-            "panels": [panel.drawn() for panel in scene.panels],
+            **{name: drawn[name] for name in ("steps", "said", "panels")},
             "index": index,
             "turn": memory().cursors.lesson.turns(lesson, index),
         },

@@ -1,0 +1,95 @@
+"""All benchmarks: ``python -m benchmarks [NAME ...]`` measures, keeps the figures, writes the tables and tells what got slower.
+
+A benchmark is a module with ``run() -> list[Line]`` in ``BENCHMARKS``; every line stands beside a peer measured in the same
+run or a limit. Figures go to ``benchmarks/results.json`` with versions, machine and load; the table goes to the README and
+the site, between the marks. A line is slower when its ratio fell by more than the spread of the two runs together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from benchmarks.lines import Line, told
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results.json"
+BENCHMARKS = ("compiling", "svm_speed", "lp_speed", "peers", "first_start")
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "streamlit", "MKLpy", "himalaya", "cvxpy", "clarabel")
+TABLES = (ROOT / "README.md", ROOT / "docs" / "index.md")
+MARKS = "<!-- benchmarks -->\n", "<!-- /benchmarks -->"
+LEAST = 0.05  # of a ratio: less is noise on any machine
+
+
+def surroundings() -> dict[str, Any]:
+    """Versions, machine and load: what a figure hangs on."""
+    return {
+        "day": time.strftime("%Y-%m-%d"),
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "load": round(os.getloadavg()[0], 1),
+        "packages": {name: found for name in PACKAGES if (found := _version(name))},
+    }
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def as_json(lines: Sequence[Line]) -> list[dict[str, Any]]:
+    """Lines as JSON can hold them."""
+    return [{**vars(line), "values": [round(float(value), 6) for value in line.values]} for line in lines]
+
+
+def slower(before: Sequence[Mapping[str, Any]], now: Sequence[Line]) -> list[str]:
+    """One sentence for every line whose ratio fell by more than the spread of both runs."""
+    known = {line["what"]: Line(**line) for line in before}
+    said = []
+    for line in now:
+        old = known.get(line.what)
+        if old is not None and line.ratio < old.ratio * (1.0 - max(LEAST, old.spread + line.spread)):
+            said.append(f"{line.what}: {line.ratio:.2f} times {line.peer}, before {old.ratio:.2f}")
+    return said
+
+
+def included(text: str, table: str) -> str:
+    """``text`` with ``table`` between its marks; unchanged where it has none."""
+    first, last = MARKS
+    if first not in text or last not in text:
+        return text
+    head, rest = text.split(first, 1)
+    return head + first + table + "\n" + last + rest.split(last, 1)[1]
+
+
+def main(names: Sequence[str]) -> None:
+    """Measure, keep, include, and tell what got slower."""
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"results": {}}
+    for name in names:
+        lines = import_module(f"benchmarks.{name}").run()
+        for sentence in slower(kept["results"].get(name, {}).get("lines", []), lines):
+            print(f"slower: {sentence}")
+        kept["results"][name] = {**surroundings(), "lines": as_json(lines)}
+        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+        print(told(lines), flush=True)
+    table = told([Line(**line) for name in BENCHMARKS for line in kept["results"].get(name, {}).get("lines", [])])
+    for file in TABLES:
+        file.write_text(included(file.read_text(), table))
+
+
+if __name__ == "__main__":
+    words = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").split("\n")[0])
+    words.add_argument(
+        "names", nargs="*", default=BENCHMARKS, choices=BENCHMARKS, help="which; all of them without one"
+    )
+    main(words.parse_args().names)

@@ -1,0 +1,108 @@
+"""The first start of a machine and the second: seconds from the click on a page to its drawn picture, in a real browser.
+
+    python -m benchmarks.first_start [--runs 3]
+
+Every run begins with an empty cache of compiled routines and starts the app twice. Data is timed from the start of the
+server; the others from the click, in the order in which a newcomer opens them. ``health`` is the longest that the server
+took to answer once Data was drawn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from playwright.sync_api import Page
+
+from benchmarks.lines import Line, told
+from benchmarks.serving import chromium, running_app
+
+PATIENCE = 120_000
+SIGNS = {
+    "Explore": ".player input[type=range]",
+    "Compare": ".st-key-compare_chart .main-svg",
+    "Hulls": ".hull input[type=range]",
+}
+LESSON_SIGN = ".scene input[type=range]"
+TARGETS = {"Data": 3.0, "Explore": 1.5, "Compare": 1.5, "Hulls": 1.5, "Lesson": 1.5, "health": 0.2}
+
+
+def visit(page: Page, url: str, start: float, health: list[float]) -> dict[str, float]:
+    """Seconds until each page is drawn."""
+    page.goto(url)
+    page.wait_for_selector("text=Which table does the model", timeout=PATIENCE)
+    page.wait_for_selector("[data-testid=stFileUploader]", timeout=PATIENCE)
+    seconds = {"Data": time.monotonic() - start}
+    health.clear()
+    for name, sign in SIGNS.items():
+        clicked = time.monotonic()
+        page.get_by_role("link", name=name).first.click()
+        page.wait_for_selector(sign, timeout=PATIENCE)
+        seconds[name] = time.monotonic() - clicked
+    page.get_by_role("link", name="Lessons").first.click()
+    page.locator(".st-key-open_sparse button").click(timeout=PATIENCE)
+    clicked = time.monotonic()
+    page.locator(".st-key-lesson_next button").click(timeout=PATIENCE)
+    page.wait_for_selector(LESSON_SIGN, timeout=PATIENCE)
+    seconds["Lesson"] = time.monotonic() - clicked
+    return seconds
+
+
+@contextmanager
+def watched(url: str) -> Iterator[list[float]]:
+    """Ask for the server's health all the time; the list holds how long each answer took."""
+    over, found = threading.Event(), list[float]()
+
+    def ask() -> None:
+        while not over.wait(0.05):
+            asked = time.monotonic()
+            try:
+                urllib.request.urlopen(f"{url}/_stcore/health", timeout=30).read()
+            except OSError:
+                continue
+            found.append(time.monotonic() - asked)
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    yield found
+    over.set()
+    thread.join()
+
+
+def start(cache: str) -> dict[str, float]:
+    """Start the app with its cache in a folder, open its pages, and return the seconds."""
+    began = time.monotonic()
+    with running_app(NUMBA_CACHE_DIR=cache) as app, chromium() as browser, watched(app.url) as health:
+        seconds = visit(browser.new_page(viewport={"width": 1700, "height": 900}), app.url, began, health)
+        return seconds | {"health": max(health, default=0.0)}
+
+
+def run(runs: int = 1) -> list[Line]:
+    """Seconds per page on the first and the second start, against what was aimed at."""
+    found: dict[str, list[dict[str, float]]] = {"first": [], "second": []}
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory() as cache:
+            for times in found.values():
+                times.append(start(cache))
+    return [
+        Line(f"{name}, {which} start", [one[name] for one in times], "s", limit, "target")
+        for which, times in found.items()
+        for name, limit in TARGETS.items()
+        if times and np.isfinite(limit)
+    ]
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    words.add_argument("--runs", type=int, default=3)
+    print(told(run(words.parse_args().runs)))
+
+
+if __name__ == "__main__":
+    main()

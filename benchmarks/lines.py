@@ -1,0 +1,45 @@
+"""One line of a benchmark: what was measured, how often, and beside what it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Line:
+    """Measurements of one thing, the smaller the better, beside a peer's in the same run or a limit."""
+
+    what: str
+    values: Sequence[float]
+    unit: str
+    beside: float
+    peer: str
+    note: str = field(default="", compare=False)
+
+    @property
+    def median(self) -> float:
+        """The median of the measurements."""
+        return float(np.median(self.values))
+
+    @property
+    def spread(self) -> float:
+        """Half of what lies between the smallest and the largest measurement, as a share of the median."""
+        return float(np.ptp(self.values)) / 2 / self.median if self.median else 0.0
+
+    @property
+    def ratio(self) -> float:
+        """How many times as much the peer takes, or the limit allows: above 1 is good."""
+        return self.beside / self.median if self.median else float("inf")
+
+
+def told(lines: Sequence[Line]) -> str:
+    """The lines as a Markdown table."""
+    rows = [
+        f"| {line.what} | {line.median:.3g} {line.unit} ± {100 * line.spread:.0f} % | {line.peer} {line.beside:.3g} {line.unit} | "
+        f"{line.ratio:.2f} | {line.note} |"
+        for line in lines
+    ]
+    return "\n".join(["| what | median | beside | ratio | |", "|---|---|---|---|---|", *rows])

@@ -1,0 +1,147 @@
+"""Derive from earlier work: answers that come with the project, so that a first start draws and drags before it computes.
+
+Every answer lies in a file whose name holds a digest of what was computed: table, kernels, method, settings. Where any of
+them is another one there is no such file, and the answer is computed. ``sample_data/build_earlier.py`` makes the files.
+"""
+
+import gzip
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+
+from mklcore.data.samples import SAMPLES
+from mklcore.errors import DataError
+from mklcore.figures.hull_states import HullLayout
+from mklcore.path import Path
+from mklcore.path_files import read_paths
+from pages._parts.derive import dictionaries, tables
+from pages._parts.params import link
+from pages._parts.params.parameters import Params
+
+FOLDER: File | None = File(__file__).resolve().parents[3] / "sample_data" / "earlier"
+ALIKE = 2e-3  # of the largest weight, and of a score: less cannot be seen in a picture
+DIGITS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Hulls:
+    """A path of hulls with what its player draws: the layout, and the state at every point."""
+
+    path: Path
+    layout: HullLayout
+    states: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Story:
+    """What a lesson found: the right answer, the figures of its text, its drawn scenes, and for hulls its two columns."""
+
+    answer: str
+    facts: dict[str, str]
+    scenes: dict[str, Any]
+    pair: tuple[int, ...] = ()
+
+
+def path(params: Params) -> Path | None:
+    """Return the path these parameters ask for if it comes with the project; it has no fitted models."""
+    file = _file(params) and path_file(params)
+    return _path(file) if file else None
+
+
+def hulls(params: Params) -> Hulls | None:
+    """Return the hulls these parameters ask for if they come with the project."""
+    file = _file(params) and hulls_file(params)
+    return _hulls(file) if file else None
+
+
+def story(lesson: str) -> Story | None:
+    """Return what a lesson found if it comes with the project."""
+    return _story(FOLDER / f"lesson_{lesson}.json.gz") if FOLDER else None
+
+
+def alike(one: Path, other: Path) -> bool:
+    """Tell whether two paths look the same: the same points and kernels, and no weight or score apart by what can be seen."""
+    if one.kernel_names != other.kernel_names or one.values.shape != other.values.shape:
+        return False
+    top = float(np.max(other.weights, initial=0.0))
+    return (
+        np.allclose(one.values, other.values, rtol=1e-6)
+        and np.allclose(one.weights, other.weights, rtol=0, atol=ALIKE * top)
+        and np.allclose(one.val_score, other.val_score, rtol=0, atol=ALIKE, equal_nan=True)
+    )
+
+
+# Names: what is computed
+
+
+def path_file(params: Params) -> File:
+    """Return the file for the path of these parameters."""
+    asked = params.upto("path")
+    kernels = [dictionaries.dictionary(asked).names, dictionaries.normalisation(asked)]
+    return _named(f"path_{asked.data}_{asked.algorithm}", asked, kernels, ".npz")
+
+
+def hulls_file(params: Params) -> File:
+    """Return the file for the hulls of these parameters."""
+    return _named(f"hulls_{params.data}", params.hulls(), [], ".json.gz")
+
+
+def _named(kind: str, asked: Params, more: list[Any], ending: str) -> File:
+    assert FOLDER is not None
+    told = [kind, link.text(asked), tables.table(asked).fingerprint, *more]
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:DIGITS]
+    return FOLDER / f"{kind}_{digest}{ending}"
+
+
+def _file(params: Params) -> bool:
+    return FOLDER is not None and params.data in SAMPLES
+
+
+# Files
+
+
+@lru_cache(maxsize=128)
+def _path(file: File) -> Path | None:
+    try:
+        return read_paths(file.read_bytes())["path"]
+    except (OSError, DataError):  # there is none: it is computed
+        return None
+
+
+@lru_cache(maxsize=16)
+def _hulls(file: File) -> Hulls | None:
+    found, along = _json(file), _path(file.with_name(file.name.replace(".json.gz", ".npz")))
+    if found is None or along is None:
+        return None
+    layout = {name: _tuples(value) for name, value in found["layout"].items()}
+    return Hulls(along, HullLayout(**layout), tuple(found["states"]))
+
+
+@lru_cache(maxsize=16)
+def _story(file: File) -> Story | None:
+    found = _json(file)
+    return None if found is None else replace(Story(**found), pair=tuple(found["pair"]))
+
+
+def _json(file: File) -> Any:
+    try:
+        return json.loads(gzip.decompress(file.read_bytes()))
+    except (OSError, ValueError):
+        return None
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def write(file: File, found: Hulls | Story) -> None:
+    """Write hulls (their path lies beside them, in a file of its own) or what a lesson found."""
+    told = {name: value for name, value in vars(found).items() if name != "path"}
+    if isinstance(found, Hulls):
+        told["layout"] = asdict(found.layout)
+    file.write_bytes(gzip.compress(json.dumps(told).encode(), mtime=0))

@@ -1,0 +1,111 @@
+"""Make the answers that come with the project: ``python -m sample_data.build_earlier [NAME ...]``
+
+The path and the usual lanes of Compare for every sample, its hulls, and every lesson, as the pages ask for
+them when nobody has moved a control. A name ("iris", "hulls_wine", "lesson_hull") makes again what begins with it; files
+that nothing asks for any more are removed. Run it after a change of what is usual, of a sample, or of a figure's states.
+"""
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path as File
+
+from mklcore.data.samples import SAMPLES
+from mklcore.errors import told_elsewhere
+from mklcore.lessons import LESSONS
+from mklcore.path import Path
+from mklcore.path_files import write_paths
+from pages._parts.derive import comparison, earlier, hulls, paths, shelves, tables
+from pages._parts.jobs.job import Job, Progress, make
+from pages._parts.lessons import pictures
+from pages._parts.params.parameters import Params
+from pages._parts.players import hull_player
+
+Made = tuple[str, File, Callable[[], None]]
+
+
+def everything() -> Iterator[Made]:
+    """What is made: its name, its file, and how."""
+    for sample in SAMPLES:
+        params = Params(data=sample)
+        for one in asked(params):
+            file = earlier.path_file(one)
+            yield sample, file, lambda one=one, file=file: _write_path(solved(one), file)
+        if tables.table(params).task != "novelty":
+            file = earlier.hulls_file(params)
+            yield f"hulls_{sample}", file, lambda params=params, file=file: _write_hulls(params, file)
+    for key in LESSONS:
+        file = _folder() / f"lesson_{key}.json.gz"
+        yield f"lesson_{key}", file, lambda key=key, file=file: earlier.write(file, told(key))
+
+
+def asked(params: Params) -> list[Params]:
+    """The paths that Explore and Compare ask for on a sample: its own and the usual lanes."""
+    novelty = tables.table(params).task == "novelty"
+    lanes = [] if novelty else [comparison.lane_params(params, lane) for lane in comparison.lanes(params)]
+    return list(dict.fromkeys([params.upto("path"), *lanes]))
+
+
+def solved(params: Params) -> Path:
+    """The path as the app's worker computes it."""
+    with told_elsewhere():
+        return paths.prepared(params).solve()
+
+
+def solved_hulls(params: Params) -> earlier.Hulls:
+    """The certified hulls as the app's worker computes them, with what their player draws."""
+    while hulls.known(params) is None:
+        _do(hulls.job(params))
+    path = hulls.known(params)
+    shelves.hulls(params).drop(hulls.key(params))
+    return hull_player.kept(hulls.Answer(path, params, waiting=False, provisional=False))
+
+
+def told(key: str) -> earlier.Story:
+    """A lesson's answer, figures and scenes."""
+    story = LESSONS[key].compute()
+    scenes = {name: pictures.PICTURES[key](story, name == "dark").drawn() for name in ("light", "dark")}
+    return earlier.Story(story.answer, story.facts, scenes, tuple(map(int, getattr(story, "pair", ()))))
+
+
+def _do(job: Job) -> None:
+    with told_elsewhere():
+        make(Progress(job, watched=False))
+
+
+def _write_path(path: Path, file: File) -> None:
+    file.write_bytes(write_paths(path=path))
+
+
+def _write_hulls(params: Params, file: File) -> None:
+    found = solved_hulls(params)
+    _write_path(found.path, file.with_name(file.name.replace(".json.gz", ".npz")))
+    earlier.write(file, found)
+
+
+def _folder() -> File:
+    assert earlier.FOLDER is not None
+    return earlier.FOLDER
+
+
+def main(names: list[str]) -> None:
+    """Make what is missing or named, and remove what nothing asks for."""
+    logging.disable(logging.CRITICAL)  # Streamlit says that it does not run
+    _folder().mkdir(exist_ok=True)
+    wanted = set()
+    for name, file, produce in everything():
+        wanted |= {file, file.with_name(file.name.replace(".json.gz", ".npz"))}
+        if not file.exists() or any(name.startswith(asked_for) for asked_for in names):
+            start = time.process_time()
+            produce()
+            print(
+                f"{file.name}: {file.stat().st_size / 1024:.0f} kB, {time.process_time() - start:.1f} CPU s", flush=True
+            )
+    for file in set(_folder().iterdir()) - wanted:
+        file.unlink()
+    print(f"{sum(file.stat().st_size for file in _folder().iterdir()) / 1024:.0f} kB in {len(wanted)} files")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,38 @@
+"""The habit of measuring: lines beside a peer, what got slower, tables between their marks."""
+
+from importlib import import_module
+
+import pytest
+
+from benchmarks.__main__ import BENCHMARKS, MARKS, TABLES, as_json, included, slower
+from benchmarks.lines import Line, told
+
+
+def line(*values, beside=1.0, what="fit"):
+    return Line(what, values, "s", beside, "peer")
+
+
+def test_a_line_stands_beside_its_peer():
+    assert line(0.5, 0.4, 0.6).ratio == 2.0
+    assert line(0.5, 0.4, 0.6).spread == pytest.approx(0.2)
+    assert "| fit | 0.5 s ± 20 % | peer 1 s | 2.00 |" in told([line(0.5, 0.4, 0.6)])
+
+
+def test_slower_is_what_lost_more_than_the_spread():
+    before = as_json([line(1.0, 0.9, 1.1), line(1.0, what="other"), line(1.0, what="gone")])
+    assert slower(before, [line(1.15, 1.05, 1.25), line(1.02, what="other"), line(9.0, what="new")]) == []
+    assert slower(before, [line(1.4, 1.3, 1.5)]) == ["fit: 0.71 times peer, before 1.00"]
+    assert slower(before, [line(1.4, beside=1.4)]) == []  # the peer was slower, too: it is the machine
+
+
+def test_tables_go_between_their_marks():
+    text = "".join(("before\n", MARKS[0], "old\n", MARKS[1], "\nafter"))
+    assert included(included(text, "new"), "newer") == text.replace("old", "newer")
+    assert included("no marks", "new") == "no marks"
+    for file in TABLES:
+        assert included(file.read_text(), "new") != file.read_text()
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_every_benchmark_can_be_run(name):
+    assert callable(import_module(f"benchmarks.{name}").run)

@@ -1,0 +1,140 @@
+"""Answers that come with the project: they are what would be computed, pages draw them at once, and nothing is built for it."""
+
+import numpy as np
+import pytest
+
+from mklcore.lessons import LESSONS
+from pages._parts.derive import comparison, earlier, hulls, paths, shelves
+from pages._parts.jobs.preparing import Preparation
+from pages._parts.params.parameters import Params
+from sample_data import build_earlier
+from tests.pages import go, open_app
+
+pytestmark = pytest.mark.earlier
+AGAIN = "Make the answers again: python -m sample_data.build_earlier"
+QUICK = ("iris", "ring")
+
+
+def opened(page, **query):
+    return go(open_app(**query), f"pages/{page}.py")
+
+
+def agree(kept, again):
+    """Whether two paths answer the same questions: the same points, and optima that their gaps leave room for."""
+    top, room = np.max(again.weights), 10.0 * (np.nan_to_num(kept.dual_gap) + np.nan_to_num(again.dual_gap))
+    return (
+        kept.kernel_names == again.kernel_names
+        and np.allclose(kept.values, again.values, rtol=1e-6)
+        and bool(np.all(np.abs(kept.objective - again.objective) <= room + 1e-6 * np.abs(again.objective)))
+        and np.allclose(kept.weights, again.weights, rtol=0, atol=0.1 * top)
+        and np.allclose(kept.val_score, again.val_score, rtol=0, atol=0.05, equal_nan=True)
+    )
+
+
+def samples(*quick):
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.full) for name in build_earlier.SAMPLES]
+
+
+@pytest.mark.parametrize("sample", samples(*QUICK))
+def test_paths_are_what_would_be_computed(sample):
+    for asked in build_earlier.asked(Params(data=sample)):
+        kept = earlier.path(asked)
+        assert kept is not None, AGAIN
+        assert agree(kept, build_earlier.solved(asked)), AGAIN
+        certified = np.isfinite(kept.relative_gap)
+        assert (kept.finished | ~certified).all()
+
+
+@pytest.mark.parametrize("sample", [one for one in samples("iris") if "ring" not in str(one)])
+def test_hulls_are_what_would_be_computed(sample):
+    kept = earlier.hulls(Params(data=sample))
+    assert kept is not None, AGAIN
+    again = build_earlier.solved_hulls(Params(data=sample))
+    assert vars(kept.layout) == vars(again.layout), AGAIN
+    assert agree(kept.path, again.path), AGAIN
+    assert len(kept.states) == len(kept.path)
+
+
+@pytest.mark.parametrize(
+    "lesson", [name if name == "copies" else pytest.param(name, marks=pytest.mark.full) for name in LESSONS]
+)
+def test_lessons_are_what_would_be_computed(lesson):
+    kept, again = earlier.story(lesson), build_earlier.told(lesson)
+    assert kept is not None, AGAIN
+    assert kept.answer == again.answer
+    assert set(kept.facts) == set(again.facts)
+    assert [panel["title"] for panel in kept.scenes["dark"]["panels"]] == [
+        p["title"] for p in again.scenes["dark"]["panels"]
+    ]
+
+
+def test_another_setting_has_no_answer_from_earlier(monkeypatch):
+    usual = Params(data="iris")
+    assert earlier.path(usual) is not None, AGAIN
+    for other in (usual.with_setting("p", 3.0), Params(data="iris", seed=1), Params(data="iris", widths=3)):
+        assert earlier.path(other) is None
+    assert earlier.hulls(Params(data="iris", hull_degree=2)) is None
+    monkeypatch.setattr(earlier, "FOLDER", None)
+    assert earlier.path(usual) is None
+    assert earlier.story("hull") is None
+
+
+def test_what_cannot_be_read_is_computed(tmp_path, monkeypatch):
+    monkeypatch.setattr(earlier, "FOLDER", tmp_path)
+    asked = Params(data="iris")
+    for file in (earlier.path_file(asked), earlier.hulls_file(asked), tmp_path / "lesson_hull.json.gz"):
+        file.write_bytes(b"no archive")
+    assert earlier.path(asked) is earlier.hulls(asked) is earlier.story("hull") is None
+
+
+@pytest.fixture
+def new():
+    """A server on which nobody has looked at the sample yet."""
+    params = Params(data="iris")
+    for one in build_earlier.asked(params):
+        shelves.shelf(one).drop(paths.key(one))
+    for name in (hulls.key(params), hulls.quick_key(params)):
+        shelves.hulls(params).drop(name)
+
+
+@pytest.fixture
+def cold(monkeypatch, new):
+    """A server whose solvers are still being compiled: nothing may wait for them."""
+
+    def wait(self, stages, unwanted=bool):
+        raise AssertionError(f"a page waits for {stages}")
+
+    monkeypatch.setattr(Preparation, "ready", lambda self, stages: False)
+    monkeypatch.setattr(Preparation, "wait", wait)
+
+
+@pytest.mark.parametrize("page", ["explore", "compare", "hulls"])
+def test_a_first_start_draws_before_anything_is_compiled(page, cold):
+    app = opened(page, data="iris")
+    assert any("Computed earlier" in caption.value for caption in app.caption)
+    asked = Params(data="iris")
+    assert paths.known(asked) is None
+    assert hulls.known(asked) is None
+
+
+def test_a_lesson_is_there_before_anything_is_compiled(cold):
+    app = opened("lessons", lesson="sparse", lesson_step="reveal")
+    assert not app.info
+    assert not any(button.key == "compute_lesson" for button in app.button)
+
+
+def test_the_models_follow_and_the_picture_stays(new):
+    app = opened("explore", data="iris", look="path")
+    path = paths.known(Params(data="iris"))
+    assert path is not None
+    assert None not in path.estimators
+    assert not any("Computed earlier" in caption.value for caption in app.caption)
+    before = earlier.path(Params(data="iris"))
+    assert earlier.alike(before, before)
+    assert (paths.picture(Params(data="iris"), path)[1] is before) == earlier.alike(path, before)
+
+
+def test_every_lane_of_a_first_look_is_there():
+    asked = Params(data="iris")
+    for lane in comparison.lanes(asked):
+        assert earlier.path(comparison.lane_params(asked, lane)) is not None, AGAIN
