@@ -8,7 +8,7 @@ that nothing asks for any more are removed. Run it after a change of what is usu
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path as File
 
 from mklcore.data.samples import SAMPLES
@@ -25,9 +25,9 @@ from pages._parts.players import hull_player
 Made = tuple[str, File, Callable[[], None]]
 
 
-def everything() -> Iterator[Made]:
+def everything(samples: Iterable[str] = SAMPLES, lessons: Iterable[str] = LESSONS) -> Iterator[Made]:
     """What is made: its name, its file, and how."""
-    for sample in SAMPLES:
+    for sample in samples:
         params = Params(data=sample)
         for one in asked(params):
             file = earlier.path_file(one)
@@ -35,7 +35,7 @@ def everything() -> Iterator[Made]:
         if tables.table(params).task != "novelty":
             file = earlier.hulls_file(params)
             yield f"hulls_{sample}", file, lambda params=params, file=file: _write_hulls(params, file)
-    for key in LESSONS:
+    for key in lessons:
         file = _folder() / f"lesson_{key}.json.gz"
         yield f"lesson_{key}", file, lambda key=key, file=file: earlier.write(file, told(key))
 

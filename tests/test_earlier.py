@@ -35,11 +35,22 @@ def samples(*quick):
     return [name if name in quick else pytest.param(name, marks=pytest.mark.full) for name in build_earlier.SAMPLES]
 
 
+def shipped(found):
+    """What comes with the project, where it is about today's settings; the test of them all says so where it is not."""
+    if found is None:
+        pytest.skip(f"The answers that come with the project are about other settings. {AGAIN}")
+    return found
+
+
+@pytest.mark.full
+def test_every_answer_is_about_the_settings_of_today():
+    assert [file.name for _, file, _ in build_earlier.everything() if not file.exists()] == [], AGAIN
+
+
 @pytest.mark.parametrize("sample", samples(*QUICK))
 def test_paths_are_what_would_be_computed(sample):
     for asked in build_earlier.asked(Params(data=sample)):
-        kept = earlier.path(asked)
-        assert kept is not None, AGAIN
+        kept = shipped(earlier.path(asked))
         assert agree(kept, build_earlier.solved(asked)), AGAIN
         certified = np.isfinite(kept.relative_gap)
         assert (kept.finished | ~certified).all()
@@ -47,20 +58,17 @@ def test_paths_are_what_would_be_computed(sample):
 
 @pytest.mark.parametrize("sample", [one for one in samples("iris") if "ring" not in str(one)])
 def test_hulls_are_what_would_be_computed(sample):
-    kept = earlier.hulls(Params(data=sample))
-    assert kept is not None, AGAIN
-    again = build_earlier.solved_hulls(Params(data=sample))
+    kept, again = shipped(earlier.hulls(Params(data=sample))), build_earlier.solved_hulls(Params(data=sample))
     assert vars(kept.layout) == vars(again.layout), AGAIN
     assert agree(kept.path, again.path), AGAIN
     assert len(kept.states) == len(kept.path)
 
 
 @pytest.mark.parametrize(
-    "lesson", [name if name == "copies" else pytest.param(name, marks=pytest.mark.full) for name in LESSONS]
+    "lesson", [one if one == "copies" else pytest.param(one, marks=pytest.mark.full) for one in LESSONS]
 )
 def test_lessons_are_what_would_be_computed(lesson):
-    kept, again = earlier.story(lesson), build_earlier.told(lesson)
-    assert kept is not None, AGAIN
+    kept, again = shipped(earlier.story(lesson)), build_earlier.told(lesson)
     assert kept.answer == again.answer
     assert set(kept.facts) == set(again.facts)
     assert [panel["title"] for panel in kept.scenes["dark"]["panels"]] == [
@@ -68,7 +76,32 @@ def test_lessons_are_what_would_be_computed(lesson):
     ]
 
 
-def test_another_setting_has_no_answer_from_earlier(monkeypatch):
+# Pages, with answers made for them here
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The answers about one sample and one lesson, as the script makes them."""
+    made = tmp_path_factory.mktemp("earlier")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(earlier, "FOLDER", made)
+        for _, _, produce in build_earlier.everything(["iris"], ["copies"]):
+            produce()
+    return made
+
+
+@pytest.fixture
+def new(folder, monkeypatch):
+    """A server on which nobody has looked at the sample yet."""
+    monkeypatch.setattr(earlier, "FOLDER", folder)
+    params = Params(data="iris")
+    for one in build_earlier.asked(params):
+        shelves.shelf(one).drop(paths.key(one))
+    for name in (hulls.key(params), hulls.quick_key(params)):
+        shelves.hulls(params).drop(name)
+
+
+def test_another_setting_has_no_answer_from_earlier(new, monkeypatch):
     usual = Params(data="iris")
     assert earlier.path(usual) is not None, AGAIN
     for other in (usual.with_setting("p", 3.0), Params(data="iris", seed=1), Params(data="iris", widths=3)):
@@ -85,16 +118,6 @@ def test_what_cannot_be_read_is_computed(tmp_path, monkeypatch):
     for file in (earlier.path_file(asked), earlier.hulls_file(asked), tmp_path / "lesson_hull.json.gz"):
         file.write_bytes(b"no archive")
     assert earlier.path(asked) is earlier.hulls(asked) is earlier.story("hull") is None
-
-
-@pytest.fixture
-def new():
-    """A server on which nobody has looked at the sample yet."""
-    params = Params(data="iris")
-    for one in build_earlier.asked(params):
-        shelves.shelf(one).drop(paths.key(one))
-    for name in (hulls.key(params), hulls.quick_key(params)):
-        shelves.hulls(params).drop(name)
 
 
 @pytest.fixture
@@ -118,7 +141,7 @@ def test_a_first_start_draws_before_anything_is_compiled(page, cold):
 
 
 def test_a_lesson_is_there_before_anything_is_compiled(cold):
-    app = opened("lessons", lesson="sparse", lesson_step="reveal")
+    app = opened("lessons", lesson="copies", lesson_step="reveal")
     assert not app.info
     assert not any(button.key == "compute_lesson" for button in app.button)
 
@@ -134,7 +157,7 @@ def test_the_models_follow_and_the_picture_stays(new):
     assert (paths.picture(Params(data="iris"), path)[1] is before) == earlier.alike(path, before)
 
 
-def test_every_lane_of_a_first_look_is_there():
+def test_every_lane_of_a_first_look_is_there(new):
     asked = Params(data="iris")
     for lane in comparison.lanes(asked):
         assert earlier.path(comparison.lane_params(asked, lane)) is not None, AGAIN

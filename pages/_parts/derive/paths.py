@@ -337,8 +337,8 @@ class Answer:
     """A path to show, the parameters it belongs to, and whether it waits for its successor.
 
     ``stage`` says in words why, where the successor is the same answer made better: a first look at a few rows, whose
-    ranking of the columns is in ``columns``, or the points that are solved so far. Empty where it is an older answer. ``earlier``: it
-    answers these parameters, and came with the project; its models are not there yet.
+    ranking of the columns is in ``columns``, or the points that are solved so far. Empty where it is an older answer.
+    ``earlier``: it answers these parameters, and came with the project; its models are not there yet.
     """
 
     path: Path
