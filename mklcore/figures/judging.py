@@ -14,6 +14,7 @@ from mklcore.figures import style
 
 HEIGHT = 300
 MOST_NUMBERS = 12  # classes up to which every cell carries its number
+DEEPEST = 0.6  # of the grey of a cell, on which its number can still be read
 
 
 def confusion_figure(counts: Array, names: Sequence[str], *, dark: bool = False) -> go.Figure:
@@ -34,7 +35,7 @@ def confusion_figure(counts: Array, names: Sequence[str], *, dark: bool = False)
     ticks = list(range(len(called)))  # by place: two long names may be cut to the same text
     figure.add_heatmap(
         z=share, x=ticks, y=ticks, zmin=0.0, zmax=1.0, showscale=False, customdata=table,
-        colorscale=[[0.0, tone.grid], [1.0, tone.grey]], xgap=2, ygap=2,
+        colorscale=[[0.0, tone.grid], [1.0, style.faded(tone.grey, DEEPEST)]], xgap=2, ygap=2,
         text=[[f"{int(n)}" for n in row] for row in table] if len(called) <= MOST_NUMBERS else None, texttemplate="%{text}",
         textfont={"color": tone.ink},
         hovertemplate="%{customdata:.0f} rows, %{z:.1%} of their class<extra></extra>",
