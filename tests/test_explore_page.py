@@ -254,13 +254,13 @@ def test_every_norm_gives_a_certified_path(norm: str) -> None:
 @pytest.mark.parametrize(("algorithm", "usual"), [("lp", "multiplicative"), ("greedy", "diag"), ("smkl", "trace")])
 def test_each_algorithm_has_its_own_normalisation_unless_one_is_chosen(algorithm: str, usual: str) -> None:
     app = explore(algorithm=algorithm, each="none")
-    assert f"normalisation {usual} (the algorithm's own)" in words(app)
+    assert f"kernels {views.SCALES[usual]}, as this method does" in words(app)
     path = memory(app).answer.path
     method = ESTIMATORS[algorithm].classifier
     assert path.estimators[0]._map.normalise == usual == method.default_normalise
     app = explore(algorithm=algorithm, each="none", normalise="spherical")
-    assert "normalisation spherical" in words(app)
-    assert "the algorithm's own" not in words(app)
+    assert "kernels scaled to rows of unit length" in words(app)
+    assert "as this method does" not in words(app)
 
 
 # Inside the model

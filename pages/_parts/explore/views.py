@@ -29,6 +29,13 @@ from pages._parts.players.path_player import View
 from pages._parts.session import words as session_words
 
 FAMILY_NAMES = {"rbf": "RBF"}
+SCALES = {
+    "multiplicative": "scaled to unit variance",
+    "spherical": "scaled to rows of unit length",
+    "trace": "scaled to trace 1",
+    "diag": "scaled to a largest entry of 1",
+    "none": "not scaled",
+}
 LEAST_SHARE = 0.005  # less is not worth a word
 Rows = list[tuple[str, str, str]]
 
@@ -221,7 +228,7 @@ def _certificate(path: Path, index: int, method: Algorithm, params: Params) -> l
     tolerance = getattr(path.estimators[index], "tol", None)
     if tolerance is not None and not np.isnan(gap):
         told.append(f"tolerance {tolerance:g}")
-    told += [*_starts(path.estimators[index]), f"normalisation {_normalised(params)}"]
+    told += [*_starts(path.estimators[index]), f"kernels {_normalised(params)}"]
     return [line, path_player.runs(", ".join(told), "small")]
 
 
@@ -235,8 +242,8 @@ def _starts(fitted: Any) -> list[str]:
 def _normalised(params: Params) -> str:
     if tables.on_stack(params):
         return "as uploaded"
-    usual = " (the algorithm's own)" if params.normalise == "auto" else ""
-    return f"{dictionaries.normalisation(params)}{usual}{', centred' if params.center else ''}"
+    usual = ", as this method does" if params.normalise == "auto" else ""
+    return f"{SCALES[dictionaries.normalisation(params)]}{usual}{', centred' if params.center else ''}"
 
 
 def _cost(path: Path, index: int) -> list[Any]:
@@ -263,7 +270,7 @@ def caveat(found: Shares, shown: paths.Answer) -> str:
     )
     if tables.on_stack(shown.params):
         return f"Shares of the kernel weights.{warning} A ready kernel stack knows its kernels and no columns."
-    told = f"Shares of the kernel weights; normalisation {dictionaries.normalisation(shown.params)}.{warning}"
+    told = f"Shares of the weights of kernels {SCALES[dictionaries.normalisation(shown.params)]}.{warning}"
     if ALL_COLUMNS in found.names:
         told += " A kernel on all columns together says nothing about any one of them."
     if SEVERAL_GROUPS in found.names:
