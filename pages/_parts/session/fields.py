@@ -1,12 +1,15 @@
 """Session and widgets: views of a parameter, set only where they differ, written back when the person moves them."""
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
 
 from pages._parts.session.history import change, current
+from pages._parts.session.memory import memory
 
+ECHO_SECONDS = 2.0
 VALUED = ("checkbox", "number_input", "select_slider", "slider", "text_area", "text_input", "toggle")
 
 
@@ -34,10 +37,34 @@ def view(
     default as well: where two runs follow each other closely the browser may see the second alone, which no longer sets
     the state, and would report the widget's first option as the person's choice.
     """
+    boxed = kind.__name__ == "number_input"
     if key not in st.session_state or st.session_state[key] != value:
+        if boxed and key in st.session_state:
+            _write_over(key)
         st.session_state[key] = value
     options = _default(kind.__name__, value, options) | options
-    return kind(label, key=key, on_change=lambda: keep(st.session_state[key]), **options)
+
+    def heard() -> None:
+        if not (boxed and _is_echo(key)):
+            keep(st.session_state[key])
+
+    return kind(label, key=key, on_change=heard, **options)
+
+
+def _write_over(key: str) -> None:
+    """Note that a number box gets another value than the one it holds, by no act of the person in it."""
+    before = memory().written_over.get(key, ())[-3:]
+    memory().written_over[key] = (*before, (st.session_state[key], time.monotonic()))
+
+
+def _is_echo(key: str) -> bool:
+    """Tell whether a number box reports what was written over just now: the browser had not heard of it yet.
+
+    A path that is drawn point by point moves the box several times a second, and every look at its progress brings back
+    what the browser still shows there. Taken for the person's wish it would hold the cursor where nobody put it.
+    """
+    recent = [was for was, at in memory().written_over.get(key, ()) if time.monotonic() - at < ECHO_SECONDS]
+    return st.session_state[key] in recent
 
 
 def _default(kind: str, value: Any, options: Mapping[str, Any]) -> dict[str, Any]:

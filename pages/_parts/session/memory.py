@@ -214,6 +214,7 @@ class Memory:
     inside: bool = False  # the page runs inside ``app.py``
     refused: tuple[str, ...] = ()  # what of a link was not taken
     told: str = ""  # what changed without being asked for
+    written_over: dict[str, tuple[tuple[Any, float], ...]] = field(default_factory=dict)  # in number boxes, and when
     edit_refused: tuple[str, str] | None = None  # the table that was edited, and why not
     uploads: OrderedDict[str, Upload] = field(default_factory=OrderedDict)
     tables: OrderedDict[str, str] = field(default_factory=OrderedDict)  # dictionaries too long for a link
