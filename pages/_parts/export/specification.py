@@ -34,10 +34,13 @@ def write(params: Params, page: str) -> str:
 
 
 def parameters(params: Params) -> dict[str, str]:
-    """Return every parameter as the text a link holds; what is not set is left out."""
+    """Return every parameter as the text a link holds; what is not set is left out.
+
+    The recipe is told even so: without a word on it, builders that are named mean the builders.
+    """
     named = {f.name: getattr(params, f.name) for f in fields(Params) if f.name != "settings"}
     named |= dict(params.settings)
-    return {name: link.write(value) for name, value in named.items() if value not in (None, "")}
+    return {name: link.write(value) for name, value in named.items() if value not in (None, "") or name == "recipe"}
 
 
 def versions() -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from pages._parts.params.link import RUN, read, text
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import BUILDERS, Params
 from pages._parts.session.memory import memory
 
 REMEMBERED_STEPS = 50
@@ -108,6 +108,10 @@ def _borrowed() -> dict[str, str]:
 
 def change(**values: Any) -> None:
     """Set parameters by name, as a step that can be undone."""
+    if any(
+        name in BUILDERS for name in values
+    ):  # at its usual values a builder would hand over to what the table suggests
+        values.setdefault("recipe", "builders")
     set_params(replace(current(), **values))
 
 
