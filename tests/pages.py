@@ -3,12 +3,17 @@
 import json
 import time
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from pages._parts.jobs.job import JobState
 from pages._parts.session.memory import KEY, Memory
+
+# Each AppTest would look for components through every installed package: 0.1 s, and none comes while tests run.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 PATIENCE = 300.0  # for a condition; a loaded machine that still compiles needs minutes
 

@@ -236,6 +236,18 @@ def test_the_released_cursor_and_the_number_box_choose_the_point() -> None:
     assert memory(app).params.at == path.values[-1]
 
 
+def test_a_number_box_that_still_shows_what_was_written_over_moves_nothing() -> None:
+    app = wait_for_path(go(open_app(data="iris", widths="2"), "pages/explore.py"))
+    path, best = memory(app).answer.path, app.number_input(key="exact_C").value
+    app.session_state["player"] = {"report": {"index": 7, "time": 1, "turn": 1}}
+    quiet(app.run())
+    app.number_input(key="exact_C").set_value(best).run()  # what the browser showed before it heard of the cursor
+    assert memory(app).params.at == path.values[7]
+    memory(app).written_over.clear()  # later on, the same value is somebody's wish
+    app.number_input(key="exact_C").set_value(best).run()
+    assert memory(app).params.at == best
+
+
 def test_the_test_score_is_shown_once_asked_for_and_for_that_point_only() -> None:
     app = wait_for_path(go(open_app(data="iris", widths="2", seed="3"), "pages/explore.py"))
     assert "test accuracy **" not in words(app)

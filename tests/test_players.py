@@ -40,7 +40,7 @@ def test_an_unknown_player_is_refused():
 def test_what_is_no_python_is_in_the_package_too():
     listed = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
     for file in PACKAGE.rglob("*"):
-        if file.is_dir() or file.suffix in (".py", ".pyc", ".nbi", ".nbc"):
+        if file.is_dir() or file.suffix == ".py" or file.parent.name == "__pycache__":
             continue
         home = ".".join(file.parent.relative_to(PACKAGE.parent).parts)
         assert any(fnmatch(file.name, pattern) for pattern in listed.get(home, ())), f"{file} is in no package"

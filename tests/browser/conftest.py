@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.server import Server
-from tests.browser.steps import Visitor
+from tests.browser.steps import Visitor, new_context
 from tests.browser.walker import Walker, begin
 
 CHROMIUM = shutil.which("chromium")
@@ -17,7 +17,13 @@ FLAGS = [
     "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
+    "--disable-extensions",
     "--disable-sync",
+    # A page is drawn by as few threads and processes as will do: the tests share two cores with their servers.
+    "--disable-site-isolation-trials",
+    "--in-process-gpu",
+    "--num-raster-threads=1",
+    "--js-flags=--max-lazy",
 ]
 
 
@@ -92,13 +98,21 @@ def walker(server: Server, chromium):
         visitor.close()
 
 
+@pytest.fixture(scope="package")
+def guests(chromium):
+    """What the windows of the tests share, so that a page's scripts are fetched and compiled once."""
+    context = new_context(chromium)
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def visit(chromium):
-    """Open windows that close with the test."""
+def visit(chromium, guests):
+    """Open windows that close with the test and leave nothing to the next; those ``apart`` share nothing with the others."""
     open_windows: list[Visitor] = []
 
-    def enter(url: str, **context) -> Visitor:
-        open_windows.append(Visitor(chromium, url, **context))
+    def enter(url: str, apart: bool = False) -> Visitor:
+        open_windows.append(Visitor(chromium, url, None if apart else guests))
         return open_windows[-1]
 
     yield enter

@@ -44,14 +44,19 @@ def patiently(check: Callable[P, None]) -> Callable[P, None]:
     return look
 
 
+def new_context(browser):
+    """A browser's memory of its own: cookies, storage, cache. Nothing moves by itself: a spinner is drawn 60 times a second."""
+    return browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+
+
 class Visitor:
-    """One window of its own: its page, its console errors and the hosts it asked."""
+    """One window: its page, its console errors and the hosts it asked."""
 
     everyone: ClassVar[list["Visitor"]] = []
 
-    def __init__(self, browser, url: str, **context) -> None:
+    def __init__(self, browser, url: str, shared=None) -> None:
         Visitor.everyone.append(self)
-        self.context = browser.new_context(viewport={"width": 1280, "height": 900}, **context)
+        self.shared, self.context = shared is not None, shared or new_context(browser)
         self.page = self.context.new_page()
         self.url, self.errors, self.hosts = url, [], set()
         self.page.set_default_timeout(WAIT)
@@ -70,7 +75,12 @@ class Visitor:
 
     def close(self) -> None:
         Visitor.everyone.remove(self)
-        self.context.close()
+        if not self.shared:
+            self.context.close()
+            return
+        self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+        self.page.close()
+        self.context.clear_cookies()
 
     def account(self) -> str:
         """Tell where the window stands and what it shows, for the report of a failure."""

@@ -25,7 +25,7 @@ from tests.browser.steps import (
 def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server: Server, visit) -> None:
     content = table()
     visitor = visit(server.url)
-    visitor.open()
+    visitor.open("?recipe=builders")
     upload(visitor, content)
     visitor.page.wait_for_selector("text=140 rows")
     visitor.go("Kernels")
@@ -207,7 +207,7 @@ class Pulse(threading.Thread):
 
 def test_two_sessions_at_once_on_the_workqueue_layer(start, visit) -> None:
     server, idle = start(NUMBA_THREADING_LAYER="workqueue"), start()
-    first, second = visit(server.url), visit(server.url)
+    first, second = visit(server.url), visit(server.url, apart=True)
     pulse, control = Pulse(server.url), Pulse(idle.url)  # on a starved machine an idle server is slow as well
     for visitor, name, seed in ((first, "one.csv", 1), (second, "two.csv", 2)):
         visitor.open()
@@ -245,6 +245,6 @@ def test_two_sessions_at_once_on_the_workqueue_layer(start, visit) -> None:
         visitor.page.get_by_text("Other tables").click()
         visitor.page.wait_for_selector(f"text={mine}")
         assert other not in visitor.text()
-        stranger = visit(server.url)
+        stranger = visit(server.url, apart=True)
         stranger.page.goto(link)
         stranger.page.wait_for_selector("text=Files stay with the person who uploaded them")
