@@ -57,7 +57,9 @@ def assert_named(visitor: Visitor) -> None:
 
 
 def number(text: str) -> float:
-    return float(text.replace("−", "-").replace("%", "").replace(",", "").strip())
+    plain = text.replace("−", "-").replace("%", "").replace(",", "").strip()
+    assert plain, "nothing is shown there yet"
+    return float(plain)
 
 
 def near(path: Path, value: float, digits: float = 0.051):
