@@ -123,8 +123,26 @@ def _first_of(scores: Array, used: Array, strength: Array) -> tuple[int, ...]:
     return tuple(int(k) for k in np.unravel_index(order[0], scores.shape))
 
 
+class _Folds:
+    """What the scores (F, ...) of F folds say about every choice: their mean and its standard error, each (...)."""
+
+    scores: Array
+
+    @property
+    def val_score(self) -> Array:
+        """Mean score over the folds."""
+        mean: Array = self.scores.mean(axis=0)
+        return mean
+
+    @property
+    def standard_error(self) -> Array:
+        """Standard error of that mean."""
+        spread: Array = self.scores.std(axis=0, ddof=1)
+        return spread / float(np.sqrt(len(self.scores)))
+
+
 @dataclass(frozen=True, eq=False)
-class CrossValidated:
+class CrossValidated(_Folds):
     """Scores of F folds along a path of L values: ``scores`` (F, L), ``n_nonzero`` (L,) mean number of kernels used,
     ``selected`` (L, M) share of the folds that use each kernel (empty when the folds' dictionaries differ in size).
 
@@ -140,18 +158,6 @@ class CrossValidated:
     score_name: str
     finished: Mask | None = None
 
-    @property
-    def val_score(self) -> Array:
-        """Mean score over the folds, (L,)."""
-        mean: Array = self.scores.mean(axis=0)
-        return mean
-
-    @property
-    def standard_error(self) -> Array:
-        """Standard error of that mean, (L,)."""
-        spread: Array = self.scores.std(axis=0, ddof=1)
-        return spread / float(np.sqrt(len(self.scores)))
-
     def _repr_html_(self) -> str:
         best = choose(self)
         return (
@@ -161,7 +167,7 @@ class CrossValidated:
 
 
 @dataclass(frozen=True, eq=False)
-class CrossValidatedSurface:
+class CrossValidatedSurface(_Folds):
     """Scores of F folds over two parameters with L and S values: ``scores`` (F, L, S), ``n_nonzero`` (L, S) mean number of
     kernels used. ``val_score`` (L, S) and ``standard_error`` (L, S) are those of the folds; ``choose`` gives a pair of indices."""
 
@@ -170,18 +176,6 @@ class CrossValidatedSurface:
     scores: Array
     n_nonzero: Array
     score_name: str
-
-    @property
-    def val_score(self) -> Array:
-        """Mean score over the folds, (L, S)."""
-        mean: Array = self.scores.mean(axis=0)
-        return mean
-
-    @property
-    def standard_error(self) -> Array:
-        """Standard error of that mean, (L, S)."""
-        spread: Array = self.scores.std(axis=0, ddof=1)
-        return spread / float(np.sqrt(len(self.scores)))
 
     def _repr_html_(self) -> str:
         best = choose(self)
