@@ -12,7 +12,7 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
 from mklcore.figures import comparison_plot
-from pages._parts.drawing import charts
+from pages._parts.drawing import charts, listings
 from pages._parts.experiments import work
 from pages._parts.session import board, fields, history, words
 from pages._parts.session.memory import memory
@@ -132,10 +132,7 @@ def numbers(experiment: Experiment, comparison: Comparison, outcome: Outcome) ->
         "its spread, it is taken to be ours. Chance is judged by Student's t, which is generous to few repetitions."
     )
     left, right, _ = st.columns([1, 1.4, 3])
-    left.download_button(
-        "Table as CSV", lambda: work.csv(experiment, outcome), f"{experiment.key}.csv", "text/csv",
-        key="experiment_csv", icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
+    listings.take(lambda: work.whole(experiment, outcome), experiment.key, "experiment_csv", place=left)
     right.download_button(
         "All samples as JSON", lambda: work.as_json(experiment, outcome), f"{experiment.key}.json",
         "application/json", key="experiment_json", icon=":material/download:", on_click="ignore",

@@ -18,6 +18,7 @@ from mklcore.experiments import Experiment, Outcome, hkl_norms
 from mklcore.experiments.base import pause
 from mklcore.figures import comparison_plot
 from pages._parts.derive import shelves
+from pages._parts.drawing import listings
 from pages._parts.experiments import work
 from pages._parts.frame import progress
 from pages._parts.jobs import worker
@@ -264,7 +265,7 @@ def test_only_the_newest_outcomes_stay_in_the_file(tmp_path):
 
 def test_the_files_hold_every_number(tiny):
     found = tiny.run(3, seed=2)
-    lines = pd.read_csv(io.StringIO(work.csv(tiny, found)))
+    lines = pd.read_csv(io.StringIO(listings.csv(work.whole(tiny, found))))
     assert lines["ours"].tolist() == pytest.approx(found.mean.ravel().tolist())
     assert set(lines["repetitions"]) == {3}
     again = work.read(tiny, work.as_json(tiny, found).encode())

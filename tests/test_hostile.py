@@ -100,7 +100,14 @@ def test_texts_of_a_table_to_take_away_are_no_formulas() -> None:
     )
     lines = listings.csv(frame).splitlines()
     assert [line.split(",")[0] for line in lines] == [
-        "'=kernel", "'=1+1", "'+cmd|x", "'-2+3", "'@sum", "'\t=1", "-1.5", "+", "plain",
+        "'=kernel", "'=1+1", "'+cmd|x", "'-2+3", "'@sum", "'\t'=1", "-1.5", "+", "plain",
+    ]  # fmt: skip
+    late = pd.DataFrame(
+        {"label": [" =1+1", "\n=1+1", "＝1+1", "\u200b=1+1", "a;=1+1", "a; b", "=cmd|' /C calc'!A0", "−x"]}
+    )
+    back = pd.read_csv(io.StringIO(listings.csv(late)))["label"]
+    assert list(back) == [
+        "' =1+1", "'\n'=1+1", "'＝1+1", "'\u200b=1+1", "a;'=1+1", "a; b", "'=cmd|' /C calc'!A0", "'−x",
     ]  # fmt: skip
     assert listings.csv(frame[["weight"]]) == frame[["weight"]].to_csv(index=False)
 

@@ -4,6 +4,7 @@ Everything is read from the source by ``ast``: nothing here depends on what happ
 """
 
 import ast
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -286,6 +287,18 @@ def test_pages_do_no_linear_algebra(file):
         assert not isinstance(node, ast.MatMult), f"{file} multiplies matrices"
         if isinstance(node, ast.Attribute):
             assert node.attr not in ALGEBRA, f"{file}:{node.lineno} uses .{node.attr}"
+
+
+@pytest.mark.parametrize("file", sources(PAGES, APP), ids=lambda file: str(file.relative_to(ROOT)))
+def test_tables_leave_as_csv_through_one_writer(file):
+    """A spreadsheet computes cells that begin like formulas; listings.csv writes them so that it only shows them."""
+    found = [node.lineno for node in nodes(file) if isinstance(node, ast.Attribute) and node.attr == "to_csv"]
+    assert not found or module_name(file) == "pages._parts.drawing.listings", f"{file}:{found}: use listings.take"
+
+
+def test_the_table_widget_writes_no_csv_of_its_own():
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert config["client"]["disableDataExport"] is True
 
 
 # Capabilities, not names

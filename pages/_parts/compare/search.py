@@ -74,10 +74,7 @@ def _found(found: ModelSearch) -> None:
         table, hide_index=True, key="search_rows", alt="What was tried, the best first",
         column_config={name: st.column_config.NumberColumn(format="%.3f") for name in table.columns[1:3]},
     )  # fmt: skip
-    st.download_button(
-        "Table as CSV", listings.csv(table), "search.csv", "text/csv", key="csv_search", icon=":material/download:",
-        on_click="ignore",
-    )  # fmt: skip
+    listings.take(table, "search", "csv_search")
     if found.left_out:
         controls.sentences([f"{one}: {why}" for one, why in found.left_out])
 

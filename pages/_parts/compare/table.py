@@ -76,10 +76,7 @@ def draw(shown: Sequence[Row]) -> None:
     st.dataframe(found, hide_index=True, column_config=_formats(shown), alt="One row per lane at the cursor")
     take, ask, said = st.columns([1.3, 2, 5], vertical_alignment="center")
     recipes = found.assign(settings=[one.lane.text() for one, _, _ in shown])
-    take.download_button(
-        "Table as CSV", listings.csv(recipes), "compare.csv", "text/csv", key="csv_compare",
-        icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
+    listings.take(recipes, "compare", "csv_compare", place=take)
     if tests is None and not any(one.earlier for one, _, _ in shown):
         ask.button(
             "Show test scores of all lanes", key="show_tests", on_click=memory().tests.update, args=(set(_points(shown)),),

@@ -96,14 +96,8 @@ def weights_table(point: Path, path: Path, index: int) -> None:
         },
     )
     one, whole, _ = opened.columns([1, 1, 3])
-    one.download_button(
-        "Weights as CSV", listings.csv(frame), "weights.csv", "text/csv", key="csv_weights",
-        icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
-    whole.download_button(
-        "Path as CSV", lambda: listings.csv(listings.along(path)), "path.csv", "text/csv", key="csv_path",
-        icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
+    listings.take(frame, "weights", "csv_weights", "Weights as CSV", one)
+    listings.take(lambda: listings.along(path), "path", "csv_path", "Path as CSV", whole)
 
 
 def explanation(method: Algorithm, told: Algorithm | Variant | None = None) -> None:

@@ -1,10 +1,13 @@
 """Drawing tables to read: the first rows and the columns of the data, the weights of a point, a whole path."""
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 
 from mklcore.data.dataset import Dataset
 from mklcore.kernels.grams import GramStack
@@ -16,10 +19,15 @@ from pages._parts.params.rules import UPLOAD
 PREVIEW_ROWS = 200
 
 
+# A spreadsheet computes what begins with one of these, also behind blanks, and after a sign at which it cuts a cell in two.
+_FORMULA = re.compile(r"(?<=[;\t\r\n])(\s*)(?=[=+\-@])")
+
+
 def csv(frame: pd.DataFrame) -> str:
     """Return a table as CSV that a spreadsheet only shows: a text that begins like a formula gets an apostrophe before it.
 
-    Numbers and single signs such as a class called + stay as they are.
+    The one place that writes CSV; the table widget's own download, which writes cells as they are, is switched off. Numbers
+    and single signs such as a class called + stay as they are.
     """
     safe = frame.apply(lambda column: column.map(_shown_only) if column.dtype.kind not in "biuf" else column)
     safe.columns = pd.Index([_shown_only(name) for name in frame.columns])
@@ -27,13 +35,26 @@ def csv(frame: pd.DataFrame) -> str:
 
 
 def _shown_only(cell: Any) -> Any:
-    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in "=+-@\t\r":
+    if not isinstance(cell, str):
         return cell
     try:
         float(cell)
     except ValueError:
-        return f"'{cell}"
+        visible = "".join(sign for sign in cell if unicodedata.category(sign)[0] not in "CZ")
+        first = unicodedata.normalize("NFKC", visible[:1])
+        starts = len(visible) > 1 and first[:1] in ("=", "+", "-", "@", "\u2212")
+        return ("'" if starts or (len(cell) > 1 and cell[0] in "\t\r\n") else "") + _FORMULA.sub(r"\1'", cell)
     return cell
+
+
+def take(
+    frame: pd.DataFrame | Callable[[], pd.DataFrame], file: str, key: str, label: str = "Table as CSV", place: Any = st
+) -> None:
+    """Draw the button that carries a table away as the file ``file``.csv; a function is called once it is pressed."""
+    place.download_button(
+        label, lambda: csv(frame() if callable(frame) else frame), f"{file}.csv", "text/csv", key=key,
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
 
 
 def first_rows(table: Dataset) -> pd.DataFrame:

@@ -16,7 +16,6 @@ from mklcore.errors import DataError, MKLError
 from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
 from pages._parts.derive import shelves
 from pages._parts.derive.shelves import Shelf
-from pages._parts.drawing import listings
 from pages._parts.jobs.job import Job, Piece, Progress, Report
 from pages._parts.runs import keeping
 from pages._parts.runs.disk import StoreError
@@ -155,11 +154,11 @@ def frame(experiment: Experiment, comparison: Comparison) -> pd.DataFrame:
     return table.rename(columns={"row": experiment.row_name})
 
 
-def csv(experiment: Experiment, outcome: Outcome) -> str:
-    """Return the table of a run with its comparison as CSV."""
+def whole(experiment: Experiment, outcome: Outcome) -> pd.DataFrame:
+    """Return the table of a run with its comparison and how it was made."""
     table = frame(experiment, experiment.compare(outcome))
     table["repetitions"], table["seed"] = outcome.repetitions, outcome.seed
-    return listings.csv(table)
+    return table
 
 
 def as_json(experiment: Experiment, outcome: Outcome) -> str:

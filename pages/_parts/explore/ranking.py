@@ -12,7 +12,7 @@ from mklcore.estimators.importance import ColumnAnswer, kernels_of, weight_share
 from mklcore.figures import column_figure, style
 from mklcore.kernels.units import Unit
 from pages._parts.derive import importance, paths, tables
-from pages._parts.drawing import charts
+from pages._parts.drawing import charts, listings
 from pages._parts.export import downloads
 from pages._parts.params import places
 from pages._parts.session import board, fields, history, words
@@ -118,6 +118,7 @@ def _table(shown: paths.Answer, index: int, ranked: Sequence[ColumnAnswer], meas
             "kept": number(width=60, format="%.0f %%", help="Refits on half of the rows that use one of its kernels"),
         },
     )  # fmt: skip
+    listings.take(frame, "columns", "csv_ranking")
 
 
 def _places(shown: paths.Answer) -> dict[str, int]:

@@ -12,6 +12,7 @@ from mklcore.kernels import stacks
 from mklcore.path import Path
 from mklcore.sweep import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits
 from pages._parts.derive import dictionaries, gram_stacks, paths, scores, shelves, tables
+from pages._parts.drawing import listings
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
@@ -116,10 +117,12 @@ def _show(found: Repeats, path: Path, where: str) -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.dataframe(_rows(found), hide_index=True, height=248, alt=f"Scores of {n} splits", key="repeats_rows")
+        listings.take(_rows(found), "repeats", "csv_repeats")
     with right:
         st.dataframe(
             _kernels(found), hide_index=True, height=248, alt="How often each kernel is used", key="repeats_kernels"
         )
+        listings.take(_kernels(found), "kernels_used", "csv_repeats_kernels", "Kernels as CSV")
 
 
 def _spread(found: Repeats, part: str, score: str) -> str:

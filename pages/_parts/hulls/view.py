@@ -157,14 +157,13 @@ def every_node(hull: Hull) -> None:
         nodes, hide_index=True, height=280, alt="Nodes of the hull with weight and norm",
         column_config={name: st.column_config.NumberColumn(format="%.4g") for name in ("weight ζ", "‖β‖")},
     )  # fmt: skip
+    sources = hull_words.sources_table(hull.fitted)
     outside.dataframe(
-        hull_words.sources_table(hull.fitted), hide_index=True, height=280,
+        sources, hide_index=True, height=280,
         alt="Nodes outside and their way to entering",
         column_config={
             "way to entering": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)
         },
     )  # fmt: skip
-    inside.download_button(
-        "Nodes as CSV", listings.csv(nodes), "hull.csv", "text/csv", key="csv_hull",
-        icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
+    listings.take(nodes, "hull", "csv_hull", "Nodes as CSV", inside)
+    listings.take(sources, "outside", "csv_outside", "Nodes outside as CSV", outside)

@@ -20,7 +20,7 @@ from mklcore.kernels.notation import (
 )
 from mklcore.parameters import Parameter
 from pages._parts.derive import dictionaries, gram_stacks, measuring, tables
-from pages._parts.drawing import editing
+from pages._parts.drawing import editing, listings
 from pages._parts.drawing.editing import Row
 from pages._parts.params import parameters, rules
 from pages._parts.session import fields, history, uploads, words
@@ -69,6 +69,7 @@ def overview(shown: int) -> None:
             "look out": st.column_config.TextColumn(width="small", help="Repeated and constant kernels"),
         },
     )  # fmt: skip
+    listings.take(frame, "kernels", "csv_kernels")
 
 
 def _warning(traits: measuring.Traits, names: Sequence[str], m: int) -> str:

@@ -24,14 +24,8 @@ def show(point: Chosen) -> None:
         st.code("import mklcore as mkl\nmodel = mkl.load_model('model.mkl')\nmodel.predict(X)", language="python")
     with second:
         st.markdown("**Its numbers**")
-        st.download_button(
-            "Weights as CSV", lambda: listings.csv(listings.weights(point.path, point.index)), "weights.csv",
-            "text/csv", key="away_weights", icon=":material/download:", on_click="ignore",
-        )  # fmt: skip
-        st.download_button(
-            "Path as CSV", lambda: listings.csv(listings.along(path)), "path.csv", "text/csv", key="away_path",
-            icon=":material/download:", on_click="ignore",
-        )  # fmt: skip
+        listings.take(lambda: listings.weights(point.path, point.index), "weights", "away_weights", "Weights as CSV")
+        listings.take(lambda: listings.along(path), "path", "away_path", "Path as CSV")
         told = report.gather(point)
         st.download_button(
             "Report as HTML", lambda: report.write(told), "mkl_report.html", "text/html", key="away_report",

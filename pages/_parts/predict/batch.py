@@ -177,7 +177,4 @@ def _table(point: Chosen, batch: Batch) -> None:
         st.caption(f"{more:,} more rows are in the download.")
     if batch.notes:
         controls.sentences(batch.notes)
-    st.download_button(
-        "Predictions as CSV", lambda: listings.csv(batch.frame), "predictions.csv", "text/csv", key="csv_batch",
-        icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
+    listings.take(batch.frame, "predictions", "csv_batch", "Predictions as CSV")

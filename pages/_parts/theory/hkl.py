@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from mklcore.figures import Curve, bound_curves, style
-from pages._parts.drawing import charts
+from pages._parts.drawing import charts, listings
 from pages._parts.params.parameters import Params
 from pages._parts.theory.telling import HEIGHT, picture, speaks, vacuous
 
@@ -64,6 +64,7 @@ def _words(path: Any, conditions: list[Any]) -> None:
         }
     )
     st.dataframe(frame, hide_index=True, alt="What the conditions say about every hull on the path")
+    listings.take(frame, "conditions", "csv_conditions")
 
 
 def _value(item: Any, name: str) -> str:
