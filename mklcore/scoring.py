@@ -61,12 +61,12 @@ SHARES = frozenset(
 class Decided:
     """A fitted model whose decisions on some rows are known, as a scorer of scikit-learn wants one.
 
-    ``model`` a fitted estimator of this library, ``decision`` (n,) or (n, T) its decision values; what a scorer hands in as
-    rows is not looked at.
+    ``model`` a fitted estimator of this library, ``decision`` (n,) or (n, T) its decision values, ``said`` (n,) its answers
+    where they are known already; what a scorer hands in as rows is not looked at.
     """
 
-    def __init__(self, model: Any, decision: Array) -> None:
-        self._model, self._decision = model, decision
+    def __init__(self, model: Any, decision: Array, said: Labels | None = None) -> None:
+        self._model, self._decision, self._said = model, decision, said
         self._estimator_type = getattr(model, "_estimator_type", None)
         if hasattr(model, "classes_"):
             self.classes_ = model.classes_
@@ -88,7 +88,7 @@ class Decided:
 
     def predict(self, X: Any) -> Any:
         """Predictions of the decisions it was given."""
-        return self._model.label(self._decision)
+        return self._model.label(self._decision) if self._said is None else self._said
 
 
 def scorer_of(scoring: Scoring) -> Callable[[Any, Any, Any], float]:
@@ -116,9 +116,10 @@ def label_of(scoring: Scoring) -> str:
     return str(getattr(inner, "__name__", "score")).replace("_", " ")
 
 
-def scored(model: Any, decision: Array, y: Labels, scoring: Scoring) -> float:
+def scored(model: Any, decision: Array, y: Labels, scoring: Scoring, said: Labels | None = None) -> float:
     """The score by ``scoring`` of decision values (n,) or (n, T) of a fitted ``model`` against the target ``y`` (n,).
 
+    ``said`` (n,): its answers, where they are known already and written as ``y`` is.
     ParameterError where the scorer cannot judge them: probabilities asked of a machine that gives none, two classes asked
     where there are more, no target at all.
     """
@@ -128,7 +129,7 @@ def scored(model: Any, decision: Array, y: Labels, scoring: Scoring) -> float:
             f"The score {label_of(scoring)!r} compares with a target, and there is none: leave scoring out."
         )
     try:
-        return float(scorer(Decided(model, decision), None, np.asarray(y)))
+        return float(scorer(Decided(model, decision, said), None, np.asarray(y)))
     except AttributeError:
         raise ParameterError(
             f"The scoring {label_of(scoring)!r} cannot judge these predictions: it asks for probabilities, and these machines "

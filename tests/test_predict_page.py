@@ -208,6 +208,30 @@ def test_a_file_is_predicted_as_the_training_rows_are_and_scored_where_it_has_th
     assert not app.error
 
 
+@pytest.mark.parametrize(
+    ("measure", "expected"),
+    [("accuracy", 0.9), ("balanced_accuracy", 0.75), ("roc_auc", 15 / 16), ("matthews_corrcoef", 2 / 3)],
+)
+def test_a_file_is_scored_by_the_score_that_was_chosen(measure, expected):
+    fitted = mkl.LpMKLClassifier()
+    fitted.classes_ = np.array(["a", "b"], dtype=object)
+    target = np.array([*"aaaaaaaabb", ""], dtype=object)  # one row without a target is not scored
+    said, decision = np.array([*"aaaaaaaaabb"], dtype=object), np.array([-3.0] * 6 + [-0.5, 0.5, 0.25, 2.0, 9.0])
+    found = predict_batch._score(fitted, said, decision[:, None], target, measure)
+    assert found == (pytest.approx(expected), 10, "")
+
+
+def test_a_file_that_cannot_be_scored_says_why():
+    fitted, said = mkl.LpMKLRegressor(), np.array([1.0, 2.0])
+    assert predict_batch._score(fitted, said, said, np.array([3.0, np.nan]), "r2") == (
+        None,
+        1,
+        "their targets are all the same",
+    )
+    found = predict_batch._score(fitted, said, said, np.array([3.0, 6.0]), "neg_root_mean_squared_error")
+    assert found == (pytest.approx(-np.sqrt((4 + 16) / 2)), 2, "")
+
+
 def app_model(app: AppTest):
     """The best model of a session with an upload, whose results only it has."""
     path = memory(app).shelves.results.get(paths.key(memory(app).params))

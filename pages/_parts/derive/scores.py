@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.data.dataset import Dataset
 from mklcore.scoring import SCORINGS, Score, rarest, scorer_of, scorings_for, usual_scoring
 from pages._parts.derive import tables
 from pages._parts.params.parameters import Params
@@ -16,10 +17,15 @@ def offered(params: Params) -> dict[str, Score]:
 
 def scoring(params: Params) -> str | None:
     """Return the name of the score in use; None without a target."""
-    suits = offered(params)
+    return name_for(params.scoring, tables.table(params))
+
+
+def name_for(asked: str, table: Dataset) -> str | None:
+    """Return the name of the score on this table where ``asked`` is wanted; None without a target."""
+    suits = scorings_for(table.task)
     if not suits:
         return None
-    return params.scoring if params.scoring in suits else usual_scoring(tables.table(params))
+    return asked if asked in suits else usual_scoring(table)
 
 
 def settled(params: Params, name: str) -> str:

@@ -55,7 +55,7 @@ def certificate(path: Path, index: int, method: Algorithm) -> str:
     )
 
 
-def score(name: str, value: float) -> str:
+def score(name: str, value: float | None) -> str:
     """Return a score in Markdown, as the screen says it."""
     return words.score(name, value, "**")
 

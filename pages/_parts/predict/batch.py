@@ -11,11 +11,12 @@ import pandas as pd
 import streamlit as st
 
 from mklcore.data.applying import NewRows
-from mklcore.data.dataset import Dataset
-from mklcore.errors import DataError, MKLError
+from mklcore.data.dataset import Dataset, counted
+from mklcore.errors import DataError, MKLError, ParameterError
 from mklcore.estimators.explain import kernels_in_use
 from mklcore.probabilities import Probabilities
-from pages._parts.derive import judging, paths, predictions, tables
+from mklcore.scoring import scored
+from pages._parts.derive import judging, paths, predictions, scores, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import controls, evidence, listings
 from pages._parts.jobs.job import Job, Piece
@@ -26,16 +27,21 @@ MOST_ROWS = 20_000
 QUICK_ENTRIES = 3e7  # kernel values up to which the answer is computed at once
 ROWS_AT_A_TIME = 500
 SHOWN_ROWS = 200
+_DISTANCES = ("neg_root_mean_squared_error", "neg_mean_absolute_error")  # scores that one row has, too
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """The rows of a file with the model's answers, what reading told, and the score where the file has the target."""
+    """The rows of a file with the model's answers, what reading told, and the score where the file has the target.
+
+    ``score`` is called as the path's is; None where no row has a target or where ``unscored`` says why there is none.
+    """
 
     frame: pd.DataFrame
     notes: tuple[str, ...]
     score: float | None
     n_scored: int
+    unscored: str = ""
 
 
 def take() -> None:
@@ -129,6 +135,7 @@ def answers(
     fitted = point.fitted
     labels: list[np.ndarray] = []
     values: list[np.ndarray] = []
+    measure = scores.name_for(point.params.scoring, table)
     for first in range(0, len(new.X), ROWS_AT_A_TIME):
         part = new.X[first : first + ROWS_AT_A_TIME]
         labels.append(np.asarray(fitted.predict(part)))
@@ -138,6 +145,7 @@ def answers(
         if tick is not None:
             tick(min(first + ROWS_AT_A_TIME, len(new.X)), len(new.X))
     said, name = np.concatenate(labels), f"predicted {table.target_name}"
+    judged = _score(fitted, said, np.concatenate(values) if values else said, new.target, measure)
     if table.task == "novelty":
         said, name = predictions.ordinary(said), "the model says"
     frame: dict[str, Any] = {"row": np.arange(1, len(new.X) + 1), name: said}
@@ -150,27 +158,36 @@ def answers(
             frame |= {f"probability of {name}": likely[:, k] for k, name in enumerate(table.class_names)}
     if new.target is not None:
         frame[f"{table.target_name} in the file"] = new.target
-    return Batch(pd.DataFrame(frame), new.notes, *_score(said, new.target, table.task))
+    return Batch(pd.DataFrame(frame), new.notes, *judged)
 
 
-def _score(said: np.ndarray, target: np.ndarray | None, task: str) -> tuple[float | None, int]:
-    """Return the score over the rows whose target is known, and their number."""
-    if target is None or task == "novelty":
-        return None, 0
-    if task == "regression":
-        known = np.isfinite(target)
-        spread = float(np.sum((target[known] - target[known].mean()) ** 2)) if known.any() else 0.0
-        rest = float(np.sum((target[known] - said[known]) ** 2))
-        return (1 - rest / spread if spread > 0 else None), int(known.sum())
-    known = target != ""
-    return (float(np.mean(said[known].astype(str) == target[known])) if known.any() else None), int(known.sum())
+def _score(
+    fitted: Any, said: np.ndarray, decision: np.ndarray, target: np.ndarray | None, measure: str | None
+) -> tuple[float | None, int, str]:
+    """Return the score ``measure`` over the rows whose target is known, their number, and why there is none."""
+    if target is None or measure is None:
+        return None, 0, ""
+    known = target != "" if hasattr(fitted, "classes_") else np.isfinite(target)
+    if not known.any():
+        return None, 0, ""
+    answers, truth, count = said[known], target[known], int(known.sum())
+    if hasattr(fitted, "classes_"):
+        answers, decision = answers.astype(str), decision[:, 0] if decision.shape[1] == 1 else decision
+        truth = truth.astype(str)
+    if np.unique(truth).size < 2 and measure not in ("accuracy", *_DISTANCES):
+        return None, count, "their targets are all the same"
+    try:
+        return scored(fitted, decision[known], truth, measure, answers), count, ""
+    except ParameterError as error:
+        return None, count, str(error)
 
 
 def _table(point: Chosen, batch: Batch) -> None:
     """Draw the answers, what reading told, and the way to take them along."""
-    if batch.score is not None:
-        name = point.path.score_name
-        st.markdown(f"{name} on {batch.n_scored} rows with a target: {evidence.score(name, batch.score)}")
+    if batch.n_scored:
+        name, why = point.path.score_name, f", for {words.plain(batch.unscored)}" if batch.unscored else ""
+        told = evidence.score(name, batch.score)
+        st.markdown(f"{name} on {counted(batch.n_scored, 'row')} with a target: {told}{why}")
     st.dataframe(batch.frame.head(SHOWN_ROWS), hide_index=True, height=280, alt="Predictions, row by row")
     more = len(batch.frame) - SHOWN_ROWS
     if more > 0:
