@@ -38,6 +38,7 @@ from mklcore.data.samples import SAMPLES as SAMPLES, load_sample as load_sample
 from mklcore.data.synthetic import (
     make_mkl_toy as make_mkl_toy,
     make_ringnorm as make_ringnorm,
+    make_sequences as make_sequences,
     make_sparse_polynomial as make_sparse_polynomial,
     make_spectra as make_spectra,
     make_twonorm as make_twonorm,
@@ -81,6 +82,8 @@ from mklcore.kernels.functions import (
 )
 from mklcore.kernels.grams import GramStack as GramStack
 from mklcore.kernels.measures import alignment_matrix as alignment_matrix
+from mklcore.kernels.sequence_dictionary import SequenceDictionary as SequenceDictionary
+from mklcore.kernels.sequences import Spectrum as Spectrum, WeightedDegree as WeightedDegree
 from mklcore.losses import LOSSES as LOSSES, Huber as Huber
 from mklcore.path import Path as Path, fit_path as fit_path, log_grid as log_grid
 from mklcore.penalties import (

@@ -383,7 +383,7 @@ def rescored(path: Path, X: Any, y: Any, X_val: Any = None, y_val: Any = None, s
     """The same path measured by another score; nothing is solved again. Arguments as in ``fit_path``."""
     first = path.estimators[0]
     check_scoring(first, scoring)
-    stack = X if hasattr(X, "n_samples") else first.training_stack(X, y)[0]
+    stack = X if hasattr(X, "n_kernels") else first.training_stack(X, y)[0]
     blocks = validation_blocks(stack, X_val)
     train, validation = _scores(path.estimators, stack, y, blocks, y_val, scoring)
     return replace(path, train_score=train, val_score=validation, score_name=score_name(first, scoring))
@@ -503,7 +503,7 @@ def path_grid(estimator: Any, X: Any, y: Any, param: str, n: int = 25) -> Array:
         return np.array([1, 32 / 31, 16 / 15, 8 / 7, 4 / 3, 2, 4, 8, 16, np.inf])
     if param not in PATH_ATTRIBUTES:
         raise ParameterError(f"A path runs over one of {', '.join(PATH_ATTRIBUTES)}; got {param!r}.")
-    stack = X if hasattr(X, "n_samples") else clone(estimator).training_stack(X, y)[0]
+    stack = X if hasattr(X, "n_kernels") else clone(estimator).training_stack(X, y)[0]
     if param == "s":
         return np.arange(1.0, min(n, stack.n_kernels) + 1)
     if param == "C":

@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 
 from mklcore.arrays import Array, Indices, Labels
+from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.grams import GramStack
@@ -242,6 +243,11 @@ def _by_one_fit(
     return errors, counts
 
 
+def _some(X: Any, rows: Indices) -> Any:
+    """Some rows of a table or a data set."""
+    return X.take(rows) if isinstance(X, Dataset) else np.asarray(X)[rows]
+
+
 def _by_folds(
     estimator: PathEstimator,
     X: Any,
@@ -254,10 +260,10 @@ def _by_folds(
 ) -> tuple[Array, Array]:
     errors, counts = np.zeros((len(tubes), grid.size)), np.zeros((len(tubes), grid.size))
     for rows, held in parts:
-        part = X.take(rows) if isinstance(X, GramStack) else np.asarray(X)[rows]
+        part = X.take(rows) if isinstance(X, GramStack | Dataset) else np.asarray(X)[rows]
         for tube, epsilon in enumerate(tubes):
             stack, fits = _fits(_with(estimator, epsilon), part, y[rows], grid)
-            blocks = X.block(held, rows) if isinstance(X, GramStack) else stack.cross(np.asarray(X)[held])
+            blocks = X.block(held, rows) if isinstance(X, GramStack) else stack.cross(_some(X, held))
             for place, fitted in enumerate(fits):
                 errors[tube, place] += _fold_error(fitted, blocks, y, held, len(parts), scoring)
                 counts[tube, place] += fitted.n_kernels_ / len(parts)

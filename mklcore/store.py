@@ -34,6 +34,8 @@ from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns
 from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.maps import KernelMap
+from mklcore.kernels.sequence_dictionary import SequenceDictionary
+from mklcore.kernels.sequences import SEQUENCE_KERNELS
 from mklcore.losses import LOSSES
 from mklcore.penalties import PENALTIES, SumOfTerms
 from mklcore.solvers.driver import Fit, Record, Status
@@ -67,11 +69,11 @@ def _estimators() -> dict[str, type]:
 def _parts() -> dict[str, type]:
     """Every part a file may hold, by the name of its class: what the registries list now, and a few more."""
     kinds: tuple[type, ...] = (
-        *(entry.spec for entry in KERNELS.values()),
+        *(entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())),
         *LOSSES.values(),
         *PENALTIES.values(),
         *BASES.values(),
-        *(Band, RandomColumns, KernelDictionary, KernelMap, SumOfTerms, Fit, Record),
+        *(Band, RandomColumns, KernelDictionary, SequenceDictionary, KernelMap, SumOfTerms, Fit, Record),
     )
     return {kind.__name__: kind for kind in kinds}
 

@@ -20,6 +20,8 @@ from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import alignment_matrix
+from mklcore.kernels.sequence_dictionary import SequenceDictionary
+from mklcore.kernels.sequences import Spectrum, WeightedDegree
 from mklcore.solvers.bundle import saddle_point
 from mklcore.solvers.hkl.bases import ANOVABasis
 from mklcore.solvers.working_set import FROM_KERNELS
@@ -65,6 +67,7 @@ def _kernels(X: Array) -> None:
             stack = specs.grams(X, normalise=normalise, center=center)
             stack.cross(X[:5])
     alignment_matrix(GramStack.from_array(stack.values.copy()))
+    SequenceDictionary((Spectrum(2), WeightedDegree(2, 1))).grams(("ACGT", "ACGA", "TTGT")).cross(("ACGA",))
 
 
 def _algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:

@@ -41,7 +41,8 @@ def test_what_people_rely_on_is_public_and_nothing_else_is():
         "greedy_rate_bound", "greedy_risk_bound", "hkl_certificate", "hkl_consistency", "hkl_flat_mkl", "hkl_greedy",
         "hkl_l2", "hkl_lasso_alpha", "ivanov_to_tikhonov", "kernel_correlation", "load_model", "load_sample",
         "log_grid", "lp_margin_bound", "lp_rademacher_bound", "lp_risk_bound", "lq_mkl", "make_mkl_toy",
-        "make_ringnorm", "make_sparse_polynomial", "make_spectra", "make_twonorm", "nu_from_one_class", "read_table",
+        "make_ringnorm", "make_sequences", "make_sparse_polynomial", "make_spectra", "make_twonorm", "nu_from_one_class",
+        "read_table",
         "restricted_condition", "save_model", "theory", "tikhonov_to_ivanov", "two_stage", "validation_curve",
     }  # fmt: skip
 

@@ -12,6 +12,7 @@ from mklcore.figures import style
 from mklcore.kernels.functions import KERNELS, KernelSpec
 from mklcore.kernels.notation import Entry, read_entries, write_entries
 from mklcore.kernels.recipes import Recipe
+from mklcore.kernels.sequences import SEQUENCE_KERNELS
 
 SMOOTHNESS = [0.1, 0.5, 0.77, 1.5, 2.0, 2.5, 9.5, 20.0, math.inf]
 
@@ -100,7 +101,7 @@ def test_a_recipe_puts_it_on_all_columns_and_on_each():
 
 
 def test_every_family_has_a_hue_of_its_own():
-    families = [entry.spec.family for entry in KERNELS.values()] + ["hkl", "precomputed"]
+    families = [entry.spec.family for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())] + ["hkl", "precomputed"]
     assert len({style.FAMILY_HUES[family] for family in families}) == len(families) == len(style.FAMILY_HUES)
 
 

@@ -10,6 +10,7 @@ import hashlib
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from mklcore.arrays import Array, Indices, Labels
+from mklcore.data import sequences as strings_of
+from mklcore.data.sequences import Sequences
 from mklcore.errors import DataError, ParameterError
 
 TASKS = ("binary", "multiclass", "regression", "novelty")
@@ -33,6 +36,8 @@ class Dataset:
     sorted order, found in y unless given; a part of a larger table keeps the names of the whole.
     groups : (name, column indices) pairs: families of columns. columns : the columns of the table as the person knows it,
     as (name, column indices) pairs: the 0/1 columns of a category are one of them; one per feature unless given.
+    sequences : (name, strings) pairs with one string per row, DNA or any other; with some of them X may have no column.
+    ``table`` is X with the letters beside it, which kernels on sequences compare.
     Two data sets with one fingerprint are equal and hash alike.
 
     Raises DataError for shapes that disagree, values that are not finite, missing targets, fewer than two classes,
@@ -48,12 +53,13 @@ class Dataset:
     groups: Groups = ()
     notes: tuple[str, ...] = ()
     columns: Groups = ()
+    sequences: Sequences = ()
     fingerprint: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
         if self.task not in TASKS:
             raise DataError(f"The task is {self.task!r}; expected one of {', '.join(TASKS)}.")
-        X = _checked_features(self.X, tuple(self.feature_names))
+        X = _checked_features(self.X, tuple(self.feature_names), bool(self.sequences))
         names = tuple(str(name) for name in self.feature_names) or tuple(f"x{j + 1}" for j in range(X.shape[1]))
         if len(set(names)) < len(names):
             doubled = next(name for name in names if names.count(name) > 1)
@@ -68,6 +74,7 @@ class Dataset:
             "groups": _checked_groups(self.groups, X.shape[1]),
             "notes": tuple(str(note) for note in self.notes),
             "columns": _checked_columns(self.columns, names),
+            "sequences": strings_of.checked(self.sequences, X.shape[0]),
         }
         for name, value in settled.items():
             object.__setattr__(self, name, value)
@@ -80,6 +87,19 @@ class Dataset:
     @property
     def n_features(self) -> int:
         return int(self.X.shape[1])
+
+    @cached_property
+    def table(self) -> Array:
+        """X, and where there are sequences their letters beside it (n, d + W S): the rows that kernels are made of."""
+        return self.with_letters()
+
+    def with_letters(self, width: int = 0) -> Array:
+        """The same with room for strings of at least ``width`` letters; read-only."""
+        if not self.sequences:
+            return self.X
+        found = np.hstack([self.X, strings_of.letters([strings for _, strings in self.sequences], width)])
+        _freeze(found)
+        return found
 
     @property
     def source_names(self) -> tuple[str, ...]:
@@ -95,6 +115,7 @@ class Dataset:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self.__dict__.pop("table", None)
         _freeze(self.X, self.y)  # numpy forgets the read-only flag on its way through pickle
 
     def __repr__(self) -> str:
@@ -106,12 +127,14 @@ class Dataset:
 
     def take(self, rows: Sequence[int] | np.ndarray) -> Dataset:
         """The given rows, in the given order; the class names of the whole table stay."""
-        return replace(self, X=self.X[rows], y=self.y[rows])
+        chosen = np.arange(self.n_samples)[rows].tolist() if self.sequences else []
+        kept = tuple((name, tuple(strings[i] for i in chosen)) for name, strings in self.sequences)
+        return replace(self, X=self.X[rows], y=self.y[rows], sequences=kept)
 
     def select(self, features: Iterable[int | str]) -> Dataset:
         """The given columns, by index or by name, in the given order; groups follow, and empty ones go."""
         columns = [self._column(feature) for feature in features]
-        if not columns:
+        if not columns and not self.sequences:
             raise DataError("No feature is selected; keep at least one.")
         place = {column: new for new, column in enumerate(columns)}
         return replace(
@@ -206,14 +229,14 @@ def _freeze(*arrays: Labels) -> None:
         array.flags.writeable = False
 
 
-def _checked_features(values: Any, names: tuple[str, ...]) -> Array:
+def _checked_features(values: Any, names: tuple[str, ...], may_be_none: bool = False) -> Array:
     if np.iscomplexobj(values):
         raise DataError("The features hold complex numbers; expected real ones.")
     try:
         X = np.array(values, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise DataError(f"The features are not a table of numbers ({error}); use read_table for mixed ones.") from error
-    if X.ndim != 2 or 0 in X.shape:
+    if X.ndim != 2 or 0 in X.shape[: 1 if may_be_none else 2]:
         raise DataError(f"The features have shape {X.shape}; expected (rows, columns) with at least one of each.")
     if names and len(names) != X.shape[1]:
         raise DataError(f"There are {counted(len(names), 'feature name')} for {counted(X.shape[1], 'column')}.")
@@ -329,6 +352,8 @@ def _fingerprint(data: Dataset) -> str:
     )  # fmt: skip
     if any(len(members) > 1 for _, members in data.columns):
         words += (data.columns,)
+    if data.sequences:
+        words += (data.sequences,)
     digest = hashlib.sha256(repr(words).encode())
     digest.update(data.X.tobytes())
     digest.update(repr((data.y.dtype.kind, data.y.tolist())).encode())

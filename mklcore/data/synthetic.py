@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import ncx2, norm
 
-from mklcore.arrays import Array, Indices, Mask
+from mklcore.arrays import Array, Indices, Labels, Mask
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
 
@@ -69,6 +69,90 @@ class NormTruth(NamedTuple):
     means: Array
     variances: tuple[float, float]
     bayes_error: float
+
+
+class SequencesTruth(NamedTuple):
+    """`motifs` (strings) stand at `positions` (n, m) in the rows of class +1, -1 in the others; `letters` is the alphabet."""
+
+    motifs: tuple[str, ...]
+    positions: Indices
+    letters: str
+
+
+def make_sequences(
+    n: int,
+    length: int,
+    motifs: Sequence[str | tuple[str, int]] | int,
+    seed: int,
+    *,
+    jitter: int = 0,
+    mutation: float = 0.1,
+    letters: str = "ACGT",
+) -> tuple[Dataset, SequencesTruth]:
+    """DNA with planted motifs: n strings of ``length`` random letters, half of them, class +1, with every motif inside.
+
+    ``motifs``: strings, each planted anywhere; or pairs (string, position), planted there, moved by up to ``jitter`` places; or
+    a number of motifs of 6 letters, drawn with ``seed`` and spread over the string. Every letter of a motif mutates with
+    probability ``mutation``. Rows of class -1 get the letters of the motif in another order at such a place, so that neither
+    letters nor places tell the classes apart, only words. X holds the shares of the letters, which tell nothing.
+
+    >>> data, truth = make_sequences(40, 60, [("TATAAT", 20)], seed=0)
+    >>> data.sequences[0][0], len(data.sequences[0][1][0]), truth.motifs
+    ('sequence', 60, ('TATAAT',))
+    """
+    _check_count("n", n, 4)
+    _check_count("length", length, 2)
+    rng = np.random.default_rng(seed)
+    planted = _motifs(motifs, length, letters, rng)
+    if not 0 <= mutation <= 1 or jitter < 0:
+        raise ParameterError(f"mutation is a share and jitter 0 or more; got {mutation!r} and {jitter!r}.")
+    y = rng.permutation(np.where(np.arange(n) % 2, 1, -1))
+    alphabet = np.array(list(letters))
+    rows = rng.choice(alphabet, (n, length))
+    positions = np.full((n, len(planted)), -1)
+    for i in range(n):
+        for m, (motif, place) in enumerate(planted):
+            last = length - len(motif)
+            low, high = (0, last) if place is None else (max(place - jitter, 0), min(place + jitter, last))
+            start = int(rng.integers(low, high + 1))
+            word = np.array(list(motif))
+            if y[i] > 0:
+                positions[i, m] = start
+            else:
+                word = _shuffled(word, rng)
+            flipped = rng.random(len(word)) < mutation
+            rows[i, start : start + len(word)] = np.where(flipped, rng.choice(alphabet, len(word)), word)
+    strings = tuple("".join(row) for row in rows)
+    shares = np.stack([(rows == letter).mean(axis=1) for letter in alphabet], axis=1)
+    names = tuple(f"share of {letter}" for letter in letters)
+    data = Dataset(shares, y, names, task="binary", sequences=(("sequence", strings),))
+    return data, SequencesTruth(tuple(motif for motif, _ in planted), positions, letters)
+
+
+def _motifs(
+    motifs: Sequence[str | tuple[str, int]] | int, length: int, letters: str, rng: np.random.Generator
+) -> list[tuple[str, int | None]]:
+    """What is planted, and where; None for anywhere."""
+    if isinstance(motifs, (int, np.integer)):
+        _check_count("motifs", int(motifs), 1, length // 6)
+        places = np.linspace(0, length - 6, int(motifs) + 2).astype(int)[1:-1] if motifs > 1 else [(length - 6) // 2]
+        return [("".join(rng.choice(list(letters), 6)), int(place)) for place in places]
+    found: list[tuple[str, int | None]] = [(m, None) if isinstance(m, str) else (str(m[0]), int(m[1])) for m in motifs]
+    for motif, place in found:
+        if not motif or len(motif) > length or not 0 <= (place or 0) <= length - len(motif):
+            raise ParameterError(f"The motif {motif!r} at {place} does not fit into {length} letters.")
+    if not found:
+        raise ParameterError("There is no motif to plant; give strings, pairs (string, position), or a number.")
+    return found
+
+
+def _shuffled(word: Labels, rng: np.random.Generator) -> Labels:
+    """The letters in another order, where they have one."""
+    for _ in range(20):
+        other = rng.permutation(word)
+        if not np.array_equal(other, word):
+            return other
+    return word
 
 
 def make_mkl_toy(

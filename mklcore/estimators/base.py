@@ -16,13 +16,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from mklcore.arrays import Array, Indices, Labels
+from mklcore.data.dataset import Dataset
+from mklcore.data.sequences import lengths
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import UNCUT, GramStack
 from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.solvers.driver import Fit, Status
 
 _BLOCK_MB = 256.0
+_OF_ROWS = ("classes_", "n_features_in_", "feature_names_in_", "row_fingerprints_", "sequence_names_", "n_numeric_")
 USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
 
 
@@ -34,6 +38,7 @@ class KernelEstimator(BaseEstimator):
 
     Shared parameters
     -----------------
+    X may also be a ``Dataset``: its sequences come along, and ``y`` may then be left out.
     kernels : None (a default dictionary from X), a ``KernelDictionary``, or "precomputed" (X is a stack (M, n, n)).
         scikit-learn counts the M kernels of an array as its rows: ``cross_val_score`` and ``GridSearchCV`` end with "inconsistent
         numbers of samples" before this library is asked. Use ``cross_validate_path``, hand them a ``GramStack`` to be told so,
@@ -74,15 +79,28 @@ class KernelEstimator(BaseEstimator):
             return X
         if self._is_precomputed:
             return GramStack.from_array(X)
-        dictionary = KernelDictionary.default(X.shape[1]) if self.kernels is None else self.kernels
+        dictionary = self._default_kernels(X) if self.kernels is None else self.kernels
         if not isinstance(dictionary, KernelDictionary):
             raise ParameterError(
                 f'kernels must be None, a KernelDictionary or "precomputed"; got {type(dictionary).__name__}.'
             )
         normalise = self.default_normalise if self.normalise == "auto" else self.normalise
+        names = getattr(self, "sequence_names_", ())
+        if names:
+            dictionary = dictionary.beside(self.n_numeric_, names, (X.shape[1] - self.n_numeric_) // len(names))
         if self._wants_rows(dictionary, X.shape[0]):
             return KernelRows.build(dictionary, X, normalise=normalise, center=self.center)
         return dictionary.grams(X, normalise=normalise, center=self.center)
+
+    def _default_kernels(self, X: Any) -> KernelDictionary:
+        """A dictionary for columns, for sequences, or for both."""
+        names = getattr(self, "sequence_names_", ())
+        if not names:
+            return KernelDictionary.default(X.shape[1])
+        d = self.n_numeric_
+        strings = SequenceDictionary.suggested([lengths(X[:, d + s :: len(names)]) for s in range(len(names))])
+        found: KernelDictionary = KernelDictionary.default(d) + strings if d else strings
+        return found
 
     def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
         """Whether to work on kernel rows instead of a stored stack; only some solvers can."""
@@ -91,9 +109,14 @@ class KernelEstimator(BaseEstimator):
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """``X`` as a validated table, or as it is when it is a stack."""
         if reset:
-            self.__dict__.pop("row_fingerprints_", None)
+            for name in ("row_fingerprints_", "sequence_names_", "n_numeric_"):
+                self.__dict__.pop(name, None)
         if isinstance(X, GramStack):
             return X
+        if isinstance(X, Dataset):
+            if X.sequences or hasattr(self, "sequence_names_"):
+                return self._rows_with_letters(X, reset)
+            X = X.X
         if self._is_precomputed:
             if np.ndim(X) != 3:
                 raise KernelError(
@@ -104,6 +127,27 @@ class KernelEstimator(BaseEstimator):
         if reset:
             self.row_fingerprints_ = row_fingerprints(rows)
         return rows
+
+    def _rows_with_letters(self, data: Dataset, reset: bool) -> Array:
+        """The rows of a data set with the letters of its sequences beside them."""
+        if self._is_precomputed:
+            raise KernelError(
+                'kernels="precomputed" takes a stack (M, n, n), and a Dataset is a table; give a dictionary.'
+            )
+        names = tuple(name for name, _ in data.sequences)
+        if reset:
+            rows = data.table
+            self.sequence_names_, self.n_numeric_, self.n_features_in_ = names, data.n_features, rows.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            self.row_fingerprints_ = row_fingerprints(rows)
+            return rows
+        known = getattr(self, "sequence_names_", ())
+        if names != known or data.n_features != self.n_numeric_:
+            raise DataError(
+                f"The model was fitted on {self.n_numeric_} columns and the sequences {list(known)}; the data have "
+                f"{data.n_features} and {list(names)}. Pass the same columns and sequences, in the same order."
+            )
+        return data.with_letters((self.n_features_in_ - self.n_numeric_) // len(names))
 
     def _blocks(self, X: Any) -> Any:
         """Kernel values between new rows and the training rows for every kernel, (M, n_new, n)."""
@@ -122,8 +166,12 @@ class KernelEstimator(BaseEstimator):
     # -- fitting -------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,)."""
+        """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
+
+        Of a ``Dataset`` the target is its own unless another is given.
+        """
         self._check_parameters()
+        y = target_of(X, y)
         X = self._checked_rows(X, reset=True)
         y = self._checked_target(X, y)
         self._fit_stack(self._stack(X), y)
@@ -174,6 +222,7 @@ class KernelEstimator(BaseEstimator):
 
     def training_stack(self, X: Any, y: Any) -> tuple[Any, Labels]:
         """The kernels of the training rows ``X``, built or checked, and the checked target, ready for ``along``."""
+        y = target_of(X, y)
         rows = self._checked_rows(X, reset=True)
         target = self._checked_target(rows, y)
         return self._stack(rows), target
@@ -206,7 +255,7 @@ class KernelEstimator(BaseEstimator):
         """An unfitted copy with one parameter changed; the user's own object is never touched."""
         fresh = copy.copy(self)
         for name in [name for name in vars(fresh) if name.endswith("_") and not name.startswith("_")]:
-            if name not in ("classes_", "n_features_in_", "feature_names_in_", "row_fingerprints_"):
+            if name not in _OF_ROWS:
                 delattr(fresh, name)
         fresh.set_params(**{attribute: value})
         fresh._check_parameters()
@@ -363,6 +412,10 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     score_name: ClassVar[str] = "accuracy"
 
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted; of a ``Dataset`` the target may be left out."""
+        return float(super().score(X, target_of(X, y), sample_weight))
+
     def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
         """The share of rows whose class was predicted."""
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
@@ -401,6 +454,10 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
 
     score_name: ClassVar[str] = "R²"
 
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of the target's variance that is explained; of a ``Dataset`` the target may be left out."""
+        return float(super().score(X, target_of(X, y), sample_weight))
+
     def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
         """The share of the target's variance that is explained."""
         return float(r2_score(y, predicted, sample_weight=sample_weight))
@@ -420,6 +477,11 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
     def predict(self, X: Any) -> Array:
         """Predicted targets (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n)."""
         return self._decisions(X)
+
+
+def target_of(X: Any, y: Any) -> Any:
+    """The target, which a ``Dataset`` brings along."""
+    return X.y if y is None and isinstance(X, Dataset) else y
 
 
 def row_fingerprints(rows: Array) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mklcore.arrays import Array
+from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.base import (
     _BLOCK_MB,
@@ -88,6 +89,13 @@ class _HKLBase(KernelEstimator):
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         if isinstance(X, Design):
             return X
+        if isinstance(X, Dataset):
+            if X.sequences:
+                raise KernelError(
+                    f"{type(self).__name__} searches products of columns and has no kernels on sequences; hand over data.X, or "
+                    "use a method with a dictionary, such as LpMKLClassifier."
+                )
+            X = X.X
         dimensions = np.ndim(X) if isinstance(X, (np.ndarray, list, tuple)) else getattr(X, "ndim", 2)
         if isinstance(X, GramStack) or dimensions == 3:
             raise KernelError(

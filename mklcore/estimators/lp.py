@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from mklcore.arrays import Array
+from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import (
     KernelClassifier,
@@ -116,7 +117,7 @@ class LpBase(KernelEstimator):
 def _checked_weights(sample_weight: Any, X: Any, is_stack: bool) -> Array:
     """One finite weight of 0 or more per row, not all 0."""
     w: Array = column_or_1d(np.asarray(sample_weight, dtype=np.float64))
-    n = X.n_samples if isinstance(X, GramStack) else np.shape(X)[-1] if is_stack else _num_samples(X)
+    n = X.n_samples if isinstance(X, GramStack | Dataset) else np.shape(X)[-1] if is_stack else _num_samples(X)
     if w.shape != (n,) or not np.all(np.isfinite(w)) or w.min() < 0 or w.max() <= 0:
         raise DataError(
             f"sample_weight must be {n} finite numbers of 0 or more, one per row and not all zero; got shape {w.shape}"

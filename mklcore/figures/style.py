@@ -22,6 +22,7 @@ import plotly.graph_objects as go
 
 from mklcore.arrays import Array
 from mklcore.kernels.functions import KERNELS
+from mklcore.kernels.sequences import SEQUENCE_KERNELS
 
 # In the order in which they are given out: to families without a hue of their own, and to the largest kernels of one family.
 PALETTE = ("#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
@@ -33,7 +34,7 @@ class FamilyHues(Mapping[str, str]):
     """The hue of every family of kernels the registry holds, and of those without a function. The palette sets the order."""
 
     def _read(self) -> dict[str, str]:
-        specs = [entry.spec for entry in KERNELS.values()]
+        specs = [entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())]
         hues = {spec.family: spec.hue for spec in specs if spec.hue} | _WITHOUT_SPEC
         free = (hue for hue in SPARE if hue not in hues.values())
         for spec in specs:

@@ -270,20 +270,49 @@ class KernelDictionary:
         center: bool = False,
         memory_limit_mb: float = 4096.0,
     ) -> GramStack:
-        """Gram matrices of every kernel on the training rows X (n, d), centred and normalised as asked.
+        """Gram matrices of every kernel on the training rows X (n, d), or a ``Dataset``, centred and normalised as asked.
 
         normalise: "multiplicative" (variance 1 in feature space), "spherical" (K_ii = 1), "trace" (tr K = 1), "diag"
         (max K_ii = 1) or None; center: H K H, before normalising. Kernels that are constant on the training rows
         cannot be scaled: they are left out and named in `notes`, and KernelError is raised when none is left or when
         the stack needs more than `memory_limit_mb` megabytes. DataError when X is not a finite numeric table.
         """
+        if isinstance(X, Dataset):
+            return self.on(X)._grams(X.table, normalise, center, memory_limit_mb)
+        return self._grams(X, normalise, center, memory_limit_mb)
+
+    def on(self, data: Dataset) -> "KernelDictionary":
+        """The dictionary on the rows ``data.table``: where there are sequences, every kernel knows its columns.
+
+        Kernels of all columns then mean those of X, and kernels on sequences the letters beside them. KernelError where
+        nothing is left, or a kernel asks for columns or sequences there are not.
+        """
+        if not data.sequences:
+            return self
+        names, d = tuple(name for name, _ in data.sequences), data.n_features
+        return self.beside(d, names, (data.table.shape[1] - d) // len(names))
+
+    def beside(self, n_features: int, names: Sequence[str], width: int) -> "KernelDictionary":
+        """The dictionary on rows (n, n_features + width S): columns, then the letters of S sequences; see ``on``."""
+        d = n_features
+        self._check_names(d)
+        if not d and (blind := [spec for spec in self.specs if spec.features is None and not spec.reads_strings]):
+            raise KernelError(f"{blind[0]!r} needs columns, and the data have sequences only; leave such kernels out.")
+        bound = tuple(spec.beside(d, tuple(names), width) for spec in self.specs)
+        called = None if self.feature_names is None else (*self.feature_names, *("",) * (width * len(names)))
+        return KernelDictionary(bound, self.standardize, called)
+
+    def _check_names(self, n_features: int) -> None:
+        if self.feature_names is not None and n_features != len(self.feature_names):
+            raise KernelError(
+                f"The dictionary names {len(self.feature_names)} columns, X has {n_features}. "
+                "Use with_feature_names(None) or the names of this table."
+            )
+
+    def _grams(self, X: Any, normalise: str | None, center: bool, memory_limit_mb: float) -> GramStack:
         if self.feature_names is not None:
             X = as_rows(X)
-            if X.shape[1] != len(self.feature_names):
-                raise KernelError(
-                    f"The dictionary names {len(self.feature_names)} columns, X has {X.shape[1]}. "
-                    "Use with_feature_names(None) or the names of this table."
-                )
+            self._check_names(X.shape[1])
         return build_grams(X, self.specs, self.names, self.standardize, normalise, center, memory_limit_mb)
 
     def _repr_html_(self) -> str:

@@ -6,11 +6,15 @@ A kernel here is a function of one *base* number per pair of rows, so kernels on
     squared   ||x - z||_2^2         RBF, Matern
     absolute  ||x - z||_1           Laplacian
 
+A kernel that is no such function is a `RowKernel`: it fills its matrix from whole rows.
+
 A spec is frozen and hashable. It may be unresolved: `relative=True` measures the width in median distances of the
 training rows, and `LazyColumns` choose columns once their number is known. `spec.at(features, unit)` resolves both.
 Adding a kernel is one class and one line in `KERNELS`: its fields are numbers, its `code` is what links call it, its `hue`
 what figures draw it in.
 """
+
+from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
@@ -132,9 +136,12 @@ def fill_matern(base: Array, rate: float, terms: Array, upper: bool, out: Array)
             target[j] = value * math.exp(-r)
 
 
-def fill_base(kind: str, left: Array, right: Array, upper: bool, out: Array) -> None:
+def fill_base(kind: Base, left: Array, right: Array, upper: bool, out: Array) -> None:
     """Base numbers of every pair of rows: left (a, s), right (b, s) into out (a, b). Entries below the diagonal are
     undefined when `upper`."""
+    if isinstance(kind, RowKernel):
+        kind.between(left, right, upper, out)
+        return
     fill_across(kind, left, right.T if kind == "inner" else np.array(right.T, order="C"), upper, out)
 
 
@@ -147,9 +154,16 @@ def fill_across(kind: str, left: Array, columns: Array, upper: bool, out: Array)
     fill(np.array(left.T, order="C"), columns, upper, out)
 
 
-def base_diagonal(kind: str, rows: Array) -> Array:
+def base_diagonal(kind: Base, rows: Array) -> Array:
     """Base number of every row with itself, shape (a,)."""
+    if isinstance(kind, RowKernel):
+        return kind.own(rows)
     return np.einsum("ij,ij->i", rows, rows) if kind == "inner" else np.zeros(rows.shape[0])
+
+
+def seen_of(kind: Base, rows: Array, columns: Sequence[int]) -> Array:
+    """What of rows (n, d) a base is computed from: its columns, or whole rows."""
+    return rows if isinstance(kind, RowKernel) else np.take(rows, columns, axis=1)
 
 
 class LazyColumns:
@@ -224,6 +238,36 @@ class KernelSpec:
         return False
 
     @property
+    def base_key(self) -> Base:
+        """What kernels on the same columns share: the name of their base."""
+        return self.base
+
+    @property
+    def letters(self) -> tuple[int, ...]:
+        """The columns it reads as letters of a sequence, once they are known; these are never standardised."""
+        return ()
+
+    @property
+    def reads_strings(self) -> bool:
+        """Whether it sees a sequence and not the columns of the table."""
+        return False
+
+    @property
+    def parts(self) -> tuple[KernelSpec, ...]:
+        """The kernels it is put together from; none for most."""
+        return ()
+
+    def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
+        """The kernel on a table of ``n_features`` columns with the letters of ``sequences`` beside them, (n, d + W S)."""
+        label = "" if self.features is None else str(self.features)
+        told = self.label is not None or isinstance(self.features, tuple)
+        return replace(self, features=self.columns(n_features), label=self.label if told else label)
+
+    def met(self, rows: Array) -> Self:
+        """The kernel on the columns of these (standardised) training rows; widths of its own may still be relative."""
+        return replace(self, features=self.columns(rows.shape[1]))
+
+    @property
     def settled(self) -> tuple[int, ...]:
         """The column indices of a kernel that has met its table, as those of a stack have; KernelError before."""
         if not isinstance(self.features, tuple):
@@ -263,7 +307,44 @@ class KernelSpec:
                 return self.title
             told = self.features
             where = str(told) if isinstance(told, LazyColumns) else columns_in_words(told, feature_names)
+        if not where:  # all columns of a table with sequences beside it
+            return self.title
         return f"{self.title}{', ' if ' ' in self.title else ' '}{where}"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RowKernel(KernelSpec):
+    """A kernel whose values are computed from whole rows: a subclass says `between`, and `own` for a row with itself.
+
+    Rows come as the table has them, standardised where the dictionary says so, with every column: a subclass picks those
+    it sees (`settled`). What it writes has to be positive semidefinite and must not depend on which other rows are there.
+    """
+
+    base: ClassVar[str] = "rows"
+
+    @property
+    def base_key(self) -> Base:
+        return replace(self, label=None)
+
+    def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
+        """Kernel values of rows left (a, d) and right (b, d) into out (a, b); only j >= i has to be right when `upper`."""
+        raise NotImplementedError
+
+    def own(self, rows: Array) -> Array:
+        """Kernel values of every row with itself, (a,)."""
+        found, out = np.empty(len(rows)), np.empty((1, 1))
+        for i in range(len(rows)):
+            self.between(rows[i : i + 1], rows[i : i + 1], False, out)
+            found[i] = out[0, 0]
+        return found
+
+    def fill(self, base: Array, upper: bool, out: Array) -> None:
+        for i in range(out.shape[0]):
+            start = i if upper else 0
+            out[i, start:] = base[i, start:]
+
+
+Base = str | RowKernel
 
 
 @dataclass(frozen=True, repr=False)

@@ -30,11 +30,11 @@ from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.checks import check_gram, clipped, one_blas_thread
 from mklcore.kernels.finishing import Finishing
-from mklcore.kernels.functions import KernelSpec, fill_base
+from mklcore.kernels.functions import KernelSpec, fill_base, seen_of
 from mklcore.kernels.maps import (
     KernelMap,
     as_rows,
-    column_statistics,
+    column_scaling,
     read_only,
     share_bases,
     standardise_rows,
@@ -218,6 +218,7 @@ class GramStack:
     def cross(self, X_new: Any) -> Array:
         """Kernel values (M, n_new, n) between new rows X_new (n_new, d) and the rows of this stack.
 
+        A ``Dataset`` brings its sequences along; a stack of one sequence alone takes a list of strings.
         Standardisation, widths, scales and centring are those of the training rows. KernelError for a stack made by
         `from_array`, which does not know its kernel functions.
         """
@@ -315,12 +316,12 @@ def build_grams(
     Kernels that normalisation cannot scale (constant on the training rows) are left out and named in `notes`.
     """
     rows = as_rows(X)
-    n, d = rows.shape
+    n = len(rows)
     finishing = Finishing.of(names, n, normalise, center)
     check_memory(len(specs), n, memory_limit_mb)
-    means, scales = column_statistics(rows) if standardize else (np.zeros(d), np.ones(d))
+    means, scales = column_scaling(rows, specs, standardize)
     rows = standardise_rows(rows, means, scales)
-    resolved = [replace(spec, features=spec.columns(d)) for spec in specs]
+    resolved = [spec.met(rows) for spec in specs]
     values = np.empty((len(specs), n, n))
     with one_blas_thread():
         _fill(values, rows, resolved, finishing)
@@ -333,7 +334,7 @@ def _fill(values: Array, rows: Array, specs: list[KernelSpec], finishing: Finish
     """Fill and finish every gram over one shared base matrix, settling relative widths in `specs` on the way."""
     base = np.empty(values.shape[1:])
     for (kind, columns), members in share_bases(specs).items():
-        table = np.take(rows, columns, axis=1)
+        table = seen_of(kind, rows, columns)
         fill_base(kind, table, table, True, base)
         relative = [specs[m] for m in members if specs[m].is_relative]
         unit = median_distance(relative[0], table, base) if relative else 1.0

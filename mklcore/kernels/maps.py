@@ -17,8 +17,10 @@ import numpy as np
 from numba import njit
 
 from mklcore.arrays import Array, Indices
+from mklcore.data.dataset import Dataset
+from mklcore.data.sequences import as_strings, letters
 from mklcore.errors import DataError
-from mklcore.kernels.functions import KernelSpec, base_diagonal, fill_across
+from mklcore.kernels.functions import Base, KernelSpec, RowKernel, base_diagonal, fill_across, seen_of
 
 CONSTANT_TOLERANCE = 1e-12
 
@@ -61,9 +63,22 @@ def as_rows(X: Any, n_features: int | None = None) -> Array:
             f"X holds {len(bad)} value(s) that are NaN or infinite, the first in row {i}, column {j}. "
             "Fill in or drop these rows first."
         )
-    if n_features is not None and rows.shape[1] != n_features:
-        raise DataError(f"X has {rows.shape[1]} features, but the kernels were built on {n_features} features.")
+    if n_features is not None:
+        as_columns(rows, n_features)
     return rows
+
+
+def as_columns(rows: Array, n_features: int) -> None:
+    """DataError unless rows have as many columns as the kernels were built on."""
+    if rows.shape[1] != n_features:
+        raise DataError(f"X has {rows.shape[1]} features, but the kernels were built on {n_features} features.")
+
+
+def are_strings(X: Any) -> bool:
+    """Whether X is a list of strings, or an array of them, and no table."""
+    if isinstance(X, np.ndarray):
+        return X.ndim == 1 and X.dtype.kind in "UO" and bool(X.size) and isinstance(X[0], str)
+    return isinstance(X, list | tuple) and bool(X) and isinstance(X[0], str)
 
 
 def column_statistics(rows: Array) -> tuple[Array, Array]:
@@ -103,12 +118,21 @@ def spherical_factors(diagonal: Array, means: Array, grand: float) -> Array:
     return np.where(present, 1.0 / np.sqrt(np.where(present, own, 1.0)), 0.0)
 
 
-def share_bases(specs: Sequence[KernelSpec]) -> dict[tuple[str, tuple[int, ...]], list[int]]:
+def share_bases(specs: Sequence[KernelSpec]) -> dict[tuple[Base, tuple[int, ...]], list[int]]:
     """Kernels by what they share: (base, columns) -> their indices. The specs are resolved."""
-    groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+    groups: dict[tuple[Base, tuple[int, ...]], list[int]] = {}
     for m, spec in enumerate(specs):
-        groups.setdefault((spec.base, spec.settled), []).append(m)
+        groups.setdefault((spec.base_key, spec.settled), []).append(m)
     return groups
+
+
+def column_scaling(rows: Array, specs: Sequence[KernelSpec], standardize: bool) -> tuple[Array, Array]:
+    """What is taken off every column (d,) and what it is divided by; letters of sequences stay as they are."""
+    d = rows.shape[1]
+    means, scales = column_statistics(rows) if standardize else (np.zeros(d), np.ones(d))
+    seen = sorted({column for spec in specs for column in spec.letters})
+    means[seen], scales[seen] = 0.0, 1.0
+    return means, scales
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,12 +199,34 @@ class KernelMap:
     def cross(self, X_new: Any) -> Array:
         """Kernel values between new rows and training rows, with the training standardisation, scales and centring.
 
-        X_new (n_new, d). Returns (M, n_new, n_kept), C-contiguous float64. DataError when X_new is not a finite
-        table with d columns.
+        X_new (n_new, d), or a ``Dataset``, or a list of strings where the kernels see one sequence and nothing else. Returns
+        (M, n_new, n_kept), C-contiguous float64. DataError when X_new is not a finite table with d columns.
         """
-        return self.cross_standardised(
-            standardise_rows(as_rows(X_new, self.rows.shape[1]), self.column_means, self.column_scales)
+        rows = as_rows(self.laid_out(X_new))
+        if rows.shape[1] == self.rows.shape[1] or not self.reads_letters:
+            as_columns(rows, self.rows.shape[1])
+            return self.cross_standardised(standardise_rows(rows, self.column_means, self.column_scales))
+        more = rows.shape[1] - self.rows.shape[1]  # letters of longer strings
+        as_columns(rows[:, : self.rows.shape[1]], self.rows.shape[1])
+        means, scales = (
+            np.pad(v, (0, more), constant_values=c) for v, c in ((self.column_means, 0.0), (self.column_scales, 1.0))
         )
+        return self.cross_standardised(standardise_rows(rows, means, scales))
+
+    @cached_property
+    def reads_letters(self) -> bool:
+        """Whether some kernel sees sequences."""
+        return any(spec.letters for spec in self.specs)
+
+    def laid_out(self, X_new: Any) -> Any:
+        """New rows as a table: the letters of a ``Dataset``, or of a list of strings, beside its columns."""
+        if isinstance(X_new, Dataset):
+            if not X_new.sequences or not self.reads_letters:
+                return X_new.X
+            return X_new.with_letters((self.rows.shape[1] - X_new.n_features) // len(X_new.sequences))
+        if self.reads_letters and are_strings(X_new):
+            return letters([as_strings(X_new)], self.rows.shape[1])
+        return X_new
 
     def cross_standardised(self, new: Array) -> Array:
         """The same for rows (n_new, d) that are already standardised, such as the training rows themselves."""
@@ -189,8 +235,11 @@ class KernelMap:
         out = np.empty((len(self.specs), shape[0], self.kept.size))
         base, spare = np.empty(shape), np.empty(shape if cut else (0, 0))
         for (kind, columns), members in share_bases(self.specs).items():
-            left = np.take(new, columns, axis=1)
-            fill_across(kind, left, self._columns_of(columns), False, base)
+            left = seen_of(kind, new, columns)
+            if isinstance(kind, RowKernel):
+                kind.between(left, self.rows, False, base)
+            else:
+                fill_across(kind, left, self._columns_of(columns), False, base)
             diagonal = base_diagonal(kind, left)
             for m in members:
                 block = spare if cut else out[m]

@@ -20,6 +20,7 @@ from mklcore.data.dataset import Groups, counted, listed
 from mklcore.data.grouping import NUMBERS, read_numbers, write_numbers
 from mklcore.errors import DataError, KernelError
 from mklcore.kernels.functions import KERNELS, KernelSpec
+from mklcore.kernels.sequences import SEQUENCE_KERNELS
 
 MOST_ROWS = 2000
 _REAL = r"\d{1,20}(?:\.\d{0,20})?(?:e[+-]?\d{1,3})?"
@@ -124,7 +125,8 @@ def is_dictionary(text: str) -> bool:
 
 def _codes() -> dict[str, type[KernelSpec]]:
     """The kernels there are, by the letters of their code."""
-    return {entry.spec.code or key: entry.spec for key, entry in KERNELS.items()}
+    known = {**KERNELS, **SEQUENCE_KERNELS}
+    return {entry.spec.code or key: entry.spec for key, entry in known.items()}
 
 
 def _head(spec: KernelSpec) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -17,12 +16,12 @@ import numpy as np
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.finishing import Finishing
-from mklcore.kernels.functions import KernelSpec, base_diagonal, fill_base
+from mklcore.kernels.functions import KernelSpec, base_diagonal, fill_base, seen_of
 from mklcore.kernels.grams import median_distance
 from mklcore.kernels.maps import (
     KernelMap,
     as_rows,
-    column_statistics,
+    column_scaling,
     share_bases,
     standardise_rows,
 )
@@ -97,9 +96,8 @@ class KernelRows:
     ) -> KernelRows:
         """Resolve the dictionary on training rows X (n, d) and find its scales, without storing a Gram matrix."""
         rows = as_rows(X)
-        n, d = rows.shape
-        flat = (np.zeros(d), np.ones(d))
-        means, scales = column_statistics(rows) if dictionary.standardize else flat
+        n = len(rows)
+        means, scales = column_scaling(rows, dictionary.specs, dictionary.standardize)
         rows = standardise_rows(rows, means, scales)
         specs = _resolved(dictionary, rows)
         M = len(specs)
@@ -120,12 +118,12 @@ class KernelRows:
 
 
 def _resolved(dictionary: KernelDictionary, rows: Array) -> tuple[KernelSpec, ...]:
-    specs = [replace(spec, features=spec.columns(rows.shape[1])) for spec in dictionary]
+    specs = [spec.met(rows) for spec in dictionary]
     for (kind, columns), members in share_bases(specs).items():
         relative = [specs[m] for m in members if specs[m].is_relative]
         unit = 1.0
         if relative:
-            table = np.take(rows, columns, axis=1)
+            table = seen_of(kind, rows, columns)
             few = np.empty((table.shape[0],) * 2 if table.shape[0] <= 2000 else (0, 0))
             if few.size:
                 fill_base(kind, table, table, True, few)
@@ -138,7 +136,7 @@ def _resolved(dictionary: KernelDictionary, rows: Array) -> tuple[KernelSpec, ..
 def _diagonals(plain: KernelMap) -> Array:
     out = np.empty((len(plain.specs), plain.rows.shape[0]))
     for (kind, columns), members in share_bases(plain.specs).items():
-        base = base_diagonal(kind, np.take(plain.rows, columns, axis=1))[:, None]
+        base = base_diagonal(kind, seen_of(kind, plain.rows, columns))[:, None]
         for m in members:
             own = np.empty_like(base)
             plain.specs[m].fill(base, False, own)
@@ -151,7 +149,7 @@ def _row_sums(plain: KernelMap) -> Array:
     n = plain.rows.shape[0]
     sums = np.zeros((len(plain.specs), n))
     for (kind, columns), members in share_bases(plain.specs).items():
-        table = np.take(plain.rows, columns, axis=1)
+        table = seen_of(kind, plain.rows, columns)
         for top in range(0, n, _BLOCK):
             left = table[top : top + _BLOCK]
             base = np.empty((left.shape[0], n - top))

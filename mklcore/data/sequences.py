@@ -1,0 +1,150 @@
+"""Sequences beside a table: strings of letters, as numbers a kernel can compare, and how texts are known to be some.
+
+A table of rows is made of them where kernels need one: for S sequences per row, letter p of sequence s is the column p S + s,
+its code point, and 0 behind the end of a string. So rows with longer strings only have more columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mklcore.arrays import Array
+from mklcore.errors import DataError
+
+Sequences = tuple[tuple[str, tuple[str, ...]], ...]
+
+MAX_LENGTH = 20_000  # letters of one string
+MAX_LETTERS = 30_000_000  # letters of all rows, filled up to the longest
+END = 0.0  # stands behind the end of a string
+SHORTEST = 8  # what looks like sequences has this many letters on average
+FEWEST_ROWS = 5
+DNA, PROTEIN = "ACGTUNRYSWKMBDHV-", "ACDEFGHIKLMNPQRSTVWYBXZUOJ*-"
+SURE = 0.95  # share of letters A, C, G, T, U, N by which short alphabets are told from words
+_SEQUENCE = re.compile(r"[A-Za-z*\-]+")
+
+
+def checked(sequences: Any, n_rows: int) -> Sequences:
+    """Sequences as (name, strings) pairs with one string per row. DataError in words."""
+    try:
+        found = tuple((str(name), tuple(strings)) for name, strings in sequences)
+    except (TypeError, ValueError):
+        raise DataError("Sequences are pairs of a name and one string per row; got something else.") from None
+    names = [name for name, _ in found]
+    if len(set(names)) < len(names):
+        raise DataError(f"Two sequences have the same name ({names}); rename one.")
+    for name, strings in found:
+        if isinstance(dict(sequences)[name], str) or len(strings) != n_rows:
+            raise DataError(f"Sequence {name!r} has {len(strings)} strings for {n_rows} rows; expected one per row.")
+        as_strings(strings, name)
+    return found
+
+
+def as_strings(strings: Any, name: str = "") -> tuple[str, ...]:
+    """A list of texts, each of 1 to ``MAX_LENGTH`` letters. DataError in words."""
+    called = f" of {name!r}" if name else ""
+    if isinstance(strings, str) or not isinstance(strings, Iterable):
+        raise DataError(f"The sequences{called} are a list of strings, one per row; got {type(strings).__name__}.")
+    found = tuple(strings)
+    for row, text in enumerate(found):
+        if not isinstance(text, str):
+            raise DataError(f"Row {row + 1}{called} is {type(text).__name__}, not a string; sequences are strings.")
+        if not 1 <= len(text) <= MAX_LENGTH:
+            raise DataError(f"Row {row + 1}{called} has {len(text):,} letters; expected 1 to {MAX_LENGTH:,}.")
+        if "\0" in text:
+            raise DataError(f"Row {row + 1}{called} holds the sign number 0, which is no letter; remove it.")
+    if not found:
+        raise DataError(f"There are no sequences{called}; give one string per row.")
+    return tuple(str(text) for text in found)
+
+
+def letters(sequences: Sequence[Sequence[str]], width: int = 0) -> Array:
+    """The strings of every sequence as one table (n, W S), W the longest string or ``width``; DataError beyond the limits."""
+    longest = max([2, width, *(len(text) for strings in sequences for text in strings)])
+    n, count = len(sequences[0]), len(sequences)
+    if n * count * longest > MAX_LETTERS:
+        raise DataError(
+            f"{n:,} rows with strings of up to {longest:,} letters are more than {MAX_LETTERS:,} letters; take fewer rows, "
+            "or shorter strings."
+        )
+    table = np.full((n, longest, count), END)
+    for s, strings in enumerate(sequences):
+        for row, text in enumerate(strings):
+            table[row, : len(text), s] = np.frombuffer(text.encode("utf-32-le", "replace"), dtype="<u4")
+    return table.reshape(n, longest * count)
+
+
+def lengths(table: Array) -> Array:
+    """How many letters each row (n, W) of one sequence has, (n,)."""
+    present: Array = (table != END).sum(axis=1)
+    return present
+
+
+# How texts are known to be sequences
+
+
+def look_like_sequences(texts: Sequence[str]) -> bool:
+    """Whether texts look like DNA, RNA or proteins: letters only, no spaces, long, and of such an alphabet.
+
+    Words of a language fail: either they are short, or capitals and small letters are mixed within them.
+    """
+    if len(texts) < FEWEST_ROWS or len(set(texts)) < 3:
+        return False
+    some = [text.strip() for text in texts[:: max(1, len(texts) // 500)]]
+    if not all(_SEQUENCE.fullmatch(text) and (text.isupper() or text.islower()) for text in some):
+        return False
+    if sum(map(len, some)) < SHORTEST * len(some):
+        return False
+    counts = Counter("".join(some).upper())
+    total = sum(counts.values())
+    if set(counts) <= set(DNA) and sum(counts[letter] for letter in "ACGTUN-") >= SURE * total:
+        return True
+    return (
+        set(counts) <= set(PROTEIN) and all(text.isupper() for text in some) and sum(map(len, some)) >= 20 * len(some)
+    )
+
+
+def composition(name: str, strings: Sequence[str]) -> tuple[tuple[str, ...], Array]:
+    """The length and the share of every frequent letter: columns (n, c) and their names; constant ones are left out."""
+    counts = [Counter(text) for text in strings]
+    total: Counter[str] = sum(counts, Counter())
+    size = np.array([len(text) for text in strings], dtype=float)
+    columns = [(f"length of {name}", size)]
+    for letter, _ in sorted(total.most_common(20)):
+        columns.append((f"share of {letter} in {name}", np.array([own[letter] for own in counts]) / size))
+    kept = [(label, values) for label, values in columns if np.ptp(values) > 0]
+    return tuple(label for label, _ in kept), np.array([values for _, values in kept]).reshape(-1, len(strings)).T
+
+
+# FASTA
+
+
+def is_fasta(text: str) -> bool:
+    """Whether a text is FASTA: a line that begins with >, then lines of letters."""
+    lines = [line.strip() for line in text[:4000].lstrip("\ufeff").splitlines() if line.strip()][:3]
+    return len(lines) > 1 and lines[0].startswith(">") and bool(_SEQUENCE.fullmatch(lines[1]))
+
+
+def read_fasta(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Headers and sequences, in capitals, of a FASTA text. DataError in words."""
+    headers: list[str] = []
+    parts: list[list[str]] = []
+    for number, line in enumerate(text.lstrip("\ufeff").splitlines(), 1):
+        plain = line.strip()
+        if plain.startswith(">"):
+            headers.append(plain[1:].strip())
+            parts.append([])
+        elif plain and not plain.startswith(";"):
+            if not parts or not _SEQUENCE.fullmatch(plain):
+                raise DataError(
+                    f"Line {number} of the FASTA file is neither a header (> ...) nor letters: {plain[:40]!r}."
+                )
+            parts[-1].append(plain.upper())
+    strings = tuple("".join(part) for part in parts)
+    if empty := [header for header, own in zip(headers, strings, strict=True) if not own]:
+        raise DataError(f"The FASTA entry {empty[0][:60]!r} has no letters; remove it.")
+    return tuple(headers), strings

@@ -1,0 +1,279 @@
+"""Kernels on sequences: how alike two strings are, by the words they share anywhere or at the same place.
+
+Strings come as letters (see `data.sequences`): one column per position, 0 behind the end. A kernel that has met its table
+holds the columns of its sequence, every S-th one where rows have S sequences, so that rows of longer strings fit as well.
+
+Sources: Leslie, Eskin and Noble, The spectrum kernel, 2002; Raetsch and Sonnenburg, Accurate splice site detection, 2004
+(weighted degree); Raetsch, Sonnenburg and Schoelkopf, RASE, 2005 (shifts). Adding one is a class and a line below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numba import njit
+
+from mklcore.arrays import Array, Indices
+from mklcore.data.sequences import END, lengths
+from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.functions import KernelEntry, RowKernel
+from mklcore.parameters import Parameter
+
+MOST_LETTERS = 50  # of a word that is compared
+MOST_SHIFT = 100
+DIRECT = 2**16  # words that are counted by their number, without looking which of them occur
+LARGEST = 2**62
+
+
+@njit(cache=True, nogil=True)
+def fill_counts(left: Indices, right: Indices, words: int, upper: bool, out: Array) -> None:
+    """out_ij = sum over words of count_i count_j; words by number, left (a, P), right (b, Q), -1 where there is none."""
+    counts = np.zeros(words)
+    for i in range(left.shape[0]):
+        for p in range(left.shape[1]):
+            if left[i, p] >= 0:
+                counts[left[i, p]] += 1.0
+        for j in range(i if upper else 0, right.shape[0]):
+            total = 0.0
+            for q in range(right.shape[1]):
+                if right[j, q] >= 0:
+                    total += counts[right[j, q]]
+            out[i, j] = total
+        for p in range(left.shape[1]):
+            if left[i, p] >= 0:
+                counts[left[i, p]] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def degree_of(x: Array, z: Array, worth: Array, shift: int) -> float:
+    """The weighted degree of two strings of one length: worth[r] is what a run of r agreeing letters is worth at its start.
+
+    A word of k letters agrees at i for every k up to the length of the run that starts there, so one walk from the end, which
+    knows that length, replaces the sum over k.
+    """
+    total = 0.0
+    longest = worth.size - 1
+    for s in range(shift + 1):
+        factor = 0.5 / (s + 1)
+        ahead, behind = 0, 0
+        for i in range(x.size - s - 1, -1, -1):
+            ahead = ahead + 1 if x[i + s] == z[i] else 0
+            behind = behind + 1 if x[i] == z[i + s] else 0
+            total += factor * (worth[min(ahead, longest)] + worth[min(behind, longest)])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def fill_degree(left: Array, right: Array, worth: Array, shift: int, upper: bool, out: Array) -> None:
+    """`degree_of` for every pair of rows, left (a, L), right (b, L)."""
+    for i in range(left.shape[0]):
+        for j in range(i if upper else 0, right.shape[0]):
+            out[i, j] = degree_of(left[i], right[j], worth, shift)
+
+
+@njit(cache=True, nogil=True)
+def own_degree(rows: Array, worth: Array, shift: int) -> Array:
+    """`degree_of` of every row with itself."""
+    out = np.empty(rows.shape[0])
+    for i in range(rows.shape[0]):
+        out[i] = degree_of(rows[i], rows[i], worth, shift)
+    return out
+
+
+def whole(owner: str, name: str, value: Any, low: int, high: int) -> int:
+    """A whole number between two others; ParameterError otherwise."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or not low <= int(value) <= high:
+        raise ParameterError(f"{owner}: {name} must be a whole number from {low} to {high}, got {value!r}.")
+    return int(value)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SequenceKernel(RowKernel):
+    """A kernel on one sequence of every row, number `sequence` from 0 on."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, low, high in (*self.limits, ("sequence", 0, 1000)):
+            object.__setattr__(self, name, whole(type(self).__name__, name, getattr(self, name), low, high))
+        if isinstance(self.features, tuple) and len(self.features) < 2:
+            raise KernelError(f"{type(self).__name__} reads the letters of a sequence: at least two columns.")
+
+    limits: ClassVar[tuple[tuple[str, int, int], ...]]
+
+    @property
+    def reads_strings(self) -> bool:
+        return True
+
+    @property
+    def letters(self) -> tuple[int, ...]:
+        return self.features if isinstance(self.features, tuple) else ()
+
+    def columns(self, n_features: int) -> tuple[int, ...]:
+        if self.features is None:
+            raise KernelError(
+                f"{self!r} compares strings, and a table of numbers has none. Pass a Dataset with sequences, or use "
+                "SequenceDictionary(...).grams(strings)."
+            )
+        return super().columns(n_features)
+
+    def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
+        place: int = getattr(self, "sequence")  # noqa: B009  every subclass ends its fields with it
+        if place >= len(sequences):
+            raise KernelError(
+                f"{self!r} needs sequence number {place}, the data have {len(sequences)}, counted from 0."
+            )
+        columns = range(n_features + place, n_features + width * len(sequences), len(sequences))
+        return replace(self, features=tuple(columns), label=self.label or sequences[place] or None)
+
+    def read(self, rows: Array) -> Array:
+        """The letters of its sequence in these rows, (n, W); longer ones than it was built on, too."""
+        first, second = self.settled[:2]
+        return np.ascontiguousarray(rows[:, first :: second - first])
+
+    def name(self, feature_names: Sequence[str] | None = None) -> str:
+        return f"{self.title} {self.label}" if self.label else self.title
+
+
+@dataclass(frozen=True, repr=False)
+class Spectrum(SequenceKernel):
+    """k(x, z) = sum over words w of k letters of (how often w is in x) (how often w is in z); strings of any lengths.
+
+    A string shorter than k shares no word with any. Words are taken as they are written: a and A differ.
+    """
+
+    k: int
+    sequence: int = 0
+
+    family: ClassVar[str] = "spectrum"
+    limits = (("k", 1, MOST_LETTERS),)
+
+    @property
+    def title(self) -> str:
+        return f"spectrum {self.k}"
+
+    def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
+        numbers, words = self._numbered(left, right)
+        fill_counts(numbers[0], numbers[-1], words, upper, out)
+
+    def own(self, rows: Array) -> Array:
+        numbers, _ = self._numbered(rows, rows)
+        ordered = np.sort(numbers[0], axis=1)
+        found = np.zeros(len(rows))
+        for i, line in enumerate(ordered):
+            counts = np.unique(line[line >= 0], return_counts=True)[1].astype(float)
+            found[i] = counts @ counts
+        return found
+
+    def _numbered(self, left: Array, right: Array) -> tuple[list[Indices], int]:
+        """The words at every place of both as numbers below some bound, -1 where there is none, and that bound."""
+        tables = [self.read(left)] if left is right else [self.read(left), self.read(right)]
+        alphabet = np.unique(np.concatenate([np.unique(table) for table in tables]))
+        alphabet = alphabet[alphabet != END]
+        letters = [np.where(table == END, -1, np.searchsorted(alphabet, table)) for table in tables]
+        count = size = max(int(alphabet.size), 1)
+        found = letters
+        for step in range(1, self.k):
+            if size > LARGEST // count:
+                found, size = _renumbered(found)
+            found = [_longer(words, own[:, step:], count) for words, own in zip(found, letters, strict=True)]
+            size *= count
+        return (found, size) if size <= DIRECT else _renumbered(found)
+
+
+def _longer(words: Indices, following: Indices, count: int) -> Indices:
+    """Numbers of words with one letter more."""
+    size = min(words.shape[1], following.shape[1])
+    words, following = words[:, :size], following[:, :size]
+    longer: Indices = np.where((words < 0) | (following < 0), -1, words * count + following)
+    return longer
+
+
+def _renumbered(found: list[Indices]) -> tuple[list[Indices], int]:
+    """The same words by their place among those that occur."""
+    known = np.unique(np.concatenate([np.unique(part) for part in found]))
+    known = known[known >= 0]
+    return [np.where(part < 0, -1, np.searchsorted(known, part)) for part in found], max(int(known.size), 1)
+
+
+@dataclass(frozen=True, repr=False)
+class WeightedDegree(SequenceKernel):
+    """k(x, z) = sum over words of 1 to `degree` letters, worth b_k, that x and z have at the same place.
+
+    b_k = 2 (degree - k + 1) / (degree (degree + 1)). With `shift` S a word may lie s <= S places further in one of the two,
+    which counts d_s = 1 / (2 (s + 1)) each way; positive definite for every S. Strings have one length.
+    """
+
+    degree: int
+    shift: int = 0
+    sequence: int = 0
+
+    family: ClassVar[str] = "degree"
+    limits = (("degree", 1, MOST_LETTERS), ("shift", 0, MOST_SHIFT))
+
+    @property
+    def title(self) -> str:
+        return f"weighted degree {self.degree}" + (f" (shift {self.shift})" if self.shift else "")
+
+    @property
+    def worth(self) -> Array:
+        """What a run of 0 .. degree agreeing letters is worth where it starts: b_1 + ... + b_r."""
+        d = self.degree
+        return np.concatenate([[0.0], np.cumsum(2.0 * (d - np.arange(1, d + 1) + 1) / (d * (d + 1)))])
+
+    def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
+        one = self._of_one_length(right)
+        other = one if left is right else self._of_one_length(left)
+        if other.shape[1] != one.shape[1]:
+            raise KernelError(
+                f"{self.title} compares place by place: strings of {other.shape[1]} letters do not fit those of "
+                f"{one.shape[1]} it was built on. Cut or fill them to one length, or use Spectrum."
+            )
+        fill_degree(other, one, self.worth, self.shift, upper, out)
+
+    def own(self, rows: Array) -> Array:
+        return own_degree(self._of_one_length(rows), self.worth, self.shift)
+
+    def _of_one_length(self, rows: Array) -> Array:
+        found = self.read(rows)
+        sizes = lengths(found)
+        if sizes.min() != sizes.max():
+            raise KernelError(
+                f"{self.title} compares place by place and needs strings of one length; here they have {sizes.min():,} to "
+                f"{sizes.max():,} letters. Cut or fill them to one length, or use Spectrum."
+            )
+        return np.ascontiguousarray(found[:, : sizes[0]])
+
+
+_K = Parameter(
+    "k", "Letters of a word k", "integer", 3, 1, 8, "Longer words: rarer, and more telling where they are shared."
+)
+_D = Parameter("degree", "Degree", "integer", 5, 1, 20, "Larger degree: longer words at the same place count as well.")
+_S = Parameter(
+    "shift", "Shift", "integer", 0, 0, 20, "Larger shift: a word may lie some places further in one of the two."
+)
+
+SEQUENCE_KERNELS: dict[str, KernelEntry] = {
+    entry.key: entry
+    for entry in (
+        KernelEntry(
+            "spectrum",
+            "Spectrum",
+            Spectrum,
+            r"\sum_{w \in A^k} \#_w(x)\,\#_w(z)",
+            "Words of k letters that two strings share, wherever they are.",
+            (_K,),
+        ),
+        KernelEntry(
+            "degree",
+            "Weighted degree",
+            WeightedDegree,
+            r"\sum_{k=1}^{d} \beta_k \sum_i [x_i \dots x_{i+k-1} = z_i \dots z_{i+k-1}]",
+            "Words of up to d letters that two strings have at the same place, or a few places apart.",
+            (_D, _S),
+        ),
+    )
+}
