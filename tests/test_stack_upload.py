@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from mklcore.data.dataset import three_way_split
 from mklcore.errors import DataError, KernelError, MKLError
-from mklcore.kernels import stacks
-from mklcore.kernels.stacks import _target, block_of, is_stack, read_stack, rows_of, subset
+from mklcore.kernels import checks, stacks
+from mklcore.kernels.stacks import _names, _target, block_of, is_stack, read_stack, rows_of, subset
 from pages._parts.session import uploads
 from tests.pages import go, memory, open_app, quiet, wait_until, words
 
@@ -67,6 +67,58 @@ def test_targets_are_classes_or_numbers():
 def test_doubled_and_blank_names_are_told_apart():
     names = read_stack(npz(K=K, y=Y, names=np.array(["a", "a", "", "b\n", "b", "a"]))).stack.names
     assert names == ("a", "a (2)", "kernel 3", "b", "b (2)", "a (3)")
+
+
+def test_many_equal_names_are_told_apart_in_one_pass():
+    names = _names(np.array(["a"] * 20_000 + ["a (2)", "b"]), 20_002)
+    assert names[:3] == ["a", "a (2)", "a (3)"]
+    assert names[-2:] == ["a (2) (2)", "b"]
+    assert len(set(names)) == 20_002
+
+
+class Enough(BaseException):
+    """Raised by who no longer wants to know."""
+
+
+def test_a_stack_is_refused_by_its_headers_and_its_reading_can_be_ended():
+    asked = []
+    with pytest.raises(DataError, match=r"y has shape \(79,\), but K has 80 rows"):
+        read_stack(npz(K=K, y=Y[1:]), tick=lambda: asked.append(1))
+    with pytest.raises(DataError, match="There are 5 names for 6 kernels"):
+        read_stack(npz(K=K, y=Y, names=NAMES[1:]), tick=lambda: asked.append(1))
+    with pytest.raises(DataError, match="y unpacks to 32 MB, above the limit of 20 MB"):
+        read_stack(npz(K=K, y=np.array(["a" * 100_000] * 80)), tick=lambda: asked.append(1))
+    many = npz(K=K, y=Y, **{f"array_{k}": Y[:1] for k in range(2500)})
+    with pytest.raises(DataError, match="lists far more than a stack's three arrays"):
+        read_stack(many)
+    assert not asked  # nothing was unpacked
+    assert not is_stack(many)
+
+    def stop() -> None:
+        raise Enough
+
+    with pytest.raises(Enough):
+        read_stack(npz(K=K, y=Y), tick=stop)
+
+
+def test_only_so_many_rows_are_clipped(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stacks, "MAX_CLIPPED_ROWS", 79)
+    with pytest.raises(DataError, match="set to 0 on at most 79 rows, and K has 80"):
+        read_stack(npz(K=K - 0.1 * np.eye(80), y=Y), clip=True)
+
+
+def test_kernels_on_many_rows_are_judged_panel_by_panel(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(checks, "PANEL", 16)
+    monkeypatch.setattr(checks, "EXACT_ROWS", 40)
+    ticks = []
+    checks.check_gram("singular", LINEAR[0], lambda: ticks.append(1))
+    checks.check_gram("zero", np.zeros((80, 80)))
+    checks.check_gram("full", K[4])
+    assert len(ticks) > 5
+    with pytest.raises(KernelError, match=r"smallest eigenvalue is -0\.1"):
+        checks.check_gram("moved", LINEAR[0] - 0.1 * np.eye(80))
+    with pytest.raises(KernelError, match="smallest eigenvalue is -80"):
+        checks.check_gram("turned", -np.ones((80, 80)))
 
 
 def bad_header(shape: str) -> bytes:

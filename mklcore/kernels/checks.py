@@ -1,13 +1,15 @@
 """Whether a matrix from elsewhere is a kernel: finite, symmetric, positive semidefinite."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 from numba import njit
+from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from threadpoolctl import ThreadpoolController
 
 from mklcore.arrays import Array
@@ -16,6 +18,8 @@ from mklcore.errors import KernelError
 SYMMETRY_TOLERANCE = 1e-8
 PSD_TOLERANCE = 1e-8
 TILE = 64
+PANEL = 512  # columns of a Cholesky factor made at a time: a tenth of a second where they are long
+EXACT_ROWS = 1500  # up to so many rows the eigenvalues themselves settle what the factor refuses
 # Made after numpy's and scipy's libraries are loaded: a controller only knows the pools it has seen.
 _POOLS = ThreadpoolController()
 
@@ -41,8 +45,15 @@ def asymmetry(gram: Array) -> tuple[float, float]:
     return gap, size
 
 
-def check_gram(name: str, gram: Array) -> None:
-    """KernelError unless gram (n, n) is finite, symmetric and positive semidefinite; see `GramStack.from_array`."""
+def never_asked() -> None:
+    """What is called between stretches of work where nobody wants to end it."""
+
+
+def check_gram(name: str, gram: Array, tick: Callable[[], None] = never_asked) -> None:
+    """KernelError unless gram (n, n) is finite, symmetric and positive semidefinite; see `GramStack.from_array`.
+
+    tick : called every tenth of a second or so; what it raises ends the check.
+    """
     if not np.isfinite(gram).all():
         i, j = np.argwhere(~np.isfinite(gram))[0]
         raise KernelError(
@@ -50,37 +61,84 @@ def check_gram(name: str, gram: Array) -> None:
             "belongs to."
         )
     gap, size = asymmetry(gram)
+    tick()
     if gap > SYMMETRY_TOLERANCE * size:
         raise KernelError(
             f"{name} is not symmetric: max |K_ij - K_ji| is {gap:.3g}, at most {SYMMETRY_TOLERANCE * size:.3g} was "
             "expected. Use (K + K') / 2 if the difference is rounding."
         )
-    # A Rayleigh quotient never exceeds the largest eigenvalue, so passing with it is passing; a failure is settled
-    # by the eigenvalues themselves.
-    vector = gram @ np.random.default_rng(0).standard_normal(gram.shape[0])
-    norm = float(np.linalg.norm(vector))
-    jittered = gram.copy()
-    if norm > 0:
-        vector /= norm
-        jittered.flat[:: gram.shape[0] + 1] += PSD_TOLERANCE * max(float(vector @ gram @ vector), 0.0)
-    _, failed = dpotrf(jittered.T, lower=True, overwrite_a=True, clean=False)
-    if not failed:
+    if size == 0 or is_semidefinite(gram, tick):
         return
-    spectrum = np.linalg.eigvalsh(gram)
-    if spectrum[0] < -PSD_TOLERANCE * max(spectrum[-1], 0.0):
+    smallest, largest = _extremes(gram, tick)
+    if smallest < -PSD_TOLERANCE * max(largest, 0.0):
+        found = f"{smallest:.3g}" if np.isfinite(smallest) else "below that"
         raise KernelError(
-            f"{name} is not positive semidefinite: its smallest eigenvalue is {spectrum[0]:.3g}, at least "
-            f"{-PSD_TOLERANCE * max(spectrum[-1], 0.0):.3g} (-1e-8 of the largest) was expected. "
+            f"{name} is not positive semidefinite: its smallest eigenvalue is {found}, at least "
+            f"{-PSD_TOLERANCE * max(largest, 0.0):.3g} (-1e-8 of the largest) was expected. "
             "Compute it in float64, or clip its negative eigenvalues to 0."
         )
 
 
-def clip_gram(gram: Array) -> tuple[Array, float | None]:
+def is_semidefinite(gram: Array, tick: Callable[[], None] = never_asked) -> bool:
+    """Whether gram + 1e-8 r I has a Cholesky factor, r at most its largest eigenvalue: True is certain, False nearly so.
+
+    r is a Rayleigh quotient, which never exceeds the largest eigenvalue. The factor is made panel by panel (left-looking,
+    Golub and Van Loan, Matrix Computations, section 4.2.6), so that work on many rows can be ended.
+    """
+    vector = np.random.default_rng(0).standard_normal(len(gram))
+    quotient = 0.0
+    for _ in range(1 if len(gram) <= EXACT_ROWS else 6):
+        vector = gram @ vector
+        norm = float(np.linalg.norm(vector))
+        if norm == 0:
+            break
+        vector /= norm
+        quotient = float(vector @ gram @ vector)
+        tick()
+    factor = gram.copy()
+    factor.flat[:: len(gram) + 1] += PSD_TOLERANCE * max(quotient, 0.0)
+    for left in range(0, len(gram), PANEL):
+        right = min(left + PANEL, len(gram))
+        if left:
+            factor[left:, left:right] -= factor[left:, :left] @ factor[left:right, :left].T
+        corner, failed = dpotrf(factor[left:right, left:right], lower=True)
+        if failed:
+            return False
+        factor[left:right, left:right] = corner
+        if right < len(gram):
+            factor[right:, left:right] = dtrsm(1.0, corner, factor[right:, left:right].T, lower=True).T
+        tick()
+    return True
+
+
+def _extremes(gram: Array, tick: Callable[[], None]) -> tuple[float, float]:
+    """The smallest and the largest eigenvalue; on many rows by Lanczos steps, whose smallest is at least the true one."""
+    if len(gram) <= EXACT_ROWS:
+        spectrum = np.linalg.eigvalsh(gram)
+        return float(spectrum[0]), float(spectrum[-1])
+
+    def times(vector: Array) -> Array:
+        tick()
+        product: Array = gram @ vector
+        return product
+
+    operator = LinearOperator(gram.shape, matvec=times, dtype=np.float64)
+    start = np.random.default_rng(1).standard_normal(len(gram))
+    ends = []
+    for which in ("SA", "LA"):
+        try:
+            ends += list(eigsh(operator, k=1, which=which, v0=start, tol=1e-3, maxiter=20, return_eigenvectors=False))
+        except ArpackNoConvergence:  # the factor has failed, so there is a negative one, and it is close to others
+            ends.append(-np.inf if which == "SA" else float(start @ gram @ start / (start @ start)))
+    return float(ends[0]), float(ends[1])
+
+
+def clip_gram(gram: Array, tick: Callable[[], None] = never_asked) -> tuple[Array, float | None]:
     """gram (n, n) with negative eigenvalues set to 0, and the smallest of them; the same gram and None if it is PSD.
 
     Entries that are not finite are left to `check_gram`, which refuses them in words.
     """
-    if not np.isfinite(gram).all():
+    if not np.isfinite(gram).all() or is_semidefinite(gram, tick):
         return gram, None
     spectrum, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
     if spectrum[0] >= -PSD_TOLERANCE * max(spectrum[-1], 0.0):

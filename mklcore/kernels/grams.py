@@ -18,7 +18,7 @@ Centring comes before normalisation, so that the stack that comes out has the pr
 | diag | s = max_i K_ii | k(x, x) <= 1 on the training rows |
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, NoReturn, Self
@@ -28,7 +28,7 @@ from numba import njit
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.checks import check_gram, clipped, one_blas_thread
+from mklcore.kernels.checks import check_gram, clipped, never_asked, one_blas_thread
 from mklcore.kernels.finishing import Finishing
 from mklcore.kernels.functions import KernelSpec, fill_base, seen_of
 from mklcore.kernels.maps import (
@@ -177,14 +177,16 @@ class GramStack:
         raise KernelError(f"A stack of kernels is no table. {UNCUT}")
 
     @classmethod
-    def from_array(cls, K: Any, names: Sequence[str] | None = None, *, clip: bool = False) -> Self:
+    def from_array(
+        cls, K: Any, names: Sequence[str] | None = None, *, clip: bool = False, tick: Callable[[], None] = never_asked
+    ) -> Self:
         """A stack of kernels computed elsewhere, used as it is: no centring, no normalisation.
 
         K (M, n, n) numeric. A C-contiguous float64 array is not copied: do not write to it afterwards. KernelError,
         with the kernel's name and the number that failed, unless every kernel is finite, symmetric to 1e-8 of its
         largest entry, and PSD: smallest eigenvalue >= -1e-8 of the largest. With ``clip`` the negative eigenvalues of
         an indefinite kernel are set to 0 instead, with a UserWarning that names it: its test blocks are then no longer
-        those of the kernel that was passed.
+        those of the kernel that was passed. ``tick`` is called every tenth of a second or so; what it raises ends the check.
 
         >>> stack = GramStack.from_array(np.stack([np.eye(3), np.ones((3, 3))]), names=["own", "same"])
         >>> stack.names
@@ -198,7 +200,7 @@ class GramStack:
             if clip:
                 values = clipped(values, labels)
             for label, gram in zip(labels, values, strict=True):
-                check_gram(label, gram)
+                check_gram(label, gram, tick)
         notes = tuple(_duplicate_notes(values, labels))
         return cls(values, labels, np.ones(len(values)), ("precomputed",) * len(values), notes=notes)
 

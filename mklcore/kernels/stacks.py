@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,12 +19,15 @@ import numpy as np
 from mklcore.data.columns import are_texts, clean_name
 from mklcore.data.dataset import Dataset, counted, joined, listed
 from mklcore.errors import DataError, KernelError
-from mklcore.kernels.checks import clip_gram, one_blas_thread
+from mklcore.kernels.checks import clip_gram, never_asked, one_blas_thread
 from mklcore.kernels.grams import Forecast, GramStack
 
 MAX_FILE_MB = 100
 MAX_STACK_MB = 400
 MAX_KERNELS = 1000
+MAX_DIRECTORY_BYTES = 100_000  # of an archive: about a thousand arrays
+MAX_CLIPPED_ROWS = 3000  # eigenvectors of more take over half a minute a kernel, and cannot be stopped meanwhile
+PIECE_BYTES = 2**24
 MOST_CLASSES, FEWEST_ROWS = 50, 5  # whole numbers of a target that are classes, each with so many rows on average
 ROW = "row of the stack"
 KNOWN = ("K", "y", "names")
@@ -39,7 +43,7 @@ class StackFile:
 
 def is_stack(raw: bytes) -> bool:
     """Whether these bytes are a NumPy archive."""
-    if raw[:4] != b"PK\x03\x04":
+    if raw[:4] != b"PK\x03\x04" or directory_bytes(raw) > MAX_DIRECTORY_BYTES:
         return False
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
@@ -48,24 +52,37 @@ def is_stack(raw: bytes) -> bool:
         return False
 
 
+def directory_bytes(raw: bytes) -> int:
+    """How long an archive says its list of members is, which Python reads as a whole when it opens one (APPNOTE 4.3.14-16)."""
+    tail = raw[-70_000:]
+    places = ((b"PK\x05\x06", 12, 4), (b"PK\x06\x06", 40, 8))
+    found = [(tail.rfind(sign) + offset, length) for sign, offset, length in places if sign in tail]
+    return max((int.from_bytes(tail[start : start + length], "little") for start, length in found), default=0)
+
+
 def read_stack(
-    raw: bytes, *, task: str | None = None, clip: bool = False, max_mb: float = MAX_STACK_MB, fingerprint: str = ""
+    raw: bytes,
+    *,
+    task: str | None = None,
+    clip: bool = False,
+    max_mb: float = MAX_STACK_MB,
+    fingerprint: str = "",
+    tick: Callable[[], None] = never_asked,
 ) -> StackFile:
     """The kernel stack in an .npz file: K (M, n, n), y (n,) and, if there, names (M,).
 
     task : "classification", "regression" or None: numbers with many different values are then a regression target. clip :
     set negative eigenvalues of indefinite kernels to 0 and say so in the notes, instead of refusing them. fingerprint :
-    of the file; it enters the fingerprint of the table through the name of the one feature. Raises DataError or
-    KernelError in words for anything that is not such a file, larger than ``max_mb`` megabytes, or no kernels.
+    of the file; it enters the fingerprint of the table through the name of the one feature. tick : called every tenth of
+    a second or so; what it raises ends the reading. Raises DataError or KernelError in words for anything that is not such
+    a file, larger than ``max_mb`` megabytes, or no kernels.
     """
-    arrays = _arrays(raw, max_mb)
+    arrays = _arrays(raw, max_mb, tick)
     K, y = np.ascontiguousarray(arrays["K"], dtype=np.float64), arrays["y"]
-    if y.shape != (K.shape[1],):
-        raise DataError(f"y has shape {y.shape}, but K has {K.shape[1]} rows; expected one value per row.")
     names = _names(arrays.get("names"), len(K))
     with one_blas_thread():
-        more = _clip(K, names) if clip else []
-    stack = GramStack.from_array(K, names)
+        more = _clip(K, names, tick) if clip else []
+    stack = GramStack.from_array(K, names, tick=tick)
     values, kind, how = _target(y, task)
     notes = [f"A ready stack of {len(K)} kernels on {len(y)} rows: it has no columns and is used as it is.", how, *more]
     name = f"{ROW} {fingerprint[:16]}".strip()
@@ -99,10 +116,12 @@ def subset(stack: GramStack, kernels: Sequence[int]) -> GramStack:
     )
 
 
-def _arrays(raw: bytes, max_mb: float) -> dict[str, np.ndarray]:
+def _arrays(raw: bytes, max_mb: float, tick: Callable[[], None]) -> dict[str, np.ndarray]:
     """K, y and names, each checked by its header before its numbers are read."""
     if len(raw) > MAX_FILE_MB * 1e6:
         raise DataError(f"The file is larger than {MAX_FILE_MB} MB, the limit for stacks; take fewer kernels or rows.")
+    if directory_bytes(raw) > MAX_DIRECTORY_BYTES:
+        raise DataError("The archive lists far more than a stack's three arrays; save it again with np.savez.")
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             found = {name.removesuffix(".npy"): name for name in archive.namelist() if name.endswith(".npy")}
@@ -111,7 +130,10 @@ def _arrays(raw: bytes, max_mb: float) -> dict[str, np.ndarray]:
                     f"The archive has no array {listed(missing)}; expected K (M, n, n) and y (n,), as in "
                     f"np.savez(file, K=K, y=y, names=names). It holds {listed(map(clean_name, found)) or 'nothing'}."
                 )
-            return {name: _array(archive, found[name], name, max_mb) for name in KNOWN if name in found}
+            there = [name for name in KNOWN if name in found]
+            headers = {name: _header(archive, found[name], name, max_mb) for name in there}
+            _check_together(headers)  # before a number of any of them is unpacked
+            return {name: _array(archive, found[name], name, headers[name], tick) for name in there}
     except DataError:
         raise
     except (
@@ -128,14 +150,50 @@ def _arrays(raw: bytes, max_mb: float) -> dict[str, np.ndarray]:
         raise DataError(f"The archive cannot be read ({type(error).__name__}); save it again with np.savez.") from error
 
 
-def _array(archive: zipfile.ZipFile, member: str, name: str, max_mb: float) -> np.ndarray:
+@dataclass(frozen=True)
+class _Header:
+    """What an array says of itself before its numbers."""
+
+    shape: tuple[int, ...]
+    fortran: bool
+    dtype: np.dtype[Any]
+    start: int  # of its numbers
+
+
+def _header(archive: zipfile.ZipFile, member: str, name: str, max_mb: float) -> _Header:
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
-        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = header(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(file)
+        header = _Header(shape, fortran, dtype, file.tell())
     _check_header(name, shape, dtype, max_mb)
+    return header
+
+
+def _check_together(headers: dict[str, _Header]) -> None:
+    kernels, rows, _ = headers["K"].shape
+    if headers["y"].shape != (rows,):
+        raise DataError(f"y has shape {headers['y'].shape}, but K has {rows} rows; expected one value per row.")
+    if "names" in headers and headers["names"].shape != (kernels,):
+        raise DataError(f"There are {headers['names'].shape[0]} names for {kernels} kernels; expected one each.")
+
+
+def _array(archive: zipfile.ZipFile, member: str, name: str, header: _Header, tick: Callable[[], None]) -> np.ndarray:
+    """The numbers, unpacked piece by piece."""
+    found = np.empty(header.shape[::-1] if header.fortran else header.shape, header.dtype)
+    room = found.reshape(-1).view(np.uint8).data
     with archive.open(member) as file:
-        found: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
+        file.read(header.start)
+        at = 0
+        while at < len(room):
+            tick()
+            piece = file.read(min(PIECE_BYTES, len(room) - at))
+            if not piece:
+                raise EOFError(f"{name} ends after {at} bytes of {len(room)}")
+            room[at : at + len(piece)] = piece
+            at += len(piece)
+    if header.fortran:
+        found = found.transpose()
     if not are_texts(found):
         raise DataError(f"{name} holds signs that no text can hold; save it again with np.array(..., dtype=str).")
     return found
@@ -153,26 +211,32 @@ def _check_header(name: str, shape: tuple[int, ...], dtype: Any, max_mb: float) 
     if dtype.kind not in kinds:
         raise DataError(f"{name} has the type {dtype}; expected {what}.")
     axes = 3 if name == "K" else 1
-    if len(shape) != axes or 0 in shape or (name == "K" and shape[1] != shape[2]):
+    if len(shape) != axes or min(shape) < 1 or (name == "K" and shape[1] != shape[2]):
         expected = "(M, n, n): kernels, rows, rows" if name == "K" else "one axis"
         raise DataError(f"{name} has the shape {shape}; expected {expected}.")
     size = 1.0
     for length in shape:
         size *= length
     megabytes = size * (8 if name == "K" else dtype.itemsize) / 1e6
-    if megabytes > max_mb:
+    most = max_mb if name == "K" else min(max_mb, MAX_FILE_MB / 5)
+    if megabytes > most:
         raise DataError(
-            f"{name} unpacks to {megabytes:,.0f} MB, above the limit of {max_mb:,.0f} MB; take fewer kernels or rows."
+            f"{name} unpacks to {megabytes:,.0f} MB, above the limit of {most:,.0f} MB; take fewer kernels or rows."
         )
     if name == "K" and shape[0] > MAX_KERNELS:
         raise DataError(f"K holds {shape[0]:,} kernels, more than {MAX_KERNELS:,}; take fewer.")
 
 
-def _clip(K: np.ndarray, names: list[str]) -> list[str]:
+def _clip(K: np.ndarray, names: list[str], tick: Callable[[], None]) -> list[str]:
     """Set negative eigenvalues to 0, in place, and say of which kernels."""
+    if K.shape[1] > MAX_CLIPPED_ROWS:
+        raise DataError(
+            f"Negative eigenvalues are set to 0 on at most {MAX_CLIPPED_ROWS:,} rows, and K has {K.shape[1]:,}; do it "
+            "before saving the file, or take fewer rows."
+        )
     told = []
     for name, gram in zip(names, K, strict=True):
-        flat, smallest = clip_gram(gram)
+        flat, smallest = clip_gram(gram, tick)
         if smallest is not None:
             gram[...] = flat
             told.append(f"{name} (smallest {smallest:.3g})")
@@ -188,18 +252,16 @@ def _names(given: np.ndarray | None, count: int) -> list[str]:
     """One name per kernel, all different."""
     raw = [f"kernel {m + 1}" for m in range(count)]
     if given is not None:
-        if len(given) != count:
-            raise DataError(f"There are {len(given)} names for {count} kernels; expected one each.")
         raw = [n.decode("utf-8", "replace") if isinstance(n, bytes) else str(n) for n in given.tolist()]
-    names: list[str] = []
+    names: dict[str, None] = {}
+    used = Counter[str]()  # how often each stem was tried, so that a thousand equal names are not tried a million times
     for place, text in enumerate(raw, start=1):
         stem = name = clean_name(text) or f"kernel {place}"
-        again = 1
         while name in names:
-            again += 1
-            name = f"{stem} ({again})"
-        names.append(name)
-    return names
+            used[stem] += 1
+            name = f"{stem} ({used[stem] + 1})"
+        names[name] = None
+    return list(names)
 
 
 def _target(y: np.ndarray, task: str | None) -> tuple[np.ndarray, str, str]:

@@ -1,5 +1,6 @@
 """Derive the table in use from the parameters, how it was read, and its rows cut in three."""
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,8 @@ from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session.memory import Upload, memory
 from pages._parts.session.uploads import upload
+
+PATIENCE_SECONDS = 0.5
 
 
 @st.cache_resource(max_entries=len(SAMPLES), show_spinner=False)
@@ -105,8 +108,25 @@ def stack_file(params: Params) -> stacks.StackFile:
     digest = params.data.removeprefix(UPLOAD)
     return memory().shelves.stack.made(
         (params.data, params.task, params.clip),
-        lambda: stacks.read_stack(file.content, task=params.task or None, clip=params.clip, fingerprint=digest),
+        lambda: _read_stack(params, file, digest),
     )
+
+
+def _read_stack(params: Params, file: Upload, digest: str) -> stacks.StackFile:
+    """Read a stack; whoever chooses something else meanwhile, presses Stop or leaves, ends it at the next beat of the line."""
+    told, begun = st.empty(), time.monotonic()
+
+    def tick() -> None:
+        seconds = time.monotonic() - begun
+        if seconds > PATIENCE_SECONDS:
+            told.caption(f"Reading the stack and checking its kernels: {seconds:.0f} s. Any other choice ends it.")
+
+    try:
+        return stacks.read_stack(
+            file.content, task=params.task or None, clip=params.clip, fingerprint=digest, tick=tick
+        )
+    finally:
+        told.empty()
 
 
 def split(params: Params) -> Split:
