@@ -24,7 +24,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import target_alignment
 from mklcore.kernels.units import units
 from mklcore.path import Path, fit_path, joined, log_grid, path_grid
-from mklcore.references import plain_references
+from mklcore.references import PLAIN, plain_references
 from mklcore.scoring import Scoring, label_of, rarest, scorer_of
 
 POINTS = 13
@@ -73,7 +73,8 @@ class Exploration:
     def test_scores(self) -> dict[str, float]:
         """The scores on all test rows: "ours" and every baseline; look once, after choosing."""
         models = {"ours": self.model} | self._fitted
-        return {name: float(self._scorer(model, self._test.X, self._test.y)) for name, model in models.items()}
+        tests = {name: self._test.X if name in PLAIN else self._test.table for name in models}
+        return {name: float(self._scorer(model, tests[name], self._test.y)) for name, model in models.items()}
 
     def _repr_html_(self) -> str:
         body = "".join(
@@ -121,15 +122,15 @@ def explore(
     asked = scoring or ("r2" if data.task == "regression" else "accuracy")
     name, scorer = asked if isinstance(asked, str) else label_of(asked), scorer_of(asked)
     tick(0, 4)
-    stack = dictionary.grams(train.X)
-    blocks = stack.cross(judge.X)
+    stack = dictionary.grams(train)
+    blocks = stack.cross(judge)
     problem = _Problem(data.task, dictionary, stack, blocks, train, judge, scoring)
     path, notes = _path(problem)
     index = int(np.nanargmax(path.val_score))
     model = path.estimators[index]
     tick(1, 4)
     shuffled = judge.drawn(PERMUTED_ROWS, seed)
-    columns = column_importance(model, shuffled.X, shuffled.y, units(data), scoring=scoring, seed=seed)
+    columns = column_importance(model, shuffled.table, shuffled.y, units(data), scoring=scoring, seed=seed)
     seconds = time.process_time() - clock[0], time.perf_counter() - clock[1]
     tick(2, 4)
     fitted, beside = _baselines(problem, path) if baselines else ({}, {})
@@ -228,7 +229,7 @@ def _baselines(problem: _Problem, path: Path) -> tuple[dict[str, Any], dict[str,
 def _alone(problem: _Problem, m: int) -> _Problem:
     """The same problem with one kernel only."""
     dictionary = KernelDictionary(((problem.stack.specs or ())[m],))
-    stack = dictionary.grams(problem.train.X)
+    stack = dictionary.grams(problem.train.table)
     return problem._replace(dictionary=dictionary, stack=stack, blocks=problem.blocks[m : m + 1])
 
 

@@ -28,6 +28,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.path import fit_path, grown, path_grid
 from mklcore.scoring import Scoring, scorer_of
 
+PLAIN = ("majority", "mean", "linear", "RBF")  # models of the columns alone
 FLAT = 1e-3  # gain in score below which going on does not pay
 FURTHER = 4  # points beyond the end of a grid
 COARSE = 6  # values of C per single kernel

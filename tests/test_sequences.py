@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.data.applying import learn_reading
 from mklcore.data.sequences import MAX_LENGTH, is_fasta, look_like_sequences, read_fasta
 from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.estimators.positions import positional_importance
 from mklcore.kernels.notation import read_entries, write_entries
 from mklcore.kernels.rows import KernelRows
+from tests.pages import go, open_app, quiet, upload
 
 ANY = "ABCDEFGHIJKLMNOPQRSTUVWXYZaé"
 
@@ -229,3 +232,51 @@ def test_fasta():
         read_fasta(">one\n12\n")
     with pytest.raises(DataError, match="'one' has no letters"):
         read_fasta(">one\n>two\nAC\n")
+
+
+def dna(n=60, kind="csv"):
+    data = mkl.make_sequences(n, 30, [("TATAATGC", 10)], seed=0, mutation=0.0)[0]
+    labels = ["pos" if label > 0 else "neg" for label in data.y]
+    rows = zip(data.sequences[0][1], np.arange(n) % 7, labels, strict=True)
+    if kind == "fasta":
+        return "\n".join(f">s{i}|{label}\n{text.lower()}" for i, (text, _, label) in enumerate(rows)).encode()
+    return ("dna,weight,label\n" + "\n".join(f"{text},{w},{label}" for text, w, label in rows)).encode()
+
+
+def test_a_text_column_is_read_as_sequences_and_new_files_like_it():
+    data = mkl.read_table(dna())
+    assert (data.target_name, data.sequences[0][0], len(data.sequences[0][1][0])) == ("label", "dna", 30)
+    assert dict(data.columns)["dna"] == (0, 1, 2, 3)
+    assert any("Read as sequences of letters" in note for note in data.notes)
+    reading = learn_reading(dna(), data)
+    new = reading.apply(dna().replace(b"label", b"other"))
+    assert np.array_equal(new.table, data.table)
+    with pytest.raises(DataError, match="has 34 letters in row 1; the longest of the training table has 30"):
+        reading.apply(dna().replace(b"label\n", b"label\nACGT", 1))
+    fasta = mkl.read_table(dna(kind="fasta"))
+    assert fasta.sequences[0][1] == data.sequences[0][1]
+    assert fasta.target_name == "header 2"
+
+
+def test_a_first_answer_ranks_sequences_and_finds_the_planted_word():
+    data = mkl.read_table(dna(120))
+    found = mkl.explore(data, baselines=False)
+    assert found.columns[0].name == "dna"
+    assert found.test_scores()["ours"] > 0.85
+    told = positional_importance(found.model, data, k=4)
+    assert told.words[0].word in "TATAATGC"
+    assert 10 <= told.words[0].place <= 14
+    assert 10 <= int(told.importance.argmax()) < 18
+    figure = mkl.figures.positions_figure(told, "dna")
+    assert figure.data[0].z.shape == (4, 30)
+    assert told.words[0].word in figure.layout.meta["alt"]
+    columns = mkl.LpMKLClassifier(kernels=mkl.KernelDictionary((mkl.Linear(),))).fit(data)
+    with pytest.raises(ParameterError, match="No kernel in use sees sequence number 0"):
+        positional_importance(columns, data)
+
+
+def test_the_kernels_page_has_sliders_for_sequences():
+    app = go(upload(open_app(), dna()), "pages/kernels.py")
+    assert "spectrum 3 dna" in app.selectbox(key="field_shown").options
+    app.slider(key="field_spectrum").set_value(5).run()
+    assert {"spectrum 5 dna", "weighted degree 5 dna"} <= set(quiet(app).selectbox(key="field_shown").options)

@@ -16,16 +16,20 @@ from mklcore.data.columns import (
     MISSING_LEVEL,
     OTHER_LEVEL,
     Profile,
+    as_strings,
     as_texts,
     clean_name,
     missing_cells,
     numbers_or_labels,
+    strings_of,
     to_numbers,
 )
 from mklcore.data.dataset import Dataset, counted, joined, listed
 from mklcore.data.packed import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, Format
 from mklcore.data.parsing import Source, Table, parse
 from mklcore.data.reading import _profiles, _settle_sentinels, _settled_uses
+from mklcore.data.sequences import composition
+from mklcore.data.sequences import letters as letters_of
 from mklcore.errors import DataError
 
 
@@ -50,11 +54,20 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class NewRows:
-    """Rows to predict: ``X`` (m, d), ``target`` (m,) as text or numbers where the file has it (else None), and notes."""
+    """Rows to predict: ``X`` (m, d), ``target`` (m,) as text or numbers where the file has it (else None), and notes.
+
+    ``table`` is X with the letters of sequences beside it, as ``Dataset.table`` has them.
+    """
 
     X: np.ndarray
     target: np.ndarray | None
     notes: tuple[str, ...]
+    letters: np.ndarray | None = None
+
+    @property
+    def table(self) -> np.ndarray:
+        """The rows that a model of the training table takes, (m, d) or (m, d + W S)."""
+        return self.X if self.letters is None else np.hstack([self.X, self.letters])
 
 
 @dataclass(frozen=True)
@@ -64,6 +77,8 @@ class Reading:
     features: tuple[Feature, ...]
     target_name: str
     task: str
+    sequences: tuple[str, ...] = ()
+    width: int = 0
 
     def apply(
         self,
@@ -86,7 +101,7 @@ class Reading:
 
     def of_table(self, table: Table) -> NewRows:
         """The same for a table that is already parsed."""
-        wanted = dict.fromkeys(feature.column for feature in self.features)
+        wanted = dict.fromkeys((*(feature.column for feature in self.features), *self.sequences))
         places = {name: _place(table.names, name) for name in wanted}
         if gone := [name for name, place in places.items() if place is None]:
             raise DataError(
@@ -96,8 +111,14 @@ class Reading:
         notes: list[str] = []
         cells = {name: table.columns[place] for name, place in places.items() if place is not None}
         X = np.empty((table.n_rows, len(self.features)))
+        strings: dict[str, tuple[str, ...]] = {}
         for name in wanted:
             members = [j for j, feature in enumerate(self.features) if feature.column == name]
+            if name in self.sequences:
+                strings[name] = self._strings(cells[name], name)
+                for j in members:
+                    X[:, j] = _share(strings[name], self.features[j].level)
+                continue
             _fill(X, members, [self.features[j] for j in members], cells[name], table.decimal, notes)
         used = {places[name] for name in wanted}
         place = _place(table.names, self.target_name)
@@ -105,7 +126,25 @@ class Reading:
         if idle:
             notes.append(f"Not needed and left out: {listed(idle)}.")
         target = None if place is None or place in used else _target(table.columns[place], table.decimal, self.task)
-        return NewRows(X, target, tuple(notes))
+        letters = letters_of([strings[name] for name in self.sequences], self.width) if self.sequences else None
+        return NewRows(X, target, tuple(notes), letters)
+
+    def _strings(self, cells: np.ndarray, name: str) -> tuple[str, ...]:
+        """The strings of a column of sequences. DataError where one is longer than any the model has room for."""
+        found = as_strings(np.where(missing_cells(cells), "", as_texts(cells)))
+        for row, text in enumerate(found):
+            if len(text) > self.width:
+                raise DataError(
+                    f"The sequence {name!r} has {len(text):,} letters in row {row + 1}; the longest of the training table has "
+                    f"{self.width:,}. Cut it, or use the library, where a Dataset with longer strings is welcome."
+                )
+        return found
+
+
+def _share(strings: Sequence[str], letter: str) -> np.ndarray:
+    """The share of a letter in every string, or the lengths where no letter is named; as `sequences.composition` has them."""
+    sizes = np.array([len(text) for text in strings], dtype=float)
+    return sizes if not letter else np.array([text.count(letter) for text in strings]) / sizes
 
 
 def plain_reading(data: Dataset) -> Reading:
@@ -148,7 +187,7 @@ def learn_reading(
         for feature in _features(item, lenient=missing == "drop"):
             found.setdefault(feature.name, replace(feature, sentinel=_gone(before, item)))
     features = tuple(found[name] for name in data.feature_names if name in found)
-    reading = Reading(features, data.target_name, data.task)
+    reading = Reading(features, data.target_name, data.task, tuple(name for name, _ in data.sequences), data.width)
     strange = [name for name in data.feature_names if name not in found]
     if not strange:
         X = reading.of_table(table).X[rows[stay]]
@@ -187,6 +226,12 @@ def _features(item: Profile, lenient: bool = False) -> list[Feature]:
             Feature(clean_name(f"{name} {MISSING_LEVEL}"), name, "gap", lenient=number.lenient, median=number.median),
         ]
     assert item.labels is not None
+    if item.column.kind == "sequence":
+        names = composition(name, strings_of(item))[0]
+        letters = [
+            "" if label == names[0] and label.startswith("length") else label[len("share of ")] for label in names
+        ]
+        return [Feature(clean_name(label), name, level=level) for label, level in zip(names, letters, strict=True)]
     labels = item.labels
     levels, counts = np.unique(labels[labels != ""], return_counts=True)
     if not levels.size:

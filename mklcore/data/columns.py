@@ -12,6 +12,7 @@ import pandas as pd
 
 from mklcore.arrays import Array, Labels, Mask
 from mklcore.data.dataset import LARGEST_VALUE, counted, joined, listed
+from mklcore.data.sequences import composition, look_like_sequences
 from mklcore.errors import DataError
 
 MISSING = (
@@ -27,6 +28,7 @@ OTHER_LEVEL = "other"
 LEFT_OUT = ("text", "identifier", "date", "constant", "empty", "dropped")
 USES = ("number", "category", "left out")
 
+_BLANK = " (unknown letters where a cell is missing)"
 _THOUSANDS = {
     ".": re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?"),
     ",": re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?"),
@@ -43,7 +45,7 @@ _ID_CAMEL = re.compile(r".*[a-z](Id|ID|No|Nr)")
 class Column:
     """What one column of a table is, and what reading does with it.
 
-    kind : "number", "category", "text", "identifier", "date", "constant", "empty" or "dropped" (as asked).
+    kind : "number", "category", "sequence", "text", "identifier", "date", "constant", "empty" or "dropped" (as asked).
     missing, distinct : counts of cells and of different values. example : the first value. done : what happens to the
     column, in words.
     """
@@ -190,6 +192,9 @@ def encode(item: Profile, indicator: bool = False) -> tuple[list[str], list[np.n
             return [name, f"{name} {MISSING_LEVEL}"], [filled, missing.astype(np.float64)]
         return [name], [filled]
     assert item.labels is not None
+    if item.column.kind == "sequence":
+        names, values = composition(name, strings_of(item))
+        return list(names), list(values.T)
     labels = item.labels
     levels, counts = np.unique(labels[labels != ""], return_counts=True)
     if len(levels) > MAX_LEVELS:
@@ -202,6 +207,19 @@ def encode(item: Profile, indicator: bool = False) -> tuple[list[str], list[np.n
     if len(wanted) == 2:  # the other column would be its mirror image
         wanted = wanted[:1] if wanted[1][0] == MISSING_LEVEL else wanted[1:]
     return [f"{name}={level}" for level, _ in wanted], [where.astype(np.float64) for _, where in wanted]
+
+
+def strings_of(item: Profile) -> tuple[str, ...]:
+    """The strings of a column of sequences, in capitals; where one is missing, unknown letters of the usual length."""
+    assert item.labels is not None
+    return as_strings(item.labels)
+
+
+def as_strings(labels: Labels) -> tuple[str, ...]:
+    """Texts as `strings_of` has them, "" where one is missing."""
+    found = [str(label).strip().upper() for label in labels.tolist()]
+    usual = "N" * int(np.median([len(text) for text in found if text] or [1]))
+    return tuple(text or usual for text in found)
 
 
 def told(profiles: list[Profile], kept: set[str], indicator: bool = False) -> list[str]:
@@ -224,6 +242,12 @@ def told(profiles: list[Profile], kept: set[str], indicator: bool = False) -> li
         notes.append(f"Read as text, because not every cell is a number: {each}. Mend or empty these cells.")
     if gappy := [item.column.name for item in used if 2 * item.column.missing > _length(item)]:
         notes.append(f"More than half of the cells are missing in {listed(gappy)}; think about leaving them out.")
+    if letters := [item.column.name for item in used if item.column.kind == "sequence"]:
+        notes.append(
+            f"Read as sequences of letters, in capitals, for kernels on sequences: {listed(letters)}; length and shares of "
+            "letters became columns."
+        )
+    used = [item for item in used if item.column.kind != "sequence"]
     if split := [item.column.name for item in used if item.numbers is None]:
         notes.append(f"Categories became columns of 0 and 1: {listed(split)}.")
     if vague := [item.column.name for item in used if item.numbers is None and item.column.missing]:
@@ -305,6 +329,8 @@ def _kind_of_texts(values: np.ndarray, distinct: int, gaps: bool) -> str:
         return "empty" if not distinct else "category" if gaps else "constant"
     if sum(bool(_DATE.fullmatch(value)) for value in values) > 0.95 * len(values):
         return "date"
+    if distinct > max(MAX_LEVELS, 0.3 * len(values)) and look_like_sequences(values.tolist()):
+        return "sequence"
     if distinct == len(values) > 3:
         return "identifier"
     return "category" if distinct <= min(MAX_LEVELS, max(3, len(values) // 2)) else "text"
@@ -313,6 +339,8 @@ def _kind_of_texts(values: np.ndarray, distinct: int, gaps: bool) -> str:
 def _in_words(kind: str, missing: int, stray: int, median: float, distinct: int) -> str:
     if kind in LEFT_OUT:
         return f"left out: {_REASONS[kind]}"
+    if kind == "sequence":
+        return f"a sequence of letters for kernels on sequences{_BLANK if missing else ''}; the share of each letter as a number"
     if kind == "category":
         extra = " and one for missing" if missing else ""
         return f"columns of 0 and 1 for {counted(distinct, 'value')}{extra}"

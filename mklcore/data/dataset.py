@@ -37,7 +37,8 @@ class Dataset:
     groups : (name, column indices) pairs: families of columns. columns : the columns of the table as the person knows it,
     as (name, column indices) pairs: the 0/1 columns of a category are one of them; one per feature unless given.
     sequences : (name, strings) pairs with one string per row, DNA or any other; with some of them X may have no column.
-    ``table`` is X with the letters beside it, which kernels on sequences compare.
+    ``table`` is X with the letters beside it, which kernels on sequences compare; it has room for strings of ``width``
+    letters, the longest of the table this one is a part of.
     Two data sets with one fingerprint are equal and hash alike.
 
     Raises DataError for shapes that disagree, values that are not finite, missing targets, fewer than two classes,
@@ -54,6 +55,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     columns: Groups = ()
     sequences: Sequences = ()
+    width: int = 0
     fingerprint: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
@@ -78,6 +80,8 @@ class Dataset:
         }
         for name, value in settled.items():
             object.__setattr__(self, name, value)
+        longest = max((len(text) for _, strings in self.sequences for text in strings), default=0)
+        object.__setattr__(self, "width", max(int(self.width), longest))
         object.__setattr__(self, "fingerprint", _fingerprint(self))
 
     @property
@@ -97,9 +101,17 @@ class Dataset:
         """The same with room for strings of at least ``width`` letters; read-only."""
         if not self.sequences:
             return self.X
-        found = np.hstack([self.X, strings_of.letters([strings for _, strings in self.sequences], width)])
+        room = max(self.width, width)
+        found = np.hstack([self.X, strings_of.letters([strings for _, strings in self.sequences], room)])
         _freeze(found)
         return found
+
+    def letter_columns(self, name: str) -> tuple[int, ...]:
+        """The columns of ``table`` that hold the letters of a sequence; none where there is no such sequence."""
+        names = [known for known, _ in self.sequences]
+        if name not in names:
+            return ()
+        return tuple(range(self.n_features + names.index(name), self.table.shape[1], len(names)))
 
     @property
     def source_names(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from mklcore.data.columns import (
     missing_rows,
     numbers_or_labels,
     profile,
+    strings_of,
     told,
 )
 from mklcore.data.dataset import TASKS, Dataset, Groups, counted, joined, listed
@@ -167,7 +168,12 @@ def read_table(
     notes += told(profiles, kept, missing == "indicator")
     assert task is not None
     groups = families(columns_of)
-    return Dataset(X, y, feature_names, target_name, task, groups=groups, notes=tuple(notes), columns=columns_of)
+    strings = tuple(
+        (item.column.name, strings_of(item)) for item in profiles if item.column.kind == "sequence" and item.column.used
+    )
+    return Dataset(
+        X, y, feature_names, target_name, task, groups=groups, notes=tuple(notes), columns=columns_of, sequences=strings
+    )
 
 
 def _settled_uses(names: Sequence[str], uses: Mapping[str, str]) -> dict[str, str]:
@@ -378,9 +384,13 @@ def _features(
         if not _is_used(item, kept):
             continue
         new_names, new_values = encode(item, indicator)
+        if not new_names:
+            continue
         members[item.column.name] = tuple(range(len(names), len(names) + len(new_names)))
         names += new_names
         values += new_values
+    if not names and any(item.column.kind == "sequence" for item in profiles):
+        return np.empty((len(profiles[0].labels if profiles[0].labels is not None else ()), 0)), (), ()
     if not names:
         raise DataError(_nothing_left(profiles))
     if len(names) * len(values[0]) > MAX_CELLS:

@@ -94,6 +94,9 @@ def look_like_sequences(texts: Sequence[str]) -> bool:
     """
     if len(texts) < FEWEST_ROWS or len(set(texts)) < 3:
         return False
+    longest = max(map(len, texts))
+    if longest > MAX_LENGTH or longest * len(texts) > MAX_LETTERS:
+        return False
     some = [text.strip() for text in texts[:: max(1, len(texts) // 500)]]
     if not all(_SEQUENCE.fullmatch(text) and (text.isupper() or text.islower()) for text in some):
         return False
@@ -148,3 +151,25 @@ def read_fasta(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if empty := [header for header, own in zip(headers, strings, strict=True) if not own]:
         raise DataError(f"The FASTA entry {empty[0][:60]!r} has no letters; remove it.")
     return tuple(headers), strings
+
+
+def fasta_columns(text: str, max_rows: int) -> dict[str, list[str]]:
+    """A FASTA text as columns of a table: the sequence, then what stands in the headers, field by field.
+
+    Fields are cut at | where every header has one, else at blanks; key=value fields are called by their key. Headers of
+    different numbers of fields stay whole. DataError beyond ``max_rows``.
+    """
+    headers, strings = read_fasta(text)
+    if len(strings) > max_rows:
+        raise DataError(f"The FASTA file has {len(strings):,} sequences, more than {max_rows:,}; take some of them.")
+    bar = all("|" in header for header in headers)
+    cut = [[part.strip() for part in (header.split("|") if bar else header.split())] for header in headers]
+    if len({len(fields) for fields in cut}) != 1 or not cut[0]:
+        cut = [[header] for header in headers]
+    columns = {"sequence": list(strings)}
+    for j, fields in enumerate(zip(*cut, strict=True)):
+        keys = {field.partition("=")[0] if "=" in field else "" for field in fields}
+        key = keys.pop() if len(keys) == 1 else ""
+        name = key if key and key not in columns else "header" if len(cut[0]) == 1 else f"header {j + 1}"
+        columns[name] = [field.partition("=")[2] if key else field for field in fields]
+    return columns

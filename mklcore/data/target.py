@@ -12,7 +12,7 @@ TARGET_NAMES = (
     "sale price", "result", "default", "churn", "quality",
 )  # fmt: skip
 LAST_WORDS = ("target", "label", "class", "outcome", "response", "survived", "diagnosis", "price", "value")
-USELESS = ("empty", "constant", "identifier", "date", "text")
+USELESS = ("empty", "constant", "identifier", "date", "text", "sequence")
 
 
 def guess_target(

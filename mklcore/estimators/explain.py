@@ -249,7 +249,7 @@ def kernels_by_columns(
     home = {j: name for name, members in groups for j in members}
     for m, spec in enumerate(specs):
         columns = spec.settled
-        places = {home.get(j, names[j]) for j in columns}
+        places = {home.get(j, names[j] if j < len(names) else spec.label or "sequence") for j in columns}
         if len(columns) == len(names) > 1:
             label = ALL_COLUMNS
         elif len(places) == 1:

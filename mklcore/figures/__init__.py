@@ -15,6 +15,7 @@ from mklcore.figures.hulls import hull_grid, kernel_count
 from mklcore.figures.judging import choice_figure, confusion_figure, reliability_figure, residual_figure, roc_figure
 from mklcore.figures.paths import explore_figure, gap_convergence, path_positions, score_path, weight_path
 from mklcore.figures.runs import weights_beside
+from mklcore.figures.sequences import positions_figure
 from mklcore.figures.spectra import selected_bands
 from mklcore.figures.style import kernel_colours
 from mklcore.figures.theory import Curve, bound_curves, coherence_dots, duplicate_bars
@@ -44,6 +45,7 @@ __all__ = [
     "kernel_count",
     "lanes_figure",
     "path_positions",
+    "positions_figure",
     "relevance_bars",
     "reliability_figure",
     "residual_figure",

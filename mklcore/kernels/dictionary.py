@@ -18,6 +18,7 @@ from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.functions import RBF, Delta, KernelSpec, LazyColumns, Linear, Polynomial
 from mklcore.kernels.grams import Forecast, GramStack, build_grams, forecast, kernel_table
 from mklcore.kernels.maps import as_rows
+from mklcore.kernels.sequences import USUAL_DEGREE, USUAL_K, on_sequence
 from mklcore.kernels.units import MOST_COLUMNS, units
 
 WHOLE_WIDTH = 0.5  # of the median distance: about scikit-learn's own width for an RBF of all columns
@@ -192,12 +193,22 @@ class KernelDictionary:
         return whole + cls.per_feature(Linear(), count) if 2 <= count <= DEFAULT_PER_FEATURE else whole
 
     @classmethod
-    def recommended(cls, data: Dataset, *, whole: bool = True, most_columns: int = MOST_COLUMNS) -> Self:
+    def recommended(
+        cls,
+        data: Dataset,
+        *,
+        whole: bool = True,
+        most_columns: int = MOST_COLUMNS,
+        k: int = USUAL_K,
+        degree: int = USUAL_DEGREE,
+        shift: int = 0,
+    ) -> Self:
         """A dictionary that answers which columns of this table count.
 
         Every kernel sees one source column, one group, one band or one cluster (see `units.units`): linear and RBF at the
         median distance, delta for a category; columns one by one up to `most_columns` of them. With `whole` one RBF and one
-        linear kernel of everything stand beside them, so that columns acting together are not lost.
+        linear kernel of everything stand beside them, so that columns acting together are not lost. A sequence gets a
+        spectrum of ``k`` letters, and a weighted degree of this ``degree`` and ``shift`` where its strings have one length.
 
         >>> from mklcore.data.samples import load_sample
         >>> len(KernelDictionary.recommended(load_sample("iris")))
@@ -206,12 +217,16 @@ class KernelDictionary:
         smooth = RBF(1.0, relative=True)
         specs: list[KernelSpec] = []
         for name, members, kind in units(data, most_columns):
+            if kind == "sequence":
+                continue
             alone = kind == "category" and len(members) == 1
             kinds = (Linear(),) if alone else (Delta(),) if kind == "category" else (Linear(), smooth)
             label = None if len(members) == 1 else name
             specs += [replace(spec, features=members, label=label) for spec in kinds]
         if whole and len(data.columns) > 1:
             specs += [RBF(WHOLE_WIDTH, relative=True), Linear()]
+        for s in range(len(data.sequences)):
+            specs += on_sequence(data, s, k, degree, shift)
         return cls(tuple(specs), feature_names=data.feature_names)
 
     def with_feature_names(self, feature_names: Sequence[str] | None) -> Self:

@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 
 from mklcore.arrays import Array, Indices
+from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import END, lengths
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.functions import KernelEntry, RowKernel
@@ -27,6 +28,7 @@ MOST_LETTERS = 50  # of a word that is compared
 MOST_SHIFT = 100
 DIRECT = 2**16  # words that are counted by their number, without looking which of them occur
 LARGEST = 2**62
+USUAL_K, USUAL_DEGREE = 3, 5
 
 
 @njit(cache=True, nogil=True)
@@ -112,6 +114,12 @@ class SequenceKernel(RowKernel):
     def letters(self) -> tuple[int, ...]:
         return self.features if isinstance(self.features, tuple) else ()
 
+    @property
+    def place(self) -> int:
+        """The number of its sequence; every subclass ends its fields with it."""
+        place: int = getattr(self, "sequence")  # noqa: B009
+        return place
+
     def columns(self, n_features: int) -> tuple[int, ...]:
         if self.features is None:
             raise KernelError(
@@ -121,7 +129,7 @@ class SequenceKernel(RowKernel):
         return super().columns(n_features)
 
     def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
-        place: int = getattr(self, "sequence")  # noqa: B009  every subclass ends its fields with it
+        place = self.place
         if place >= len(sequences):
             raise KernelError(
                 f"{self!r} needs sequence number {place}, the data have {len(sequences)}, counted from 0."
@@ -246,6 +254,18 @@ class WeightedDegree(SequenceKernel):
                 f"{sizes.max():,} letters. Cut or fill them to one length, or use Spectrum."
             )
         return np.ascontiguousarray(found[:, : sizes[0]])
+
+
+def on_sequence(
+    data: Dataset, sequence: int, k: int = USUAL_K, degree: int = USUAL_DEGREE, shift: int = 0
+) -> tuple[SequenceKernel, ...]:
+    """A spectrum of k letters, and a weighted degree where the strings of a data set have one length; 0 leaves one out."""
+    name, strings = data.sequences[sequence]
+    sizes = {len(text) for text in strings}
+    found: list[SequenceKernel] = [Spectrum(k, sequence)] if k else []
+    if degree and len(sizes) == 1:
+        found.append(WeightedDegree(degree, shift, sequence))
+    return tuple(replace(spec, label=name) for spec in found)
 
 
 _K = Parameter(

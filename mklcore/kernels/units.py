@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,10 @@ ROWS = 2000  # from which correlations are taken
 
 
 class Unit(NamedTuple):
-    """One thing that kernels may see: "column", "category", "group", "band" or "cluster", and its feature columns."""
+    """One thing that kernels may see: "column", "category", "group", "band", "cluster" or "sequence", and its columns.
+
+    Columns of a sequence are what was made of it and its letters, as ``Dataset.table`` has them.
+    """
 
     name: str
     columns: tuple[int, ...]
@@ -28,6 +32,24 @@ class Unit(NamedTuple):
 
 
 def units(data: Dataset, most_columns: int = MOST_COLUMNS) -> tuple[Unit, ...]:
+    """The units of a table, see ``_numeric``, and its sequences, each with what was counted in it."""
+    if not data.sequences:
+        return _numeric(data, most_columns)
+    names = [name for name, _ in data.sequences]
+    own = dict(data.columns)
+    counted = {j for name in names for j in own.get(name, ())}
+    rest = [j for j in range(data.n_features) if j not in counted]
+    found: tuple[Unit, ...] = ()
+    if rest:
+        moved = dict(enumerate(rest))
+        part = replace(data.select(rest), sequences=())
+        found = tuple(
+            unit._replace(columns=tuple(moved[j] for j in unit.columns)) for unit in _numeric(part, most_columns)
+        )
+    return found + tuple(Unit(name, (*own.get(name, ()), *data.letter_columns(name)), "sequence") for name in names)
+
+
+def _numeric(data: Dataset, most_columns: int) -> tuple[Unit, ...]:
     """The units of a table: its source columns up to ``most_columns`` of them, else groups, bands or clusters.
 
     Groups where the table has them; equal bands where the names of all columns are wavelengths or times; else at most

@@ -81,7 +81,7 @@ def held_out(params: Params) -> Callable[[], np.ndarray]:
     if tables.on_stack(params):
         rows = gram_stacks.test_rows(params)
         return lambda: rows
-    kernels, X = stack(params), tested(params).test.X
+    kernels, X = stack(params), tested(params).test.table
     return lambda: kernels.cross(X)
 
 

@@ -1,12 +1,15 @@
 """Derive the dictionary of kernels from the parameters: as the table suggests, by the builders, or edited by hand."""
 
-from mklcore.data.dataset import Groups
+from dataclasses import replace
+
+from mklcore.data.dataset import Dataset, Groups
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import KernelError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.notation import Entry, read_entries
 from mklcore.kernels.recipes import Recipe
+from mklcore.kernels.sequences import SequenceKernel, on_sequence
 from mklcore.kernels.units import MOST_COLUMNS, Unit, units
 from pages._parts.derive.shelves import shelf
 from pages._parts.derive.tables import on_stack, table
@@ -29,7 +32,17 @@ def entries(params: Params) -> tuple[Entry, ...]:
     data, text = table(params), edited_text(params)
     if text.startswith(ON_STACK):
         raise KernelError("This dictionary chooses kernels of a stack, but this table has columns. Use the builders.")
-    return read_entries(text, data.n_features, named_columns(params)) if text else tuple(map(Entry, built(params)))
+    if not text:
+        return tuple(map(Entry, built(params)))
+    return tuple(_called(entry, data) for entry in read_entries(text, data.n_features, named_columns(params)))
+
+
+def _called(entry: Entry, data: Dataset) -> Entry:
+    """Return a kernel on a sequence called by the name of that sequence, and any other as it is."""
+    spec = entry.spec
+    if not isinstance(spec, SequenceKernel) or spec.place >= len(data.sequences):
+        return entry
+    return Entry(replace(spec, label=data.sequences[spec.place][0]), entry.on)
 
 
 def built(params: Params) -> tuple[KernelSpec, ...]:
@@ -37,14 +50,25 @@ def built(params: Params) -> tuple[KernelSpec, ...]:
     data = table(params)
     if params.recommended:
         return recommended(params).specs
-    return Recipe.of(params).specs(data.n_features, data.groups)
+    strings = [spec for s in range(len(data.sequences)) for spec in on_sequence(data, s, *of_strings(params))]
+    return (*Recipe.of(params).specs(data.n_features, data.groups), *strings)
+
+
+def of_strings(params: Params) -> tuple[int, int, int]:
+    """Return the letters of words, the degree and the shift of kernels on sequences."""
+    return params.spectrum, params.places, params.shift
 
 
 def recommended(params: Params) -> KernelDictionary:
     """Return the dictionary that the table in use suggests."""
     data = table(params)
-    make = lambda: KernelDictionary.recommended(data, whole=params.together, most_columns=most_columns(params))  # noqa: E731
-    return shelf(params).made(("recommended", data.fingerprint, params.together), make)
+    k, degree, shift = of_strings(params)
+
+    def make() -> KernelDictionary:
+        found = KernelDictionary.recommended
+        return found(data, whole=params.together, most_columns=most_columns(params), k=k, degree=degree, shift=shift)
+
+    return shelf(params).made(("recommended", data.fingerprint, params.together, k, degree, shift), make)
 
 
 def most_columns(params: Params) -> int:

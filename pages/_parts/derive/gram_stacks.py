@@ -87,8 +87,8 @@ def foresee(params: Params) -> Forecast:
 def _build_grams(params: Params, _parts: Split, _kernels: KernelDictionary) -> Grams:
     preparation().wait(["kernels"])
     normalise = None if params.normalise == "none" else params.normalise  # never "auto": grams() has settled it
-    stack = _kernels.grams(_parts.train.X, normalise, params.center, memory_limit_mb=LARGE_LIMIT_MB)
-    validation = stack.cross(_parts.validation.X)
+    stack = _kernels.grams(_parts.train, normalise, params.center, memory_limit_mb=LARGE_LIMIT_MB)
+    validation = stack.cross(_parts.validation)
     validation.setflags(write=False)
     return Grams(stack, validation)
 
@@ -151,5 +151,5 @@ def test_rows(params: Params) -> np.ndarray:
     """Return what a model takes for the test rows: rows of the table, or their block (M, n_test, n) of a stack."""
     cut = parts(params)
     if not on_stack(params):
-        return cut.test.X
+        return cut.test.table
     return stacks.block_of(_chosen_stack(params), cut.test, cut.train)

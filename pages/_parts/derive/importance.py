@@ -62,7 +62,7 @@ def _rows(params: Params) -> tuple[Any, np.ndarray]:
     validation = gram_stacks.parts(params).validation
     if not tables.on_stack(params):
         some = validation.drawn(ROWS, params.seed)
-        return some.X, some.y
+        return some.table, some.y
     block = gram_stacks.grams(params).validation
     return block[:, :ROWS], validation.y[:ROWS]
 
@@ -72,8 +72,8 @@ def _apart(params: Params) -> list[int] | None:
     if tables.on_stack(params):
         return None
     specs = gram_stacks.grams(params).train.specs or ()
-    n_features = tables.table(params).n_features
-    rest = [m for m, spec in enumerate(specs) if len(spec.settled) < n_features]
+    every = set(range(tables.table(params).n_features))
+    rest = [m for m, spec in enumerate(specs) if not every or not every <= set(spec.settled)]
     return rest if 0 < len(rest) < len(specs) else None
 
 

@@ -54,12 +54,12 @@ def job(params: Params) -> Job:
     named, scoring, center = dictionaries.normalisation(params), scores.scoring(params), params.center
 
     def look(report: Report) -> Look:
-        stack = kernels.grams(train.X, None if named == "none" else named, center)
+        stack = kernels.grams(train, None if named == "none" else named, center)
         asked: Any = report.heard_by(make(lambda: stack, lambda: alignment_matrix(stack)))
         values = path_grid(asked, stack, train.y, over, POINTS)
-        path = fit_path(asked, stack, train.y, over, values, judge.X, judge.y, report.tick, scoring=scoring)
+        path = fit_path(asked, stack, train.y, over, values, judge, judge.y, report.tick, scoring=scoring)
         best = path.estimators[path.first_look]
-        return Look(path, column_importance(best, judge.X, judge.y, seen, scoring=scoring, repeats=REPEATS))
+        return Look(path, column_importance(best, judge.table, judge.y, seen, scoring=scoring, repeats=REPEATS))
 
     piece = Piece(look, partial(shelves.shelf(params).put, name), POINTS)
     return Job(

@@ -161,7 +161,7 @@ def row(params: Params) -> Row:
     """Return the row in use; a number beyond the table is its last row."""
     table = tables.table(params)
     number = min(params.row, table.n_samples)
-    before = table.X[number - 1]
+    before = table.table[number - 1]
     moves = {j: value for j, value in read_moves(params.moved).items() if j < table.n_features}
     now = before.copy()
     now[list(moves)] = list(moves.values())
@@ -256,7 +256,7 @@ def typical(point: Chosen) -> np.ndarray:
     """Return how much each kernel in use adds on an average training row, (m,): the order of the bars."""
 
     def measure() -> np.ndarray:
-        return typical_parts(point.fitted, gram_stacks.parts(point.params).train.X[:TYPICAL_ROWS])
+        return typical_parts(point.fitted, gram_stacks.parts(point.params).train.table[:TYPICAL_ROWS])
 
     return shelves.shelf(point.params).made((*point.key, "typical"), measure)
 

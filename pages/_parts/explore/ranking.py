@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from mklcore.errors import ParameterError
 from mklcore.estimators.explain import column_effect
 from mklcore.estimators.importance import ColumnAnswer, kernels_of, weight_share
-from mklcore.figures import column_figure, style
+from mklcore.estimators.positions import positional_importance
+from mklcore.figures import column_figure, positions_figure, style
 from mklcore.kernels.units import Unit
-from pages._parts.derive import importance, paths, tables
+from pages._parts.derive import gram_stacks, importance, paths, shelves, tables
 from pages._parts.drawing import charts, listings
 from pages._parts.export import downloads
 from pages._parts.params import places
@@ -183,6 +185,10 @@ def _facts(shown: paths.Answer, index: int, unit: Unit) -> list[str]:
     if unit.kind == "kernel":
         return told
     data = tables.table(shown.params)
+    if unit.kind == "sequence":
+        sizes = [len(text) for text in dict(data.sequences)[unit.name]]
+        span = f"{min(sizes):,} to {max(sizes):,}" if min(sizes) < max(sizes) else f"{max(sizes):,}"
+        return [*told, f"- strings of {span} letters"]
     values = data.X[:, list(unit.columns)]
     if len(unit.columns) == 1:
         low, middle, high = (style.number(float(q)) for q in np.quantile(values[:, 0], [0, 0.5, 1]))
@@ -199,7 +205,33 @@ def _facts(shown: paths.Answer, index: int, unit: Unit) -> list[str]:
     return told
 
 
+def _letters(shown: paths.Answer, index: int, unit: Unit) -> None:
+    """Draw which letters of a sequence move the decision at which place, and the strongest words."""
+    params, model = shown.params, shown.path.estimators[index]
+    names = [name for name, _ in tables.table(params).sequences]
+    key = ("letters", paths.key(params), index, unit.name, params.output)
+    judged = gram_stacks.parts(params).validation
+    try:
+        found = shelves.shelf(params).made(
+            key, lambda: positional_importance(model, judged, sequence=names.index(unit.name), output=params.output)
+        )
+    except ParameterError:
+        st.caption("No kernel in use reads its letters at this point of the path.")
+        return
+    draw = partial(positions_figure, found, unit.name)
+    charts.show(draw(dark=charts.is_dark()), "positions")
+    downloads.strip(draw, f"Letters of {unit.name}")
+    told = ", ".join(f"{one.word} at place {one.place + 1} ({one.effect:+.2g})" for one in found.words[:3])
+    st.caption(
+        f"What a letter adds to the decision, put there in {found.rows} validation rows. The strongest words of "
+        f"{len(found.words[0].word)} letters: {words.plain(told)}."
+    )
+
+
 def _effect(shown: paths.Answer, index: int, unit: Unit) -> None:
+    if unit.kind == "sequence":
+        _letters(shown, index, unit)
+        return
     data, model = tables.table(shown.params), shown.path.estimators[index]
     output = min(shown.params.output, max(len(getattr(model, "classes_", ())) - 1, 0))
     found = column_effect(model, unit.columns, data.feature_names, output=output)

@@ -199,6 +199,8 @@ def _dictionary_code(params: Params) -> str:
         told = "" if params.together else ", whole=False"
         if dictionaries.most_columns(params) != MOST_COLUMNS:
             told += ", most_columns=data.n_features"
+        if tables.table(params).sequences:
+            told += ", k={}, degree={}, shift={}".format(*dictionaries.of_strings(params))
         return f"kernels = mkl.KernelDictionary.recommended(data{told})"
     return dictionary_code(dictionaries.dictionary(params), "data.feature_names")
 
@@ -209,9 +211,10 @@ def _gram_lines(params: Params) -> list[str]:
         return []
     named = dictionaries.normalisation(params)
     normalise = None if named == "none" else named
+    rows = "" if tables.table(params).sequences else ".X"  # a data set brings its sequences along
     return [
-        f"stack = kernels.grams(train.X, normalise={normalise!r}, center={params.center!r})",
-        "blocks = stack.cross(validation.X)",
+        f"stack = kernels.grams(train{rows}, normalise={normalise!r}, center={params.center!r})",
+        f"blocks = stack.cross(validation{rows})",
     ]
 
 
@@ -311,8 +314,13 @@ def _told(key: str) -> list[str]:
     ]
 
 
+def _rows_of(params: Params) -> str:
+    """Return what holds the rows that a model of a table takes."""
+    return "table" if tables.table(params).sequences else "X"
+
+
 def _test_line(params: Params) -> str:
-    rows = "test_blocks" if tables.on_stack(params) else "test.X"
+    rows = "test_blocks" if tables.on_stack(params) else f"test.{_rows_of(params)}"
     name = scores.told(params)
     value = f"fitted.score({rows}, test.y)" if name is None else f'get_scorer("{name}")(fitted, {rows}, test.y)'
     said = f"print('test', point.score_name, {value})"
@@ -323,7 +331,7 @@ def _test_line(params: Params) -> str:
 
 def _row_cells(params: Params) -> list[Cell]:
     here = predictions.row(params)
-    lines = [f"row = data.X[{here.number - 1}].copy()"]
+    lines = [f"row = data.{_rows_of(params)}[{here.number - 1}].copy()"]
     lines += [f"row[{j}] = {code(value)}" for j, value in sorted(here.moves.items())]
     lines += [
         "said = fitted.predict(row[None])[0]",

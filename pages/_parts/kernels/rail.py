@@ -8,6 +8,7 @@ import streamlit as st
 from mklcore.data.dataset import counted, joined
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.recipes import AUTO_FEATURES, other_kernels
+from mklcore.kernels.sequences import SEQUENCE_KERNELS
 from mklcore.kernels.units import Unit
 from pages._parts.derive import dictionaries, tables
 from pages._parts.params import parameters
@@ -27,6 +28,7 @@ KINDS_OF_UNITS = {
     "category": ("category", "categories"),
     "group": ("group of columns", "groups of columns"),
     "band": ("band of neighbouring columns", "bands of neighbouring columns"),
+    "sequence": ("sequence", "sequences"),
     "cluster": ("set of columns that go together", "sets of columns that go together"),
 }  # fmt: skip
 ON_GROUPS = {"rbf": "RBF", "linear": "linear", "both": "linear and RBF"}
@@ -56,6 +58,8 @@ def draw() -> None:
         suggested()
     else:
         builders()
+    if tables.table(params).sequences:
+        sequences(bool(params.edited))
     scale()
 
 
@@ -159,6 +163,19 @@ def subspaces(off: bool) -> None:
     fields.field_view(
         st.number_input, "Seed of the choices", "subspace_seed", min_value=0, max_value=9999, step=1, disabled=off
     )
+
+
+def sequences(off: bool) -> None:
+    """Draw the kernels that every sequence of the table gets."""
+    st.markdown("**Sequences**")
+    kinds = (("spectrum", "spectrum", 0), ("places", "degree", 0), ("shift", "degree", 1))
+    for name, key, place in kinds:
+        number = SEQUENCE_KERNELS[key].parameters[place]
+        label = f"{SEQUENCE_KERNELS[key].label}: {number.label[0].lower()}{number.label[1:]}"
+        fields.field_view(
+            st.slider, label, name, min_value=0, max_value=int(number.high), step=1, disabled=off, help=number.help
+        )
+    st.caption("0 letters or degree 0 leaves a kernel out. Weighted degrees need strings of one length.")
 
 
 def scale() -> None:

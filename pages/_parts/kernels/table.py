@@ -1,6 +1,7 @@
 """Kernels, the tables: what each kernel is worth, and the dictionary itself, which can be edited."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -18,6 +19,7 @@ from mklcore.kernels.notation import (
     on_columns,
     write_entries,
 )
+from mklcore.kernels.sequences import SEQUENCE_KERNELS, SequenceKernel
 from mklcore.parameters import Parameter
 from pages._parts.derive import dictionaries, gram_stacks, measuring, tables
 from pages._parts.drawing import editing, listings
@@ -29,13 +31,18 @@ from pages._parts.session.memory import memory
 
 def labels() -> dict[str, KernelEntry]:
     """Return the kernels there are, by what the table calls them."""
-    return {entry.label: entry for entry in KERNELS.values()}
+    return {entry.label: entry for entry in _entries()}
+
+
+def _entries() -> tuple[KernelEntry, ...]:
+    strings = tables.table(history.current()).sequences
+    return (*KERNELS.values(), *(SEQUENCE_KERNELS.values() if strings else ()))
 
 
 def numbers() -> dict[str, tuple[Parameter, tuple[str, ...]]]:
     """Return the columns of numbers: each with its parameter and the kernels that have it; widths come first."""
     found: dict[str, tuple[Parameter, tuple[str, ...]]] = {}
-    for entry in KERNELS.values():
+    for entry in _entries():
         for parameter in entry.parameters:
             _, owners = found.get(parameter.name, (parameter, ()))
             found[parameter.name] = (parameter, (*owners, entry.label))
@@ -210,7 +217,7 @@ def _number_columns() -> dict[str, Any]:
 
 def rows_of(entries: Sequence[Entry], data: Dataset) -> list[Row]:
     """Return the entries as rows to edit."""
-    labelled = {entry.spec: entry.label for entry in KERNELS.values()}
+    labelled = {entry.spec: entry.label for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())}
     rows = []
     for entry in entries:
         spec: Any = entry.spec
@@ -219,7 +226,8 @@ def rows_of(entries: Sequence[Entry], data: Dataset) -> list[Row]:
             found[name] = getattr(spec, name, None)
             if name == "width":
                 found["median"] = getattr(spec, "relative", None)
-        rows.append(found | {"columns": columns_as_words(spec, data.feature_names)})
+        strings = data.sequences[spec.place][0] if isinstance(spec, SequenceKernel) else ""
+        rows.append(found | {"columns": strings or columns_as_words(spec, data.feature_names)})
     return rows
 
 
@@ -231,7 +239,13 @@ def entries_of(rows: Sequence[Row], data: Dataset, named: Groups = ()) -> list[E
     if len(rows) > MOST_ROWS:
         raise KernelError(f"The table has {len(rows):,} kernels, more than {MOST_ROWS:,}; remove some.")
     entries = []
+    strings = [name for name, _ in data.sequences]
     for row in rows:
+        kernel, told = _spec(row), str(row.get("columns") or "")
+        if isinstance(kernel, SequenceKernel):
+            number = strings.index(told) if told in strings else 0
+            entries.append(Entry(replace(kernel, sequence=number), row.get("on") is not False))  # type: ignore[call-arg]
+            continue
         columns = columns_from_words(str(row.get("columns") or "all"), data.feature_names, named or data.groups)
         spec = on_columns(_spec(row), columns, named or data.groups)
         entries.append(Entry(spec, row.get("on") is not False))

@@ -137,7 +137,7 @@ def answers(
     values: list[np.ndarray] = []
     measure = scores.name_for(point.params.scoring, table)
     for first in range(0, len(new.X), ROWS_AT_A_TIME):
-        part = new.X[first : first + ROWS_AT_A_TIME]
+        part = new.table[first : first + ROWS_AT_A_TIME]
         labels.append(np.asarray(fitted.predict(part)))
         if table.task != "regression":
             decision = np.asarray(fitted.decision_function(part))
