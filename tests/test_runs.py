@@ -3,12 +3,14 @@
 import contextlib
 import hashlib
 import os
+import shutil
 import sqlite3
 import stat
 import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,13 +21,14 @@ from mklcore.path_files import write_paths
 from pages._parts.jobs import worker
 from pages._parts.params import link as params_link
 from pages._parts.params.parameters import Params
-from pages._parts.runs import disk
+from pages._parts.runs import disk, schema
 from pages._parts.runs import results as runs_results
 from pages._parts.runs import store as runs_store
+from pages._parts.runs.clock import DAY, Clock
 from pages._parts.runs.disk import FILE, StoreError
 from pages._parts.runs.results import Results, ResultsError
-from pages._parts.runs.secrets import link_secret, new_secret
-from pages._parts.runs.store import DAY, GONE, File, Limits, Store
+from pages._parts.runs.secrets import digest, link_secret, new_secret
+from pages._parts.runs.store import GONE, File, Limits, Store
 from pages._parts.session import history, uploads
 from tests.pages import go, memory, open_app, quiet, table, upload, wait_for_path, wait_until, words
 
@@ -125,6 +128,7 @@ def test_deleted_means_that_no_byte_of_it_is_left(store: Store, home: Path) -> N
     assert store.delete(ANNA, run.id) == ()
     assert b"Mustermann" not in on_disk(home)
     assert b"very-secret-finding" not in on_disk(home)
+    assert (home / FILE).stat().st_size < 80_000  # it held 100,000 bytes more
     assert store.run(ANNA, other.id)[1] == [file()]
     store.keep(ANNA, marked)
     assert store.forget(ANNA, marked.source)
@@ -175,10 +179,119 @@ def test_the_oldest_unnamed_file_makes_room_and_named_runs_never_do(home: Path) 
         small.save(ANNA, "c", "explore", RECIPE, [parts[3]])
     assert [run.name for run in small.runs(ANNA)] == ["b", "a"]
     small.keep(BEN, parts[3])
-    small.keep(BEN, parts[4])
+    small.keep(BEN, parts[4])  # its own makes room
     assert [small.is_kept(BEN, part.source) for part in parts[3:]] == [False, True]
     with pytest.raises(StoreError, match="1 MB the server keeps"):
         small.keep(BEN, file(bytes(1_100_000)))
+
+
+def test_the_living_make_no_room_for_the_newcomer(home: Path) -> None:
+    small = Store(home, Limits(total_mb=2))
+    small.keep(ANNA, file(bytes(900_000)))
+    small.keep(ANNA, file(bytes(900_001)))
+    with pytest.raises(StoreError, match="no room on this server: it keeps 2 MB, all named or used within a day"):
+        small.keep(BEN, file(bytes(900_002)))
+    with contextlib.closing(sqlite3.connect(home / FILE)) as base, base:
+        base.execute("UPDATE files SET used = used - ? WHERE size = 900000", (1.1 * DAY,))
+    small.keep(BEN, file(bytes(900_002)))
+    assert [small.is_kept(ANNA, file(bytes(size)).source) for size in (900_000, 900_001)] == [False, True]
+
+
+def test_made_up_browsers_share_the_room_of_their_address(home: Path) -> None:
+    small = Store(home, Limits(address_mb=2, total_mb=100))
+    for k in range(2):
+        small.save(new_secret(), "Mine", "explore", RECIPE, [file(bytes([k]) * 900_000)], address="192.0.2.7")
+    with pytest.raises(StoreError, match="named runs of your network address take nearly all of its 2 MB"):
+        small.keep(new_secret(), file(bytes(900_000)), address="192.0.2.7")
+    small.keep(BEN, file(bytes(900_000)), address="192.0.2.8")
+    assert b"192.0.2" not in on_disk(home)
+
+
+def test_runs_nobody_opens_leave_and_say_when(store: Store, home: Path) -> None:
+    opened, _ = (store.save(ANNA, name, "explore", RECIPE, [file(name.encode() * 50)]) for name in ("opened", "left"))
+    assert opened.until == pytest.approx(time.time() + runs_store.UNOPENED_DAYS * DAY, abs=60)
+    with contextlib.closing(sqlite3.connect(home / FILE)) as base, base:
+        base.execute("UPDATE runs SET used = used - ?", ((runs_store.UNOPENED_DAYS - 1) * DAY,))
+    assert store.runs(ANNA)[0].until == pytest.approx(time.time() + DAY, abs=60)
+    store.run(ANNA, opened.id)
+    with contextlib.closing(sqlite3.connect(home / FILE)) as base, base:
+        base.execute("UPDATE runs SET used = used - ?", (1.1 * DAY,))
+    store.tidy()
+    assert [run.name for run in store.runs(ANNA)] == ["opened"]
+    assert b"leftleft" not in on_disk(home)
+
+
+def test_a_clock_that_jumps_deletes_nothing(home: Path) -> None:
+    wall, steady = [1e9], [0.0]
+    clock = Clock(lambda: wall[0], lambda: steady[0])
+    Store(home, clock=clock).keep(ANNA, file())
+    wall[0] += 400 * DAY  # set wrongly, or the server slept: one look ages the store by a day at most
+    Store(home, clock=Clock(lambda: wall[0], lambda: steady[0])).tidy()
+    running = Store(home, clock=clock)
+    running.tidy()
+    wall[0] += 100 * DAY  # while this process runs it knows better
+    running.tidy()
+    wall[0] -= 300 * DAY
+    running.tidy()
+    assert running.is_kept(ANNA, file().source)
+    steady[0] += 7.1 * DAY
+    running.tidy()
+    assert not running.is_kept(ANNA, file().source)
+
+
+def test_a_file_of_the_release_before_is_brought_up_to_date(home: Path) -> None:
+    home.mkdir()
+    with contextlib.closing(sqlite3.connect(home / FILE)) as base, base:
+        for statement in schema.TABLES.split(";"):
+            base.execute(
+                statement.replace(", address TEXT NOT NULL DEFAULT ''", "").replace(
+                    ",\n    address TEXT NOT NULL DEFAULT '', used REAL NOT NULL DEFAULT 0", ""
+                )
+            )
+        base.execute(
+            "INSERT INTO files VALUES (1, ?, ?, 'old.csv', ?, 8, ?)",
+            (digest(ANNA), file().source, file().content, time.time()),
+        )
+        base.execute("PRAGMA user_version = 1")
+    assert Store(home).file(ANNA, file().source) == File(file().source, "old.csv", file().content)
+    Store(home).tidy()
+    assert Store(home).is_kept(ANNA, file().source)
+
+
+def test_on_a_full_disk_nothing_is_kept_and_everything_is_read_and_deleted(store: Store, monkeypatch) -> None:
+    run = store.save(ANNA, "Mine", "explore", RECIPE, [file()])
+    assert (store.disk.home / disk.RESERVE).stat().st_size == disk.RESERVE_BYTES
+    monkeypatch.setattr(disk.shutil, "disk_usage", lambda home: SimpleNamespace(free=100))
+    with pytest.raises(StoreError, match="disk of this server is full, so nothing more can be kept"):
+        store.keep(ANNA, file(b"more"))
+    assert [one.name for one in store.runs(ANNA)] == ["Mine"]
+    assert not (store.disk.home / disk.RESERVE).exists()  # given up to make room for reading and deleting
+    assert store.linked(link_secret(ANNA, run.id))[1] == [file()]
+    store.delete(ANNA, run.id)
+    assert store.runs(ANNA) == []
+
+
+def test_where_no_byte_is_left_for_the_log_deletion_goes_without(store: Store) -> None:
+    store.save(ANNA, "Mine", "explore", RECIPE)
+    modes = []
+
+    def act(base: sqlite3.Connection) -> None:
+        modes.append(base.execute("PRAGMA journal_mode").fetchone()[0])
+        if len(modes) == 1:
+            raise disk.FullError(disk.FULL)
+
+    store.disk.free(act)
+    with store.disk.open() as base:
+        assert [*modes, base.execute("PRAGMA journal_mode").fetchone()[0]] == ["wal", "memory", "wal"]
+
+
+def test_a_folder_deleted_while_the_server_runs_is_told_and_made_again(store: Store, home: Path) -> None:
+    store.save(ANNA, "Mine", "explore", RECIPE)
+    shutil.rmtree(home)
+    assert store.runs(ANNA) == []
+    assert "deleted while the server ran" in store.warning
+    store.save(ANNA, "New", "explore", RECIPE)
+    assert [run.name for run in store.runs(ANNA)] == ["New"]
 
 
 def test_runs_are_counted(home: Path) -> None:
@@ -220,7 +333,7 @@ def test_only_the_account_of_the_server_can_read_the_folder(store: Store, home: 
             rights = {part.name: stat.S_IMODE(part.stat().st_mode) for part in home.iterdir()}
     finally:
         os.umask(before)
-    assert set(rights) == {FILE, f"{FILE}-wal", f"{FILE}-shm"}
+    assert set(rights) == {FILE, disk.RESERVE, f"{FILE}-wal", f"{FILE}-shm"}
     assert set(rights.values()) == {0o600}
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
 
@@ -261,13 +374,23 @@ def test_a_damaged_file_is_moved_aside_told_and_replaced(home: Path, damage: byt
     assert [run.name for run in Store(home).runs(ANNA)] == ["New"]
 
 
-def test_pages_overwritten_in_the_middle_of_the_file_are_found(store: Store, home: Path) -> None:
+def test_what_still_reads_in_a_damaged_file_is_brought_over(store: Store, home: Path) -> None:
     for k in range(20):
         store.save(ANNA, f"Run {k}", "explore", RECIPE, [file(bytes([k]) * 20_000)])
+    with contextlib.closing(sqlite3.connect(home / FILE)) as base:
+        page = 4096 * (base.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'files_by_use'").fetchone()[0] - 1)
+    raw = bytearray((home / FILE).read_bytes())
+    found = raw.index(bytes([7]) * 3000) // 4096 * 4096  # one file's bytes, and a page of an index
+    raw[found : found + 4096] = raw[page : page + 4096] = bytes(4096)
+    (home / FILE).write_bytes(raw)
+    with pytest.raises(StoreError, match=r"damaged.*20 runs and 19 files could be read and are there"):
+        store.tidy()
+    assert len(store.runs(ANNA)) == 20
+    assert [len(files) for _, files in (store.run(ANNA, run.id) for run in store.runs(ANNA))].count(1) == 19
     raw = bytearray((home / FILE).read_bytes())
     raw[4096:] = bytes(len(raw) - 4096)
     (home / FILE).write_bytes(raw)
-    with pytest.raises(StoreError):
+    with pytest.raises(StoreError, match="earlier runs are not shown"):
         store.runs(ANNA)
     store.save(ANNA, "New", "explore", RECIPE)
 

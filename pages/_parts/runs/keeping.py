@@ -53,6 +53,11 @@ def owner() -> str | None:
     return memory().kept.owner
 
 
+def address() -> str:
+    """Return the address this session comes from; empty on the server's own machine."""
+    return st.context.ip_address or ""
+
+
 def hear(report: object) -> None:
     """Take what the browser remembers: its secret, whether it could be written down, and whether uploads are to be kept."""
     kept = memory().kept
@@ -155,7 +160,7 @@ def keep_upload() -> None:
         try:
             file = _file(source)
             with st.spinner("Keeping the file") if len(file.content) > LARGE_BYTES else nullcontext():
-                store().keep(owner() or "", file)
+                store().keep(owner() or "", file, address())
             memory().kept.files[source] = KEPT_SIGN
         except StoreError as error:
             memory().kept.files[source] = str(error)
@@ -222,8 +227,8 @@ def save(name: str) -> Run:
     content = runs_results.write(found) if found is not None else None
     files = [_file(source) for source in _sources(params)]
     run = store().save(
-        owner() or "", name or suggestion(params), page, link.text(params), files, _facts(params, found, at), content
-    )
+        owner() or "", name or suggestion(params), page, link.text(params), files, _facts(params, found, at), content, address(),
+    )  # fmt: skip
     for file in files:
         memory().kept.files[file.source] = KEPT_SIGN
     return run
@@ -333,6 +338,11 @@ def delete(run_id: str) -> str:
 def when(run: Run) -> str:
     """Return when a run was saved, in the server's time."""
     return time.strftime("%d %b %Y, %H:%M", time.localtime(run.created))
+
+
+def until(run: Run) -> str:
+    """Return until when a run is kept if nobody opens it."""
+    return time.strftime("kept until %d %b %Y", time.localtime(run.until))
 
 
 def differences(first: Run, second: Run) -> list[tuple[str, str, str]]:

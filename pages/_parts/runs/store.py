@@ -9,29 +9,37 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mklcore.data.columns import clean_name
+from pages._parts.runs import clock, disk
+from pages._parts.runs.clock import DAY, Clock
 from pages._parts.runs.disk import Disk, StoreError
 from pages._parts.runs.secrets import digest, is_secret, link_secret
 
-DAY = 86400.0
 UNNAMED_DAYS = 7
+UNOPENED_DAYS = 180  # a named run leaves when nobody has opened it for so long
+LIVING_DAYS = 1  # what was used within these makes no room for anybody else
 LONGEST_NAME = 80
 GONE = "This run does not exist. It may have been deleted, or the link is not complete."
 _OUTCOMES = """CREATE TABLE IF NOT EXISTS outcomes (
     id INTEGER PRIMARY KEY AUTOINCREMENT, experiment TEXT NOT NULL, name TEXT NOT NULL, content TEXT NOT NULL)"""
 _SIZE = "SELECT coalesce((SELECT sum(size) FROM files{0}), 0) + coalesce((SELECT sum(size) FROM runs{0}), 0)"
+_OLDEST = "SELECT id, size FROM files WHERE {0} AND id NOT IN ({1}) ORDER BY used"
 _HELD = "SELECT file FROM holds"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is kept: megabytes per file, per browser and for the whole server, and runs per browser."""
+    """How much is kept: megabytes per file, browser, address and for the whole server, and runs per browser.
+
+    Whoever makes up browsers still has one address. A class behind one address shares its part.
+    """
 
     file_mb: float = 100.0
     results_mb: float = 32.0
     owner_mb: float = 400.0
+    address_mb: float = 1200.0
     total_mb: float = 2000.0
     runs: int = 200
 
@@ -47,7 +55,8 @@ class File:
 
 @dataclass(frozen=True)
 class Run:
-    """A saved screen: its name, page and recipe (the parts of its link), what is known of it, and when it was saved."""
+    """A saved screen: its name, page and recipe (the parts of its link), what is known of it, when it was saved, until when
+    it is kept if nobody opens it."""
 
     id: str
     name: str
@@ -57,13 +66,25 @@ class Run:
     created: float
     size: int
     files: tuple[tuple[str, str], ...] = ()
+    until: float = 0.0
+
+
+class _Rule(NamedTuple):
+    """A bound on what some rows take together, and which unnamed files may leave for it."""
+
+    megabytes: float
+    where: str
+    values: tuple[Any, ...]
+    leaving: str
+    leavers: tuple[Any, ...]
+    whose: str
 
 
 class Store:
     """The kept work of one server. Every method raises ``StoreError`` in words when the file cannot be used."""
 
-    def __init__(self, home: Path | None, limits: Limits | None = None) -> None:
-        self.disk, self.limits = Disk(home), limits or Limits()
+    def __init__(self, home: Path | None, limits: Limits | None = None, clock: Clock | None = None) -> None:
+        self.disk, self.limits, self.clock = Disk(home), limits or Limits(), clock or Clock()
 
     @property
     def warning(self) -> str:
@@ -72,21 +93,23 @@ class Store:
 
     # Files
 
-    def keep(self, owner: str, file: File) -> None:
-        """Keep a file without a name for some days from its last use."""
+    def keep(self, owner: str, file: File, address: str = "") -> None:
+        """Keep a file without a name for some days from its last use. ``address``: from where it comes, if known."""
         self._check_size(file)
-        with self._writing() as base:
-            self._keep(base, digest(owner), file)
+        who = digest(owner)
+        self._make_room(who, address, 0, [file])
+        with self._writing(len(file.content)) as (base, now):
+            self._keep(base, now, who, file, address)
 
     def file(self, owner: str, source: str) -> File | None:
         """Return one of the owner's files; looking at it renews its days."""
-        with self._writing() as base:
+        with self.disk.open() as base:
             row = base.execute(
                 "SELECT id, name, content FROM files WHERE owner = ? AND source = ?", (digest(owner), source)
             ).fetchone()
-            if row is None:
-                return None
-            base.execute("UPDATE files SET used = ? WHERE id = ?", (time.time(), row[0]))
+        if row is None:
+            return None
+        self._touch("files", row[0])
         return _checked(File(source, row[1], row[2]))
 
     def is_kept(self, owner: str, source: str) -> bool:
@@ -97,14 +120,13 @@ class Store:
 
     def forget(self, owner: str, source: str) -> bool:
         """Delete a file at once unless a run needs it; tell whether it is gone."""
-        with self._writing() as base:
-            base.execute(
-                f"DELETE FROM files WHERE owner = ? AND source = ? AND id NOT IN ({_HELD})", (digest(owner), source)
-            )
-            found = base.execute("SELECT 1 FROM files WHERE owner = ? AND source = ?", (digest(owner), source))
-            gone = found.fetchone() is None
-        self.disk.wipe()
-        return gone
+        mine = digest(owner), source
+
+        def act(base: sqlite3.Connection) -> bool:
+            self._let_go(base, _ids(base, "owner = ? AND source = ?", mine))
+            return base.execute("SELECT 1 FROM files WHERE owner = ? AND source = ?", mine).fetchone() is None
+
+        return self.disk.free(act)
 
     # Runs
 
@@ -117,8 +139,12 @@ class Store:
         files: Sequence[File] = (),
         facts: Mapping[str, Any] | None = None,
         results: bytes | None = None,
+        address: str = "",
     ) -> Run:
-        """Keep a screen under a name, with the files its recipe needs and the results on it, until it is deleted."""
+        """Keep a screen under a name, with the files its recipe needs and the results on it.
+
+        It stays until it is deleted, or until nobody has opened it for ``UNOPENED_DAYS``.
+        """
         clean = clean_name(name)[:LONGEST_NAME] or time.strftime("Run of %d %B %Y, %H:%M")
         for file in files:
             self._check_size(file)
@@ -127,21 +153,22 @@ class Store:
                 f"The results take {len(results) / 1e6:.0f} MB, more than the {self.limits.results_mb:.0f} MB kept per "
                 "run. Use fewer kernels."
             )
-        who, run, now = digest(owner), secrets.token_hex(16), time.time()
+        who, run, created = digest(owner), secrets.token_hex(16), time.time()
         texts = json.dumps(dict(recipe)), json.dumps(dict(facts or {}), allow_nan=False)
         size = sum(map(len, texts)) + len(results or b"")
-        with self._writing() as base:
-            self._make_room(base, who, size)
+        self._make_room(who, address, size, files)
+        with self._writing(size + sum(len(file.content) for file in files)) as (base, now):
             (count,) = base.execute("SELECT count(*) FROM runs WHERE owner = ?", (who,)).fetchone()
             if count >= self.limits.runs:
                 raise StoreError(f"{count} runs are kept for this browser, the most there may be. Delete one first.")
-            base.execute(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (run, who, digest(link_secret(owner, run)), clean, page, *texts, results, size, now),
-            )
+            link = digest(link_secret(owner, run))
+            row = run, who, link, clean, page, *texts, results, size, created, _mixed(base, address), now
+            base.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
             for file in files:
-                base.execute("INSERT OR IGNORE INTO holds VALUES (?, ?)", (run, self._keep(base, who, file)))
-        return Run(run, clean, page, dict(recipe), dict(facts or {}), now, size, _named(files))
+                held = self._keep(base, now, who, file, address)
+                base.execute("INSERT OR IGNORE INTO holds VALUES (?, ?)", (run, held))
+        until = time.time() + UNOPENED_DAYS * DAY
+        return Run(run, clean, page, dict(recipe), dict(facts or {}), created, size, _named(files), until)
 
     def runs(self, owner: str) -> list[Run]:
         """Return the owner's runs, the latest first."""
@@ -149,7 +176,8 @@ class Store:
             rows = base.execute(
                 f"SELECT {_COLUMNS} FROM runs WHERE owner = ? ORDER BY created DESC, rowid DESC", (digest(owner),)
             ).fetchall()
-            return [_run(row, _files_of(base, row[0])) for row in rows]
+            now = clock.age(base)
+            return [_run(row, _files_of(base, row[0]), now) for row in rows]
 
     def run(self, owner: str, run: str) -> tuple[Run, list[File]]:
         """Return one of the owner's runs with its files."""
@@ -175,33 +203,31 @@ class Store:
 
     def delete(self, owner: str, run: str) -> tuple[str, ...]:
         """Delete a run and its files; return the names of those files that stay because another run needs them."""
-        who = digest(owner)
-        with self._writing() as base:
-            held = base.execute(
-                "SELECT file FROM holds JOIN runs ON runs.id = holds.run WHERE runs.id = ? AND owner = ?", (run, who)
-            ).fetchall()
-            if base.execute("DELETE FROM runs WHERE id = ? AND owner = ?", (run, who)).rowcount == 0:
+
+        def act(base: sqlite3.Connection) -> tuple[str, ...]:
+            found = base.execute("SELECT rowid FROM runs WHERE id = ? AND owner = ?", (run, digest(owner))).fetchone()
+            if found is None:
                 raise StoreError(GONE)
-            for (file,) in held:
-                base.execute(f"DELETE FROM files WHERE id = ? AND id NOT IN ({_HELD})", (file,))
-            marks = ",".join("?" * len(held))
-            staying = base.execute(f"SELECT name FROM files WHERE id IN ({marks})", [f for (f,) in held]).fetchall()
-        self.disk.wipe()
-        return tuple(name for (name,) in staying)
+            return self._delete(base, *found)
+
+        return self.disk.free(act)
 
     def tidy(self) -> None:
-        """Let unnamed files leave whose days are over."""
-        if self.disk.exists():
-            with self._writing():
-                pass
-            self.disk.wipe()
+        """Let unnamed files leave whose days are over, and runs nobody opens."""
+        if not self.disk.exists():
+            return
+        with self._writing() as (base, now):
+            pass
+        with self.disk.open() as base:
+            self._expire(base, now)
+        self.disk.wipe()
 
     # Outcomes of experiments: about made data, so everybody's
 
     def keep_outcome(self, experiment: str, name: str, content: str, most: int) -> None:
         """Keep what an experiment found, in place of an earlier one of that name; only the ``most`` newest stay."""
         mine = (experiment,)
-        with self._writing() as base:
+        with self._writing(len(content)) as (base, _):
             base.execute(_OUTCOMES)
             base.execute("DELETE FROM outcomes WHERE experiment = ? AND name = ?", (experiment, name))
             base.execute(
@@ -214,26 +240,29 @@ class Store:
         """Return what is kept of an experiment, the newest first."""
         if not self.disk.exists():
             return []
-        with self._writing() as base:
-            base.execute(_OUTCOMES)
+        with self.disk.open() as base:
+            if base.execute("SELECT 1 FROM sqlite_schema WHERE name = 'outcomes'").fetchone() is None:
+                return []
             found = base.execute("SELECT content FROM outcomes WHERE experiment = ? ORDER BY id DESC", (experiment,))
             return [str(content) for (content,) in found]
 
     # How it works inside
 
-    def _keep(self, base: sqlite3.Connection, who: str, file: File) -> int:
+    def _keep(self, base: sqlite3.Connection, now: float, who: str, file: File, address: str) -> int:
         row = base.execute("SELECT id FROM files WHERE owner = ? AND source = ?", (who, file.source)).fetchone()
         if row is not None:
-            base.execute(
-                "UPDATE files SET used = ?, name = ? WHERE id = ?", (time.time(), clean_name(file.name), row[0])
-            )
-            return row[0]
-        self._make_room(base, who, len(file.content))
+            base.execute("UPDATE files SET used = ?, name = ? WHERE id = ?", (now, clean_name(file.name), row[0]))
+            return int(row[0])
+        values = who, file.source, clean_name(file.name), file.content, len(file.content), now, _mixed(base, address)
         added = base.execute(
-            "INSERT INTO files (owner, source, name, content, size, used) VALUES (?, ?, ?, ?, ?, ?)",
-            (who, file.source, clean_name(file.name), file.content, len(file.content), time.time()),
+            "INSERT INTO files (owner, source, name, content, size, used, address) VALUES (?, ?, ?, ?, ?, ?, ?)", values
         )
         return int(added.lastrowid or 0)
+
+    def _touch(self, table: str, row: object) -> None:
+        """Write down that something was used; where nothing can be written it is read all the same."""
+        with suppress(StoreError), self._writing() as (base, now):
+            base.execute(f"UPDATE {table} SET used = ? WHERE id = ?", (now, row))
 
     def _check_size(self, file: File) -> None:
         if len(file.content) > 1e6 * self.limits.file_mb:
@@ -242,23 +271,79 @@ class Store:
                 "keeps. It stays in this session only."
             )
 
-    def _make_room(self, base: sqlite3.Connection, who: str, more: int) -> None:
-        """Let the oldest unnamed files leave until ``more`` bytes fit, or refuse."""
-        mine = _SIZE.format(" WHERE owner = ?"), (who, who)
-        whole: tuple[str, tuple[str, ...]] = _SIZE.format(""), ()
-        own = f"SELECT id FROM files WHERE owner = ? AND id NOT IN ({_HELD}) ORDER BY used LIMIT 1"
-        any_one = f"SELECT id FROM files WHERE id NOT IN ({_HELD}) ORDER BY used LIMIT 1"
-        for (question, values), next_out, asked, limit, whose in (
-            (mine, own, (who,), self.limits.owner_mb, "this browser"),
-            (whole, any_one, (), self.limits.total_mb, "this server"),
-        ):
-            while base.execute(question, values).fetchone()[0] + more > 1e6 * limit:
-                out = base.execute(next_out, asked).fetchone()
-                if out is None:
-                    raise StoreError(
-                        f"There is no room: named runs of {whose} take nearly all of its {limit:,.0f} MB. Delete one first."
-                    )
-                base.execute("DELETE FROM files WHERE id = ?", out)
+    def _make_room(self, who: str, address: str, more: int, files: Sequence[File]) -> None:
+        """Let unnamed files leave until the new ones and ``more`` bytes fit, or refuse.
+
+        A browser's own leave first; a stranger's only when nobody has used them for a day.
+        """
+        with self._writing() as (base, now):
+            mixed = _mixed(base, address)
+            there = {source for (source,) in base.execute("SELECT source FROM files WHERE owner = ?", (who,))}
+        more += sum(len(file.content) for file in files if file.source not in there)
+        idle = now - LIVING_DAYS * DAY
+        rules = [_Rule(self.limits.owner_mb, "owner = ?", (who,), "owner = ?", (who,), "this browser")]
+        if mixed:
+            theirs = "(owner = ? OR used < ?) AND address = ?", (who, idle, mixed)
+            rules.append(_Rule(self.limits.address_mb, "address = ?", (mixed,), *theirs, "your network address"))
+        anyones = "(owner = ? OR used < ?)", (who, idle)
+        rules.append(_Rule(self.limits.total_mb, "1 = ?", (1,), *anyones, "this server"))
+        with self.disk.open() as base:
+            self._expire(base, now)
+            for rule in rules:
+                held = base.execute(_SIZE.format(f" WHERE {rule.where}"), 2 * rule.values).fetchone()[0]
+                over, out = held + more - 1e6 * rule.megabytes, []
+                for row, size in base.execute(_OLDEST.format(rule.leaving, _HELD), rule.leavers):
+                    if over <= 0:
+                        break
+                    out.append(row)
+                    over -= size
+                if over > 0:
+                    raise StoreError(_no_room(rule.whose, rule.megabytes))
+                self._let_go(base, out)
+
+    def _expire(self, base: sqlite3.Connection, now: float) -> None:
+        self._let_go(base, _ids(base, "used < ?", (now - UNNAMED_DAYS * DAY,)))
+        late = base.execute("SELECT rowid FROM runs WHERE used < ?", (now - UNOPENED_DAYS * DAY,)).fetchall()
+        for (row,) in late:
+            self._delete(base, row)
+
+    def _let_go(self, base: sqlite3.Connection, rows: Sequence[int]) -> None:
+        """Delete files, each in steps that need little room; those a run holds stay."""
+        base.execute("PRAGMA secure_delete = FAST")  # their bytes are zeroed before
+        for row in rows:
+            if base.execute("SELECT 1 FROM holds WHERE file = ?", (row,)).fetchone() is None:
+                _blank_file(base, row)
+                base.execute(f"DELETE FROM files WHERE id = ? AND id NOT IN ({_HELD})", (row,))
+
+    def _delete(self, base: sqlite3.Connection, row: int) -> tuple[str, ...]:
+        """Delete the run in a row of its table with its files; return the names of those another run needs.
+
+        First their bytes are zeroed where they lie, in steps, then the rows leave in one.
+        """
+        base.execute("PRAGMA secure_delete = FAST")
+        run, name, recipe, facts, size = base.execute(
+            "SELECT id, name, recipe, facts, length(results) FROM runs WHERE rowid = ?", (row,)
+        ).fetchone()
+        held = [file for (file,) in base.execute("SELECT file FROM holds WHERE run = ?", (run,))]
+        others = "SELECT id FROM files WHERE id = ? AND id IN (SELECT file FROM holds WHERE run != ?)"
+        staying = [file for file in held if base.execute(others, (file, run)).fetchone()]
+        for file in set(held) - set(staying):
+            _blank_file(base, file)
+        disk.blank(base, "runs", "results", row, size or 0)
+        blanks = [" " * len(str(text).encode()) for text in (name, recipe, facts)]  # of one length: written in place
+        base.execute("BEGIN IMMEDIATE")
+        try:
+            base.execute("UPDATE runs SET name = ?, recipe = ?, facts = ? WHERE rowid = ?", (*blanks, row))
+            base.execute("DELETE FROM runs WHERE rowid = ?", (row,))
+            for file in set(held) - set(staying):
+                base.execute(f"DELETE FROM files WHERE id = ? AND id NOT IN ({_HELD})", (file,))
+            base.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                base.execute("ROLLBACK")
+            raise
+        marks = ",".join("?" * len(staying))
+        return tuple(name for (name,) in base.execute(f"SELECT name FROM files WHERE id IN ({marks})", staying))
 
     def _opened(self, where: str, values: tuple[str, ...]) -> tuple[Run, list[File]]:
         with self.disk.open() as base:
@@ -269,19 +354,18 @@ class Store:
                 "SELECT source, name, content FROM files JOIN holds ON holds.file = files.id WHERE holds.run = ?",
                 row[:1],
             ).fetchall()
+            now = clock.age(base)
         files = [_checked(File(*part)) for part in found]
-        return _run(row, _named(files)), files
-
-    def _expire(self, base: sqlite3.Connection) -> None:
-        base.execute(f"DELETE FROM files WHERE used < ? AND id NOT IN ({_HELD})", (time.time() - UNNAMED_DAYS * DAY,))
+        self._touch("runs", row[0])
+        return _run(row, _named(files), now), files
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self.disk.open() as base:
+    def _writing(self, more: int = 0) -> Iterator[tuple[sqlite3.Connection, float]]:
+        """Write ``more`` bytes as one transaction; gives the connection and the age of the store."""
+        with self.disk.open(more) as base:
             base.execute("BEGIN IMMEDIATE")
             try:
-                self._expire(base)
-                yield base
+                yield base, self.clock.tell(base)
                 base.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
@@ -289,14 +373,41 @@ class Store:
                 raise
 
 
-_COLUMNS = "id, name, page, recipe, facts, created, size"
+_COLUMNS = "id, name, page, recipe, facts, created, size, used"
 
 
-def _run(row: Sequence[Any], files: tuple[tuple[str, str], ...]) -> Run:
+def _blank_file(base: sqlite3.Connection, row: int) -> None:
+    for (size,) in base.execute("SELECT size FROM files WHERE id = ?", (row,)).fetchall():
+        disk.blank(base, "files", "content", row, size)
+
+
+def _ids(base: sqlite3.Connection, where: str, values: tuple[Any, ...]) -> list[int]:
+    return [row for (row,) in base.execute(f"SELECT id FROM files WHERE {where} AND id NOT IN ({_HELD})", values)]
+
+
+def _mixed(base: sqlite3.Connection, address: str) -> str:
+    """Return what the file holds of an address: enough to count by, not enough to read it back; empty where none is known."""
+    if not address:
+        return ""
+    (salt,) = base.execute("SELECT salt FROM clock").fetchone()
+    return digest(f"{salt} {address}")
+
+
+def _no_room(whose: str, limit: float) -> str:
+    if whose == "this server":
+        return (
+            f"There is no room on this server: it keeps {limit:,.0f} MB, all named or used within a day. The file stays in this "
+            "session; try again tomorrow, or ask who keeps the server."
+        )
+    return f"There is no room: named runs of {whose} take nearly all of its {limit:,.0f} MB. Delete one first."
+
+
+def _run(row: Sequence[Any], files: tuple[tuple[str, str], ...], now: float) -> Run:
+    until = time.time() + row[7] + UNOPENED_DAYS * DAY - now
     try:
         recipe, facts = json.loads(row[3]), json.loads(row[4])
         parts = {str(key): str(value) for key, value in recipe.items()}
-        return Run(row[0], row[1], row[2], parts, dict(facts), row[5], row[6], files)
+        return Run(row[0], row[1], row[2], parts, dict(facts), row[5], row[6], files, until)
     except (ValueError, TypeError, AttributeError) as error:
         raise StoreError("This run cannot be read. Delete it and save the screen again.") from error
 

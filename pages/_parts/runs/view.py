@@ -12,7 +12,7 @@ from pages._parts.params import link
 from pages._parts.runs import keeping, results
 from pages._parts.runs.disk import StoreError, default_home
 from pages._parts.runs.results import ResultsError
-from pages._parts.runs.store import LONGEST_NAME, Run
+from pages._parts.runs.store import LONGEST_NAME, UNOPENED_DAYS, Run
 from pages._parts.session import fields, history
 from pages._parts.session import words as session_words
 from pages._parts.session.memory import memory
@@ -74,8 +74,8 @@ def _inside() -> None:
         st.warning(session_words.plain(keeping.store().warning))
     if not mine:
         st.caption(
-            "A saved run keeps the table, the parameters and the results on the server until you delete it. It is listed in "
-            "this browser only; its link opens it anywhere."
+            "A saved run keeps the table, the parameters and the results on the server until you delete it, or until nobody has "
+            f"opened it for {UNOPENED_DAYS} days. It is listed in this browser only; its link opens it anywhere."
         )
         return
     with st.container(height=280 if len(mine) > SCROLLED else "content", border=False, gap="small"):
@@ -119,7 +119,7 @@ def _save_what_waits() -> None:
 
 def _row(run: Run, several: bool) -> None:
     kept = memory().kept
-    told = ", ".join(part for part in (str(run.facts.get("method", "")), keeping.when(run)) if part)
+    told = ", ".join(part for part in (str(run.facts.get("method", "")), keeping.when(run), keeping.until(run)) if part)
     words, buttons = st.columns([1, 1], gap="small", vertical_alignment="center")
     words.markdown(f"**{session_words.plain(run.name)}**  \n:gray[:small[{session_words.plain(told)}]]")
     with buttons.container(horizontal=True, gap="small", horizontal_alignment="right"):
