@@ -174,9 +174,9 @@ def test_auto_says_which_solver_and_why(problem):
 def test_refusals(problem):
     _, labels, _, stack, rows = problem
     with pytest.raises(ParameterError, match="needs a loss that is piecewise linear; logistic is not"):
-        fit_weighted(rows, labels, 1.0, make_loss("logistic"), LpNorm(2.0), True)
+        fit_weighted(rows, labels, 1.0, make_loss("logistic"), LpNorm(2.0), True, solver="interleaved")
     with pytest.raises(ParameterError, match="needs a penalty whose weights descend"):
-        fit_weighted(rows, labels, 1.0, make_loss("hinge"), BlockNorm(3.0), True)
+        fit_weighted(rows, labels, 1.0, make_loss("hinge"), BlockNorm(3.0), True, solver="interleaved")
     with pytest.raises(ParameterError, match="needs the Gram matrices"):
         fit_weighted(rows, labels, 1.0, make_loss("hinge"), LpNorm(2.0), True, solver="newton")
     with pytest.raises(ParameterError, match="for p = 1 only"):

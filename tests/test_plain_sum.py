@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import mklcore.estimators.lp as lp
+import mklcore.estimators.base as base
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
@@ -50,7 +50,7 @@ def test_above_the_limit_one_machine_is_the_optimum_of_the_stack(table, model, m
     X, y = table
     y = np.where(y > 0, 1, -1) if "Classifier" in type(model).__name__ else y
     stored = model.copy_with("tol", 1e-6).fit(X, y)
-    monkeypatch.setattr(lp, "STACK_LIMIT_MB", 0.1)
+    monkeypatch.setattr(base, "STACK_LIMIT_MB", 0.1)
     monkeypatch.setattr(KernelRows, "block", lambda self, rows: pytest.fail("rows of all kernels were asked for"))
     summed = model.copy_with("tol", 1e-6).fit(X, y)
     assert summed.status_ is Status.CONVERGED

@@ -25,8 +25,10 @@ from mklcore.kernels.rows import KernelRows
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.solvers.driver import Fit, Status
 
+STACK_LIMIT_MB = 2048.0  # above this no stack is stored, where the method can do without
 _BLOCK_MB = 256.0
 _OF_ROWS = ("classes_", "n_features_in_", "feature_names_in_", "row_fingerprints_", "sequence_names_", "n_numeric_")
+_FEWEST_ROWS = 256  # where blocks would hold fewer new rows, kernels are summed as they are computed
 USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
 
 
@@ -103,8 +105,13 @@ class KernelEstimator(BaseEstimator):
         return found
 
     def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
-        """Whether to work on kernel rows instead of a stored stack; only some solvers can."""
+        """Whether to work without a stored stack; only some methods can."""
         return False
+
+    @staticmethod
+    def _is_too_large(dictionary: KernelDictionary, n: int) -> bool:
+        """Whether the stack of ``dictionary`` on ``n`` rows would be above the limit."""
+        return dictionary.foresee(n).megabytes > STACK_LIMIT_MB
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """``X`` as a validated table, or as it is when it is a stack."""
@@ -324,7 +331,10 @@ class KernelEstimator(BaseEstimator):
         if self._map is None:
             return self._decide(self._blocks(X))
         rows = self._checked_rows(X, reset=False)
-        step = max(1, int(_BLOCK_MB * 1e6 / (8 * len(self.kernel_names_) * self.n_train_)))
+        step = int(_BLOCK_MB * 1e6 / (8 * len(self.kernel_names_) * self.n_train_))
+        if step < _FEWEST_ROWS and self._scored_together:
+            return self._joined(self._map.scores(rows, *self._machines()))
+        step = max(1, step)
         if rows.shape[0] <= step:
             return self._decide(self._map.cross(rows))
         return np.concatenate(
@@ -482,6 +492,11 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
 def target_of(X: Any, y: Any) -> Any:
     """The target, which a ``Dataset`` brings along."""
     return X.y if y is None and isinstance(X, Dataset) else y
+
+
+def kernels_of(stack: GramStack | KernelRows) -> Any:
+    """What solvers take: the values of a stored stack, or the kernels themselves where nothing is stored."""
+    return stack if isinstance(stack, KernelRows) else stack.values
 
 
 def row_fingerprints(rows: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import KernelEstimator
+from mklcore.estimators.base import KernelEstimator, kernels_of
 from mklcore.kernels.grams import GramStack
 from mklcore.solvers.driver import Fit, Status
 from mklcore.solvers.spectra import Spectra
@@ -32,7 +32,7 @@ class BudgetedEstimator(KernelEstimator):
 
     def _prepared(self, stack: GramStack) -> Spectra | None:
         """What every run on ``stack`` needs, whatever lam and the budget are."""
-        return Spectra.of(stack.values)
+        return Spectra.of(kernels_of(stack))
 
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
         self._run(stack, y, self._prepared(stack))

@@ -9,6 +9,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import duplicates
+from mklcore.kernels.rows import KernelRows
 
 _SAME_SCALE = 1e-9
 
@@ -26,12 +27,28 @@ def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def without_copies(stack: GramStack, keep: bool, prices: Any = 1.0) -> tuple[Array, tuple[str, ...]]:
+def copies_among(rows: KernelRows) -> tuple[tuple[int, ...], ...]:
+    """The same for kernels that are not stored: copies have equal forms at every vector, and others at no random one."""
+    random = np.random.default_rng(0)
+    first, second = (rows.forms(random.standard_normal(rows.n_samples)) for _ in range(2))
+    groups: list[list[int]] = []
+    for m in np.argsort(first, kind="stable").tolist():
+        last = groups[-1][0] if groups else -1
+        same = last >= 0 and all(abs(f[m] - f[last]) <= _SAME_SCALE * max(f[m], f[last]) for f in (first, second))
+        if same:
+            groups[-1].append(m)
+        else:
+            groups.append([m])
+    return tuple(sorted(tuple(sorted(members)) for members in groups if len(members) > 1))
+
+
+def without_copies(stack: GramStack | KernelRows, keep: bool, prices: Any = 1.0) -> tuple[Array, tuple[str, ...]]:
     """Which kernels of ``stack`` compete, (M,) of bool, and a note on every group of copies: of each the cheapest by
     ``prices`` (one number, or one per kernel; ties: the first) stands for all. Everybody competes with ``keep``."""
     allowed, notes = np.ones(stack.n_kernels, dtype=bool), []
     cost = np.broadcast_to(np.asarray(prices, dtype=float), allowed.shape)
-    for group in () if keep else exact_copies(stack.values):
+    found = copies_among if isinstance(stack, KernelRows) else lambda stored: exact_copies(stored.values)
+    for group in () if keep else found(stack):
         first = min(group, key=lambda m: (cost[m], m))
         others = [m for m in group if m != first]
         allowed[others] = False

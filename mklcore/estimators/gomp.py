@@ -9,11 +9,13 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import KernelClassifier, KernelRegressor, Kernels, signs
+from mklcore.estimators.base import KernelClassifier, KernelRegressor, Kernels, kernels_of, signs
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.copies import without_copies
+from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import Loss, make_loss
+from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
 from mklcore.solvers.gomp import GOMP, HINGE_TOL, HingeGOMP
 from mklcore.solvers.spectra import Spectra
@@ -38,6 +40,9 @@ class _GompBase(BudgetedEstimator):
     def _prepared(self, stack: GramStack) -> Spectra | None:
         return None if self._is_hinge else super()._prepared(stack)
 
+    def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
+        return not self._is_hinge and n <= MOST_SUMMED and self._is_too_large(dictionary, n)
+
     def _columns(self, y: Array) -> tuple[Array, Array]:
         """The target as columns (n, T) and what to add back to predictions (T,)."""
         raise NotImplementedError
@@ -48,7 +53,7 @@ class _GompBase(BudgetedEstimator):
         competing, notes = without_copies(stack, self.keep_duplicates)
         tol = {"tol": self.tol} if self._is_hinge else {}
         method = (HingeGOMP if self._is_hinge else GOMP)(
-            stack.values,
+            kernels_of(stack),
             Y,
             self.lam,
             n_kernels=min(self.n_kernels or M, M),

@@ -18,6 +18,7 @@ from mklcore.estimators.base import (
     KernelRegressor,
     Kernels,
     dual_points,
+    kernels_of,
     signs,
     worst,
 )
@@ -26,12 +27,10 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.rows import KernelRows
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.penalties import LpNorm, Penalty
-from mklcore.solvers import SOLVERS, fit_weighted
+from mklcore.solvers import MOST_SUMMED, SOLVERS, fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged
 from mklcore.solvers.interleaved import lacking
 from mklcore.solvers.reweighting import WarmStart
-
-STACK_LIMIT_MB = 2048.0  # above this "auto" works on kernel rows, where the loss allows it
 
 
 class LpBase(KernelEstimator):
@@ -64,10 +63,17 @@ class LpBase(KernelEstimator):
     def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
         if self._solver_name == "interleaved":
             return True
+        able = self._solver_name in ("auto", "wrapper") and (n <= MOST_SUMMED or self._is_sum or self._pairs_can)
+        return able and self._is_too_large(dictionary, n)
+
+    @property
+    def _is_sum(self) -> bool:
         order = self.penalty_in_use.order
-        summed = order is not None and np.isinf(order) and self._solver_name in ("auto", "wrapper")
-        able = summed or (self._solver_name == "auto" and not lacking(self.loss_in_use, self.penalty_in_use))
-        return able and dictionary.foresee(n).megabytes > STACK_LIMIT_MB
+        return order is not None and bool(np.isinf(order))
+
+    @property
+    def _pairs_can(self) -> bool:
+        return self._solver_name == "auto" and not lacking(self.loss_in_use, self.penalty_in_use)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
@@ -81,8 +87,7 @@ class LpBase(KernelEstimator):
         return super().fit(X, y)
 
     def _fit_one(self, stack: Any, y: Array, warm: WarmStart | None, C: float | None = None) -> Fit:
-        kernels = stack if isinstance(stack, KernelRows) else stack.values
-        fit = self._solved(kernels, y, self.C if C is None else C, self._solver_name, warm)
+        fit = self._solved(kernels_of(stack), y, self.C if C is None else C, self._solver_name, warm)
         warn_unless_converged(fit, self.tol)
         return fit
 

@@ -9,22 +9,26 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import (
     KernelClassifier,
     KernelEstimator,
     KernelRegressor,
     Kernels,
+    kernels_of,
     signs,
     weighted_blocks,
     worst,
 )
 from mklcore.estimators.copies import without_copies
+from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
+from mklcore.kernels.rows import KernelRows
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.penalties.terms import GroupTerm, as_eta, make_terms
+from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.smkl import TOL_MODES, Search, fit_selection, starts
 
 _TIE_BREAK = 1e-9  # the most that margins may add to a whole number of votes
@@ -58,6 +62,9 @@ class _SMKLBase(KernelEstimator):
         eta = group_sizes(stack) if self.eta is None else self.eta
         return make_terms(self.terms, eta=eta, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
 
+    def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
+        return n <= MOST_SUMMED and not self.center and self._is_too_large(dictionary, n)
+
     def _competing(self, stack: GramStack) -> Array:
         """Which kernels take part, (M,) of bool. The algorithm to the letter takes them all."""
         keep = self.keep_duplicates or self.tol_mode == "absolute"
@@ -81,7 +88,7 @@ class _SMKLBase(KernelEstimator):
             tol=self.tol,
             tol_mode=self.tol_mode,
             max_iter=self.max_iter,
-            first_weights=starts(len(K), self.n_starts, float(self.init_jitter), rng, allowed),
+            first_weights=starts(K.shape[0], self.n_starts, float(self.init_jitter), rng, allowed),
             allowed=allowed,
             callback=self.callback,
         )
@@ -90,7 +97,7 @@ class _SMKLBase(KernelEstimator):
         """``warm`` is not used: zero weights absorb, so every point of a path starts from equal weights."""
         penalty = self._penalty(stack)
         competing = self._competing(stack)
-        found = self._search(stack.values, y, penalty, competing, check_random_state(self.random_state))
+        found = self._search(kernels_of(stack), y, penalty, competing, check_random_state(self.random_state))
         self._publish(found.fit)
         self.start_objectives_, self.start_kernels_ = found.objectives, found.kernels
         self.start_spread_ = float(np.nanmax(found.objectives) - np.nanmin(found.objectives))
@@ -142,7 +149,7 @@ class _SMKLClassifier(_SMKLBase, KernelClassifier):
         found, duals = [], np.zeros((len(self.pairs_), y.size))
         for dual, pair in zip(duals, self.pairs_, strict=True):
             rows = np.flatnonzero(np.isin(y, pair))
-            found.append(self._search(stack.block(rows, rows), signs(y[rows], pair[1]), penalty, competing, rng))
+            found.append(self._search(_on_rows(stack, rows), signs(y[rows], pair[1]), penalty, competing, rng))
             dual[rows] = found[-1].fit.dual_coef
         self._publish_pairs(found, duals)
 
@@ -182,6 +189,10 @@ class _SMKLClassifier(_SMKLBase, KernelClassifier):
 
 class _SMKLRegressor(_SMKLBase, KernelRegressor):
     tasks = REGRESSION
+
+
+def _on_rows(stack: GramStack | KernelRows, rows: Indices) -> Any:
+    return stack.take(rows) if isinstance(stack, KernelRows) else stack.block(rows, rows)
 
 
 def group_sizes(stack: GramStack) -> Any:

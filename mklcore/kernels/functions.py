@@ -88,37 +88,41 @@ def fill_power(base: Array, coef0: float, degree: int, upper: bool, out: Array) 
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
-    """out = exp(-rate * base) for base >= 0; only j >= i when `upper`. Relative error below 3e-16, 0 below e^-708.
+def exponentials(source: Array, rate: float, target: Array) -> None:
+    """target = exp(-rate * source) for one row of source >= 0. Relative error below 3e-16, 0 below e^-708.
 
     exp(x) = 2^k exp(r) with |r| <= ln(2) / 2 and the Taylor polynomial of degree 13 for exp(r). Written out with
     conditional values instead of calls: in this shape the loop becomes vector instructions, math.exp does not.
     """
+    for j in range(target.size):
+        x = -rate * source[j]
+        t = x if x > SMALLEST_EXPONENT else SMALLEST_EXPONENT
+        shifted = t * LOG2_E + ROUNDER
+        k = shifted - ROUNDER
+        r = (t - k * LN2_HIGH) - k * LN2_LOW
+        s = 1 / 479001600 + r * (1 / 6227020800)
+        s = 1 / 39916800 + r * s
+        s = 1 / 3628800 + r * s
+        s = 1 / 362880 + r * s
+        s = 1 / 40320 + r * s
+        s = 1 / 5040 + r * s
+        s = 1 / 720 + r * s
+        s = 1 / 120 + r * s
+        s = 1 / 24 + r * s
+        s = 1 / 6 + r * s
+        s = 0.5 + r * s
+        s = 1.0 + r * s
+        s = 1.0 + r * s
+        power = np.int64((np.float64(shifted).view(np.int64) + 1023) << 52).view(np.float64)
+        target[j] = s * power if x > SMALLEST_EXPONENT else 0.0
+
+
+@njit(cache=True, nogil=True)
+def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
+    """out = exp(-rate * base) for base >= 0, by `exponentials`; only j >= i when `upper`."""
     for i in range(out.shape[0]):
         start = i if upper else 0
-        source = base[i, start:]
-        target = out[i, start:]
-        for j in range(target.size):
-            x = -rate * source[j]
-            t = x if x > SMALLEST_EXPONENT else SMALLEST_EXPONENT
-            shifted = t * LOG2_E + ROUNDER
-            k = shifted - ROUNDER
-            r = (t - k * LN2_HIGH) - k * LN2_LOW
-            s = 1 / 479001600 + r * (1 / 6227020800)
-            s = 1 / 39916800 + r * s
-            s = 1 / 3628800 + r * s
-            s = 1 / 362880 + r * s
-            s = 1 / 40320 + r * s
-            s = 1 / 5040 + r * s
-            s = 1 / 720 + r * s
-            s = 1 / 120 + r * s
-            s = 1 / 24 + r * s
-            s = 1 / 6 + r * s
-            s = 0.5 + r * s
-            s = 1.0 + r * s
-            s = 1.0 + r * s
-            power = np.int64((np.float64(shifted).view(np.int64) + 1023) << 52).view(np.float64)
-            target[j] = s * power if x > SMALLEST_EXPONENT else 0.0
+        exponentials(base[i, start:], rate, out[i, start:])
 
 
 @njit(cache=True, nogil=True)
@@ -295,6 +299,16 @@ class KernelSpec:
         raise NotImplementedError
 
     @property
+    def is_base(self) -> bool:
+        """Whether the kernel is its base number itself: an inner product, then sums over kernels are products of columns."""
+        return False
+
+    @property
+    def rate(self) -> float | None:
+        """The rate where the kernel is exp(-rate * base), which one loop over many kernels can fill; None elsewhere."""
+        return None
+
+    @property
     def title(self) -> str:
         """The kernel without its columns: "linear", "RBF 0.5 × median"."""
         raise NotImplementedError
@@ -359,6 +373,10 @@ class Linear(KernelSpec):
     @property
     def title(self) -> str:
         return "linear"
+
+    @property
+    def is_base(self) -> bool:
+        return True
 
     def fill(self, base: Array, upper: bool, out: Array) -> None:
         fill_power(base, 0.0, 1, upper, out)
@@ -433,8 +451,12 @@ class RBF(_Width):
     hue: ClassVar[str] = "#E69F00"
     word: ClassVar[str] = "RBF"
 
+    @property
+    def rate(self) -> float:
+        return 0.5 / (self.width * self.width)
+
     def fill(self, base: Array, upper: bool, out: Array) -> None:
-        fill_exponential(base, 0.5 / (self.width * self.width), upper, out)
+        fill_exponential(base, self.rate, upper, out)
 
 
 @dataclass(frozen=True, repr=False)
@@ -447,8 +469,12 @@ class Laplacian(_Width):
     hue: ClassVar[str] = "#CC79A7"
     word: ClassVar[str] = "Laplacian"
 
+    @property
+    def rate(self) -> float:
+        return 1.0 / self.width
+
     def fill(self, base: Array, upper: bool, out: Array) -> None:
-        fill_exponential(base, 1.0 / self.width, upper, out)
+        fill_exponential(base, self.rate, upper, out)
 
 
 @dataclass(frozen=True, repr=False)

@@ -21,6 +21,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import as_strings, letters
 from mklcore.errors import DataError
 from mklcore.kernels.functions import Base, KernelSpec, RowKernel, base_diagonal, fill_across, seen_of
+from mklcore.kernels.sums import KernelSums
 
 CONSTANT_TOLERANCE = 1e-12
 
@@ -165,6 +166,8 @@ class KernelMap:
     def subset(self, kernels: Any) -> "KernelMap":
         """The same map for some of the kernels only, in the given order."""
         chosen = np.asarray(kernels, dtype=np.int64)
+        if np.array_equal(chosen, np.arange(len(self.specs))):
+            return self  # very many kernels on many rows would be copied for nothing
         return self._sharing(
             specs=tuple(self.specs[m] for m in chosen),
             scales=self.scales[chosen],
@@ -180,21 +183,33 @@ class KernelMap:
     def _sharing(self, **changes: Any) -> "KernelMap":
         """A map with other kernels or fewer columns on the same training rows, which are not laid out again."""
         other = replace(self, **changes)
-        if "_columns" in self.__dict__:
-            other.__dict__["_columns"] = self._columns
+        if "by_column" in self.__dict__:
+            other.__dict__["by_column"] = self.by_column
         return other
 
     @cached_property
-    def _columns(self) -> Array:
+    def by_column(self) -> Array:
         """The training rows column by column, (d, n): what every row of a kernel is computed from."""
         return np.array(self.rows.T, order="C")
+
+    @cached_property
+    def sums(self) -> KernelSums:
+        """Sums over all kernels without any of their Gram matrices."""
+        return KernelSums(self)
+
+    def scores(self, X_new: Any, weights: Array, duals: Array) -> Array:
+        """Scores (n_new, T) of T machines, sum_m weights[t, m] K_m(X_new, X) duals[t], with no block of all kernels stored.
+
+        X_new (n_new, d) as in `cross`; weights (T, M); duals (T, n_kept).
+        """
+        return self.sums.scores(self.standardised(X_new), weights, duals)
 
     def _columns_of(self, columns: Sequence[int]) -> Array:
         """Some of them: a view where they stand side by side."""
         first, last = columns[0], columns[-1]
         if tuple(columns) == tuple(range(first, last + 1)):
-            return self._columns[first : last + 1]
-        return np.take(self._columns, columns, axis=0)
+            return self.by_column[first : last + 1]
+        return np.take(self.by_column, columns, axis=0)
 
     def cross(self, X_new: Any) -> Array:
         """Kernel values between new rows and training rows, with the training standardisation, scales and centring.
@@ -202,16 +217,20 @@ class KernelMap:
         X_new (n_new, d), or a ``Dataset``, or a list of strings where the kernels see one sequence and nothing else. Returns
         (M, n_new, n_kept), C-contiguous float64. DataError when X_new is not a finite table with d columns.
         """
+        return self.cross_standardised(self.standardised(X_new))
+
+    def standardised(self, X_new: Any) -> Array:
+        """New rows as ``cross`` takes them, with the training standardisation."""
         rows = as_rows(self.laid_out(X_new))
         if rows.shape[1] == self.rows.shape[1] or not self.reads_letters:
             as_columns(rows, self.rows.shape[1])
-            return self.cross_standardised(standardise_rows(rows, self.column_means, self.column_scales))
+            return standardise_rows(rows, self.column_means, self.column_scales)
         more = rows.shape[1] - self.rows.shape[1]  # letters of longer strings
         as_columns(rows[:, : self.rows.shape[1]], self.rows.shape[1])
         means, scales = (
             np.pad(v, (0, more), constant_values=c) for v, c in ((self.column_means, 0.0), (self.column_scales, 1.0))
         )
-        return self.cross_standardised(standardise_rows(rows, means, scales))
+        return standardise_rows(rows, means, scales)
 
     @cached_property
     def reads_letters(self) -> bool:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.dictionary import KernelDictionary
@@ -29,6 +30,34 @@ from mklcore.kernels.maps import (
 _BLOCK = 256  # rows per block of the first pass
 PIECE = 64  # rows computed together: M * PIECE * n doubles of scratch
 _TOGETHER = 32  # kernels of one piece of a sum: enough to share what they are computed from
+
+
+@njit(cache=True, nogil=True)
+def pivoted(K: Array) -> Array:
+    """The Cholesky factor (n, r) of a positive semidefinite K, largest pivots first, to n eps of its largest diagonal entry."""
+    n = K.shape[0]
+    rows, left = np.empty((n, n)), np.empty(n)
+    for i in range(n):
+        left[i] = K[i, i]
+    floor, r = n * np.finfo(np.float64).eps * left.max(), 0
+    while r < n:
+        pivot = int(np.argmax(left))
+        if left[pivot] <= floor:
+            break
+        row = rows[r]
+        for k in range(n):
+            row[k] = K[pivot, k]
+        for s in range(r):
+            earlier, share = rows[s], rows[s, pivot]
+            for k in range(n):
+                row[k] -= share * earlier[k]
+        root = np.sqrt(left[pivot])
+        for k in range(n):
+            row[k] /= root
+            left[k] -= row[k] * row[k]
+        left[pivot] = 0.0
+        r += 1
+    return rows[:r].T.copy()
 
 
 class KernelRows:
@@ -60,6 +89,51 @@ class KernelRows:
         """Kernel values (M, n_new, n) between new rows X_new (n_new, d) and the training rows."""
         return self.transform.cross(X_new)
 
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(M, n, n), as of the stack that is not stored."""
+        return self.n_kernels, self.n_samples, self.n_samples
+
+    @property
+    def normalise(self) -> str | None:
+        """How the kernels were scaled."""
+        return self.transform.normalise
+
+    def weighted(self, theta: Array, out: Array | None = None) -> Array:
+        """sum_m theta_m K_m, (n, n), into ``out`` where given."""
+        return self.transform.sums.weighted(theta, out)
+
+    def products(self, a: Array) -> Array:
+        """K_m a for every kernel, (M, n)."""
+        return self.transform.sums.products(a)
+
+    def subset(self, kernels: Indices) -> KernelRows:
+        """The rows of some of the kernels."""
+        names = [self.names[m] for m in kernels]
+        return KernelRows(self.transform.subset(kernels), names, self.diagonal[kernels], ())
+
+    def take(self, rows: Indices) -> KernelRows:
+        """The kernels among some of the training rows, on the scales of all; not for centred ones, whose means are of all."""
+        assert not self.transform.center
+        there = self.transform
+        fewer = replace(
+            there,
+            rows=np.ascontiguousarray(there.rows[rows]),
+            factors=there.factors[:, rows],
+            row_means=there.row_means[:, rows],
+            kept=np.arange(rows.size),
+        )
+        return KernelRows(fewer, self.names, np.ascontiguousarray(self.diagonal[:, rows]), self.notes)
+
+    @property
+    def quick(self) -> bool:
+        """Whether making any kernel again costs no more than reading it would, had it been stored."""
+        return self.transform.sums.quick
+
+    def decision(self, weights: Array, dual: Array) -> Array:
+        """sum_m weights_m K_m dual on the training rows, (n,)."""
+        return self.transform.sums.scores(self.transform.rows, weights[None], dual[None])[:, 0]
+
     def sum_of(self, rows: Indices) -> Array:
         """Rows of the plain sum of all kernels, (r, n), a few kernels at a time."""
         out = np.zeros((rows.size, self.n_samples))
@@ -70,19 +144,26 @@ class KernelRows:
                 out[top : top + PIECE] += few.cross_standardised(self.transform.rows[part]).sum(axis=0)
         return out
 
-    def forms(self, a: Array) -> Array:
-        """a'K_m a for every kernel, (M,), from the rows where a (n,) is not zero."""
-        support, out = np.flatnonzero(a), np.zeros(self.n_kernels)
-        for m in range(0, self.n_kernels, _TOGETHER):
-            few = self.transform.subset(np.arange(m, min(m + _TOGETHER, self.n_kernels)))
-            for top in range(0, support.size, PIECE):
-                part = support[top : top + PIECE]
-                out[m : m + _TOGETHER] += (few.cross_standardised(self.transform.rows[part]) @ a) @ a[part]
-        return np.maximum(out, 0.0)
+    def forms(self, a: Array, kernels: Indices | None = None) -> Array:
+        """a'K_m a for every kernel, (M,), or for some of them, (k,)."""
+        return self.transform.sums.forms(a, kernels)
 
     def stack_of(self, kernels: np.ndarray) -> Array:
         """The Gram matrices of some of the kernels, (k, n, n)."""
         return self.transform.subset(kernels).cross_standardised(self.transform.rows)
+
+    def factor(self, m: int) -> Array:
+        """L (n, r) with K_m = L L': the columns a linear kernel sees, else a Cholesky factor with the largest pivots first,
+        ended where what is left of the trace is rounding."""
+        there = self.transform
+        if m in self._linear:
+            columns = there.rows[:, list(self.specs[m].settled)] / np.sqrt(self.scales[m])
+            return columns - columns.mean(axis=0) if there.center else columns
+        return pivoted(self.stack_of(np.array([m]))[0])
+
+    @cached_property
+    def _linear(self) -> frozenset[int]:
+        return frozenset(self.transform.sums.linear.tolist())
 
     @cached_property
     def total(self) -> Array:
@@ -107,13 +188,14 @@ class KernelRows:
         finishing = Finishing.of(dictionary.names, n, normalise, center)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told by name below
             diagonal = _diagonals(plain)
-            sums = _row_sums(plain) if finishing.needs_sums else np.zeros((M, n))
-            spread = [None] * M if finishing.needs_sums else _spreads(plain, diagonal)
+            sums = _row_sums(plain) if center else np.broadcast_to(0.0, (M, n))
+            spread = [None] * M if center else _spreads(plain, diagonal, finishing.needs_sums)
         for m in range(M):
             finishing.settle(m, diagonal[m], sums[m], spread[m])
         own = diagonal - 2 * finishing.row_means + finishing.grand_means[:, None]
         kept = finishing.kept
-        names = [dictionary.names[m] for m in kept]
+        named = dictionary.names
+        names = [named[m] for m in kept]
         return cls(finishing.on(plain), names, (own * finishing.factors**2)[kept], finishing.notes)
 
 
@@ -135,13 +217,28 @@ def _resolved(dictionary: KernelDictionary, rows: Array) -> tuple[KernelSpec, ..
 
 def _diagonals(plain: KernelMap) -> Array:
     out = np.empty((len(plain.specs), plain.rows.shape[0]))
-    for (kind, columns), members in share_bases(plain.specs).items():
-        base = base_diagonal(kind, seen_of(kind, plain.rows, columns))[:, None]
+    linear, columns = _alone(plain)
+    out[linear] = plain.rows.T[columns] ** 2
+    out[plain.sums.radial] = 1.0
+    left = np.ones(len(out), dtype=bool)
+    left[linear] = left[plain.sums.radial] = False
+    for (kind, seen), members in share_bases(plain.specs).items():
+        members = [m for m in members if left[m]]
+        if not members:
+            continue
+        base = base_diagonal(kind, seen_of(kind, plain.rows, seen))[:, None]
         for m in members:
             own = np.empty_like(base)
             plain.specs[m].fill(base, False, own)
             out[m] = own[:, 0]
     return out
+
+
+def _alone(plain: KernelMap) -> tuple[Indices, Indices]:
+    """The linear kernels of a single column, and their columns: there may be very many."""
+    linear = plain.sums.linear
+    alone = np.array([m for m in linear if len(plain.specs[m].settled) == 1], dtype=np.int64)
+    return alone, np.array([plain.specs[m].settled[0] for m in alone], dtype=np.int64)
 
 
 def _row_sums(plain: KernelMap) -> Array:
@@ -162,14 +259,24 @@ def _row_sums(plain: KernelMap) -> Array:
     return sums
 
 
-def _spreads(plain: KernelMap, diagonal: Array) -> list[float | None]:
-    """Mean squared distance of all rows to the first in feature space, kernel by kernel: 0 where a kernel is constant.
+def _spreads(plain: KernelMap, diagonal: Array, variance: bool) -> list[float | None]:
+    """How far each kernel is from a constant one: its ``variance`` in feature space where that is the scale, else a number
+    that is 0 for the same kernels and takes one row of each instead of all.
 
-    It is the variance plus the squared distance of the first row to the mean, at most n + 1 times the variance, and takes
-    one row instead of all.
+    That number is the mean squared distance of all rows to the first in feature space: the variance plus the squared
+    distance of the first row to the mean, at most n + 1 times the variance.
     """
-    first = plain.cross_standardised(plain.rows[:1])[:, 0, :]
-    return [float(np.mean(own + own[0] - 2.0 * row)) for own, row in zip(diagonal, first, strict=True)]
+    n = diagonal.shape[1]
+    if variance:
+        ones: Array = np.ones(n)
+        return list(diagonal.mean(axis=1) - plain.sums.forms(ones) / n**2)
+    found: list[float | None] = []
+    for k in range(0, len(diagonal), _TOGETHER):
+        few = plain.subset(np.arange(k, min(k + _TOGETHER, len(diagonal))))
+        first = few.cross_standardised(plain.rows[:1])[:, 0, :]
+        own = diagonal[k : k + _TOGETHER]
+        found += list(np.mean(own + own[:, :1] - 2.0 * first, axis=1))
+    return found
 
 
 class SummedRows(KernelRows):

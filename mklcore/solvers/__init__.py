@@ -46,7 +46,7 @@ def _opens(problem: Problem, tol: float) -> bool:
 
 def _wrapper(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Reweighting | PlainSum:
     """The analytic update; at p = infinity without a stack, one machine on the sum."""
-    return (PlainSum if isinstance(problem.K, KernelRows) else Reweighting)(problem, tol=tol, warm=warm)
+    return (PlainSum if _is_plain_sum(problem.K, problem.penalty) else Reweighting)(problem, tol=tol, warm=warm)
 
 
 def _interleaved(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Interleaved | Opening | Priced:
@@ -60,6 +60,19 @@ def _interleaved(problem: Problem, *, tol: float, warm: WarmStart | None = None)
     return Interleaved(problem, tol=tol, warm=warm)
 
 
+def _without_stack(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Any:
+    """The method for kernels that are not stored, by what there is more of: rows, or kernels."""
+    if _summed_in_blocks(problem.K, problem.loss, problem.penalty):
+        return (Priced if problem.penalty.order == 1.0 else Reweighting)(problem, tol=tol, warm=warm)
+    return _interleaved(problem, tol=tol, warm=warm)
+
+
+def _summed_in_blocks(K: Any, loss: Loss, penalty: Penalty) -> bool:
+    """Whether the sum of the kernels is stored, made afresh at every step: very many kernels on a few thousand rows, or
+    what interleaved pairs cannot do."""
+    return bool(lacking(loss, penalty)) or (K.n_kernels >= MANY and K.n_samples <= FEW_ROWS)
+
+
 def _is_plain_sum(K: Array | KernelRows, penalty: Penalty) -> bool:
     return isinstance(K, KernelRows) and penalty.order is not None and np.isinf(penalty.order)
 
@@ -71,13 +84,17 @@ SOLVERS: dict[str, Callable[..., Any]] = {
     "silp": SILP,
 }
 
+MANY, FEW_ROWS = 100, 4000  # kernels, rows: where making their sum afresh is quicker than keeping their rows
+MOST_SUMMED = 8000  # rows up to which the sum is stored at all: 0.5 GB
 _ANALYTIC_FROM = 4.0  # from this p on the analytic update needs two or three steps and no Hessian
 
 
-def choose_solver(K: Array | KernelRows, penalty: Penalty) -> tuple[str, str]:
-    """The solver that "auto" means here, and why, in words."""
+def choose_solver(K: Array | KernelRows, penalty: Penalty, loss: Loss | None = None) -> tuple[str, str]:
+    """The solver that "auto" means here, and why, in words; ``loss`` tells what it takes without a stored stack."""
     if _is_plain_sum(K, penalty):
         return "wrapper", "at p = infinity one machine solve is the optimum, and no Gram matrix but the sum is stored"
+    if isinstance(K, KernelRows) and _summed_in_blocks(K, loss or make_loss("hinge"), penalty):
+        return "wrapper", "the kernels are summed from their columns, so no Gram matrix but the sum is stored"
     if isinstance(K, KernelRows):
         return "interleaved", "the kernels are computed row by row, so no Gram matrix is stored"
     if penalty.order is None:
@@ -124,14 +141,16 @@ def fit_weighted(
         raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
     if _is_plain_sum(K, penalty):
         solver = "auto"
-    elif isinstance(K, KernelRows) and solver not in ("auto", "interleaved"):
+    elif isinstance(K, KernelRows) and solver not in ("auto", "wrapper", "interleaved"):
         raise ParameterError(
-            f'solver="{solver}" needs the Gram matrices; use solver="interleaved" to work without them.'
+            f'solver="{solver}" needs the Gram matrices; use solver="auto" or "interleaved" to work without them.'
         )
-    chosen, reason = choose_solver(K, penalty) if solver == "auto" else (solver, "")
+    chosen, reason = choose_solver(K, penalty, loss) if solver == "auto" else (solver, "")
     problem = Problem(K, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept)  # type: ignore[arg-type]  # rows go to Interleaved alone
     opened = not isinstance(K, KernelRows) and solver == "auto" and chosen == "newton" and _opens(problem, tol)
-    method = Opening(problem, tol=tol, warm=warm) if opened else SOLVERS[chosen](problem, tol=tol, warm=warm)
+    free = isinstance(K, KernelRows) and solver == "auto" and not _is_plain_sum(K, penalty)
+    make: Callable[..., Any] = Opening if opened else _without_stack if free else SOLVERS[chosen]
+    method = make(problem, tol=tol, warm=warm)
     if reason:
         method.name += f", chosen because {reason}"
     return run(method, tol=tol, max_iter=max_iter, callback=callback)

@@ -35,6 +35,7 @@ from mklcore.machines.svm import smo_single, solve_svm
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.proof import Values
 from mklcore.solvers.spectra import Spectra
+from mklcore.solvers.stack import gram
 
 __all__ = ["GOMP", "Chosen", "HingeGOMP", "Spectra"]
 
@@ -114,7 +115,7 @@ class GOMP:
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """The objective of (5) from the chosen kernels and their coefficients."""
-        f = sum((self.K[j] @ best.dual for j in best.selected or ()), np.zeros_like(self.Y))
+        f = sum((gram(self.K, j) @ best.dual for j in best.selected or ()), np.zeros_like(self.Y))
         size = self.lam * float(np.sum(best.dual * f))
         return Values(self._errors(f) + size, floor=1e-15 * self._nothing())
 
@@ -137,7 +138,7 @@ class GOMP:
 
     def _refit(self, chosen: tuple[int, ...], last: Point, scores: Array) -> Point:
         n = self.Y.shape[0]
-        self._sum += self.K[chosen[-1]]
+        self._sum += gram(self.K, chosen[-1])
         system = self._sum.copy()
         system.flat[:: n + 1] += self.lam * n
         try:
@@ -225,7 +226,7 @@ class HingeGOMP(GOMP):
         return low, high
 
     def _refit(self, chosen: tuple[int, ...], last: Point, scores: Array) -> Point:
-        self._sum += self.K[chosen[-1]]
+        self._sum += gram(self.K, chosen[-1])
         machines = [
             solve_svm(self._sum, np.ascontiguousarray(y), self._C, Hinge(), False, warm=a, accuracy=self.tol)
             for y, a in zip(self.Y.T, np.ascontiguousarray(last.dual.T), strict=True)

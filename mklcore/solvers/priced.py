@@ -1,8 +1,16 @@
 """Kernels that enter as they are needed: p = 1 where the whole stack would not fit.
 
-    repeat   the problem on a few kernels, by Newton and interior point steps, to a share of the present gap
-             Q_m = a'K_m a for all kernels at the dual that certifies it, their rows computed and let go again
+    repeat   the problem on a few kernels, by Newton or interior point steps, to a share of the present gap
+             Q_m = a'K_m a for the kernels that may have the largest, from their columns
     until    the dual value over all kernels is within the tolerance; else the kernels with the largest Q_m enter
+
+Most kernels are read rarely. By the triangle inequality, with l_m an upper bound on the largest eigenvalue of K_m,
+
+    sqrt(Q_m(a)) <= sqrt(Q_m(b)) + sqrt(l_m) ||a - b||      for the dual b at which kernel m was read last,
+
+so a kernel whose bound stays below the largest form of the working set changes neither the price nor who enters, and is
+not read: a sphere test as in gap-safe screening (Ndiaye, Fercoq, Gramfort, Salmon 2017), here around the duals themselves, for
+piecewise-linear losses have no sphere around the optimal one.
 
 The dual of the few is feasible for all, so that the pass over all kernels is the certificate itself. Only the Gram
 matrices of the few are stored: kernels without weight leave when there is no room. Column generation, as in Dantzig and
@@ -22,12 +30,15 @@ from mklcore.machines.solution import feasible_start
 from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import Board, Fit, Point, Status, run
 from mklcore.solvers.interior import Interior
-from mklcore.solvers.interleaved import values_over
+from mklcore.solvers.newton import Newton
 from mklcore.solvers.proof import Values, weighted_values
 from mklcore.solvers.reweighting import Problem, WarmStart
 
 ROOM_MB = 1000.0  # of Gram matrices at a time
+_MORE = 200  # a quarter of all kernels is where to begin, but no more than these, or n where none is stored
 FEWEST = 64  # kernels to begin with, and the least there must be room for
+_PIECE = 16  # Gram matrices made at a time
+_NEARLY = 0.1  # share of the few: when no more are outside, the last digits are asked for
 _USED = 1e-3  # share of the largest weight
 _SHARE = 0.1  # of the present gap is asked of the few
 _STEPS = 100  # at most, on the few
@@ -36,6 +47,38 @@ _STEPS = 100  # at most, on the few
 def most_kernels(n: int, room_mb: float = ROOM_MB) -> int:
     """How many Gram matrices of n rows there is room for."""
     return int(room_mb / (8e-6 * n * n))
+
+
+class Readings:
+    """Forms a'K_m a of very many kernels at one dual after another, read where they may be among the largest.
+
+    ``read`` counts them. For a kernel that was not read ``at`` gives its upper bound, which is below what matters.
+    """
+
+    def __init__(self, rows: KernelRows) -> None:
+        self.rows, self.read = rows, 0
+        self.reach = np.sqrt(np.maximum(rows.diagonal, 0.0).sum(axis=1))  # the trace is above every eigenvalue
+        self._duals: list[Array] = []
+        self._roots, self._seen = np.zeros(rows.n_kernels), np.full(rows.n_kernels, -1)
+
+    def at(self, a: Array, live: Indices) -> Array:
+        """Forms at ``a`` (n,), (M,): exact for the kernels ``live`` and for all that may exceed the largest of these."""
+        first = not self._duals
+        far = np.array([float(np.linalg.norm(a - b)) for b in self._duals])
+        self._duals.append(a.copy())
+        if first:
+            return self._exact(a, np.arange(self.rows.n_kernels)) ** 2
+        bounds = self._roots + self.reach * far[self._seen]
+        bounds[live] = self._exact(a, live)
+        asked = np.setdiff1d(np.flatnonzero(bounds > bounds[live].max(initial=0.0)), live)
+        bounds[asked] = self._exact(a, asked)
+        return bounds**2
+
+    def _exact(self, a: Array, kernels: Indices) -> Array:
+        self.read += kernels.size
+        self._roots[kernels] = np.sqrt(self.rows.forms(a, kernels))
+        self._seen[kernels] = len(self._duals) - 1
+        return self._roots[kernels]
 
 
 class Priced:
@@ -52,21 +95,27 @@ class Priced:
         self.rows, self.problem = rows, problem
         self.tol, self.warm = tol, warm
         self.name = f"lp {self.what}"
-        self._most = max(2, most_kernels(self.rows.n_samples, room_mb))
+        n = self.rows.n_samples
+        self._free = self.rows.quick and problem.loss.piecewise_linear  # Newton's Hessian needs the few as a stack
+        self._most = max(FEWEST, 2 * n) if self._free else max(2, most_kernels(n, room_mb))
+        self.few: Any = None
         self._proved, self._proof = -np.inf, np.zeros(0)
+        self.readings = Readings(self.rows)
 
     def start(self) -> Point:
         task, M = self.problem, self.rows.n_kernels
         low, high = task.loss.box(task.y, task.C)
-        weights, a = np.full(M, 1.0 / M), 0.5 * (low + high)
+        weights, a = np.full(M, 1.0 / M), _middle(low, high)
         if self.warm is not None:
             weights, a = self.warm.weights, self.warm.dual_for(task.C, task.loss)
         a = feasible_start(a if a.any() else task.C * task.y, low, high, task.fit_intercept, task.loss.total)
-        forms = self.rows.forms(a)
+        forms = self.readings.at(a, np.zeros(0, dtype=np.int64))
         used = np.flatnonzero(weights > _USED * weights.max()) if self.warm is not None else np.zeros(0, dtype=np.int64)
-        nearest = np.argsort(-forms, kind="stable")[: max(FEWEST, M // 4, used.size)]
+        some = min(M // 4, max(self.rows.n_samples, _MORE) if self._free else _MORE)
+        nearest = np.argsort(-forms, kind="stable")[: max(FEWEST, some, used.size)]
         self.live: Indices = np.union1d(used, nearest)[: self._most]
-        self.few = self.rows.stack_of(self.live)
+        self._slab = np.empty((0 if self._free else min(self._most, M), *self.rows.shape[1:]))
+        self._fill(self.live, 0)
         if not weights[self.live].any():
             weights[self.live] = 1.0
         return self._solved(weights, a, 100.0 * self.tol)
@@ -81,16 +130,15 @@ class Priced:
             return Status.STALLED
         gap = board.gap / board.scale if board.scale > 0.0 else 1.0
         finer = 0.3 * self._asked if not outside.size else self._asked
-        return self._solved(
-            last.weights, last.dual, max(min(_SHARE * gap, finer), 0.3 * self.tol if outside.size else 0.0)
-        )
+        if 0 < outside.size <= _NEARLY * self.live.size:
+            finer = 0.0
+        least = 0.3 * self.tol if outside.size else 0.0
+        return self._solved(last.weights, last.dual, max(min(_SHARE * gap, finer), least))
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """Objective and dual value of published parts, from scratch; the price of all kernels where it is not known yet."""
         task, used = self.problem, np.flatnonzero(best.weights)
-        if used.size > self._most:
-            return values_over(task, self.rows, best, dual_point)
-        few, weights = self.rows.stack_of(used), best.weights[used]
+        few, weights = self.rows.subset(used) if self._free else self.rows.stack_of(used), best.weights[used]
         found = weighted_values(few, task.y, task.C, task.loss, task.penalty, weights, best.dual, best.intercept, None)
         if dual_point is None or dual_point is self._proof:
             return found._replace(dual_objective=self._proved)
@@ -103,21 +151,45 @@ class Priced:
     def _enter(self, wanted: Indices, weights: Array) -> None:
         """Some of the kernels ``wanted`` come in; those without weight leave where there is no room for both."""
         entering = wanted[: max(self.live.size, FEWEST)]
+        if self._free:
+            self._choose(weights, entering.size)
+            return
         if self.live.size + entering.size > self._most:
-            kept = weights[self.live] > 0.0
-            self.live, self.few = self.live[kept], self.few[kept]
+            kept = np.flatnonzero(weights[self.live] > 0.0)
+            for place, old in enumerate(kept):  # to the front, one by one: there is no room for a copy
+                self._slab[place] = self._slab[old]
+            self.live = self.live[kept]
             entering = entering[: max(1, self._most - self.live.size)]
-        self.few = np.concatenate([self.few, self.rows.stack_of(entering)])
-        self.live = np.concatenate([self.live, entering])
+        at, self.live = self.live.size, np.concatenate([self.live, entering])
+        self._fill(entering, at)
+
+    def _choose(self, weights: Array, wanted: int) -> None:
+        """Where nothing is stored the few are chosen afresh: those with weight, and ``wanted`` and some more that are nearest."""
+        used = np.flatnonzero(weights)
+        near = np.argsort(-self.forms, kind="stable")
+        near = near[weights[near] == 0.0][: wanted + max(FEWEST, used.size // 2)]
+        self.live = np.union1d(used, near)
+        self._fill(self.live, 0)
+
+    def _fill(self, kernels: Indices, at: int) -> None:
+        """The Gram matrices of ``kernels`` behind the first ``at`` of the few, unless they need not be stored."""
+        if self._free:
+            self.few = self.rows.subset(self.live)
+            return
+        for k in range(0, kernels.size, _PIECE):
+            part = kernels[k : k + _PIECE]
+            self._slab[at + k : at + k + part.size] = self.rows.stack_of(part)
+        self.few = self._slab[: self.live.size]
 
     def _solved(self, weights: Array, a: Array, asked: float) -> Point:
         """The optimum on the few to ``asked`` times R, and its certificate over all kernels."""
         task, self._asked = self.problem, asked
         inside = replace(task, K=self.few)
         warm = WarmStart(weights[self.live], a, task.C)
-        fit: Fit = run(Interior(inside, tol=asked, warm=warm), tol=asked, max_iter=_STEPS)
+        method: Any = Interior if task.loss.piecewise_linear and Interior.suits(inside) else Newton
+        fit: Fit = run(method(inside, tol=asked, warm=warm), tol=asked, max_iter=_STEPS)
         assert fit.dual_point is not None
-        self.forms = self.rows.forms(fit.dual_point)
+        self.forms = self.readings.at(fit.dual_point, self.live)
         bound = dual_bound(task.loss, task.penalty, fit.dual_point, self.forms, task.y, task.C)
         if bound.value > self._proved:
             self._proved, self._proof = bound.value, bound.point
@@ -133,3 +205,9 @@ class Priced:
             fit.solves,
             dual_point=bound.point,
         )
+
+
+def _middle(low: Array, high: Array) -> Array:
+    """The middle of the box, and 0 where it has no end."""
+    bounded = np.isfinite(low) & np.isfinite(high)
+    return np.where(bounded, 0.5 * (np.where(bounded, low, 0.0) + np.where(bounded, high, 0.0)), 0.0)

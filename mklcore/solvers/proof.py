@@ -19,9 +19,10 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ProofError
+from mklcore.kernels.rows import KernelRows
 from mklcore.losses import Cost, Loss, total_loss
 from mklcore.penalties import Penalty
-from mklcore.solvers.stack import products_and_forms
+from mklcore.solvers.stack import diagonals, products_and_forms
 
 EXACT = 1e-6  # share of the objective up to which two computations of one number agree
 _SHARP = 1e-7  # the same where round-off is the reason: another machine may be ten times less lucky
@@ -42,7 +43,7 @@ class Values(NamedTuple):
 
 
 def weighted_values(
-    K: Array,
+    K: Array | KernelRows,
     y: Array,
     C: Cost,
     loss: Loss,
@@ -57,8 +58,11 @@ def weighted_values(
     Rows of zeros are not read, and of kernels without weight only what the dual value needs.
     """
     proof = np.zeros(y.size) if dual_point is None else dual_point
-    G, forms = products_and_forms(K, dual, weights != 0.0, proof)
-    passed = Passed(weights @ G, np.maximum(G @ dual, 0.0), forms, np.einsum("mii->mi", K))
+    if isinstance(K, KernelRows):
+        passed = Passed(K.decision(weights, dual), K.forms(dual), K.forms(proof), K.diagonal)
+    else:
+        G, forms = products_and_forms(K, dual, weights != 0.0, proof)
+        passed = Passed(weights @ G, np.maximum(G @ dual, 0.0), forms, diagonals(K))
     return passed_values(passed, y, C, loss, penalty, weights, dual, intercept, dual_point)
 
 

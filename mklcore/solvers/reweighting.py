@@ -28,7 +28,7 @@ from mklcore.penalties import Penalty
 from mklcore.solvers.bound import Bound, dual_bound, forms_of_multiple
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.proof import Passed, Values, passed_values, scales_of, weighted_values
-from mklcore.solvers.stack import combine, products, quadratic_forms
+from mklcore.solvers.stack import combine, diagonals, products, quadratic_forms
 
 _FLOOR = 1e-13  # no machine is asked for a smaller relative gap
 _LEAST_SCALE = 1e-3  # of the errors: R of the stopping rule where w = 0 can be the optimum
@@ -200,18 +200,18 @@ class Reweighting:
         if not (isinstance(state, Weighed) and state.seen is not None and state.decision is not None):
             return None
         weights, dual = state.seen
-        if best.weights is not weights or best.dual is not dual or self.live.size < len(K):
+        if best.weights is not weights or best.dual is not dual or self.live.size < K.shape[0]:
             return None
         forms = state.Q if dual_point is None else forms_of_multiple(dual_point, dual, state.Q)
         if forms is None:
             assert dual_point is not None
             forms = quadratic_forms(K, dual_point, np.flatnonzero(dual_point))
-        return Passed(state.decision, state.Q, forms, np.einsum("mii->mi", K))
+        return Passed(state.decision, state.Q, forms, diagonals(K))
 
     @property
     def scales(self) -> str:
         """The scales of the problem in words."""
-        return scales_of(np.einsum("mii->mi", self.problem.K), self.problem.C)
+        return scales_of(diagonals(self.problem.K), self.problem.C)
 
     def among_all(self, weights: Array) -> Array:
         """The weights of the live kernels with zeros for all others, (M,)."""

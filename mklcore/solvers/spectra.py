@@ -12,7 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.arrays import Array, Indices
+from mklcore.errors import KernelError
 from mklcore.kernels.checks import one_blas_thread
+from mklcore.kernels.rows import KernelRows
+
+MOST_MB = 4000.0  # of eigenvectors of kernels that are not stored
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +30,11 @@ class Spectra:
     owner: Indices
 
     @classmethod
-    def of(cls, K: Array) -> Spectra:
-        """Decompose every kernel of ``K`` (M, n, n): O(M n^3) time, at most as much memory as ``K``."""
+    def of(cls, K: Array | KernelRows) -> Spectra:
+        """Decompose every kernel of ``K`` (M, n, n): O(M n^3) time, at most as much memory as ``K``; of kernels that are not
+        stored the factors alone, O(r n) memory each for r eigenvalues above the cut."""
+        if isinstance(K, KernelRows):
+            return cls._of_factors(K)
         M, n = K.shape[:2]
         vectors, values = np.empty((M * n, n)), np.empty(M * n)  # rows beyond the ranks are never touched
         starts = np.zeros(M + 1, dtype=np.int64)
@@ -38,6 +45,29 @@ class Spectra:
                 starts[j + 1] = starts[j] + np.count_nonzero(keep)
                 vectors[starts[j] : starts[j + 1]] = U[:, keep].T
                 values[starts[j] : starts[j + 1]] = d[keep]
+        owner = np.repeat(np.arange(M), np.diff(starts))
+        return cls(vectors[: starts[-1]], values[: starts[-1]], starts, owner)
+
+    @classmethod
+    def _of_factors(cls, K: KernelRows) -> Spectra:
+        """K_j = L L' with as few columns as it takes, and the eigenvectors of L'L; KernelError where they would not fit."""
+        M, n, _ = K.shape
+        room = int(MOST_MB * 1e6 / (8 * n))
+        vectors, values = np.empty((room, n)), np.empty(room)  # rows that are never written take no memory
+        starts = np.zeros(M + 1, dtype=np.int64)
+        with one_blas_thread():
+            for j in range(M):
+                L = K.factor(j)
+                d, V = np.linalg.eigh(L.T @ L)
+                keep = d > n * np.finfo(float).eps * max(float(d.max(initial=0.0)), 0.0)
+                begin, end = int(starts[j]), int(starts[j]) + int(np.count_nonzero(keep))
+                if end > room:
+                    raise KernelError(
+                        f"The eigenvectors of {M} kernels on {n} rows need more than {MOST_MB:.0f} MB: {end} were found in the "
+                        f"first {j + 1}. Use fewer rows or kernels, or smoother ones (larger widths)."
+                    )
+                vectors[begin:end] = (V[:, keep] / np.sqrt(d[keep])).T @ L.T
+                values[begin:end], starts[j + 1] = d[keep], end
         owner = np.repeat(np.arange(M), np.diff(starts))
         return cls(vectors[: starts[-1]], values[: starts[-1]], starts, owner)
 

@@ -1,4 +1,8 @@
-"""Leaves over a stack of Gram matrices: combine it, multiply it, take quadratic forms. Rows of zeros are never read."""
+"""What solvers ask of M kernels: combine them, multiply them, take quadratic forms.
+
+A stored stack goes through leaves, which never read rows of zeros; ``KernelRows``, whose Gram matrices are not stored, take
+sums and forms from the columns themselves, and know no products.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,31 @@ import numpy as np
 from numba import njit
 
 from mklcore.arrays import Array, Indices, Mask, read_only
+from mklcore.kernels.rows import KernelRows
 
 TILE = 32
 ROWS = 8
 
 
-def combine(K: Array, weights: Array, out: Array) -> None:
+def combine(K: Array | KernelRows, weights: Array, out: Array) -> None:
     """out = sum_m weights[m] K[m] for symmetric K[m] (M, n, n)."""
+    if isinstance(K, KernelRows):
+        K.weighted(weights, out)
+        return
     _combine(read_only(K), weights, out)
 
 
-def products(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
+def products(K: Array | KernelRows, a: Array, rows: Indices, live: Indices) -> Array:
     """G[k] = K[live[k]] a for symmetric K[m] and a that vanishes outside ``rows``: only those rows are read. Returns (M, n)."""
+    if isinstance(K, KernelRows):
+        return (K if live.size == K.n_kernels else K.subset(live)).products(a)
     return _products(read_only(K), a, rows, live)
 
 
-def quadratic_forms(K: Array, a: Array, rows: Indices) -> Array:
+def quadratic_forms(K: Array | KernelRows, a: Array, rows: Indices) -> Array:
     """Q[m] = a'K[m] a for symmetric K[m] and a that vanishes outside ``rows``. Returns (M,), negative round-off clipped."""
+    if isinstance(K, KernelRows):
+        return K.forms(a)
     return _quadratic_forms(read_only(K), a, rows)
 
 
@@ -32,6 +44,16 @@ def products_and_forms(K: Array, a: Array, live: Mask, b: Array) -> tuple[Array,
     Where b is all zeros, Q is zero and only the live kernels are read. Negative round-off in Q is clipped.
     """
     return _products_and_forms(read_only(K), a, live, b)
+
+
+def gram(K: Array | KernelRows, m: int) -> Array:
+    """One Gram matrix, (n, n)."""
+    return K.stack_of(np.array([m]))[0] if isinstance(K, KernelRows) else K[m]
+
+
+def diagonals(K: Array | KernelRows) -> Array:
+    """The diagonal of every kernel, (M, n)."""
+    return K.diagonal if isinstance(K, KernelRows) else np.einsum("mii->mi", K)
 
 
 @njit(cache=True, nogil=True)

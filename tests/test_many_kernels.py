@@ -1,0 +1,160 @@
+"""Very many kernels whose Gram matrices are never stored: everything equals what the stored stack gives."""
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+import mklcore.estimators.base as base
+from mklcore.errors import KernelError
+from mklcore.kernels.rows import KernelRows, pivoted
+from mklcore.losses import LOSSES, make_loss
+from mklcore.penalties import BlockNorm, ElasticNet, LpNorm
+from mklcore.solvers import certificate, fit_weighted, spectra
+from mklcore.solvers.driver import run
+from mklcore.solvers.priced import Priced, Readings
+from mklcore.solvers.reweighting import Problem, Reweighting
+
+N, D = 40, 6
+KERNELS = (
+    mkl.KernelDictionary.per_feature((mkl.Linear(), mkl.RBF(1.0), mkl.Laplacian(2.0)), D)
+    + mkl.KernelDictionary((mkl.Linear(), mkl.Linear(features=(1, 4)), mkl.RBF(0.5, relative=True), mkl.Polynomial(2)))
+)  # fmt: skip
+MANY = mkl.KernelDictionary.per_feature((mkl.Linear(), mkl.RBF(1.0)), 120)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, 120))
+    return X, X[:, 0] - np.sin(2 * X[:, 1]) + 0.5 * X[:, 2] ** 2 + 0.3 * rng.standard_normal(N)
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("normalise", ["multiplicative", "spherical", "trace", None])
+@pytest.mark.parametrize("center", [False, True])
+def test_sums_are_those_of_the_stored_stack(table, normalise, center):
+    X, new = table[0][:, :D], table[0][:9, :D] + 0.1
+    stack = KERNELS.grams(X, normalise=normalise, center=center)
+    rows, K = KernelRows.build(KERNELS, X, normalise=normalise, center=center), stack.values
+    rng = np.random.default_rng(1)
+    theta, a, duals = rng.random(len(K)), rng.standard_normal(N), rng.standard_normal((2, N))
+    theta[::4], a[::3] = 0.0, 0.0
+    close(rows.forms(a), np.einsum("mij,i,j->m", K, a, a))
+    close(rows.forms(a, np.array([3, 19, 0])), np.einsum("mij,i,j->m", K, a, a)[[3, 19, 0]])
+    close(rows.products(a), K @ a)
+    close(rows.weighted(theta), np.tensordot(theta, K, 1))
+    close(rows.decision(theta, a), np.tensordot(theta, K, 1) @ a)
+    both = np.stack([theta, 1 - theta])
+    close(rows.transform.scores(new, both, duals), np.einsum("tm,mik,tk->it", both, stack.cross(new), duals))
+    for m in (0, 1, 18, 20):
+        close(rows.factor(m) @ rows.factor(m).T, K[m])
+
+
+def targets(y, loss):
+    return y if loss.name in ("epsilon_insensitive", "huber") or loss.total else np.where(y > np.median(y), 1.0, -1.0)
+
+
+EVERY_LOSS = [(name, LpNorm(4 / 3)) for name in LOSSES]
+EVERY_PENALTY = [(name, penalty) for name in ("hinge", "logistic") for penalty in (ElasticNet(0.5), BlockNorm(3.0))]
+
+
+@pytest.mark.parametrize(("name", "penalty"), EVERY_LOSS + EVERY_PENALTY, ids=str)
+def test_the_sum_made_afresh_gives_what_the_stack_gives(table, name, penalty):
+    loss, y = make_loss(name), targets(table[1], make_loss(name))
+    X = table[0][:, :D]
+    rows, K = KernelRows.build(KERNELS, X), KERNELS.grams(X).values
+    intercept = loss.takes_intercept
+    fits = [
+        run(Reweighting(Problem(kernels, y, 1.0, loss, penalty, intercept), tol=1e-4), tol=1e-4, max_iter=200)
+        for kernels in (rows, K)
+    ]
+    near = 1e-5 if loss.piecewise_linear else 1e-8  # pairs of equal violation are told apart by rounding
+    assert fits[0].objective == pytest.approx(fits[1].objective, rel=near)
+    assert fits[0].weights == pytest.approx(fits[1].weights, abs=1e3 * near * max(fits[1].weights.max(), 1e-300))
+    told = certificate(K, y, fits[0].weights, fits[0].dual_coef, fits[0].intercept, loss, 1.0, penalty, fits[0].dual_point, intercept)  # fmt: skip
+    assert told == pytest.approx((fits[0].objective, fits[0].dual_objective), rel=1e-8)
+
+
+@pytest.mark.parametrize("name", ["hinge", "squared", "logistic", "epsilon_insensitive", "huber"])
+@pytest.mark.parametrize(
+    "dictionary", [MANY, MANY + mkl.KernelDictionary((mkl.Polynomial(2),))], ids=["quick", "other"]
+)
+def test_at_p_1_the_kernels_that_matter_are_found_and_proved_among_all(table, name, dictionary):
+    X, loss, y = table[0], make_loss(name), targets(table[1], make_loss(name))
+    rows, K = KernelRows.build(dictionary, X), dictionary.grams(X).values
+    assert rows.quick == (dictionary is MANY)
+    found = fit_weighted(rows, y, 1.0, loss, LpNorm(1.0), True, tol=1e-6)
+    stored = fit_weighted(K, y, 1.0, loss, LpNorm(1.0), True, tol=1e-6)
+    assert found.status.ok
+    assert found.solver.startswith("lp interior point steps on the kernels that matter")
+    assert found.objective == pytest.approx(stored.objective, rel=2e-6)
+    told = certificate(K, y, found.weights, found.dual_coef, found.intercept, loss, 1.0, LpNorm(1.0), found.dual_point)
+    assert told == pytest.approx((found.objective, found.dual_objective), rel=1e-8)
+
+
+def test_kernels_that_cannot_matter_are_not_read(table):
+    X, y = table[0], np.where(table[1] > 0, 1.0, -1.0)
+    rows = KernelRows.build(MANY, X)
+    method = Priced(Problem(rows, y, 1.0, make_loss("hinge"), LpNorm(1.0), True), tol=1e-8)
+    fit = run(method, tol=1e-8, max_iter=60)
+    assert fit.status.ok
+    assert method.readings.read < 0.9 * (fit.n_iter + 2) * rows.n_kernels
+    readings, rng = Readings(rows), np.random.default_rng(3)
+    a = rng.standard_normal(N)
+    for size in (0.0, 1e-3, 1e-2, 1.0):
+        a = a + size * rng.standard_normal(N) / np.sqrt(N)
+        told, true = readings.at(a, np.argsort(-rows.forms(a))[:3]), rows.forms(a)
+        assert np.all(told >= true * (1 - 1e-12))
+        assert told.max() == pytest.approx(true.max(), rel=1e-12)
+
+
+@pytest.mark.parametrize("model", [
+    mkl.LpMKLClassifier(p=4 / 3, kernels=MANY, loss="logistic"),
+    mkl.LpMKLClassifier(p=1.0, kernels=MANY),
+    mkl.LpMKLRegressor(p=2.0, kernels=MANY),
+    mkl.GOMPRegressor(kernels=MANY, n_kernels=5, lam=1e-3, fit_intercept=True),
+    mkl.GOMPClassifier(kernels=MANY + MANY, n_kernels=4),
+    mkl.SMKLClassifier(kernels=MANY, C=10.0),
+    mkl.SMKLRegressor(kernels=MANY, C=10.0),
+], ids=lambda model: type(model).__name__)  # fmt: skip
+def test_estimators_store_nothing_above_the_limit_and_answer_alike(table, model, monkeypatch):
+    X, y = table
+    classes = 3 if isinstance(model, mkl.SMKLClassifier) else 2
+    y = np.digitize(y, np.quantile(y, np.arange(1, classes) / classes)) if hasattr(model, "decision_function") else y
+    stored = (
+        model.copy_with("tol", 1e-5).fit(X, y) if hasattr(model, "tol") else model.copy_with("lam", model.lam).fit(X, y)
+    )
+    monkeypatch.setattr(base, "STACK_LIMIT_MB", 0.1)
+    monkeypatch.setattr(base, "_FEWEST_ROWS", 10**9)
+    monkeypatch.setattr(mkl.KernelDictionary, "grams", lambda *args, **kwargs: pytest.fail("a stack was built"))
+    free = (
+        model.copy_with("tol", 1e-5).fit(X, y) if hasattr(model, "tol") else model.copy_with("lam", model.lam).fit(X, y)
+    )
+    greedy = type(model).__name__.startswith("GOMP")
+    near = 1e-8 if greedy or type(model).__name__.startswith("SMKL") else 2e-5
+    assert np.sum(free.objective_) == pytest.approx(np.sum(stored.objective_), rel=near)
+    if greedy:
+        assert free.selected_.tolist() == stored.selected_.tolist()
+        assert free.notes_ == stored.notes_
+    told = "decision_function" if hasattr(model, "decision_function") else "predict"
+    expected = getattr(stored, told)(X[:7] + 0.1)
+    assert getattr(free, told)(X[:7] + 0.1) == pytest.approx(
+        expected, abs=1e-3 * np.ptp(expected) if near > 1e-8 else 1e-6
+    )
+
+
+def test_eigenvectors_that_would_not_fit_are_refused(table, monkeypatch):
+    rows = KernelRows.build(mkl.KernelDictionary.per_feature(mkl.Laplacian(1.0), 120), table[0])
+    monkeypatch.setattr(spectra, "MOST_MB", 0.5)
+    with pytest.raises(KernelError, match=r"The eigenvectors of 120 kernels on 40 rows need more than 0 MB"):
+        spectra.Spectra.of(rows)
+
+
+def test_the_factor_of_a_smooth_kernel_has_few_columns():
+    x = np.linspace(-2, 2, 60)
+    K = np.exp(-0.5 * (x[:, None] - x) ** 2)
+    assert pivoted(K).shape[1] < 25
+    assert pivoted(K) @ pivoted(K).T == pytest.approx(K, abs=1e-12)
