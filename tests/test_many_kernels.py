@@ -74,8 +74,10 @@ def test_the_sum_made_afresh_gives_what_the_stack_gives(table, name, penalty):
     near = 1e-5 if loss.piecewise_linear else 1e-8  # pairs of equal violation are told apart by rounding
     assert fits[0].objective == pytest.approx(fits[1].objective, rel=near)
     assert fits[0].weights == pytest.approx(fits[1].weights, abs=1e3 * near * max(fits[1].weights.max(), 1e-300))
-    told = certificate(K, y, fits[0].weights, fits[0].dual_coef, fits[0].intercept, loss, 1.0, penalty, fits[0].dual_point, intercept)  # fmt: skip
-    assert told == pytest.approx((fits[0].objective, fits[0].dual_objective), rel=1e-8)
+    fit = fits[0]
+    parts = fit.weights, fit.dual_coef, fit.intercept
+    told = certificate(K, y, *parts, loss, 1.0, penalty, fit.dual_point, intercept)
+    assert told == pytest.approx((fit.objective, fit.dual_objective), rel=1e-8)
 
 
 @pytest.mark.parametrize("name", ["hinge", "squared", "logistic", "epsilon_insensitive", "huber"])

@@ -42,13 +42,16 @@ def copies_among(rows: KernelRows) -> tuple[tuple[int, ...], ...]:
     return tuple(sorted(tuple(sorted(members)) for members in groups if len(members) > 1))
 
 
+def _groups(stack: GramStack | KernelRows) -> tuple[tuple[int, ...], ...]:
+    return copies_among(stack) if isinstance(stack, KernelRows) else exact_copies(stack.values)
+
+
 def without_copies(stack: GramStack | KernelRows, keep: bool, prices: Any = 1.0) -> tuple[Array, tuple[str, ...]]:
     """Which kernels of ``stack`` compete, (M,) of bool, and a note on every group of copies: of each the cheapest by
     ``prices`` (one number, or one per kernel; ties: the first) stands for all. Everybody competes with ``keep``."""
     allowed, notes = np.ones(stack.n_kernels, dtype=bool), []
     cost = np.broadcast_to(np.asarray(prices, dtype=float), allowed.shape)
-    found = copies_among if isinstance(stack, KernelRows) else lambda stored: exact_copies(stored.values)
-    for group in () if keep else found(stack):
+    for group in () if keep else _groups(stack):
         first = min(group, key=lambda m: (cost[m], m))
         others = [m for m in group if m != first]
         allowed[others] = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -157,9 +158,10 @@ class KernelRows:
         ended where what is left of the trace is rounding."""
         there = self.transform
         if m in self._linear:
-            columns = there.rows[:, list(self.specs[m].settled)] / np.sqrt(self.scales[m])
+            columns: Array = there.rows[:, list(self.specs[m].settled)] / np.sqrt(self.scales[m])
             return columns - columns.mean(axis=0) if there.center else columns
-        return pivoted(self.stack_of(np.array([m]))[0])
+        found: Array = pivoted(self.stack_of(np.array([m]))[0])
+        return found
 
     @cached_property
     def _linear(self) -> frozenset[int]:

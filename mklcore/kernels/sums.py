@@ -14,7 +14,7 @@ Centring is that of the dual or of the sum, once for all kernels: a'HKHa = (Ha)'
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -26,24 +26,6 @@ _COLUMNS = 4096  # of a table weighed at a time: a copy of them is made
 _TILE = 32  # kernels whose columns stay in the processor's cache while the rows of a sum go by
 _ROWS = 64  # rows of a block of any other kernel
 _TOGETHER = 32  # other kernels in one block: enough to share what they are computed from
-
-
-class Map(Protocol):
-    """What is asked of a ``KernelMap``."""
-
-    specs: tuple[KernelSpec, ...]
-    rows: Array
-    scales: Array
-    row_means: Array
-    grand_means: Array
-    kept: Indices
-    normalise: str | None
-    center: bool
-    by_column: Array
-
-    def subset(self, kernels: Any) -> Any: ...
-
-    def cross_standardised(self, new: Array) -> Array: ...
 
 
 @njit(cache=True, nogil=True)
@@ -138,13 +120,13 @@ def radial_scores(
 
 
 class KernelSums:
-    """The four for all kernels of a ``KernelMap``, each kernel by the shortest way there is for it.
+    """The four for all kernels of ``source``, a ``KernelMap``, each kernel by the shortest way there is for it.
 
     ``linear``, ``radial``, ``other`` (indices) tell which goes which way; spherical kernels, whose rows have factors of
     their own, and maps to some of the training rows go by blocks.
     """
 
-    def __init__(self, source: Map) -> None:
+    def __init__(self, source: Any) -> None:
         n = source.rows.shape[0]
         whole = source.kept.size == n and bool(np.array_equal(source.kept, np.arange(n)))
         plain = whole and source.normalise != "spherical"

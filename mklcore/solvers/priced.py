@@ -72,7 +72,8 @@ class Readings:
         bounds[live] = self._exact(a, live)
         asked = np.setdiff1d(np.flatnonzero(bounds > bounds[live].max(initial=0.0)), live)
         bounds[asked] = self._exact(a, asked)
-        return bounds**2
+        squares: Array = bounds**2
+        return squares
 
     def _exact(self, a: Array, kernels: Indices) -> Array:
         self.read += kernels.size

@@ -27,7 +27,8 @@ def combine(K: Array | KernelRows, weights: Array, out: Array) -> None:
 def products(K: Array | KernelRows, a: Array, rows: Indices, live: Indices) -> Array:
     """G[k] = K[live[k]] a for symmetric K[m] and a that vanishes outside ``rows``: only those rows are read. Returns (M, n)."""
     if isinstance(K, KernelRows):
-        return (K if live.size == K.n_kernels else K.subset(live)).products(a)
+        chosen: KernelRows = K if live.size == K.n_kernels else K.subset(live)
+        return chosen.products(a)
     return _products(read_only(K), a, rows, live)
 
 
@@ -48,7 +49,8 @@ def products_and_forms(K: Array, a: Array, live: Mask, b: Array) -> tuple[Array,
 
 def gram(K: Array | KernelRows, m: int) -> Array:
     """One Gram matrix, (n, n)."""
-    return K.stack_of(np.array([m]))[0] if isinstance(K, KernelRows) else K[m]
+    found: Array = K.stack_of(np.array([m]))[0] if isinstance(K, KernelRows) else K[m]
+    return found
 
 
 def diagonals(K: Array | KernelRows) -> Array:
