@@ -1,5 +1,8 @@
 """Newton first, the interior point method for what it leaves: p = 1 with a piecewise-linear loss.
 
+Beside a neighbour along a path comes, before both, the optimum followed from there (``following.py``), which is exact and
+dear only where many points are free.
+
 An easy problem takes damped Newton a handful of machines. Where many kernels tie, no machine lies near the optimal dual
 and Newton stands still for ever; this method notices, and goes on from its best weights along the path inside, which
 takes a dozen or two steps of a factorisation each, whatever the ties.
@@ -7,8 +10,11 @@ takes a dozen or two steps of a factorisation each, whatever the ties.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mklcore.arrays import Array
 from mklcore.solvers.driver import Board, Point, Progress, Status
+from mklcore.solvers.following import Following
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.proof import Values
@@ -32,7 +38,9 @@ class Kinked:
         self.problem, self.tol = problem, tol
         M, n = problem.K.shape[:2]
         self._may_change = Interior.suits(problem)
-        self.method: WorkingSet | Newton | Interior
+        self._followed = Following(problem, tol=tol, warm=warm) if warm and Following.suits(problem, warm) else None
+        self._inherited = warm is not None and isinstance(warm.carry, Carry) and warm.carry.dear
+        self.method: WorkingSet | Newton | Interior | Following
         if self._may_change and max(_MANY, n // 3) <= M:
             self._may_change, self.method = False, Interior(problem, tol=tol, warm=warm)
             self.name = self.method.name
@@ -44,8 +52,14 @@ class Kinked:
     def carry(self) -> Carry | object | None:
         """What Newton hands on; after a change the kernels that matter alone."""
         if isinstance(self.method, Interior):
-            return Carry(nearest(self.last.weights, self.last.state.Q), None)
-        return self.method.carry
+            return Carry(nearest(self.last.weights, self.last.state.Q), None, dear=self._dear)
+        carried = self.method.carry
+        return replace(carried, dear=self._dear) if isinstance(carried, Carry) else carried
+
+    @property
+    def _dear(self) -> bool:
+        """Whether the neighbour's optimum was too dear to follow, here or before."""
+        return self._inherited or (self._followed is not None and self._followed.dear)
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """Objective and dual value of published parts, from scratch."""
@@ -57,6 +71,8 @@ class Kinked:
         return self.method.scales
 
     def start(self) -> Point:
+        if self._followed is not None and self._followed.found() is not None:
+            self._may_change, self.method, self.name = False, self._followed, self._followed.name
         self.last = self.method.start()
         return self.last
 

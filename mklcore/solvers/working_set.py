@@ -37,10 +37,13 @@ _OPENING = 10  # steps on all kernels: an easy problem ends before a set pays
 
 @dataclass(frozen=True, eq=False)
 class Carry:
-    """What a fit hands to its neighbour: the kernels it worked on and the duals it stored for them."""
+    """What a fit hands to its neighbour: the kernels it worked on and the duals it stored for them, or the ``products`` (L, n)
+    of these kernels with its dual; ``dear``: following the optimum on from here costs more than solving anew."""
 
     live: Indices
     bundle: Bundle | None
+    products: Array | None = None
+    dear: bool = False
 
 
 class WorkingSet:

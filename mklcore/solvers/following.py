@@ -1,0 +1,201 @@
+"""Along a path at p = 1: the neighbour's optimum is followed to the new C, event by event, and certified over all kernels.
+
+At small C the optimum is a kink that takes a method started anywhere dozens of machines, yet from one C to the next few
+points and kernels change their state, and each change costs one small system (``trail.py``). What is followed is exact, so
+the next point of the path starts where this one ends.
+
+    kernels with weight at the neighbour, and the nearest to having one
+    repeat   follow the optimum over these kernels to the new C
+             Q_m = a'K_m a for all kernels: the certificate
+    until    it holds; else the kernels that break it come in
+
+Where the way is lost, or dearer than solving anew, nothing is said and another method starts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mklcore.arrays import Array, Indices, read_only
+from mklcore.losses import best_intercept, total_loss
+from mklcore.machines.solution import feasible_start
+from mklcore.solvers import trail
+from mklcore.solvers.bound import forms_of_multiple
+from mklcore.solvers.driver import Point, Status
+from mklcore.solvers.proof import Passed, Values
+from mklcore.solvers.reweighting import NEGLIGIBLE, Problem, Reweighting, WarmStart, Weighed, values_of
+from mklcore.solvers.stack import products, products_and_forms
+from mklcore.solvers.working_set import Carry, nearest
+
+_MOST_FREE = 150  # points off their bounds: beyond, a system costs more than a machine
+_PASSES, _LEAST = 2.0, 5e7  # multiplications that following may cost: passes over the stack, and what is always allowed
+_ROUNDS = 4  # times that kernels may come in
+_APART = 1e-7  # of lam and t: how far from an event a shifted start stands
+_ROUND = 1e-12  # share of C within which a dual is at its bound
+
+
+@dataclass(eq=False)
+class Place:
+    """An optimum over some kernels, in terms of alpha = a / C: ``live`` (L,) kernels that may have weight, ``alpha`` (n,),
+    ``theta`` (L,), ``G`` (L, n) = K_m alpha, ``beta``."""
+
+    live: Indices
+    alpha: Array
+    theta: Array
+    G: Array
+    beta: float
+
+    def among(self, live: Indices, K: Array) -> Place:
+        """The same place among other kernels of ``K`` (M, n, n), those with weight with them, as a copy."""
+        G, theta = np.empty((live.size, self.alpha.size)), np.zeros(live.size)
+        known = np.isin(live, self.live)
+        where = np.searchsorted(self.live, live[known])
+        G[known], theta[known] = self.G[where], self.theta[where]
+        if not np.all(known):
+            G[~known] = products(K, self.alpha, np.flatnonzero(self.alpha), live[~known])
+        return Place(live, self.alpha.copy(), theta, G, self.beta)
+
+
+class Following:
+    """The neighbour of ``warm`` at the problem's own C, as a method that is done at its start or not at all."""
+
+    keeps_points = False
+    what = "following the neighbour's optimum"
+
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart) -> None:
+        self.problem, self.tol = problem, tol
+        self.name = "lp optimum followed from its neighbour, event by event"
+        self.lin = problem.loss.linear(problem.y)
+        self.low, self.high = problem.loss.box(problem.y, 1.0)
+        self.balanced = problem.fit_intercept and problem.loss.takes_intercept
+        self._plain = Reweighting(problem, tol=tol)
+        self._warm, self.dear = warm, False
+
+    @staticmethod
+    def suits(problem: Problem, warm: WarmStart | None) -> bool:
+        """Whether there is a neighbour that was not too dear, and a loss whose dual is linear on a box that grows with one C."""
+        loss = problem.loss
+        return (
+            warm is not None
+            and problem.penalty.order == 1.0
+            and loss.piecewise_linear
+            and loss.tube == 0.0
+            and loss.total == 0.0
+            and loss.box_is_scaled_by_C
+            and np.ndim(problem.C) == 0
+            and np.ndim(warm.C) == 0
+            and bool(np.any(warm.dual))
+            and not (isinstance(warm.carry, Carry) and warm.carry.dear)
+        )
+
+    def start(self) -> Point:
+        """What was found."""
+        return self.last
+
+    def found(self) -> Point | None:
+        """The certified optimum; None where the way is lost or too dear, and ``dear`` says which."""
+        budget = _LEAST + _PASSES * self.problem.K.size
+        first, start, end = self._begun(), 1.0 / float(self._warm.C), 1.0 / float(self.problem.C)
+        for tried in range(_ROUNDS):
+            place = first.among(first.live, self.problem.K)
+            ended, spent = self._moved(place, start, end, tried, budget)
+            budget -= spent
+            if ended == trail.DEAR:
+                self.dear = True
+                return None
+            if ended == trail.LOST:
+                continue
+            point = self._read(place)
+            if point.objective - float(point.dual_objective or 0.0) <= self.tol * point.scale:
+                self.place, self.last = place, point
+                return point
+            Q = point.state.Q
+            outside = np.setdiff1d(np.flatnonzero(Q[place.live].max() * (1.0 - 1e-9) < Q), place.live)
+            if outside.size == 0:
+                return None
+            first, start = place.among(np.union1d(place.live, outside), self.problem.K), end
+        return None
+
+    def step(self, best: Point, last: Point, board: object) -> Point | Status:
+        return Status.STALLED
+
+    def finish(self, best: Point) -> Point:
+        return best
+
+    @property
+    def carry(self) -> Carry:
+        """The kernels that matter and their products with the dual."""
+        live = nearest(self.last.weights, self.last.state.Q)
+        return Carry(live, None, float(self.problem.C) * self.place.among(live, self.problem.K).G)
+
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        """Objective and dual value of published parts, from the pass over all kernels that gave the point its certificate."""
+        forms = None if dual_point is None else forms_of_multiple(dual_point, best.dual, best.state.Q)
+        if forms is None or best is not self.last:
+            return self._plain.values(best, dual_point)
+        diagonals = np.einsum("mii->mi", self.problem.K)
+        return values_of(self.problem, Passed(best.state.decision, best.state.Q, forms, diagonals), best, dual_point)
+
+    @property
+    def scales(self) -> str:
+        """The scales of the problem in words."""
+        return self._plain.scales
+
+    def _begun(self) -> Place:
+        """The neighbour's solution, whole or nearly optimal, over the kernels that matter there."""
+        warm, task = self._warm, self.problem
+        C = float(warm.C)
+        alpha = feasible_start(warm.dual / C, self.low, self.high, self.balanced)
+        for bound in (self.low, self.high):
+            alpha = np.where(np.abs(alpha - bound) <= _ROUND, bound, alpha)
+        carried = warm.carry if isinstance(warm.carry, Carry) else None
+        live = nearest(warm.weights, warm.weights) if carried is None else np.asarray(carried.live)
+        if carried is not None and carried.products is not None:
+            G = carried.products / C
+        else:
+            G = products(task.K, alpha, np.flatnonzero(alpha), live)
+        theta = warm.weights[live] / warm.weights[live].sum()
+        f = theta @ G
+        b = best_intercept(task.loss, C * f, task.y, C) / C if self.balanced else 0.0
+        return Place(live, alpha, theta, G, b)
+
+    def _moved(self, place: Place, start: float, end: float, tried: int, budget: float) -> tuple[int, float]:
+        """Follow the optimum from lam = ``start`` to ``end``, in place; how it ended, and the multiplications."""
+        K, x = self.problem.K, np.zeros(5)
+        P, W = np.zeros((9, self.lin.size)), np.zeros((8, place.theta.size))
+        S = np.empty((3, *place.G.shape))
+        at = np.where(place.alpha <= self.low, trail.LOW, np.where(place.alpha >= self.high, trail.HIGH, trail.FREE))
+        state = np.where(self.low >= self.high, trail.LOW, at).astype(np.int64)
+        v = start * self.lin - place.theta @ place.G - place.beta
+        room = _APART * start * (1.0 + np.random.default_rng(tried).random(v.size))  # no two events at once
+        shift = np.where(state == trail.FREE, -v, state * np.maximum(room - state * v, 0.0))
+        form, active = 0.5 * (place.G @ place.alpha), (place.theta > 0.0).astype(np.int64)
+        t = float(place.theta @ form)
+        P[: trail.V] = place.alpha, self.lin, self.low, self.high, shift
+        W[: trail.FORM] = place.theta, np.where(active > 0, t - form, np.minimum(t * (1.0 - _APART) - form, 0.0))
+        S[trail.G], x[:] = place.G, (place.beta, t, 0.0, start, end)
+        ended, _, spent = trail.follow(
+            read_only(K), place.live, P, W, S, state, active, x, self.balanced, _MOST_FREE, budget
+        )
+        place.alpha, place.theta, place.G, place.beta = P[trail.ALPHA], W[trail.THETA], S[trail.G], float(x[trail.BETA])
+        whole = bool(np.all(np.isfinite(place.theta))) and place.theta.sum() > 0.0
+        return int(ended) if whole else trail.LOST, float(spent)
+
+    def _read(self, place: Place) -> Point:
+        """The place as a point, with its certificate from one pass over all kernels."""
+        task, C = self.problem, float(self.problem.C)
+        weights = np.zeros(task.K.shape[0])
+        weights[place.live] = np.where(place.theta < NEGLIGIBLE * place.theta.max(), 0.0, place.theta)
+        weights = task.penalty.scale(weights)
+        low, high = task.loss.box(task.y, C)
+        a = feasible_start(C * place.alpha, low, high, self.balanced)
+        G, Q = products_and_forms(task.K, a, weights > 0.0, a)
+        f = weights @ G
+        b = best_intercept(task.loss, f, task.y, C) if task.fit_intercept else 0.0
+        errors, bound = total_loss(task.loss, f, b, task.y, C), self._plain.bound(a, Q)
+        assert bound is not None
+        primal = errors + task.penalty.regulariser(weights * np.sqrt(Q))
+        state = Weighed(Q, primal, 0.0, self.tol, decision=f)
+        return Point(weights, a, b, primal, bound.value, bound.price, state=state, dual_point=bound.point)

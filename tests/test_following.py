@@ -1,0 +1,109 @@
+"""The optimum at p = 1 followed along a path, against fits of their own and certificates from scratch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.losses import make_loss
+from mklcore.penalties import LpNorm
+from mklcore.solvers import certificate, fit_weighted, trail
+from mklcore.solvers.following import Following
+from mklcore.solvers.reweighting import Problem, WarmStart
+from mklcore.solvers.working_set import Carry
+
+pytestmark = pytest.mark.numerical
+GRID = np.geomspace(0.01, 30.0, 14)
+
+
+def problem(seed=0, n=60, copies=False):
+    """Radial and linear kernels on labels of two columns; with ``copies``, a kernel and some rows are there twice."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6))
+    if copies:
+        X[n // 2 : n // 2 + 8] = X[:8]
+    y = np.where(X[:, 0] + X[:, 1] ** 2 + 0.7 * rng.normal(size=n) > 0.8, 1.0, -1.0)
+    kernels = mkl.KernelDictionary.rbf_grid([0.3, 1.0, 3.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 6)
+    K = kernels.grams(X).values
+    return (np.ascontiguousarray(np.concatenate([K, K[:1]])) if copies else K), y
+
+
+def along(K, y, grid, tol=1e-3, intercept=True):
+    """One fit per C, each from the one before."""
+    fits, warm = [], None
+    for C in grid:
+        fits.append(fit_weighted(K, y, C, make_loss("hinge"), LpNorm(1.0), intercept, tol=tol, warm=warm))
+        warm = WarmStart(fits[-1].weights, fits[-1].dual_coef, C, fits[-1].carry)
+    return fits
+
+
+def proved(K, y, C, fit, intercept=True):
+    """The relative gap of published parts from scratch."""
+    primal, dual = certificate(
+        K, y, fit.weights, fit.dual_coef, fit.intercept, "hinge", C, LpNorm(1.0), fit.dual_point, intercept
+    )
+    assert primal == pytest.approx(fit.objective, rel=1e-9)
+    assert dual == pytest.approx(fit.dual_objective, rel=1e-9)
+    return (primal - dual) / primal
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("down", [False, True])
+def test_a_path_is_followed_to_the_optima_of_its_points(intercept, down):
+    (K, y), grid = problem(), GRID[::-1] if down else GRID
+    fits = along(K, y, grid, intercept=intercept)
+    assert sum("followed" in fit.solver for fit in fits) >= len(grid) - 2
+    for C, fit in zip(grid, fits, strict=True):
+        assert fit.status.ok
+        assert proved(K, y, C, fit, intercept) < 1e-3
+        if "followed" in fit.solver:
+            alone = fit_weighted(K, y, C, make_loss("hinge"), LpNorm(1.0), intercept, tol=1e-7)
+            assert fit.objective <= alone.objective * (1.0 + 1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_copies_of_kernels_and_rows_do_not_lead_astray(seed):
+    K, y = problem(seed, copies=True)
+    for C, fit in zip(GRID, along(K, y, GRID), strict=True):
+        assert fit.status.ok
+        assert proved(K, y, C, fit) < 1e-3
+
+
+def test_a_kernel_that_nobody_thought_of_comes_in():
+    K, y = problem()
+    first = fit_weighted(K, y, 0.05, make_loss("hinge"), LpNorm(1.0), True, tol=1e-6)
+    far = fit_weighted(K, y, 3.0, make_loss("hinge"), LpNorm(1.0), True, tol=1e-6)
+    used = np.flatnonzero(first.weights)
+    assert np.setdiff1d(np.flatnonzero(far.weights), used).size > 0
+    warm = WarmStart(first.weights, first.dual_coef, 0.05, Carry(used, None))
+    method = Following(Problem(K, y, 3.0, make_loss("hinge"), LpNorm(1.0), True), tol=1e-6, warm=warm)
+    point = method.found()
+    assert point is not None
+    assert point.objective == pytest.approx(far.objective, rel=1e-5)
+
+
+@pytest.mark.parametrize(("ending", "tries"), [(trail.LOST, 4), (trail.DEAR, 1)])
+def test_where_the_way_is_lost_or_dear_another_method_answers(monkeypatch, ending, tries):
+    K, y = problem()
+    calls = []
+    monkeypatch.setattr(trail, "follow", lambda *given: calls.append(given) or (ending, 1, 1.0))
+    fits = along(K, y, [0.5, 0.7, 1.0])
+    assert len(calls) == (2 * tries if ending == trail.LOST else 1)  # what was dear once is not tried again
+    for C, fit in zip([0.5, 0.7, 1.0], fits, strict=True):
+        assert "followed" not in fit.solver
+        assert proved(K, y, C, fit) < 1e-3
+
+
+def test_what_cannot_be_followed_is_not():
+    K, y = problem(n=30)
+    fit = fit_weighted(K, y, 1.0, make_loss("hinge"), LpNorm(1.0), True)
+    warm = WarmStart(fit.weights, fit.dual_coef, 1.0, fit.carry)
+    hinge, tube = make_loss("hinge"), make_loss("epsilon_insensitive")
+    suits = lambda C, loss, p, warm: Following.suits(Problem(K, y, C, loss, LpNorm(p), True), warm)  # noqa: E731
+    assert suits(2.0, hinge, 1.0, warm)
+    assert not suits(2.0, hinge, 1.0, None)
+    assert not suits(2.0, hinge, 1.5, warm)
+    assert not suits(np.full(30, 2.0), hinge, 1.0, warm)
+    assert not suits(2.0, tube, 1.0, warm)
+    assert not suits(2.0, hinge, 1.0, WarmStart(fit.weights, np.zeros(30), 1.0))
