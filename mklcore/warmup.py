@@ -22,6 +22,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import alignment_matrix
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
+from mklcore.path import fit_path
 from mklcore.solvers.bundle import saddle_point
 from mklcore.solvers.hkl.bases import ANOVABasis
 from mklcore.solvers.working_set import FROM_KERNELS
@@ -85,6 +86,7 @@ def _algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:
             model.fit(stack.values.copy(), target)
             if any(control.kind == "p" for control in algorithm.controls):
                 model.set_params(p=2.0).fit(stack, target)
+                fit_path(model.set_params(p=1.0), stack, target, "C", (1.0, 1.1))
     if algorithm.novelty is not None:
         algorithm.estimator("novelty", kernels="precomputed").fit(stack)
 

@@ -13,7 +13,6 @@ from mklcore.solvers.following import Following
 from mklcore.solvers.reweighting import Problem, WarmStart
 from mklcore.solvers.working_set import Carry
 
-pytestmark = pytest.mark.numerical
 GRID = np.geomspace(0.01, 30.0, 14)
 
 

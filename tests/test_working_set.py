@@ -1,5 +1,7 @@
 """The working set of kernels at p = 1: the same optimum as with all kernels, whatever set it starts from."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -71,7 +73,7 @@ def test_a_fit_cancelled_at_its_warm_start_still_has_a_certificate(problem):
     K, y = problem
     loss = make_loss("hinge")
     fit = fit_weighted(K, y, 1.0, loss, LpNorm(1.0), True)
-    warm = WarmStart(fit.weights, fit.dual_coef, 1.0, fit.carry)
+    warm = WarmStart(fit.weights, fit.dual_coef, 1.0, replace(fit.carry, dear=True))
     stopped = fit_weighted(K, y, 3.0, loss, LpNorm(1.0), True, warm=warm, callback=lambda record: True)
     assert stopped.status is Status.CANCELLED
     best = fit_weighted(K, y, 3.0, loss, LpNorm(1.0), True, tol=1e-6)
