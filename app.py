@@ -1,33 +1,13 @@
-"""The frame of the app: parameters in, menu, one line of progress, the page, and nothing else."""
+"""The app: the server imports this file once, before anybody visits; every visit runs it as the main script."""
 
 import streamlit as st
 
-from pages._parts.derive import paths
-from pages._parts.frame import heading, present
-from pages._parts.frame import notices as frame_notices
-from pages._parts.frame import progress as frame_progress
-from pages._parts.runs import keeping
-from pages._parts.session import board, history, nav
+from pages._parts.frame import starting
 
-nav.frame()
-page, room = nav.menu()
-history.begin(room.file)
-keeping.begin()
-history.end()
-present.frame()
-paths.follow(history.current())
-board.follow(history.current())
-progress = heading.heading(room.question)
-notices = st.container()
-frame_progress.prepare(room.file, history.current())
-with nav.inside():
-    page.run()
-present.way_out()
-# Last, so that what the page has just begun or made obsolete is told in the same run.
-with notices:
-    frame_notices.notices()
-# Each in a place of its own: a fragment of the run before may still write where this run has nothing to show.
-with progress, st.container():
-    frame_progress.warm_line()
-with progress, st.container():
-    frame_progress.bar()
+if __name__ == "__main__":
+    starting.wait()
+    from pages._parts.frame import visit
+
+    visit.draw()
+else:
+    app = st.App(__file__, lifespan=starting.serving)

@@ -46,6 +46,7 @@ class Preparation:
 
     def wait(self, stages: Collection[str], unwanted: Callable[[], bool] = bool) -> None:
         """Wait until ``stages`` are compiled, next and only once; raises ``CancelledError`` when nobody wants them any more."""
+        self._drawn.set()  # whoever waits here may be the first page itself
         for stage in stages:
             self.want(stage)
         with self._changed:
@@ -62,17 +63,18 @@ class Preparation:
                 self._compiler.want(stage)
 
     def after_drawing(self) -> None:
-        """Begin to import and to load in this process: before a first page is drawn it would only be drawn later."""
+        """Begin: before a first page is drawn, all this would only have it drawn later."""
         self._drawn.set()
 
     def go_through(self) -> None:
         """Have everything compiled, then load it; what the other process did not do for some reason is compiled here."""
         try:
+            self._drawn.wait(PATIENCE_SECONDS)
             if compiling.is_filled():
                 self.report(self.stages, "")
             else:
                 self._compiler = compiling.Compiler([self._front] if self._front else [])
-                threading.Thread(target=self._prepare, name="imports", daemon=True).start()
+                threading.Thread(target=self._prepare, name="loading", daemon=True).start()
                 self._compiler.follow(self.report)
                 self._compiler = None
             self._prepare()
@@ -82,7 +84,6 @@ class Preparation:
 
     def _prepare(self) -> None:
         """Import all there is to load, and set the process up for it."""
-        self._drawn.wait(PATIENCE_SECONDS)
         assert mklcore.warmup  # its first mention imports it
         calm()
 

@@ -1,0 +1,36 @@
+"""Frame of every visit: parameters in, menu, one line of progress, the page, and nothing else."""
+
+import streamlit as st
+
+from pages._parts.derive import paths
+from pages._parts.frame import heading, present
+from pages._parts.frame import notices as frame_notices
+from pages._parts.frame import progress as frame_progress
+from pages._parts.runs import keeping
+from pages._parts.session import board, history, nav
+
+
+def draw() -> None:
+    """Draw the frame and in it the page asked for."""
+    nav.frame()
+    page, room = nav.menu()
+    history.begin(room.file)
+    keeping.begin()
+    history.end()
+    present.frame()
+    paths.follow(history.current())
+    board.follow(history.current())
+    progress = heading.heading(room.question)
+    notices = st.container()
+    frame_progress.prepare(room.file, history.current())
+    with nav.inside():
+        page.run()
+    present.way_out()
+    # Last, so that what the page has just begun or made obsolete is told in the same run.
+    with notices:
+        frame_notices.notices()
+    # Each in a place of its own: a fragment of the run before may still write where this run has nothing to show.
+    with progress, st.container():
+        frame_progress.warm_line()
+    with progress, st.container():
+        frame_progress.bar()

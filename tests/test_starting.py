@@ -1,0 +1,53 @@
+"""The server's start: it finds the app, imports what a visit needs before anybody visits, and knows its own address."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.web.server.app_discovery import discover_asgi_app
+
+from pages._parts.frame import starting
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_streamlit_run_finds_the_app_that_is_imported_once():
+    found = discover_asgi_app(ROOT / "app.py")
+    assert found.import_string == "app:app"
+
+
+def test_a_visit_waits_until_the_server_has_imported_what_it_needs(tmp_path, monkeypatch):
+    (tmp_path / "slow_visit.py").write_text("import time\ntime.sleep(0.2)\nready = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(starting, "VISIT", "slow_visit")
+    monkeypatch.setattr(starting, "_importing", None)
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", True)
+    monkeypatch.setattr(st, "get_option", {"server.headless": True}.get)
+    opened: list[str] = []
+    monkeypatch.setattr(starting.webbrowser, "open", opened.append)
+
+    async def serve() -> None:
+        async with starting.serving(None):
+            assert not hasattr(sys.modules.get("slow_visit"), "ready"), "the server waits for no import"
+            starting.wait()
+            assert sys.modules["slow_visit"].ready
+
+    asyncio.run(serve())
+    assert PagesManager.uses_pages_directory is False
+    assert not opened
+
+
+@pytest.mark.parametrize(
+    ("options", "url"),
+    [
+        ({"server.address": "127.0.0.1", "server.port": 8501}, "http://127.0.0.1:8501/"),
+        ({"server.address": "0.0.0.0", "server.port": 80, "server.baseUrlPath": "/mkl/"}, "http://localhost:80/mkl"),
+        ({"browser.serverAddress": "mkl.example", "server.port": 8501}, "http://mkl.example:8501/"),
+    ],
+)
+def test_the_browser_is_sent_to_where_the_server_listens(monkeypatch, options, url):
+    monkeypatch.setattr(st, "get_option", options.get)
+    assert starting.address() == url
