@@ -6,6 +6,7 @@ E-A6).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -37,7 +38,7 @@ def l1_complexity(n_kernels: int, kappa: float, tau: float, n: int) -> float:
     """sqrt(c e ceil(log M) kappa tau / n), c = 23/22: the same for l1-MKL over M = ``n_kernels`` kernels, 2 or more."""
     require_positive(kappa=kappa, tau=tau, n=n)
     require(n_kernels >= 2, f"n_kernels must be 2 or more for log M to count; got {n_kernels!r}.")
-    return float(np.sqrt(L1_CONSTANT * np.e * np.ceil(np.log(n_kernels)) * kappa * tau / n))
+    return float(np.sqrt(L1_CONSTANT * math.e * np.ceil(np.log(n_kernels)) * kappa * tau / n))
 
 
 def gomp_risk_bound(s: float, kappa: float, tau: float, n: int, M_bound: float, delta: float) -> float:

@@ -8,6 +8,8 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011), Theorem 6, Corollaries 9, 10, 1
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from mklcore.errors import ParameterError
@@ -18,11 +20,11 @@ _C = 23.0 / 22.0
 
 def _multiplier(p: float, M: int, conservative: bool) -> float:
     """min(e ceil(ln M), ceil(p*)), p* rounded up to an even integer when ``conservative`` (as Theorem 8 is quoted)."""
-    logarithmic = np.e * np.ceil(np.log(M))
+    logarithmic = math.e * np.ceil(np.log(M))
     p_star = conjugate_exponent(p)
     whole = np.ceil(p_star - 1e-12)
     if conservative:
-        logarithmic = np.e * 2.0 * np.ceil(np.ceil(np.log(M)) / 2.0)
+        logarithmic = math.e * 2.0 * np.ceil(np.ceil(np.log(M)) / 2.0)
         whole = 2.0 * np.ceil(whole / 2.0)
     return float(min(logarithmic, whole))
 
