@@ -101,6 +101,7 @@ _ROOMS = (
     "exploration",
     "figures",
     "kernels",
+    "left_out",
     "lessons",
     "losses",
     "machines",

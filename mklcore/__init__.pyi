@@ -10,6 +10,7 @@ from mklcore import (
     exploration as exploration,
     figures as figures,
     kernels as kernels,
+    left_out as left_out,
     lessons as lessons,
     losses as losses,
     machines as machines,

@@ -21,23 +21,19 @@ from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.measures import target_alignment
 from mklcore.kernels.units import units
-from mklcore.path import Path, fit_path, joined, log_grid, path_grid
-from mklcore.references import PLAIN, plain_references
+from mklcore.path import Path, fit_path, grown, joined, path_grid
+from mklcore.references import PLAIN, best_single_kernel, plain_references
 from mklcore.scoring import Scoring, label_of, rarest, scorer_of
 
 POINTS = 13
-FURTHER = 8  # points beyond the usual grid, solved only while the score still rises
+FURTHER = 8  # points beyond the usual grid, while the last is the best
 STRIDE = 3  # points between two looks at the scores: beyond the best one they are the slow ones
 LEAST = 6
 BEHIND = 3  # points after the best one that have to be no better before the path ends
-FLAT = 1e-3  # gain in score below which going on does not pay
 STACK_MB = 300.0
-SCORED_ROWS = 1000  # validation rows that choose; all left-out rows are scored at the end
+SCORED_ROWS = 1000  # validation rows that choose
 PERMUTED_ROWS = 500
-SINGLE_TOL = 1e-2
-CANDIDATES = 5  # single kernels that are tried, those most aligned with the target
 Tick = Callable[[int, int], Any]
 
 
@@ -52,8 +48,8 @@ class Rows(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Exploration:
     """The first answer. ``columns`` are sorted by importance; ``baselines`` name -> validation score; ``index`` is the
-    point of ``path`` chosen on validation rows and ``model`` the fit there; ``seconds`` of processor and wall clock until
-    path and columns were known, the baselines left out."""
+    point of ``path`` chosen on validation rows, at most ``SCORED_ROWS`` of them, and ``model`` the fit there; ``score`` and
+    ``baselines`` count all validation rows. ``seconds`` of processor and wall clock until path and columns were known."""
 
     rows: Rows
     dictionary: KernelDictionary
@@ -72,9 +68,7 @@ class Exploration:
 
     def test_scores(self) -> dict[str, float]:
         """The scores on all test rows: "ours" and every baseline; look once, after choosing."""
-        models = {"ours": self.model} | self._fitted
-        tests = {name: self._test.X if name in PLAIN else self._test.table for name in models}
-        return {name: float(self._scorer(model, tests[name], self._test.y)) for name, model in models.items()}
+        return _scores(self._scorer, {"ours": self.model} | self._fitted, self._test)
 
     def _repr_html_(self) -> str:
         body = "".join(
@@ -135,11 +129,21 @@ def explore(
     tick(2, 4)
     fitted, beside = _baselines(problem, path) if baselines else ({}, {})
     tick(3, 4)
+    score = float(path.val_score[index])
+    if judge.n_samples < parts.validation.n_samples:
+        told = _scores(scorer, {"ours": model} | fitted, parts.validation)
+        score, beside = told["ours"], {one: told[one] for one in fitted}
     tick(4, 4)
     return Exploration(
-        rows, dictionary, path, index, model, columns, beside, float(path.val_score[index]), name,
+        rows, dictionary, path, index, model, columns, beside, score, name,
         (*_about(data), *notes), seconds, fitted, parts.test, scorer,
     )  # fmt: skip
+
+
+def _scores(scorer: Any, models: dict[str, Any], rows: Dataset) -> dict[str, float]:
+    """The score of every model on all these rows; plain models see the columns alone."""
+    seen = {name: rows.X if name in PLAIN else rows.table for name in models}
+    return {name: float(scorer(model, seen[name], rows.y)) for name, model in models.items()}
 
 
 class _Problem(NamedTuple):
@@ -187,8 +191,6 @@ def _path(problem: _Problem) -> tuple[Path, list[str]]:
     kind = LpMKLRegressor if problem.task == "regression" else LpMKLClassifier
     asked = kind(kernels=problem.dictionary, p=1.0)
     grid = path_grid(asked, problem.stack, problem.train.y, "C", POINTS)
-    ratio = grid[1] / grid[0]
-    grid = np.concatenate([grid, grid[-1] * ratio ** np.arange(1, FURTHER + 1)])
     pieces: list[Path] = []
     scores = np.empty(0)
     for first in range(0, len(grid), STRIDE):
@@ -197,9 +199,10 @@ def _path(problem: _Problem) -> tuple[Path, list[str]]:
         scores = np.append(scores, pieces[-1].val_score)
         if len(scores) >= LEAST and int(scores.argmax()) < len(scores) - BEHIND:
             return joined(pieces), []
-    edge = int(scores.argmax()) == len(scores) - 1 and scores[-1] - scores[-2] > FLAT
-    told = f"Best at the edge: the score still rises at C = {grid[-1]:.4g}, the largest that was tried."
-    return joined(pieces), [told] if edge else []
+    given = problem.stack, problem.train.y, problem.blocks, problem.judge.y
+    path = grown(joined(pieces), asked, *given, scoring=problem.scoring, grow=FURTHER)
+    told = f"Best at the edge: the score still rises at C = {path.values[-1]:.4g}, the largest that was tried."
+    return path, [told] if path.at_edge == -1 else []
 
 
 # Plain models beside it
@@ -211,30 +214,10 @@ def _baselines(problem: _Problem, path: Path) -> tuple[dict[str, Any], dict[str,
     fitted, beside = {one.name: one.model for one in plain}, {one.name: one.score for one in plain}
     near = path.values[max(0, int(np.nanargmax(path.val_score)) - 2) :][:5]
     kind: Any = UniformMKLRegressor if problem.task == "regression" else UniformMKLClassifier
-    aligned = np.argsort(-np.nan_to_num(target_alignment(problem.stack, problem.train.y, problem.task)), kind="stable")
-    single = [_alone(problem, int(m)) for m in aligned[:CANDIDATES]]
-    sums = {
-        "uniform sum": [problem.along(kind(kernels=problem.dictionary), near)],
-        "best single kernel": [
-            one.along(kind(kernels=one.dictionary, tol=SINGLE_TOL), _few_costs(one)) for one in single
-        ],
-    }
-    for name, found in sums.items():
-        best = max(found, key=lambda one: float(np.nanmax(one.val_score)))
-        place = int(np.nanargmax(best.val_score))
-        fitted[name], beside[name] = best.estimators[place], float(best.val_score[place])
-    return fitted, beside
-
-
-def _alone(problem: _Problem, m: int) -> _Problem:
-    """The same problem with one kernel only."""
-    dictionary = KernelDictionary(((problem.stack.specs or ())[m],))
-    stack = dictionary.grams(problem.train.table)
-    return problem._replace(dictionary=dictionary, stack=stack, blocks=problem.blocks[m : m + 1])
-
-
-def _few_costs(problem: _Problem) -> Array:
-    """Three values of C over two decades: beyond them a single kernel that does not fit takes long and gains nothing."""
-    kind: Any = UniformMKLRegressor if problem.task == "regression" else UniformMKLClassifier
-    critical = 3 * path_grid(kind(kernels=problem.dictionary), problem.stack, problem.train.y, "C", 2)[0]
-    return log_grid(critical, 100 * critical, 3)
+    lane = problem.along(kind(kernels=problem.dictionary), near)
+    fitted["uniform sum"], beside["uniform sum"] = lane.estimators[lane.first_look], lane.val_score[lane.first_look]
+    single = best_single_kernel(
+        kind(kernels=problem.dictionary), problem.stack, problem.train.y, problem.blocks, problem.judge.y, problem.scoring,
+    )  # fmt: skip
+    fitted[single.name], beside[single.name] = single.model, single.score
+    return fitted, {name: float(value) for name, value in beside.items()}

@@ -265,6 +265,8 @@ def _references(params: Params, drawn: Sequence[Shown]) -> None:
     st.markdown("**What the scores are worth**: plain models on the same rows")
     beside.table(params, known, name)
     beside.unfinished(params, known, waiting)
+    if not waiting:
+        beside.score_all(list(dict.fromkeys(one.params for one in drawn)))
 
 
 def _picture(one: Shown) -> Path | None:

@@ -27,7 +27,7 @@ from pages._parts.params import places as params_places
 from pages._parts.players import path_player
 from pages._parts.session import board, fields, history, words
 
-COLUMNS = (1.3, 1.9, 1.1)
+COLUMNS = (1.25, 1.65, 1.4)
 EARLIER = "Computed earlier with these settings. The models are being fitted here; what needs them appears then."
 LOOKS = {"columns": "Which columns matter", "path": "Path", "inside": "Inside"}
 
@@ -242,6 +242,8 @@ def show(shown: paths.Answer) -> None:
     if shown.earlier and not params.present:
         st.caption(EARLIER)
     cursor(shown, views)
+    if not (shown.waiting or shown.earlier):
+        beside.score_all([shown.params])
     tuning.draw(shown)
     repeats.repeats(shown.params)
     evidence.explanation(paths.algorithm(shown.params), paths.told(shown.params))

@@ -12,7 +12,7 @@ from mklcore.errors import MKLError
 from pages._parts.derive import earlier, hull_words, hulls, shelves, tables
 from pages._parts.drawing import evidence
 from pages._parts.frame import notices
-from pages._parts.hulls import rail, view
+from pages._parts.hulls import rail, ranking, view
 from pages._parts.jobs.job import JobState
 from pages._parts.jobs.preparing import preparation
 from pages._parts.params import places
@@ -35,7 +35,7 @@ def request() -> bool:
     if job is not None and job.live:
         return False
     if job is None:
-        st.info(f"Hulls on {len(tables.split(params).train.y)} rows take a while. Start them when you like.")
+        st.info(f"Hulls on {len(hulls.parts(params).train.y)} rows take a while. Start them when you like.")
     elif job.error:
         st.warning(f"The hulls {board.ending(job)}")
     else:
@@ -69,6 +69,8 @@ def cursor(shown: hulls.Answer) -> None:
         between = exact(shown, here.value)
     hull = between or hulls.at(shown, here.index)
     selected = selection(shown, hull)
+    if told := hulls.rows_told(shown.params):
+        st.caption(told)
     hull_player.player(shown, here.index, between, selected)
     if len(hulls.columns(shown.params)) < 2:
         st.caption("A grid needs two columns: let another one enter.")
@@ -77,6 +79,8 @@ def cursor(shown: hulls.Answer) -> None:
         view.progress(shown, here.value, hull.value)
     view.facts(shown, hull)
     view.figures(shown, hull)
+    if not (shown.waiting or shown.provisional):
+        ranking.draw(shown, hull)
     view.node(shown, hull, params.hull_node)
     view.every_node(hull)
     evidence.explanation(hulls.METHOD)

@@ -89,16 +89,21 @@ def test_the_first_tab_says_which_columns_matter_beside_the_baselines(task: str)
 
 def test_a_first_look_comes_before_the_answer_and_rows_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "ENTRIES", 0.0)
-    monkeypatch.setattr(gram_stacks, "ROWS", 60)
+    for name, count in {"ROWS": 30, "FEWEST_ROWS": 20, "FEWEST_JUDGES": 20}.items():
+        monkeypatch.setattr(gram_stacks, name, count)
     app = wait_for_path(go(open_app(data="iris", widths="2", seed="77"), "pages/explore.py"))
     params, path = memory(app).params, memory(app).answer.path
     look = looks.known(params)
     assert len(look.path) == looks.POINTS < paths.POINTS <= len(path)
     assert {one.name for one in look.columns} == {name for name, _ in tables.table(params).columns}
-    assert path.estimators[0].n_train_ == 60
-    assert "Trained on 60 of 74 training rows, drawn class by class" in words(quiet(app.run()))
+    assert path.estimators[0].n_train_ == 30
+    wait_for(app, "Trained on 30 of 74 training rows, drawn class by class; chosen on all 38 validation rows")
+    rest, scored = tables.split(params).validation, memory(app).answer.path
+    assert len(gram_stacks.parts(params).validation.y) == 30
+    assert scored.estimators is path.estimators
+    assert scored.val_score[3] == pytest.approx(scored.estimators[3].score(rest.X, rest.y))
     first = paths.Answer(look.path, params, True, looks.FIRST, look.columns)
-    assert looks.rows_told(first).startswith("**First look**; the answer on 60 rows follows.")
+    assert looks.rows_told(first).startswith("**First look**; the answer on 30 rows follows.")
     assert not first.older
 
 

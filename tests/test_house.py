@@ -35,6 +35,7 @@ ROWS = {
     "mklcore.theory": 9,
     "mklcore.estimators": 10,
     "mklcore.figures": 11,
+    "mklcore.left_out": 12,
     "mklcore.model_search": 12,
     "mklcore.path_files": 12,
     "mklcore.probabilities": 12,

@@ -72,6 +72,21 @@ def test_a_hull_ends_with_its_certificate_and_says_out_of_how_many_kernels(sampl
     assert not app.warning
 
 
+def test_a_large_table_has_its_rows_drawn_and_its_columns_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hulls, "ROWS", 90)
+    monkeypatch.setattr(hulls, "JUDGES", 50)
+    app = ready(**SMALL, seed="31")  # samples' hulls are everybody's: no other test shall see these
+    params, said = memory(app).params, words(app)
+    assert "Trained on 90 of 220 training rows, chosen on 50 of 111 validation rows" in said
+    assert path_of(app).estimators[0].n_train_ == 90
+    wait_until(lambda: "Shuffled among the rows" in words(app), app)
+    found = next(iter(app.dataframe)).value
+    assert set(found["column"]) == {"bmi", "bp", "s5"}
+    assert found["column"].iloc[0] in ("bmi", "s5")
+    whole = hulls.parts(replace(params, hull_rows=220))
+    assert (len(whole.train.y), len(whole.validation.y)) == (220, 50)
+
+
 def test_the_kernels_of_the_whole_grid_and_those_ever_visited_are_counted() -> None:
     app = ready(data="mkl_toy", hull_columns=",".join(map(str, range(1, 31))), hull_degree="4")
     path = path_of(app)

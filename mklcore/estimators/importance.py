@@ -92,7 +92,9 @@ def kernel_units(names: Sequence[str]) -> tuple[Unit, ...]:
 def weight_share(model: Any, seen: Sequence[Unit]) -> dict[str, float]:
     """The share of kernel weight on kernels that see one unit only, by its name; units that no kernel sees alone are missing."""
     weights = np.atleast_2d(np.asarray(model.weights_, dtype=float)).sum(axis=0)
-    total, known = float(weights.sum()) or 1.0, {unit.name for unit in seen}
+    said = None if seen and seen[0].kind == "kernel" else _sees(model)
+    heard = weights if said is None else weights[[m for m, own in enumerate(said) if own]]  # a constant sees none
+    total, known = float(heard.sum()) or 1.0, {unit.name for unit in seen}
     members = kernels_of(model, seen)
     return {name: float(weights[own].sum()) / total for name, own in members.items() if name in known}
 
@@ -101,11 +103,12 @@ def kernels_of(model: Any, seen: Sequence[Unit]) -> dict[str, list[int]]:
     """Which kernels of a model, by index, see one unit only, by its name; other kernels stand under other names."""
     if seen and seen[0].kind == "kernel":
         return {unit.name: list(unit.columns) for unit in seen}
-    sees, names = _sees(model), [f"column {j}" for j in range(model.n_features_in_)]
+    sees = _sees(model)
     if sees is None:
         return {}
     specs = getattr(getattr(model, "_map", None), "specs", None)
     if specs is not None:
+        names = [f"column {j}" for j in range(model.n_features_in_)]
         return kernels_by_columns(specs, [(unit.name, unit.columns) for unit in seen], names)
     homes = {unit.name: frozenset(unit.columns) for unit in seen}
     return {name: own for name, home in homes.items() if (own := [m for m, s in enumerate(sees) if s and s <= home])}

@@ -8,6 +8,7 @@ points solved to tolerance and dashed elsewhere: what is not certain is drawn, a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -31,6 +32,7 @@ LABEL_ROOM = 130
 WEIGHT_DOMAIN = (0.0, 0.48)
 SCORE_DOMAIN = (0.75, 1.0)
 REACH = 0.5  # of the spread of the scores, by which a reference may lie outside and still have its line
+SAME = 0.02  # of that spread: references nearer to each other share a label
 
 
 def path_positions(path: Any) -> Array:
@@ -294,6 +296,9 @@ def _draw_references(
             far.append(f"{name} {style.number(value)}")
             continue
         every.append(value)
+        near = next((k for k, end in enumerate(ends) if abs(end.y - value) <= SAME * (high - low)), None)
+        if near is not None:  # two lines and two labels on one place could not be read
+            ends[near] = replace(ends[near], text=f"{ends[near].text}, {name}")
         figure.add_scatter(
             x=[float(np.min(positions)), float(np.max(positions))],
             y=[value, value],
@@ -304,7 +309,8 @@ def _draw_references(
             xaxis=f"x{axes}",
             yaxis=f"y{axes}",
         )
-        ends.append(style.EndLabel(name, value, tone.grey))
+        if near is None:
+            ends.append(style.EndLabel(name, value, tone.grey))
     if far:
         figure.add_annotation(
             text=f"off this scale: {', '.join(far)}", name="far", x=0, xref=f"x{axes} domain", y=0, yref=f"y{axes} domain",

@@ -250,6 +250,15 @@ class GramStack:
         transform = None if self.transform is None else self.transform.take(chosen)
         return replace(self, values=self.block(chosen, chosen), transform=transform)
 
+    def some(self, kernels: Sequence[int]) -> "GramStack":
+        """The stack with some of its kernels only, by index and in the given order; scales and centring stay."""
+        chosen = list(kernels)
+        values = self.values[chosen[0] : chosen[0] + 1] if len(chosen) == 1 else self.values[chosen]
+        names, families = (tuple(one[m] for m in chosen) for one in (self.names, self.families))
+        specs = None if self.specs is None else tuple(self.specs[m] for m in chosen)
+        transform = None if self.transform is None else self.transform.subset(chosen)
+        return GramStack(values, names, self.scales[chosen], families, specs, (), transform)
+
     def _indices(self, rows: Any) -> Indices:
         chosen = np.asarray(rows)
         if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "biu":

@@ -11,7 +11,7 @@ import io
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -110,10 +110,7 @@ def subset(stack: GramStack, kernels: Sequence[int]) -> GramStack:
     chosen = list(kernels)
     if not chosen:
         raise KernelError("No kernel of the stack is switched on; switch on at least one.")
-    names, families = tuple(stack.names[m] for m in chosen), tuple(stack.families[m] for m in chosen)
-    return replace(
-        stack, values=stack.values[chosen], names=names, scales=stack.scales[chosen], families=families, notes=()
-    )
+    return stack.some(chosen)
 
 
 def _arrays(raw: bytes, max_mb: float, tick: Callable[[], None]) -> dict[str, np.ndarray]:

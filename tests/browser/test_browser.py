@@ -138,7 +138,7 @@ def test_a_deep_link_may_be_the_first_request_of_a_server(start, visit) -> None:
     visitor = visit(start().url)
     visitor.page.goto(f"{visitor.url}/explore?data=iris&each=linear&widths=2&look=path")
     visitor.wait_for_path()
-    assert "Which kernels does the model use" in visitor.text()
+    assert "Which kernels are used" in visitor.text()
     assert visitor.page.locator("[data-testid=stException]").count() == 0
     assert "of 8 kernels used" in visitor.facts()
     assert "data=iris" in visitor.page.url

@@ -12,7 +12,7 @@ from mklcore.figures import kernel_count, style
 from mklcore.figures.hull_states import most_relevant, way
 from mklcore.path import Path
 from mklcore.solvers.driver import Status
-from pages._parts.derive import hulls, tables
+from pages._parts.derive import hulls
 from pages._parts.derive.hulls import Answer, Hull
 from pages._parts.session import words
 
@@ -177,7 +177,7 @@ class Component:
 def component(shown: Answer, hull: Hull, node: Levels) -> Component:
     """Compute what ``node`` adds to the prediction over its columns; all others stand still."""
     fitted, chosen = hull.fitted, hulls.columns(shown.params)
-    train = tables.split(shown.params).train
+    train = hulls.parts(shown.params).train
     X = train.X[:, chosen]
     ranked = np.argsort(-np.asarray(fitted.relevance_), kind="stable").tolist()
     touched = [i for i in ranked if node[i]] or ranked  # a root that is no constant touches every column

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.data.dataset import Dataset
+from mklcore.data.dataset import Dataset, Split
 from mklcore.errors import DataError
 from mklcore.estimators.registry import ESTIMATORS, Control
 from mklcore.path import Path, fit_path, path_grid
@@ -28,6 +28,7 @@ MEMORY_MB = int(next(control.default for control in METHOD.controls if control.n
 QUICK_SECONDS = 1.0  # bound on the provisional search at one λ
 AT_ONCE_SECONDS = 1.0  # an exact answer that takes longer is waited for in the background
 SMALL_ROWS = 3000  # training rows up to which the hulls start without being asked for
+ROWS, JUDGES = 2000, 2000  # training and validation rows that are used unasked
 
 
 # What is asked for
@@ -111,9 +112,26 @@ def quick_key(params: Params) -> tuple[str, Params]:
     return "provisional hulls", params.hulls()
 
 
+def parts(params: Params) -> Split:
+    """Return the split whose training and validation rows hulls are learned and chosen on: drawn where there are many.
+
+    Test rows stay as they are. ``hull_rows`` training rows where a person asked for a number of them, else ``ROWS``.
+    """
+    full, most = tables.split(params), params.hull_rows or ROWS
+    if len(full.train.y) <= most and len(full.validation.y) <= JUDGES:
+        return full
+    key = ("drawn for hulls", params.upto("data"), most)
+    return shelves.shelf(params).made(
+        key,
+        lambda: full._replace(
+            train=full.train.drawn(most, params.seed), validation=full.validation.drawn(JUDGES, params.seed)
+        ),
+    )
+
+
 def is_small(params: Params) -> bool:
     """Tell whether the hulls may start without being asked for."""
-    return len(tables.split(params).train.y) <= SMALL_ROWS
+    return len(parts(params).train.y) <= SMALL_ROWS
 
 
 def known(params: Params) -> Path | None:
@@ -138,15 +156,15 @@ def job(params: Params) -> Job:
 
 def _certified(params: Params) -> Callable[[Report], Path]:
     """Return how to get the path of hulls; the rows are read once for this one and the provisional one."""
-    parts, asked, chosen = tables.split(params), estimator(params), columns(params)
+    cut, asked, chosen = parts(params), estimator(params), columns(params)
     quick = shelves.hulls(params).get(quick_key(params))
 
     def solve(report: Report) -> Path:
         report.heard_by(asked)
-        rows: Any = quick.estimators[0].design_ if quick is not None else _rows(asked, parts.train, chosen)
-        values = _values(asked, rows, parts.train)
-        validation = parts.validation.X[:, chosen], parts.validation.y
-        return fit_path(asked, rows, parts.train.y, "lam", values, *validation, report.tick)
+        rows: Any = quick.estimators[0].design_ if quick is not None else _rows(asked, cut.train, chosen)
+        values = _values(asked, rows, cut.train)
+        validation = cut.validation.X[:, chosen], cut.validation.y
+        return fit_path(asked, rows, cut.train.y, "lam", values, *validation, report.tick)
 
     return solve
 
@@ -156,7 +174,7 @@ def _provisional(params: Params) -> Callable[[Report], Path]:
 
     Neither validation nor test rows: a provisional hull can be wrong in kind, so nothing is scored with it.
     """
-    train, asked, chosen = tables.split(params).train, estimator(params), columns(params)
+    train, asked, chosen = parts(params).train, estimator(params), columns(params)
 
     def solve(report: Report) -> Path:
         rows: Any = _rows(report.heard_by(asked), train, chosen)
@@ -250,12 +268,12 @@ def exact_job(shown: Answer, value: float) -> Job:
     """Return the work that solves the hull at ``value`` from its nearest neighbour."""
     path, params, points = shown.path, shown.params, memory().shelves.hull_points
     near = path.estimators[path.nearest(value)]
-    parts, chosen = tables.split(params), columns(params)
+    cut, chosen = parts(params), columns(params)
 
     def solve(report: Report) -> Hull:
-        fitted = near.solve_near(value, parts.train.y, lambda record: report.unwanted())
+        fitted = near.solve_near(value, cut.train.y, lambda record: report.unwanted())
         report.tick(1, 1)
-        train, validation = (float(fitted.score(part.X[:, chosen], part.y)) for part in (parts.train, parts.validation))
+        train, validation = (float(fitted.score(part.X[:, chosen], part.y)) for part in (cut.train, cut.validation))
         return Hull(value, fitted, train, validation, exact=True)
 
     name = exact_key(params, value)
@@ -273,3 +291,15 @@ def test_score(params: Params, hull: Hull) -> float:
     """Return the score of one hull on the test rows."""
     test = tables.split(params).test
     return float(hull.fitted.score(test.X[:, columns(params)], test.y))
+
+
+def rows_told(params: Params) -> str:
+    """Return how many rows are used for what, where not all of them are; empty elsewhere."""
+    used, full = parts(params), tables.split(params)
+    if used is full:
+        return ""
+    return (
+        f"Trained on {len(used.train.y):,} of {len(full.train.y):,} training rows, chosen on {len(used.validation.y):,} of "
+        f"{len(full.validation.y):,} validation rows, drawn with every class in its share. The test score counts all "
+        f"{len(full.test.y):,} test rows."
+    )

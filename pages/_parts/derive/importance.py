@@ -1,14 +1,12 @@
 """Derive which columns count: what the validation score loses when a column is shuffled, at a point of the path."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mklcore.estimators.importance import ColumnAnswer, column_importance, kernel_units
-from mklcore.kernels.grams import GramStack
 from mklcore.kernels.units import Unit
 from mklcore.path import Path, fit_path
 from pages._parts.derive import dictionaries, gram_stacks, paths, scores, shelves, tables
@@ -80,7 +78,7 @@ def _apart(params: Params) -> list[int] | None:
 def _without(params: Params, path: Path, index: int, rest: list[int]) -> Callable[[Report], tuple[float]]:
     """Return what solves the point without kernels of everything, and how much of the score they are worth."""
     given, value = paths.prepared(params), float(path.values[index])
-    stack, blocks = _some(given.grams.train, rest), given.grams.validation
+    stack, blocks = given.grams.train.some(rest), given.grams.validation
 
     def leave_out(report: Report) -> tuple[float]:
         asked = report.heard_by(given.asked)
@@ -91,13 +89,3 @@ def _without(params: Params, path: Path, index: int, rest: list[int]) -> Callabl
         return (float(path.val_score[index] - found.val_score[0]),)
 
     return leave_out
-
-
-def _some(stack: GramStack, rest: list[int]) -> GramStack:
-    names, families = (tuple(one[m] for m in rest) for one in (stack.names, stack.families))
-    specs = None if stack.specs is None else tuple(stack.specs[m] for m in rest)
-    transform = None if stack.transform is None else stack.transform.subset(rest)
-    return replace(
-        stack, values=stack.values[rest], names=names, families=families, scales=stack.scales[rest], specs=specs,
-        transform=transform, notes=(),
-    )  # fmt: skip

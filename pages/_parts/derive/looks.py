@@ -8,7 +8,7 @@ from mklcore.data.dataset import counted
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.kernels.measures import alignment_matrix
 from mklcore.path import Path, fit_path, path_grid
-from pages._parts.derive import dictionaries, gram_stacks, paths, scores, shelves, tables
+from pages._parts.derive import dictionaries, gram_stacks, left_out, paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import Params
 
@@ -100,8 +100,9 @@ def rows_told(shown: paths.Answer) -> str:
     how = "at random" if full.train.task in ("regression", "novelty") else "class by class"
     drawn = f"{n_used:,} of {len(full.train.y):,} training rows, drawn {how}"
     trained = f"all {n_used:,} training rows" if n_used == len(full.train.y) else drawn
-    chosen = f"{n_judges:,} of {len(full.validation.y):,}" if n_judges < len(full.validation.y) else f"{n_judges:,}"
+    every = n_judges == len(full.validation.y) or (not shown.stage and left_out.known(params))
+    chosen = f"all {len(full.validation.y):,}" if every else f"{n_judges:,} of {len(full.validation.y):,}"
     return (
-        f"{follows}Trained on {trained}; chosen on {chosen} validation rows. "
+        f"{follows}Trained on {trained}; chosen on {chosen} validation rows{'' if every else ', the others follow'}. "
         f"The test score counts all {len(full.test.y):,} test rows."
     )

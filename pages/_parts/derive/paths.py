@@ -182,7 +182,7 @@ def piece(params: Params, refused: Callable[[str], None] | None = None) -> Piece
         return Piece(lambda report: given.again(before), lay, 1, refused)
     shorter = None if not params.further else known(replace(params, further=params.further - 1))
     if shorter is not None and shorter.estimators[0] is not None:
-        return Piece(lambda report: given.further(shorter, report), lay, GROW, refused)
+        return Piece(lambda report: given.further(given.again(shorter), report), lay, GROW, refused)
     return Piece(
         partial(_shown, given, partial(shelves.shelf(params).put, so_far_key(params))), lay, given.size, refused
     )
@@ -356,7 +356,7 @@ class Answer:
     @property
     def tag(self) -> tuple[object, ...]:
         """Return what tells this path from others of the same parameters."""
-        return key(self.params), self.stage, len(self.path)
+        return key(self.params), self.stage, len(self.path), self.path.val_score.tobytes()
 
 
 def answer(params: Params) -> Answer | None:

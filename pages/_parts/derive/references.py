@@ -1,13 +1,16 @@
 """Derive what a score is worth: plain models on the same rows, the uniform sum, and the best single kernel."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from mklcore.data.dataset import Dataset
 from mklcore.path import Path
-from mklcore.references import Reference, best_single_kernel, plain_references
-from pages._parts.derive import gram_stacks, paths, scores, shelves, tables
+from mklcore.references import PLAIN, Reference, best_single_kernel, plain_references
+from mklcore.scoring import scorer_of
+from pages._parts.derive import gram_stacks, left_out, paths, scores, shelves, tables
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params import places
@@ -79,27 +82,41 @@ def job(params: Params) -> Job:
     """Return the work that gives the references that are missing, the quickest first."""
     shelf, name, missing = shelves.shelf(params), key(params), {k for k, one in known(params).items() if one is None}
     parts, grams, given = gram_stacks.parts(params), gram_stacks.grams(params), paths.prepared(_lane(params))
-    measure = scores.scoring(params)
+    measure, rest = scores.scoring(params), tables.split(params).validation if left_out.wanted(params) else None
     asked = [one for one in names(params) if one not in ("uniform", SINGLE)]
     pieces: list[Piece] = []
 
     def plain(report: Report) -> tuple[Reference, ...]:
-        return plain_references(parts.train, parts.validation, measure, report.tick, asked)
+        return tuple(
+            _on_all(one, rest, measure)
+            for one in plain_references(parts.train, parts.validation, measure, report.tick, asked)
+        )
 
     def single(report: Report) -> Reference:
         machine: Any = report.heard_by(given.asked)
-        return best_single_kernel(
+        found = best_single_kernel(
             machine, grams.train, parts.train.y, grams.validation, parts.validation.y, measure, report.tick
         )
+        return _on_all(found, rest, measure)
 
     if missing & set(asked):
         pieces.append(Piece(plain, partial(shelf.put, ("plain", name)), len(asked)))
     if "uniform" in missing:
         pieces.append(paths.piece(_lane(params)))
+        if rest is not None:
+            pieces.append(left_out.piece(_lane(params)))
     if SINGLE in missing:
         pieces.append(Piece(single, partial(shelf.put, ("single", name)), grams.train.n_kernels))
     needs = paths.needs(_lane(params))
     return Job(name, "Plain models to compare with", tuple(pieces), lambda now: key(now) == name, needs=needs)
+
+
+def _on_all(one: Reference, rest: Dataset | None, measure: str | None) -> Reference:
+    """Return a reference with its score on all rows left out, where only some of them chose it."""
+    if rest is None:
+        return one
+    seen = rest.X if one.name in PLAIN else rest.table
+    return replace(one, score=float(scorer_of(measure)(one.model, seen, rest.y)))
 
 
 def lines(found: dict[str, Reference | None]) -> list[tuple[str, float]]:

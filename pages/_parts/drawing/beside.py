@@ -1,12 +1,14 @@
 """Drawing what stands beside a score: plain models are asked for once the answer is there, and are told where they are not."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
 from mklcore.references import Reference
-from pages._parts.derive import references
+from pages._parts.derive import left_out, references
 from pages._parts.params.parameters import Params
-from pages._parts.session import board, words
+from pages._parts.session import board, history, words
 
 
 def found(params: Params, waiting: bool) -> dict[str, Reference | None]:
@@ -48,3 +50,15 @@ def unfinished(params: Params, known: dict[str, Reference | None], waiting: bool
         tell = st.warning if job.error else st.caption
         tell(f"The baselines {board.ending(job, 'were')}")
     st.button("Compute the baselines", key="ask_baselines", on_click=ask, args=(params,))
+
+
+def score_all(several: Sequence[Params]) -> None:
+    """See to it that paths are scored on all rows left out, once nobody waits for anything else."""
+    missing, held = left_out.missing(several), board.held()
+    if held is not None and held.broke_off:  # how that ended is still to be told
+        return
+    if not missing or board.mine(left_out.key(missing)) is not None or not references.nobody_waits():
+        return
+    board.ask(left_out.job(missing))
+    if not left_out.missing(missing):
+        history.rerun()  # done already: what is drawn is older

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from mklcore.errors import ParameterError
@@ -14,14 +13,12 @@ from mklcore.estimators.positions import positional_importance
 from mklcore.figures import column_figure, positions_figure, style
 from mklcore.kernels.units import Unit
 from pages._parts.derive import gram_stacks, importance, paths, shelves, tables
-from pages._parts.drawing import charts, listings
+from pages._parts.drawing import charts, ranked
 from pages._parts.export import downloads
 from pages._parts.params import places
 from pages._parts.session import board, fields, history, words
 
-HEIGHT = 300
 MOST_KERNELS = 6
-SURE = 2.0  # standard deviations above zero
 
 
 def draw(shown: paths.Answer, index: int) -> None:
@@ -35,12 +32,13 @@ def draw(shown: paths.Answer, index: int) -> None:
         return
     value = float(path.values[index])
     found, asked = importance.known(params, value), board.mine(importance.key(params, value))
-    ranked = found or shown.columns or _unranked(shown, index)
+    ranking = found or shown.columns or _unranked(shown, index)
+    measured = ranking is found or ranking is shown.columns
     st.markdown(f"**Which columns count**, at {places.label(path.param, value)}")
-    st.markdown(_sentence(ranked, path.score_name, ranked is found or ranked is shown.columns))
+    st.markdown(ranked.sentence(ranking, path.score_name, measured))
     if found is None and not shown.waiting and asked is not None and asked.broke_off:
         st.button("Rank the columns", key="ask_importance", on_click=_ask, args=(shown, index))
-    _table(shown, index, ranked, ranked is found or ranked is shown.columns)
+    _table(shown, index, ranking, measured)
 
 
 def see_to(shown: paths.Answer, index: int) -> None:
@@ -70,57 +68,13 @@ def _by_weight(shown: paths.Answer, index: int) -> None:
     _table(shown, index, _unranked(shown, index), False)
 
 
-def _sentence(ranked: Sequence[ColumnAnswer], score: str, measured: bool) -> str:
-    if not measured:
-        return ":small[By share of weight; what the score loses without each column is being measured.]"
-    sure = [one for one in ranked if one.importance > SURE * one.importance_sd and one.importance > 0]
-    if not sure:
-        return f":small[No column alone moves the validation {score} by more than chance: they can stand in for each other.]"
-    first, *more = [f"**{words.plain(one.name)}**" for one in sure[:3]]
-    losses = [_loss(one.importance, score) for one in sure[:3]]
-    told = [
-        f"{first} costs {losses[0]} of validation {score}",
-        *(f"{n} {v}" for n, v in zip(more, losses[1:], strict=True)),
-    ]
-    rest = len(ranked) - len(sure)
-    others = f"; {rest} of {len(ranked)} cost nothing that is sure" if rest else ""
-    return f":small[Shuffled among the rows, {style.in_words(told)}{others}.]"
-
-
-def _loss(value: float, score: str) -> str:
-    return f"{100 * value:.1f} points" if score in words.SHARES else style.number(value)
-
-
-def _table(shown: paths.Answer, index: int, ranked: Sequence[ColumnAnswer], measured: bool) -> None:
+def _table(shown: paths.Answer, index: int, ranking: Sequence[ColumnAnswer], measured: bool) -> None:
     """Draw the ranking as a table: a click on a row looks at that column."""
-    shares = shown.path.score_name in words.SHARES
-    times, unit = (100, "points") if shares else (1, shown.path.score_name)
-    frame = pd.DataFrame({"column": [one.name for one in ranked]})
-    if measured:
-        frame["loss"] = [times * one.importance for one in ranked]
-        frame["±"] = [times * one.importance_sd for one in ranked]
-    frame["weight"] = [np.nan if one.share is None else 100 * one.share for one in ranked]
-    often = _often(shown, index)
-    if often:
-        frame["kept"] = [100 * often[one.name] if one.name in often else np.nan for one in ranked]
-    top = max((times * one.importance for one in ranked if np.isfinite(one.importance)), default=1.0)
-    form = "%.1f" if shares else "%.3f"
-    bar, number = st.column_config.ProgressColumn, st.column_config.NumberColumn
-    key = f"ranking_{hash((shown.tag, measured))}"
-    st.dataframe(
-        frame, key=key, hide_index=True, height=HEIGHT, selection_mode=["single-row", "single-cell"],
-        on_select=partial(_pick, key, tuple(one.name for one in ranked), _places(shown)),
-        alt=f"{len(ranked)} columns, the ones that count first; the row chosen is looked at below",
-        column_config={
-            "column": st.column_config.TextColumn(width=150, help="Click a row to look at it"),
-            "loss": bar(width=95, format=form, min_value=0.0, max_value=max(top, 1e-9),
-                        help=f"Loss of validation score, in {unit}, when the column is shuffled among the rows"),
-            "±": number(width=50, format=form, help="Spread over the shuffles"),
-            "weight": number(width=60, format="%.0f %%", help="Share of the weight on kernels that see only this column"),
-            "kept": number(width=60, format="%.0f %%", help="Refits on half of the rows that use one of its kernels"),
-        },
+    key, names = f"ranking_{hash((shown.tag, measured))}", tuple(one.name for one in ranking)
+    ranked.table(
+        ranking, shown.path.score_name, measured, key, _often(shown, index),
+        picked=partial(_pick, key, names, _places(shown)),
     )  # fmt: skip
-    listings.take(frame, "columns", "csv_ranking")
 
 
 def _places(shown: paths.Answer) -> dict[str, int]:

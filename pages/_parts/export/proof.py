@@ -93,7 +93,7 @@ def of_point(point: Chosen) -> Proof | None:
 
 def of_hull(params: Params, hull: hulls.Hull) -> Proof:
     """Return what proves one hull: its rows are those of the columns that enter."""
-    train, chosen = tables.split(params).train, hulls.columns(params)
+    train, chosen = hulls.parts(params).train, hulls.columns(params)
     levels = len(chosen) * (hull.fitted.design_.q + 1)
     return Proof((*hulls.key(params), hull.value), params, hull.fitted, train, chosen, levels)
 

@@ -12,6 +12,7 @@ import nbformat
 
 import mklcore
 from mklcore.data.columns import clean_name
+from mklcore.data.dataset import Split
 from mklcore.data.samples import SAMPLES
 from mklcore.estimators.registry import RIDGE_OF_E
 from mklcore.kernels.units import MOST_COLUMNS
@@ -69,7 +70,7 @@ def cells(params: Params, page: str = "explore") -> list[Cell]:
 
 def _cells(params: Params, page: str) -> list[Cell]:
     if page == "hulls":
-        return [*_start(params, hulls.METHOD.label, drawn=False), *_hull_cells(params)]
+        return [*_start(params, hulls.METHOD.label, hulls.parts(params)), *_hull_cells(params)]
     if page == "compare":
         return [*_start(params, "Methods side by side"), *_lane_cells(params)]
     method = paths.algorithm(params)
@@ -79,13 +80,13 @@ def _cells(params: Params, page: str) -> list[Cell]:
     return [*found, *_figure_cells("explore_figure(path)")]
 
 
-def _start(params: Params, label: str, drawn: bool = True) -> list[Cell]:
+def _start(params: Params, label: str, used: Split | None = None) -> list[Cell]:
     return [
         Cell(f"# {label} on {_table_name(params)}\n\nWritten by MKL Explorer, mklcore {mklcore.__version__}. It computes "
              "the numbers of the screen with the library alone.", is_code=False),
         Cell(HEAD),
         Cell("## The table", is_code=False),
-        Cell(data_code(params, drawn)),
+        Cell(data_code(params, used)),
     ]  # fmt: skip
 
 
@@ -95,10 +96,10 @@ def _table_name(params: Params) -> str:
     return "an uploaded file"
 
 
-def data_code(params: Params, drawn: bool = True) -> str:
+def data_code(params: Params, used: Split | None = None) -> str:
     """Return the code that makes the table and its three parts, and stops where the table is another one.
 
-    ``drawn``: hulls take all training rows, kernels those that are drawn.
+    ``used``: the parts whose rows are drawn where all would be too many; those that kernels are built on unless told.
     """
     table = tables.table(params)
     upload = params.data.startswith(UPLOAD)
@@ -108,7 +109,7 @@ def data_code(params: Params, drawn: bool = True) -> str:
         f'if data.fingerprint != "{table.fingerprint}":',
         '    raise ValueError("This is not the table of the screen: another file, or another release of mklcore.")',
         f"train, validation, test = mkl.data.three_way_split(data, {', '.join(_split_options(params))})",
-        *(_drawn_lines(params) if drawn else []),
+        *_drawn_lines(params, used or gram_stacks.parts(params)),
         "print(data)",
     ]
     return "\n".join(lines)
@@ -161,9 +162,9 @@ def reading_options(params: Params) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _drawn_lines(params: Params) -> list[str]:
+def _drawn_lines(params: Params, used: Split) -> list[str]:
     """Return the line that draws rows where all would be too many."""
-    used, full = gram_stacks.parts(params), tables.split(params)
+    full = tables.split(params)
     if len(used.train.y) == len(full.train.y) and len(used.validation.y) == len(full.validation.y):
         return []
     counts = (f"{part}.drawn({len(getattr(used, part).y)}, seed={params.seed!r})" for part in ("train", "validation"))

@@ -16,7 +16,7 @@ from pages._parts.session import history
 def heading(question: str) -> DeltaGenerator:
     """Draw the page's one question with undo and link; return the place beside it where work in progress is shown."""
     title, progress, screen, undo, redo, kept, link, code = st.columns(
-        [18, 9, 1.3, 1.3, 1.3, 1.7, 1.7, 1.7], vertical_alignment="bottom", gap="xsmall"
+        [19.5, 7.5, 1.3, 1.3, 1.3, 1.7, 1.7, 1.7], vertical_alignment="bottom", gap="xsmall"
     )
     title.title(question, anchor=False)
     with screen:

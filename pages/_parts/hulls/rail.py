@@ -34,10 +34,21 @@ def rail() -> None:
         options=chosen, format_func=called, max_selections=2, placeholder="the two most relevant",
     )  # fmt: skip
     _columns(chosen, called)
+    _rows(len(tables.split(params).train.y))
     with st.expander("More settings", key="hull_more_box"):
         for control in hulls.acting(params):
             if control.advanced:
                 _setting(control, hulls.settings(params)[control.name])
+
+
+def _rows(whole: int) -> None:
+    """Draw how many training rows are used, where not all of them are unasked."""
+    if whole > hulls.ROWS:
+        fields.field_view(
+            st.number_input, "Training rows", "hull_rows", min_value=0, max_value=whole, step=500,
+            to=lambda rows: min(rows, whole),
+        )  # fmt: skip
+        st.caption(f"0: {hulls.ROWS:,} of {whole:,}, drawn. More rows: a surer answer, later.")
 
 
 def _columns(chosen: list[int], called: Any) -> None:

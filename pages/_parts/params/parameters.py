@@ -144,6 +144,7 @@ class Params:
     hull_columns: str = _param(
         "", "hulls", matching(r"\d{1,5}(,\d{1,5})*", "numbers of columns with commas between them")
     )
+    hull_rows: int = _param(0, "hulls", whole(0, 1_000_000))
     hull_more: str = _param("", "hulls", _settings_of("hkl"))
     hull_at: float | None = _param(None, "view", position())
     hull_pair: str = _param("", "view", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5"))

@@ -22,7 +22,7 @@ from pages._parts.session.memory import memory
 CHART, SCORES = "path_chart", "score_chart"
 KEY = "player"
 N_BARS = 12
-NAME_LENGTH = 20
+NAME_LENGTH = 22
 _player = st.components.v2.component("path_player", **players.player("path")._asdict())
 _bars = st.components.v2.component("path_bars", **players.player("bars")._asdict())
 _texts = st.components.v2.component("path_texts", **players.player("texts")._asdict())

@@ -24,9 +24,9 @@ class Room:
 ROOMS = (
     Room("data", "Data", ":material/table:", "Which table does the model learn from?"),
     Room("kernels", "Kernels", ":material/grid_on:", "Which views of the data may the model combine?"),
-    Room("explore", "Explore", ":material/show_chart:", "Which kernels does the model use, and how sure are we?"),
+    Room("explore", "Explore", ":material/show_chart:", "Which kernels are used, and how sure are we?"),
     Room("compare", "Compare", ":material/compare_arrows:", "Which method suits this table, and by how much?"),
-    Room("hulls", "Hulls", ":material/account_tree:", "Which columns act together, and is the rest ruled out?"),
+    Room("hulls", "Hulls", ":material/account_tree:", "Which columns act together? Is the rest out?"),
     Room("theory", "Theory", ":material/functions:", "What does theory promise, and how close does the data come?"),
     Room("experiments", "Experiments", ":material/science:", "Do the published results come out again?"),
     Room("predict", "Predict", ":material/online_prediction:", "What does the model say about a row, and why?"),

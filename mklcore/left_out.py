@@ -1,0 +1,52 @@
+"""The score of a path on all rows that were left out, where only some of them chose its best point.
+
+A few hundred rows say at once which point is good; what the model is worth is told on all that are there. Kernel values
+of many rows against the training rows are too many to be held, so that they are made, used and forgotten a few at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mklcore.arrays import Array, Labels
+from mklcore.kernels.grams import GramStack
+from mklcore.path import Path
+from mklcore.scoring import Scoring, scored
+
+BLOCK_MB = 64.0  # of kernel values at a time
+
+
+def steps(stack: GramStack, n_rows: int) -> int:
+    """In how many stretches ``n_rows`` rows are looked at."""
+    return -(-n_rows // _rows_at_a_time(stack))
+
+
+def _rows_at_a_time(stack: GramStack) -> int:
+    return max(1, int(BLOCK_MB * 1e6 / (8 * stack.n_kernels * stack.n_samples)))
+
+
+def scored_on(
+    path: Path, stack: GramStack, X: Array, y: Labels, scoring: Scoring = None, callback: Callable[[int, int], Any] | None = None
+) -> Path:  # fmt: skip
+    """The same path, its ``val_score`` measured on other rows; nothing is solved again.
+
+    ``X`` (n, d), a ``Dataset.table``, and ``y`` (n,): those rows and their target.
+    ``stack`` the training stack of the path, made by a dictionary; ``scoring`` as in ``fit_path``. ``callback(done, total)``
+    after every stretch of rows, raise in it to cancel. KernelError for a stack that cannot evaluate its kernels.
+    """
+    points, step, total = path.estimators, _rows_at_a_time(stack), steps(stack, len(y))
+    said: list[list[Array]] = []
+    for done, first in enumerate(range(0, len(y), step), 1):
+        said.append(points[0].decide_along(points, stack.cross(X[first : first + step])))
+        if callback is not None:
+            callback(done, total)
+    decided = [np.concatenate(parts) for parts in zip(*said, strict=True)]
+    if scoring is None:
+        scores = [p.path_score(p.label(own), y) for p, own in zip(points, decided, strict=True)]
+    else:
+        scores = [scored(p, own, y, scoring) for p, own in zip(points, decided, strict=True)]
+    return replace(path, val_score=np.array(scores, dtype=float))

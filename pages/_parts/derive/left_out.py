@@ -1,0 +1,70 @@
+"""Derive scores on all rows left out, where only some of the validation rows chose: the same path, measured anew."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from mklcore.left_out import scored_on, steps
+from mklcore.path import Path
+from pages._parts.derive import gram_stacks, paths, scores, shelves, tables
+from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.params.parameters import Params
+
+
+def wanted(params: Params) -> bool:
+    """Tell whether there are validation rows that did not choose."""
+    if tables.on_stack(params) or tables.table(params).task == "novelty":
+        return False
+    return len(gram_stacks.parts(params).validation.y) < len(tables.split(params).validation.y)
+
+
+def known(params: Params) -> bool:
+    """Tell whether the path at hand is scored on all of them."""
+    path = paths.known(params)
+    return path is not None and shelves.shelf(params).get(_name(params)) is path
+
+
+def _name(params: Params) -> object:
+    return "left out", paths.key(params)
+
+
+def missing(several: Sequence[Params]) -> list[Params]:
+    """Return those whose path is there with its models, but scored on some rows only."""
+    found = []
+    for params in several:
+        path = paths.known(params)
+        if path is not None and path.estimators[0] is not None and wanted(params) and not known(params):
+            found.append(params)
+    return found
+
+
+def key(several: Sequence[Params]) -> object:
+    """Return the name of the work on several paths."""
+    return "left out", tuple(paths.key(params) for params in several)
+
+
+def job(several: Sequence[Params]) -> Job:
+    """Return the work that scores paths that are solved on all validation rows."""
+    belongs = [paths.key(params) for params in several]
+    return Job(
+        key(several), "Scores on all rows left out", tuple(piece(params) for params in several),
+        lambda now: now.upto("kernels") == several[0].upto("kernels") or paths.key(now) in belongs,
+        needs=paths.needs(*several),
+    )  # fmt: skip
+
+
+def piece(params: Params) -> Piece:
+    """Return the piece of work that scores one path, which is there by then; it takes the place of the one before."""
+    stack, rows, scoring = gram_stacks.grams(params).train, tables.split(params).validation, scores.scoring(params)
+    shelf, name = shelves.shelf(params), paths.key(params)
+
+    def measure(report: Report) -> Path:
+        path: Path = shelf.get(name)
+        return scored_on(path, stack, rows.table, rows.y, scoring, report.tick)
+
+    return Piece(measure, partial(_lay, params), steps(stack, len(rows.y)))
+
+
+def _lay(params: Params, path: Path) -> None:
+    shelf = shelves.shelf(params)
+    shelf.put(paths.key(params), path)
+    shelf.put(_name(params), path)

@@ -1,0 +1,78 @@
+"""Drawing which columns count: a sentence on the first ones, and the table of all of them, those that count most first."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from mklcore.estimators.importance import ColumnAnswer
+from mklcore.figures import style
+from pages._parts.drawing import listings
+from pages._parts.session import words
+
+HEIGHT = 300
+SURE = 2.0  # standard deviations above zero
+
+
+def sentence(ranked: Sequence[ColumnAnswer], score: str, measured: bool) -> str:
+    """Return what the ranking says, in Markdown."""
+    if not measured:
+        return ":small[By share of weight; what the score loses without each column is being measured.]"
+    sure = [one for one in ranked if one.importance > SURE * one.importance_sd and one.importance > 0]
+    if not sure:
+        return f":small[No column alone moves the validation {score} by more than chance: they can stand in for each other.]"
+    first, *more = [f"**{words.plain(one.name)}**" for one in sure[:3]]
+    losses = [_loss(one.importance, score) for one in sure[:3]]
+    told = [
+        f"{first} costs {losses[0]} of validation {score}",
+        *(f"{n} {v}" for n, v in zip(more, losses[1:], strict=True)),
+    ]
+    rest = len(ranked) - len(sure)
+    others = f"; {rest} of {len(ranked)} cost nothing that is sure" if rest else ""
+    return f":small[Shuffled among the rows, {style.in_words(told)}{others}.]"
+
+
+def _loss(value: float, score: str) -> str:
+    return f"{100 * value:.1f} points" if score in words.SHARES else style.number(value)
+
+
+def table(
+    ranked: Sequence[ColumnAnswer],
+    score: str,
+    measured: bool,
+    key: str,
+    often: Mapping[str, float] | None = None,
+    picked: Callable[[], None] | None = None,
+    height: int = HEIGHT,
+) -> None:
+    """Draw the ranking; ``often`` says in which share of refits a column was kept, ``picked`` hears a click on a row."""
+    times, unit = (100, "points") if score in words.SHARES else (1, score)
+    frame = pd.DataFrame({"column": [one.name for one in ranked]})
+    if measured:
+        frame["loss"] = [times * one.importance for one in ranked]
+        frame["±"] = [times * one.importance_sd for one in ranked]
+    frame["weight"] = [np.nan if one.share is None else 100 * one.share for one in ranked]
+    if often:
+        frame["kept"] = [100 * often[one.name] if one.name in often else np.nan for one in ranked]
+    top = max((times * one.importance for one in ranked if np.isfinite(one.importance)), default=1.0)
+    form = "%.1f" if score in words.SHARES else "%.3f"
+    bar, number = st.column_config.ProgressColumn, st.column_config.NumberColumn
+    choice: dict[str, Any] = (
+        {} if picked is None else {"selection_mode": ["single-row", "single-cell"], "on_select": picked}
+    )
+    told = "" if picked is None else "; the row chosen is looked at below"
+    st.dataframe(
+        frame, key=key, hide_index=True, height=height, **choice,
+        alt=f"{len(ranked)} columns, the ones that count first{told}",
+        column_config={
+            "column": st.column_config.TextColumn(width=150, help="Click a row to look at it" if picked else None),
+            "loss": bar(width=95, format=form, min_value=0.0, max_value=max(top, 1e-9),
+                        help=f"Loss of validation score, in {unit}, when the column is shuffled among the rows"),
+            "±": number(width=50, format=form, help="Spread over the shuffles"),
+            "weight": number(width=60, format="%.0f %%", help="Share of the weight on kernels that see only this column"),
+            "kept": number(width=60, format="%.0f %%", help="Refits on half of the rows that use one of its kernels"),
+        },
+    )  # fmt: skip
+    listings.take(frame, "columns", "csv_ranking")

@@ -1,0 +1,46 @@
+"""Hulls, the columns of the table: which of them the hull at the cursor needs, the ones that count first."""
+
+import streamlit as st
+
+from mklcore.estimators.importance import ColumnAnswer, weight_share
+from pages._parts.derive import hull_columns
+from pages._parts.derive.hulls import Answer, Hull
+from pages._parts.drawing import ranked
+from pages._parts.params import places
+from pages._parts.session import board, history
+
+HEIGHT = 215
+
+
+def draw(shown: Answer, hull: Hull) -> None:
+    """Draw every column with what the validation score loses without it; what is not known yet is asked for."""
+    params, name = shown.params, shown.path.score_name
+    found = hull_columns.known(params, hull.value)
+    if found is None and board.mine(hull_columns.key(params, hull.value)) is None:
+        found = _asked(shown, hull)
+    ranking = found or _by_weight(shown, hull)
+    told, table = st.columns([2, 3], gap="medium")
+    told.markdown(f"**Which columns count**, at {places.label('lam', hull.value)}")
+    told.markdown(ranked.sentence(ranking, name, found is not None))
+    told.caption(
+        f"On {hull_columns.ROWS} validation rows at most. Weight: share of the nodes that see one column only."
+    )
+    with table:
+        ranked.table(ranking, name, found is not None, f"hull_ranking_{found is not None}", height=HEIGHT)
+
+
+def _asked(shown: Answer, hull: Hull) -> tuple[ColumnAnswer, ...] | None:
+    """Have the columns shuffled, unless other work is under way; small hulls are done in this very run."""
+    busy = board.held()
+    if busy is not None and (busy.live or busy.broke_off):  # how that ended is still to be told
+        return None
+    if board.ask(hull_columns.job(shown, hull)).live:
+        history.rerun()  # the line of progress belongs to the frame
+    return hull_columns.known(shown.params, hull.value)
+
+
+def _by_weight(shown: Answer, hull: Hull) -> tuple[ColumnAnswer, ...]:
+    seen = hull_columns.seen(shown.params)
+    shares = weight_share(hull.fitted, seen)
+    answers = [ColumnAnswer(unit.name, shares.get(unit.name, 0.0), float("nan"), float("nan")) for unit in seen]
+    return tuple(sorted(answers, key=lambda one: -(one.share or 0.0)))
