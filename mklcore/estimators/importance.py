@@ -90,7 +90,10 @@ def kernel_units(names: Sequence[str]) -> tuple[Unit, ...]:
 
 
 def weight_share(model: Any, seen: Sequence[Unit]) -> dict[str, float]:
-    """The share of kernel weight on kernels that see one unit only, by its name; units that no kernel sees alone are missing."""
+    """The share of kernel weight on kernels that see one unit only, by its name; units that no kernel sees alone are missing.
+
+    The weight of a constant, which sees no column, counts nowhere.
+    """
     weights = np.atleast_2d(np.asarray(model.weights_, dtype=float)).sum(axis=0)
     said = None if seen and seen[0].kind == "kernel" else _sees(model)
     heard = weights if said is None else weights[[m for m, own in enumerate(said) if own]]  # a constant sees none
