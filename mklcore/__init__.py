@@ -51,6 +51,7 @@ _HOMES = {
     "estimators.smkl": ["SMKLClassifier", "SMKLRegressor"],
     "experiments": ["EXPERIMENTS"],
     "exploration": ["explore"],
+    "kernels.composed": ["Product", "Sum"],
     "kernels.dictionary": ["KernelDictionary"],
     "kernels.functions": ["KERNELS", "RBF", "Delta", "Laplacian", "Linear", "Matern", "Polynomial"],
     "kernels.grams": ["GramStack"],

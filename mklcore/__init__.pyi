@@ -71,6 +71,7 @@ from mklcore.estimators.one_class import LpMKLOneClass as LpMKLOneClass
 from mklcore.estimators.smkl import SMKLClassifier as SMKLClassifier, SMKLRegressor as SMKLRegressor
 from mklcore.experiments import EXPERIMENTS as EXPERIMENTS
 from mklcore.exploration import explore as explore
+from mklcore.kernels.composed import Product as Product, Sum as Sum
 from mklcore.kernels.dictionary import KernelDictionary as KernelDictionary
 from mklcore.kernels.functions import (
     KERNELS as KERNELS,

@@ -18,7 +18,7 @@ import os
 import re
 import zipfile
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -30,9 +30,10 @@ from sklearn.utils.validation import check_is_fitted
 from mklcore import estimators
 from mklcore.data.columns import are_texts
 from mklcore.errors import DataError, ParameterError
+from mklcore.kernels.composed import COMPOSED
 from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns
 from mklcore.kernels.finishing import NORMALISATIONS
-from mklcore.kernels.functions import KERNELS
+from mklcore.kernels.functions import KERNELS, KernelSpec
 from mklcore.kernels.maps import KernelMap
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
@@ -70,6 +71,7 @@ def _parts() -> dict[str, type]:
     """Every part a file may hold, by the name of its class: what the registries list now, and a few more."""
     kinds: tuple[type, ...] = (
         *(entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())),
+        *COMPOSED.values(),
         *LOSSES.values(),
         *PENALTIES.values(),
         *BASES.values(),
@@ -488,9 +490,16 @@ def _check_map(found: KernelMap) -> None:
         raise DataError("The model file refers to training rows that are not in it.")
     if not (found.scales > 0).all() or not (found.column_scales > 0).all():
         raise DataError("Scales in the model file must be above 0.")
-    for spec in found.specs:
+    for spec in _all_specs(found.specs):
         if not isinstance(spec.features, tuple) or max(spec.features) >= d or spec.is_relative:
             raise DataError(f"A kernel of the model file does not fit its {d} columns: {spec!r}")
+
+
+def _all_specs(specs: Sequence[KernelSpec]) -> Iterator[KernelSpec]:
+    """The kernels and those they are made of."""
+    for spec in specs:
+        yield spec
+        yield from _all_specs(getattr(spec, "parts", ()))
 
 
 def _check_fitted(estimator: Any) -> None:

@@ -35,7 +35,7 @@ def test_what_people_rely_on_is_public_and_nothing_else_is():
         "GreedyMKLRegressor", "HKLClassifier", "HKLRegressor", "HermiteBasis", "Huber", "KernelDictionary",
         "KernelError", "KernelPCABasis", "Laplacian", "Linear", "LpMKLClassifier", "LpMKLOneClass", "LpMKLRegressor",
         "LpNorm", "MKLError", "Matern", "NotConvergedWarning", "ParameterError", "Path", "Polynomial",
-        "PolynomialBasis", "SMKLClassifier", "SMKLRegressor", "SplineBasis", "UniformMKLClassifier",
+        "PolynomialBasis", "Product", "SMKLClassifier", "SMKLRegressor", "SplineBasis", "Sum", "UniformMKLClassifier",
         "UniformMKLRegressor", "WeightedLpNorm", "alignment_matrix", "certificate", "choose", "choose_C",
         "cross_validate_path", "duplicate_counterexample", "figures", "fit_path", "gomp_coherence", "gomp_risk_bound",
         "greedy_rate_bound", "greedy_risk_bound", "hkl_certificate", "hkl_consistency", "hkl_flat_mkl", "hkl_greedy",

@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import Matern as Reference
 import mklcore as mkl
 from mklcore.errors import KernelError, ParameterError
 from mklcore.figures import style
+from mklcore.kernels.composed import COMPOSED
 from mklcore.kernels.functions import KERNELS, KernelSpec
 from mklcore.kernels.notation import Entry, read_entries, write_entries
 from mklcore.kernels.recipes import Recipe
@@ -101,7 +102,11 @@ def test_a_recipe_puts_it_on_all_columns_and_on_each():
 
 
 def test_every_family_has_a_hue_of_its_own():
-    families = [entry.spec.family for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())] + ["hkl", "precomputed"]
+    families = (
+        [entry.spec.family for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())]
+        + [*COMPOSED]
+        + ["hkl", "precomputed"]
+    )
     assert len({style.FAMILY_HUES[family] for family in families}) == len(families) == len(style.FAMILY_HUES)
 
 

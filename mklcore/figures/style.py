@@ -21,6 +21,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from mklcore.arrays import Array
+from mklcore.kernels.composed import COMPOSED
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 
@@ -34,7 +35,7 @@ class FamilyHues(Mapping[str, str]):
     """The hue of every family of kernels the registry holds, and of those without a function. The palette sets the order."""
 
     def _read(self) -> dict[str, str]:
-        specs = [entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())]
+        specs = [*(entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())), *COMPOSED.values()]
         hues = {spec.family: spec.hue for spec in specs if spec.hue} | _WITHOUT_SPEC
         free = (hue for hue in SPARE if hue not in hues.values())
         for spec in specs:

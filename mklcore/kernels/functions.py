@@ -256,11 +256,6 @@ class KernelSpec:
         """Whether it sees a sequence and not the columns of the table."""
         return False
 
-    @property
-    def parts(self) -> tuple[KernelSpec, ...]:
-        """The kernels it is put together from; none for most."""
-        return ()
-
     def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
         """The kernel on a table of ``n_features`` columns with the letters of ``sequences`` beside them, (n, d + W S)."""
         label = "" if self.features is None else str(self.features)

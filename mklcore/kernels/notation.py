@@ -5,7 +5,8 @@
 is an RBF of half the median distance on all columns, one linear kernel on each of the columns 1 to 30, and a quadratic
 kernel on four columns that is switched off. Columns count from 1. A kernel is its code (`lin`, `pol`, `rbf`, `lap`, `mat`,
 or its key in `KERNELS`) and its numbers in the order of its fields, with + between them; those at the end that have their
-usual value are left out. So `pol2+0.5` has the constant 0.5 instead of 1. A width without `m` is absolute.
+usual value are left out. So `pol2+0.5` has the constant 0.5 instead of 1. A width without `m` is absolute. `lin@1&rbf1m@2` is
+the product of two kernels, `lin@1|rbf1m@2` their sum under one weight.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from typing import Any
 from mklcore.data.dataset import Groups, counted, listed
 from mklcore.data.grouping import NUMBERS, read_numbers, write_numbers
 from mklcore.errors import DataError, KernelError
+from mklcore.kernels.composed import Composed, Product, Sum
 from mklcore.kernels.functions import KERNELS, KernelSpec
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 
 MOST_ROWS = 2000
 _REAL = r"\d{1,20}(?:\.\d{0,20})?(?:e[+-]?\d{1,3})?"
 _CODE, _GIVEN = r"[a-z_]{1,24}", rf"(?:{_REAL}(?:\+(?:{_REAL}|inf)){{0,8}})?"
-_ROW = rf"~?{_CODE}{_GIVEN}m?@(?:\*|\d{{1,5}}\.\.\d{{1,5}}|{NUMBERS})"
+_ONE = rf"{_CODE}{_GIVEN}m?@(?:\*|\d{{1,5}}\.\.\d{{1,5}}|{NUMBERS})"
+_ROW = rf"~?{_ONE}(?:(?:&{_ONE}){{1,7}}|(?:\|{_ONE}){{1,7}})?"
 DICTIONARY = rf"{_ROW}(?:;{_ROW})*"
+SIGNS: dict[type[Composed], str] = {Product: "&", Sum: "|"}
 _PARTS = re.compile(rf"(~?)({_CODE})({_GIVEN})(m?)@(.*)")
 
 
@@ -40,7 +44,7 @@ class Entry:
 
 def write_entries(entries: Iterable[Entry]) -> str:
     """The entries as text; columns have to be settled (no bands that wait for their table)."""
-    rows = [(("" if entry.on else "~") + _head(entry.spec), entry.spec.features) for entry in entries]
+    rows = [_row_of(entry) for entry in entries]
     parts: list[str] = []
     for (head, each), run in groupby(_numbered(rows), key=lambda row: (row[0], row[2])):
         members = [columns for _, columns, _ in run]
@@ -48,8 +52,23 @@ def write_entries(entries: Iterable[Entry]) -> str:
             first = min(members[0] or ()) + 1
             parts.append(f"{head}@{first}..{first + len(members) - 1}")
         else:
-            parts += [f"{head}@{'*' if columns is None else write_numbers(columns)}" for columns in members]
+            parts += [head if "@" in head else f"{head}@{_where(columns)}" for columns in members]
     return ";".join(parts)
+
+
+def _row_of(entry: Entry) -> tuple[str, object]:
+    """What an entry begins with, and its columns; a product or a sum says its columns itself."""
+    off = "" if entry.on else "~"
+    if not isinstance(entry.spec, Composed):
+        return off + _head(entry.spec), entry.spec.features
+    parts = [_row_of(Entry(part)) for part in entry.spec.parts]
+    if any("@" in head or not (columns is None or isinstance(columns, tuple)) for head, columns in parts):
+        raise KernelError(f"{entry.spec!r} cannot be written as text: its parts are plain kernels on settled columns.")
+    return off + SIGNS[type(entry.spec)].join(f"{head}@{_where(columns)}" for head, columns in parts), None
+
+
+def _where(columns: Any) -> str:
+    return "*" if columns is None else write_numbers(columns)
 
 
 def read_entries(text: str, n_features: int, groups: Groups = ()) -> tuple[Entry, ...]:
@@ -58,6 +77,9 @@ def read_entries(text: str, n_features: int, groups: Groups = ()) -> tuple[Entry
         raise KernelError(f"{text[:40]!r} describes no dictionary; expected kernels such as rbf0.5m@*;lin@1-3.")
     entries: list[Entry] = []
     for row in text.split(";"):
+        if sign := next((sign for sign in SIGNS.values() if sign in row), ""):
+            entries.append(_composed(row, sign, n_features))
+            continue
         found = _PARTS.fullmatch(row)
         assert found is not None
         off, code, numbers, relative, where = found.groups()
@@ -67,6 +89,21 @@ def read_entries(text: str, n_features: int, groups: Groups = ()) -> tuple[Entry
             if len(entries) > MOST_ROWS:
                 raise KernelError(f"The dictionary has more than {MOST_ROWS:,} kernels, the limit; take fewer.")
     return tuple(entries)
+
+
+def _composed(row: str, sign: str, n_features: int) -> Entry:
+    """A product or a sum of kernels."""
+    kind = next(kind for kind, known in SIGNS.items() if known == sign)
+    parts = []
+    for text in row.removeprefix("~").split(sign):
+        found = _PARTS.fullmatch(text)
+        assert found is not None
+        _, code, numbers, relative, where = found.groups()
+        columns = _columns(where, n_features)
+        if len(columns) > 1:
+            raise KernelError(f"{text[:40]!r} means several kernels; a product or a sum takes one at each place.")
+        parts.append(replace(_spec(code, numbers, bool(relative)), features=columns[0]))
+    return Entry(kind(*parts), not row.startswith("~"))
 
 
 def on_columns(spec: KernelSpec, columns: tuple[int, ...] | None, groups: Groups = ()) -> KernelSpec:
@@ -119,7 +156,7 @@ def is_dictionary(text: str) -> bool:
     """Whether a text has the form of a dictionary and speaks of kernels there are."""
     if not re.fullmatch(DICTIONARY, text, re.ASCII):
         return False
-    rows = [_PARTS.fullmatch(row) for row in text.split(";")]
+    rows = [_PARTS.fullmatch(one) for row in text.split(";") for one in re.split(r"[&|]", row)]
     return all(row is not None and row[2] in _codes() for row in rows)
 
 

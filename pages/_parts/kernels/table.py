@@ -10,6 +10,7 @@ import streamlit as st
 from mklcore.data.dataset import Dataset, Groups, counted, joined
 from mklcore.data.grouping import write_numbers
 from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.composed import Composed
 from mklcore.kernels.functions import KERNELS, MAX_DEGREE, KernelEntry, KernelSpec
 from mklcore.kernels.notation import (
     MOST_ROWS,
@@ -17,6 +18,7 @@ from mklcore.kernels.notation import (
     columns_as_words,
     columns_from_words,
     on_columns,
+    read_entries,
     write_entries,
 )
 from mklcore.kernels.sequences import SEQUENCE_KERNELS, SequenceKernel
@@ -27,6 +29,8 @@ from pages._parts.drawing.editing import Row
 from pages._parts.params import parameters, rules
 from pages._parts.session import fields, history, uploads, words
 from pages._parts.session.memory import memory
+
+MADE_OF_OTHERS = {"Product": "lin@1&rbf1m@2", "Sum": "lin@1|rbf1m@2"}
 
 
 def labels() -> dict[str, KernelEntry]:
@@ -170,11 +174,12 @@ def edit() -> None:
         lambda rows: keep(entries_of(rows, data, dictionaries.named_columns(params))),
         {
             "on": st.column_config.CheckboxColumn("on", default=True, width="small"),
-            "family": st.column_config.SelectboxColumn("family", options=list(labels()), default="Linear"),
+            "family": st.column_config.SelectboxColumn("family", options=[*labels(), *MADE_OF_OTHERS], default="Linear"),
             **_number_columns(),
             "columns": st.column_config.TextColumn(
                 "columns", default="all", width="medium",
-                help="all; a column or a group by name; several with ; between; or numbers such as 1-3,7",
+                help="all; a column or a group by name; several with ; between; or numbers such as 1-3,7. Of a product or a sum "
+                "its kernels: lin@1&rbf1m@2 or lin@1|rbf1m@2",
             ),
         },
         height=320,
@@ -221,6 +226,9 @@ def rows_of(entries: Sequence[Entry], data: Dataset) -> list[Row]:
     rows = []
     for entry in entries:
         spec: Any = entry.spec
+        if isinstance(spec, Composed):
+            rows.append({"on": entry.on, "family": type(spec).__name__, "columns": write_entries([Entry(spec)])})
+            continue
         found = {"on": entry.on, "family": labelled[type(spec)]}
         for name in numbers():
             found[name] = getattr(spec, name, None)
@@ -241,6 +249,9 @@ def entries_of(rows: Sequence[Row], data: Dataset, named: Groups = ()) -> list[E
     entries = []
     strings = [name for name, _ in data.sequences]
     for row in rows:
+        if row.get("family") in MADE_OF_OTHERS:
+            entries.append(_composed(row, data))
+            continue
         kernel, told = _spec(row), str(row.get("columns") or "")
         if isinstance(kernel, SequenceKernel):
             number = strings.index(told) if told in strings else 0
@@ -250,6 +261,20 @@ def entries_of(rows: Sequence[Row], data: Dataset, named: Groups = ()) -> list[E
         spec = on_columns(_spec(row), columns, named or data.groups)
         entries.append(Entry(spec, row.get("on") is not False))
     return entries
+
+
+def _composed(row: Row, data: Dataset) -> Entry:
+    """Return the product or the sum that a row tells in the letters of links."""
+    kind, text = str(row["family"]), str(row.get("columns") or "").strip()
+    try:
+        found = read_entries(text, data.n_features)
+    except KernelError:
+        found = ()
+    if len(found) != 1 or type(found[0].spec).__name__ != kind:
+        raise KernelError(
+            f"A {kind.lower()} is written into the cell of its columns, as in {MADE_OF_OTHERS[kind]}; got {text[:40]!r}."
+        )
+    return Entry(found[0].spec, row.get("on") is not False)
 
 
 def _spec(row: Row) -> KernelSpec:

@@ -1,0 +1,93 @@
+"""Products and sums of kernels, and kernels of pairs: against their parts, and through text, files and solvers."""
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.composed import pair_grams
+from mklcore.kernels.notation import is_dictionary, read_entries, write_entries
+from mklcore.kernels.rows import KernelRows
+from mklcore.script import code
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((30, 4)), rng.standard_normal((7, 4))
+
+
+LIN, RBF = mkl.Linear(features=(0, 2)), mkl.RBF(0.5, features=(1, 2, 3), relative=True)
+POLY = mkl.Polynomial(2)
+
+
+@pytest.mark.parametrize(
+    ("made", "joined"),
+    [
+        (mkl.Product(LIN, RBF), lambda lin, rbf, pol: lin * rbf),
+        (mkl.Sum(LIN, RBF, POLY), lambda lin, rbf, pol: lin + rbf + pol),
+        (mkl.Sum(mkl.Product(LIN, POLY), RBF), lambda lin, rbf, pol: lin * pol + rbf),
+    ],
+    ids=["product", "sum", "nested"],
+)
+def test_the_value_is_that_of_the_parts(table, made, joined):
+    X, new = table
+    stack = mkl.KernelDictionary((LIN, RBF, POLY, made)).grams(X, normalise=None)
+    assert stack.values[3] == pytest.approx(joined(*stack.values[:3]))
+    blocks = stack.cross(new)
+    assert blocks[3] == pytest.approx(joined(*blocks[:3]))
+    for normalise in ("multiplicative", "spherical"):
+        one = mkl.KernelDictionary((made,)).grams(X, normalise=normalise, center=True)
+        assert one.cross(X) == pytest.approx(one.values, abs=1e-12)
+        assert KernelRows.build(mkl.KernelDictionary((made,)), X, normalise, True).block(
+            np.arange(30)
+        ) == pytest.approx(one.values, abs=1e-12)
+
+
+def test_they_stand_in_text_in_code_and_in_a_file(table, tmp_path):
+    X, new = table
+    text = "lin@1,3&rbf0.5m@2-4;~lin@1|pol2@*;rbf1m@*"
+    assert is_dictionary(text)
+    entries = read_entries(text, 4)
+    assert entries[0].spec == mkl.Product(LIN, RBF)
+    assert entries[1].spec == mkl.Sum(mkl.Linear(features=(0,)), POLY)
+    assert write_entries(entries) == text
+    assert eval(code(entries[0].spec), {"mkl": mkl}) == entries[0].spec
+    kernels = mkl.KernelDictionary(tuple(entry.spec for entry in entries))
+    model = mkl.LpMKLRegressor(kernels=kernels).fit(X, X[:, 0] * X[:, 1])
+    mkl.save_model(tmp_path / "model.mkl", model)
+    again = mkl.load_model(tmp_path / "model.mkl")
+    assert again.kernels == kernels
+    assert again.predict(new) == pytest.approx(model.predict(new), abs=1e-12)
+    with pytest.raises(KernelError, match="means several kernels"):
+        read_entries("lin@1..3&rbf1m@2", 4)
+    with pytest.raises(KernelError, match="its parts are plain kernels"):
+        write_entries([entries[0].__class__(mkl.Sum(mkl.Product(LIN, RBF), POLY))])
+    with pytest.raises(ParameterError, match="Product takes 2 to 8 kernel specs"):
+        mkl.Product(LIN)
+
+
+def test_a_product_of_columns_and_letters():
+    data = mkl.make_sequences(20, 12, ["ACGT"], seed=0)[0]
+    both = (mkl.Linear(), mkl.Spectrum(2), mkl.Product(mkl.Linear(), mkl.Spectrum(2)))
+    stack = mkl.KernelDictionary(both).grams(data, normalise=None)
+    assert stack.values[2] == pytest.approx(stack.values[0] * stack.values[1])
+    assert stack.cross(data)[2] == pytest.approx(stack.values[2])
+
+
+def test_pairs_of_things():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((6, 3))
+    K = np.stack([Z @ Z.T, np.eye(6)])
+    pairs, others = np.array([[0, 1], [2, 5], [3, 3]]), np.array([[1, 0], [4, 2]])
+    block = pair_grams(K, pairs, others)
+    for a, (i, j) in enumerate(pairs):
+        for b, (p, q) in enumerate(others):
+            assert block[0, a, b] == pytest.approx(Z[i] @ Z[p] * (Z[j] @ Z[q]) + Z[i] @ Z[q] * (Z[j] @ Z[p]))
+    assert block[1, 0].tolist() == [1.0, 0.0]
+    assert pair_grams(K, pairs, others, ordered=True)[1, 0].tolist() == [0.0, 0.0]
+    mkl.GramStack.from_array(pair_grams(K, [(i, j) for i in range(6) for j in range(i, 6)]))
+    with pytest.raises(KernelError, match="things from 0 to 5; got 0 to 6"):
+        pair_grams(K, [(0, 6)])
+    with pytest.raises(KernelError, match="whole numbers of shape"):
+        pair_grams(K, [0.5, 1.0])
