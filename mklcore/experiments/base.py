@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
+from importlib import metadata
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -16,12 +22,16 @@ from scipy.stats import t as student_t
 from mklcore.arrays import Array
 from mklcore.data.dataset import LARGEST_VALUE
 from mklcore.errors import DataError, ParameterError
+from mklcore.sweep import sweep
 
 Progress = Callable[[int, int], Any] | None
+_QUICK: ContextVar[bool] = ContextVar("quick", default=False)
+_FOLDER: ContextVar[Path | None] = ContextVar("folder", default=None)
 _PAUSE: ContextVar[Callable[[], Any] | None] = ContextVar("pause", default=None)
 _FORMAT = "mklcore experiment 1"
 _LONGEST_JSON = 5_000_000
 _MOST_LABELS = 1000
+FOLDER = "MKLCORE_DATA"  # the folder of data files where none is named
 
 
 def pause() -> None:
@@ -31,10 +41,47 @@ def pause() -> None:
         listen()
 
 
+def is_quick() -> bool:
+    """Whether the run that goes on is a small one, which may take fewer rows of data."""
+    return _QUICK.get()
+
+
+def file_of(name: str) -> Path:
+    """A data file in the folder of the run that goes on. DataError, with what would do, where it is missing."""
+    folder = _FOLDER.get()
+    path = None if folder is None else folder / name
+    if path is None or not path.is_file():
+        where = "no folder was named" if folder is None else f"it is not in {str(folder)[:200]!r}"
+        raise DataError(
+            f"The file {name} is needed, and {where}. Put it into a folder and name that with --data or data=."
+        )
+    return path
+
+
+def versions() -> dict[str, str]:
+    """What a run was computed with."""
+    return {
+        "mklcore": metadata.version("mklcore") if _installed("mklcore") else "unreleased",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": metadata.version("scipy"),
+        "numba": metadata.version("numba"),
+    }
+
+
+def _installed(name: str) -> bool:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """Measured numbers: ``samples`` (rows, repetitions, columns), with the labels of rows and columns, ``seed`` and
-    ``seconds`` of the run."""
+    ``seconds`` of the run. ``quick``: a small run, on fewer rows of data where the experiment says so; ``versions`` of what it was
+    computed with, () where they are not known."""
 
     key: str
     rows: tuple[str, ...]
@@ -42,6 +89,8 @@ class Outcome:
     samples: Array
     seed: int = 0
     seconds: float = float("nan")
+    quick: bool = False
+    versions: tuple[tuple[str, str], ...] = ()
 
     @property
     def repetitions(self) -> int:
@@ -69,6 +118,8 @@ class Outcome:
                 "experiment": self.key,
                 "seed": self.seed,
                 "seconds": seconds,
+                "quick": self.quick,
+                "versions": dict(sorted(self.versions)),
                 "rows": list(self.rows),
                 "columns": list(self.columns),
                 "samples": [
@@ -89,7 +140,9 @@ class Outcome:
             samples = np.array(found["samples"], dtype=np.float64)
             seconds = float("nan") if found["seconds"] is None else float(found["seconds"])
             rows, columns = (tuple(map(str, found[name])) for name in ("rows", "columns"))
-            read = cls(str(found["experiment"]), rows, columns, samples, int(found["seed"]), seconds)
+            told = tuple((str(k)[:40], str(v)[:40]) for k, v in sorted(dict(found.get("versions") or {}).items()))[:20]
+            quick = bool(found.get("quick", False))
+            read = cls(str(found["experiment"]), rows, columns, samples, int(found["seed"]), seconds, quick, told)
         except (KeyError, TypeError, ValueError, RecursionError, OverflowError):
             raise DataError("This is not an outcome of an experiment written by this library.") from None
         if max(len(rows), len(columns)) > _MOST_LABELS or samples.ndim != 3 or samples.shape[1] < 1:
@@ -168,6 +221,7 @@ class Experiment:
 
     For pictures: ``panels`` cut the columns into groups of one unit, each (title, number of columns); ``ordered`` says that
     the rows follow an order; ``floor`` is the error no method can beat in each row, if known.
+    ``quick``: the rows of a small run, all by default; ``files``: (row, file) pairs, rows that need a file of a folder of data.
     """
 
     key: str
@@ -189,6 +243,8 @@ class Experiment:
     ordered: bool = True
     floor: tuple[float, ...] = ()
     seconds: float = 1.0
+    quick: tuple[str, ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
 
     def groups(self) -> list[tuple[str, slice]]:
         """The panels as (title, columns); all columns under ``unit`` when none are named."""
@@ -204,6 +260,7 @@ class Experiment:
         The joint standard error is sqrt(s^2 / n + t^2 / m) for n of our repetitions with standard deviation s and m of the
         reference with t. Where the reference does not tell t, it is taken to be s; a single repetition of ours takes t.
         """
+        outcome = self._with_later_columns(outcome)
         if outcome.key != self.key or outcome.columns != self.columns or not set(outcome.rows) <= set(self.rows):
             raise ParameterError(f"The outcome is not one of {self.key}, or of another version of it.")
         places, n = [self.rows.index(row) for row in outcome.rows], outcome.repetitions
@@ -220,6 +277,23 @@ class Experiment:
             np.sqrt(own**2 / n + theirs**2 / self.repetitions),
             self._freedom(own, theirs, n),
         )
+
+    def _with_later_columns(self, outcome: Outcome) -> Outcome:
+        """An outcome of a release that had fewer columns, with nothing in those that came later."""
+        more = len(self.columns) - len(outcome.columns)
+        if more <= 0 or self.columns[: len(outcome.columns)] != outcome.columns:
+            return outcome
+        samples = np.concatenate([outcome.samples, np.full((*outcome.samples.shape[:2], more), np.nan)], axis=2)
+        return replace(outcome, columns=self.columns, samples=samples)
+
+    def rows_at_hand(self, data: str | Path | None = None, quick: bool = False) -> tuple[str, ...]:
+        """The rows that can be measured: all but those whose file is not in the folder ``data``; of a small run where ``quick``."""
+        needed = dict(self.files)
+        there = [
+            row for row in self.rows if row not in needed or (data is not None and (Path(data) / needed[row]).is_file())
+        ]
+        few = [row for row in self.quick if row in there]
+        return tuple(few or there) if quick else tuple(there)
 
     def _freedom(self, own: Array, theirs: Array, n: int) -> Array:
         """Degrees of freedom: Welch's where both spreads were measured, those of the one spread there is elsewhere."""
@@ -244,37 +318,74 @@ class Experiment:
         seed: int = 0,
         callback: Progress = None,
         listen: Callable[[], Any] | None = None,
+        *,
+        quick: bool = False,
+        data: str | Path | None = None,
+        backend: str | Executor = "serial",
     ) -> Outcome:
-        """Do it again. ``rows`` some of the row labels (all by default); ``callback(done, total)`` may raise to cancel, and so
-        may ``listen()``, which is called within a repetition too."""
+        """Do it again. ``rows`` some of the row labels (by default all that are at hand, see ``rows_at_hand``);
+        ``callback(done, total)`` may raise to cancel, and so may ``listen()``, which is called within a repetition too.
+
+        ``quick``: a small run, of the rows of a small run and with fewer rows of data where the experiment says so. ``data``: a
+        folder of data files. ``backend``: "serial", "processes", "dask" or an executor, as in ``sweep``. DataError where no row
+        is at hand.
+        """
         count = self.repetitions if repetitions is None else repetitions
         if not (isinstance(count, (int, np.integer)) and count >= 1):
             raise ParameterError(f"repetitions must be a whole number of 1 or more; got {repetitions!r}.")
-        chosen = self.rows if rows is None else tuple(rows)
+        data = data if data is not None else os.environ.get(FOLDER) or None
+        chosen = self.rows_at_hand(data, quick) if rows is None else tuple(rows)
+        if not chosen and rows is None:
+            raise DataError(
+                f"{self.key} needs a folder with one of the files {', '.join(sorted({name for _, name in self.files}))}; "
+                "name it with --data or data=."
+            )
         unknown = [row for row in chosen if row not in self.rows]
         if unknown or not chosen:
             raise ParameterError(f"rows must be among {', '.join(self.rows)}; got {list(chosen)!r}.")
-        total, clock = len(chosen) * count, time.perf_counter()
+        clock = time.perf_counter()
         listening = _PAUSE.set(listen)
+        where = str(Path(data).resolve()) if data is not None else ""
+        specs = [
+            Line(self.key, row, int(seed), repetition, quick, where) for row in chosen for repetition in range(count)
+        ]
         try:
-            samples = self._samples(chosen, count, seed, callback, total)
+            found = sweep(partial(_measured, self.measure), specs, backend, callback=_after(callback))
         finally:
             _PAUSE.reset(listening)
-        return Outcome(self.key, chosen, self.columns, np.array(samples), int(seed), time.perf_counter() - clock)
-
-    def _samples(
-        self, chosen: Sequence[str], count: int, seed: int, callback: Progress, total: int
-    ) -> list[list[list[float]]]:
-        samples: list[list[list[float]]] = []
-        for row in chosen:
-            lines = []
-            for repetition in range(count):
-                lines.append(list(self.measure(row, seed, repetition)))
-                if callback is not None:
-                    callback(len(samples) * count + repetition + 1, total)
-            samples.append(lines)
-        return samples
+        samples = np.array([found[spec] for spec in specs], dtype=float).reshape(len(chosen), count, -1)
+        seconds = time.perf_counter() - clock
+        return Outcome(self.key, chosen, self.columns, samples, int(seed), seconds, quick, tuple(versions().items()))
 
     def reference(self, rows: Sequence[str]) -> Array:
         """The reference numbers of some rows, (rows, columns)."""
         return np.array([self.replicated[self.rows.index(row)] for row in rows])
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line to measure: which experiment and row, with which seed, the how-manieth time, small or not, with which folder."""
+
+    key: str
+    row: str
+    seed: int
+    repetition: int
+    quick: bool
+    folder: str
+
+
+def _measured(measure: Callable[[str, int, int], Sequence[float]], line: Line) -> list[float]:
+    """Measure a line, in this process or in another."""
+    tokens = _QUICK.set(line.quick), _FOLDER.set(Path(line.folder) if line.folder else None)
+    try:
+        return [float(value) for value in measure(line.row, line.seed, line.repetition)]
+    finally:
+        _QUICK.reset(tokens[0])
+        _FOLDER.reset(tokens[1])
+
+
+def _after(callback: Progress) -> Progress:
+    """A callback that hears of done lines only, not of the beginning."""
+    if callback is None:
+        return None
+    return lambda done, total: callback(done, total) if done else None

@@ -33,10 +33,16 @@ INFORMATIVE = {"0": 50, "0.44": 28, "0.64": 18, "0.82": 9, "0.92": 4, "0.98": 1}
 
 def measure(row: str, seed: int, repetition: int) -> list[float]:
     """One repetition: test error in % at every p, then the model error ||theta^ / |theta^| - theta* / |theta*| || at every p."""
+    return measured(N_TRAIN, row, seed, repetition)
+
+
+def measured(n_train: int, row: str, seed: int, repetition: int) -> list[float]:
+    """The same for any number of training points."""
     count = INFORMATIVE[row]
-    seeds = np.random.SeedSequence([seed, count, repetition]).generate_state(3)
+    drawn = [seed, count, repetition] if n_train == N_TRAIN else [seed, count, repetition, n_train]
+    seeds = np.random.SeedSequence(drawn).generate_state(3)
     train, validation, test = (
-        make_mkl_toy(n, count, int(s), N_FEATURES)[0] for n, s in zip((N_TRAIN, N_CHECK, N_CHECK), seeds, strict=True)
+        make_mkl_toy(n, count, int(s), N_FEATURES)[0] for n, s in zip((n_train, N_CHECK, N_CHECK), seeds, strict=True)
     )
     kernels = KernelDictionary(tuple(KernelDictionary.per_feature(Linear(), N_FEATURES)), standardize=False)
     stack = kernels.grams(train.X, normalise="multiplicative")

@@ -1,0 +1,111 @@
+"""Figure 2 of the hierarchical kernel learning paper: a sparse polynomial of p variables, as it is and rotated.
+
+1024 training points of a random sparse polynomial of degree 4 in p = 4 to 128 correlated variables; basis of degree 4, 5^p
+kernels; squared loss. HKL, greedy growth of a hull and L2 with the full kernel; parameters by 512 validation points, mean squared
+error (variance 1) on 1024 test points.
+
+Source: Bach (2008), section 5, Figure 2; specification, section 8.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mklcore.arrays import Array
+from mklcore.data.synthetic import make_sparse_polynomial
+from mklcore.errors import told_elsewhere
+from mklcore.estimators.hkl import HKLRegressor
+from mklcore.experiments.base import Experiment, is_quick, pause
+from mklcore.solvers.hkl.baselines import hkl_greedy, hkl_l2
+from mklcore.solvers.hkl.bases import PolynomialBasis
+from mklcore.solvers.hkl.design import Design
+
+SIZES, N_TRAIN, N_VALIDATION, N_TEST = (4, 8, 16, 32, 64, 128), 1024, 512, 1024
+QUICK_TRAIN = 256
+L2_LAMS = 10.0 ** np.arange(0.0, -6.5, -1.0)
+GREEDY_LAMS, GREEDY_SIZES = (1e-2, 1e-4), (5, 10, 20, 40)
+HKL_LAMS = 10.0 ** np.arange(-2.0, -4.25, -0.5)
+_TOL, _SECONDS = 1e-2, 20.0
+
+
+def measure(row: str, seed: int, repetition: int) -> list[float]:
+    """One replication: test error of L2, greedy and HKL, then the nodes in the hull of HKL."""
+    size, _, turned = row.partition(", ")
+    p = int(size.removeprefix("p = "))
+    n = QUICK_TRAIN if is_quick() else N_TRAIN
+    draw = np.random.SeedSequence([seed, p, repetition]).generate_state(1)[0]
+    data, _ = make_sparse_polynomial(n + N_VALIDATION + N_TEST, p, int(draw), rotate=turned == "rotated")
+    X, y = np.array(data.X), np.array(data.y)
+    parts = [(X[a:b], y[a:b]) for a, b in ((0, n), (n, n + N_VALIDATION), (n + N_VALIDATION, len(y)))]
+    with told_elsewhere():  # a hull at a small lam may stop short of its tolerance
+        hulls = [_hull(*parts[0], lam) for lam in HKL_LAMS]
+        models = [_full(*parts[0]), _grown(*parts[0]), [(hull.predict, hull) for hull in hulls]]
+    line = [_chosen(own, parts)[0] for own in models]
+    return [*line, float(len(_chosen(models[-1], parts)[1].hull_))]
+
+
+def _chosen(models: list[Any], parts: list[tuple[Array, Array]]) -> tuple[float, Any]:
+    """Test error of the model that is best on the validation points, and that model."""
+    errors = [float(np.mean((predict(parts[1][0]) - parts[1][1]) ** 2)) for predict, _ in models]
+    predict, model = models[int(np.argmin(errors))]
+    return float(np.mean((predict(parts[2][0]) - parts[2][1]) ** 2)), model
+
+
+def _full(X: Array, y: Array) -> list[Any]:
+    """L2 along lam; inputs divided by sqrt(p), otherwise the product over many columns is all diagonal."""
+    mean, scale = X.mean(axis=0), X.std(axis=0) * np.sqrt(X.shape[1])
+    design = Design((X - mean) / scale, PolynomialBasis(4), standardize=False, normalize=False)
+    found = []
+    for lam in L2_LAMS:
+        pause()
+        model = hkl_l2(design, y, lam, scaled=True)
+        found.append((lambda rows, m=model: m.predict((rows - mean) / scale), model))
+    return found
+
+
+def _grown(X: Array, y: Array) -> list[Any]:
+    design, found = Design(X, PolynomialBasis(4)), list[Any]()
+    for lam in GREEDY_LAMS:
+        pause()
+        model = hkl_greedy(design, y, lam, max(GREEDY_SIZES))
+        found += [(lambda rows, m=model, s=size: m.predict(rows, s), model) for size in GREEDY_SIZES]
+    return found
+
+
+def _hull(X: Array, y: Array, lam: float) -> HKLRegressor:
+    pause()
+    model = HKLRegressor(PolynomialBasis(4), lam=float(lam), tol=_TOL, max_seconds=_SECONDS)
+    model.fit(X, y)
+    return model
+
+
+_ROWS = tuple(f"p = {p}, {kind}" for kind in ("as drawn", "rotated") for p in SIZES)
+
+HKL_FIG2 = Experiment(
+    key="hkl_fig2",
+    title="A sparse polynomial of up to 128 variables, as it is and rotated",
+    paper="Bach (2008), Figure 2",
+    did="1024 samples of 4 to 128 variables with a random covariance matrix; the target is a random sparse polynomial of degree 4; "
+    "40 replications; HKL, greedy selection and L2 with the full kernel; mean squared error, original and rotated.",
+    claims=(
+        "Where the function is sparse, HKL errs least when the number of variables grows.",
+        "After a rotation nothing is sparse any more, and HKL is only slightly better.",
+    ),
+    open_points="The paper shows curves, no numbers, and leaves open the number and degree of the monomials, the noise (here a "
+    "standard deviation of 0.2, so that the best error is 0.04), and how parameters were chosen (here on 512 further points). L2 "
+    "takes inputs divided by √p. Small runs train on 256 points, not 1024, and are told apart by that.",
+    row_name="variables",
+    rows=_ROWS,
+    columns=("L2", "greedy", "HKL", "nodes of HKL"),
+    unit="mean squared error, then nodes",
+    replicated=((np.nan,) * 4,) * len(_ROWS),
+    repetitions=10,
+    measure=measure,
+    source="none: the paper shows curves only",
+    panels=(("mean squared error on test points", 3), ("nodes in the hull of HKL", 1)),
+    floor=(0.04,) * len(_ROWS),
+    quick=("p = 4, as drawn", "p = 32, as drawn", "p = 32, rotated"),
+    seconds=30.0,
+)
