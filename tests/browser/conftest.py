@@ -10,7 +10,8 @@ from tests.browser.server import Server
 from tests.browser.steps import Visitor, new_context
 from tests.browser.walker import Walker, begin
 
-CHROMIUM = shutil.which("chromium")
+# The same engine without a window's trimmings, where it is installed: a page costs it a quarter less.
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

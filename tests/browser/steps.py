@@ -116,7 +116,7 @@ class Visitor:
                 since = time.monotonic()
             elif time.monotonic() - since > quiet:
                 return
-            self.page.wait_for_timeout(40)
+            self.page.wait_for_timeout(100)
         bars = self.page.locator("[data-testid=stProgress]").all_inner_texts()
         raise TimeoutError(f"The page did not come to rest within {WAIT // 1000} s; work under way: {bars or 'none'}.")
 

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -124,7 +125,10 @@ def test_the_zoom_of_a_chart_stays_while_the_cursor_moves_and_a_value_is_solved(
         visitor.page.keyboard.press("ArrowRight")
     visitor.page.wait_for_url(lambda url: url != link)
     visitor.settle()
+    drag(visitor, to=0.1, moves=4)
+    drag(visitor, to=0.5, moves=4)
     assert visitor.page.evaluate(RANGES, CHART) == zoomed
+    assert visitor.page.locator(CURSOR).count() > 0
     box = visitor.page.locator("input[aria-label='C, exactly']")
     box.fill("0.123")
     box.press("Enter")
@@ -134,8 +138,16 @@ def test_the_zoom_of_a_chart_stays_while_the_cursor_moves_and_a_value_is_solved(
     assert not visitor.errors
 
 
-def test_a_deep_link_may_be_the_first_request_of_a_server(start, visit) -> None:
-    visitor = visit(start().url)
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server on another layer of threads that nobody has asked for anything."""
+    running = Server(tmp_path_factory.mktemp("fresh") / "server.log", NUMBA_THREADING_LAYER="workqueue")
+    yield running
+    running.stop()
+
+
+def test_a_deep_link_may_be_the_first_request_of_a_server(fresh: Server, visit) -> None:
+    visitor = visit(fresh.url)
     visitor.page.goto(f"{visitor.url}/explore?data=iris&each=linear&widths=2&look=path")
     visitor.wait_for_path()
     assert "Which kernels are used" in visitor.text()
@@ -205,8 +217,8 @@ class Pulse(threading.Thread):
             self.slowest = max(self.slowest, time.monotonic() - began)
 
 
-def test_two_sessions_at_once_on_the_workqueue_layer(start, visit) -> None:
-    server, idle = start(NUMBA_THREADING_LAYER="workqueue"), start()
+def test_two_sessions_at_once_on_the_workqueue_layer(fresh: Server, server: Server, visit) -> None:
+    server, idle = fresh, server
     first, second = visit(server.url), visit(server.url, apart=True)
     pulse, control = Pulse(server.url), Pulse(idle.url)  # on a starved machine an idle server is slow as well
     for visitor, name, seed in ((first, "one.csv", 1), (second, "two.csv", 2)):
@@ -238,6 +250,7 @@ def test_two_sessions_at_once_on_the_workqueue_layer(start, visit) -> None:
     assert server.process.poll() is None
     assert pulse.failed == 0
     assert pulse.slowest < 3.0 + 3 * control.slowest  # a leaf that kept the lock froze it for 5.6 s on an idle machine
+    stranger = visit(server.url, apart=True)
     for visitor, mine, other in ((first, "one.csv", "two.csv"), (second, "two.csv", "one.csv")):
         assert visitor.page.locator("[data-testid=stException]").count() == 0
         link = visitor.page.url
@@ -245,6 +258,5 @@ def test_two_sessions_at_once_on_the_workqueue_layer(start, visit) -> None:
         visitor.page.get_by_text("Other tables").click()
         visitor.page.wait_for_selector(f"text={mine}")
         assert other not in visitor.text()
-        stranger = visit(server.url, apart=True)
         stranger.page.goto(link)
         stranger.page.wait_for_selector("text=Files stay with the person who uploaded them")

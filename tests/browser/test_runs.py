@@ -76,10 +76,9 @@ def test_a_screen_is_saved_reloaded_restarted_shared_and_deleted(
     owner.page.get_by_role("button", name="Delete for good").click()
     owner.page.wait_for_selector("text=Deleted, and its table with it")
     assert not kept(home, mark)
-    late = visit(server.url, apart=True)
-    late.open(f"explore?run={secret}")
-    late.page.wait_for_selector("text=This run does not exist")
-    for visitor in (owner, friend, stranger, late):
+    friend.open(f"explore?run={secret}")
+    friend.page.wait_for_selector("text=This run does not exist")
+    for visitor in (owner, friend, stranger):
         assert visitor.hosts == {urlparse(server.url).netloc}
         assert visitor.page.locator("[data-testid=stException]").count() == 0
 

@@ -38,6 +38,8 @@ OTHERS = [room for room in ROOMS if room.file not in ("explore", "predict")]
 THEMES = ("light", "dark")
 WIDE, NARROW = (1280, 900), (390, 844)
 LEGS = ("predict", "take away")
+# Whose link is opened in another window on every run, one on each table; what a link says is tested without a browser.
+REOPENED = ("lp", "uniform")
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,10 @@ def test_a_walk_with_one_algorithm_shows_what_the_library_computes(server: Serve
     visitor.go("Predict")
     if walk.leg == "predict":
         predict(visitor, path, index, here)
-        fresh = visit(server.url)
-        reopen(fresh, link, walk.source, path, index)
-        assert_sound(fresh, server)
+        if walk.algorithm in REOPENED or walk not in WALKS:
+            fresh = visit(server.url)
+            reopen(fresh, link, walk.source, path, index)
+            assert_sound(fresh, server)
     else:
         take_away(visitor, path, index, here)
     assert_sound(visitor, server)

@@ -1,4 +1,4 @@
-"""Keys alone, figures to take away, a lesson, zoom; every page in every size and both themes."""
+"""Keys alone, figures to take away, a lesson; every page in every size and both themes."""
 
 from urllib.parse import parse_qs, urlparse
 
@@ -8,11 +8,16 @@ from mklcore.lessons import LESSONS
 from pages._parts.session.nav import ROOMS
 from tests.browser.known import KERNELS, path_of
 from tests.browser.server import Server
-from tests.browser.steps import CHART, CURSOR, RANGES, Visitor
-from tests.browser.walker import Walker, assert_explored, assert_named, assert_sound, assert_theme, let_go, resize
+from tests.browser.steps import Visitor
+from tests.browser.walker import Walker, assert_named, assert_sound, assert_theme, let_go, resize
 
-SIZES = ((1280, 720), (1920, 1080), (390, 844))
-MORE = (("explore", "look=path"), ("explore", "look=inside"), ("lessons", "lesson=copies&lesson_step=why"))
+SIZES = ((1280, 720), (390, 844), (1920, 1080))
+FILES = [room.file for room in ROOMS]
+MORE = (
+    (FILES.index("explore"), "look=path"),
+    (FILES.index("explore"), "look=inside"),
+    (FILES.index("lessons"), "lesson=copies&lesson_step=why"),
+)
 
 
 # Keys, figures, lessons
@@ -121,29 +126,6 @@ def test_a_lesson_is_guessed_revealed_and_explained_by_keys(server: Server, visi
         assert_sound(one, server)
 
 
-def test_the_zoom_of_a_chart_stays_when_the_slider_is_let_go(server: Server, visit) -> None:
-    visitor = visit(server.url)
-    page = visitor.page
-    visitor.open(f"explore?data=iris&{KERNELS}&look=path")
-    visitor.wait_for_path()
-    whole = page.evaluate(RANGES, CHART)
-    plot = page.locator(f"{CHART} .nsewdrag").first.bounding_box()
-    page.mouse.move(plot["x"] + 20, plot["y"] + 40)
-    page.mouse.down()
-    for step in range(1, 9):  # plotly tells a drag from a click by its moves
-        page.mouse.move(plot["x"] + 20 + 15 * step, plot["y"] + 40 + 12 * step)
-        page.wait_for_timeout(30)
-    page.mouse.up()
-    page.wait_for_function(f"whole => JSON.stringify(({RANGES})('{CHART}')) !== JSON.stringify(whole)", arg=whole)
-    zoomed = page.evaluate(RANGES, CHART)
-    let_go(visitor, visitor.slider, 0.1)
-    let_go(visitor, visitor.slider, 0.5)
-    assert page.evaluate(RANGES, CHART) == zoomed
-    assert page.locator(CURSOR).count() > 0
-    assert_explored(visitor, path_of("sample", "lp"), visitor.index())
-    assert_sound(visitor, server)
-
-
 # Sizes and themes
 
 
@@ -151,17 +133,22 @@ def test_the_zoom_of_a_chart_stays_when_the_slider_is_let_go(server: Server, vis
 def window(server: Server, chromium):
     """One window for all pages: it is made wider and narrower, lighter and darker."""
     visitor = Walker(chromium, server.url)
+    visitor.open(f"?data=iris&{KERNELS}")
     yield visitor
     visitor.close()
 
 
-@pytest.mark.parametrize(("room", "more"), [*((room.file, "") for room in ROOMS), *MORE])
-def test_every_page_fits_every_screen_and_is_seen_in_both_themes(server: Server, window, room: str, more: str) -> None:
-    address = "" if room == ROOMS[0].file else room  # the first page lives at the root alone
-    window.open(f"{address}?data=iris&{KERNELS}&{more}")
-    first = [one.file for one in ROOMS].index(room)
-    for place, (width, height) in enumerate(SIZES):
-        theme = ("light", "dark")[(first + place) % 2]  # over the pages every size is met in both
+@pytest.mark.parametrize(("place", "more"), [*((place, "") for place in range(len(ROOMS))), *MORE])
+def test_every_page_fits_every_screen_and_is_seen_in_both_themes(server: Server, window, place: int, more: str) -> None:
+    """By the menu, as a person goes, and by a link where a page has more than one look."""
+    if more:
+        window.open(f"{ROOMS[place].file}?data=iris&{KERNELS}&{more}")
+    else:
+        window.go(ROOMS[place].title)
+        window.page.locator("h1", has_text=ROOMS[place].question).wait_for()
+        window.settle()
+    for turn, (width, height) in enumerate(SIZES):
+        theme = ("light", "dark")[(place + turn) % 2]  # over the pages every size is met in both
         window.page.emulate_media(color_scheme=theme)
         resize(window, width, height)
         assert_theme(window, theme)
