@@ -15,6 +15,8 @@ from pages._parts.session.memory import KEY, Memory
 # Each AppTest would look for components through every installed package: 0.1 s, and none comes while tests run.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
+# A fifth of the rows to learn from: what is asked is whether the parts fit together, not how well they learn.
+FEW = {"validation": "0.4", "test": "0.4"}
 PATIENCE = 300.0  # for a condition; a loaded machine that still compiles needs minutes
 
 
@@ -29,10 +31,13 @@ def wait_until(over: Callable[[], bool], app: AppTest | None = None) -> None:
             quiet(app.run())
 
 
-def open_app(**query: str) -> AppTest:
+def open_app(page: str = "", **query: str) -> AppTest:
+    """Follow a link to a page, or to the first one; what the app ran on the way costs every test its time."""
     app = AppTest.from_file("../app.py", default_timeout=300)
     for name, value in query.items():
         app.query_params[name] = value
+    if page:
+        app.switch_page(page)
     return quiet(app.run())
 
 

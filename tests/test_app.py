@@ -61,7 +61,7 @@ def test_every_sample_goes_through_data_and_kernels(sample: str) -> None:
 def test_every_algorithm_ends_with_its_certificate_or_says_that_it_has_none(algorithm: str, sample: str) -> None:
     method = parameters.METHODS[algorithm]
     for param in method.path_params:
-        app = go(open_app(data=sample, widths="2", each="none", algorithm=algorithm, path=param), "pages/explore.py")
+        app = open_app("pages/explore.py", data=sample, widths="2", each="none", algorithm=algorithm, path=param)
         wait_for_path(app)
         said, gaps = words(app), memory(app).answer.path.relative_gap
         assert ("no certificate" in said) == bool(np.isnan(gaps).all())
@@ -155,13 +155,13 @@ def test_a_link_that_leaves_no_training_rows_is_refused() -> None:
 
 @pytest.mark.parametrize(("path", "at"), [("C", 1e9), ("C", 1e-9), ("p", 0.3), ("p", "inf"), ("p", 1e9)])
 def test_a_link_to_a_point_beyond_the_bounds_shows_the_nearest(path: str, at: object) -> None:
-    app = go(open_app(data="iris", widths="1", each="none", path=path, at=str(at)), "pages/explore.py")
+    app = open_app("pages/explore.py", data="iris", widths="1", each="none", path=path, at=str(at))
     wait_for_path(app)
     assert not app.error
 
 
 def test_numbers_of_kernels_are_whole() -> None:
-    app = go(open_app(data="iris", widths="3", each="none", algorithm="gomp", at="2.4"), "pages/explore.py")
+    app = open_app("pages/explore.py", data="iris", widths="3", each="none", algorithm="gomp", at="2.4")
     wait_for_path(app)
     assert app.number_input(key="exact_s").value == 2
 
@@ -199,7 +199,7 @@ def test_a_key_holds_what_a_stage_needs_and_nothing_later() -> None:
 
 
 def test_choices_survive_a_change_of_page() -> None:
-    app = go(open_app(data="iris"), "pages/kernels.py")
+    app = open_app("pages/kernels.py", data="iris")
     assert not app.slider  # the table suggests the kernels
     app.segmented_control(key="field_recipe").set_value("builders").run()
     app.slider(key="field_widths").set_value(7).run()
@@ -212,7 +212,7 @@ def test_choices_survive_a_change_of_page() -> None:
 
 
 def test_a_path_is_dropped_and_told_when_the_table_or_the_kernels_change() -> None:
-    app = wait_for_path(go(open_app(data="iris", widths="2"), "pages/explore.py"))
+    app = wait_for_path(open_app("pages/explore.py", data="iris", widths="2"))
     assert memory(app).answer is not None
     go(app, "pages/kernels.py")
     app.slider(key="field_widths").set_value(3).run()
@@ -227,7 +227,7 @@ def test_a_path_is_dropped_and_told_when_the_table_or_the_kernels_change() -> No
 
 
 def test_the_released_cursor_and_the_number_box_choose_the_point() -> None:
-    app = wait_for_path(go(open_app(data="iris", widths="2"), "pages/explore.py"))
+    app = wait_for_path(open_app("pages/explore.py", data="iris", widths="2"))
     path = memory(app).answer.path
     app.session_state["player"] = {"report": {"index": 7, "time": 1, "turn": 1}}
     quiet(app.run())
@@ -244,7 +244,7 @@ def test_the_released_cursor_and_the_number_box_choose_the_point() -> None:
 
 
 def test_a_number_box_that_still_shows_what_was_written_over_moves_nothing() -> None:
-    app = wait_for_path(go(open_app(data="iris", widths="2"), "pages/explore.py"))
+    app = wait_for_path(open_app("pages/explore.py", data="iris", widths="2"))
     path, best = memory(app).answer.path, app.number_input(key="exact_C").value
     app.session_state["player"] = {"report": {"index": 7, "time": 1, "turn": 1}}
     quiet(app.run())
@@ -256,7 +256,7 @@ def test_a_number_box_that_still_shows_what_was_written_over_moves_nothing() -> 
 
 
 def test_the_test_score_is_shown_once_asked_for_and_for_that_point_only() -> None:
-    app = wait_for_path(go(open_app(data="iris", widths="2", seed="3"), "pages/explore.py"))
+    app = wait_for_path(open_app("pages/explore.py", data="iris", widths="2", seed="3"))
     assert "test accuracy **" not in words(app)
     app.button(key="show_test").click().run()
     assert "test accuracy **" in words(app)
@@ -270,7 +270,7 @@ def test_a_cancelled_path_can_be_asked_for_again() -> None:
     gate = threading.Event()
     worker.worker().submit(gate.wait)
     try:
-        app = go(open_app(data="diabetes", widths="3", each="none", seed="11"), "pages/explore.py")
+        app = open_app("pages/explore.py", data="diabetes", widths="3", each="none", seed="11")
         job = memory(app).jobs["short"]
         assert job.state is JobState.QUEUED
         assert "The path appears here" in words(app)
@@ -288,7 +288,7 @@ def test_a_path_that_stopped_unwatched_goes_on_by_itself_for_whoever_looks_again
     gate = threading.Event()
     worker.worker().submit(gate.wait)
     try:
-        app = go(open_app(data="diabetes", widths="3", each="none", seed="12"), "pages/explore.py")
+        app = open_app("pages/explore.py", data="diabetes", widths="3", each="none", seed="12")
         job = memory(app).jobs["short"]
         job.seen -= 60
     finally:
@@ -351,7 +351,7 @@ def test_work_warns_nobody_and_leaves_the_warnings_of_other_threads_alone() -> N
 
 
 def test_inline_work_is_over_in_the_run_that_asks_for_it() -> None:
-    app = go(open_app(data="iris", widths="2", seed="9021"), "pages/explore.py")
+    app = open_app("pages/explore.py", data="iris", widths="2", seed="9021")
     assert memory(app).jobs["short"].state is JobState.DONE
     assert paths.known(memory(app).params) is memory(app).answer.path
     assert "job_cancel" not in [button.key for button in app.button]
@@ -519,7 +519,7 @@ def test_names_from_a_file_are_shown_as_they_are() -> None:
 
 def test_rows_are_drawn_where_the_kernels_of_all_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gram_stacks, "MEMORY_LIMIT_MB", 20.0)
-    app = go(open_app(data="digits", widths="20", each="linear", validation="0.05", test="0.05"), "pages/kernels.py")
+    app = open_app("pages/kernels.py", data="digits", widths="20", each="linear", validation="0.05", test="0.05")
     assert not app.error
     kernels, rows = map(int, re.search(r"\*\*(\d+)\*\* kernels on \*\*(\d+)\*\* training rows", words(app)).groups())
     assert 100 < rows < 250

@@ -35,7 +35,7 @@ def read(text: str) -> tuple[Lane, ...]:
 def compare(lanes: str = "", data: str = "iris", **query: str) -> AppTest:
     """Open the page with small kernels and wait until every lane has ended."""
     asked = {"lanes": lanes} if lanes else {}
-    return ended(go(open_app(data=data, **SMALL, **asked, **query), "pages/compare.py"))
+    return ended(open_app("pages/compare.py", data=data, **SMALL, **asked, **query))
 
 
 def ended(app: AppTest) -> AppTest:
@@ -389,7 +389,7 @@ def test_a_cancelled_run_says_so_and_offers_to_go_on(monkeypatch: pytest.MonkeyP
             time.sleep(0.01)
 
     monkeypatch.setattr(paths, "fit_path", endless)
-    app = go(open_app(data="iris", seed="43", lanes="lp;lp,p=2.0", **SMALL), "pages/compare.py")
+    app = open_app("pages/compare.py", data="iris", seed="43", lanes="lp;lp,p=2.0", **SMALL)
     memory(app).jobs["short"].stop.set()
     ended(app)
     monkeypatch.undo()
@@ -417,7 +417,7 @@ def test_a_lane_that_fails_says_why_and_the_others_stay(monkeypatch: pytest.Monk
 
 def test_large_work_waits_for_its_button(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "is_small", lambda params, wanted: False)
-    app = go(open_app(data="iris", seed="45", lanes="gomp;uniform", **SMALL), "pages/compare.py")
+    app = open_app("pages/compare.py", data="iris", seed="45", lanes="gomp;uniform", **SMALL)
     assert "take a while" in words(app)
     assert len(rows(press(app, "compare_run"))) == 2
 
@@ -425,7 +425,7 @@ def test_large_work_waits_for_its_button(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_lanes_work_on_an_upload_and_stay_in_its_session() -> None:
     app = upload(open_app(lanes="gomp;uniform", **SMALL), table())
     assert len(rows(ended(go(app, "pages/compare.py")))) == 2
-    stranger = go(open_app(data=memory(app).params.data, lanes="gomp;uniform", **SMALL), "pages/compare.py")
+    stranger = open_app("pages/compare.py", data=memory(app).params.data, lanes="gomp;uniform", **SMALL)
     assert "upload the same file" in words(stranger)
     assert not stranger.dataframe
 
@@ -460,7 +460,7 @@ def test_the_toy_experiment_runs_and_draws_every_level(monkeypatch: pytest.Monke
         return [10.0 + repetition] * 10
 
     monkeypatch.setattr(toy, "TOY", replace(toy.TOY, measure=measure))
-    app = go(open_app(compare="toy", toy_seed="46"), "pages/compare.py")
+    app = open_app("pages/compare.py", compare="toy", toy_seed="46")
     wait_for_toy(app)
     assert len(asked) == len(set(asked)) == 12
     assert "Mean over 2 of 2 repetitions, seed 46" in words(app)

@@ -8,7 +8,7 @@ from pages._parts.derive import comparison, earlier, hulls, paths, shelves
 from pages._parts.jobs.preparing import Preparation
 from pages._parts.params.parameters import Params
 from sample_data import build_earlier
-from tests.pages import go, open_app
+from tests.pages import open_app
 
 pytestmark = pytest.mark.earlier
 AGAIN = "Make the answers again: python -m sample_data.build_earlier"
@@ -16,7 +16,7 @@ QUICK = ("iris", "ring")
 
 
 def opened(page, **query):
-    return go(open_app(**query), f"pages/{page}.py")
+    return open_app(f"pages/{page}.py", **query)
 
 
 def agree(kept, again):

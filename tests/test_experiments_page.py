@@ -74,7 +74,7 @@ def settled(app: AppTest, slot: str = "short") -> AppTest:
 
 
 def page(**query: str) -> AppTest:
-    return go(open_app(**query), "pages/experiments.py")
+    return open_app("pages/experiments.py", **query)
 
 
 # Numbers

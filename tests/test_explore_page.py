@@ -27,7 +27,7 @@ SAMPLE_OF = {"binary": "breast_cancer", "multiclass": "iris", "regression": "dia
 
 def explore(**query: str) -> AppTest:
     usual = {"data": "iris", "widths": "2"}
-    return wait_for_path(go(open_app(**{**usual, **query}), "pages/explore.py"))
+    return wait_for_path(open_app("pages/explore.py", **{**usual, **query}))
 
 
 def wait_for(app: AppTest, said: str) -> AppTest:
@@ -91,7 +91,7 @@ def test_a_first_look_comes_before_the_answer_and_rows_are_told(monkeypatch: pyt
     monkeypatch.setattr(looks, "ENTRIES", 0.0)
     for name, count in {"ROWS": 30, "FEWEST_ROWS": 20, "FEWEST_JUDGES": 20}.items():
         monkeypatch.setattr(gram_stacks, name, count)
-    app = wait_for_path(go(open_app(data="iris", widths="2", seed="77"), "pages/explore.py"))
+    app = wait_for_path(open_app("pages/explore.py", data="iris", widths="2", seed="77"))
     params, path = memory(app).params, memory(app).answer.path
     look = looks.known(params)
     assert len(look.path) == looks.POINTS < paths.POINTS <= len(path)
@@ -189,6 +189,7 @@ def test_a_size_may_be_any_number_of_kernels_and_more_are_refused_in_words() -> 
 @pytest.mark.threads
 def test_a_value_between_the_points_starts_from_the_nearest_and_says_where_the_optimum_lies(monkeypatch) -> None:
     app = explore(look="path", seed="6")
+    wait_until(lambda: memory(app).answer is not None, app)  # till then it is drawn point by point
     monkeypatch.setattr(paths, "QUICK_SECONDS", -1.0)
     path = memory(app).answer.path
     value = float(f"{np.sqrt(path.values[9] * path.values[10]):.3g}")
@@ -218,7 +219,7 @@ def test_a_value_between_the_points_starts_from_the_nearest_and_says_where_the_o
 
 
 def test_a_point_the_solver_refuses_is_told_in_words() -> None:
-    app = go(open_app(data="iris", widths="2", each="none", path="p", solver="silp"), "pages/explore.py")
+    app = open_app("pages/explore.py", data="iris", widths="2", each="none", path="p", solver="silp")
     wait_for(app, "The path failed")
     assert 'solver="silp" is for p = 1 only' in words(app)
 

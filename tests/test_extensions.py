@@ -29,7 +29,6 @@ from mklcore.solvers.reweighting import Reweighting
 from pages._parts.derive import shelves
 from pages._parts.export import scripts, specification
 from pages._parts.params import link
-from tests.test_app import go as turn_to
 from tests.test_app import open_app, words
 
 
@@ -98,7 +97,7 @@ def test_a_kernel(monkeypatch, table, tmp_path):
     again = saved(mkl.LpMKLRegressor(kernels=kernels).fit(X, y), tmp_path)
     assert again.kernels == kernels
 
-    page = turn_to(open_app(data="diabetes", others="scaled", each="scaled"), "pages/kernels.py")
+    page = open_app("pages/kernels.py", data="diabetes", others="scaled", each="scaled")
     assert "scaled" in page.multiselect(key="field_others").options
     assert "scaled, every column" in page.selectbox(key="field_each").options
     shown = page.selectbox(key="field_shown").options
@@ -174,7 +173,7 @@ def test_a_loss(monkeypatch, table, tmp_path):
     assert mkl.HKLRegressor(loss="log_cosh", lam=0.1).fit(X, y).certified_
     assert saved(mkl.LpMKLRegressor(loss=LogCosh(3.0)).fit(X, y), tmp_path).loss == LogCosh(3.0)
 
-    page = turn_to(open_app(data="diabetes", loss="log_cosh"), "pages/explore.py")
+    page = open_app("pages/explore.py", data="diabetes", loss="log_cosh")
     box = page.selectbox(key="setting_loss_choice")
     assert "log-cosh" in box.options
     assert box.value == "log_cosh"
@@ -231,7 +230,7 @@ def test_a_penalty(monkeypatch, table, tmp_path):
     assert lp.estimator("regression", norm="tight", share=3.0).penalty == Tight(3.0)
     assert Tight.problem in lp.told({"norm": "tight"}).formula
 
-    page = turn_to(open_app(data="diabetes", norm="tight"), "pages/explore.py")
+    page = open_app("pages/explore.py", data="diabetes", norm="tight")
     assert "tight" in page.selectbox(key="setting_norm_choice").options
     assert page.select_slider(key="setting_share_log").value == 2.0
 
@@ -254,7 +253,7 @@ def test_a_solver(monkeypatch, table, tmp_path):
     assert model.objective_ == pytest.approx(mkl.LpMKLRegressor(p=2.0).fit(X, y).objective_, rel=2e-3)
     assert saved(model, tmp_path).solver == "plodding"
 
-    page = turn_to(open_app(data="diabetes", solver="plodding"), "pages/explore.py")
+    page = open_app("pages/explore.py", data="diabetes", solver="plodding")
     assert page.selectbox(key="setting_solver_choice").value == "plodding"
     text, _ = told(data="diabetes", solver="plodding", p="2.0", widths="1", degree="0", each="none")
     assert "import tests.test_extensions\n" in text
@@ -288,7 +287,7 @@ def test_an_algorithm(monkeypatch, table, tmp_path):
     X, y = table
     assert saved(Halved(share=0.25).fit(X, y), tmp_path).share == 0.25
 
-    page = turn_to(open_app(data="diabetes", algorithm="halved"), "pages/explore.py")
+    page = open_app("pages/explore.py", data="diabetes", algorithm="halved")
     assert page.selectbox(key="field_algorithm").value == "halved"
     assert "Halved sum" in page.selectbox(key="field_algorithm").options
     assert page.select_slider(key="setting_share_log").value == 0.5
@@ -310,7 +309,7 @@ def steps():
 def test_a_sample(monkeypatch, tmp_path):
     monkeypatch.setitem(mkl.SAMPLES, "steps", Sample("Steps", "regression", "A jump and a slope.", steps))
     assert mkl.load_sample("steps").feature_names == ("jump", "slope")
-    page = turn_to(open_app(data="steps"), "pages/data.py")
+    page = open_app("pages/data.py", data="steps")
     assert "jump" in "\n".join(map(str, [words(page), *(frame.value.to_string() for frame in page.dataframe)]))
 
     text, params = told(data="steps", widths="1", degree="0", each="none")
@@ -331,7 +330,7 @@ def test_an_experiment(monkeypatch):
     shelves.outcomes().put("tiny_one", ())
     found = mkl.EXPERIMENTS["tiny_one"].run(2)
     assert Outcome.from_json(found.to_json()).mean == pytest.approx(found.mean)
-    page = turn_to(open_app(experiment="tiny_one"), "pages/experiments.py")
+    page = open_app("pages/experiments.py", experiment="tiny_one")
     assert "Counted to one." in words(page)
     assert "Nobody (2000)" in page.radio(key="field_experiment").options
 
@@ -378,14 +377,15 @@ def drawn(found, dark):
     return style.new_figure(f"The sum is {found.answer}", dark).add_trace(go.Scatter(x=[1], y=[2]))
 
 
+@pytest.mark.threads  # or the gallery would have all the others computed first
 def test_a_lesson(monkeypatch):
     small = Lesson("small", 1, lambda tick, seed=0: Sum(), {"sum": "1 + 1"}, ("two", "three"), TEXT, drawn)
     monkeypatch.setitem(LESSONS, "small", small)
     shelves.lessons().put(("lesson", "small"), Sum())
-    gallery = turn_to(open_app(), "pages/lessons.py")
+    gallery = open_app("pages/lessons.py")
     assert "open_small" in [button.key for button in gallery.button]
-    question = turn_to(open_app(lesson="small"), "pages/lessons.py")
+    question = open_app("pages/lessons.py", lesson="small")
     assert "How much is 1 + 1?" in words(question)
-    answer = turn_to(open_app(lesson="small", lesson_step="reveal"), "pages/lessons.py")
+    answer = open_app("pages/lessons.py", lesson="small", lesson_step="reveal")
     assert "It is two indeed." in words(answer)
     assert len(answer.get("plotly_chart")) == 1

@@ -29,7 +29,7 @@ SMALL = {"data": "diabetes", "hull_columns": "3,4,9", "hull_degree": "2"}
 
 
 def at_hulls(**query: str) -> AppTest:
-    return go(open_app(**query), "pages/hulls.py")
+    return open_app("pages/hulls.py", **query)
 
 
 def ready(**query: str) -> AppTest:
@@ -481,7 +481,7 @@ def test_the_hulls_of_an_uploaded_table_stay_in_their_session() -> None:
     app = go(upload(open_app(), table(seed=5)), "pages/hulls.py")
     assert "nodes in the hull" in words(wait_for_hulls(app))
     assert len(memory(app).shelves.hulls._items) == 1
-    stranger = go(open_app(data=app.query_params["data"]), "pages/hulls.py")
+    stranger = open_app("pages/hulls.py", data=app.query_params["data"])
     assert "upload the same file" in words(stranger)
 
 

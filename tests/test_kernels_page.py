@@ -105,7 +105,7 @@ def test_columns_are_said_and_read_as_people_do():
 
 
 def test_every_dictionary_of_the_builders_survives_its_text():
-    app = go(open_app(data="iris"), "pages/kernels.py")
+    app = open_app("pages/kernels.py", data="iris")
     for params in (
         Params(data="iris", laplacians=3, groups=True, group_kernels="both"),
         Params(data="iris", bands=2, band_kernels="spectral", subspaces=4, subspace_size=2, widths=7),
@@ -216,14 +216,14 @@ def test_a_suggested_dictionary_survives_its_text():
     ],
 )
 def test_a_link_to_a_table_that_cannot_be_is_told_in_words(edited: str, said: str):
-    app = go(open_app(data="iris", edited=edited), "pages/kernels.py")
+    app = open_app("pages/kernels.py", data="iris", edited=edited)
     assert said in app.error[0].value.replace("\\", "")
     app.button(key="builders_back").click().run()
     assert not quiet(app).error
 
 
 def test_a_table_too_long_for_a_link_stays_in_the_session():
-    app = go(open_app(data="digits", each="none"), "pages/kernels.py")
+    app = open_app("pages/kernels.py", data="digits", each="none")
     text = ";".join(f"lin@{j},{j + 2}" for j in range(1, 60)) + ";" + ";".join(f"rbf{w}@*" for w in range(1, 200))
     assert len(text) > rules.LONGEST_TABLE
     memory(app).tables = {"kept:" + "a" * 64: "lin@1..3"}
@@ -248,9 +248,7 @@ def test_a_long_table_is_named_by_what_it_holds(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_every_builder_adds_its_kernels_and_is_in_the_link():
-    app = go(
-        open_app(data="iris", widths="0", linear="no", degree="0", each="none", laplacians="3"), "pages/kernels.py"
-    )
+    app = open_app("pages/kernels.py", data="iris", widths="0", linear="no", degree="0", each="none", laplacians="3")
     assert "**3** kernels" in words(app)
     app.toggle(key="field_groups").set_value(True).run()
     app.selectbox(key="field_group_kernels").set_value("both").run()
@@ -394,7 +392,7 @@ def test_the_page_waits_for_the_place_and_then_shows_the_kernels(monkeypatch: py
     monkeypatch.setattr(gram_stacks, "MEMORY_LIMIT_MB", 0.05)
     place = gram_stacks.large_place()
     other = place.made("another session's", object(), Held)
-    app = go(open_app(data="iris", widths="1", each="none", rows="75"), "pages/kernels.py")
+    app = open_app("pages/kernels.py", data="iris", widths="1", each="none", rows="75")
     assert "Another session looks at a large stack" in words(app)
     assert "above 0 MB the server holds one such stack at a time" in words(app)
     del other

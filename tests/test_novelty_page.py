@@ -23,7 +23,7 @@ RING = {"data": "ring", "widths": "3", "p": "2.0"}
 
 
 def explore(**query: str) -> AppTest:
-    return wait_for_path(go(open_app(**{**RING, **query}), "pages/explore.py"))
+    return wait_for_path(open_app("pages/explore.py", **{**RING, **query}))
 
 
 def test_the_sample_goes_from_data_to_predict() -> None:
@@ -64,7 +64,7 @@ def test_only_methods_that_learn_without_a_target_are_offered() -> None:
 
 @pytest.mark.parametrize("algorithm", [name for name in parameters.METHODS if name != "lp"])
 def test_other_methods_say_that_they_need_a_target_and_lead_on(algorithm: str) -> None:
-    app = go(open_app(**RING, algorithm=algorithm), "pages/explore.py")
+    app = open_app("pages/explore.py", **RING, algorithm=algorithm)
     assert f"{parameters.METHODS[algorithm].label} needs a target" in words(app)
     assert "needs a target" in words(go(app, "pages/predict.py"))
     go(app, "pages/explore.py").button(key="take_lp").click().run()
@@ -88,7 +88,7 @@ def test_an_exact_value_the_test_score_and_refits_work_without_a_target() -> Non
 
 def test_what_if_says_ordinary_or_unusual_with_the_score() -> None:
     data = mkl.load_sample("ring")
-    app = wait_for_path(go(open_app(**RING), "pages/predict.py"))
+    app = wait_for_path(open_app("pages/predict.py", **RING))
     point = predictions.chosen(memory(app).params)
     assert point is not None
     value = float(point.fitted.score_samples(data.X[:1])[0])
@@ -96,12 +96,12 @@ def test_what_if_says_ordinary_or_unusual_with_the_score() -> None:
     assert f"#### This row: {said}" in words(app)
     assert f"f(x) = **{style.number(value)}**. From 1 on a row is ordinary" in words(app)
     assert "its y is" not in words(app)
-    far = go(open_app(**RING, at="0.001", moved="1=9.0,2=-9.0"), "pages/predict.py")
+    far = open_app("pages/predict.py", **RING, at="0.001", moved="1=9.0,2=-9.0")
     assert "#### This row: unusual" in words(wait_for_path(far))
 
 
 def test_a_file_is_answered_in_words_and_not_scored() -> None:
-    app = wait_for_path(go(open_app(**RING), "pages/predict.py"))
+    app = wait_for_path(open_app("pages/predict.py", **RING))
     point = predictions.chosen(memory(app).params)
     assert point is not None
     rows = b"x1,x2\n2.0,0.0\n9.0,9.0\n"
@@ -155,7 +155,7 @@ def test_labels_in_the_file_are_not_used() -> None:
     ("page", "said"), [("compare", "no target"), ("hulls", "target"), ("theory", "target"), ("experiments", "")]
 )
 def test_pages_that_need_a_target_say_so(page: str, said: str) -> None:
-    app = go(open_app(**RING), f"pages/{page}.py")
+    app = open_app(f"pages/{page}.py", **RING)
     assert said in words(app)
 
 

@@ -15,7 +15,7 @@ from pages._parts.params import parameters
 from pages._parts.params.parameters import Params
 from pages._parts.predict import batch as predict_batch
 from pages._parts.predict.batch import Batch
-from tests.pages import memory, wait_until
+from tests.pages import FEW, memory, open_app, wait_until
 
 PREDICT = "pages/predict.py"
 
@@ -36,12 +36,7 @@ def words(app: AppTest) -> str:
 
 
 def opened(page: str = PREDICT, **query: str) -> AppTest:
-    app = AppTest.from_file("../app.py", default_timeout=300)
-    for name, value in query.items():
-        app.query_params[name] = value
-    quiet(app.run())
-    app.switch_page(page)
-    return quiet(app.run())
+    return open_app(page, **query)
 
 
 def ready(app: AppTest) -> AppTest:
@@ -66,7 +61,7 @@ def slider(app: AppTest, label: str):
 @pytest.mark.parametrize("algorithm", parameters.METHODS)
 @pytest.mark.parametrize("sample", ["breast_cancer", "iris", "diabetes"])
 def test_every_algorithm_speaks_about_a_row_and_its_parts_add_up(algorithm, sample):
-    app = ready(opened(data=sample, widths="2", each="linear", algorithm=algorithm, row="5"))
+    app = ready(opened(data=sample, widths="2", each="linear", algorithm=algorithm, row="5", **FEW))
     fitted, data = model(app), mkl.load_sample(sample)
     row = data.X[4:5]
     said = fitted.predict(row)[0]

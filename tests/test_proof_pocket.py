@@ -19,7 +19,7 @@ from mklcore.verify import main
 from pages._parts.derive import gram_stacks, hulls
 from pages._parts.derive.predictions import Chosen, chosen
 from pages._parts.export import proof
-from tests.pages import KEY, go, memory, open_app, quiet, table, upload, wait_for_hulls, wait_for_path, words
+from tests.pages import FEW, KEY, go, memory, open_app, quiet, table, upload, wait_for_hulls, wait_for_path, words
 from tests.test_stack_upload import K, Y, npz, with_stack
 
 ROOT = Path(__file__).parents[1]
@@ -27,7 +27,7 @@ SMALL = {"widths": "2", "each": "linear"}
 
 
 def at_explore(**query: str) -> AppTest:
-    return wait_for_path(go(open_app(**{"data": "iris", **SMALL, **query}), "pages/explore.py"))
+    return wait_for_path(open_app("pages/explore.py", **{"data": "iris", **SMALL, **query}))
 
 
 def opened(app: AppTest, name: str) -> AppTest:
@@ -91,7 +91,7 @@ CHECKED = [
 
 @pytest.mark.parametrize(("algorithm", "sample"), CHECKED)
 def test_every_method_of_explore_can_be_checked(algorithm, sample, tmp_path, monkeypatch, capsys):
-    app = at_explore(data=sample, algorithm=algorithm)
+    app = at_explore(data=sample, algorithm=algorithm, **FEW)
     _, found = proved(app, monkeypatch)
     arguments = [str(tmp_path / word) if "." in word else word for word in laid(found, tmp_path)[3:]]
     assert main(arguments) == 0, capsys.readouterr().out
@@ -131,7 +131,7 @@ def test_a_stack_is_checked_on_its_training_block(tmp_path, monkeypatch, capsys)
 
 
 def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, monkeypatch, capsys):
-    app = go(open_app(data="diabetes", hull_columns="3,4,9", hull_degree="2"), "pages/hulls.py")
+    app = open_app("pages/hulls.py", data="diabetes", hull_columns="3,4,9", hull_degree="2")
     app = opened(wait_for_hulls(app), "hulls")
     quiet(app.button(key="proof_run_hulls").click().run())
     quiet(app.run())
@@ -150,7 +150,8 @@ def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, monke
 
 @pytest.mark.parametrize(("page", "name"), [("predict", "predict"), ("compare", "lane_0"), ("compare", "lane_1")])
 def test_the_other_certificates_lead_to_their_check(page, name):
-    app = at_explore(seed={"predict": "3", "lane_0": "4", "lane_1": "5"}[name])  # what was checked before is kept
+    seed = {"predict": "3", "lane_0": "4", "lane_1": "5"}[name]
+    app = at_explore(seed=seed, lanes="gomp;uniform", **FEW)  # what was checked before is kept
     app = opened(wait_for_path(go(app, f"pages/{page}.py")) if page == "predict" else go(app, f"pages/{page}.py"), name)
     quiet(app.run())
     app = opened(app, name)

@@ -727,7 +727,7 @@ def test_a_link_that_was_only_behind_is_put_right_without_a_step(monkeypatch: py
 
 
 def test_repeats_say_mean_spread_and_every_split() -> None:
-    app = wait_for_path(go(open_app(data="iris", widths="2", each="none", repeats="3"), "pages/explore.py"))
+    app = wait_for_path(open_app("pages/explore.py", data="iris", widths="2", each="none", repeats="3"))
     quiet(app.button(key="repeat").click().run())
     wait_until(lambda: "Mean ± standard deviation" in words(app), app)
     assert "over 3 splits at C =" in words(app)

@@ -55,7 +55,7 @@ def test_a_score_of_another_task_is_left_alone_and_a_wrong_one_is_refused() -> N
 
 def test_a_search_tells_what_was_tried_and_what_to_expect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searches, "candidates", lambda rows: candidates(rows)[-2:])
-    app = go(open_app(data="iris", compare="search", search_seconds="1800", seed="6"), "pages/compare.py")
+    app = open_app("pages/compare.py", data="iris", compare="search", search_seconds="1800", seed="6")
     assert "the test rows stay unseen" in words(app)
     app.button(key="search").click().run()
     wait_until(lambda: "What to expect of choosing like this" in words(app), app)
@@ -69,13 +69,13 @@ def test_a_search_tells_what_was_tried_and_what_to_expect(monkeypatch: pytest.Mo
 
 
 def test_C_is_chosen_by_the_training_rows_and_greedy_methods_get_a_surface() -> None:
-    app = wait_for_path(go(open_app(data="iris", seed="7", widths="2"), "pages/explore.py"))
+    app = wait_for_path(open_app("pages/explore.py", data="iris", seed="7", widths="2"))
     app.button(key="tune").click().run()
     wait_until(lambda: "By the xi-alpha estimate" in words(app), app)
     assert any("along C, " in chart.proto.alt for chart in app.get("plotly_chart"))
     app.button(key="tune_go").click().run()
     assert memory(app).params.at is not None
-    app = wait_for_path(go(open_app(data="iris", seed="7", widths="2", algorithm="gomp"), "pages/explore.py"))
+    app = wait_for_path(open_app("pages/explore.py", data="iris", seed="7", widths="2", algorithm="gomp"))
     app.button(key="tune").click().run()
     wait_until(lambda: "By 5 folds the choice is" in words(app), app)
     assert any(chart.proto.alt.startswith("Surface of accuracy over 9 λ") for chart in app.get("plotly_chart"))

@@ -265,7 +265,7 @@ def test_an_indefinite_stack_is_refused_and_clipped_on_request():
 
 def test_a_stack_stays_in_its_session():
     app = with_stack(npz(K=K, y=Y))
-    stranger = go(open_app(data=app.query_params["data"]), "pages/kernels.py")
+    stranger = open_app("pages/kernels.py", data=app.query_params["data"])
     assert "upload the same file" in words(stranger)
 
 

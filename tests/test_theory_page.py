@@ -45,7 +45,7 @@ def settled(app: AppTest) -> AppTest:
 
 
 def theory_page(tab: str, **query: str) -> AppTest:
-    return settled(go(open_app(theory=tab, **{**SMALL, **query}), "pages/theory.py"))
+    return settled(open_app("pages/theory.py", theory=tab, **{**SMALL, **query}))
 
 
 # What is measured
@@ -323,7 +323,7 @@ def test_one_kernel_is_not_enough_for_the_norms():
     ],
 )
 def test_a_bad_link_is_refused_in_words(name, value):
-    app = go(open_app(**{**SMALL, name: value}), "pages/theory.py")
+    app = open_app("pages/theory.py", **{**SMALL, name: value})
     assert f"{name} = '{value}', but {name} has to be" in words(app).replace("\\", "")
 
 
@@ -347,7 +347,7 @@ def test_a_table_without_a_target_is_told_what_it_lacks(tab, monkeypatch):
     monkeypatch.setattr(
         tables, "table", lambda params: dataclasses.replace(table(params), task="novelty", class_names=())
     )
-    app = go(open_app(theory=tab, **SMALL), "pages/theory.py")
+    app = open_app("pages/theory.py", theory=tab, **SMALL)
     told = words(settled(app) if "short" in memory(app).jobs else app)
     assert ("Choose one on the Data page" in told) == (tab in tabs.NEED_TARGET)
     assert ("this table has no target" in told) == (tab == "lp")

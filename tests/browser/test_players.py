@@ -14,6 +14,7 @@ BEGIN = """async ({name, js, data}) => {
   const parentElement = document.querySelector('#' + name);
   const told = (what, report) => window.reports.push({name, what, ...report});
   window.again = (data) => module.default({parentElement, data, setStateValue: told});
+  (window.players ??= {})[name] = window.again;
   if (data) window.again(data);
   return typeof module.default;
 }"""
@@ -125,3 +126,18 @@ def test_the_line_can_be_taken_hold_of_and_the_button_plays(stage) -> None:
     stage.wait_for_function("window.reports.length === 2")
     assert button.is_visible()
     assert reports(stage) == [0, 3]
+
+
+def test_the_end_of_an_earlier_call_cuts_nothing_off(stage) -> None:
+    """Data that come before a script has loaded call it twice, and then the first of the calls is ended."""
+    ended = "([name, data]) => { const end = window.players[name](data); window.players[name](data); end(); }"
+    for name, data in (("bars", BARS), ("texts", TEXTS), ("path", PATH)):
+        stage.evaluate(ended, [name, data])
+    stage.evaluate("document.querySelector('#chart .path-cursor').remove()")  # as plotly does that draws anew
+    stage.wait_for_selector("#chart .path-cursor line", state="attached", timeout=20000)
+    stage.locator("#path input").focus()
+    stage.keyboard.press("End")
+    stage.wait_for_function("window.reports.length")
+    assert line(stage) == pytest.approx(4.0, abs=1e-3)
+    assert stage.locator("#bars .number").all_inner_texts() == ["2", "0"]
+    assert stage.locator("#texts").inner_text().strip() == "point 3"

@@ -149,9 +149,9 @@ export default function ({ parentElement, data, setStateValue }) {
   view.resized.observe(view.box);
   attach(view);
   redraw(view);
-  return () => {
+  return ending(view, () => {
     view.observer.disconnect();
     view.resized.disconnect();
     view.slider.stop();
-  };
+  });
 }

@@ -82,5 +82,5 @@ function follow(view, draw) {
   view.heard ??= ({ detail }) => detail.chart === view.data.chart && draw(view, detail.index, detail.exact);
   document.addEventListener("path-cursor", view.heard);
   document.dispatchEvent(new CustomEvent("path-cursor-where", { detail: { chart: view.data.chart } }));
-  return () => document.removeEventListener("path-cursor", view.heard);
+  return ending(view, () => document.removeEventListener("path-cursor", view.heard));
 }

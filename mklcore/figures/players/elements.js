@@ -6,6 +6,13 @@ function viewOf(root, make) {
   return views.get(root);
 }
 
+// What ends a call of a player. Data that come before its script has loaded call it twice, and the end of the first call is
+// asked for when the second has begun: it would cut off what both share, so only the end of the last call is one.
+function ending(view, end) {
+  const call = (view.calls = (view.calls ?? 0) + 1);
+  return () => call === view.calls && end();
+}
+
 function cell(parent, tag, name) {
   const made = document.createElement(tag);
   made.className = name;

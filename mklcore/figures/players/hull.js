@@ -267,8 +267,8 @@ export default function ({ parentElement, data, setStateValue }) {
   view.slider.take({ count: states.length, index, turn, between: exact }, setStateValue);
   view.resized.observe(view.root);
   fit(view);
-  return () => {
+  return ending(view, () => {
     view.resized.disconnect();
     view.slider.stop();
-  };
+  });
 }

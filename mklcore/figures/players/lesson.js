@@ -139,8 +139,8 @@ export default function ({ parentElement, data, setStateValue }) {
   view.slider.take({ count: steps.length, index, turn, extra: { lesson } }, setStateValue);
   build(view);
   view.resized.observe(view.scene);
-  return () => {
+  return ending(view, () => {
     view.resized.disconnect();
     view.slider.stop();
-  };
+  });
 }

@@ -69,10 +69,10 @@ export default function ({ parentElement, data, setStateValue }) {
   document.addEventListener("path-cursor-where", view.asked);
   attach(view);
   arrange(view);
-  return () => {
+  return ending(view, () => {
     view.observer.disconnect();
     view.resized.disconnect();
     document.removeEventListener("path-cursor-where", view.asked);
     view.slider.stop();
-  };
+  });
 }
