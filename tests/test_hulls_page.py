@@ -367,8 +367,9 @@ def test_a_test_score_is_shown_once_it_is_asked_for_and_belongs_to_its_lambda() 
 
 def test_tables_list_the_nodes_inside_and_outside() -> None:
     app = ready(**SMALL)
+    before = len(app.dataframe)
     app.session_state["hull_tables"] = True
-    assert len(quiet(app.run()).dataframe) == 2
+    assert len(quiet(app.run()).dataframe) == before + 2
     fitted = path_of(app).estimators[-1]
     inside, outside = hull_words.nodes_table(fitted), hull_words.sources_table(fitted)
     assert set(inside["node"]) == set(fitted.kernel_names_)
