@@ -14,6 +14,7 @@ from sklearn.base import clone, is_classifier, is_outlier_detector
 from mklcore.arrays import Array, Mask
 from mklcore.errors import ParameterError
 from mklcore.kernels.grams import GramStack
+from mklcore.kernels.rows import KernelRows, RowBlocks
 from mklcore.penalties import LpNorm
 from mklcore.scoring import Scoring, label_of, scored, scorer_of
 from mklcore.solvers.driver import Status
@@ -341,13 +342,15 @@ def checked_values(param: str, values: Sequence[float] | Array) -> Array:
     return grid
 
 
-def validation_blocks(stack: GramStack, X_val: Any) -> Array | None:
+def validation_blocks(stack: GramStack | KernelRows, X_val: Any) -> Any:
     """Test blocks (M, n_val, n) of validation rows, or as they are; None where there are no validation rows."""
     if X_val is None:
         return None
+    if isinstance(X_val, RowBlocks):
+        return X_val
     if np.ndim(X_val) == 3:
         return np.asarray(X_val, dtype=np.float64)
-    return stack.cross(X_val)
+    return stack.blocks(X_val) if isinstance(stack, KernelRows) else stack.cross(X_val)
 
 
 def check_scoring(estimator: Any, scoring: Scoring) -> None:
@@ -371,7 +374,7 @@ def score_of(estimator: PathEstimator, blocks: Array, y: Any, scoring: Scoring =
     return scored(estimator, estimator.decide_blocks(blocks), y, scoring)
 
 
-def scores_of(points: Sequence[PathEstimator], blocks: Array, y: Any, scoring: Scoring = None) -> Array:
+def scores_of(points: Sequence[PathEstimator], blocks: Any, y: Any, scoring: Scoring = None) -> Array:
     """The scores (L,) of the fitted points of a path on the same kernel blocks (M, n_new, n), which are read once."""
     decided = points[0].decide_along(points, blocks)
     if scoring is None:
@@ -393,7 +396,7 @@ def _scores(
     points: Sequence[Any], stack: Any, y: Any, blocks: Array | None, y_val: Any, scoring: Scoring
 ) -> tuple[Array, Array]:
     """Scores (L,) of the points of a path on its training rows and on validation rows, NaN where there are none."""
-    train = scores_of(points, stack.values, y, scoring)
+    train = scores_of(points, stack.blocks() if isinstance(stack, KernelRows) else stack.values, y, scoring)
     return train, np.full(len(points), np.nan) if blocks is None else scores_of(points, blocks, y_val, scoring)
 
 

@@ -9,7 +9,7 @@ from mklcore.errors import KernelError
 from mklcore.kernels.rows import KernelRows, pivoted
 from mklcore.losses import LOSSES, make_loss
 from mklcore.penalties import BlockNorm, ElasticNet, LpNorm
-from mklcore.solvers import certificate, fit_weighted, spectra
+from mklcore.solvers import certificate, fit_weighted, reweighting, spectra
 from mklcore.solvers.driver import run
 from mklcore.solvers.priced import Priced, Readings
 from mklcore.solvers.reweighting import Problem, Reweighting
@@ -62,7 +62,8 @@ EVERY_PENALTY = [(name, penalty) for name in ("hinge", "logistic") for penalty i
 
 
 @pytest.mark.parametrize(("name", "penalty"), EVERY_LOSS + EVERY_PENALTY, ids=str)
-def test_the_sum_made_afresh_gives_what_the_stack_gives(table, name, penalty):
+def test_the_sum_made_afresh_gives_what_the_stack_gives(table, name, penalty, monkeypatch):
+    monkeypatch.setattr(reweighting, "_FIRST", 0.0)  # the same steps for both: longer ones are for what is made afresh
     loss, y = make_loss(name), targets(table[1], make_loss(name))
     X = table[0][:, :D]
     rows, K = KernelRows.build(KERNELS, X), KERNELS.grams(X).values
@@ -129,7 +130,7 @@ def test_estimators_store_nothing_above_the_limit_and_answer_alike(table, model,
     stored = (
         model.copy_with("tol", 1e-5).fit(X, y) if hasattr(model, "tol") else model.copy_with("lam", model.lam).fit(X, y)
     )
-    monkeypatch.setattr(base, "STACK_LIMIT_MB", 0.1)
+    monkeypatch.setattr(base, "QUICK_LIMIT_MB", 0.1)
     monkeypatch.setattr(base, "_FEWEST_ROWS", 10**9)
     monkeypatch.setattr(mkl.KernelDictionary, "grams", lambda *args, **kwargs: pytest.fail("a stack was built"))
     free = (
@@ -146,6 +147,16 @@ def test_estimators_store_nothing_above_the_limit_and_answer_alike(table, model,
     assert getattr(free, told)(X[:7] + 0.1) == pytest.approx(
         expected, abs=1e-3 * np.ptp(expected) if near > 1e-8 else 1e-6
     )
+
+
+def test_a_path_without_a_stack_is_the_path_with_one(table, monkeypatch):
+    X, y = table
+    model, found = mkl.LpMKLRegressor(p=4 / 3, kernels=MANY, tol=1e-6), []
+    for limit in (512.0, 0.1):
+        monkeypatch.setattr(base, "QUICK_LIMIT_MB", limit)
+        found.append(mkl.fit_path(model, X[:30], y[:30], "C", [0.1, 1.0], X[30:], y[30:]))
+    for name in ("objective", "train_score", "val_score"):
+        assert getattr(found[1], name) == pytest.approx(getattr(found[0], name), rel=5e-3)
 
 
 def test_eigenvectors_that_would_not_fit_are_refused(table, monkeypatch):

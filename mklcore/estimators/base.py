@@ -21,11 +21,13 @@ from mklcore.data.sequences import lengths
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import UNCUT, GramStack
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.rows import KernelRows, RowBlocks
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
+from mklcore.kernels.sums import OTHER, way_of
 from mklcore.solvers.driver import Fit, Status
 
 STACK_LIMIT_MB = 2048.0  # above this no stack is stored, where the method can do without
+QUICK_LIMIT_MB = 512.0  # the same where making a kernel again costs no more than reading it
 _BLOCK_MB = 256.0
 _OF_ROWS = ("classes_", "n_features_in_", "feature_names_in_", "row_fingerprints_", "sequence_names_", "n_numeric_")
 _FEWEST_ROWS = 256  # where blocks would hold fewer new rows, kernels are summed as they are computed
@@ -111,7 +113,8 @@ class KernelEstimator(BaseEstimator):
     @staticmethod
     def _is_too_large(dictionary: KernelDictionary, n: int) -> bool:
         """Whether the stack of ``dictionary`` on ``n`` rows would be above the limit."""
-        return dictionary.foresee(n).megabytes > STACK_LIMIT_MB
+        quick = all(way_of(spec) != OTHER for spec in dictionary.specs)
+        return dictionary.foresee(n).megabytes > (QUICK_LIMIT_MB if quick else STACK_LIMIT_MB)
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """``X`` as a validated table, or as it is when it is a stack."""
@@ -522,11 +525,13 @@ def worst(statuses: Sequence[Status]) -> Status:
     return next((status for status in statuses if not status.ok), statuses[0])
 
 
-def weighted_blocks(blocks: Array, weights: Array, duals: Array) -> Array:
+def weighted_blocks(blocks: Array | RowBlocks, weights: Array, duals: Array) -> Array:
     """Scores (n_new, T) of T machines, sum_m weights[t, m] blocks[m] @ duals[t], from blocks (M, n_new, n).
 
     ``weights`` (T, M), ``duals`` (T, n). Every block is read once for all machines, and only by those that give it weight.
     """
+    if isinstance(blocks, RowBlocks):
+        return blocks.scores(weights, duals)
     out = np.zeros((blocks.shape[1], len(duals)))
     for m in np.flatnonzero(weights.any(axis=0)):
         used = np.flatnonzero(weights[:, m])

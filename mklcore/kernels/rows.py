@@ -135,6 +135,10 @@ class KernelRows:
         """sum_m weights_m K_m dual on the training rows, (n,)."""
         return self.transform.sums.scores(self.transform.rows, weights[None], dual[None])[:, 0]
 
+    def blocks(self, X_new: Any = None) -> RowBlocks:
+        """What takes the place of ``cross``, where that would be too large: of new rows, or of the training rows."""
+        return RowBlocks(self, self.transform.rows if X_new is None else self.transform.standardised(X_new))
+
     def sum_of(self, rows: Indices) -> Array:
         """Rows of the plain sum of all kernels, (r, n), a few kernels at a time."""
         out = np.zeros((rows.size, self.n_samples))
@@ -279,6 +283,17 @@ def _spreads(plain: KernelMap, diagonal: Array, variance: bool) -> list[float | 
         own = diagonal[k : k + _TOGETHER]
         found += list(np.mean(own + own[:, :1] - 2.0 * first, axis=1))
     return found
+
+
+class RowBlocks:
+    """Kernel values between new rows and the training rows that are never stored: all one can ask for are scores of them."""
+
+    def __init__(self, rows: KernelRows, new: Array) -> None:
+        self._rows, self._new = rows, new
+
+    def scores(self, weights: Array, duals: Array) -> Array:
+        """sum_m weights[t, m] K_m(new, X) duals[t], (n_new, T), for ``weights`` (T, M) and ``duals`` (T, n)."""
+        return self._rows.transform.sums.scores(self._new, weights, duals)
 
 
 class SummedRows(KernelRows):

@@ -22,6 +22,7 @@ from numba import njit
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.functions import KernelSpec, exponentials
 
+LINEAR, RADIAL, OTHER = range(3)  # ways to a sum
 _COLUMNS = 4096  # of a table weighed at a time: a copy of them is made
 _TILE = 32  # kernels whose columns stay in the processor's cache while the rows of a sum go by
 _ROWS = 64  # rows of a block of any other kernel
@@ -131,8 +132,8 @@ class KernelSums:
         whole = source.kept.size == n and bool(np.array_equal(source.kept, np.arange(n)))
         plain = whole and source.normalise != "spherical"
         self.source, self.factors = source, 1.0 / source.scales
-        way = [_way(spec) if plain else 2 for spec in source.specs]
-        self.linear, self.radial, self.other = (np.flatnonzero(np.array(way) == k) for k in range(3))
+        way = [way_of(spec) if plain else OTHER for spec in source.specs]
+        self.linear, self.radial, self.other = (np.flatnonzero(np.array(way) == k) for k in (LINEAR, RADIAL, OTHER))
         self._columns, self._owner = self._seen()
         specs = [source.specs[m] for m in self.radial]
         self._where = np.array([spec.settled[0] for spec in specs], dtype=np.int64)
@@ -295,10 +296,12 @@ class KernelSums:
         out += 0.5 * (total + total.T)
 
 
-def _way(spec: KernelSpec) -> int:
-    if spec.is_base and spec.base == "inner":
-        return 0
-    return 1 if spec.rate is not None and spec.base != "inner" and len(spec.settled) == 1 else 2
+def way_of(spec: KernelSpec) -> int:
+    """``LINEAR``, ``RADIAL`` or ``OTHER``: how a kernel that is not spherical is summed."""
+    if spec.is_base:
+        return LINEAR
+    alone = isinstance(spec.features, tuple) and len(spec.features) == 1
+    return RADIAL if alone and spec.rate is not None else OTHER
 
 
 def _few(kernels: Indices) -> Sequence[Indices]:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
+from mklcore.kernels.rows import KernelRows
 from mklcore.losses import Cost, Loss, best_intercept, total_loss
 from mklcore.machines import machine_of
 from mklcore.penalties import Penalty
@@ -33,6 +34,7 @@ from mklcore.solvers.stack import combine, diagonals, products, quadratic_forms
 _FLOOR = 1e-13  # no machine is asked for a smaller relative gap
 _LEAST_SCALE = 1e-3  # of the errors: R of the stopping rule where w = 0 can be the optimum
 _SAME = 4.0 * np.finfo(float).eps  # relative difference of weights that a sum of kernels does not show
+_FIRST, _LONGER = 2.0, 1.25  # how much farther than the update says a step goes at first, and how that grows
 NEGLIGIBLE = 1e-6  # weights below this share of the largest are set to zero at p = 1
 
 
@@ -106,6 +108,9 @@ class Reweighting:
         self.problem, self.tol, self.warm = problem, tol, warm
         self.live: Indices = np.arange(problem.K.shape[0]) if live is None else live
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
+        order = problem.penalty.order
+        long = isinstance(problem.K, KernelRows) and order is not None and 1.0 < order < np.inf
+        self._stride = _FIRST if long else 0.0
         self._sum = np.empty(problem.K.shape[1:])
         self._summed: Array | None = None  # the weights (M,) whose sum of kernels is in ``_sum``
 
@@ -118,8 +123,25 @@ class Reweighting:
 
     def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
         accuracy = min(self.accuracy(board), last.state.accuracy)
-        following = self.solve(self.problem.penalty.update(last.weights, last.state.Q), last.dual, accuracy)
+        updated = self.problem.penalty.update(last.weights, last.state.Q)
+        if self._stride > 1.0:
+            farther = self.solve(self._beyond(last.weights, updated), last.dual, accuracy)
+            if self.gains(last, farther) or certifies(farther, board):
+                self._stride *= _LONGER
+                return farther
+            self._stride = 0.0  # here it overshoots: to the letter from now on
+        following = self.solve(updated, last.dual, accuracy)
         return self.accept_or_sharpen(last, following, board)
+
+    def _beyond(self, weights: Array, updated: Array) -> Array:
+        """The way from ``weights`` to ``updated`` in log theta, gone on: at a dual that stays the update takes a fixed share of
+        it, 1 - 2 / (p + 1), and where every step makes all kernels again few long steps are better than many short ones."""
+        order = self.problem.penalty.order
+        assert order is not None
+        with np.errstate(divide="ignore", invalid="ignore"):
+            way = np.where(weights > 0.0, np.log(np.maximum(updated, 1e-300) / weights), 0.0)
+        way *= min(self._stride, (order + 1.0) / (order - 1.0))
+        return self.problem.penalty.scale(weights * np.exp(way - way.max()))
 
     def finish(self, best: Point) -> Point:
         """Where weights end at zero, zero the negligible ones and solve the machine once more."""
