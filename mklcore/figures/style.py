@@ -241,22 +241,30 @@ def short(name: str, length: int = 18) -> str:
 # Layout, axes and labels
 
 
+def house_layout(alt: str, dark: bool, height: int = FIGURE_HEIGHT, **layout: Any) -> dict[str, Any]:
+    """The layout of the house style, and ``layout`` laid over it; ``alt`` is the alternative text, kept in ``meta``."""
+    tone = theme(dark)
+    usual: dict[str, Any] = {
+        "paper_bgcolor": TRANSPARENT,
+        "plot_bgcolor": TRANSPARENT,
+        "font": {"color": tone.ink, "size": 12},
+        "margin": {"l": 48, "r": 16, "t": 28, "b": 44},
+        "height": height,
+        "showlegend": False,
+        "hovermode": "closest",
+        "hoverlabel": {"bgcolor": tone.paper, "bordercolor": tone.muted, "font": {"color": tone.ink}},
+        "meta": {"alt": alt},
+    }
+    return usual | {name: _over(usual.get(name), value) for name, value in layout.items()}
+
+
+def _over(before: Any, value: Any) -> Any:
+    return {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
+
+
 def new_figure(alt: str, dark: bool, height: int = FIGURE_HEIGHT, **layout: Any) -> go.Figure:
     """An empty figure in the house style; ``alt`` is its alternative text, kept in ``layout.meta["alt"]``."""
-    tone = theme(dark)
-    figure = go.Figure()
-    figure.update_layout(
-        paper_bgcolor=TRANSPARENT,
-        plot_bgcolor=TRANSPARENT,
-        font={"color": tone.ink, "size": 12},
-        margin={"l": 48, "r": 16, "t": 28, "b": 44},
-        height=height,
-        showlegend=False,
-        hovermode="closest",
-        hoverlabel={"bgcolor": tone.paper, "bordercolor": tone.muted, "font": {"color": tone.ink}},
-        meta={"alt": alt},
-    )
-    return figure.update_layout(**layout)
+    return go.Figure(layout=house_layout(alt, dark, height, **layout))
 
 
 def axis(title: str, dark: bool, **more: Any) -> dict[str, Any]:
