@@ -162,20 +162,25 @@ class Algorithm:
             and (control.when is None or values.get(control.when[0]) in control.when[1])
         )
 
+    def kind(self, task: str) -> Any:
+        """The class of estimators for ``task``. ParameterError where it needs a target and there is none."""
+        if not self.fits(task):
+            raise ParameterError(
+                f"{self.label} needs a target, and this table has none. Choose a target or another method."
+            )
+        if task == NOVELTY and self.novelty is not None:
+            return self.novelty
+        return self.regressor if task in REGRESSION else self.classifier
+
     def estimator(self, task: str, *, stack: Any = None, alignment: Any = None, **parameters: Any) -> Any:
         """An unfitted estimator for ``task``; parameters that do not apply to it are left out.
 
         ``stack`` the training ``GramStack`` and ``alignment`` its (M, M) alignment matrix or a function that returns it, for
         controls whose meaning depends on the kernels.
         """
-        if not self.fits(task):
-            raise ParameterError(
-                f"{self.label} needs a target, and this table has none. Choose a target or another method."
-            )
+        kind = self.kind(task)
         if self.prepare is not None:
             parameters = self.prepare(dict(parameters), stack, alignment)
-        kind = self.regressor if task in REGRESSION else self.classifier
-        kind = self.novelty if task == NOVELTY and self.novelty is not None else kind
         known = inspect.signature(kind).parameters
         parameters = _with_loss(parameters, known)
         return kind(**{name: value for name, value in parameters.items() if name in known})

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from mklcore.path import log_grid
 from mklcore.selection import choose, cross_validate_path
 from mklcore.selection_loo import choose_C
-from pages._parts.derive import paths, scores, shelves
+from pages._parts.derive import paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import Params
 
@@ -42,11 +43,16 @@ def can(params: Params) -> bool:
     if scores.scoring(params) is None:
         return False
     over = paths.runs_over(params).key
-    return (over == "C" and "loss" in paths.estimator(params).get_params()) or _is_greedy(params)
+    return (over == "C" and "loss" in signature(_kind(params)).parameters) or _is_greedy(params)
+
+
+def _kind(params: Params) -> Any:
+    """Return the class in use: an estimator would ask for the Gram matrices, which a page must not wait for."""
+    return paths.algorithm(params).kind(tables.table(params).task)
 
 
 def _is_greedy(params: Params) -> bool:
-    return hasattr(paths.estimator(params), "along_grid") and paths.runs_over(params).key in ("lam", "s")
+    return hasattr(_kind(params), "along_grid") and paths.runs_over(params).key in ("lam", "s")
 
 
 def key(params: Params) -> object:
