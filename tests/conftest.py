@@ -51,6 +51,7 @@ NUMERICAL = (
     "test_lp_*.py",
     "test_machines.py",
     "test_measures.py",
+    "test_neighbour.py",
     "test_notebooks.py",
     "test_novelty.py",
     "test_path.py",

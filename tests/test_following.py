@@ -52,7 +52,8 @@ def proved(K, y, C, fit, intercept=True):
 def test_a_path_is_followed_to_the_optima_of_its_points(intercept, down):
     (K, y), grid = problem(), GRID[::-1] if down else GRID
     fits = along(K, y, grid, intercept=intercept)
-    assert sum("followed" in fit.solver for fit in fits) >= len(grid) - 2
+    assert all("followed" in fit.solver or fit.solves == 0 for fit in fits[2:])
+    assert sum("followed" in fit.solver for fit in fits) > len(grid) / 2
     for C, fit in zip(grid, fits, strict=True):
         assert fit.status.ok
         assert proved(K, y, C, fit, intercept) < 1e-3

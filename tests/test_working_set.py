@@ -66,14 +66,14 @@ def test_a_path_carries_its_set_and_ends_where_cold_fits_end(problem):
         assert fit.status is Status.CONVERGED
         assert fit.objective <= cold.objective * (1 + 1e-4)
         assert fit.dual_objective <= cold.objective * (1 + 1e-12)
-        assert fit.carry.live.size < len(K)
+        assert fit.carry.carry.live.size < len(K)
 
 
 def test_a_fit_cancelled_at_its_warm_start_still_has_a_certificate(problem):
     K, y = problem
     loss = make_loss("hinge")
     fit = fit_weighted(K, y, 1.0, loss, LpNorm(1.0), True)
-    warm = WarmStart(fit.weights, fit.dual_coef, 1.0, replace(fit.carry, dear=True))
+    warm = WarmStart(fit.weights, fit.dual_coef, 1.0, replace(fit.carry.carry, dear=True))
     stopped = fit_weighted(K, y, 3.0, loss, LpNorm(1.0), True, warm=warm, callback=lambda record: True)
     assert stopped.status is Status.CANCELLED
     best = fit_weighted(K, y, 3.0, loss, LpNorm(1.0), True, tol=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from mklcore.penalties import Penalty
 from mklcore.solvers.driver import Fit, Status, run
 from mklcore.solvers.interleaved import Interleaved, lacking
 from mklcore.solvers.kinked import Kinked
+from mklcore.solvers.neighbour import Kept, Neighbour, keeping
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.opening import FINEST, MOST_ROWS, Opening
 from mklcore.solvers.plain_sum import PlainSum
@@ -147,13 +149,18 @@ def fit_weighted(
         )
     chosen, reason = choose_solver(K, penalty, loss) if solver == "auto" else (solver, "")
     problem = Problem(K, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept)  # type: ignore[arg-type]  # rows go to Interleaved alone
+    near = None if warm is None else Neighbour.of(problem, warm, tol)
+    if near is not None:
+        return keeping(problem, run(near, tol=tol, max_iter=max_iter, callback=callback))
+    if warm is not None and isinstance(warm.carry, Kept):
+        warm = replace(warm, carry=warm.carry.carry)
     opened = not isinstance(K, KernelRows) and solver == "auto" and chosen == "newton" and _opens(problem, tol)
     free = isinstance(K, KernelRows) and solver == "auto" and not _is_plain_sum(K, penalty)
     make: Callable[..., Any] = Opening if opened else _without_stack if free else SOLVERS[chosen]
     method = make(problem, tol=tol, warm=warm)
     if reason:
         method.name += f", chosen because {reason}"
-    return run(method, tol=tol, max_iter=max_iter, callback=callback)
+    return keeping(problem, run(method, tol=tol, max_iter=max_iter, callback=callback))
 
 
 def certificate(

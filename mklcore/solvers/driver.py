@@ -33,7 +33,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import MKLError, warn_short
 from mklcore.kernels.checks import one_blas_thread
-from mklcore.solvers.proof import Values, check, refusal, refuse_if_strained
+from mklcore.solvers.proof import Passed, Values, check, refusal, refuse_if_strained
 
 
 class Status(enum.Enum):
@@ -127,6 +127,7 @@ class Fit:
     points: tuple[Point, ...] | None = field(default=None, repr=False)
     carry: Any = field(default=None, repr=False)  # what the method hands to the fit of a neighbouring problem
     dual_point: Array | None = field(default=None, repr=False)
+    passed: Passed | None = field(default=None, repr=False)  # what its values were computed from, where the method says
 
     @property
     def gap(self) -> float | None:
@@ -326,6 +327,7 @@ def _driven(method: Method, tol: float, max_iter: int, callback: Callable[[Recor
         tuple(points) if method.keeps_points else None,
         getattr(method, "carry", None),
         board.dual_point,
+        None if values is None else values.passed,
     )
 
 

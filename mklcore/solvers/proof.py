@@ -31,15 +31,27 @@ _FAR, _STRAINED = 1e-2, 1e-5  # shares of the objective: a gap that is no answer
 _ROUNDING = 8.0 * np.finfo(float).eps
 
 
+class Passed(NamedTuple):
+    """What one pass over the kernels gives: f without intercept (n,), the forms (M,) of the dual, of no account where a kernel
+    has no weight, those of the dual point (M,), and the diagonals (M, n)."""
+
+    decision: Array
+    own: Array
+    forms: Array
+    diagonals: Array
+
+
 class Values(NamedTuple):
     """Objective and dual value (None without one) from scratch; ``rounding``, what round-off can move them by at most;
-    ``floor``, what it moves them by even where the fit is perfect; ``scales``, in words, what the numbers are made of."""
+    ``floor``, what it moves them by even where the fit is perfect; ``scales``, in words, what the numbers are made of;
+    ``passed``, what they were computed from."""
 
     objective: float
     dual_objective: float | None = None
     rounding: float = 0.0
     scales: str = ""
     floor: float = 0.0
+    passed: Passed | None = None
 
 
 def weighted_values(
@@ -66,16 +78,6 @@ def weighted_values(
     return passed_values(passed, y, C, loss, penalty, weights, dual, intercept, dual_point)
 
 
-class Passed(NamedTuple):
-    """What one pass over the kernels gives: f without intercept (n,), the forms (M,) of the dual, of no account where a kernel
-    has no weight, those of the dual point (M,), and the diagonals (M, n)."""
-
-    decision: Array
-    own: Array
-    forms: Array
-    diagonals: Array
-
-
 def passed_values(
     passed: Passed,
     y: Array,
@@ -99,10 +101,10 @@ def passed_values(
     objective, scales = total_loss(loss, f, intercept, y, C) + price, scales_of(passed.diagonals, C)
     slack += _ROUNDING * float(np.max(C)) * float(np.max(np.mean(roots**2, axis=1))) * abs(objective)
     if dual_point is None:
-        return Values(objective, None, slack, scales, floor)
+        return Values(objective, None, slack, scales, floor, passed)
     price = penalty.dual_price(forms)
     slack += penalty.dual_price(forms + _ROUNDING * (roots @ np.abs(dual_point)) ** 2) - price
-    return Values(objective, loss.dual(dual_point, y, C) - price, slack, scales, floor)
+    return Values(objective, loss.dual(dual_point, y, C) - price, slack, scales, floor, passed)
 
 
 def _moved(loss: Loss, t: Array, y: Array, C: Cost, noise: Array) -> float:

@@ -45,6 +45,12 @@ class Carry:
     products: Array | None = None
     dear: bool = False
 
+    def scaled(self, factor: float) -> Carry:
+        """The same for duals times ``factor``."""
+        bundle = None if self.bundle is None else self.bundle.scaled(factor)
+        products = None if self.products is None else factor * self.products
+        return replace(self, bundle=bundle, products=products)
+
 
 class WorkingSet:
     """The damped Newton method of ``newton.py`` on a growing set of kernels; for p = 1.
