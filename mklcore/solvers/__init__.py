@@ -151,7 +151,7 @@ def fit_weighted(
     problem = Problem(K, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept)  # type: ignore[arg-type]  # rows go to Interleaved alone
     near = None if warm is None else Neighbour.of(problem, warm, tol)
     if near is not None:
-        return keeping(problem, run(near, tol=tol, max_iter=max_iter, callback=callback))
+        return keeping(problem, run(near, tol=tol, max_iter=max_iter, callback=callback, passed=True))
     if warm is not None and isinstance(warm.carry, Kept):
         warm = replace(warm, carry=warm.carry.carry)
     opened = not isinstance(K, KernelRows) and solver == "auto" and chosen == "newton" and _opens(problem, tol)
@@ -160,7 +160,7 @@ def fit_weighted(
     method = make(problem, tol=tol, warm=warm)
     if reason:
         method.name += f", chosen because {reason}"
-    return keeping(problem, run(method, tol=tol, max_iter=max_iter, callback=callback))
+    return keeping(problem, run(method, tol=tol, max_iter=max_iter, callback=callback, passed=True))
 
 
 def certificate(

@@ -269,15 +269,24 @@ class Board(Progress):
         self.history.append(_with_values(line, self.best.objective, self.dual))
 
 
-def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record], Any] | None = None) -> Fit:
+def run(
+    method: Method,
+    *,
+    tol: float,
+    max_iter: int,
+    callback: Callable[[Record], Any] | None = None,
+    passed: bool = False,
+) -> Fit:
     """Drive ``method`` until its certificate is within ``tol``, it says it is done, or ``max_iter`` steps are made.
 
     ``callback(record)`` is called after every iteration, and with the last record again in the middle of one that computes
     many kernel rows; a true answer ends the run with ``Status.CANCELLED``, an exception passes through. The best point
-    seen is kept, with its proof computed afresh where a method needs one: who cannot wait for that raises.
+    seen is kept, with its proof computed afresh where a method needs one: who cannot wait for that raises. With ``passed``
+    the fit keeps what the proof was computed from; it holds the kernels.
     """
     try:
-        return _driven(method, tol, max_iter, callback)
+        fit = _driven(method, tol, max_iter, callback)
+        return fit if passed else replace(fit, passed=None)
     except np.linalg.LinAlgError as error:
         raise refusal(getattr(method, "scales", "a linear system in them is singular")) from error
 
