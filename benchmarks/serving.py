@@ -92,7 +92,8 @@ def running_app(patience: float = 120.0, before: str = "", **environment: str) -
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """Debian's Chromium, headless. ``CHROMIUM`` in the environment names another one."""
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    names = ("chromium", "chromium-headless-shell", "chromium-browser")
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if path is None:
         raise RuntimeError(
             "Chromium is not installed. Install the Debian package chromium, or set CHROMIUM to its path."

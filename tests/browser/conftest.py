@@ -1,5 +1,6 @@
 """A fresh server on a free port, and a headless Chromium that notes what goes wrong."""
 
+import os
 import shutil
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from tests.browser.steps import Visitor, new_context
 from tests.browser.walker import Walker, begin
 
 # The same engine without a window's trimmings, where it is installed: a page costs it a quarter less.
-CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell") or shutil.which("chromium")
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
