@@ -31,9 +31,11 @@ LONGEST = (
     "test_app.py",
     "test_exports.py",
     "test_explore_page.py",
-    "test_notebooks.py",
     "test_compare_page.py",
     "test_hulls_page.py",
+    "test_proof_pocket.py",
+    "test_predict_page.py",
+    "test_notebooks.py",
     "test_runs.py",
 )
 # What a machine's own rounding could reach: solvers, certificates, and what compares them with an oracle.
@@ -62,6 +64,8 @@ NUMERICAL = (
     "test_working_set.py",
 )
 LEFT_OUT = pytest.StashKey[int]()
+COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
+COMPILE = [sys.executable, "-m", "mklcore.compiling"]  # a second one waits for the first
 
 _nameless: list[str] = []
 
@@ -79,10 +83,23 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile the numerical routines once, before workers start and each compiles its own."""
+    """Begin to compile the numerical routines, once for all workers, which collect the tests meanwhile."""
     option = session.config.option
     if getattr(option, "tx", None) and not option.collectonly and (ROOT / "mklcore").is_dir():
-        subprocess.run([sys.executable, "-m", "mklcore.compiling"], cwd=ROOT, check=True)
+        session.config.stash[COMPILING] = subprocess.Popen(COMPILE, cwd=ROOT, stdin=subprocess.DEVNULL)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Wait, in a worker, until all is compiled: two processes that compile would each do it all."""
+    if hasattr(session.config, "workerinput") and (ROOT / "mklcore").is_dir():
+        subprocess.run(COMPILE, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    compiling = config.stash.get(COMPILING, None)
+    if compiling is not None:
+        compiling.wait()
 
 
 def _place(item: pytest.Item) -> int:
