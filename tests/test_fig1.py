@@ -30,8 +30,9 @@ def test_one_row_with_two_repetitions():
     told: list[tuple[int, int]] = []
     found = FIG1.run(repetitions=2, rows=["0.82"], seed=1, callback=lambda *s: told.append(s))
     assert told == [(1, 2), (2, 2)]
-    assert found.samples.shape == (1, 2, 7)
-    gomp, l1, q43, q2, q4, plain, kernels = found.mean[0]
+    assert found.samples.shape == (1, 2, 13)
+    gomp, l1, q43, q2, q4, plain, kernels = found.mean[0, :7]
+    assert ((found.samples[0, :, 7:] >= -4) & (found.samples[0, :, 7:] <= 4)).all()  # the grid of lam
     bayes = 4.0
     assert bayes - 0.5 < gomp < min(l1, q43, q2, q4, plain)  # below the lower envelope
     assert q2 < plain
@@ -39,13 +40,13 @@ def test_one_row_with_two_repetitions():
     reference = FIG1.reference(["0.82"])[0]
     assert found.mean[0, :6] == pytest.approx(reference[:6], abs=3.0)
     assert "2 repetitions" in found._repr_html_()
-    assert found.standard_error.shape == (1, 7)
+    assert found.standard_error.shape == (1, 13)
     assert found.samples[0, 1] == pytest.approx(FIG1.measure("0.82", 1, 1))  # seeded
 
 
 def test_extreme_sparsity_needs_one_kernel():
     line = FIG1.measure("0.98", 0, 0)
-    assert line[-1] == 1.0
+    assert line[6] == 1.0
     assert abs(line[0] - 4.0) < 1.0
     assert line[1] < line[3] < line[4] < line[5]  # the larger q, the worse
 

@@ -9,8 +9,10 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import DataError
-from mklcore.experiments import Experiment, Outcome
+from mklcore.experiments import Experiment, Outcome, greedy_rate, hkl_tables, lp_fig4_fig5, smkl_tables
+from mklcore.experiments import __main__ as command
 from mklcore.experiments.base import file_of, is_quick
+from mklcore.experiments.records import record
 
 
 def measure(row: str, seed: int, repetition: int) -> list[float]:
@@ -57,7 +59,7 @@ def test_an_executor_measures_the_same():
 
 
 def test_greedy_steps_fall_geometrically_below_their_bound_and_copies_change_nothing():
-    found = mkl.EXPERIMENTS["greedy_rate"].run(2)
+    found = mkl.EXPERIMENTS["greedy_rate"].run(1, ["1", "2", "4", "12", greedy_rate.COPIES])
     unit, searched, first, bound = found.mean.T
     steps = [int(row) for row in found.rows[:-1]]
     assert (found.mean[:, :3] < bound[:, None]).all()
@@ -66,3 +68,63 @@ def test_greedy_steps_fall_geometrically_below_their_bound_and_copies_change_not
     assert found.mean[-1] == pytest.approx(found.mean[-2], abs=1e-6)
     assert (np.diff(unit[:-1]) < 0).all()
     assert first[0] == pytest.approx(searched[0], abs=1e-3)
+
+
+def test_tables_of_hulls_on_a_file_and_on_made_rows(tmp_path, monkeypatch):
+    for name, value in {"CLASS_ROWS": 120, "LAMS": [1e-2, 1e-3], "HKL_LAMS": [1e-4], "GREEDY_SIZES": (4, 8)}.items():
+        monkeypatch.setattr(hkl_tables, name, value)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 3))
+    y = X[:, 0] * X[:, 1] + 0.05 * rng.standard_normal(120)
+    rows = "\n".join(",".join(f"{v:.4f}" for v in (*x, t)) for x, t in zip(X, y, strict=True))
+    (tmp_path / "boston.csv").write_text(f"a,b,c,y\n{rows}\n")
+    found = mkl.EXPERIMENTS["hkl_table1"].run(1, data=tmp_path)
+    assert found.rows == ("boston, pol4", "boston, rbf")
+    errors, nodes = found.samples[0, 0, :5], found.samples[0, 0, 5]
+    assert errors[4] < 10 < 80 < errors[3]  # a product: hulls find it, sums of single columns cannot
+    assert nodes >= 4
+    line = mkl.EXPERIMENTS["hkl_table2"].run(1, ["twonorm, pol4"]).samples[0, 0]
+    assert (line[:3] < 25).all()
+
+
+def test_spectra_by_the_protocol_of_the_tables(monkeypatch):
+    for name, value in {"N_MADE": 50, "N_WAVELENGTHS": 40, "COSTS": np.array([1.0, 10.0])}.items():
+        monkeypatch.setattr(smkl_tables, name, value)
+    experiment = mkl.EXPERIMENTS["smkl_table4"]
+    assert experiment.rows_at_hand(quick=True) == (smkl_tables.MADE,)
+    line = experiment.run(1, quick=True).samples[0, 0]
+    assert (line[:3] < 1.0).all()
+    assert 1 <= line[3] <= line[4] <= 10
+    assert np.isnan(experiment.replicated[1]).all()  # a stand-in never has the numbers of the paper
+
+
+def test_sequences_in_place_of_start_sites(monkeypatch):
+    monkeypatch.setattr(lp_fig4_fig5, "N_CHECK", 60)
+    line = np.array(lp_fig4_fig5.measure("n = 60", 0, 0))
+    assert (line[:5] > 50).all()
+    assert line[5:9].min() > line[9]  # the shares of letters tell nothing
+    assert np.isnan(mkl.EXPERIMENTS["lp_fig4_fig5"].replicated).all()
+
+
+def test_the_command_runs_lists_and_refuses(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(
+        mkl.EXPERIMENTS, "tiny", replace(TINY, replicated=((0.0, 9.0),) * 3, rows=TINY.rows[:2], files=())
+    )
+    assert command.main(["tiny", "--small", "--rows", "made", "--out", str(tmp_path / "run.json")]) == 0
+    said = capsys.readouterr().out
+    assert "made\t1±0 (0)\t0.5±0.5 (9)" in said
+    assert "2 cells compared, 1 beyond three standard errors: made, quick (+1)" in said  # without spread, no chance
+    assert Outcome.from_json((tmp_path / "run.json").read_text()).quick
+    assert command.main(["tiny", "--rows", "nothing"]) == 1
+    assert "rows must be among made" in capsys.readouterr().err
+    assert command.main([]) == 0
+    listed = capsys.readouterr().out
+    assert all(key in listed for key in mkl.EXPERIMENTS)
+
+
+@pytest.mark.parametrize("key", [key for key in mkl.EXPERIMENTS if record(key)])
+def test_what_comes_with_the_project_belongs_to_its_experiment(key):
+    found, experiment = record(key), mkl.EXPERIMENTS[key]
+    assert found.versions
+    assert found.seconds > 0
+    assert not experiment.compare(found).beyond().any()

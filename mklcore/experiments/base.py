@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.stats import t as student_t
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Mask
 from mklcore.data.dataset import LARGEST_VALUE
 from mklcore.errors import DataError, ParameterError
 from mklcore.sweep import sweep
@@ -31,6 +31,8 @@ _PAUSE: ContextVar[Callable[[], Any] | None] = ContextVar("pause", default=None)
 _FORMAT = "mklcore experiment 1"
 _LONGEST_JSON = 5_000_000
 _MOST_LABELS = 1000
+THREE_ERRORS = 0.9973  # of a normal distribution lies within three standard errors
+SMALL = 2  # repetitions of a small run: the fewest that have a standard error
 FOLDER = "MKLCORE_DATA"  # the folder of data files where none is named
 
 
@@ -56,6 +58,11 @@ def file_of(name: str) -> Path:
             f"The file {name} is needed, and {where}. Put it into a folder and name that with --data or data=."
         )
     return path
+
+
+def folder() -> str | None:
+    """The folder of data files that the environment names, if it does."""
+    return os.environ.get(FOLDER) or None
 
 
 def versions() -> dict[str, str]:
@@ -199,6 +206,16 @@ class Comparison:
         with np.errstate(invalid="ignore"):
             return int(np.count_nonzero(np.abs(self.difference) <= self.reach(level)))
 
+    def beyond(self, level: float = THREE_ERRORS) -> Mask:
+        """Which differences chance does not explain, (rows, columns): as rare as three standard errors of many repetitions.
+
+        Of few repetitions by Student's t, and never where the reference was only rounded to its last digit.
+        """
+        digits = [[_last_digit(value) for value in line] for line in self.reference]
+        with np.errstate(invalid="ignore"):
+            found: Mask = np.abs(self.difference) > np.maximum(self.reach(level), 0.5 * np.array(digits) + 1e-12)
+        return found & np.isfinite(self.joint_error)
+
     def records(self) -> list[dict[str, Any]]:
         """One line per cell, for a table."""
         fields = ("ours", "ours_error", "reference", "reference_error", "difference", "joint_error")
@@ -207,6 +224,14 @@ class Comparison:
             for i, row in enumerate(self.rows)
             for j, column in enumerate(self.columns)
         ]
+
+
+def _last_digit(value: float) -> float:
+    """What one step of the last digit of a printed number is worth: 0.01 for 1.07."""
+    if not np.isfinite(value):
+        return 0.0
+    digits = repr(float(value)).partition(".")[2]
+    return 1.0 if digits in ("", "0") else 10.0 ** -len(digits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,7 +358,7 @@ class Experiment:
         count = self.repetitions if repetitions is None else repetitions
         if not (isinstance(count, (int, np.integer)) and count >= 1):
             raise ParameterError(f"repetitions must be a whole number of 1 or more; got {repetitions!r}.")
-        data = data if data is not None else os.environ.get(FOLDER) or None
+        data = data if data is not None else folder()
         chosen = self.rows_at_hand(data, quick) if rows is None else tuple(rows)
         if not chosen and rows is None:
             raise DataError(

@@ -26,7 +26,7 @@ SIZES, N_TRAIN, N_VALIDATION, N_TEST = (4, 8, 16, 32, 64, 128), 1024, 512, 1024
 QUICK_TRAIN = 256
 L2_LAMS = 10.0 ** np.arange(0.0, -6.5, -1.0)
 GREEDY_LAMS, GREEDY_SIZES = (1e-2, 1e-4), (5, 10, 20, 40)
-HKL_LAMS = 10.0 ** np.arange(-2.0, -4.25, -0.5)
+HKL_LAMS = 10.0 ** np.arange(-2.0, -6.5, -1.0)
 _TOL, _SECONDS = 1e-2, 20.0
 
 

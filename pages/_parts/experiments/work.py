@@ -14,6 +14,8 @@ import pandas as pd
 
 from mklcore.errors import DataError, MKLError
 from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
+from mklcore.experiments.base import SMALL, folder
+from mklcore.experiments.records import record
 from pages._parts.derive import shelves
 from pages._parts.derive.shelves import Shelf
 from pages._parts.jobs.job import Job, Piece, Progress, Report
@@ -23,7 +25,6 @@ from pages._parts.runs.store import Store
 from pages._parts.session import board
 from pages._parts.session.memory import memory
 
-SMALL = 2  # repetitions of a small run: the fewest that have a standard error
 MOST_KEPT = 8
 
 
@@ -65,9 +66,12 @@ def opened() -> Shelf:
 
 
 def kept(key: str) -> tuple[Outcome, ...]:
-    """Return the outcomes of one experiment: those this session opened, then those computed here, the newest first."""
+    """Return the outcomes of one experiment: those this session opened, those computed here, the newest first, and at the end
+    the one that comes with the project."""
     _bring_back(key, shelves.outcomes())
-    return (*(opened().get(key) or ()), *(shelves.outcomes().get(key) or ()))
+    mine = (*(opened().get(key) or ()), *(shelves.outcomes().get(key) or ()))
+    given = record(key)
+    return mine if given is None or _name(given) in map(_name, mine) else (*mine, given)
 
 
 def _name(outcome: Outcome) -> tuple[Any, ...]:
@@ -113,15 +117,22 @@ def job(experiment: Experiment, repetitions: int, seed: int) -> Job:
     shelf, store = shelves.outcomes(), keeping.store()
 
     def run(report: Report) -> Outcome:
-        return experiment.run(repetitions, seed=seed, callback=report.tick, listen=report.pulse)
+        return experiment.run(
+            repetitions, seed=seed, callback=report.tick, listen=report.pulse, quick=repetitions <= SMALL
+        )
 
     def lay(outcome: Outcome) -> None:
         keep(outcome, shelf)
         write_down(outcome, store)
 
     slot = "short" if repetitions <= SMALL else "long"
-    pieces = (Piece(run, lay, len(experiment.rows) * repetitions),)
+    pieces = (Piece(run, lay, len(_rows(experiment, repetitions)) * repetitions),)
     return Job(key(experiment, repetitions, seed), "Experiment", pieces, slot=slot)
+
+
+def _rows(experiment: Experiment, repetitions: int) -> tuple[str, ...]:
+    """Return the rows of a run of that size, or of one whose files are missing: it says so when it is asked for."""
+    return experiment.rows_at_hand(folder(), repetitions <= SMALL) or experiment.rows
 
 
 def ask(experiment: Experiment, repetitions: int, seed: int) -> None:
@@ -131,7 +142,7 @@ def ask(experiment: Experiment, repetitions: int, seed: int) -> None:
 
 def foreseen(experiment: Experiment, repetitions: int) -> str:
     """Return how long a run takes, roughly, in words."""
-    seconds = experiment.seconds * len(experiment.rows) * repetitions
+    seconds = experiment.seconds * len(_rows(experiment, repetitions)) * repetitions
     return f"about {max(seconds, 1):.0f} s" if seconds < 100 else f"about {math.ceil(seconds / 60)} min"
 
 

@@ -1,0 +1,106 @@
+"""Published experiments from the command line: run one small or in full, or list what comes with the project.
+
+python -m mklcore.experiments                                   every key, with what was found and how long it took
+python -m mklcore.experiments lp_fig3 --small                   less than a minute
+python -m mklcore.experiments hkl_table1 --data DIR --backend processes --out run.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mklcore.errors import MKLError
+from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
+from mklcore.experiments.base import SMALL
+from mklcore.experiments.records import record
+from mklcore.sweep import BACKENDS
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what the arguments ask for; 0 where it went well, 1 where it was refused in words."""
+    asked = _parser().parse_args(arguments)
+    try:
+        if asked.name is None:
+            print("\n".join(_overview()))
+            return 0
+        experiment = EXPERIMENTS[asked.name]
+        count = asked.repetitions or (SMALL if asked.small else None)
+        found = experiment.run(
+            count, asked.rows or None, asked.seed, _tell, quick=asked.small, data=asked.data, backend=asked.backend
+        )
+    except MKLError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print("\n".join(_told(experiment, found)))
+    if asked.out:
+        Path(asked.out).write_text(found.to_json(), encoding="utf-8")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m mklcore.experiments", description="Run a published experiment again.")
+    parser.add_argument(
+        "name", nargs="?", choices=list(EXPERIMENTS), help="which; without it, what comes with the project"
+    )
+    parser.add_argument("--small", action="store_true", help="few rows and repetitions, about a minute")
+    parser.add_argument("--data", metavar="DIR", help="a folder of data files (or MKLCORE_DATA)")
+    parser.add_argument("--backend", choices=BACKENDS, default="serial")
+    parser.add_argument("--repetitions", type=int)
+    parser.add_argument("--rows", action="append", help="one of the rows; may be given several times")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", metavar="FILE", help="keep every sample as JSON, which the Experiments page opens")
+    return parser
+
+
+def _tell(done: int, total: int) -> None:
+    print(f"\r{done} of {total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+
+def _told(experiment: Experiment, found: Outcome) -> Iterable[str]:
+    """A table of one run beside the reference, and what differs."""
+    compared = experiment.compare(found)
+    yield f"{experiment.paper}: {experiment.title}"
+    yield f"Reference: {experiment.source}."
+    yield f"{found.repetitions} repetitions, seed {found.seed}, {found.seconds:.1f} s{', small' if found.quick else ''}"
+    yield "\t".join([experiment.row_name, *found.columns])
+    for i, row in enumerate(found.rows):
+        yield "\t".join([row, *(_cell(compared, i, j) for j in range(len(found.columns)))])
+    far = _far(compared)
+    yield f"{compared.compared} cells compared, {len(far)} beyond three standard errors" + (
+        f": {'; '.join(far)}" if far else "."
+    )
+    yield f"What differs: {experiment.open_points}"
+
+
+def _cell(compared: Comparison, i: int, j: int) -> str:
+    ours, error, reference = compared.ours[i, j], compared.ours_error[i, j], compared.reference[i, j]
+    said = "-" if np.isnan(ours) else f"{ours:.4g}" + ("" if np.isnan(error) else f"±{error:.2g}")
+    return said if np.isnan(reference) else f"{said} ({reference:.4g})"
+
+
+def _far(compared: Comparison) -> list[str]:
+    """The cells whose difference is beyond three standard errors, by Student's t where repetitions are few."""
+    places = np.argwhere(compared.beyond())
+    return [f"{compared.rows[i]}, {compared.columns[j]} ({compared.difference[i, j]:+.3g})" for i, j in places]
+
+
+def _overview() -> Iterable[str]:
+    """One line per key: the record that comes with the project, cells compared, cells beyond three standard errors, seconds."""
+    yield "\t".join(("key", "published in", "rows", "repetitions", "compared", "beyond 3 s.e.", "seconds"))
+    for key, experiment in EXPERIMENTS.items():
+        found = record(key)
+        if found is None:
+            yield "\t".join((key, experiment.paper, "no record", "", "", "", ""))
+            continue
+        compared = experiment.compare(found)
+        cells = (len(found.rows), found.repetitions, compared.compared, len(_far(compared)), f"{found.seconds:.1f}")
+        yield "\t".join((key, experiment.paper, *map(str, cells)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

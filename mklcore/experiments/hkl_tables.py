@@ -1,0 +1,207 @@
+"""Tables 1 and 2 of the hierarchical kernel learning paper, for every data file that is at hand.
+
+Half of the rows for training, half held out, drawn anew in every repetition. Of the held-out half a third chooses the parameters
+of every method and the rest measures it. Basis "pol4": polynomials of degree 4 per column, 5^p kernels; "rbf": a Gaussian cut
+into 9 kernels per column. Table 1 by 100 x mean squared error over the variance, Table 2 by the error in %, 1024 rows at most.
+
+Source: Bach (2008), section 5, Tables 1 and 2; specification, section 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mklcore.arrays import Array
+from mklcore.data.reading import read_table
+from mklcore.data.synthetic import make_ringnorm, make_twonorm
+from mklcore.errors import told_elsewhere
+from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
+from mklcore.experiments.base import Experiment, file_of, is_quick, pause
+from mklcore.experiments.hkl_numbers import TABLE_1, TABLE_2
+from mklcore.solvers.hkl.baselines import hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
+from mklcore.solvers.hkl.bases import GaussianBasis, PolynomialBasis
+from mklcore.solvers.hkl.design import Design
+
+BASES: dict[str, Any] = {"pol4": PolynomialBasis(4), "rbf": GaussianBasis(8)}
+MADE = {"twonorm": make_twonorm, "ringnorm": make_ringnorm}
+LAMS = 10.0 ** np.arange(-1.0, -6.5, -1.0)
+HKL_LAMS = 10.0 ** np.arange(-2.0, -6.5, -1.0)
+GREEDY_LAMS, GREEDY_SIZES = (1e-2, 1e-4), (5, 10, 20, 40)
+MOST_ROWS, QUICK_ROWS, CLASS_ROWS = 8192, 1024, 1024
+_TOL, _SECONDS = 1e-2, 60.0
+Rows = tuple[Array, Array]
+
+
+def regression(row: str, seed: int, repetition: int) -> list[float]:
+    """One half split: 100 MSE / var(y) of L2, greedy, lasso-alpha, MKL with one kernel per column, and HKL; nodes of HKL."""
+    parts = _regression_parts(row.partition(", ")[0], seed, repetition)
+    ways = (_full(hkl_l2), _grown, _full(hkl_lasso_alpha), _flat, _hulls(HKLRegressor))
+    scale = 100.0 / float(np.var(np.concatenate([y for _, y in parts])))
+    return _line(ways, parts, BASES[row.rpartition(", ")[2]], lambda said, y: scale * float(np.mean((said - y) ** 2)))
+
+
+def classification(row: str, seed: int, repetition: int) -> list[float]:
+    """One half split: error in % of L2, greedy and HKL; nodes of HKL."""
+    parts = _class_parts(row.partition(", ")[0], seed, repetition)
+    ways = (_full(hkl_l2, loss="logistic"), _grown_by_class, _hulls(HKLClassifier, loss="logistic"))
+    return _line(
+        ways, parts, BASES[row.rpartition(", ")[2]], lambda said, y: 100.0 * float(np.mean((said > 0) != (y > 0)))
+    )
+
+
+def _line(ways: Any, parts: list[Rows], basis: Any, error: Callable[[Array, Array], float]) -> list[float]:
+    """Test errors of the ways, each with the model that is best on the second part, and the nodes of the last one."""
+    found = []
+    with told_elsewhere():  # a hull at a small lam may stop short of its tolerance
+        for way in ways:
+            models = way(*parts[0], basis)
+            judged = [error(say(parts[1][0]), parts[1][1]) for say, _ in models]
+            say, model = models[int(np.argmin(judged))]
+            found.append(error(say(parts[2][0]), parts[2][1]))
+    return [*found, float(len(model.hull_))]
+
+
+def _regression_parts(name: str, seed: int, repetition: int) -> list[Rows]:
+    pause()
+    pause()
+    data = read_table(file_of(_file(name)), task="regression")
+    return _cut(np.array(data.X), np.array(data.y, dtype=float), MOST_ROWS, seed, repetition)
+
+
+def _class_parts(name: str, seed: int, repetition: int) -> list[Rows]:
+    pause()
+    pause()
+    if name in MADE:
+        draw = np.random.SeedSequence([seed, list(MADE).index(name), repetition]).generate_state(1)[0]
+        data = MADE[name](CLASS_ROWS, int(draw))[0]
+    else:
+        data = read_table(file_of(_file(name)), task="binary")
+    return _cut(np.array(data.X), np.where(data.y == np.unique(data.y)[1], 1.0, -1.0), CLASS_ROWS, seed, repetition)
+
+
+def _cut(X: Array, y: Array, most: int, seed: int, repetition: int) -> list[Rows]:
+    """Training half, a third of the other half, and the rest."""
+    rng = np.random.default_rng([seed, repetition])
+    rows = rng.permutation(len(y))[: min(most, QUICK_ROWS) if is_quick() else most]
+    X, y = X[rows], y[rows]
+    half, third = len(y) // 2, len(y) // 2 + len(y) // 6
+    return [(X[a:b], y[a:b]) for a, b in ((0, half), (half, third), (third, len(y)))]
+
+
+def _file(name: str) -> str:
+    return f"{name.replace('-', '')}.csv"
+
+
+def _full(solve: Any, **more: Any) -> Any:
+    """The full kernel along lam; inputs divided by sqrt(p), otherwise the product over many columns is all diagonal."""
+
+    def models(X: Array, y: Array, basis: Any) -> list[Any]:
+        mean, scale = X.mean(axis=0), np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0) * np.sqrt(X.shape[1])
+        design = Design((X - mean) / scale, basis, standardize=False, normalize=False)
+        found = []
+        for lam in LAMS:
+            pause()
+            model = solve(design, y, lam, scaled=True, **more)
+            found.append((lambda rows, m=model: m.predict((rows - mean) / scale), model))
+        return found
+
+    return models
+
+
+def _grown(X: Array, y: Array, basis: Any, loss: str = "squared") -> list[Any]:
+    design, found = Design(X, basis), list[Any]()
+    for lam in GREEDY_LAMS:
+        pause()
+        model = hkl_greedy(design, y, lam, max(GREEDY_SIZES), loss=loss)
+        found += [(lambda rows, m=model, s=size: m.predict(rows, s), model) for size in GREEDY_SIZES]
+    return found
+
+
+def _grown_by_class(X: Array, y: Array, basis: Any) -> list[Any]:
+    return _grown(X, y, basis, "logistic")
+
+
+def _flat(X: Array, y: Array, basis: Any) -> list[Any]:
+    design, found = Design(X, basis, memory_mb=8192), list[Any]()
+    for lam in LAMS[:4]:
+        pause()
+        model = hkl_flat_mkl(design, y, lam, tol=_TOL)
+        found.append((model.predict, model))
+    return found
+
+
+def _hulls(kind: Any, **more: Any) -> Any:
+    def models(X: Array, y: Array, basis: Any) -> list[Any]:
+        found = []
+        for lam in HKL_LAMS:
+            pause()
+            model = kind(basis, lam=float(lam), tol=_TOL, max_seconds=_SECONDS, **more).fit(X, y)
+            say = model.decision_function if hasattr(model, "classes_") else model.predict
+            found.append((say, model))
+        return found
+
+    return models
+
+
+def _table(number: int, numbers: Any, columns: tuple[str, ...], unit: str, measure: Any, **more: Any) -> Experiment:
+    rows = tuple(numbers)
+    names = [row.partition(", ")[0] for row in rows]
+    nan = (float("nan"),)
+    return Experiment(
+        key=f"hkl_table{number}",
+        paper=f"Bach (2008), Table {number}",
+        row_name="data, kernel",
+        rows=rows,
+        columns=(*columns, "nodes of HKL"),
+        unit=f"{unit}, then nodes",
+        replicated=tuple(numbers[row][0] + nan for row in rows),
+        repetitions=10,
+        measure=measure,
+        source=f"Table {number} of the paper, mean and standard deviation over 10 splits",
+        spread=tuple(numbers[row][1] + nan for row in rows),
+        panels=((unit, len(columns)), ("nodes in the hull of HKL", 1)),
+        ordered=False,
+        files=tuple((row, _file(name)) for row, name in zip(rows, names, strict=True) if name not in MADE),
+        **more,
+    )
+
+
+_OPEN = (
+    "The paper reports every method at its best parameter over the ten splits; here a third of the held-out half chooses and the "
+    "rest measures, so that the error is not optimistic. Inputs of L2 and lasso-α are divided by √p. Width and variance of the "
+    "Gaussian series are not given; here its width is chosen so that its bumps are level. A row needs a file of its name in the "
+    "folder of data ({files}), the target as a column with a telling name or the last one. "
+)
+HKL_TABLE1 = _table(
+    1, TABLE_1, ("L2", "greedy", "lasso-α", "MKL", "HKL"), "100 × mean squared error / variance", regression,
+    title="Hulls of 5ᵖ and 9ᵖ kernels on ten regression data sets",
+    did="Ten random half splits of data sets with 506 to 8192 rows; five methods with the same kernels: polynomials of degree 4 "
+    "per column, or a Gaussian cut into 9 kernels per column; mean squared error, scaled to variance 100.",
+    claims=(
+        "HKL outperforms the others on bank-32nm, bank-32nh, pumadyn-32nm and pumadyn-32nh, which were made to be nonlinear.",
+        "DAGs with very many nodes are explored in polynomial time.",
+    ),
+    open_points=_OPEN.format(files="pumadyn32nm.csv, boston.csv, abalone.csv, ...")
+    + "Small runs take 1024 rows, half of them for training, and are told apart by that: where the paper trains on 4096, they err "
+    "more.",
+    quick=("pumadyn-32nm, pol4",),
+    seconds=300.0,
+)  # fmt: skip
+HKL_TABLE2 = _table(
+    2, TABLE_2, ("L2", "greedy", "HKL"), "error in %", classification,
+    title="Hulls of 5ᵖ and 9ᵖ kernels on five classification data sets",
+    did="Ten random half splits of 1024 rows of five data sets; logistic loss; L2 regularisation with all kernels, greedy "
+    "selection and HKL.",
+    claims=(
+        "HKL errs less often than greedy selection nearly everywhere.",
+        "Where the problem is known not to be sparse, on ringnorm and twonorm, HKL is slightly worse than the best.",
+    ),
+    open_points=_OPEN.format(files="mushrooms.csv, spambase.csv, magic04.csv")
+    + "Ringnorm and twonorm are made anew; with this scaling L2 errs far more on ringnorm than published. The printed table leaves "
+    "the order of some cells on these two open; they stand as the sentences of the paper order them.",
+    quick=("twonorm, pol4", "ringnorm, pol4"),
+    seconds=30.0,
+)  # fmt: skip
