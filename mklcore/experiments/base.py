@@ -247,6 +247,7 @@ class Experiment:
     For pictures: ``panels`` cut the columns into groups of one unit, each (title, number of columns); ``ordered`` says that
     the rows follow an order; ``floor`` is the error no method can beat in each row, if known.
     ``quick``: the rows of a small run, all by default; ``files``: (row, file) pairs, rows that need a file of a folder of data.
+    ``drawn``: repetitions of the reference, where these are others than those of a run at full size.
     """
 
     key: str
@@ -270,6 +271,7 @@ class Experiment:
     seconds: float = 1.0
     quick: tuple[str, ...] = ()
     files: tuple[tuple[str, str], ...] = ()
+    drawn: int = 0
 
     def groups(self) -> list[tuple[str, slice]]:
         """The panels as (title, columns); all columns under ``unit`` when none are named."""
@@ -298,8 +300,8 @@ class Experiment:
             outcome.mean,
             outcome.standard_error,
             self.reference(outcome.rows),
-            theirs / np.sqrt(self.repetitions) if self.spread else np.full(own.shape, np.nan),
-            np.sqrt(own**2 / n + theirs**2 / self.repetitions),
+            theirs / np.sqrt(self.drawn or self.repetitions) if self.spread else np.full(own.shape, np.nan),
+            np.sqrt(own**2 / n + theirs**2 / (self.drawn or self.repetitions)),
             self._freedom(own, theirs, n),
         )
 
@@ -322,7 +324,7 @@ class Experiment:
 
     def _freedom(self, own: Array, theirs: Array, n: int) -> Array:
         """Degrees of freedom: Welch's where both spreads were measured, those of the one spread there is elsewhere."""
-        m = self.repetitions
+        m = self.drawn or self.repetitions
         if not self.spread or n == 1:
             return np.full(own.shape, float(max(1, (m if self.spread else n) - 1)))
         ours, reference = own**2 / n, theirs**2 / m
@@ -333,7 +335,7 @@ class Experiment:
     def alone(self) -> Comparison:
         """The reference with nothing beside it yet."""
         empty = np.full((len(self.rows), len(self.columns)), np.nan)
-        error = np.array(self.spread) / np.sqrt(self.repetitions) if self.spread else empty
+        error = np.array(self.spread) / np.sqrt(self.drawn or self.repetitions) if self.spread else empty
         return Comparison(self.rows, self.columns, empty, empty, self.reference(self.rows), error, empty, empty)
 
     def run(

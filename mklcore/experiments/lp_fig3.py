@@ -38,6 +38,7 @@ LP_FIG3 = Experiment(
     unit=_TOY.unit,
     replicated=(*_TOY.replicated, *((np.nan,) * len(_TOY.columns),) * len(_TOY.rows)),
     repetitions=_TOY.repetitions,
+    drawn=_TOY.drawn,
     measure=measure,
     source="an independent replication with 2 draws for n = 50; the paper shows curves only",
     panels=_TOY.panels,

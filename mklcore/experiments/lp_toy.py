@@ -99,6 +99,8 @@ LP_TOY = Experiment(
         (3.9, 3.9, 4.3, 9.7, 19.8, 0.0, 0.01, 0.33, 1.04, 1.31),
     ),
     repetitions=25,
+    drawn=2,
+    source="an independent replication with 2 draws; the paper shows curves only",
     measure=measure,
     panels=(("test error in %", len(NORMS)), ("distance of the weights from the truth", len(NORMS))),
     floor=(BAYES,) * len(INFORMATIVE),
