@@ -143,6 +143,8 @@ def inline_jobs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     worker = sys.modules.get("pages._parts.jobs.worker")
     if worker is not None and request.node.get_closest_marker("threads") is None:
         monkeypatch.setattr(worker, "instead", worker.Inline())
+    elif worker is not None:
+        monkeypatch.setitem(worker.MOST, "short", 1)  # so that a test can hold up the whole line
 
 
 @pytest.fixture(autouse=True)

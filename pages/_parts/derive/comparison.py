@@ -93,7 +93,10 @@ def job(params: Params) -> Job:
             refused(str(error))
     name = key(params)
     needs = derive_paths.needs(*missing(params))
-    return Job(name, "Paths of all lanes", tuple(pieces), lambda now: key(now) == name, needs=needs)
+    seconds = sum(map(derive_paths.seconds, missing(params)))
+    return Job(
+        name, "Paths of all lanes", tuple(pieces), lambda now: key(now) == name, needs=needs, seconds=seconds
+    )  # fmt: skip
 
 
 def forget_errors(params: Params) -> None:

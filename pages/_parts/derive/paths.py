@@ -30,6 +30,7 @@ GROW = (
 SIZES = 50  # of a path over the number of kernels: one run gives all of them
 RESAMPLES = 20
 QUICK_SECONDS = 0.7  # a point that the neighbours solved in less is solved while the person waits
+POINT_SECONDS = 2e-8  # for a point of a path, per entry of the stack
 BASELINES = ("uniform", "best")
 SMALL_ENTRIES = 60e6  # kernels x rows x rows up to which a path starts without being asked for
 
@@ -184,8 +185,9 @@ def piece(params: Params, refused: Callable[[str], None] | None = None) -> Piece
     if shorter is not None and shorter.estimators[0] is not None:
         return Piece(lambda report: given.further(given.again(shorter), report), lay, GROW, refused)
     return Piece(
-        partial(_shown, given, partial(shelves.shelf(params).put, so_far_key(params))), lay, given.size, refused
-    )
+        partial(_shown, given, partial(shelves.shelf(params).put, so_far_key(params))), lay, given.size, refused,
+        key(params), partial(shelves.shelf(params).get, key(params)),
+    )  # fmt: skip
 
 
 def _shown(given: Prepared, lay: Callable[[Path], None], report: Report) -> Path:
@@ -219,7 +221,15 @@ def needs(*every: Params) -> tuple[str, ...]:
 def job(params: Params) -> Job:
     """Return the work that gives the path."""
     name = key(params)
-    return Job(name, "Path", (piece(params),), lambda now: key(now) == name, needs=needs(params), counts="points")
+    return Job(
+        name, "Path", (piece(params),), lambda now: key(now) == name, needs=needs(params), counts="points",
+        seconds=seconds(params),
+    )  # fmt: skip
+
+
+def seconds(params: Params) -> float:
+    """Return roughly how long the path will take: what has been measured of its kind corrects it."""
+    return 0.1 + POINT_SECONDS * prepared(params).size * gram_stacks.entries(params)
 
 
 def point_key(params: Params, value: float) -> object:

@@ -1,5 +1,6 @@
 """Derive what a score is worth: plain models on the same rows, the uniform sum, and the best single kernel."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,6 +17,7 @@ from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params import places
 from pages._parts.params.parameters import METHODS, Params
 from pages._parts.session import board
+from pages._parts.session.shelf import Shelf
 
 ENTRIES = (
     8e6  # kernels x rows x rows up to which they are computed unasked: every single kernel takes machines of its own
@@ -100,15 +102,21 @@ def job(params: Params) -> Job:
         return _on_all(found, rest, measure)
 
     if missing & set(asked):
-        pieces.append(Piece(plain, partial(shelf.put, ("plain", name)), len(asked)))
+        pieces.append(_once(shelf, ("plain", name), plain, len(asked)))
     if "uniform" in missing:
         pieces.append(paths.piece(_lane(params)))
         if rest is not None:
             pieces.append(left_out.piece(_lane(params)))
     if SINGLE in missing:
-        pieces.append(Piece(single, partial(shelf.put, ("single", name)), grams.train.n_kernels))
+        pieces.append(_once(shelf, ("single", name), single, grams.train.n_kernels))
     needs = paths.needs(_lane(params))
-    return Job(name, "Plain models to compare with", tuple(pieces), lambda now: key(now) == name, needs=needs)
+    return Job(
+        name, "Plain models to compare with", tuple(pieces), lambda now: key(now) == name, needs=needs, asked=False
+    )
+
+
+def _once(shelf: Shelf, name: object, make: Callable[[Report], Any], steps: int) -> Piece:
+    return Piece(make, partial(shelf.put, name), steps, name=name, there=partial(shelf.get, name))
 
 
 def _on_all(one: Reference, rest: Dataset | None, measure: str | None) -> Reference:

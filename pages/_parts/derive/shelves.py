@@ -19,6 +19,7 @@ from mklcore.errors import KernelError
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session.memory import memory
+from pages._parts.session.presence import Presence
 from pages._parts.session.shelf import Shelf
 
 UNUSED_SECONDS = 90.0
@@ -32,8 +33,8 @@ class WaitError(KernelError):
 class LargePlace:
     """The server's one place for a stack above the usual limit: one is held at a time, the others wait and are told.
 
-    Whoever holds it keeps it while looking at it. A stack that has left is only followed by the next one once nothing
-    works on it any more, so that there are never two.
+    Whoever holds it keeps it while looking at it, and lets go of it with the tab. A stack that has left is only followed by
+    the next one once nothing works on it any more, so that there are never two.
     """
 
     def __init__(self) -> None:
@@ -62,7 +63,8 @@ class LargePlace:
 
     def _leave(self, owner: object) -> None:
         left = UNUSED_SECONDS - (time.monotonic() - self._seen)
-        if self._held is not None and owner is not self._owner and left > 0:
+        theirs = self._held is not None and owner is not self._owner
+        if theirs and left > 0 and not (isinstance(self._owner, Presence) and self._owner.gone()):
             raise WaitError(
                 "Another session looks at a large stack, and the server has room for one only. It is free "
                 f"{left:.0f} s after that session's last look. Wait, or use fewer kernels or rows."

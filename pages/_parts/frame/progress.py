@@ -25,14 +25,12 @@ def sentence(job: Progress) -> str:
     if job.state is JobState.QUEUED:
         if not preparation().ready(job.job.needs or preparation().stages):
             return f"{job.job.title}: waiting for its solvers"
-        ahead = worker.LINES[job.job.slot].ahead(job)
-        return f"{job.job.title}: waiting" + (f", {ahead} before you" if ahead else "")
-    left = f", {_duration(job.seconds_left)} left" if job.done else ""
+        line = worker.LINES[job.job.slot]
+        ahead = line.ahead(job)
+        seconds = worker.told(line.seconds_before(job, worker.MOST[job.job.slot]))
+        return f"{job.job.title}: waiting" + (f", {ahead} before you, about {seconds}" if ahead else "")
+    left = f", {worker.told(job.seconds_left)} left" if job.done else ""
     return f"{job.job.title}: {job.done} of {job.total} {job.job.counts}{left}"
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 def bar() -> None:

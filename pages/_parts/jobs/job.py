@@ -8,8 +8,9 @@ import enum
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -36,23 +37,27 @@ class JobState(enum.Enum):
 class Piece:
     """One result of a job: what makes it, where it is laid as soon as it is there, and in how many steps it is made.
 
-    With ``refused``, a refusal in words is laid there and the pieces after this one are made all the same.
+    With ``refused``, a refusal in words is laid there and the pieces after this one are made all the same. A piece with a
+    ``name`` is made by one job at a time: whoever comes second waits, and takes what ``there`` finds by then.
     """
 
     make: Callable[["Report"], Any]
     lay: Callable[[Any], None]
     steps: int = 1
     refused: Callable[[str], None] | None = None
+    name: object = None
+    there: Callable[[], Any] = lambda: None
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
     """Work to be done in the background: its name, what the screen calls it, what it makes, and while what it is wanted.
 
-    There are two slots, each with one worker for the whole server and one job per session: "short" for what a page is
+    There are two slots, each with its threads for the whole server and one job per session: "short" for what a page is
     waiting for, "long" for experiments, which neither stop nor block the short ones. ``patience``: for how many seconds the
     run that asks waits, so that quick work is on the screen at once. ``needs``: the stages of preparing the solvers that have
-    to be over before it starts, all of them where none is named.
+    to be over before it starts, all of them where none is named. ``seconds``: roughly how long it will take, by which it is
+    put into the line. ``asked``: whether a person waits for it.
     """
 
     key: object
@@ -63,6 +68,13 @@ class Job:
     patience: float = PATIENCE_SECONDS
     counts: str = "steps"  # what its steps are called
     needs: tuple[str, ...] = ()
+    seconds: float = 5.0
+    asked: bool = True
+
+    @property
+    def kind(self) -> str:
+        """Return what sort of work this is, among which durations are alike."""
+        return self.title.split(":")[0].split(" at ")[0]
 
     @property
     def total(self) -> int:
@@ -86,6 +98,8 @@ class Progress:
     news: bool = False  # something of the result can be looked at already
     started: float = math.nan
     seen: float = field(default_factory=time.monotonic)
+    entered: float = field(default_factory=time.monotonic)
+    owner: object = None  # whose session it is
 
     def __post_init__(self) -> None:
         self.total = self.total or self.job.total
@@ -157,6 +171,32 @@ class Report:
         return estimator.set_params(callback=lambda record: self.pulse())
 
 
+class Claims:
+    """What is being made at the moment, by name, so that nothing is made twice at the same time."""
+
+    def __init__(self) -> None:
+        self._names: set[object] = set()
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def held(self, name: object, tick: Callable[[], None]) -> Iterator[None]:
+        """Be the only one who makes ``name``; None is nobody's. ``tick`` is called while waiting and may end that."""
+        with self._changed:
+            while name is not None and name in self._names:
+                tick()
+                self._changed.wait(0.1)
+            self._names.add(name)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._names.discard(name)
+                self._changed.notify_all()
+
+
+CLAIMS = Claims()
+
+
 def let_go(progress: Progress) -> None:
     """Forget what the job was given, which may be large: models on a shelf remember who listened to them."""
     progress.job = replace(progress.job, pieces=())
@@ -168,12 +208,15 @@ def make(progress: Progress) -> None:
     before, after = 0, progress.job.total
     for piece in pieces:
         after -= piece.steps
+        report = Report(progress, before, after)
         try:
-            made = piece.make(Report(progress, before, after))
+            with CLAIMS.held(piece.name, report.pulse):
+                made = piece.there() if piece.name is not None else None
+                if made is None:
+                    made = piece.make(report)
+                    piece.lay(made)
         except MKLError as error:
             if piece.refused is None:
                 raise
             piece.refused(str(error))
-        else:
-            piece.lay(made)
         before = progress.total - after

@@ -1,10 +1,18 @@
-"""Jobs done: the threads of the server and the lines before them."""
+"""Jobs done: the server's threads, and who is next.
 
+Whoever is next is decided anew each time a thread is free: the shortest expected work first, and every second of waiting
+counts like a second less of work, so that nobody waits for ever. Of one session one job runs at a time, and what nobody asked
+for runs only while no person waits.
+"""
+
+import itertools
+import math
+import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from queue import SimpleQueue
 from typing import Protocol
 
 import streamlit as st
@@ -14,28 +22,17 @@ from pages._parts.jobs import job as jobs_job
 from pages._parts.jobs.job import JobState, Progress
 from pages._parts.jobs.preparing import Preparation, preparation
 
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+MOST = {"short": max(1, CORES), "long": 1}  # threads of a slot: more than cores would only make everybody slower
+MOST_WAITING = 60
+LEARNING = 0.3  # how much the last duration of a kind of work counts in what is expected of the next
+
 
 class Executor(Protocol):
     """Whoever does work that is handed over."""
 
     def submit(self, work: Callable[[], None]) -> None:
         """Take ``work``, which deals with its own errors."""
-
-
-class Worker:
-    """One thread that does one piece of work after another, and ends with the server instead of holding it back."""
-
-    def __init__(self) -> None:
-        self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        threading.Thread(target=self._go_on, name="worker", daemon=True).start()
-
-    def submit(self, work: Callable[[], None]) -> None:
-        """Put ``work`` at the end of the line; it has to deal with its own errors."""
-        self._waiting.put(work)
-
-    def _go_on(self) -> None:
-        while True:
-            self._waiting.get()()
 
 
 class Inline:
@@ -50,43 +47,166 @@ instead: Executor | None = None  # who does all work in place of the server's th
 
 
 class Line:
-    """The jobs that wait or run on one of the server's workers, in order."""
+    """The jobs that wait or run in one slot, and which of them is next."""
 
     def __init__(self) -> None:
         self._jobs: list[Progress] = []
-        self._lock = threading.Lock()
+        self._begun: set[Progress] = set()
+        self._off: dict[str, float] = {}  # how many times longer than told a kind of work took lately
+        self._numbers = itertools.count()
+        self._order: dict[Progress, int] = {}
+        self.changed = threading.Condition()
 
     def enter(self, job: Progress) -> None:
-        """Put ``job`` at the end."""
-        with self._lock:
+        """Put ``job`` into the line."""
+        with self.changed:
             self._jobs.append(job)
+            self._order[job] = next(self._numbers)
+            self.changed.notify()
 
     def leave(self, job: Progress) -> None:
-        """Take ``job`` out."""
-        with self._lock:
+        """Take ``job`` out, and learn from how long it took."""
+        with self.changed:
             self._jobs.remove(job)
-
-    def ahead(self, job: Progress) -> int:
-        """Count the jobs before ``job`` that still want the worker."""
-        with self._lock:
-            before = self._jobs[: self._jobs.index(job)] if job in self._jobs else []
-        return sum(not other.stop.is_set() for other in before)
+            del self._order[job]
+            self._begun.discard(job)
+            if job.state is JobState.DONE and job.job.seconds > 0:
+                off = (time.monotonic() - job.started) / job.job.seconds
+                before = self._off.get(job.job.kind, off)
+                self._off[job.job.kind] = (1 - LEARNING) * before + LEARNING * off
+            self.changed.notify_all()
 
     def everyone(self) -> list[Progress]:
         """Return the jobs that wait or run."""
-        with self._lock:
+        with self.changed:
             return list(self._jobs)
+
+    def expected(self, job: Progress) -> float:
+        """Return for how many seconds ``job`` will still run."""
+        whole = job.job.seconds * self._off.get(job.job.kind, 1.0)
+        if not math.isfinite(job.started):
+            return whole
+        left = job.seconds_left
+        return left if math.isfinite(left) else max(0.0, whole - (time.monotonic() - job.started))
+
+    def take(self, most: int = 1, ready: Callable[[Progress], bool] = lambda job: True) -> Progress | None:
+        """Return the job that is next and may begin now, None where there is none; ``most`` of them may run at a time.
+
+        One whose solvers are ``ready`` goes before one that would only wait for them.
+        """
+        with self.changed:
+            waiting = [job for job in self._jobs if job not in self._begun]
+            if len(self._begun) >= most or not waiting:
+                return None
+            busy = {job.owner for job in self._begun if job.owner is not None}
+            people_wait = any(job.job.asked and not job.stop.is_set() for job in waiting)
+            unasked = sum(not job.job.asked for job in self._begun)
+            may = [
+                job for job in waiting
+                if job.stop.is_set()
+                or (job.owner not in busy and (job.job.asked or (not people_wait and unasked < max(1, most - 1))))
+            ]  # fmt: skip
+            if not may:
+                return None
+            now = time.monotonic()
+            found = min(may, key=lambda job: (not job.stop.is_set(), not ready(job), *self._rank(job, now)))
+            self._begun.add(found)
+            return found
+
+    def _rank(self, job: Progress, now: float) -> tuple[bool, float, int]:
+        waited = now - job.entered
+        return not job.job.asked, self.expected(job) - waited, self._order.get(job, 0)
+
+    def ahead(self, job: Progress) -> int:
+        """Count the jobs that run, or that would begin before ``job``."""
+        return len(self._before(job))
+
+    def seconds_before(self, job: Progress, most: int) -> float:
+        """Estimate how long ``job`` will wait until it begins."""
+        return sum(map(self.expected, self._before(job))) / most
+
+    def _before(self, job: Progress) -> list[Progress]:
+        with self.changed:
+            if job not in self._jobs:
+                return []
+            now = time.monotonic()
+            mine = self._rank(job, now)
+            return [
+                other for other in self._jobs
+                if other is not job and not other.stop.is_set()
+                and (other in self._begun or self._rank(other, now) < mine)
+            ]  # fmt: skip
+
+    def refusal(self, job: Progress, most: int) -> str:
+        """Return in words why the line takes nothing more; empty where it does."""
+        waiting = [other for other in self.everyone() if other is not job and not other.stop.is_set()]
+        if len(waiting) < MOST_WAITING:
+            return ""
+        seconds = sum(map(self.expected, waiting)) / most
+        return (
+            f"the server is busy. {len(waiting)} pieces of work wait or run, about {told(seconds)} of them. Ask again then; "
+            "what comes with the project is drawn without waiting"
+        )
+
+
+def told(seconds: float) -> str:
+    """Return a duration as a person says it."""
+    return f"{max(seconds, 1):.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 LINES = {"short": Line(), "long": Line()}
 
 
+class Workers:
+    """The threads of one slot; they end with the server instead of holding it back."""
+
+    def __init__(self, slot: str) -> None:
+        self.line, self.slot, self.prepared = LINES[slot], slot, preparation()
+        self._first: deque[Callable[[], None]] = deque()
+        for number in range(MOST[slot]):
+            threading.Thread(target=self._go_on, name=f"{slot} worker {number + 1}", daemon=True).start()
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Do ``work`` before anything that stands in the line, in the place of a job."""
+        job = Progress(jobs_job.Job(object(), "Work", ()))
+        job.stop.set()  # which is what puts it first
+        with self.line.changed:
+            self._first.append(work)
+            self.line.enter(job)
+
+    def _go_on(self) -> None:
+        while True:
+            with self.line.changed:
+                job = self.line.take(MOST[self.slot], self._ready)
+                if job is None:
+                    self.line.changed.wait(1.0)
+                    continue
+                work = self._first.popleft() if not job.job.total and self._first else None
+            if work is None:
+                do(job, self.prepared)
+            else:
+                work()
+                self.line.leave(job)
+                job.ended.set()
+
+    def _ready(self, job: Progress) -> bool:
+        return self.prepared.ready(job.job.needs or self.prepared.stages)
+
+
 def hand_over(progress: Progress) -> None:
-    """Put a job at the end of its slot's line."""
+    """Put a job into its slot's line; where that is full it fails at once, in words."""
+    slot = progress.job.slot
     progress.watched = instead is None
-    LINES[progress.job.slot].enter(progress)
-    prepared = preparation() if progress.watched else None
-    worker(progress.job.slot).submit(lambda: do(progress, prepared))
+    why = LINES[slot].refusal(progress, MOST[slot])
+    if why:
+        progress.error, progress.state = why, JobState.FAILED
+        jobs_job.let_go(progress)
+        progress.ended.set()
+        return
+    executor = worker(slot)
+    LINES[slot].enter(progress)
+    if instead is not None:
+        executor.submit(lambda: do(progress))
 
 
 def do(progress: Progress, prepared: Preparation | None = None) -> None:
@@ -118,10 +238,10 @@ def do(progress: Progress, prepared: Preparation | None = None) -> None:
 
 
 def worker(slot: str = "short") -> Executor:
-    """Return who does the background jobs of a slot: one worker each for the whole server."""
-    return instead or _thread(slot)
+    """Return who does the background jobs of a slot."""
+    return instead or _threads(slot)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def _thread(slot: str) -> Worker:
-    return Worker()
+def _threads(slot: str) -> Workers:
+    return Workers(slot)

@@ -97,8 +97,8 @@ def story(lesson: str) -> Any:
 def _piece(lesson: Lesson) -> Piece:
     """Return the piece of work that computes one lesson; the result is everybody's."""
     shelf, name = shelves.lessons(), key(lesson.key)
-    make = lambda report: shelf.get(name) or lesson.compute(report.tick)  # noqa: E731  somebody else may have asked too
-    return Piece(make, partial(shelf.put, name), lesson.pieces)
+    make = lambda report: lesson.compute(report.tick)  # noqa: E731
+    return Piece(make, partial(shelf.put, name), lesson.pieces, name=name, there=partial(shelf.get, name))
 
 
 def ask(lesson: Lesson) -> None:
@@ -113,7 +113,7 @@ def ask_all() -> None:
     busy = board.held("long")
     if not missing or (busy is not None and (busy.live or busy.job.key == GALLERY)):
         return
-    board.ask(Job(GALLERY, "Lessons", tuple(map(_piece, missing)), slot="long"))
+    board.ask(Job(GALLERY, "Lessons", tuple(map(_piece, missing)), slot="long", asked=False))
 
 
 def request(lesson: Lesson) -> None:

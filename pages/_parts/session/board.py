@@ -14,7 +14,7 @@ def ask(job: Job) -> Progress:
     told, so that no further run is needed to show it.
     """
     stop(job.slot)
-    progress = memory().jobs[job.slot] = Progress(job)
+    progress = memory().jobs[job.slot] = Progress(job, owner=memory().me)
     worker.hand_over(progress)
     progress.told = progress.ended.wait(job.patience) and progress.state is JobState.DONE
     return progress

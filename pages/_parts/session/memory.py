@@ -15,6 +15,7 @@ from mklcore.path import Path
 from pages._parts.jobs.job import Progress
 from pages._parts.params.lanes import Lane
 from pages._parts.params.parameters import Params
+from pages._parts.session.presence import Presence
 from pages._parts.session.shelf import Shelf
 
 KEY = "memory"
@@ -206,7 +207,7 @@ class Kept:
 class Memory:
     """Everything one visitor's tab remembers."""
 
-    me: object = field(default_factory=object)  # who holds the server's one place for a large stack
+    me: Presence = field(default_factory=Presence)  # who holds the server's one place for a large stack
     params: Params = field(default_factory=Params)
     link: Link = field(default_factory=Link)
     steps: Steps = field(default_factory=Steps)
