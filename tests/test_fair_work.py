@@ -22,7 +22,7 @@ def job(
 def line_of(*jobs: Progress) -> worker.Line:
     line = worker.Line()
     for one in jobs:
-        line.enter(one)
+        line.offer(one)
     return line
 
 

@@ -51,6 +51,7 @@ class Line:
 
     def __init__(self) -> None:
         self._jobs: list[Progress] = []
+        self._offered: set[Progress] = set()
         self._begun: set[Progress] = set()
         self._off: dict[str, float] = {}  # how many times longer than told a kind of work took lately
         self._numbers = itertools.count()
@@ -58,10 +59,16 @@ class Line:
         self.changed = threading.Condition()
 
     def enter(self, job: Progress) -> None:
-        """Put ``job`` into the line."""
+        """Put ``job`` into the line; whoever does so does the work."""
         with self.changed:
             self._jobs.append(job)
             self._order[job] = next(self._numbers)
+
+    def offer(self, job: Progress) -> None:
+        """Put ``job`` into the line for the threads of its slot."""
+        with self.changed:
+            self.enter(job)
+            self._offered.add(job)
             self.changed.notify()
 
     def leave(self, job: Progress) -> None:
@@ -70,6 +77,7 @@ class Line:
             self._jobs.remove(job)
             del self._order[job]
             self._begun.discard(job)
+            self._offered.discard(job)
             if job.state is JobState.DONE and job.job.seconds > 0:
                 off = (time.monotonic() - job.started) / job.job.seconds
                 before = self._off.get(job.job.kind, off)
@@ -95,7 +103,7 @@ class Line:
         One whose solvers are ``ready`` goes before one that would only wait for them.
         """
         with self.changed:
-            waiting = [job for job in self._jobs if job not in self._begun]
+            waiting = [job for job in self._jobs if job in self._offered and job not in self._begun]
             if len(self._begun) >= most or not waiting:
                 return None
             busy = {job.owner for job in self._begun if job.owner is not None}
@@ -172,7 +180,7 @@ class Workers:
         job.stop.set()  # which is what puts it first
         with self.line.changed:
             self._first.append(work)
-            self.line.enter(job)
+            self.line.offer(job)
 
     def _go_on(self) -> None:
         while True:
@@ -204,8 +212,10 @@ def hand_over(progress: Progress) -> None:
         progress.ended.set()
         return
     executor = worker(slot)
-    LINES[slot].enter(progress)
-    if instead is not None:
+    if instead is None:
+        LINES[slot].offer(progress)
+    else:
+        LINES[slot].enter(progress)
         executor.submit(lambda: do(progress))
 
 
