@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -29,10 +29,11 @@ IDLE = "[data-testid='stApp'][data-test-script-state='notRunning']"
 
 @dataclass(frozen=True)
 class App:
-    """A running server: its address and the file that holds what it prints."""
+    """A running server: its address, the file that holds what it prints, and the number of its process."""
 
     url: str
     log: Path
+    process: int = 0
 
     def tracebacks(self) -> str:
         """All it printed if there was a traceback in it, else nothing."""
@@ -79,7 +80,7 @@ def running_app(patience: float = 120.0, before: str = "", **environment: str) -
                 if server.poll() is not None or time.monotonic() > deadline:
                     raise RuntimeError(f"The server did not become healthy.\n{app.log.read_text(encoding='utf-8')}")
                 time.sleep(0.2)
-            yield app
+            yield replace(app, process=server.pid)
         finally:
             server.terminate()
             try:

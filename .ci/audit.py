@@ -1,0 +1,43 @@
+"""Look up known vulnerabilities of what is installed, with pip-audit; fails on a finding, and says so when it could not look up.
+
+python .ci/audit.py
+"""
+
+import json
+import subprocess
+import sys
+
+SECONDS = 60
+COMMAND = ["pip-audit", "--local", "--skip-editable", "--format=json", "--progress-spinner=off", "--timeout=10"]
+
+
+def verdict(printed: str, complained: str) -> tuple[int, str]:
+    """What the audit found, as the exit code and a sentence for each finding."""
+    try:
+        packages = json.loads(printed)["dependencies"]
+    except (ValueError, KeyError, TypeError):
+        why = (complained.strip().splitlines() or ["no answer"])[-1]
+        return 0, f"NOT AUDITED: known vulnerabilities could not be looked up ({why[:200]})."
+    told = [
+        f"{one['name']} {one['version']}: {found['id']}, mended in {', '.join(found['fix_versions']) or 'no release yet'}"
+        for one in packages
+        for found in one.get("vulns", ())
+    ]
+    skipped = [one["name"] for one in packages if "skip_reason" in one]
+    looked = f"{len(packages) - len(skipped)} packages looked up, {len(told)} known vulnerabilities."
+    return int(bool(told)), "\n".join([*told, looked])
+
+
+def main() -> int:
+    """Run pip-audit and tell its verdict."""
+    try:
+        done = subprocess.run(COMMAND, capture_output=True, text=True, timeout=SECONDS, check=False)
+        code, told = verdict(done.stdout, done.stderr)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        code, told = verdict("", f"{type(error).__name__}: {error}")
+    print(told)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,359 @@
+"""A class on one server: sessions that speak Streamlit's own WebSocket protocol upload, drag, choose another norm, open lessons.
+
+    python -m benchmarks.classroom [SESSIONS] [SECONDS] [--layer workqueue] [--url URL]
+
+Without ``--url`` it starts a server of its own. Wanted on two cores, 30 sessions for 300 s: no errors, 95 % of the released
+cursors answered within 0.5 s, a first path for everybody within 30 s, health checks within 0.2 s. ``--layer`` names numba's
+threading layer. The last line tells how busy the machine was with other things.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import http.client
+import json
+import os
+import random
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+
+from benchmarks.serving import running_app
+
+ROWS, COLUMNS, POINTS = 600, 20, 25
+KERNELS = "widths=8&linear=yes&degree=2&each=linear"  # 30 kernels on 300 training rows
+PATIENCE = 60.0
+
+
+@dataclass
+class Figures:
+    """What was measured, in seconds, and what went wrong."""
+
+    first: list[float] = field(default_factory=list)
+    released: list[float] = field(default_factory=list)
+    norm: list[float] = field(default_factory=list)
+    lesson: list[float] = field(default_factory=list)
+    health: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    megabytes: list[float] = field(default_factory=list)
+
+
+class Session:
+    """One tab without a browser: it holds the elements on its page and runs the fragments that run by themselves."""
+
+    def __init__(self, url: str, page: str = "", query: str = "") -> None:
+        place = urlsplit(url)
+        self.host, self.page, self.query = place.netloc, page, query
+        self.id = self.script = self.token = ""
+        self.elements: dict[tuple[int, ...], tuple[str, Any, str]] = {}
+        self.widgets: dict[str, WidgetState] = {}
+        self.clocks: dict[str, tuple[float, float]] = {}
+        self.faults: list[str] = []
+        self._cached: dict[str, ForwardMsg] = {}
+        self._over = asyncio.Event()
+        self._answered: asyncio.Future[Any] | None = None
+
+    async def __aenter__(self) -> Session:
+        self.token = await asyncio.to_thread(self._cookie)
+        cookie = {"Cookie": f"_streamlit_xsrf={self.token}"} if self.token else {}
+        self.socket = await websockets.connect(
+            f"ws://{self.host}/_stcore/stream", subprotocols=["streamlit", self.token or "none"], additional_headers=cookie,
+            origin=f"http://{self.host}", max_size=None, ping_interval=None, open_timeout=PATIENCE, compression=None,
+        )  # fmt: skip
+        self._reading = asyncio.create_task(self._read())
+        return self
+
+    async def __aexit__(self, *why: object) -> None:
+        self._reading.cancel()
+        await self.socket.close()
+
+    def _cookie(self) -> str:
+        line = http.client.HTTPConnection(self.host, timeout=PATIENCE)
+        line.request("GET", "/_stcore/health")
+        answer = line.getresponse()
+        answer.read()
+        parts = (answer.getheader("set-cookie") or "").split(";")
+        return next((part.split("=", 1)[1] for part in parts if part.strip().startswith("_streamlit_xsrf=")), "")
+
+    async def _read(self) -> None:
+        try:
+            async for raw in self.socket:
+                message = ForwardMsg()
+                message.ParseFromString(raw)
+                self._take(message)
+        except websockets.ConnectionClosed as error:
+            self.faults.append(f"connection: {error}")
+            self._over.set()
+
+    def _take(self, message: ForwardMsg) -> None:
+        kind = message.WhichOneof("type")
+        if kind == "ref_hash":
+            known = self._cached.get(message.ref_hash)
+            if known is None:
+                return
+            whole = ForwardMsg()
+            whole.CopyFrom(known)
+            whole.metadata.CopyFrom(message.metadata)
+            message, kind = whole, whole.WhichOneof("type")
+        elif message.metadata.cacheable and message.hash:
+            self._cached[message.hash] = message
+        if kind == "new_session":
+            self.id, self.script = message.new_session.initialize.session_id, message.new_session.page_script_hash
+            if not message.metadata.run.fragment_ids:
+                self.elements, self.clocks = {}, {}
+        elif kind == "navigation":
+            self.script = message.navigation.page_script_hash
+        elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
+            element, name = message.delta.new_element, message.delta.new_element.WhichOneof("type")
+            self.elements[tuple(message.metadata.delta_path)] = name, getattr(element, name), message.delta.fragment_id
+            if name == "exception":
+                self.faults.append(f"{element.exception.type}: {element.exception.message[:100]}")
+        elif kind == "auto_rerun":
+            every = message.auto_rerun.interval
+            self.clocks[message.auto_rerun.fragment_id] = every, time.monotonic() + every
+        elif kind == "script_finished":
+            self._over.set()
+        elif kind == "page_info_changed":
+            self.query = message.page_info_changed.query_string
+        elif kind == "file_urls_response" and self._answered is not None and not self._answered.done():
+            self._answered.set_result(message.file_urls_response)
+
+    def found(self, kind: str, text: str = "") -> list[tuple[Any, str]]:
+        """The elements of a kind whose text holds ``text``, each with the fragment it lies in."""
+        return [(one, part) for name, one, part in self.elements.values() if name == kind and text in str(one)]
+
+    def player(self) -> tuple[Any, str] | None:
+        """The path's player, if a path is in it."""
+        for one, part in self.found("bidi_component", "path_player"):
+            if '"waiting":true' not in (one.json or one.mixed.json).replace(" ", ""):
+                return one, part
+        return None
+
+    async def run(self, fragment: str = "", page: str | None = None, clock: bool = False) -> bool:
+        """Run the page or one fragment of it; tell whether it was answered in time."""
+        asked = BackMsg()
+        script = asked.rerun_script
+        script.query_string, script.fragment_id, script.is_auto_rerun = self.query, fragment, clock
+        if page is not None or not self.script:
+            self.page = page if page is not None else self.page
+            script.page_name = self.page
+        else:
+            script.page_script_hash = self.script
+        script.widget_states.widgets.extend(self.widgets.values())
+        script.context_info.timezone, script.context_info.locale = "UTC", "en"
+        script.context_info.url = f"http://{self.host}/{self.page}"
+        self._over.clear()
+        await self.socket.send(asked.SerializeToString())
+        try:
+            await asyncio.wait_for(self._over.wait(), PATIENCE)
+        except TimeoutError:
+            return False
+        return True
+
+    async def until(self, there: Callable[[], object], end: float) -> bool:
+        """Let fragments run by themselves until something is there."""
+        while time.monotonic() < end:
+            if there():
+                return True
+            for fragment, (every, due) in list(self.clocks.items()):
+                if time.monotonic() >= due:
+                    self.clocks[fragment] = every, time.monotonic() + every
+                    await self.run(fragment, clock=True)
+            await asyncio.sleep(0.05)
+        return bool(there())
+
+    async def upload(self, name: str, content: bytes) -> bool:
+        """Bring a file along, as the browser does."""
+        self._answered = asyncio.get_running_loop().create_future()
+        asked = BackMsg()
+        asked.file_urls_request.request_id = secrets.token_hex(4)
+        asked.file_urls_request.file_names.append(name)
+        asked.file_urls_request.session_id = self.id
+        await self.socket.send(asked.SerializeToString())
+        url = (await asyncio.wait_for(self._answered, PATIENCE)).file_urls[0]
+        if await asyncio.to_thread(self._put, url.upload_url, name, content) not in (200, 204):
+            return False
+        state = WidgetState(id=self.found("file_uploader")[0][0].id)
+        told = state.file_uploader_state_value.uploaded_file_info.add()
+        told.name, told.size, told.file_id = name, len(content), url.file_id
+        told.file_urls.CopyFrom(url)
+        self.widgets[state.id] = state
+        answered = await self.run()
+        del self.widgets[state.id]
+        return answered
+
+    def _put(self, place: str, name: str, content: bytes) -> int:
+        border = f"b{secrets.token_hex(8)}"
+        head = f'--{border}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n\r\n'.encode()
+        line = http.client.HTTPConnection(self.host, timeout=PATIENCE)
+        line.request(
+            "PUT", place if place.startswith("/") else f"/{place}", head + content + f"\r\n--{border}--\r\n".encode(),
+            {"Content-Type": f"multipart/form-data; boundary={border}", "X-Xsrftoken": self.token,
+             "Cookie": f"_streamlit_xsrf={self.token}"},
+        )  # fmt: skip
+        answer = line.getresponse()
+        answer.read()
+        return answer.status
+
+
+def table(seed: int) -> bytes:
+    """A table of two classes that no other session has."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((ROWS, COLUMNS))
+    y = np.where(X[:, 0] + X[:, 1] ** 2 - 1 + 0.5 * rng.standard_normal(ROWS) > 0, "yes", "no")
+    lines = [",".join([*(f"{value:.5f}" for value in row), label]) for row, label in zip(X, y, strict=True)]
+    return "\n".join([",".join([*(f"c{j}" for j in range(COLUMNS)), "target"]), *lines]).encode()
+
+
+async def student(number: int, uploads: bool, url: str, end: float, found: Figures) -> None:
+    """Come with a table or take a sample, wait for the path, and work with it until the lesson is over."""
+    chance = random.Random(number)
+    begun = time.monotonic()
+    query = KERNELS if uploads else f"{KERNELS}&seed={number % 3}"
+    async with Session(url, "" if uploads else "explore", query) as session:
+        await session.run()
+        if uploads and not (
+            await session.upload(f"table{number}.csv", table(number)) and await session.run(page="explore")
+        ):
+            found.errors.append(f"session {number}: the upload was not answered")
+        if not await session.until(session.player, end):
+            found.errors.append(f"session {number}: no first path, {session.faults[:1]}")
+            return
+        found.first.append(time.monotonic() - begun)
+        if number % 5 == 4:
+            await _lesson(session, chance, found)
+        while time.monotonic() < end and not session.faults:
+            await (_release if chance.random() < 0.8 else _other_norm)(session, chance, end, found)
+            await session.until(lambda: False, time.monotonic() + chance.uniform(0.3, 1.2))
+        found.errors += [f"session {number}: {fault}" for fault in session.faults[:1]]
+
+
+async def _lesson(session: Session, chance: random.Random, found: Figures) -> None:
+    begun = time.monotonic()
+    await session.run(page="lessons")
+    if not await session.until(lambda: session.found("bidi_component"), begun + PATIENCE):
+        found.errors.append("a lesson was not drawn")
+    found.lesson.append(time.monotonic() - begun)
+    await session.run(page="explore")
+
+
+async def _release(session: Session, chance: random.Random, end: float, found: Figures) -> None:
+    if not await session.until(session.player, min(end, time.monotonic() + PATIENCE)):
+        return
+    player, fragment = session.player() or (None, "")
+    report = {"report": {"index": chance.randrange(POINTS), "turn": 1, "n": chance.random()}}
+    session.widgets[player.id] = WidgetState(id=player.id, json_value=json.dumps(report))
+    begun = time.monotonic()
+    if not await session.run(fragment):
+        found.errors.append("a released cursor was not answered")
+    found.released.append(time.monotonic() - begun)
+
+
+async def _other_norm(session: Session, chance: random.Random, end: float, found: Figures) -> None:
+    sliders = [one for one, _ in session.found("slider") if "setting_p" in one.id]
+    if not sliders:
+        return
+    session.widgets = {}
+    state = WidgetState(id=sliders[0].id)
+    state.string_array_value.data.append(chance.choice(list(sliders[0].options)[1:-1]))
+    session.widgets[state.id] = state
+    begun = time.monotonic()
+    await session.run()
+    if await session.until(session.player, end):
+        found.norm.append(time.monotonic() - begun)
+
+
+async def _watch(url: str, process: int, end: float, found: Figures) -> None:
+    """Ask for the health of the server twice a second, and look at its memory."""
+
+    def ask() -> float:
+        begun = time.monotonic()
+        line = http.client.HTTPConnection(urlsplit(url).netloc, timeout=PATIENCE)
+        line.request("GET", "/_stcore/health")
+        line.getresponse().read()
+        return time.monotonic() - begun
+
+    while time.monotonic() < end:
+        try:
+            found.health.append(await asyncio.to_thread(ask))
+            if process:
+                found.megabytes.append(memory(process))
+        except OSError as error:
+            found.errors.append(f"health: {error}")
+        await asyncio.sleep(0.5)
+
+
+def memory(process: int) -> float:
+    """What a process holds in memory, in megabytes."""
+    lines = Path(f"/proc/{process}/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmRSS"))
+
+
+async def lesson(sessions: int, seconds: float, url: str, process: int = 0) -> Figures:
+    """Let ``sessions`` students work for so long; they come a tenth of a second apart."""
+    found, end = Figures(), time.monotonic() + seconds
+
+    async def late(number: int) -> None:
+        await asyncio.sleep(0.1 * number)
+        try:
+            await student(number, number % 2 == 0, url, end, found)
+        except Exception as error:  # what goes wrong for one student is counted, and the class goes on
+            found.errors.append(f"session {number}: {type(error).__name__} {error}")
+
+    await asyncio.gather(_watch(url, process, end, found), *map(late, range(sessions)))
+    return found
+
+
+def told(name: str, values: list[float]) -> str:
+    """One line of figures."""
+    if not values:
+        return f"{name:32} none"
+    middle, high = np.percentile(values, [50, 95])
+    return f"{name:32} n = {len(values):5}   median {middle:6.2f}   95 % {high:6.2f}   most {max(values):6.2f} s"
+
+
+def main() -> None:
+    """Run a class and print what was measured."""
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("sessions", type=int, nargs="?", default=30)
+    asked.add_argument("seconds", type=float, nargs="?", default=300)
+    asked.add_argument("--layer", default="", help="numba's threading layer, as workqueue")
+    asked.add_argument("--url", default="", help="a server that runs already")
+    given = asked.parse_args()
+    with ExitStack() as stack:
+        url, process, printed = given.url, 0, ""
+        if not url:
+            layer = {"NUMBA_THREADING_LAYER": given.layer} if given.layer else {}
+            app = stack.enter_context(running_app(**layer))
+            url, process = app.url, app.process
+        found = asyncio.run(lesson(given.sessions, given.seconds, url, process))
+        printed = "" if given.url else app.tracebacks()
+    print(f"{given.sessions} sessions, {given.seconds:.0f} s, threading layer {given.layer or 'as found'}")
+    for name, values in (
+        ("first path", found.first), ("released cursor to evidence", found.released), ("another norm to its path", found.norm),
+        ("lesson drawn", found.lesson), ("health check", found.health),
+    ):  # fmt: skip
+        print(told(name, values))
+    print(f"without a first path: {given.sessions - len(found.first)}")
+    if found.megabytes:
+        print(f"memory of the server: {max(found.megabytes):.0f} MB at most, {found.megabytes[-1]:.0f} MB at the end")
+    print(f"errors: {len(found.errors)} {found.errors[:5]}")
+    if printed:
+        print(f"the server printed:\n{printed[-3000:]}")
+    print(f"{os.cpu_count()} cores; load of the last minute {os.getloadavg()[0]:.1f}, everything counted")
+
+
+if __name__ == "__main__":
+    main()
