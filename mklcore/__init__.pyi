@@ -13,6 +13,7 @@ from mklcore import (
     left_out as left_out,
     lessons as lessons,
     losses as losses,
+    lowrank as lowrank,
     machines as machines,
     model_search as model_search,
     parameters as parameters,
@@ -87,6 +88,7 @@ from mklcore.kernels.measures import alignment_matrix as alignment_matrix
 from mklcore.kernels.sequence_dictionary import SequenceDictionary as SequenceDictionary
 from mklcore.kernels.sequences import Spectrum as Spectrum, WeightedDegree as WeightedDegree
 from mklcore.losses import LOSSES as LOSSES, Huber as Huber
+from mklcore.lowrank.nystroem import Nystroem as Nystroem
 from mklcore.path import Path as Path, fit_path as fit_path, log_grid as log_grid
 from mklcore.penalties import (
     PENALTIES as PENALTIES,

@@ -477,7 +477,7 @@ def interval_along(path: Path, X: Any, y: Any, value: float) -> Interval | None:
 
 def _nearby(fitted: Any, X: Any, y: Any, param: str, value: float) -> tuple[float, float]:
     """Lower and upper end by one solved neighbour, summed over its one-vs-rest problems."""
-    K = np.asarray(getattr(X, "values", X), dtype=float)
+    K = X if hasattr(X, "coefficients") else np.asarray(getattr(X, "values", X), dtype=float)
     fits = fitted.fit_ if isinstance(fitted.fit_, tuple) else (fitted.fit_,)
     moved = fitted.copy_with(param, value)
     low = high = 0.0
@@ -527,7 +527,9 @@ def _critical_C(estimator: Any, stack: Any, y: Any) -> float:
     else:
         u = y - y.mean()
     u = u / max(float(np.abs(u).max()), 1e-300)
-    if hasattr(stack, "values"):
+    if hasattr(stack, "plain_sum_times"):  # features
+        reach = stack.plain_sum_times(u)
+    elif hasattr(stack, "values"):
         reach = np.sum([kernel @ u for kernel in stack.values], axis=0)
     else:  # too large to be kept: some of its rows
         some = np.linspace(0, stack.n_samples - 1, min(stack.n_samples, _GRID_ROWS)).astype(np.int64)

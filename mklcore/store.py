@@ -38,6 +38,8 @@ from mklcore.kernels.maps import KernelMap
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 from mklcore.losses import LOSSES
+from mklcore.lowrank.features import FeatureMap
+from mklcore.lowrank.nystroem import Nystroem
 from mklcore.penalties import PENALTIES, SumOfTerms
 from mklcore.solvers.driver import Fit, Record, Status
 from mklcore.solvers.hkl.bases import BASES
@@ -75,7 +77,18 @@ def _parts() -> dict[str, type]:
         *LOSSES.values(),
         *PENALTIES.values(),
         *BASES.values(),
-        *(Band, RandomColumns, KernelDictionary, SequenceDictionary, KernelMap, SumOfTerms, Fit, Record),
+        *(
+            Band,
+            RandomColumns,
+            KernelDictionary,
+            SequenceDictionary,
+            KernelMap,
+            FeatureMap,
+            Nystroem,
+            SumOfTerms,
+            Fit,
+            Record,
+        ),
     )
     return {kind.__name__: kind for kind in kinds}
 
@@ -376,6 +389,8 @@ class _Reader:
         made = kind(**parts)
         if isinstance(made, KernelMap):
             _check_map(made)
+        if isinstance(made, FeatureMap):
+            _check_features(made)
         return made
 
     def _objects(self, node: Any, depth: int) -> np.ndarray:
@@ -502,6 +517,21 @@ def _all_specs(specs: Sequence[KernelSpec]) -> Iterator[KernelSpec]:
         yield from _all_specs(getattr(spec, "parts", ()))
 
 
+def _check_features(found: FeatureMap) -> None:
+    """Numbers of a map to features that have to agree before anything is computed from them."""
+    M = len(found.specs)
+    m, D = _numbers(found.roots, 2, "roots").shape
+    ends, places = np.asarray(found.ends), np.asarray(found.places)
+    whole = isinstance(found.landmarks, KernelMap) and m == len(found.landmarks.rows) and found.landmarks.kept.size == m
+    spans = ends.dtype.kind in "iu" and places.dtype.kind in "iu" and ends.shape == (M + 1,) and places.shape == (M,)
+    if not (whole and spans and ends[0] == 0 and ends[-1] == D and np.array_equal(places, ends[:-1])):
+        raise DataError("The features in the model file do not fit their landmarks.")
+    if (np.diff(ends) < 0).any() or _numbers(found.means, 1, "means").size != D or not (found.scales > 0).all():
+        raise DataError("The features in the model file do not fit their kernels.")
+    if found.scales.shape != (M,) or found.normalise not in NORMALISATIONS or not isinstance(found.center, bool):
+        raise DataError("The scales of the features in the model file do not fit their kernels.")
+
+
 def _check_fitted(estimator: Any) -> None:
     """Sizes that have to agree before anything is computed from them."""
     check_is_fitted(estimator)
@@ -525,11 +555,21 @@ def _check_fitted(estimator: Any) -> None:
     if n not in dual.shape or len(estimator.kernel_families_) != M:
         raise DataError(f"dual_coef_ in the model file does not fit {n!r} training rows.")
     found = getattr(estimator, "_map", None)
-    if found is not None and (not isinstance(found, KernelMap) or (len(found.specs), found.kept.size) != (M, n)):
+    if isinstance(found, FeatureMap):
+        _check_coefficients(estimator, found, M)
+    elif found is not None and (not isinstance(found, KernelMap) or (len(found.specs), found.kept.size) != (M, n)):
         raise DataError("The kernels in the model file do not fit its weights.")
     design = getattr(estimator, "design_", None)
     if design is not None and (not isinstance(design, Design) or design.n != n or len(estimator._nodes) != M):
         raise DataError("The nodes in the model file do not fit its design.")
+
+
+def _check_coefficients(estimator: Any, found: FeatureMap, M: int) -> None:
+    coefficients = np.asarray(getattr(estimator, "feature_coef_", None), dtype=np.float64)
+    if len(found.specs) != M or int(found.ends[-1]) not in coefficients.shape or coefficients.ndim not in (1, 2):
+        raise DataError("The features in the model file do not fit its weights.")
+    if coefficients.ndim != np.ndim(estimator.dual_coef_) or not np.isfinite(coefficients).all():
+        raise DataError("feature_coef_ in the model file does not fit its features.")
 
 
 def _try(estimator: Any) -> None:

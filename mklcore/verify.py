@@ -29,6 +29,7 @@ from mklcore.verify_hull import Hull, levels_of
 
 Array = Any
 CLOSE = 1e-6
+MOST_BYTES = 2e9
 
 
 class Line(NamedTuple):
@@ -173,6 +174,8 @@ def gram(spec: dict[str, Any], Z: Array) -> Array:
 def stack_of(kernels: dict[str, Any], X: Array) -> tuple[Array, list[Line]]:
     """The kernels (M, n, n) of the model on its training rows, centred and normalised from scratch."""
     n = len(X)
+    if kernels["is"] == "FeatureMap":
+        return approximated(kernels, X)
     if not np.array_equal(kernels["kept"], np.arange(n)):
         raise DataError(
             "The model was fitted on some rows of a larger stack, whose normalisation cannot be told from them."
@@ -201,6 +204,32 @@ def stack_of(kernels: dict[str, Any], X: Array) -> tuple[Array, list[Line]]:
     return stack, [
         Line(worst <= CLOSE, f"kernels: {len(stack)} built from the rows, scales off by {worst:.1e} at most")
     ]
+
+
+def approximated(kernels: dict[str, Any], X: Array) -> tuple[Array, list[Line]]:
+    """The kernels Phi_m Phi_m' (M, n, n) of an approximated model, through the roots at its landmarks that the file holds."""
+    n, near, ends = len(X), kernels["landmarks"], kernels["ends"]
+    if 8 * len(near["specs"]) * n * n > MOST_BYTES:
+        raise DataError(
+            f"{len(near['specs'])} approximated kernels on {n:,} rows are more than this verifier can hold at once; the fit "
+            "on fewer rows can be checked."
+        )
+    both, m = np.vstack([near["rows"], (X - near["column_means"]) / near["column_scales"]]), len(near["rows"])
+    stack, worst = np.empty((len(near["specs"]), n, n)), 0.0
+    for k, spec in enumerate(near["specs"]):
+        K, own = gram(spec, both), slice(ends[k], ends[k + 1])
+        root, mean = kernels["roots"][:, own], kernels["means"][own]
+        projection = K[:m, :m] @ root @ root.T
+        worst = max(worst, float(np.abs(projection @ K[:m, :m] - K[:m, :m]).max() / np.abs(K[:m, :m]).max()))
+        features = K[m:, :m] @ root - mean
+        size = np.full(n, float(kernels["scales"][k]))
+        if kernels["normalise"] == "spherical":
+            size = np.diag(K)[m:] - 2.0 * (features @ mean + mean @ mean) + mean @ mean
+        features *= np.where(size > 0, 1.0 / np.sqrt(np.where(size > 0, size, 1.0)), 0.0)[:, None]
+        features = features.astype(np.float32).astype(np.float64)
+        stack[k] = features @ features.T
+    told = f"kernels: {len(stack)} APPROXIMATED from {m} landmarks, {worst:.1e} off at these; what follows is proved of them"
+    return stack, [Line(worst <= CLOSE, told)]
 
 
 # Losses and penalties, from their definitions

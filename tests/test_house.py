@@ -29,6 +29,7 @@ ROWS = {
     "mklcore.penalties": 5,
     "mklcore.machines": 6,
     "mklcore.solvers": 7,
+    "mklcore.lowrank": 7,
     "mklcore.path": 8,
     "mklcore.selection": 8,
     "mklcore.selection_loo": 8,

@@ -24,6 +24,8 @@ from mklcore.kernels.grams import UNCUT, GramStack
 from mklcore.kernels.rows import KernelRows, RowBlocks
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sums import OTHER, way_of
+from mklcore.lowrank.features import FeatureMap, FeatureStack
+from mklcore.lowrank.nystroem import Nystroem
 from mklcore.solvers.driver import Fit, Status
 
 STACK_LIMIT_MB = 2048.0  # above this no stack is stored, where the method can do without
@@ -49,6 +51,9 @@ class KernelEstimator(BaseEstimator):
         or a table with a ``KernelDictionary``, which they can cut
     normalise : "auto" (this estimator's own), "multiplicative", "spherical", "trace", "diag" or None; stacks are never touched
     center : centre the kernels in feature space
+    approximation : None, or of lp-norm learning and MKL-GOMP ``Nystroem(n_components)``: kernels of low rank for many rows. The
+        certificate and ``dual_point_`` are then of the approximated kernels, and ``approximation_error_`` (M,) is the share of
+        each kernel's trace that is lost
     """
 
     default_normalise: ClassVar[str | None] = "multiplicative"
@@ -79,7 +84,7 @@ class KernelEstimator(BaseEstimator):
 
     def _stack(self, X: Any) -> Any:
         """The training stack of ``X``: built from the dictionary, or checked when it is precomputed."""
-        if isinstance(X, GramStack):
+        if isinstance(X, (GramStack, FeatureStack)):
             return X
         if self._is_precomputed:
             return GramStack.from_array(X)
@@ -92,6 +97,9 @@ class KernelEstimator(BaseEstimator):
         names = getattr(self, "sequence_names_", ())
         if names:
             dictionary = dictionary.beside(self.n_numeric_, names, (X.shape[1] - self.n_numeric_) // len(names))
+        approximation = getattr(self, "approximation", None)
+        if approximation is not None:
+            return approximation.features(dictionary, X, normalise, self.center)
         if self._wants_rows(dictionary, X.shape[0]):
             return KernelRows.build(dictionary, X, normalise=normalise, center=self.center)
         return dictionary.grams(X, normalise=normalise, center=self.center)
@@ -105,6 +113,18 @@ class KernelEstimator(BaseEstimator):
         strings = SequenceDictionary.suggested([lengths(X[:, d + s :: len(names)]) for s in range(len(names))])
         found: KernelDictionary = KernelDictionary.default(d) + strings if d else strings
         return found
+
+    def _check_approximation(self) -> None:
+        """ParameterError for an approximation that is none, or of kernels that are given ready."""
+        approximation = getattr(self, "approximation", None)
+        if approximation is None:
+            return
+        if not isinstance(approximation, Nystroem):
+            raise ParameterError(f"approximation must be None or Nystroem(n_components=...); got {approximation!r}.")
+        if self._is_precomputed:
+            raise ParameterError(
+                "An approximation is made from the columns of a table, and ready stacks have none: use a KernelDictionary."
+            )
 
     def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
         """Whether to work without a stored stack; only some methods can."""
@@ -121,7 +141,7 @@ class KernelEstimator(BaseEstimator):
         if reset:
             for name in ("row_fingerprints_", "sequence_names_", "n_numeric_"):
                 self.__dict__.pop(name, None)
-        if isinstance(X, GramStack):
+        if isinstance(X, (GramStack, FeatureStack)):
             return X
         if isinstance(X, Dataset):
             if X.sequences or hasattr(self, "sequence_names_"):
@@ -191,7 +211,7 @@ class KernelEstimator(BaseEstimator):
     def _checked_target(self, X: Any, y: Any) -> Labels:
         if y is None:
             raise ValueError(f"requires y to be passed, but the target y is None; {type(self).__name__} is supervised.")
-        n = X.n_samples if isinstance(X, GramStack) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
+        n = X.n_samples if isinstance(X, (GramStack, FeatureStack)) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
         target = self._target(y)
         if target.shape[0] != n:
             raise DataError(
@@ -220,6 +240,12 @@ class KernelEstimator(BaseEstimator):
         self.kernel_families_ = tuple(stack.families)
         self.n_train_ = stack.n_samples
         self._map = None if self._is_precomputed else stack.transform
+        if isinstance(stack, FeatureStack):
+            self.approximation_error_ = stack.approximation_error
+            flipped = self.dual_coef_.ndim > 1 and self.dual_coef_.shape[0] != stack.n_samples
+            duals = self.dual_coef_.T if flipped else self.dual_coef_
+            found = stack.coefficients(np.ascontiguousarray(duals))
+            self.feature_coef_ = found.T if flipped else found
         if self._map is not None and not hasattr(self, "n_features_in_"):
             self.n_features_in_ = self._map.rows.shape[1]
         weights = np.atleast_2d(self.weights_).mean(axis=0)
@@ -296,7 +322,8 @@ class KernelEstimator(BaseEstimator):
 
     def lam_range(self, stack: Any, y: Any) -> tuple[float, float]:
         """The lambdas between which a path moves: four decades below the largest eigenvalue of a kernel over n, one above."""
-        largest = max(float(np.linalg.norm(kernel)) for kernel in stack.values) / stack.n_samples
+        norms = stack.norms() if isinstance(stack, FeatureStack) else map(np.linalg.norm, stack.values)
+        largest = max(float(norm) for norm in norms) / stack.n_samples
         return largest * 1e-4, largest * 10
 
     # -- what a subclass says -------------------------------------------------------------------------------------
@@ -316,8 +343,20 @@ class KernelEstimator(BaseEstimator):
 
     def _machines(self) -> tuple[Array, Array]:
         """Weights (T, M) and duals (T, n) of the T machines whose scores make a decision."""
-        duals = np.atleast_2d(np.asarray(self.dual_coef_).T)
+        duals = np.atleast_2d(np.asarray(self._coefficients).T)
         return np.broadcast_to(self.weights_, (len(duals), np.size(self.weights_))), duals
+
+    @property
+    def _coefficients(self) -> Array:
+        """What blocks are multiplied by: the duals, or of an approximated model the coefficients of its features."""
+        found: Array = self.dual_coef_ if getattr(self, "feature_coef_", None) is None else self.feature_coef_
+        return found
+
+    @property
+    def _numbers_per_row(self) -> int:
+        """How many numbers a new row costs: its kernel values, or values at the landmarks and features."""
+        found = getattr(self._map, "numbers_per_row", None)
+        return len(self.kernel_names_) * self.n_train_ if found is None else int(found)
 
     def _joined(self, scores: Array) -> Array:
         """Decision values from the scores (n_new, T) of the machines, without their intercepts."""
@@ -334,8 +373,8 @@ class KernelEstimator(BaseEstimator):
         if self._map is None:
             return self._decide(self._blocks(X))
         rows = self._checked_rows(X, reset=False)
-        step = int(_BLOCK_MB * 1e6 / (8 * len(self.kernel_names_) * self.n_train_))
-        if step < _FEWEST_ROWS and self._scored_together:
+        step = int(_BLOCK_MB * 1e6 / (8 * self._numbers_per_row))
+        if step < _FEWEST_ROWS and self._scored_together and not isinstance(self._map, FeatureMap):
             return self._joined(self._map.scores(rows, *self._machines()))
         step = max(1, step)
         if rows.shape[0] <= step:
@@ -356,14 +395,15 @@ class KernelEstimator(BaseEstimator):
         if self._map is None:
             return self._parts(self._blocks(X)[chosen], chosen)
         rows, part = self._checked_rows(X, reset=False), self._map.subset(chosen)
-        step = max(1, int(_BLOCK_MB * 1e6 / (8 * max(len(chosen), 1) * self.n_train_)))
+        share = max(len(chosen), 1) / len(self.kernel_names_)
+        step = max(1, int(_BLOCK_MB * 1e6 / (8 * share * self._numbers_per_row)))
         pieces = [self._parts(part.cross(rows[k : k + step]), chosen) for k in range(0, max(rows.shape[0], 1), step)]
         return np.concatenate(pieces, axis=1)
 
     def _parts(self, blocks: Array, chosen: Sequence[int]) -> Array:
         """f_m of the chosen kernels on their blocks (m, n_new, n)."""
         weights = np.asarray(self.weights_, dtype=float)[..., list(chosen)]
-        dual = np.asarray(self.dual_coef_, dtype=float)
+        dual = np.asarray(self._coefficients, dtype=float)
         if self._dual_per_kernel:
             own = np.moveaxis(dual if dual.ndim == 3 else dual[None], 0, -1)[list(chosen)]
             pieces = [block @ coefficients for block, coefficients in zip(blocks, own, strict=True)]
@@ -497,9 +537,9 @@ def target_of(X: Any, y: Any) -> Any:
     return X.y if y is None and isinstance(X, Dataset) else y
 
 
-def kernels_of(stack: GramStack | KernelRows) -> Any:
-    """What solvers take: the values of a stored stack, or the kernels themselves where nothing is stored."""
-    return stack if isinstance(stack, KernelRows) else stack.values
+def kernels_of(stack: GramStack | KernelRows | FeatureStack) -> Any:
+    """What solvers take: the values of a stored stack, or what stands for kernels that are not stored."""
+    return stack if isinstance(stack, (KernelRows, FeatureStack)) else stack.values
 
 
 def row_fingerprints(rows: Array) -> Array:

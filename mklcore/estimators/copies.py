@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from mklcore.arrays import Array
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import duplicates
 from mklcore.kernels.rows import KernelRows
+from mklcore.lowrank.features import FeatureBlocks, FeatureStack
 
 _SAME_SCALE = 1e-9
 
@@ -42,11 +44,23 @@ def copies_among(rows: KernelRows) -> tuple[tuple[int, ...], ...]:
     return tuple(sorted(tuple(sorted(members)) for members in groups if len(members) > 1))
 
 
-def _groups(stack: GramStack | KernelRows) -> tuple[tuple[int, ...], ...]:
+def equal_blocks(blocks: FeatureBlocks) -> tuple[tuple[int, ...], ...]:
+    """Groups of kernels whose features are the same: landmarks are shared, so copies of a kernel have equal blocks."""
+    found: dict[bytes, list[int]] = {}
+    for m, block in enumerate(blocks):
+        found.setdefault(hashlib.sha256(np.ascontiguousarray(block.values).tobytes()).digest(), []).append(m)
+    return tuple(tuple(members) for members in found.values() if len(members) > 1)
+
+
+def _groups(stack: GramStack | KernelRows | FeatureStack) -> tuple[tuple[int, ...], ...]:
+    if isinstance(stack, FeatureStack):
+        return equal_blocks(stack.values)
     return copies_among(stack) if isinstance(stack, KernelRows) else exact_copies(stack.values)
 
 
-def without_copies(stack: GramStack | KernelRows, keep: bool, prices: Any = 1.0) -> tuple[Array, tuple[str, ...]]:
+def without_copies(
+    stack: GramStack | KernelRows | FeatureStack, keep: bool, prices: Any = 1.0
+) -> tuple[Array, tuple[str, ...]]:
     """Which kernels of ``stack`` compete, (M,) of bool, and a note on every group of copies: of each the cheapest by
     ``prices`` (one number, or one per kernel; ties: the first) stands for all. Everybody competes with ``keep``."""
     allowed, notes = np.ones(stack.n_kernels, dtype=bool), []

@@ -15,6 +15,9 @@ from mklcore.estimators.copies import without_copies
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import Loss, make_loss
+from mklcore.lowrank.features import FeatureStack
+from mklcore.lowrank.greedy import FeatureGOMP
+from mklcore.lowrank.nystroem import Nystroem
 from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
 from mklcore.solvers.gomp import GOMP, HINGE_TOL, HingeGOMP
@@ -26,6 +29,7 @@ class _GompBase(BudgetedEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        self._check_approximation()
         self._whole("n_candidates")
         tolerance = self.score_tol
         if not (isinstance(tolerance, (int, float, np.number)) and np.isfinite(tolerance) and tolerance >= 0):
@@ -37,8 +41,8 @@ class _GompBase(BudgetedEstimator):
     def _is_hinge(self) -> bool:
         return make_loss(getattr(self, "loss", "squared")).piecewise_linear
 
-    def _prepared(self, stack: GramStack) -> Spectra | None:
-        return None if self._is_hinge else super()._prepared(stack)
+    def _prepared(self, stack: GramStack | FeatureStack) -> Spectra | None:
+        return None if self._is_hinge or isinstance(stack, FeatureStack) else super()._prepared(stack)
 
     def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
         return not self._is_hinge and n <= MOST_SUMMED and self._is_too_large(dictionary, n)
@@ -47,9 +51,12 @@ class _GompBase(BudgetedEstimator):
         """The target as columns (n, T) and what to add back to predictions (T,)."""
         raise NotImplementedError
 
-    def _run(self, stack: GramStack, y: Array, prepared: Spectra | None) -> None:
+    def _run(self, stack: GramStack | FeatureStack, y: Array, prepared: Spectra | None) -> None:
         Y, shift = self._columns(y)
         M = stack.n_kernels
+        if isinstance(stack, FeatureStack):
+            self._run_on_features(stack, Y, shift, y.ndim == 1)
+            return
         competing, notes = without_copies(stack, self.keep_duplicates)
         tol = {"tol": self.tol} if self._is_hinge else {}
         method = (HingeGOMP if self._is_hinge else GOMP)(
@@ -67,6 +74,22 @@ class _GompBase(BudgetedEstimator):
         fit = run(method, tol=tol.get("tol", 0.0), max_iter=M + 1, callback=self.callback)
         warn_unless_converged(fit, 0.0)
         self._publish_columns(fit, shift, y.ndim == 1, notes)
+
+    def _run_on_features(self, stack: FeatureStack, Y: Array, shift: Array, flat: bool) -> None:
+        competing, notes = without_copies(stack, self.keep_duplicates)
+        method = FeatureGOMP(
+            stack,
+            Y,
+            self.lam,
+            n_kernels=min(self.n_kernels or stack.n_kernels, stack.n_kernels),
+            score_tol=self.score_tol,
+            n_candidates=self.n_candidates,
+            seed=self.random_state,
+            allowed=np.flatnonzero(competing),
+        )
+        fit = run(method, tol=0.0, max_iter=stack.n_kernels + 1, callback=self.callback)
+        warn_unless_converged(fit, 0.0)
+        self._publish_columns(fit, shift, flat, notes)
 
     def _cut_to(self, whole: Any, size: int) -> None:
         flat = whole.dual_coef_.ndim == 1
@@ -97,7 +120,7 @@ class GOMPClassifier(_GompBase, KernelClassifier):
     loss : "squared", (y - f)^2, or "hinge", max(0, 1 - y f); the hinge scores solve one machine per kernel and step
     tol : relative duality gap of the machines of the hinge loss; squared loss is solved exactly
     fit_intercept : subtract the mean of each target column and add it back (squared loss only: there is no bias term)
-    kernels, normalise, center, callback : see ``KernelEstimator``
+    kernels, normalise, center, approximation, callback : see ``KernelEstimator``
 
     Attributes: weights_ (M,) of zeros and ones, selected_ in order of entry, dual_coef_ (n,) or, for more than two
     classes, (n, T) with one set of kernels for all, objective_, history_, status_, notes_ (which copies were left out).
@@ -118,6 +141,7 @@ class GOMPClassifier(_GompBase, KernelClassifier):
         kernels: Kernels = None,
         normalise: str | None = "auto",
         center: bool = False,
+        approximation: Nystroem | None = None,
         fit_intercept: bool = False,
         tol: float = HINGE_TOL,
         random_state: int | None = None,
@@ -132,6 +156,7 @@ class GOMPClassifier(_GompBase, KernelClassifier):
         self.kernels = kernels
         self.normalise = normalise
         self.center = center
+        self.approximation = approximation
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.random_state = random_state
@@ -142,6 +167,10 @@ class GOMPClassifier(_GompBase, KernelClassifier):
         self._positive("tol")
         if self.loss not in ("squared", "hinge"):
             raise ParameterError(f"loss must be squared or hinge here; got {self.loss!r}.")
+        if self._is_hinge and self.approximation is not None:
+            raise ParameterError(
+                'MKL-GOMP works on approximated kernels with loss="squared" alone; use it, or approximation=None.'
+            )
         if self._is_hinge and self.fit_intercept:
             raise ParameterError(
                 "MKL-GOMP has no bias term, and the mean of the labels means nothing to the hinge loss: "
@@ -174,6 +203,7 @@ class GOMPRegressor(_GompBase, KernelRegressor):
         kernels: Kernels = None,
         normalise: str | None = "auto",
         center: bool = False,
+        approximation: Nystroem | None = None,
         fit_intercept: bool = True,
         random_state: int | None = None,
         callback: Callable[..., Any] | None = None,
@@ -186,6 +216,7 @@ class GOMPRegressor(_GompBase, KernelRegressor):
         self.kernels = kernels
         self.normalise = normalise
         self.center = center
+        self.approximation = approximation
         self.fit_intercept = fit_intercept
         self.random_state = random_state
         self.callback = callback

@@ -19,6 +19,7 @@ from mklcore.arrays import Array, Indices, Labels
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import weighted_blocks
 from mklcore.estimators.explain import kernels_by_columns
+from mklcore.kernels.maps import KernelMap
 from mklcore.kernels.units import Unit
 from mklcore.scoring import Scoring, scored
 
@@ -210,7 +211,7 @@ def _moved(X: Array, unit: Unit, order: Indices) -> Array:
 def _spoken(model: Any, X: Array, kernels: list[int]) -> Array:
     """What some kernels say together; training rows with a dual of zero are never looked at."""
     weights, dual = np.asarray(model.weights_)[..., kernels], np.asarray(model.dual_coef_)
-    if weights.ndim > 1 or dual.ndim > 1 or model._map.center:
+    if weights.ndim > 1 or dual.ndim > 1 or model._map.center or not isinstance(model._map, KernelMap):
         found: Array = model.contributions(X, kernels).sum(axis=0)
         return found
     used = np.flatnonzero(dual)

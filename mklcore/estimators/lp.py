@@ -26,6 +26,9 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.rows import KernelRows
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
+from mklcore.lowrank.features import FeatureStack
+from mklcore.lowrank.nystroem import Nystroem
+from mklcore.lowrank.weighing import SOLVERS_HERE, fit_features
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers import MOST_SUMMED, SOLVERS, fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged
@@ -46,6 +49,12 @@ class LpBase(KernelEstimator):
         if not (isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1):
             raise ParameterError(f"max_iter must be a whole number of 1 or more; got {self.max_iter!r}.")
         self.penalty_in_use  # noqa: B018  the penalty checks p itself
+        self._check_approximation()
+        if getattr(self, "approximation", None) is not None and self._solver_name not in SOLVERS_HERE:
+            raise ParameterError(
+                f'solver="{self._solver_name}" works on kernel values, which an approximation does not make; use one of '
+                f"{', '.join(SOLVERS_HERE)}, or approximation=None."
+            )
 
     @property
     def penalty_in_use(self) -> Penalty:
@@ -96,8 +105,13 @@ class LpBase(KernelEstimator):
         w = getattr(self, "sample_weight_", None)
         kept = np.arange(y.size) if w is None or isinstance(K, KernelRows) else np.flatnonzero(w)
         whole, target = kept.size == y.size, y[kept]
-        fit = fit_weighted(
-            K if whole else np.ascontiguousarray(K[:, kept][:, :, kept]),
+        solve: Callable[..., Fit] = fit_features if isinstance(K, FeatureStack) else fit_weighted
+        fit = solve(
+            K
+            if whole
+            else K.take(kept)
+            if isinstance(K, FeatureStack)
+            else np.ascontiguousarray(K[:, kept][:, :, kept]),
             target,
             C if w is None else C * w[kept],
             self.loss_in_use,
@@ -164,7 +178,7 @@ class _LpClassifier(LpBase, KernelClassifier):
         self._carry = tuple(fit.carry for fit in fits)
 
     def _machines(self) -> tuple[Array, Array]:
-        return super()._machines() if self.weights_.ndim == 1 else (self.weights_, self.dual_coef_)
+        return super()._machines() if self.weights_.ndim == 1 else (self.weights_, self._coefficients)
 
 
 class _LpRegressor(LpBase, KernelRegressor):
@@ -197,7 +211,7 @@ class LpMKLClassifier(_LpClassifier):
     penalty : a penalty object that replaces ||theta||_p <= 1, or None
     solver : "auto", "wrapper" (analytic update), "newton" (damped Newton on the weights), "interleaved" (kernel rows on
         the fly, no stored Gram matrix) or "silp" (cutting planes, p = 1, for comparison)
-    kernels, normalise, center : see ``KernelEstimator``
+    kernels, normalise, center, approximation : see ``KernelEstimator``
     fit_intercept : learn the free b
     tol : stop when the duality gap is within tol times the regulariser
     max_iter : bound on outer iterations; stopping there warns with the gap reached
@@ -224,6 +238,7 @@ class LpMKLClassifier(_LpClassifier):
         kernels: Kernels = None,
         normalise: str | None = "auto",
         center: bool = False,
+        approximation: Nystroem | None = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 500,
@@ -238,6 +253,7 @@ class LpMKLClassifier(_LpClassifier):
         self.kernels = kernels
         self.normalise = normalise
         self.center = center
+        self.approximation = approximation
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -266,6 +282,7 @@ class LpMKLRegressor(_LpRegressor):
         kernels: Kernels = None,
         normalise: str | None = "auto",
         center: bool = False,
+        approximation: Nystroem | None = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 500,
@@ -281,6 +298,7 @@ class LpMKLRegressor(_LpRegressor):
         self.kernels = kernels
         self.normalise = normalise
         self.center = center
+        self.approximation = approximation
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -311,6 +329,7 @@ class UniformMKLClassifier(_Uniform, _LpClassifier):
         kernels: Kernels = None,
         normalise: str | None = "auto",
         center: bool = False,
+        approximation: Nystroem | None = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 500,
@@ -322,6 +341,7 @@ class UniformMKLClassifier(_Uniform, _LpClassifier):
         self.kernels = kernels
         self.normalise = normalise
         self.center = center
+        self.approximation = approximation
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -341,6 +361,7 @@ class UniformMKLRegressor(_Uniform, _LpRegressor):
         kernels: Kernels = None,
         normalise: str | None = "auto",
         center: bool = False,
+        approximation: Nystroem | None = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 500,
@@ -353,6 +374,7 @@ class UniformMKLRegressor(_Uniform, _LpRegressor):
         self.kernels = kernels
         self.normalise = normalise
         self.center = center
+        self.approximation = approximation
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter

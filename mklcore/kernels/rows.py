@@ -186,7 +186,7 @@ class KernelRows:
         n = len(rows)
         means, scales = column_scaling(rows, dictionary.specs, dictionary.standardize)
         rows = standardise_rows(rows, means, scales)
-        specs = _resolved(dictionary, rows)
+        specs = resolved(dictionary, rows)
         M = len(specs)
         plain = KernelMap(
             specs, rows, means, scales, np.ones(M), np.ones((M, n)), np.zeros((M, n)), np.zeros(M), np.arange(n)
@@ -205,7 +205,7 @@ class KernelRows:
         return cls(finishing.on(plain), names, (own * finishing.factors**2)[kept], finishing.notes)
 
 
-def _resolved(dictionary: KernelDictionary, rows: Array) -> tuple[KernelSpec, ...]:
+def resolved(dictionary: KernelDictionary, rows: Array) -> tuple[KernelSpec, ...]:
     specs = [spec.met(rows) for spec in dictionary]
     for (kind, columns), members in share_bases(specs).items():
         relative = [specs[m] for m in members if specs[m].is_relative]

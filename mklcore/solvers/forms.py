@@ -145,13 +145,14 @@ class Nearby(NamedTuple):
 class Live:
     """One solution, kept so that moving p or C answers at once: O(M + n) for p, O(M n) once for the products.
 
-    ``fitted`` is a fitted two-class or regression estimator's fit; ``K`` (M, n, n), ``y`` (n,) its training stack and
+    ``fitted`` is a fitted two-class or regression estimator's fit; ``K`` (M, n, n) or features, ``y`` (n,) its training stack and
     signed target. Source: specification of the lp-norm solver, section 5, live slider design.
     """
 
     def __init__(self, K: Array, y: Array, fit: Fit, C: float, loss: Loss) -> None:
         self.y, self.fit, self.C, self.loss = y, fit, C, loss
-        self.G = np.stack([kernel @ fit.dual_coef for kernel in K])
+        a = fit.dual_coef
+        self.G = K.products(a) if hasattr(K, "products") else np.stack([kernel @ a for kernel in K])
         self.Q = np.maximum(self.G @ fit.dual_coef, 0.0)
 
     def at(self, *, p: float | None = None, C: float | None = None, penalty: Penalty | None = None) -> Nearby:
@@ -187,5 +188,5 @@ def interval(fitted: Any, K: Array, y: Array, **moved: float) -> Nearby:
         if hasattr(fitted, "classes_")
         else np.asarray(y, float)
     )
-    live = Live(np.asarray(K), target, fitted.fit_, fitted.C, fitted.loss_in_use)
+    live = Live(K if hasattr(K, "products") else np.asarray(K), target, fitted.fit_, fitted.C, fitted.loss_in_use)
     return live.at(**{"p": fitted.p, **moved})

@@ -1,0 +1,327 @@
+"""Features of many kernels side by side: on the training rows, on new rows, and what is computed from them.
+
+Block m of a table Phi (n, D) holds the features of kernel m, columns ``ends[m]`` to ``ends[m + 1]``, so that
+K_m ~ Phi_m Phi_m'. Tables are in single precision, sums over them in double: what is proved of the approximated kernels
+Phi_m Phi_m' is proved to the usual digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dsyrk
+
+from mklcore.arrays import Array, Indices
+from mklcore.errors import KernelError
+from mklcore.kernels.functions import KernelSpec, base_diagonal, seen_of
+from mklcore.kernels.grams import GramStack, kernel_table
+from mklcore.kernels.maps import KernelMap, as_rows, read_only, share_bases, spherical_factors, standardise_rows
+
+Table = NDArray[np.float32]
+_VALUES = 2_000_000  # kernel values, or features in double precision, that are held at a time
+
+
+class Block:
+    """The features of one kernel on some rows, (n_new, r): ``block @ u`` picks from u (D,) or (D, T) what belongs to it."""
+
+    def __init__(self, values: Table, place: slice) -> None:
+        self.values, self.place = values, place
+
+    def __matmul__(self, coefficients: Array) -> Array:
+        found: Array = np.asarray(self.values @ np.asarray(coefficients)[self.place])
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureBlocks:
+    """What stands where kernel blocks (M, n_new, n) stand: ``table`` (n_new, D'), one ``Block`` per kernel.
+
+    ``ends`` (M + 1,) where each kernel begins in the table, ``places`` (M,) where in the coefficients of the whole model.
+    """
+
+    table: Table
+    ends: Indices
+    places: Indices
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(M, n_new, D')."""
+        return self.ends.size - 1, *self.table.shape
+
+    def __len__(self) -> int:
+        return self.ends.size - 1
+
+    def __getitem__(self, m: int) -> Block:
+        first, last = int(self.ends[m]), int(self.ends[m + 1])
+        start = int(self.places[m])
+        return Block(self.table[:, first:last], slice(start, start + last - first))
+
+    def __iter__(self) -> Iterator[Block]:
+        return (self[m] for m in range(len(self)))
+
+    def rows(self, chosen: Any) -> FeatureBlocks:
+        """The same blocks on some of the rows."""
+        return replace(self, table=self.table[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMap:
+    """How rows become features: all that an approximated model needs, as specs and plain read-only arrays.
+
+    landmarks: the plain kernels against the landmark rows; roots (m, D): R of every kernel side by side; ends (M + 1,);
+    means (D,): of the features on the training rows, zeros without centring; scales (M,): the factor each kernel was divided
+    by; places (M,): where the kernels stand among the coefficients of a model. ``normalise`` and ``center`` as in ``KernelMap``.
+    """
+
+    landmarks: KernelMap
+    roots: Array
+    ends: Indices
+    means: Array
+    scales: Array
+    places: Indices
+    normalise: str | None = None
+    center: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("roots", "ends", "means", "scales", "places"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    @property
+    def specs(self) -> Any:
+        """The resolved kernels."""
+        return self.landmarks.specs
+
+    @property
+    def rows(self) -> Array:
+        """The landmark rows (m, d), standardised."""
+        return self.landmarks.rows
+
+    @property
+    def column_means(self) -> Array:
+        return self.landmarks.column_means
+
+    @property
+    def column_scales(self) -> Array:
+        return self.landmarks.column_scales
+
+    @property
+    def numbers_per_row(self) -> int:
+        """How many numbers a row costs while its features are made."""
+        return len(self.specs) * len(self.rows) + int(self.ends[-1])
+
+    def part(self, m: int) -> slice:
+        """The columns of kernel m."""
+        return slice(int(self.ends[m]), int(self.ends[m + 1]))
+
+    def subset(self, kernels: Any) -> FeatureMap:
+        """The same map for some of the kernels, which keep their places among the coefficients."""
+        chosen = [int(m) for m in kernels]
+        columns = np.concatenate([np.arange(self.ends[m], self.ends[m + 1]) for m in chosen] or [np.empty(0, np.int64)])
+        sizes = [int(self.ends[m + 1] - self.ends[m]) for m in chosen]
+        return replace(
+            self,
+            landmarks=self.landmarks.subset(chosen),
+            roots=np.ascontiguousarray(self.roots[:, columns.astype(np.int64)]),
+            ends=np.cumsum([0, *sizes]),
+            means=self.means[columns.astype(np.int64)],
+            scales=self.scales[chosen],
+            places=self.places[chosen],
+        )
+
+    def cross(self, X_new: Any) -> FeatureBlocks:
+        """The features of new rows X_new (n_new, d). DataError when X_new is not a finite table with d columns."""
+        rows = as_rows(X_new, self.rows.shape[1])
+        return self.of_standardised(standardise_rows(rows, self.column_means, self.column_scales))
+
+    def of_standardised(self, new: Array) -> FeatureBlocks:
+        """The features of rows (n_new, d) that are standardised already."""
+        table = np.empty((len(new), int(self.ends[-1])), dtype=np.float32)
+        for part, m, block in self.plain(new):
+            table[part, self.part(m)] = self._finished(m, new[part], block @ self.roots[:, self.part(m)])
+        return FeatureBlocks(table, self.ends, self.places)
+
+    def plain(self, new: Array) -> Iterator[tuple[slice, int, Array]]:
+        """Kernel values (r, m) against the landmarks, without scale, a few rows and one kernel at a time: rows, kernel, values."""
+        step = max(16, _VALUES // max(1, len(self.specs) * len(self.rows)))
+        for top in range(0, len(new), step):
+            part = slice(top, min(top + step, len(new)))
+            for m, block in enumerate(self.landmarks.cross_standardised(new[part])):
+                yield part, m, block
+
+    def _finished(self, m: int, new: Array, values: Array) -> Array:
+        values = values - self.means[self.part(m)]
+        if self.normalise != "spherical":
+            finished: Array = values * self.scales[m] ** -0.5
+            return finished
+        mean = self.means[self.part(m)]
+        grand = float(mean @ mean)
+        own = diagonals(self.specs[m : m + 1], new)[0]
+        found: Array = values * spherical_factors(own, values @ mean + grand, grand)[:, None]
+        return found
+
+
+def diagonals(specs: Sequence[KernelSpec], rows: Array) -> Array:
+    """k_m(x, x) (M, n) of resolved kernels without scale, for standardised rows (n, d)."""
+    out = np.empty((len(specs), len(rows)))
+    for (kind, columns), members in share_bases(specs).items():
+        base = base_diagonal(kind, seen_of(kind, rows, columns))[:, None]
+        for m in members:
+            own = np.empty_like(base)
+            specs[m].fill(base, False, own)
+            out[m] = own[:, 0]
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureStack:
+    """M kernels on n training rows by their features: what stands where a ``GramStack`` stands.
+
+    ``table`` (n, D) float32; ``transform`` carries it to new rows; ``approximation_error`` (M,) the share of each kernel's
+    trace that the features lose; names, families, scales, notes as in ``GramStack``.
+    """
+
+    table: Table
+    transform: FeatureMap
+    names: tuple[str, ...]
+    families: tuple[str, ...]
+    approximation_error: Array
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ends(self) -> Indices:
+        return self.transform.ends
+
+    @property
+    def scales(self) -> Array:
+        return self.transform.scales
+
+    @property
+    def specs(self) -> Any:
+        return self.transform.specs
+
+    @property
+    def n_kernels(self) -> int:
+        return len(self.names)
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.table)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(M, n, n), the shape of the stack that is not there."""
+        return self.n_kernels, self.n_samples, self.n_samples
+
+    @property
+    def values(self) -> FeatureBlocks:
+        """The features of the training rows themselves."""
+        return FeatureBlocks(self.table, self.ends, self.ends[:-1])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the features."""
+        return int(self.table.nbytes)
+
+    def cross(self, X_new: Any) -> FeatureBlocks:
+        """The features of new rows."""
+        return self.transform.cross(X_new)
+
+    def take(self, rows: Any) -> FeatureStack:
+        """The same kernels on some of the training rows; landmarks, scales and centring stay."""
+        return replace(self, table=np.ascontiguousarray(self.table[rows]))
+
+    # -- sums in double precision, a few rows at a time
+
+    def pieces(self) -> Iterator[tuple[slice, Array]]:
+        """The table in double precision, some rows at a time."""
+        step = max(64, _VALUES // max(1, self.table.shape[1]))
+        for top in range(0, self.n_samples, step):
+            part = slice(top, min(top + step, self.n_samples))
+            yield part, self.table[part].astype(np.float64)
+
+    def coefficients(self, a: Array) -> Array:
+        """u = Phi'a (D,), or (D, T) for a (n, T): f = sum_m theta_m Phi_m u_m is the model of the dual a."""
+        u = np.zeros((self.table.shape[1], *np.shape(a)[1:]))
+        for part, piece in self.pieces():
+            u += piece.T @ a[part]
+        return u
+
+    def decision(self, v: Array) -> Array:
+        """Phi v (n,) for v (D,), or (n, T) for v (D, T)."""
+        f = np.empty((self.n_samples, *np.shape(v)[1:]))
+        for part, piece in self.pieces():
+            f[part] = piece @ v
+        return f
+
+    def products(self, a: Array) -> Array:
+        """K_m a of the approximated kernels, (M, n)."""
+        u, G = self.coefficients(a), np.empty((self.n_kernels, self.n_samples))
+        for part, piece in self.pieces():
+            for m in range(self.n_kernels):
+                own = self.transform.part(m)
+                G[m, part] = piece[:, own] @ u[own]
+        return G
+
+    def spread(self, weights: Array) -> Array:
+        """One number per kernel (M,) as one per feature (D,)."""
+        return np.repeat(weights, np.diff(self.ends))
+
+    def by_kernel(self, values: Array) -> Array:
+        """The sums of ``values`` (D,) over the features of each kernel, (M,)."""
+        return np.array([float(values[self.transform.part(m)].sum()) for m in range(self.n_kernels)])
+
+    @cached_property
+    def squares(self) -> Array:
+        """||phi_m(x_i)||^2, the diagonals of the approximated kernels, (M, n)."""
+        out = np.empty((self.n_kernels, self.n_samples))
+        for part, piece in self.pieces():
+            np.square(piece, out=piece)
+            for m in range(self.n_kernels):
+                out[m, part] = piece[:, self.transform.part(m)].sum(axis=1)
+        return out
+
+    @cached_property
+    def gram(self) -> Array:
+        """Phi'Phi (D, D): what squared loss needs of the rows, beside Phi'1 and Phi'y."""
+        D = self.table.shape[1]
+        total = np.zeros((D, D), order="F")
+        for _, piece in self.pieces():
+            total = dsyrk(1.0, piece.T, beta=1.0, c=total, overwrite_c=True)
+        found: Array = np.triu(total)
+        return found + np.triu(found, 1).T
+
+    @cached_property
+    def sums(self) -> Array:
+        """Phi'1 (D,)."""
+        return self.coefficients(np.ones(self.n_samples))
+
+    def plain_sum_times(self, u: Array) -> Array:
+        """(sum_m K_m) u, (n,)."""
+        return self.decision(self.coefficients(u))
+
+    def norms(self) -> Array:
+        """The Frobenius norms of the approximated kernels, (M,)."""
+        parts = [self.table[:, self.transform.part(m)].astype(np.float64) for m in range(self.n_kernels)]
+        return np.array([float(np.linalg.norm(part.T @ part)) for part in parts])
+
+    def grams(self) -> GramStack:
+        """The approximated kernels as Gram matrices, for small problems. KernelError beyond what a stack may take."""
+        if 8 * self.n_kernels * self.n_samples**2 > 1e9:
+            raise KernelError(
+                f"{self.n_kernels} Gram matrices of {self.n_samples:,} rows need more than 1 GB, which is why they are "
+                "approximated: work with the features, or take fewer rows."
+            )
+        parts = [self.table[:, self.transform.part(m)].astype(np.float64) for m in range(self.n_kernels)]
+        return GramStack.from_array(np.stack([part @ part.T for part in parts]), self.names)
+
+    def __repr__(self) -> str:
+        return f"FeatureStack({self.n_kernels} kernels, {self.n_samples} rows, {self.table.shape[1]} features)"
+
+    def _repr_html_(self) -> str:
+        lost = [f"{share:.2%} lost" for share in self.approximation_error]
+        return kernel_table(repr(self), self.names, self.families, lost, self.notes)

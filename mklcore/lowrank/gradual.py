@@ -1,0 +1,87 @@
+"""The machine of a smooth loss on features, such as logistic regression: Newton's method by conjugate gradients.
+
+    min_{w, b}  C sum_i V(w'z_i + b, y_i) + 1/2 ||w||^2,     z = diag(s)^(1/2) phi,     optimum  a_i = -C V'(t_i, y_i)
+
+A step solves (I + Z'WZ) d = -g, W = C V'', as far as pays, by products with the features alone: nothing of size D x D is made.
+
+Source: Lin, Weng, Keerthi (2008), Trust region Newton method for logistic regression, with a line search in place of the region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mklcore.arrays import Array
+from mklcore.losses import Cost, Loss, best_intercept, total_loss
+from mklcore.lowrank.boxed import balanced
+from mklcore.lowrank.features import FeatureStack
+from mklcore.machines.solution import Solution, dual_gap
+
+_STEPS, _INNER = 60, 60
+_FORCING = 0.1  # of the gradient is what the conjugate gradients leave at most
+
+
+def solve_gradual(
+    stack: FeatureStack,
+    weights: Array,
+    y: Array,
+    C: Cost,
+    loss: Loss,
+    fit_intercept: bool,
+    *,
+    warm: Array | None = None,
+    accuracy: float = 1e-3,
+    heard: Callable[[], Any] | None = None,
+) -> tuple[Solution, Array]:
+    """Solve the machine of K = sum_m weights_m K_m to a duality gap of ``accuracy`` times 1/2 a'K a; as ``solve_boxed``."""
+    root = np.sqrt(stack.spread(weights))
+    low, high = loss.box(y, C)
+    w = np.zeros_like(root) if warm is None else root * stack.coefficients(warm)
+    f = stack.decision(root * w)
+    for step in range(_STEPS + 1):
+        b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
+        slope, bend = C * loss.slope(f + b, y), C * np.maximum(loss.bend(f + b, y), 1e-12)
+        a = np.clip(-slope, low, high)
+        a = balanced(a, low, high, loss.total) if fit_intercept else a
+        u = stack.coefficients(a)
+        own = stack.decision(root * root * u)
+        own_b = best_intercept(loss, own, y, C) if fit_intercept else 0.0
+        objective, gap = dual_gap(a, own, own_b, y, C, loss)
+        found = Solution(a, own_b, own, objective, gap, 0.5 * float(a @ own), step)
+        if gap <= max(accuracy * found.regulariser, 1e-14 * abs(objective)) or step == _STEPS or (heard and heard()):
+            break
+        way = _direction(stack, root, w - root * u, bend, fit_intercept)
+        moved, value = stack.decision(root * way), total_loss(loss, f, b, y, C) + 0.5 * float(w @ w)
+        length = 1.0
+        while length > 1e-8:
+            trial = f + length * moved
+            at = best_intercept(loss, trial, y, C) if fit_intercept else 0.0
+            if total_loss(loss, trial, at, y, C) + 0.5 * float(np.sum((w + length * way) ** 2)) <= value:
+                break
+            length *= 0.5
+        else:
+            break
+        w, f = w + length * way, trial
+    return found, u
+
+
+def _direction(stack: FeatureStack, root: Array, gradient: Array, bend: Array, centred: bool) -> Array:
+    """d with (I + Z'WZ) d = -gradient, to a tenth of it; W with its mean taken out where the intercept follows."""
+    d, r = np.zeros_like(gradient), -gradient
+    p, energy = r.copy(), float(r @ r)
+    goal = min(_FORCING, np.sqrt(np.sqrt(energy))) ** 2 * energy
+    for _ in range(_INNER):
+        if energy <= goal:
+            break
+        t = stack.decision(root * p)
+        if centred:
+            t = t - float(bend @ t) / float(bend.sum())
+        H = p + root * stack.coefficients(bend * t)
+        length = energy / float(p @ H)
+        d, r = d + length * p, r - length * H
+        following = float(r @ r)
+        p, energy = r + (following / energy) * p, following
+    return d

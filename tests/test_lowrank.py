@@ -1,0 +1,179 @@
+"""Approximated kernels: features against Gram matrices, fits on them against the exact solvers on Phi Phi'."""
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore import verify
+from mklcore.lowrank.weighing import fit_features
+from mklcore.solvers import fit_weighted
+from mklcore.solvers.forms import interval
+
+DATA = mkl.load_sample("breast_cancer").drawn(160, 0)
+Y = np.where(DATA.y == DATA.y[0], 1.0, -1.0)
+NEW = mkl.load_sample("breast_cancer").X[:7]
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary(
+    (mkl.Linear(), mkl.Polynomial(2), mkl.Laplacian(1.0, relative=True), mkl.Linear(features=(3,)))
+)
+NORMALISATIONS = [
+    ("multiplicative", False),
+    ("multiplicative", True),
+    ("spherical", True),
+    ("trace", False),
+    (None, True),
+]
+
+
+@pytest.fixture(scope="module")
+def stack():
+    return mkl.Nystroem(30).features(KERNELS, DATA.X)
+
+
+@pytest.fixture(scope="module")
+def grams(stack):
+    return stack.grams().values
+
+
+@pytest.mark.parametrize(("normalise", "center"), NORMALISATIONS)
+def test_with_as_many_landmarks_as_rows_the_kernels_are_exact_on_training_rows_and_new_ones(normalise, center):
+    exact = KERNELS.grams(DATA.X, normalise, center)
+    found = mkl.Nystroem(DATA.n_samples).features(KERNELS, DATA.X, normalise, center)
+    assert found.approximation_error == pytest.approx(0.0, abs=1e-7)
+    new, blocks = found.cross(NEW), exact.cross(NEW)
+    for m, gram in enumerate(exact.values):
+        own = found.values[m].values.astype(float)
+        size = np.abs(gram).max()
+        assert np.abs(own @ own.T - gram).max() < 1e-6 * size
+        assert np.abs(new[m].values @ own.T - blocks[m]).max() < 1e-6 * np.abs(blocks[m]).max()
+
+
+def test_the_share_of_the_trace_that_is_lost_is_that_of_the_traces_and_falls_with_the_landmarks(stack):
+    exact, traced = KERNELS.grams(DATA.X, "trace").values, mkl.Nystroem(30).features(KERNELS, DATA.X, "trace")
+    lost = 1.0 - np.array([np.trace(a) / np.trace(b) for a, b in zip(traced.grams().values, exact, strict=True)])
+    assert traced.approximation_error == pytest.approx(lost, abs=1e-6)
+    fewer = mkl.Nystroem(10).features(KERNELS, DATA.X).approximation_error
+    assert np.all(fewer >= stack.approximation_error - 1e-7)
+    assert stack.approximation_error[5] == pytest.approx(0.0, abs=1e-6)  # one column, one feature
+    assert np.diff(stack.ends)[5] == 1
+    assert stack.table.dtype == np.float32
+
+
+LOSSES = [("hinge", 3.0), ("squared", 3.0), ("logistic", 3.0), ("epsilon_insensitive", 0.3), (mkl.Huber(0.5), 1.0)]
+PENALTIES = [mkl.LpNorm(1.0), mkl.LpNorm(4 / 3), mkl.LpNorm(np.inf), mkl.BlockNorm(4.0), mkl.ElasticNet(0.5)]
+
+
+@pytest.mark.parametrize(("loss", "C"), LOSSES, ids=lambda x: str(x)[:12])
+@pytest.mark.parametrize(
+    ("penalty", "fit_intercept"), [(p, k != 3) for k, p in enumerate(PENALTIES)], ids=lambda x: str(x)[:16]
+)
+def test_fits_are_those_of_the_exact_solvers_on_the_approximated_grams(stack, grams, penalty, loss, C, fit_intercept):
+    loss = mkl.losses.make_loss(loss)
+    y = Y if loss.signed or loss.quadratic else Y + 0.1 * DATA.X[:, 0]
+    found = fit_features(stack, y, C, loss, penalty, fit_intercept, tol=1e-4)
+    exact = fit_weighted(grams, y, C, loss, penalty, fit_intercept, tol=1e-4)
+    assert found.status.ok
+    assert found.objective >= exact.dual_objective - 1e-6 * abs(exact.objective)
+    assert exact.objective >= found.dual_objective - 1e-6 * abs(exact.objective)
+    primal, dual = mkl.certificate(
+        grams, y, found.weights, found.dual_coef, found.intercept, loss, C, penalty, found.dual_point, fit_intercept
+    )
+    assert (primal, dual) == pytest.approx((found.objective, found.dual_objective), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "y"),
+    [
+        (mkl.LpMKLClassifier, {"p": 4 / 3, "tol": 1e-6}, DATA.y),
+        (mkl.LpMKLRegressor, {"p": 1.0, "tol": 1e-7}, Y),
+        (mkl.GOMPClassifier, {"lam": 1e-3, "n_kernels": 3}, DATA.y),
+        (mkl.GOMPRegressor, {"lam": 1e-3, "n_kernels": 3}, np.column_stack([Y, DATA.X[:, 1]])),
+    ],
+)
+def test_an_estimator_with_as_many_landmarks_as_rows_is_the_exact_one(kind, settings, y):
+    exact = kind(kernels=KERNELS, **settings).fit(DATA.X, y)
+    found = kind(kernels=KERNELS, approximation=mkl.Nystroem(DATA.n_samples), **settings).fit(DATA.X, y)
+    assert found.objective_ == pytest.approx(exact.objective_, rel=2e-6)
+    assert list(found.selected_) == list(exact.selected_)
+    says = "decision_function" if hasattr(found, "classes_") else "predict"
+    assert getattr(found, says)(NEW) == pytest.approx(getattr(exact, says)(NEW), abs=2e-3)
+    assert found.contributions(NEW).sum(axis=0) + found.intercept_ == pytest.approx(getattr(found, says)(NEW), abs=1e-5)
+
+
+def test_several_classes_weights_of_rows_paths_and_what_if():
+    wine = mkl.load_sample("wine")
+    asked = mkl.LpMKLClassifier(p=2.0, kernels=KERNELS, approximation=mkl.Nystroem(20))
+    weight = np.where(np.arange(wine.n_samples) % 5 == 0, 0.0, 1.0 + np.arange(wine.n_samples) % 2)
+    model = asked.fit(wine.X, wine.y, sample_weight=weight)
+    assert model.feature_coef_.shape == (3, model._map.roots.shape[1])
+    assert model.score(wine.X, wine.y) > 0.95
+    assert np.all(model.dual_coef_[:, weight == 0] == 0.0)
+    problem = asked.training_stack(wine.X, wine.y)[0].grams().values
+    for k in range(3):
+        y, parts = (
+            np.where(wine.y == model.classes_[k], 1.0, -1.0),
+            (model.weights_[k], model.dual_coef_[k], model.intercept_[k]),
+        )
+        primal, _ = mkl.certificate(problem, y, *parts, "hinge", 1.0, mkl.LpNorm(2.0), sample_weight=weight)
+        assert primal == pytest.approx(model.objective_[k], rel=1e-5)
+    one = mkl.LpMKLClassifier(p=2.0, kernels=KERNELS, approximation=mkl.Nystroem(20))
+    path = mkl.fit_path(one, DATA.X, DATA.y, "C", [0.1, 0.3, 1.0], NEW, DATA.y[:7])
+    alone = one.copy_with("C", 1.0).fit(DATA.X, DATA.y)
+    assert path.objective[-1] == pytest.approx(float(alone.objective_), rel=2e-3)
+    assert path.train_score[-1] == pytest.approx(path.estimators[-1].score(DATA.X, DATA.y))
+    features = path.estimators[1].training_stack(DATA.X, DATA.y)[0]
+    between = mkl.path.interval_along(path, features, DATA.y, 0.5)
+    assert between is not None
+    assert between.low <= float(one.copy_with("C", 0.5).fit(DATA.X, DATA.y).objective_) <= between.high * (1 + 1e-3)
+    assert interval(alone, features, DATA.y, p=3.0).relative_gap < 0.5
+
+
+def test_one_run_of_gomp_on_features_answers_for_all_sizes_and_leaves_copies_out():
+    twice = KERNELS + mkl.KernelDictionary((mkl.Linear(),))
+    asked = mkl.GOMPClassifier(kernels=twice, lam=1e-3, approximation=mkl.Nystroem(25))
+    path = mkl.fit_path(asked, DATA.X, DATA.y, "s", [1, 2, 3])
+    dense = asked.training_stack(DATA.X, DATA.y)[0].grams()
+    exact = mkl.GOMPClassifier(kernels="precomputed", lam=1e-3, n_kernels=3).fit(dense, DATA.y)
+    assert list(path.estimators[-1].selected_) == list(exact.selected_)
+    assert path.objective[-1] == pytest.approx(exact.objective_, rel=1e-5)
+    assert any("left out" in note for note in path.estimators[-1].notes_)
+
+
+def test_landmarks_follow_the_seed_and_cover_the_rows():
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    rows[:3] += 50.0
+    chosen = mkl.Nystroem(8, random_state=1).landmarks(rows)
+    assert np.array_equal(chosen, mkl.Nystroem(8, random_state=1).landmarks(rows))
+    assert not np.array_equal(chosen, mkl.Nystroem(8, random_state=2).landmarks(rows))
+    assert chosen.min() < 3  # three far rows of sixty
+
+
+def test_a_saved_model_predicts_the_same_and_a_changed_file_is_refused(tmp_path):
+    model = mkl.LpMKLClassifier(p=2.0, kernels=KERNELS, approximation=mkl.Nystroem(20)).fit(DATA.X, DATA.y)
+    mkl.save_model(tmp_path / "m.mkl", model)
+    again = mkl.load_model(tmp_path / "m.mkl")
+    assert np.array_equal(again.decision_function(NEW), model.decision_function(NEW))
+    assert again.approximation == mkl.Nystroem(20)
+    assert np.array_equal(again.approximation_error_, model.approximation_error_)
+    np.savez(tmp_path / "table.npz", X=DATA.X, y=DATA.y.astype(str))
+    lines, good = verify.report(tmp_path / "m.mkl", tmp_path / "table.npz")
+    assert good, lines
+    assert any("6 APPROXIMATED from 20 landmarks" in line for line in lines)
+    model.feature_coef_ = model.feature_coef_[:-1]
+    mkl.save_model(tmp_path / "bad.mkl", model)
+    with pytest.raises(mkl.DataError, match="do not fit its weights"):
+        mkl.load_model(tmp_path / "bad.mkl")
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: mkl.Nystroem(0), "whole number from 1 on"),
+        (lambda: mkl.LpMKLClassifier(approximation="nystroem"), "must be None or Nystroem"),
+        (lambda: mkl.LpMKLClassifier(approximation=mkl.Nystroem(), kernels="precomputed"), "ready stacks have none"),
+        (lambda: mkl.LpMKLClassifier(approximation=mkl.Nystroem(), solver="interleaved"), "works on kernel values"),
+        (lambda: mkl.GOMPClassifier(approximation=mkl.Nystroem(), loss="hinge"), 'loss="squared" alone'),
+    ],
+)
+def test_what_cannot_be_approximated_is_refused_in_words(make, match):
+    with pytest.raises(mkl.ParameterError, match=match):
+        make().fit(DATA.X, DATA.y)
