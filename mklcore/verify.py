@@ -142,7 +142,7 @@ def table_of(table: Any, target: str | None) -> tuple[Array, Array | None]:
     if isinstance(table, dict):
         return np.asarray(table["X"], dtype=float), table.get("y")
     data = read_table(table, target)
-    return data.X, None if data.y is None else np.asarray(data.y)
+    return data.table, None if data.y is None else np.asarray(data.y)
 
 
 def gram(spec: dict[str, Any], Z: Array) -> Array:

@@ -227,7 +227,10 @@ def rows_of(entries: Sequence[Entry], data: Dataset) -> list[Row]:
     for entry in entries:
         spec: Any = entry.spec
         if isinstance(spec, Composed):
-            rows.append({"on": entry.on, "family": type(spec).__name__, "columns": write_entries([Entry(spec)])})
+            told = {"on": entry.on, "family": type(spec).__name__, "columns": write_entries([Entry(spec)])}
+            rows.append(
+                dict.fromkeys((*numbers(), "median")) | told
+            )  # every row has every cell, or none is a check box
             continue
         found = {"on": entry.on, "family": labelled[type(spec)]}
         for name in numbers():
