@@ -11,6 +11,7 @@ from mklcore.errors import DataError, KernelError
 from mklcore.kernels import stacks
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
+from pages._parts.derive.budget import SHARE, Budget, memory_bytes
 from pages._parts.derive.dictionaries import dictionary, normalisation
 from pages._parts.derive.shelves import LargePlace, shelf
 from pages._parts.derive.tables import on_stack, split, stack_file
@@ -99,10 +100,20 @@ def _cut_grams(key: object, _parts: Split, _stack: GramStack) -> Grams:
     return Grams(_stack.take(stacks.rows_of(_parts.train)), validation)
 
 
-# Stacks are the large things: few are kept, and each is the same object for everyone who asks.
-_grams_shared = st.cache_resource(max_entries=3, show_spinner="Building the kernels")(_build_grams)
-_grams_private = st.cache_resource(max_entries=1, scope="session", show_spinner="Building the kernels")(_build_grams)
-_grams_cut = st.cache_resource(max_entries=1, scope="session", show_spinner="Cutting the stack")(_cut_grams)
+@st.cache_resource(max_entries=1, show_spinner=False)
+def budget() -> Budget:
+    """Return the server's room for stacks; each is the same object for everyone who asks."""
+    return Budget(SHARE * memory_bytes())
+
+
+def _grams_cut(key: object, cut: Split, stack: GramStack) -> Grams:
+    size = 8.0 * stack.n_kernels * len(cut.train.y) * (len(cut.train.y) + len(cut.validation.y))
+
+    def make() -> Grams:
+        with st.spinner("Cutting the stack"):
+            return _cut_grams(key, cut, stack)
+
+    return budget().made(key, size, make, memory().me)
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
@@ -120,8 +131,14 @@ def grams(params: Params) -> Grams:
     settled = replace(params.upto("kernels"), normalise=normalisation(params))
     if cost.megabytes > MEMORY_LIMIT_MB:
         return _large_grams(settled)
-    build = _grams_private if params.data.startswith(UPLOAD) else _grams_shared
-    return build(settled, parts(params), dictionary(params))
+    cut, kernels = parts(params), dictionary(params)
+    owner = memory().me if params.data.startswith(UPLOAD) else None
+
+    def make() -> Grams:
+        with st.spinner("Building the kernels"):
+            return _build_grams(settled, cut, kernels)
+
+    return budget().made(settled, cost.bytes, make, owner)
 
 
 def _large_grams(settled: Params) -> Grams:
