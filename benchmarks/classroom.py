@@ -295,6 +295,12 @@ async def _watch(url: str, process: int, end: float, found: Figures) -> None:
         await asyncio.sleep(0.5)
 
 
+def cpu_seconds(process: int) -> float:
+    """What a process has computed so far, in seconds of one core."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def memory(process: int) -> float:
     """What a process holds in memory, in megabytes."""
     lines = Path(f"/proc/{process}/status").read_text(encoding="ascii").splitlines()
@@ -339,7 +345,7 @@ def main() -> None:
             app = stack.enter_context(running_app(**layer))
             url, process = app.url, app.process
         found = asyncio.run(lesson(given.sessions, given.seconds, url, process))
-        printed = "" if given.url else app.tracebacks()
+        printed, computed = ("", 0.0) if given.url else (app.tracebacks(), cpu_seconds(process))
     print(f"{given.sessions} sessions, {given.seconds:.0f} s, threading layer {given.layer or 'as found'}")
     for name, values in (
         ("first path", found.first), ("released cursor to evidence", found.released), ("another norm to its path", found.norm),
@@ -349,6 +355,7 @@ def main() -> None:
     print(f"without a first path: {given.sessions - len(found.first)}")
     if found.megabytes:
         print(f"memory of the server: {max(found.megabytes):.0f} MB at most, {found.megabytes[-1]:.0f} MB at the end")
+        print(f"the server computed for {computed:.0f} s of one core, its start included")
     print(f"errors: {len(found.errors)} {found.errors[:5]}")
     if printed:
         print(f"the server printed:\n{printed[-3000:]}")
