@@ -17,7 +17,7 @@ from mklcore.references import Reference
 from pages._parts.derive import gram_stacks, looks, paths, references, shelves, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import asking, beside, charts, evidence
-from pages._parts.explore import columns, inside, rail, ranking, repeats, tuning
+from pages._parts.explore import bands, columns, inside, rail, ranking, repeats, tuning
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads, proof
 from pages._parts.frame import notices
@@ -159,7 +159,7 @@ def cursor(shown: paths.Answer, views: list[path_player.View]) -> None:
     history.end()
     point, index = (exact, 0) if exact else (path, here.index)
     with below:
-        known, test = st.columns([7.9, 1.5], vertical_alignment="center")
+        known, test = st.columns([7.4, 2], vertical_alignment="center")
         with known:
             path_player.texts(facts, path, here.index, [2, 1, 1.35], waiting=shown.older)
         with test:
@@ -167,6 +167,7 @@ def cursor(shown: paths.Answer, views: list[path_player.View]) -> None:
         if not (shown.waiting or shown.earlier):
             proof.pocket(proof.of_point(Chosen(point, index, shown.params)), "explore")
     if params.look == "columns":
+        bands.draw(shown, point, index)
         columns.stability(shown, point, index)
     elif params.look == "inside":
         inside.draw(shown, point, index)

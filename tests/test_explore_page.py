@@ -107,6 +107,16 @@ def test_a_first_look_comes_before_the_answer_and_rows_are_told(monkeypatch: pyt
     assert not first.older
 
 
+def test_spectra_are_prepared_and_the_stretches_in_use_are_drawn() -> None:
+    app = explore(data="spectra", spectra="differences", recipe="recommended")
+    params = memory(app).params
+    assert tables.table(params).n_features == 2 * tables.unprepared(params).n_features - 2
+    raw = tables.unprepared(params).X[:4]
+    np.testing.assert_allclose(tables.like_training(params, raw), tables.table(params).X[:4])
+    assert any(chart.proto.alt.startswith("Mean spectrum with") for chart in app.get("plotly_chart"))
+    assert "Which stretches are used" in words(app)
+
+
 def test_the_baselines_are_the_paths_explore_shows_for_them() -> None:
     app = wait_for(explore(seed="2"), "best single kernel, at its best")
     lane = paths.baseline(memory(app).params, "uniform")

@@ -367,7 +367,7 @@ def test_a_test_score_is_shown_once_it_is_asked_for_and_belongs_to_its_lambda() 
 
 def test_tables_list_the_nodes_inside_and_outside() -> None:
     app = ready(**SMALL)
-    before = len(app.dataframe)
+    before = len(app.dataframe)  # the ranking of the columns
     app.session_state["hull_tables"] = True
     assert len(quiet(app.run()).dataframe) == before + 2
     fitted = path_of(app).estimators[-1]

@@ -9,6 +9,7 @@ from mklcore.data.dataset import Dataset, standardise
 from mklcore.data.spectra import (
     average_neighbours,
     band_edges,
+    prepared,
     read_spectra,
     standardise_spectra,
     wavelengths,
@@ -41,6 +42,17 @@ def _csv(data, extra=""):
     ]
     lines = [line.replace(extra, f"{k / 7:.4f}") if extra else line for k, line in enumerate(lines)]
     return io.BytesIO("\n".join([head, *lines]).encode())
+
+
+def test_preparations_are_the_usual_steps_in_their_order():
+    raw = _spectra()
+    (rows,) = standardise_spectra(raw)
+    assert prepared(raw, "") is raw
+    np.testing.assert_array_equal(prepared(raw, "rows").X, rows.X)
+    np.testing.assert_array_equal(prepared(raw, "differences").X, with_second_differences(raw).X)
+    np.testing.assert_array_equal(prepared(raw, "both").X, with_second_differences(rows).X)
+    with pytest.raises(ParameterError, match="one of rows, differences, both"):
+        prepared(raw, "smooth")
 
 
 # Wavelengths

@@ -24,6 +24,7 @@ from mklcore.data.reading import read_table
 from mklcore.errors import DataError, ParameterError
 
 SECOND = "Δ²"  # second differences are called Δ²850 after the wavelength in their middle
+PREPARATIONS = ("rows", "differences", "both")
 LEAST = 3  # fewer numeric names are no spectrum
 _NAME = re.compile(r"(?P<before>[^\W\d_]*[ _.\-]?)(?P<number>\d+(\.\d+)?([eE][+-]?\d+)?)(?P<after> ?[^\W\d]*)")
 
@@ -117,6 +118,16 @@ def with_second_differences(data: Dataset) -> Dataset:
     note = f"{counted(len(place), 'second difference')} appended."
     columns = tuple((name, (*cols, *(place[j] for j in cols if j in place))) for name, cols in data.columns)
     return replace(data, X=X, feature_names=names, groups=groups, columns=columns, notes=(*data.notes, note))
+
+
+def prepared(data: Dataset, how: str) -> Dataset:
+    """The spectra with one of ``PREPARATIONS``: "rows", every spectrum brought to mean 0 and deviation 1 by itself; "differences",
+    second differences appended; "both", in this order. "" leaves them alone. ParameterError for any other."""
+    if how and how not in PREPARATIONS:
+        raise ParameterError(f"how is {how!r}; expected one of {', '.join(PREPARATIONS)}, or '' for none.")
+    if how in ("rows", "both"):
+        (data,) = standardise_spectra(data)
+    return with_second_differences(data) if how in ("differences", "both") else data
 
 
 def with_bands(data: Dataset, n_bands: int) -> Dataset:

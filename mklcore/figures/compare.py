@@ -92,7 +92,8 @@ def lanes_figure(lanes: Sequence[LaneView], *, dark: bool = False, height: int =
     """
     paths = [lane.path for lane in lanes if lane.path is not None]
     peaks = peak_shares(paths)
-    margin = {"l": LEFT, "r": RIGHT, "t": 26, "b": 42}
+    titles = _titles([lane.title for lane in lanes])
+    margin = {"l": LEFT, "r": RIGHT, "t": 26 + 18 * any("<br>" in title for title in titles), "b": 42}
     drawing = _Drawing(style.house_layout(_alt(lanes), dark, height, margin=margin))
     scores = _score_range(paths)
     named = [m for m in style.largest(peaks) if peaks[m] > 0]
@@ -104,7 +105,7 @@ def lanes_figure(lanes: Sequence[LaneView], *, dark: bool = False, height: int =
         if lane.path is not None:
             _weights(drawing, place, lane.path, named, colours, dark)
             _scores(drawing, place, lane.path, dark)
-        _words(drawing, place, lane, domain, TITLE_LETTERS // len(lanes), dark)
+        _words(drawing, place, lane, titles[place], domain, dark)
     _name_scores(drawing, lanes, scores, dark)
     return drawing.figure()
 
@@ -229,11 +230,20 @@ def _scores(drawing: _Drawing, place: int, path: Any, dark: bool) -> None:
         )
 
 
-def _words(drawing: _Drawing, place: int, lane: LaneView, domain: tuple[float, float], length: int, dark: bool) -> None:
+def _titles(names: Sequence[str]) -> list[str]:
+    """The titles of the lanes: what all of them begin with is said once, above the first, so that the rest has room."""
+    heads, tails = [name.partition(", ")[0] for name in names], [name.partition(", ")[2] for name in names]
+    if len(names) > 1 and len(set(heads)) == 1 and all(tails):
+        short = [style.short(tail, TITLE_LETTERS // len(names)) for tail in tails]
+        return [f"{style.short(heads[0], TITLE_LETTERS)}<br>{short[0]}", *short[1:]]
+    return [style.short(name, TITLE_LETTERS // len(names)) for name in names]
+
+
+def _words(drawing: _Drawing, place: int, lane: LaneView, title: str, domain: tuple[float, float], dark: bool) -> None:
     tone = style.theme(dark)
     common = {"xref": "paper", "yref": "paper", "showarrow": False}
     drawing.note(
-        text=style.short(lane.title, length), name="title", x=domain[0], xanchor="left", y=1.0, yanchor="bottom",
+        text=title, name="title", x=domain[0], xanchor="left", y=1.0, yanchor="bottom", align="left",
         yshift=5, font={"size": 13, "color": tone.ink}, **common,
     )  # fmt: skip
     if lane.path is None:

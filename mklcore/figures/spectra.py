@@ -32,7 +32,7 @@ def selected_bands(
 
     ``edges`` (M, 2): lowest and highest wavelength of each kernel; ``weights`` (M,), or shares of ||f||, drawn below as
     bars in the colours of the kernels, stacked where several kernels share a band; ``spread`` (d,) is drawn around the
-    mean. Raises ``ParameterError`` where the lengths disagree.
+    mean; ``unit`` may be empty. Raises ``ParameterError`` where the lengths disagree.
     """
     places, level = np.asarray(wavelengths, dtype=float), np.asarray(mean, dtype=float)
     limits, theta = np.asarray(edges, dtype=float), np.asarray(weights, dtype=float)
@@ -48,11 +48,8 @@ def selected_bands(
             type="rect", yref="paper", y0=0, y1=1, fillcolor=style.faded(style.theme(dark).grey, 0.22), **band
         )
     _draw_weights(figure, limits, theta, used, names, families, room, dark)
-    figure.update_xaxes(
-        style.axis(
-            f"wavelength ({unit})", dark, anchor="y2", range=[places.min() - room, places.max() + room], showgrid=False
-        )
-    )
+    title, ends = f"wavelength ({unit})" if unit else "wavelength", [places.min() - room, places.max() + room]
+    figure.update_xaxes(style.axis(title, dark, anchor="y2", range=ends, showgrid=False))
     figure.update_layout(
         yaxis=style.axis("mean spectrum", dark, domain=[SPLIT[1], 1.0]),
         yaxis2=style.axis("weight β", dark, domain=[0.0, SPLIT[0]], rangemode="tozero", nticks=4),
@@ -147,5 +144,5 @@ def _in_words(bands: list[tuple[float, float]], n_used: int, theta: Array, unit:
     )
     return (
         f"Mean spectrum with {style.counted(len(bands), 'band')} of {n_bands} shaded, those that a kernel in use looks at: "
-        f"{told} {unit}. {n_used} of {style.counted(theta.size, 'kernel')} {'is' if n_used == 1 else 'are'} used."
+        f"{f'{told} {unit}'.rstrip()}. {n_used} of {style.counted(theta.size, 'kernel')} {'is' if n_used == 1 else 'are'} used."
     )

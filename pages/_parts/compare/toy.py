@@ -152,3 +152,20 @@ def _picture(params: Params) -> None:
     times = f"{least}" if least == most else f"{least} to {most}"
     bars = "bars are one standard error of the mean" if least > 1 else "no error bars before the second repetition"
     st.caption(f"Mean over {times} of {params.toy_repetitions} repetitions, seed {params.toy_seed}; {bars}.")
+    if np.isfinite(means).all():
+        st.markdown(f"**What this run shows.** {_seen(means)}")
+
+
+def _seen(means: np.ndarray) -> str:
+    """Return what the errors of this run say, norm by norm: where each is best, and how bad it gets."""
+    best, names = means.argmin(axis=1), [style.number(p) for p in NORMS]
+    counts = [INFORMATIVE[row] for row in TOY.rows]
+    told = [
+        f"p = {names[k]} errs in at most {means[:, k].max():.1f} %"
+        + (
+            f" and is best with {style.in_words([str(counts[j]) for j in np.flatnonzero(best == k)])} informative"
+            * (k in best)
+        )
+        for k in range(len(NORMS))
+    ]
+    return f"{'; '.join(told)}."

@@ -15,8 +15,8 @@ from pages._parts.session.memory import memory
 
 # What belongs to one table and returns to its usual value with another one.
 OF_THE_TABLE = (
-    "target", "task", "sheet", "encoding", "delimiter", "decimal", "header", "uses", "missing", "gaps", "grouping", "clip",
-    "edited",
+    "target", "task", "sheet", "encoding", "delimiter", "decimal", "header", "uses", "missing", "gaps", "grouping", "spectra",
+    "clip", "edited",
 )  # fmt: skip
 KINDS = ["csv", "tsv", "txt", "xlsx", "xls", "xlsb", "ods", "parquet", "npz"]
 TASKS = {

@@ -63,7 +63,7 @@ def chosen(params: Params) -> Chosen | None:
 
 def reading(params: Params) -> Reading:
     """Return how a new file becomes rows of this table. Raises ``DataError`` in words."""
-    table = tables.table(params)
+    table = tables.unprepared(params)
     if not params.data.startswith(UPLOAD):
         return plain_reading(table)
     key = ("reading", params.data, table.fingerprint)
@@ -112,7 +112,7 @@ def knobs(params: Params) -> tuple[Knob, ...]:
 
 def _knobs(params: Params, table: Dataset) -> tuple[Knob, ...]:
     try:
-        features = reading(params).features
+        features = plain_reading(table).features if params.spectra else reading(params).features
     except DataError:
         features = plain_reading(table).features
     made: dict[str, Knob] = {}

@@ -1,18 +1,22 @@
 """Derive the table in use from the parameters, how it was read, and its rows cut in three."""
 
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from mklcore.data.dataset import Dataset, Split, three_way_split
 from mklcore.data.grouping import regrouped
 from mklcore.data.reading import TableSummary, describe_table, read_table
 from mklcore.data.samples import SAMPLES
+from mklcore.data.spectra import prepared, wavelengths
 from mklcore.data.workbooks import workbook_sheets
 from mklcore.errors import DataError
 from mklcore.kernels import stacks
+from mklcore.kernels.units import MOST_COLUMNS
 from pages._parts.derive import notes
 from pages._parts.derive.shelves import shelf
 from pages._parts.params.parameters import Params
@@ -38,9 +42,37 @@ def table(params: Params) -> Dataset:
         data = shelf(params).made(key, lambda: _read(params, file))
     else:
         data = _sample(params.data)
-    if not params.grouping:
+    if params.grouping:
+        name = ("grouped", data.fingerprint, params.grouping)
+        data = shelf(params).made(name, lambda: regrouped(data, params.grouping))
+    if not params.spectra:
         return data
-    return shelf(params).made(("grouped", data.fingerprint, params.grouping), lambda: regrouped(data, params.grouping))
+    return shelf(params).made(("spectra", data.fingerprint, params.spectra), lambda: prepared(data, params.spectra))
+
+
+def unprepared(params: Params) -> Dataset:
+    """Return the table as its file has it, before its spectra are prepared."""
+    return table(replace(params, spectra=""))
+
+
+def are_spectra(params: Params) -> bool:
+    """Tell whether the columns are called by places along an axis, so that their neighbours mean something."""
+    if on_stack(params):
+        return False
+    with suppress(DataError):
+        return len(wavelengths(unprepared(params))) > MOST_COLUMNS
+    return False
+
+
+def like_training(params: Params, X: np.ndarray) -> np.ndarray:
+    """Return rows of a new file, read as the table was, as they enter a model: spectra prepared in the same way."""
+    if not params.spectra or not len(X):
+        return X
+    plain = unprepared(params)
+    rows = replace(
+        plain, X=np.asarray(X, dtype=float), y=np.zeros(len(X)), task="regression", class_names=(), sequences=()
+    )
+    return prepared(rows, params.spectra).X
 
 
 def _read(params: Params, file: Upload) -> Dataset:

@@ -143,10 +143,13 @@ def _reading_lines(params: Params) -> list[str]:
 
 
 def _grouping_lines(params: Params) -> list[str]:
-    """Return how groups were made anew: they enter the fingerprint, and kernels may be built on them."""
-    if not params.grouping or tables.on_stack(params):
-        return []
-    return ["from mklcore.data.grouping import regrouped", f"data = regrouped(data, {params.grouping!r})"]
+    """Return how groups were made anew and spectra prepared: both enter the fingerprint, and kernels are built on them."""
+    lines = []
+    if params.grouping and not tables.on_stack(params):
+        lines += ["from mklcore.data.grouping import regrouped", f"data = regrouped(data, {params.grouping!r})"]
+    if params.spectra:
+        lines += ["from mklcore.data.spectra import prepared", f"data = prepared(data, {params.spectra!r})"]
+    return lines
 
 
 def reading_options(params: Params) -> dict[str, Any]:

@@ -22,6 +22,12 @@ NORMALISATIONS = {
     "diag": "largest entry 1",
     "none": "none",
 }
+PREPARED = {
+    "": "as they are",
+    "rows": "each row to mean 0, deviation 1",
+    "differences": "with second differences (curvature)",
+    "both": "rows standardised, with curvature",
+}
 RECIPES = {"recommended": "Recommended", "builders": "Builders"}
 KINDS_OF_UNITS = {
     "column": ("column", "columns"),
@@ -49,6 +55,7 @@ def back_to_builders() -> None:
 def draw() -> None:
     """Draw where the dictionary comes from: the table suggests it, or the builders make it; then its scale."""
     params = history.current()
+    spectra()
     fields.view(
         st.segmented_control, "Dictionary", "field_recipe", "recommended" if params.recommended else "builders",
         lambda name: history.change(recipe=name), options=list(RECIPES), format_func=RECIPES.__getitem__, required=True,
@@ -61,6 +68,13 @@ def draw() -> None:
     if tables.table(params).sequences:
         sequences(bool(params.edited))
     scale()
+
+
+def spectra() -> None:
+    """Draw how spectra are prepared before kernels are made of them, where the table has some."""
+    if tables.are_spectra(history.current()):
+        _choice("Spectra", "spectra", PREPARED, False)
+        st.caption("Curvature is free of offset and slope; each row by itself makes spectra of other strength alike.")
 
 
 def suggested() -> None:

@@ -56,7 +56,7 @@ def spectra(story: spectral.Bands, dark: bool) -> Scene:
         for k in range(len(path.values))
     )
     steps = tuple(f"C = {style.number(value)}" for value in path.values)
-    return Scene(steps, said, 0, (spectrum, weights, _trade(story, dark)))
+    return Scene(steps, said, own, (spectrum, weights, _trade(story, dark)))
 
 
 def _trade(story: spectral.Bands, dark: bool) -> Panel:

@@ -50,7 +50,7 @@ def duplicates(story: copies.Copies, dark: bool) -> Scene:
         f"second. The optimum is the same: objective {e.objective_many:.6f}, with one copy {e.objective_two:.6f}."
         for e in examples
     )
-    return Scene(tuple(f"{c} copies of A" for c in counts), said, 0, (shares, *both))
+    return Scene(tuple(f"{c} copies of A" for c in counts), said, len(counts) - 1, (shares, *both))
 
 
 def _padded(shares: np.ndarray, most: int) -> np.ndarray:

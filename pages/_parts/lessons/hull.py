@@ -65,7 +65,7 @@ def hulls(story: hull.Hulls, dark: bool) -> Scene:
     )
     said = tuple(_hull_said(story, k, f"{first}·{second}") for k in range(lam.size))
     steps = tuple(f"λ = {style.number(value)}" for value in lam)
-    return Scene(steps, said, 0, (grid, seen, fit))
+    return Scene(steps, said, story.best, (grid, seen, fit))
 
 
 def _hull_said(story: hull.Hulls, index: int, product: str) -> str:

@@ -69,4 +69,5 @@ def ridge(story: prices.Prices, dark: bool) -> Scene:
         f"{story.l1_used[k]} kernels" + ("." if story.l1_solved[k] else ", not solved to tolerance.")
         for k in range(lam.size)
     )
-    return Scene(tuple(f"λ = {style.number(value)}" for value in lam), said, 0, (used, wrong, parts))
+    apart = int(np.argmax(np.abs(np.asarray(story.gomp_used) - np.asarray(story.l1_used))))
+    return Scene(tuple(f"λ = {style.number(value)}" for value in lam), said, apart, (used, wrong, parts))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from mklcore.data.grouping import GROUPS
+from mklcore.data.spectra import PREPARATIONS
 from mklcore.estimators.registry import ESTIMATORS, Algorithm, Control
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.recipes import Recipe, other_kernels
@@ -109,6 +110,7 @@ class Params:
         "data",
         matching(rf"none|prefix|categories|bands \d{{1,4}}|{GROUPS}", "groups, as in petal:3-4", LONGEST_TABLE),
     )
+    spectra: str = _param("", "data", choice("", *PREPARATIONS))
     clip: bool = _param(False, "data", flag())
     rows: int = _param(0, "kernels", whole(0, 1_000_000))
     recipe: str = _param("", "kernels", choice("", "recommended", "builders"))

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -87,6 +87,7 @@ def _batch(point: Chosen, file: Upload) -> Batch | None:
     if found is not None:
         return found
     new = predictions.reading(history.current()).apply(file.content)
+    new = replace(new, X=tables.like_training(history.current(), new.X))
     if len(new.X) > MOST_ROWS:
         raise DataError(
             f"The file has {len(new.X):,} rows; at most {MOST_ROWS:,} are predicted at once. Cut it in parts."
