@@ -15,19 +15,23 @@ from pages._parts.session import history
 
 def heading(question: str) -> DeltaGenerator:
     """Draw the page's one question with undo and link; return the place beside it where work in progress is shown."""
-    title, progress, corner = st.columns([19, 8, 9], vertical_alignment="bottom", gap="xsmall")
+    title, progress, screen, undo, redo, kept, link, code = st.columns(
+        [19.5, 7.5, 1.3, 1.3, 1.3, 1.7, 1.7, 1.7], vertical_alignment="bottom", gap="xsmall"
+    )
     title.title(question, anchor=False)
-    with corner, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
+    with screen:
         present.button()
-        st.button(
-            "", icon=":material/undo:", key="undo", on_click=history.undo, help="Undo the last step", type="tertiary"
-        )
-        st.button(
-            "", icon=":material/redo:", key="redo", on_click=history.redo, help="Do the undone step again",
-            type="tertiary",
-        )  # fmt: skip
+    undo.button(
+        "", icon=":material/undo:", key="undo", on_click=history.undo, help="Undo the last step", type="tertiary"
+    )
+    redo.button(
+        "", icon=":material/redo:", key="redo", on_click=history.redo, help="Do the undone step again", type="tertiary",
+    )  # fmt: skip
+    with kept:
         view.corner()
+    with link:
         _link()
+    with code:
         downloads.screen()
     history.look_again()
     return progress
