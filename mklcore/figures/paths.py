@@ -289,6 +289,7 @@ def _draw_references(
     """Dotted lines for the scores of other models; ``every`` score that is drawn grows by theirs. Far ones become words."""
     tone, far = style.theme(dark), []
     ends: list[style.EndLabel] = []
+    shared: dict[int, int] = {}
     low, high = (min(every), max(every)) if every else (0.0, 1.0)
     room = REACH * (high - low) or 0.05
     for name, value in references:
@@ -298,7 +299,8 @@ def _draw_references(
         every.append(value)
         near = next((k for k, end in enumerate(ends) if abs(end.y - value) <= SAME * (high - low)), None)
         if near is not None:  # two lines and two labels on one place could not be read
-            ends[near] = replace(ends[near], text=f"{ends[near].text}, {name}")
+            shared[near] = shared.get(near, 1) + 1
+            ends[near] = replace(ends[near], text=f"{shared[near]} models")
         figure.add_scatter(
             x=[float(np.min(positions)), float(np.max(positions))],
             y=[value, value],
