@@ -6,6 +6,7 @@ import pytest
 import mklcore as mkl
 from mklcore import verify
 from mklcore.lowrank.weighing import fit_features
+from mklcore.lowrank.whole import whole_certificate
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.forms import interval
 
@@ -177,3 +178,21 @@ def test_a_saved_model_predicts_the_same_and_a_changed_file_is_refused(tmp_path)
 def test_what_cannot_be_approximated_is_refused_in_words(make, match):
     with pytest.raises(mkl.ParameterError, match=match):
         make().fit(DATA.X, DATA.y)
+
+
+@pytest.mark.parametrize("normalise", ["trace", "spherical"])
+def test_an_exact_pass_bounds_the_exact_optimum_from_both_sides_and_tightens_with_the_landmarks(normalise):
+    exact = mkl.LpMKLClassifier(p=2.0, kernels=KERNELS, normalise=normalise, tol=1e-5).fit(DATA.X, DATA.y)
+    gaps = []
+    for size in (10, 40, DATA.n_samples):
+        asked = mkl.LpMKLClassifier(
+            p=2.0, kernels=KERNELS, normalise=normalise, approximation=mkl.Nystroem(size), tol=1e-5
+        )
+        found = whole_certificate(asked.fit(DATA.X, DATA.y), DATA.X, DATA.y)
+        assert found.dual <= exact.objective_ * (1 + 1e-6)
+        assert found.primal >= exact.dual_objective_ * (1 - 1e-6)
+        gaps.append(found.relative_gap)
+    assert gaps[0] > gaps[1] > gaps[2]
+    assert gaps[2] < 1e-4
+    with pytest.raises(mkl.ParameterError, match="lp-norm model fitted with approximation"):
+        whole_certificate(exact, DATA.X, DATA.y)
