@@ -131,7 +131,7 @@ def picture(found: dict[tuple[str, int], dict[str, float]]) -> str:
     style = f"<style>svg{{color:#334}}text{{font:12px sans-serif;fill:currentColor}}{dark}</style>"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">'
-        f"<title>Seconds of a fit on features grow about linearly with the rows</title>{style}{''.join(parts)}</svg>\n"
+        f"<title>Seconds of a fit on features grow no faster than the rows</title>{style}{''.join(parts)}</svg>\n"
     )
 
 
