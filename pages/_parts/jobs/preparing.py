@@ -92,10 +92,10 @@ def calm() -> None:
     """Set the process up for many small pieces of work at once; call it when everything is imported.
 
     One BLAS thread: sessions share the cores, and two threads on small matrices took up to 19 times as long as one. What
-    the imports made stays for good, so the collector need not walk its 200,000 objects again and again.
+    the imports made stays for good, so the collector need not walk its 200,000 objects again and again. It does not walk
+    them once more here, either: that would stop every answer for 0.15 s, and finds next to nothing.
     """
     threadpool_limits(1, user_api="blas")
-    gc.collect()
     gc.freeze()
 
 
