@@ -2,7 +2,9 @@
 
 import asyncio
 import sys
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import streamlit as st
@@ -20,7 +22,9 @@ def test_streamlit_run_finds_the_app_that_is_imported_once():
 
 
 def test_a_visit_waits_until_the_server_has_imported_what_it_needs(tmp_path, monkeypatch):
-    (tmp_path / "slow_visit.py").write_text("import time\ntime.sleep(0.2)\nready = True\n")
+    gate = threading.Event()
+    (tmp_path / "slow_visit.py").write_text("import gate\ngate.gate.wait(60)\nready = True\n")
+    monkeypatch.setitem(sys.modules, "gate", SimpleNamespace(gate=gate))
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(starting, "VISIT", "slow_visit")
     monkeypatch.setattr(starting, "_importing", None)
@@ -33,6 +37,7 @@ def test_a_visit_waits_until_the_server_has_imported_what_it_needs(tmp_path, mon
     async def serve() -> None:
         async with starting.serving(None):
             assert not hasattr(sys.modules.get("slow_visit"), "ready"), "the server waits for no import"
+            gate.set()
             starting.wait()
             assert sys.modules["slow_visit"].ready
 
