@@ -26,7 +26,7 @@ def test_a_visit_waits_until_the_server_has_imported_what_it_needs(tmp_path, mon
     (tmp_path / "slow_visit.py").write_text("import gate\ngate.gate.wait(60)\nready = True\n")
     monkeypatch.setitem(sys.modules, "gate", SimpleNamespace(gate=gate))
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(starting, "VISIT", "slow_visit")
+    monkeypatch.setattr(starting, "EVERYTHING", ("slow_visit",))
     monkeypatch.setattr(starting, "_importing", None)
     monkeypatch.setattr(starting.gc, "freeze", lambda: None)  # what the other tests leave stays to be collected
     monkeypatch.setattr(PagesManager, "uses_pages_directory", True)

@@ -10,7 +10,12 @@ from importlib import import_module
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
-VISIT = "pages._parts.frame.visit"
+# The rooms of the library first, then what stands behind the pages: all of it in one thread, because two threads that enter
+# a package and one of its modules at once would find it half made.
+EVERYTHING = (
+    "mklcore.estimators.registry", "mklcore.experiments", "mklcore.figures", "mklcore.lessons", "mklcore.theory",
+    "mklcore.warmup", "pages._parts.frame.visit",
+)  # fmt: skip
 _importing: threading.Thread | None = None
 
 
@@ -30,14 +35,15 @@ def _import() -> None:
     """Import without collecting garbage: what imports make stays for good, and walking it again and again took a sixth of them."""
     gc.disable()
     try:
-        import_module(VISIT)
+        for name in EVERYTHING:
+            import_module(name)
     finally:
         gc.freeze()
         gc.enable()
 
 
 def wait() -> None:
-    """Wait until that thread is through: two threads in one import can lock each other out."""
+    """Wait until that thread is through."""
     if _importing is not None:
         _importing.join()
 
