@@ -181,7 +181,12 @@ def _rule(estimator: PathEstimator, rule: str, scoring: Scoring = None) -> str:
         raise ParameterError(
             f'{way} knows the error of its own loss only and cannot measure {label_of(scoring)!r}: use rule="kfold".'
         )
-    if scoring is not None:
+    approximated = estimator.get_params().get("approximation") is not None
+    if approximated and rule in ("loo", "xi_alpha"):
+        raise ParameterError(
+            f'rule="{rule}" needs the Gram matrices, which an approximation does not make: use rule="kfold".'
+        )
+    if scoring is not None or approximated:
         return "kfold"
     suits = _suits(_loss(estimator))
     if rule in ("loo", "xi_alpha") and rule != suits:

@@ -196,3 +196,11 @@ def test_an_exact_pass_bounds_the_exact_optimum_from_both_sides_and_tightens_wit
     assert gaps[2] < 1e-4
     with pytest.raises(mkl.ParameterError, match="lp-norm model fitted with approximation"):
         whole_certificate(exact, DATA.X, DATA.y)
+
+
+def test_C_is_chosen_by_folds_where_no_gram_matrix_tells_the_error_of_a_row_left_out():
+    asked = mkl.LpMKLRegressor(p=2.0, kernels=KERNELS, approximation=mkl.Nystroem(10))
+    found = mkl.choose_C(asked, DATA.X, Y, [0.1, 1.0])
+    assert found.rule == "kfold"
+    with pytest.raises(mkl.ParameterError, match=r'needs the Gram matrices.*use rule="kfold"'):
+        mkl.choose_C(asked, DATA.X, Y, [0.1, 1.0], rule="loo")
