@@ -11,7 +11,6 @@ import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, TypeVar
@@ -21,6 +20,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from mklcore.arrays import Array
+from mklcore.cluster import alone, connected, on_cluster
 from mklcore.data.dataset import Dataset, Split, three_way_split
 from mklcore.errors import ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
@@ -49,44 +49,52 @@ def sweep(
     ----------
     run : a function of one spec; for "processes" and "dask" it has to live in an importable module
     specs : what to run; frozen dataclasses, numbers or tuples
-    backend : "serial", "processes" (joblib, ``n_jobs`` of them), "dask" (the cluster of the current ``distributed`` client,
-        or a local one; needs ``pip install mklcore[dask]``), or an executor of your own
+    backend : "serial", "processes" (joblib, ``n_jobs`` of them), "dask" (the cluster of the current ``distributed`` client, of
+        the scheduler that ``MKL_EXPLORER_SCHEDULER`` names, or a local one; needs ``pip install mklcore[dask]``), or an executor
+        of your own. Every run has one BLAS thread, so that the rows are the same to the last digit; on a cluster ``run`` and the
+        data in it are sent once, and what dies with its worker is run again
     known : rows from an earlier sweep; their specs are not run again
-    callback : callback(done, total) before the first and after every run; raise in it to stop, what ran is then lost unless
-        ``known`` is a dict, into which every row is written as it arrives
+    callback : callback(done, total) before the first and after every run, on a cluster also while it waits; raise in it to stop,
+        what ran is then lost unless ``known`` is a dict, into which every row is written as it arrives
 
-    An error in a run ends the sweep.
+    An error in a run ends the sweep, and so does the end of a scheduler (MKLError): go on with what is in ``known``.
     """
+    if not isinstance(backend, Executor) and backend not in BACKENDS:
+        raise ParameterError(f"backend is one of {', '.join(BACKENDS)}, or an executor; got {backend!r}.")
     rows: dict[S, R] = known if isinstance(known, dict) else dict(known or {})
     wanted = list(dict.fromkeys(specs))
     missing = [spec for spec in wanted if spec not in rows]
     total, done = len(wanted), len(wanted) - len(missing)
     if callback is not None:
         callback(done, total)
-    for spec, row in _results(run, missing, backend, n_jobs):
-        rows[spec] = row
-        done += 1
+    for pair in _results(run, missing, backend, n_jobs):
+        if pair is not None:
+            rows[pair[0]] = pair[1]
+            done += 1
         if callback is not None:
             callback(done, total)
     return {spec: rows[spec] for spec in wanted}
 
 
-def _results(run: Callable[[S], R], specs: Sequence[S], backend: str | Executor, n_jobs: int) -> Iterator[tuple[S, R]]:
+def _results(
+    run: Callable[[S], R], specs: Sequence[S], backend: str | Executor, n_jobs: int
+) -> Iterator[tuple[S, R] | None]:
+    """Pairs as they arrive; None where there is nothing but time to cancel."""
+    if not specs:
+        return
     if isinstance(backend, Executor):
         yield from _on(backend, run, specs)
     elif backend == "serial":
-        yield from ((spec, run(spec)) for spec in specs)
+        yield from ((spec, alone(run, spec)) for spec in specs)
     elif backend == "processes":
-        rows = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(run)(spec) for spec in specs)
+        rows = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(alone)(run, spec) for spec in specs)
         yield from zip(specs, rows, strict=True)
-    elif backend == "dask":
-        with _dask() as executor:
-            yield from _on(executor, run, specs)
     else:
-        raise ParameterError(f"backend is one of {', '.join(BACKENDS)}, or an executor; got {backend!r}.")
+        with connected() as client:
+            yield from on_cluster(client, run, specs)
 
 
-def _on(executor: Executor, run: Callable[[S], R], specs: Sequence[S]) -> Iterator[tuple[S, R]]:
+def _on(executor: Executor, run: Callable[[S], R], specs: Sequence[S]) -> Iterator[tuple[S, R] | None]:
     waiting = {executor.submit(run, spec): spec for spec in specs}
     try:
         for future in as_completed(waiting):
@@ -94,25 +102,6 @@ def _on(executor: Executor, run: Callable[[S], R], specs: Sequence[S]) -> Iterat
     finally:
         for future in waiting:
             future.cancel()
-
-
-@contextmanager
-def _dask() -> Iterator[Executor]:
-    """The current client's executor, or that of a local cluster which ends with the sweep."""
-    try:
-        from distributed import Client, get_client
-    except ImportError:
-        raise ParameterError(
-            "The backend 'dask' needs the package distributed: pip install 'mklcore[dask]'. "
-            "backend='processes' does the same on this machine."
-        ) from None
-    try:
-        yield get_client().get_executor()
-        return
-    except ValueError:  # there is no client yet
-        pass
-    with Client(processes=True, dashboard_address=None) as client:
-        yield client.get_executor()
 
 
 # The same model on other splits

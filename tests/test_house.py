@@ -46,6 +46,7 @@ ROWS = {
     "mklcore.verify": 12,
     "mklcore.verify_hull": 12,
     "mklcore.sweep": 12,
+    "mklcore.cluster": 12,
     "mklcore.warmup": 12,
     "mklcore.compiling": 12,
     "mklcore.experiments": 12,

@@ -1,9 +1,7 @@
 """Sweeps: every backend gives the same rows, known rows are not run again, and repeated splits are what they say."""
 
-import importlib.util
 import os
 import sys
-import types
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import numpy as np
@@ -55,23 +53,10 @@ def test_processes_are_other_processes() -> None:
     assert os.getpid() not in sweep(where, [1, 2], "processes", 2).values()
 
 
-def test_a_dask_client_does_the_work_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ThreadPoolExecutor(1) as pool:
-        client = types.SimpleNamespace(get_executor=lambda: pool)
-        stand_in = types.SimpleNamespace(get_client=lambda: client, Client=None)
-        monkeypatch.setitem(sys.modules, "distributed", stand_in)
-        assert sweep(cube, [1, 2], "dask") == {1: 1, 2: 8}
-
-
 def test_without_dask_the_backend_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ParameterError, match=r"mklcore\[dask\]"):
         sweep(cube, [1], "dask")
-
-
-@pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="The package distributed is not installed")
-def test_dask_gives_the_same_rows() -> None:
-    assert sweep(cube, [1, 2], "dask") == {1: 1, 2: 8}
 
 
 def test_known_rows_are_not_run_again_and_an_interrupted_sweep_goes_on() -> None:

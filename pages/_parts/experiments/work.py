@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mklcore import cluster
 from mklcore.errors import DataError, MKLError
 from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
 from mklcore.experiments.base import SMALL, folder
@@ -118,8 +119,9 @@ def job(experiment: Experiment, repetitions: int, seed: int) -> Job:
 
     def run(report: Report) -> Outcome:
         return experiment.run(
-            repetitions, seed=seed, callback=report.tick, listen=report.pulse, quick=repetitions <= SMALL
-        )
+            repetitions, seed=seed, callback=report.tick, listen=report.pulse, quick=repetitions <= SMALL,
+            backend=cluster.backend(),
+        )  # fmt: skip
 
     def lay(outcome: Outcome) -> None:
         keep(outcome, shelf)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from mklcore import cluster
 from mklcore.errors import MKLError
 from mklcore.figures import style
 from mklcore.kernels import stacks
@@ -35,7 +36,7 @@ def job(params: Params, value: float) -> Job:
 
     def repeat(report: Report) -> Repeats:
         report.heard_by(problem.estimator)
-        return repeat_splits(problem, params.repeats, first, known=rows, callback=report.tick)
+        return repeat_splits(problem, params.repeats, first, cluster.backend(), known=rows, callback=report.tick)
 
     pieces = (Piece(repeat, partial(shelf.put, name), params.repeats),)
     return Job(name, "Repeats", pieces, lambda now: paths.key(now) == paths.key(params))

@@ -1,0 +1,145 @@
+"""A cluster of two processes: the rows of a sweep are the same to the last digit, and nothing is lost with a worker."""
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mklcore import RBF, KernelDictionary, Linear, LpMKLClassifier, MKLError, ParameterError, load_sample
+from mklcore.cluster import SCHEDULER, connected
+from mklcore.sweep import SplitProblem, repeat_splits, sweep
+
+distributed = pytest.importorskip("distributed", reason="The package distributed is not installed")
+QUIET = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **QUIET) as found:
+        yield found
+
+
+@pytest.fixture
+def scheduler(cluster, monkeypatch):
+    monkeypatch.setenv(SCHEDULER, cluster.scheduler_address)
+
+
+class Heavy:
+    """A run with data, which tells in which process and with which copy of them it ran."""
+
+    def __init__(self):
+        self.data = np.arange(200_000.0)
+
+    def __call__(self, number: int) -> tuple[int, int, float]:
+        return os.getpid(), id(self.data), float(self.data[number] ** 3)
+
+
+class Deadly:
+    """The first run of number 2 kills its worker."""
+
+    def __init__(self, mark: Path):
+        self.mark = mark
+
+    def __call__(self, number: int) -> int:
+        if number == 2 and not self.mark.exists():
+            self.mark.write_text(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number**3
+
+
+def threads(number: int) -> int:
+    from threadpoolctl import threadpool_info
+
+    return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+
+
+def refused(number: int) -> int:
+    raise ParameterError("The number is not allowed.")
+
+
+def test_data_is_sent_once_and_the_workers_share_the_work(scheduler):
+    seen: list[int] = []
+    rows = sweep(Heavy(), range(12), "dask", callback=lambda done, total: seen.append(done))
+    assert [value for _, _, value in rows.values()] == [number**3 for number in range(12)]
+    copies = {(pid, copy) for pid, copy, _ in rows.values()}
+    assert len(copies) == len({pid for pid, _ in copies})  # one copy in every process, however many runs
+    assert os.getpid() not in {pid for pid, _ in copies}
+    assert (seen[0], seen[-1]) == (0, 12)
+
+
+def test_rows_are_the_same_to_the_last_digit_wherever_they_are_run(scheduler):
+    data = load_sample("iris")
+    kernels = KernelDictionary((RBF(0.5, relative=True), Linear()), feature_names=data.feature_names)
+    problem = SplitProblem(data, LpMKLClassifier(kernels=kernels), kernels, normalise="multiplicative")
+    found = [repeat_splits(problem, 3, backend=backend, n_jobs=2).rows for backend in ("serial", "processes", "dask")]
+    for here, there, far in zip(*found, strict=True):
+        assert here.weights.tobytes() == there.weights.tobytes() == far.weights.tobytes()
+        assert (here.gap, here.test) == (there.gap, there.test) == (far.gap, far.test)
+
+
+def test_workers_use_one_blas_thread_and_errors_reach_the_caller(scheduler):
+    assert set(sweep(threads, [1, 2], "dask").values()) == {1}
+    with pytest.raises(ParameterError, match="not allowed"):
+        sweep(refused, [1, 2], "dask")
+
+
+def test_a_killed_worker_loses_nothing(scheduler, tmp_path):
+    mark = tmp_path / "killed"
+    rows = sweep(Deadly(mark), range(6), "dask")
+    assert mark.exists()
+    assert rows == {number: number**3 for number in range(6)}
+
+
+def test_a_sweep_can_be_cancelled_while_nothing_arrives(scheduler):
+    def cancel(done, total):
+        seen.append(done)
+        if len(seen) > 1:
+            raise InterruptedError
+
+    seen: list[int] = []
+    with pytest.raises(InterruptedError):
+        sweep(wait_for_ever, [1], "dask", callback=cancel)
+    assert seen == [0, 0]
+
+
+def wait_for_ever(number: int) -> int:
+    from threading import Event
+
+    Event().wait(3)
+    return number
+
+
+def test_after_the_scheduler_died_the_sweep_goes_on_from_what_had_arrived(monkeypatch):
+    known: dict[int, int] = {}
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **QUIET) as mortal:
+        monkeypatch.setenv(SCHEDULER, mortal.scheduler_address)
+
+        def kill(done, total):
+            if done == 2:
+                mortal.close()  # scheduler and worker, in the middle of the sweep
+
+        with pytest.raises(MKLError, match=r"ended with \d+ of 6 runs to go"):
+            sweep(cube, range(6), "dask", known=known, callback=kill)
+    left = 6 - len(known)
+    assert 0 < left <= 4
+    again: list[int] = []
+    assert sweep(lambda n: again.append(n) or n**3, range(6), known=known) == {n: n**3 for n in range(6)}
+    assert len(again) == left
+
+
+def cube(number: int) -> int:
+    from time import sleep
+
+    sleep(0.1)
+    return number**3
+
+
+def test_an_address_without_a_scheduler_is_refused(monkeypatch):
+    monkeypatch.setattr("mklcore.cluster._CONNECT", "200ms")
+    with (
+        pytest.raises(ParameterError, match=r"No scheduler answers at tcp://127\.0\.0\.1:9"),
+        connected("tcp://127.0.0.1:9"),
+    ):
+        pass
