@@ -2,6 +2,7 @@
 
 from mklcore import (
     arrays as arrays,
+    cluster as cluster,
     compiling as compiling,
     data as data,
     errors as errors,
