@@ -110,10 +110,12 @@ def test_the_zoom_of_a_chart_stays_while_the_cursor_moves_and_a_value_is_solved(
     visitor.wait_for_path()
     whole = visitor.page.evaluate(RANGES, CHART)
     plot = visitor.page.locator(f"{CHART} .nsewdrag").first.bounding_box()
-    visitor.page.mouse.move(plot["x"] + 20, plot["y"] + 40)
+    middle = plot["x"] + plot["width"] / 2
+    side = 1 if visitor.page.locator(CURSOR).first.bounding_box()["x"] < middle else -1  # where the cursor is not in the way
+    visitor.page.mouse.move(middle + side * 0.15 * plot["width"], plot["y"] + 40)
     visitor.page.mouse.down()
     for step in range(1, 9):  # plotly tells a drag from a click by its moves
-        visitor.page.mouse.move(plot["x"] + 20 + 10 * step, plot["y"] + 40 + 12 * step)
+        visitor.page.mouse.move(middle + side * (0.15 + 0.035 * step) * plot["width"], plot["y"] + 40 + 12 * step)
         visitor.page.wait_for_timeout(30)
     visitor.page.mouse.up()
     visitor.settle()
