@@ -23,7 +23,10 @@ def verdict(printed: str, complained: str) -> tuple[int, str]:
         for one in packages
         for found in one.get("vulns", ())
     ]
-    skipped = [one["name"] for one in packages if "skip_reason" in one]
+    skipped = [one["skip_reason"] for one in packages if "skip_reason" in one]
+    if len(skipped) == len(packages):
+        why = skipped[0][:200] if skipped else "it found none"
+        return 0, f"NOT AUDITED: none of {len(packages)} packages could be looked up ({why})."
     looked = f"{len(packages) - len(skipped)} packages looked up, {len(told)} known vulnerabilities."
     return int(bool(told)), "\n".join([*told, looked])
 

@@ -63,6 +63,9 @@ def test_the_audit_fails_on_a_finding_and_says_when_it_could_not_look() -> None:
         1, "a 2.0: PYSEC-1, mended in 2.1\n2 packages looked up, 1 known vulnerabilities."
     )  # fmt: skip
     assert audit().verdict(json.dumps({"dependencies": packages[1:]}), "")[0] == 0
+    unknown = [{"name": "c", "skip_reason": "Dependency not found on PyPI"}]
+    told = audit().verdict(json.dumps({"dependencies": unknown}), "")[1]
+    assert told == "NOT AUDITED: none of 1 packages could be looked up (Dependency not found on PyPI)."
     code, told = audit().verdict("", "noise\nConnectionError: no way out")
     assert (code, told) == (
         0,

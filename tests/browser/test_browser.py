@@ -111,7 +111,8 @@ def test_the_zoom_of_a_chart_stays_while_the_cursor_moves_and_a_value_is_solved(
     whole = visitor.page.evaluate(RANGES, CHART)
     plot = visitor.page.locator(f"{CHART} .nsewdrag").first.bounding_box()
     middle = plot["x"] + plot["width"] / 2
-    side = 1 if visitor.page.locator(CURSOR).first.bounding_box()["x"] < middle else -1  # where the cursor is not in the way
+    cursor = visitor.page.locator(CURSOR).first.bounding_box()["x"]
+    side = 1 if cursor < middle else -1  # where it is not in the way
     visitor.page.mouse.move(middle + side * 0.15 * plot["width"], plot["y"] + 40)
     visitor.page.mouse.down()
     for step in range(1, 9):  # plotly tells a drag from a click by its moves
