@@ -41,7 +41,8 @@ def _bases(column: Array, here: float, squared: bool, out: Array) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _inner(left: Array, right: Array) -> float:
+def inner_product(left: Array, right: Array) -> float:
+    """left'right in a loop that the compiler may vectorise; leaves of other rooms call it, too."""
     total = 0.0
     for k in range(left.size):
         total += left[k] * right[k]
@@ -64,7 +65,7 @@ def radial_forms(
         for i in range(s):
             _bases(x[i:], x[i], squared[q], base[i:])
             exponentials(base[i:], rates[q], values[i:])
-            total += own[i] * (2.0 * _inner(values[i:], own[i:]) - own[i])
+            total += own[i] * (2.0 * inner_product(values[i:], own[i:]) - own[i])
         out[q] = total
 
 
@@ -80,7 +81,7 @@ def radial_products(columns: Array, where: Indices, squared: Any, rates: Array, 
             _bases(column[i:], column[i], squared[q], base[i:])
             exponentials(base[i:], rates[q], values[i:])
             mine, left, tail = values[i:], a[i], target[i:]
-            target[i] += _inner(mine, a[i:]) - left  # the diagonal, 1, comes again below
+            target[i] += inner_product(mine, a[i:]) - left  # the diagonal, 1, comes again below
             for k in range(mine.size):
                 tail[k] += left * mine[k]
 
@@ -117,7 +118,7 @@ def radial_scores(
             for t in range(duals.shape[0]):
                 w = weights[t, q]
                 if w != 0.0:
-                    out[i, t] += w * _inner(values, duals[t])
+                    out[i, t] += w * inner_product(values, duals[t])
 
 
 class KernelSums:

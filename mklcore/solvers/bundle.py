@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 
 from mklcore.arrays import Array, Indices
+from mklcore.kernels.sums import inner_product
 
 _MOST = 30  # duals kept; the least used one leaves
 _STEPS = 60
@@ -92,14 +93,6 @@ class Bundle:
 # Loops instead of array expressions: those, and ``np.linalg.solve``, took a third of all compiling.
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _dot(a: Array, b: Array) -> float:
-    total = 0.0
-    for k in range(a.size):
-        total += a[k] * b[k]
-    return total
-
-
 @njit(cache=True, nogil=True)
 def _reach(v: Array, d: Array, room: float) -> float:
     """The longest step along d, at most ``room``, that keeps v non-negative."""
@@ -170,7 +163,7 @@ def _bends(forms: Array, x: Array, mu: Array, unit: float, form: Array, bend: Ar
                 total += value * mu[j]
                 mixed[k, j] += x[m] * value
             bend[m, k] = total
-        form[m] = _dot(bend[m], mu)
+        form[m] = inner_product(bend[m], mu)
         for k in range(r):
             bend[m, k] -= form[m]
 
@@ -224,12 +217,12 @@ def saddle_point(linear: Array, forms: Array) -> tuple[Array, Array]:
             for j in range(r):
                 scale = max(scale, abs(forms[m, k, j]))
     for _ in range(_STEPS):
-        mean = (_dot(x, z) + _dot(mu, s)) / (M + r)
+        mean = (inner_product(x, z) + inner_product(mu, s)) / (M + r)
         if mean < 1e-13:
             break
         target = 0.1 * mean
         _bends(forms, x, mu, 1.0 / scale, form, bend, A)
-        shared, missing = _dot(x, form), 1.0
+        shared, missing = inner_product(x, form), 1.0
         for k in range(r):
             right_mu[k] = linear[k] / scale - beta - shared + target / mu[k]
             missing -= mu[k]
@@ -244,7 +237,7 @@ def saddle_point(linear: Array, forms: Array) -> tuple[Array, Array]:
             d_mu[k] = b[k]
             d_s[k] = target / mu[k] - s[k] - s[k] / mu[k] * d_mu[k]
         for m in range(M):
-            d_x[m] = x[m] / z[m] * (_dot(bend[m], d_mu) - b[r + 1] - right_x[m])
+            d_x[m] = x[m] / z[m] * (inner_product(bend[m], d_mu) - b[r + 1] - right_x[m])
             d_z[m] = target / x[m] - z[m] - z[m] / x[m] * d_x[m]
         room = _reach(mu, d_mu, _reach(x, d_x, _reach(s, d_s, _reach(z, d_z, 1.0 / 0.95))))
         length = min(1.0, 0.95 * room)
@@ -252,7 +245,7 @@ def saddle_point(linear: Array, forms: Array) -> tuple[Array, Array]:
         _advance(x, d_x, length)
         _advance(s, d_s, length)
         _advance(z, d_z, length)
-        beta += length * (b[r] - _dot(form, d_x))
+        beta += length * (b[r] - inner_product(form, d_x))
         nu += length * b[r + 1]
     _to_simplex(x)
     _to_simplex(mu)

@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 
 from mklcore.arrays import Array, Indices
+from mklcore.kernels.sums import inner_product
 
 DONE, LOST, DEAR = 0, 1, 2
 _BEND = 0.02  # of lam (and of t): what a straight piece may miss the curve by
@@ -38,14 +39,6 @@ THETA, OFFSET, FORM, D_THETA, E_THETA, D_FORM, E_FORM, NOTHING = range(8)  # of 
 G, D, E = range(3)  # products with K_m, (3, L, n): of alpha, of its correction, of its tangent
 BETA, T, SHARE, LAM0, LAM1 = range(5)  # numbers
 _END, _TO_LOW, _TO_HIGH, _LEAVES, _OUT, _IN = range(6)  # what ends a straight piece
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _dot(a: Array, b: Array) -> float:
-    total = 0.0
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
 
 
 @njit(cache=True, nogil=True)
@@ -139,7 +132,7 @@ def _here(P: Array, W: Array, S: Array, x: Array) -> None:
     lam, left, alpha = x[LAM0] + x[SHARE] * (x[LAM1] - x[LAM0]), 1.0 - x[SHARE], P[ALPHA]
     for q in range(W.shape[1]):
         W[D_THETA, q] = W[E_THETA, q] = 0.0
-        W[FORM, q] = 0.5 * _dot(S[G, q], alpha) + left * W[OFFSET, q]
+        W[FORM, q] = 0.5 * inner_product(S[G, q], alpha) + left * W[OFFSET, q]
     _mix(W[THETA], S[G], W[D_THETA], S[G], P[V])
     for i in range(alpha.size):
         P[V, i] = lam * P[LIN, i] + left * P[SHIFT, i] - P[V, i] - x[BETA]
@@ -211,7 +204,7 @@ def _slopes(
     if most * length * length > _BEND * lam:
         length = np.sqrt(_BEND * lam / most)
     for q in range(W.shape[1]):
-        W[D_FORM, q], W[E_FORM, q] = _dot(S[D, q], P[ALPHA]), _dot(S[E, q], P[ALPHA]) - W[OFFSET, q]
+        W[D_FORM, q], W[E_FORM, q] = inner_product(S[D, q], P[ALPHA]), inner_product(S[E, q], P[ALPHA]) - W[OFFSET, q]
         bent = 0.0
         for i in range(m):
             bent += 0.5 * b[1, i] * S[E, q, free[i]]

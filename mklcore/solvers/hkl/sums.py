@@ -20,6 +20,7 @@ import numpy as np
 from numba import njit
 
 from mklcore.arrays import Array, Indices, Mask
+from mklcore.kernels.sums import inner_product
 from mklcore.solvers.hkl.dag import Node
 
 TILE = 512  # entries worked on at once: prefixes, suffixes and levels of a tile stay in the second-level cache
@@ -145,14 +146,6 @@ def _product(out: Array, left: Array, right: Array) -> None:
         out[k] = left[k] * right[k]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _dot(left: Array, right: Array) -> float:
-    total = 0.0
-    for k in range(left.size):
-        total += left[k] * right[k]
-    return total
-
-
 @njit(cache=True, nogil=True)
 def walk_tile(
     levels: Array, begin: int, p: int, unit: Mask, weights: Array, starts: Indices, variables: Indices,
@@ -193,7 +186,7 @@ def walk_tile(
                     _times(prefix[d, :size], levels[i, begin : begin + size])
             reached[d] = max(reached[d], variables[low + d])
         valid = count - 1
-        out[k] += _dot(prefix[count - 1, :size], tails[last[k], :size])
+        out[k] += inner_product(prefix[count - 1, :size], tails[last[k], :size])
 
 
 @njit(cache=True, nogil=True)
