@@ -13,12 +13,11 @@ from pathlib import Path as File
 
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import told_elsewhere
-from mklcore.lessons import LESSONS
+from mklcore.lessons import LESSONS, pictures
 from mklcore.path import Path
 from mklcore.path_files import write_paths
 from pages._parts.derive import comparison, earlier, hulls, paths, shelves, tables
 from pages._parts.jobs.job import Job, Progress, make
-from pages._parts.lessons import pictures
 from pages._parts.params.parameters import Params
 from pages._parts.players import hull_player
 

@@ -24,9 +24,9 @@ import mklcore as mkl
 from mklcore.errors import DataError
 from mklcore.estimators.registry import ESTIMATORS
 from mklcore.figures import style
+from mklcore.figures.formula import mathml
 from pages._parts.derive import comparison, paths
 from pages._parts.export import downloads, report, scripts, specification
-from pages._parts.export.formula import mathml
 from pages._parts.params import link, parameters
 from pages._parts.params.parameters import Params
 from tests.pages import FEW, memory, open_app, wait_until

@@ -11,16 +11,16 @@ from streamlit.testing.v1 import AppTest
 
 from mklcore.data.samples import SAMPLES, load_sample
 from mklcore.errors import ParameterError
+from mklcore.figures import scenes as players_scene
 from mklcore.figures import style
 from mklcore.figures.presenting import enlarged
 from mklcore.lessons import LESSONS, bands, copies, hull, norms, prices
+from mklcore.lessons.pictures import PICTURES
 from pages._parts.derive import shelves
 from pages._parts.jobs.job import JobState
 from pages._parts.lessons import steps
-from pages._parts.lessons.pictures import PICTURES
 from pages._parts.params import link as params_link
 from pages._parts.params.parameters import Params
-from pages._parts.players import scene as players_scene
 from pages._parts.session import nav
 from tests.pages import memory, wait_until
 

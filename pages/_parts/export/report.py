@@ -11,11 +11,11 @@ import mklcore
 from mklcore.data.samples import SAMPLES
 from mklcore.estimators.registry import Algorithm, Variant
 from mklcore.figures import score_path, style, weight_path, weights_bar
+from mklcore.figures.formula import mathml
 from mklcore.path import Path
 from pages._parts.derive import gram_stacks, paths, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import charts
-from pages._parts.export.formula import mathml
 from pages._parts.params import places
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import words

@@ -1,23 +1,20 @@
 """Lessons: their words, the work behind them, and the three steps guess, reveal and why."""
 
-import re
-from dataclasses import dataclass
-from functools import cache as remembered
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from mklcore.lessons import LESSONS, Lesson
+from mklcore.lessons import LESSONS, Lesson, pictures
+from mklcore.lessons.words import Words, fill
+from mklcore.lessons.words import words as words_of
 from pages._parts.derive import earlier, shelves
 from pages._parts.drawing import asking, charts
 from pages._parts.jobs.job import Job, Piece
-from pages._parts.lessons import pictures
 from pages._parts.params.parameters import Params
 from pages._parts.players import scene
 from pages._parts.session import board, fields, history, nav
-from pages._parts.session import words as session_words
 from pages._parts.session.memory import memory
 
 STEPS = {"guess": "Guess", "reveal": "Reveal", "why": "Why"}
@@ -45,40 +42,9 @@ OPENS: dict[str, tuple[str, dict[str, Any]]] = {
 # Words
 
 
-@dataclass(frozen=True)
-class Words:
-    """What a lesson says; figures are written ⟨name⟩ and filled in from the computed result.
-
-    ``moral`` is the part of the title that would give the answer away: it is told from the second step on.
-    """
-
-    title: str
-    moral: str
-    level: str
-    line: str
-    question: str
-    options: dict[str, str]
-    parts: dict[str, str]
-
-
-def fill(text: str, facts: dict[str, str]) -> str:
-    """Return the text with every ⟨name⟩ replaced by its figure."""
-    return re.sub(r"⟨(\w+)⟩", lambda match: facts[match[1]], text)
-
-
-@remembered
 def words(key: str) -> Words:
-    """Read the words of one lesson: title, level, one line, then sections."""
-    text = LESSONS[key].words or session_words.text(f"lessons/{key}")
-    head, *rest = re.split(r"^## ", text, flags=re.MULTILINE)
-    named, level, *line = head.strip().removeprefix("# ").splitlines()
-    title, _, moral = named.partition(": ")
-    parts = {name.strip(): body.strip() for name, _, body in (part.partition("\n") for part in rest)}
-    question, *options = re.split(r"^- (?=[a-z]+: )", parts.pop("question"), flags=re.MULTILINE)
-    pairs = (option.strip().split(": ", 1) for option in options)
-    return Words(
-        title, moral, level.removeprefix("level: "), " ".join(line), question.strip(), dict(pairs), parts
-    )  # fmt: skip
+    """Return the words of one lesson."""
+    return words_of(LESSONS[key])
 
 
 # Work

@@ -1,4 +1,4 @@
-"""Lessons, hulls: the grid of two columns, and what was looked at, along λ, as a scene."""
+"""The grid of two columns, and what was looked at, along λ, as a scene."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from mklcore.figures import kernel_count, style
+from mklcore.figures import scenes as scene
+from mklcore.figures.scenes import Cell, Dot, Panel, Scene
 from mklcore.lessons import hull
-from pages._parts.lessons.panels import hue
-from pages._parts.players import scene
-from pages._parts.players.scene import Cell, Dot, Panel, Scene
+from mklcore.lessons.pictures.panels import hue
 
 
 def hulls(story: hull.Hulls, dark: bool) -> Scene:

@@ -1,12 +1,12 @@
-"""Lessons in common: colours, bars side by side, and the axis of weights."""
+"""Colours, bars side by side, and the axis of weights."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from mklcore.figures import scenes as scene
 from mklcore.figures import style
-from pages._parts.players import scene
-from pages._parts.players.scene import Bar
+from mklcore.figures.scenes import Bar
 
 BAR_SHARE = 0.76  # of its slot that a bar fills
 ROOM = 1.06  # above the highest value

@@ -1,12 +1,12 @@
-"""Lessons, prices: kernels in use and errors along λ, and norms of the parts, as a scene."""
+"""Kernels in use and errors along λ, and norms of the parts, as a scene."""
 
 import numpy as np
 
+from mklcore.figures import scenes as scene
 from mklcore.figures import style
+from mklcore.figures.scenes import Dot, Panel, Scene
 from mklcore.lessons import prices
-from pages._parts.lessons.panels import ROOM, hue, share_axis, slots
-from pages._parts.players import scene
-from pages._parts.players.scene import Dot, Panel, Scene
+from mklcore.lessons.pictures.panels import ROOM, hue, share_axis, slots
 
 MOST_TICKS = 18
 

@@ -1,4 +1,4 @@
-"""Export formulas into a file that loads nothing: the LaTeX of the registry as MathML, which browsers draw."""
+"""Formulas for a file that loads nothing: the LaTeX of the registry as MathML, which browsers draw."""
 
 import html
 import re

@@ -1,12 +1,12 @@
-"""Lessons, copies: shares of a kernel that comes many times, under two solvers, as a scene."""
+"""Shares of a kernel that comes many times, under two solvers, as a scene."""
 
 import numpy as np
 
+from mklcore.figures import scenes as scene
 from mklcore.figures import style
+from mklcore.figures.scenes import Dot, Panel, Scene
 from mklcore.lessons import copies
-from pages._parts.lessons.panels import hue, share_axis, slots
-from pages._parts.players import scene
-from pages._parts.players.scene import Dot, Panel, Scene
+from mklcore.lessons.pictures.panels import hue, share_axis, slots
 
 
 def duplicates(story: copies.Copies, dark: bool) -> Scene:

@@ -1,10 +1,10 @@
-"""Lessons: which picture each lesson has, from its result to the scene at every position of the slider."""
+"""Which picture each lesson has, from its result to the scene at every position of a slider; one file each."""
 
 from collections.abc import Callable
 from typing import Any
 
-from pages._parts.lessons import bands, copies, hull, norms, prices
-from pages._parts.players.scene import Scene
+from mklcore.figures.scenes import Scene
+from mklcore.lessons.pictures import bands, copies, hull, norms, prices
 
 PICTURES: dict[str, Callable[[Any, bool], Scene]] = {
     "sparse": norms.sparse,

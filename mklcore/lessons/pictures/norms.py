@@ -1,14 +1,14 @@
-"""Lessons, norms: weights and errors over p, with few or many informative features, as scenes."""
+"""Weights and errors over p, with few or many informative features, as scenes."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from mklcore.figures import scenes as scene
 from mklcore.figures import style
+from mklcore.figures.scenes import Dot, Panel, Scene
 from mklcore.lessons import norms
-from pages._parts.lessons.panels import ROOM, hue, share_axis, slots
-from pages._parts.players import scene
-from pages._parts.players.scene import Dot, Panel, Scene
+from mklcore.lessons.pictures.panels import ROOM, hue, share_axis, slots
 
 
 def _features(weights: np.ndarray, informative: int, dark: bool, title: str) -> Panel:

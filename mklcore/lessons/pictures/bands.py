@@ -1,12 +1,12 @@
-"""Lessons, bands: a spectrum with the bands in use, their weights, and the error they leave, as a scene."""
+"""A spectrum with the bands in use, their weights, and the error they leave, as a scene."""
 
 import numpy as np
 
+from mklcore.figures import scenes as scene
 from mklcore.figures import style
+from mklcore.figures.scenes import Bar, Dot, Line, Panel, Scene
 from mklcore.lessons import bands as spectral
-from pages._parts.lessons.panels import ROOM, hue, share_axis, slots
-from pages._parts.players import scene
-from pages._parts.players.scene import Bar, Dot, Line, Panel, Scene
+from mklcore.lessons.pictures.panels import ROOM, hue, share_axis, slots
 
 
 def spectra(story: spectral.Bands, dark: bool) -> Scene:
