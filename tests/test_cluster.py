@@ -9,6 +9,8 @@ import pytest
 
 from mklcore import RBF, KernelDictionary, Linear, LpMKLClassifier, MKLError, ParameterError, load_sample
 from mklcore.cluster import SCHEDULER, connected
+from mklcore.experiments import Experiment
+from mklcore.experiments.base import file_of, is_quick
 from mklcore.sweep import SplitProblem, repeat_splits, sweep
 
 distributed = pytest.importorskip("distributed", reason="The package distributed is not installed")
@@ -77,6 +79,24 @@ def test_rows_are_the_same_to_the_last_digit_wherever_they_are_run(scheduler):
     for here, there, far in zip(*found, strict=True):
         assert here.weights.tobytes() == there.weights.tobytes() == far.weights.tobytes()
         assert (here.gap, here.test) == (there.gap, there.test) == (far.gap, far.test)
+
+
+def measure(row: str, seed: int, repetition: int) -> list[float]:
+    size = len(file_of("numbers.csv").read_text())
+    return [size + float(np.random.default_rng([seed, repetition]).standard_normal()), float(is_quick())]
+
+
+def test_an_experiment_measures_the_same_wherever_it_is_run(scheduler, tmp_path):
+    (tmp_path / "numbers.csv").write_text("12345")
+    nothing = ((np.nan, np.nan),) * 2
+    tiny = Experiment("tiny", "T", "P", "D", (), "O", "row", ("a", "b"), ("size", "quick"), "u", nothing, 3, measure)
+    here, there, far = (
+        tiny.run(seed=5, quick=True, data=tmp_path, backend=backend).samples
+        for backend in ("serial", "processes", "dask")
+    )
+    assert here.tobytes() == there.tobytes() == far.tobytes()
+    assert here[0, 0, 0] != here[0, 1, 0]
+    assert (here[..., 1] == 1.0).all()
 
 
 def test_workers_use_one_blas_thread_and_errors_reach_the_caller(scheduler):

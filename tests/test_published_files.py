@@ -1,0 +1,186 @@
+"""Experiments on files of kernels: what a file has to hold, what stands in for it, and local models of a network."""
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+import mklcore as mkl
+from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.estimators.local_models import local_scores
+from mklcore.experiments import kernel_files, lp_table2_fig6, proteins, smkl_classes
+from mklcore.experiments.base import Line, _measured
+
+PROTOCOLS = ("lp_table1", "lp_table2_fig6", "gomp_fig2", "smkl_table2", "smkl_table3")
+
+
+def on_file(measure, row, folder, quick=True):
+    return _measured(measure, Line("", row, 0, 0, quick, str(folder)))
+
+
+@pytest.mark.parametrize("key", PROTOCOLS)
+def test_a_stand_in_runs_under_its_own_name_and_beside_no_published_number(key, tmp_path):
+    experiment = mkl.EXPERIMENTS[key]
+    (made,) = experiment.rows_at_hand(tmp_path)
+    assert made.endswith("a stand-in")
+    assert np.isnan(experiment.reference([made])).all()
+    assert np.isfinite(experiment.reference(experiment.rows[:1])).any()
+    files = dict(experiment.files)
+    assert set(files) == set(experiment.rows) - {made}
+    assert all(name in experiment.open_points for name in files.values())  # the page says which files would do
+    with pytest.raises(DataError, match="is needed, and it is not in"):
+        experiment.run(1, experiment.rows[:1], data=tmp_path)
+
+
+def test_proteins_by_the_protocols_of_both_papers(tmp_path, monkeypatch):
+    monkeypatch.setattr(proteins, "LAMS", np.array([1e-2, 1e-1]))
+    monkeypatch.setattr(proteins, "SIZES", (1, 5))
+    monkeypatch.setattr(proteins, "NORMS", (1.0, 2.0, np.inf))
+    monkeypatch.setattr(proteins, "QUICK_COSTS", (1.0, 4.0))
+    K, y = kernel_files.made_proteins(120, 1, seed=1)
+    np.savez(tmp_path / "plant.npz", K=K, y=np.array(["a", "b", "c", "d"])[y])
+    errors = on_file(proteins.norms, "plant", tmp_path)
+    assert len(errors) == 3
+    assert max(errors) < 60  # chance is 100
+    *scores, greedy, all_norms = on_file(proteins.greedy, "plant", tmp_path)
+    assert min(scores[:3]) > 50
+    assert scores[0] > scores[3]  # five kernels tell more than one
+    assert 1 <= greedy <= 5
+    assert all_norms <= len(K)
+
+
+def test_the_scores_of_the_protein_papers():
+    class Says:
+        def predict(self, X):
+            return np.array([0, 0, 1, 1, 2, 0])
+
+    y = np.array([0, 0, 1, 2, 2, 1])
+    # class 0: TP 2, FP 1, FN 0, TN 3; class 1: TP 1, FP 1, FN 1, TN 3; class 2: TP 1, FP 0, FN 1, TN 4
+    single = (2 * 3 - 0) / np.sqrt(3 * 2 * 4 * 3), (3 - 1) / np.sqrt(2 * 2 * 4 * 4), 4 / np.sqrt(1 * 2 * 4 * 5)
+    assert proteins.mean_correlation(Says(), None, y) == pytest.approx(np.mean(single))
+    assert proteins.mean_f1(Says(), None, y) == pytest.approx(np.mean([4 / 5, 1 / 2, 2 / 3]))
+
+
+def test_kernels_are_scaled_on_the_training_rows_and_constant_ones_dropped():
+    rng = np.random.default_rng(0)
+    X, train = rng.standard_normal((12, 3)), np.arange(8)
+    K = np.stack([X @ X.T, np.ones((12, 12)), 7.0 * X @ X.T])
+    found = kernel_files.multiplicative(K, train)
+    assert len(found) == 2
+    assert found[0] == pytest.approx(found[1])
+    assert found[0] == pytest.approx(K[0] / np.var(X[train], axis=0).sum())
+
+
+def test_local_models_are_one_machine_per_known_thing():
+    K, network = kernel_files.made_network(30, seed=2)
+    known, new = np.arange(24), np.arange(24, 30)
+    scores = local_scores(mkl.LpMKLClassifier(p=np.inf, tol=1e-6), K[:2], network, known, new)
+    assert scores.shape == (6, 24)
+    total, seen = K[:2].sum(axis=0), 0
+    for one in known:
+        rest = known[known != one]
+        y = network[one, rest]
+        if y.sum() < 3:
+            assert np.isnan(scores[:, one]).all()
+            continue
+        machine = SVC(C=1.0, kernel="precomputed", tol=1e-8).fit(total[np.ix_(rest, rest)], y)
+        assert scores[:, one] == pytest.approx(machine.decision_function(total[np.ix_(new, rest)]), abs=2e-3)
+        seen += 1
+    assert 0 < seen < 24
+
+
+def test_local_models_refuse_what_is_no_network():
+    K, network = kernel_files.made_network(8, seed=0)
+    model, rows = mkl.LpMKLClassifier(), np.arange(6)
+    one_way = network.copy()
+    one_way[0, 1] = 1.0 - network[1, 0]
+    for wrong in (network[:5], one_way, 2.0 * network):
+        with pytest.raises(DataError, match=r"symmetric table of 0 and 1, 8 x 8"):
+            local_scores(model, K, wrong, rows, [7])
+    with pytest.raises(ParameterError, match="pass a classifier; got LpMKLRegressor"):
+        local_scores(mkl.LpMKLRegressor(), K, network, rows, [7])
+    with pytest.raises(ParameterError, match="known are indices of things, whole numbers from 0 to 7"):
+        local_scores(model, K, network, [0.5], [7])
+
+
+def test_a_network_from_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(lp_table2_fig6, "NORMS", (1.0,))
+    monkeypatch.setattr(lp_table2_fig6, "MORE_NORMS", (1.0,))
+    K, network = kernel_files.made_network(30, seed=0)
+    np.savez(tmp_path / "metabolic.npz", K=K, edges=np.argwhere(np.triu(network)))
+    line = on_file(lp_table2_fig6.measure, lp_table2_fig6.ENZYMES, tmp_path)
+    assert len(line) == 3 + 2 + 1 + 3
+    assert line[3] > 60.0
+    alignment = mkl.alignment_matrix(K)
+    assert line[-3:] == pytest.approx([alignment[0, 1], alignment[0, 2], alignment[1, 2]])
+    assert len(lp_table2_fig6.recombined(K)) == 11
+    np.savez(tmp_path / "metabolic.npz", K=K[:2], edges=np.argwhere(np.triu(network)))
+    with pytest.raises(DataError, match=r"metabolic\.npz holds 2 kernels; expected three"):
+        on_file(lp_table2_fig6.measure, lp_table2_fig6.ENZYMES, tmp_path)
+
+
+def test_mass_spectra_and_an_image_from_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(smkl_classes, "QUICK_COSTS", np.array([100.0]))
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 403)), np.arange(60) % 2
+    X[:, 30:40] += 3.0 * y[:, None]
+    np.savez(tmp_path / "ovarian.npz", X=X, y=np.where(y, "cancer", "control"))
+    right, mkl_right, all_right, groups, _ = on_file(smkl_classes.spectra, smkl_classes.OVARIAN, tmp_path)
+    assert right == mkl_right == 100.0
+    assert all_right >= 50
+    assert groups <= 3  # ten readings of 400 are two or three of forty groups
+    cube, classes = smkl_classes.made_image(12, seed=0)
+    classes[0] = 0
+    np.savez(tmp_path / "indian_pines.npz", cube=cube[:, :, :3], classes=classes)
+    line = on_file(smkl_classes.image, smkl_classes.INDIAN, tmp_path)
+    assert line[0] > line[2]  # what is around a pixel helps
+    assert line[3] <= line[4] <= 44
+
+
+def test_surroundings_are_means_and_deviations_of_windows():
+    cube = np.random.default_rng(0).standard_normal((7, 8, 2))
+    parts = smkl_classes.surroundings(cube)
+    assert len(parts) == 11
+    window = cube[2:5, 3:6, 1]
+    assert (parts[1][3, 4, 1], parts[2][3, 4, 1]) == (pytest.approx(window.mean()), pytest.approx(window.std()))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "match"),
+    [
+        ({"K": np.eye(4)[None]}, r"plant\.npz has no array y; expected K and y"),
+        ({"K": np.eye(4)[None], "y": np.arange(3)}, r"y has the shape \(3,\); expected one class for each of the 4 rows"),
+        ({"K": np.eye(4)[None], "y": np.array([{}] * 4)}, r"no archive of plain arrays \(ValueError\)"),
+    ],
+)  # fmt: skip
+def test_a_file_of_another_kind_is_refused_in_words(arrays, match, tmp_path):
+    np.savez(tmp_path / "plant.npz", **arrays)
+    with pytest.raises(DataError, match=match):
+        on_file(lambda *_: kernel_files.labelled("plant.npz"), "plant", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("edges", "match"),
+    [
+        (np.zeros((2, 3), dtype=int), r"edges has the shape \(2, 3\)"),
+        (np.array([[0, 4]]), "edges name things from 0 to 3; got 0 to 4"),
+    ],
+)
+def test_edges_that_are_none_are_refused(edges, match, tmp_path):
+    np.savez(tmp_path / "metabolic.npz", K=np.eye(4)[None], edges=edges)
+    with pytest.raises(DataError, match=match):
+        on_file(lambda *_: kernel_files.network("metabolic.npz"), "n", tmp_path)
+
+
+def test_a_kernel_of_a_file_that_is_none_is_named(tmp_path):
+    np.savez(tmp_path / "plant.npz", K=-np.eye(4)[None], y=np.arange(4))
+    with pytest.raises(KernelError, match=r"kernel 0 of plant\.npz"):
+        on_file(lambda *_: kernel_files.labelled("plant.npz"), "plant", tmp_path)
+
+
+def test_files_of_spectra_and_images_are_looked_at(tmp_path):
+    np.savez(tmp_path / "ovarian.npz", X=np.zeros((4, 3)), y=np.zeros(4))
+    with pytest.raises(DataError, match=r"ovarian\.npz holds X \(4, 3\) and y \(4,\); expected readings"):
+        on_file(smkl_classes.spectra, smkl_classes.OVARIAN, tmp_path)
+    np.savez(tmp_path / "indian_pines.npz", cube=np.zeros((4, 3, 2)), classes=np.zeros(4))
+    with pytest.raises(DataError, match=r"indian_pines\.npz holds cube \(4, 3, 2\) and classes \(4,\)"):
+        on_file(smkl_classes.image, smkl_classes.INDIAN, tmp_path)
