@@ -1,4 +1,4 @@
-"""Lessons: six stories about kernels, each in three steps: guess, reveal, why."""
+"""Lessons: stories about kernels, each in three steps: guess, reveal, why."""
 
 # ruff: noqa: E402  the door comes first
 

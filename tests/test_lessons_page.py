@@ -14,7 +14,7 @@ from mklcore.errors import ParameterError
 from mklcore.figures import scenes as players_scene
 from mklcore.figures import style
 from mklcore.figures.presenting import enlarged
-from mklcore.lessons import LESSONS, bands, copies, hull, norms, prices
+from mklcore.lessons import LESSONS, bands, copies, edge, greedy, hull, landmarks, letters, norms, prices
 from mklcore.lessons.pictures import PICTURES
 from pages._parts.derive import shelves
 from pages._parts.jobs.job import JobState
@@ -24,7 +24,10 @@ from pages._parts.params.parameters import Params
 from pages._parts.session import nav
 from tests.pages import memory, wait_until
 
-QUICK = {"copies": copies.copies, "prices": prices.prices, "hull": hull.hulls, "bands": bands.bands}
+QUICK = {
+    "copies": copies.copies, "prices": prices.prices, "hull": hull.hulls, "bands": bands.bands, "letters": letters.letters,
+    "edge": edge.edge, "landmarks": landmarks.landmarks, "greedy": greedy.greedy,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +108,48 @@ def test_smkl_keeps_the_bands_that_decide_and_p_1_keeps_more_at_the_same_score(s
     assert story.smkl.val_score[own] > story.sparse.val_score[other] - 0.005
 
 
+def test_the_weight_goes_from_the_band_of_a_word_to_the_count_of_words_when_its_place_varies(found):
+    story = found["letters"]
+    assert story.answer == "words"
+    assert story.words_share[0] < 0.2 < 0.8 < story.words_share[-1]
+    assert np.argmax(story.shares[0]) == letters.PLACE // letters.BAND
+    assert story.places_only[0] > story.words_only[0] + 10
+    assert story.words_only[-1] > story.places_only[-1] + 10
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_best_cost_lies_far_beyond_a_grid_whose_last_value_is_its_best(seed):
+    story = edge.edge(seed=seed)
+    assert story.answer == "far"
+    assert story.edge == story.tried - 1
+    assert story.path.at_edge is None
+    assert story.test[story.best] > story.test[story.edge] + 0.1
+    near = replace(story, tried=story.best + 1)
+    assert near.answer == "there"
+    assert [replace(story, tried=story.best + 1 - k).answer for k in (1, 3)] == ["just", "ten"]
+
+
+def test_few_landmarks_predict_like_exact_kernels_and_prove_little_about_them(found):
+    story = found["landmarks"]
+    assert story.answer == "less"
+    assert story.proved[story.arrived] > 0.5
+    assert story.proved[-1] < 0.01
+    assert np.all(np.diff(story.lost, axis=0) < 1e-9)
+    late = replace(story, accuracy=np.r_[np.zeros(len(story.landmarks) - 1), story.exact])
+    assert late.answer == "all"
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_decoy_stays_with_greedy_steps_and_fades_under_the_l1_norm(seed):
+    story = greedy.greedy(seed=seed)
+    assert story.answer == "convex"
+    assert story.held[0] == (greedy.DECOY,)
+    assert all(greedy.DECOY in held for held in story.held)
+    assert story.shares[0, greedy.DECOY] > 0.9
+    assert story.shares[story.best, greedy.DECOY] < 0.2
+    assert story.gomp.val_score[2] > story.gomp.val_score[1] + 0.03
+
+
 def test_samples_of_the_lessons_are_what_the_lessons_use():
     polynomial, truth = load_sample("sparse_polynomial"), hull.hulls
     assert truth is LESSONS["hull"].compute
@@ -126,6 +171,7 @@ def test_every_lesson_has_its_words_and_every_figure_in_them_is_computed(key, fo
     facts = lesson.given | found[key].facts
     for part in said.parts.values():
         assert "⟨" not in steps.fill(part, facts)
+    assert "⟨" not in said.line + "".join(said.options.values()), "these are told as they are"
     told = " ".join([said.title, said.line, said.question, *said.options.values(), *said.parts.values()])
     written = re.sub(r"\$[^$]*\$|⟨\w+⟩", "", told.replace(said.parts["formula"], ""))
     assert not re.search(r"\d", written), "a figure typed by hand"

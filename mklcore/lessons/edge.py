@@ -104,7 +104,5 @@ _GIVEN = {
     "low": number(TRIED[0]),
     "high": number(TRIED[-1]),
     "tried": str(TRIED.size),
-    "just": number(JUST),
-    "far": number(FAR),
 }
 EDGE = Lesson("edge", PIECES, edge, _GIVEN, ("there", "just", "ten", "far"))

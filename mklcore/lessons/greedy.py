@@ -29,7 +29,6 @@ SIZES = (1, 2, 3, 4, 5)
 COSTS = 10.0 ** np.linspace(-3.0, 2.0, 21)
 NAMES = ("a", "b", "c", *(f"noise {k + 1}" for k in range(N_NOISE)))
 MAKERS, DECOY = (0, 1), 2
-FADED = 0.05  # share of the weight below which a kernel hardly counts
 
 
 @dataclass(frozen=True, eq=False)

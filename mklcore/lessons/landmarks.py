@@ -33,7 +33,7 @@ NEAR = 1.0  # percentage points of accuracy within which nobody would tell the t
 @dataclass(frozen=True, eq=False)
 class Landmarks:
     """At every number of ``landmarks`` (L,): ``accuracy`` in % on test rows, ``proved`` the relative gap that the answer proves
-    for the exact kernels, ``lost`` (L, 4) the share of each kernel's trace that is gone; ``exact`` the accuracy of exact kernels."""
+    for the exact kernels, ``lost`` (L, 4) the share of each trace that is gone; ``exact`` the accuracy of exact kernels."""
 
     landmarks: tuple[int, ...]
     accuracy: Array

@@ -94,7 +94,7 @@ def _at(jitter: int, seed: int) -> tuple[Array, float, float, float]:
     """Shares of the weight at the best cost, and validation accuracies of both kinds, of places and of words."""
     data = make_sequences(N_ROWS, LENGTH, [(WORD, PLACE)], seed, jitter=jitter)[0]
     train, check = data.split(0.5, seed)
-    stacks = [SequenceDictionary([spec]).grams(_cut(train, *places)) for spec, *places in _cuts()]
+    stacks = [SequenceDictionary((spec,)).grams(_cut(train, *places)) for spec, *places in _cuts()]
     blocks = np.concatenate(
         [stack.cross(_cut(check, *places)) for stack, (_, *places) in zip(stacks, _cuts(), strict=True)]
     )

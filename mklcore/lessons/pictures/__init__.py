@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mklcore.figures.scenes import Scene
-from mklcore.lessons.pictures import bands, copies, hull, norms, prices
+from mklcore.lessons.pictures import bands, copies, edge, greedy, hull, landmarks, letters, norms, prices
 
 PICTURES: dict[str, Callable[[Any, bool], Scene]] = {
     "sparse": norms.sparse,
@@ -13,4 +13,8 @@ PICTURES: dict[str, Callable[[Any, bool], Scene]] = {
     "prices": prices.ridge,
     "hull": hull.hulls,
     "bands": bands.spectra,
+    "letters": letters.weighing,
+    "edge": edge.beyond,
+    "landmarks": landmarks.few,
+    "greedy": greedy.against_convex,
 }

@@ -32,7 +32,7 @@ def against_convex(story: greedy.Greedy, dark: bool) -> Scene:
     )
     names = list(greedy.NAMES)
     colours = [blue if m in makers else orange if m == decoy else tone.grey for m in range(len(names))]
-    ticks = tuple((float(m), names[m]) for m in (*makers, decoy)) + (((noise[0] + noise[-1]) / 2.0, "noise"),)
+    ticks = (*((float(m), names[m]) for m in (*makers, decoy)), ((noise[0] + noise[-1]) / 2.0, "noise"))
     bars = Panel(
         "Under the ℓ1 norm: weight of every kernel",
         f"Bars: shares of {len(names)} kernels. At the best validation score the two largest are "

@@ -61,4 +61,6 @@ def few(story: landmarks.Landmarks, dark: bool) -> Scene:
         f"{style.number(story.exact)} %. Proven within {style.percent(float(story.proved[k]))} of the exact optimum."
         for k, count in enumerate(story.landmarks)
     )
-    return Scene(tuple(f"{count} landmarks" for count in story.landmarks), said, story.arrived, (accuracy, proof, trace))
+    return Scene(
+        tuple(f"{count} landmarks" for count in story.landmarks), said, story.arrived, (accuracy, proof, trace)
+    )

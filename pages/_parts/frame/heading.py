@@ -15,8 +15,8 @@ from pages._parts.session import history
 
 def heading(question: str) -> DeltaGenerator:
     """Draw the page's one question with undo and link; return the place beside it where work in progress is shown."""
-    title, progress, screen, undo, redo, kept, link, code = st.columns(
-        [19.5, 7.5, 1.3, 1.3, 1.3, 1.7, 1.7, 1.7], vertical_alignment="bottom", gap="xsmall"
+    title, progress, screen, undo, redo, kept, link, code = st.container(key="heading").columns(
+        [19.5, 7.5, 1.3, 1.3, 1.3, 1.7, 1.7, 1.7], vertical_alignment="center", gap="xsmall"
     )
     title.title(question, anchor=False)
     with screen:

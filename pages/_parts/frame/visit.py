@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages._parts.derive import paths
-from pages._parts.frame import heading, present
+from pages._parts.frame import heading, layout, present
 from pages._parts.frame import notices as frame_notices
 from pages._parts.frame import progress as frame_progress
 from pages._parts.runs import keeping
@@ -17,6 +17,7 @@ def draw() -> None:
     history.begin(room.file)
     keeping.begin()
     history.end()
+    layout.dress()
     present.frame()
     paths.follow(history.current())
     board.follow(history.current())

@@ -20,6 +20,7 @@ from pages._parts.session.memory import memory
 STEPS = {"guess": "Guess", "reveal": "Reveal", "why": "Why"}
 ORDER = tuple(STEPS)
 KEPT = ("lesson", "lesson_step", "lesson_guess", "lesson_at", "present")  # on the way to another page
+CARDS = 5  # of the gallery in a row
 GALLERY = "lessons"  # key of the job that computes all lessons
 _one_per_feature = {"recipe": "builders", "widths": 0, "linear": False, "degree": 0, "each": "linear"}
 # Where each lesson goes on: a page, and what is loaded there.
@@ -36,6 +37,19 @@ OPENS: dict[str, tuple[str, dict[str, Any]]] = {
             "group_kernels": "linear", "algorithm": "smkl", "look": "path",
         },
     ),
+    "letters": ("experiments", {"experiment": "lp_fig4_fig5"}),
+    "edge": (
+        "explore",
+        {
+            "data": "spectra", "recipe": "builders", "widths": 0, "linear": False, "degree": 0, "each": "none", "groups": True,
+            "group_kernels": "linear", "algorithm": "lp", "look": "path",
+        },
+    ),
+    "landmarks": (
+        "explore",
+        {"data": "digits", "recipe": "builders", "widths": 4, "linear": False, "degree": 0, "each": "none", "look": "path"},
+    ),
+    "greedy": ("theory", {"theory": "recovery"}),
 }  # fmt: skip
 
 
@@ -98,12 +112,12 @@ def request(lesson: Lesson) -> None:
 def gallery() -> None:
     """Draw one card per lesson."""
     st.markdown(
-        "Short stories about kernels. In each you **guess** first, then the picture is **revealed** and can be dragged, "
-        "and then it is told **why**. Everything is computed here, from a fixed seed."
+        "**Guess** first, then **reveal** a picture that can be dragged, then read **why**. Everything is computed here, from a "
+        "fixed seed."
     )
     keys = list(LESSONS)
-    for row in range(0, len(keys), 3):
-        for column, lesson in zip(st.columns(3, gap="medium"), keys[row : row + 3], strict=False):
+    for row in range(0, len(keys), CARDS):
+        for column, lesson in zip(st.columns(CARDS, gap="small"), keys[row : row + CARDS], strict=False):
             with column.container(border=True, height="stretch"):
                 _card(lesson)
     ask_all()

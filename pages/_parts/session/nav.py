@@ -27,7 +27,7 @@ ROOMS = (
     Room("explore", "Explore", ":material/show_chart:", "Which kernels are used, and how sure are we?"),
     Room("compare", "Compare", ":material/compare_arrows:", "Which method suits this table, and by how much?"),
     Room("hulls", "Hulls", ":material/account_tree:", "Which columns act together? Is the rest out?"),
-    Room("theory", "Theory", ":material/functions:", "What does theory promise, and how close does the data come?"),
+    Room("theory", "Theory", ":material/functions:", "What does theory promise, and what comes true?"),
     Room("experiments", "Experiments", ":material/science:", "Do the published results come out again?"),
     Room("predict", "Predict", ":material/online_prediction:", "What does the model say about a row, and why?"),
     Room("lessons", "Lessons", ":material/school:", "What do you expect, and what happens?"),
