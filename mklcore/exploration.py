@@ -7,7 +7,8 @@ over C, the point chosen on validation rows, how much every column counts, and p
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, NamedTuple
@@ -16,18 +17,21 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset, three_way_split
-from mklcore.errors import DataError
+from mklcore.errors import DataError, KernelError
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.units import units
-from mklcore.path import Path, fit_path, grown, joined, path_grid
-from mklcore.references import PLAIN, best_single_kernel, plain_references
+from mklcore.path import GROWTH, Path, fit_path, grown, joined, path_grid
+from mklcore.references import FLAT, PLAIN, Reference, best_single_kernel, plain_references
 from mklcore.scoring import Scoring, label_of, rarest, scorer_of
 
 POINTS = 13
-FURTHER = 8  # points beyond the usual grid, while the last is the best
+FURTHER = 12  # points beyond the usual grid, while the last is the best
+WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of kernels of everything, where a plain RBF machine is ahead
+RIVALS = {"linear": "a linear model", "RBF": "an RBF machine"}
 STRIDE = 3  # points between two looks at the scores: beyond the best one they are the slow ones
 LEAST = 6
 BEHIND = 3  # points after the best one that have to be no better before the path ends
@@ -97,7 +101,9 @@ def explore(
 
     Splits the rows (half for training, a quarter each for validation and test), draws at most ``max_rows`` training rows,
     and fits sparse MKL (p = 1) with `KernelDictionary.recommended` along C; the grid goes on while its best point is
-    the last. ``scoring`` : a scikit-learn scorer or its name; None is accuracy for classes and R2 for numbers.
+    the last. Where a linear model or an RBF machine is ahead on the validation rows, the kernels that model is made of and
+    p = 2 are tried as well, and ``notes`` tell what was taken. ``scoring`` : a scikit-learn scorer or its name; None is
+    accuracy for classes and R2 for numbers.
     ``callback(done, total)`` is called between steps; raise in it to cancel. DataError for a table without a target.
 
     >>> from mklcore.data.samples import load_sample
@@ -118,8 +124,9 @@ def explore(
     tick(0, 4)
     stack = dictionary.grams(train)
     blocks = stack.cross(judge)
-    problem = _Problem(data.task, dictionary, stack, blocks, train, judge, scoring)
-    path, notes = _path(problem)
+    problem = _Problem(data, dictionary, stack, blocks, train, judge, scoring)
+    plain = plain_references(train, judge, scoring)
+    problem, path, notes = _bettered(problem, plain)
     index = int(np.nanargmax(path.val_score))
     model = path.estimators[index]
     tick(1, 4)
@@ -127,7 +134,7 @@ def explore(
     columns = column_importance(model, shuffled.table, shuffled.y, units(data), scoring=scoring, seed=seed)
     seconds = time.process_time() - clock[0], time.perf_counter() - clock[1]
     tick(2, 4)
-    fitted, beside = _baselines(problem, path) if baselines else ({}, {})
+    fitted, beside = _baselines(problem, path, plain) if baselines else ({}, {})
     tick(3, 4)
     score = float(path.val_score[index])
     if judge.n_samples < parts.validation.n_samples:
@@ -135,7 +142,7 @@ def explore(
         score, beside = told["ours"], {one: told[one] for one in fitted}
     tick(4, 4)
     return Exploration(
-        rows, dictionary, path, index, model, columns, beside, score, name,
+        rows, problem.dictionary, path, index, model, columns, beside, score, name,
         (*_about(data), *notes), seconds, fitted, parts.test, scorer,
     )  # fmt: skip
 
@@ -149,13 +156,19 @@ def _scores(scorer: Any, models: dict[str, Any], rows: Dataset) -> dict[str, flo
 class _Problem(NamedTuple):
     """What every model of a first answer is fitted on and judged by."""
 
-    task: str
+    data: Dataset
     dictionary: KernelDictionary
     stack: GramStack
     blocks: Array
     train: Dataset
     judge: Dataset
     scoring: Scoring
+    p: float = 1.0
+
+    def on(self, dictionary: KernelDictionary) -> _Problem:
+        """The same rows with other kernels."""
+        stack = dictionary.grams(self.train)
+        return self._replace(dictionary=dictionary, stack=stack, blocks=stack.cross(self.judge))
 
     def along(self, model: Any, values: Any, start: Any = None) -> Path:
         """The path of ``model`` over values of C."""
@@ -188,8 +201,8 @@ def _about(data: Dataset) -> list[str]:
 
 def _path(problem: _Problem) -> tuple[Path, list[str]]:
     """The path over C, continued while its best point is the last, and what is to be said."""
-    kind = LpMKLRegressor if problem.task == "regression" else LpMKLClassifier
-    asked = kind(kernels=problem.dictionary, p=1.0)
+    kind = LpMKLRegressor if problem.data.task == "regression" else LpMKLClassifier
+    asked = kind(kernels=problem.dictionary, p=problem.p)
     grid = path_grid(asked, problem.stack, problem.train.y, "C", POINTS)
     pieces: list[Path] = []
     scores = np.empty(0)
@@ -199,22 +212,70 @@ def _path(problem: _Problem) -> tuple[Path, list[str]]:
         scores = np.append(scores, pieces[-1].val_score)
         if len(scores) >= LEAST and int(scores.argmax()) < len(scores) - BEHIND:
             return joined(pieces), []
+    path = joined(pieces)
     given = problem.stack, problem.train.y, problem.blocks, problem.judge.y
-    path = grown(joined(pieces), asked, *given, scoring=problem.scoring, grow=FURTHER)
+    with suppress(KernelError):  # as far as double precision carries
+        while len(path) < POINTS + FURTHER and path.at_edge is not None:
+            path = grown(path, asked, *given, scoring=problem.scoring, grow=GROWTH)
     told = f"Best at the edge: the score still rises at C = {path.values[-1]:.4g}, the largest that was tried."
     return path, [told] if path.at_edge == -1 else []
+
+
+# Where a plain model is ahead
+
+
+def _bettered(problem: _Problem, plain: Sequence[Reference]) -> tuple[_Problem, Path, list[str]]:
+    """The recommended kernels at p = 1, or what does better on the validation rows where a plain model is ahead there.
+
+    Tried are then the kernels that model is made of, and all recommended ones at p = 2, where many count a little.
+    """
+    path, notes = _path(problem)
+    found, first = (problem, path, notes), _best(path)
+    ahead = {one.name: one.score for one in plain if one.name in RIVALS and one.score > first + FLAT}
+    for told, make in _others(problem, ahead):
+        other = make()
+        path, notes = _path(other)
+        if _best(path) > _best(found[1]) + FLAT:
+            models = " and ".join(f"{RIVALS[name]} ({score:.3g})" for name, score in ahead.items())
+            why = f"The recommended kernels reach {first:.3g} on the validation rows, behind {models}"
+            found = other, path, [*notes, f"{why}: {told} reach {_best(path):.3g} and are used instead."]
+    return found
+
+
+def _best(path: Path) -> float:
+    return float(np.nanmax(path.val_score))
+
+
+def _others(problem: _Problem, ahead: Mapping[str, float]) -> Iterator[tuple[str, Callable[[], _Problem]]]:
+    """What to try where these plain models are ahead, in words."""
+    if "linear" in ahead:
+        straight = KernelDictionary.recommended(problem.data, curved=False)
+        yield "their straight lines alone", lambda: problem.on(straight)
+    if "RBF" in ahead and not problem.data.sequences:
+        whole = KernelDictionary.rbf_grid(WIDTHS) + KernelDictionary((Linear(),))
+        yield f"kernels of all columns together, at {len(WIDTHS)} widths,", lambda: problem.on(whole)
+    if ahead:
+        yield "all of them at once (p = 2)", lambda: problem._replace(p=2.0)
+
+
+def _as_far(along: Callable[[Any], Path], values: Any) -> Path:
+    """The path over those values that double precision carries, or over the nearest smaller one."""
+    while True:
+        try:
+            return along(values)
+        except KernelError:
+            values = values[:-1] if len(values) > 1 else values / 10.0
 
 
 # Plain models beside it
 
 
-def _baselines(problem: _Problem, path: Path) -> tuple[dict[str, Any], dict[str, float]]:
+def _baselines(problem: _Problem, path: Path, plain: Sequence[Reference]) -> tuple[dict[str, Any], dict[str, float]]:
     """The fitted plain models by name and their validation scores, each with its parameter chosen on the validation rows."""
-    plain = plain_references(problem.train, problem.judge, problem.scoring)
     fitted, beside = {one.name: one.model for one in plain}, {one.name: one.score for one in plain}
     near = path.values[max(0, int(np.nanargmax(path.val_score)) - 2) :][:5]
-    kind: Any = UniformMKLRegressor if problem.task == "regression" else UniformMKLClassifier
-    lane = problem.along(kind(kernels=problem.dictionary), near)
+    kind: Any = UniformMKLRegressor if problem.data.task == "regression" else UniformMKLClassifier
+    lane = _as_far(lambda values: problem.along(kind(kernels=problem.dictionary), values), near)
     fitted["uniform sum"], beside["uniform sum"] = lane.estimators[lane.first_look], lane.val_score[lane.first_look]
     single = best_single_kernel(
         kind(kernels=problem.dictionary), problem.stack, problem.train.y, problem.blocks, problem.judge.y, problem.scoring,

@@ -67,6 +67,7 @@ def plain_references(
         raise ParameterError("Without a target there is nothing to compare with: plain models need one.")
     measure = scorer_of(scoring or ("r2" if train.task == "regression" else "accuracy"))
     makers = _regressors(float(np.std(np.asarray(train.y))) or 1.0) if train.task == "regression" else _classifiers()
+    makers = makers if train.n_features else makers[:1]  # of sequences alone there is no column
     makers = [maker for maker in makers if only is None or maker[0] in only]
     found: list[Reference] = []
     for name, sign, values, make in makers:

@@ -94,7 +94,10 @@ def told(asked: Sequence[Lane], params: Params) -> None:
     """Say what the lanes have in common: rows, kernels, split; and whether they are normalised alike."""
     every = [comparison.lane_params(params, lane) for lane in asked]
     ways = list(dict.fromkeys(dictionaries.normalisation(one) for one in every))
-    scaled = f"normalisation {ways[0]}" if len(ways) == 1 else f"each method normalises its own way: {', '.join(ways)}"
+    scales = [session_words.SCALES[way] for way in ways]
+    scaled = (
+        f"kernels {scales[0]}" if len(ways) == 1 else f"every method with kernels its own way: {', or '.join(scales)}"
+    )
     st.caption(
         f"{style.counted(len(asked), 'lane')} on the same {len(tables.split(params).train.y)} rows, "
         f"{_kernels(every[0])} kernels and split; {scaled}."

@@ -17,7 +17,7 @@ from mklcore.references import Reference
 from pages._parts.derive import gram_stacks, looks, paths, references, shelves, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import asking, beside, charts, evidence
-from pages._parts.explore import bands, columns, inside, rail, ranking, repeats, tuning
+from pages._parts.explore import ahead, bands, columns, inside, rail, ranking, repeats, tuning
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads, proof
 from pages._parts.frame import notices
@@ -237,6 +237,7 @@ def show(shown: paths.Answer) -> None:
         with right:
             figures(shown, baselines)
     edge(shown)
+    ahead.draw(shown, baselines)
     beside.unfinished(shown.params, baselines, shown.waiting or shown.earlier)
     if path.score_name == ACCEPTED:
         st.caption(words.text("accepted"))

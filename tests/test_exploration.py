@@ -6,7 +6,7 @@ import pytest
 import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
-from mklcore.kernels.functions import Delta
+from mklcore.kernels.functions import Delta, Linear
 from mklcore.kernels.units import MOST_UNITS, units
 
 RNG = np.random.default_rng(0)
@@ -60,6 +60,33 @@ def test_a_wide_table_is_seen_by_groups_bands_or_clusters():
     assert [unit[::2] for unit in units(grouped)] == [("front", "group"), ("back", "group")]
     for data in (numbered, spectrum, grouped):
         assert sorted(j for unit in units(data) for j in unit.columns) == list(range(60))
+
+
+def test_wavelengths_beside_other_columns_are_bands_and_columns():
+    X = RNG.normal(size=(30, 52))
+    names = ("water", *(f"nm{850 + 2 * j}" for j in range(50)), "ash")
+    found = units(Dataset(X, X[:, 0], names, task="regression"))
+    assert [(unit.name, unit.kind) for unit in found[-2:]] == [("water", "column"), ("ash", "column")]
+    assert {unit.kind for unit in found[:-2]} == {"band"}
+    assert sorted(j for unit in found for j in unit.columns) == list(range(52))
+    assert [names[j] for j in found[0].columns] == ["nm850", "nm852"]
+
+
+def test_without_curved_kernels_every_column_counts_along_a_straight_line():
+    names = {type(spec).__name__ for spec in mkl.KernelDictionary.recommended(made(40), curved=False)}
+    assert names == {"Linear", "Delta"}
+
+
+def test_where_a_linear_model_is_ahead_straight_lines_are_tried_and_told():
+    rng = np.random.default_rng(3)
+    at = np.arange(60)
+    X = rng.normal(size=(120, 8)) @ np.exp(-((at - np.linspace(0, 59, 8)[:, None]) ** 2) / 200)
+    y = X[:, 20] - X[:, 28] + X[:, 40]
+    data = Dataset(X, y + 0.02 * rng.normal(size=120), tuple(f"{900 + 2 * j}" for j in at), task="regression")
+    found = mkl.explore(data, baselines=False)
+    assert all(isinstance(spec, Linear) for spec in found.dictionary)
+    told = next(note for note in found.notes if "behind a linear model" in note)
+    assert told.endswith(f"their straight lines alone reach {found.score:.3g} and are used instead.")
 
 
 def test_columns_that_carry_the_same_are_one_cluster():

@@ -15,11 +15,12 @@ from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.figures import style
 from pages._parts.derive import gram_stacks, importance, looks, paths, tables
 from pages._parts.drawing import listings
-from pages._parts.explore import rail, views
+from pages._parts.explore import ahead, rail, views
 from pages._parts.jobs import worker
 from pages._parts.params import link, parameters, places
 from pages._parts.params.parameters import Params
 from pages._parts.players import path_player
+from pages._parts.session import words as session_words
 from tests.pages import cursor_texts, go, memory, open_app, quiet, table, upload, wait_for_path, wait_until, words
 
 SAMPLE_OF = {"binary": "breast_cancer", "multiclass": "iris", "regression": "diabetes"}
@@ -271,13 +272,32 @@ def test_every_norm_gives_a_certified_path(norm: str) -> None:
 @pytest.mark.parametrize(("algorithm", "usual"), [("lp", "multiplicative"), ("greedy", "diag"), ("smkl", "trace")])
 def test_each_algorithm_has_its_own_normalisation_unless_one_is_chosen(algorithm: str, usual: str) -> None:
     app = explore(algorithm=algorithm, each="none")
-    assert f"kernels {views.SCALES[usual]}, as this method does" in words(app)
+    assert f"kernels {session_words.SCALES[usual]}, as this method does" in words(app)
     path = memory(app).answer.path
     method = ESTIMATORS[algorithm].classifier
     assert path.estimators[0]._map.normalise == usual == method.default_normalise
     app = explore(algorithm=algorithm, each="none", normalise="spherical")
     assert "kernels scaled to rows of unit length" in words(app)
     assert "as this method does" not in words(app)
+
+
+# Plain models that are ahead
+
+
+@pytest.mark.parametrize(
+    ("asked", "models", "offered"),
+    [
+        (Params(), {"linear"}, ["Straight lines only", "Every kernel a little"]),
+        (Params(), {"RBF"}, ["All columns at once", "Every kernel a little"]),
+        (Params(curved=False, settings=(("p", 2.0),)), {"linear"}, []),
+    ],
+)
+def test_where_a_plain_model_is_ahead_its_kernels_are_offered(asked: Params, models: set, offered: list) -> None:
+    found = ahead.offers(asked, models)
+    assert [label for label, _, _ in found] == offered
+    for _, changes, _ in found:
+        wanted = replace(asked, **changes)
+        assert link.read(link.text(wanted)) == (wanted, ())
 
 
 # Inside the model

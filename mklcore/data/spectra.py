@@ -53,7 +53,7 @@ def read_spectra(source: Source, target: str | int | None = None, *, header: boo
     left out, which `notes` tell. Raises DataError where fewer than three columns are called by numbers.
     """
     table = read_table(source, target, header=header, **reading)
-    chosen = _spectral_columns(table.feature_names)
+    chosen = spectral_columns(table.feature_names)
     if len(chosen) < LEAST:
         raise DataError(
             f"No spectrum is in this table: {counted(len(chosen), 'column')} called by a wavelength, at least {LEAST} are "
@@ -152,7 +152,7 @@ def band_edges(data: Dataset) -> tuple[tuple[float, float], ...]:
     return tuple((float(places[list(cols)].min()), float(places[list(cols)].max())) for _, cols in data.groups)
 
 
-def _spectral_columns(names: Sequence[str]) -> list[int]:
+def spectral_columns(names: Sequence[str]) -> list[int]:
     """The columns of the largest family of names that differ only in a number."""
     found = [
         (match["before"], match["after"].strip(), j) for j, name in enumerate(names) if (match := _NAME.fullmatch(name))

@@ -198,6 +198,7 @@ class KernelDictionary:
         data: Dataset,
         *,
         whole: bool = True,
+        curved: bool = True,
         most_columns: int = MOST_COLUMNS,
         k: int = USUAL_K,
         degree: int = USUAL_DEGREE,
@@ -207,7 +208,8 @@ class KernelDictionary:
 
         Every kernel sees one source column, one group, one band or one cluster (see `units.units`): linear and RBF at the
         median distance, delta for a category; columns one by one up to `most_columns` of them. With `whole` one RBF and one
-        linear kernel of everything stand beside them, so that columns acting together are not lost. A sequence gets a
+        linear kernel of everything stand beside them, so that columns acting together are not lost. ``curved=False`` leaves
+        the RBF kernels out: a sum of straight lines then carries a large C that curved kernels do not. A sequence gets a
         spectrum of ``k`` letters, and a weighted degree of this ``degree`` and ``shift`` where its strings have one length.
 
         >>> from mklcore.data.samples import load_sample
@@ -220,11 +222,12 @@ class KernelDictionary:
             if kind == "sequence":
                 continue
             alone = kind == "category" and len(members) == 1
-            kinds = (Linear(),) if alone else (Delta(),) if kind == "category" else (Linear(), smooth)
+            pair = (Linear(), smooth) if curved else (Linear(),)
+            kinds = (Linear(),) if alone else (Delta(),) if kind == "category" else pair
             label = None if len(members) == 1 else name
             specs += [replace(spec, features=members, label=label) for spec in kinds]
         if whole and len(data.columns) > 1:
-            specs += [RBF(WHOLE_WIDTH, relative=True), Linear()]
+            specs += [RBF(WHOLE_WIDTH, relative=True), Linear()] if curved else [Linear()]
         for s in range(len(data.sequences)):
             specs += on_sequence(data, s, k, degree, shift)
         return cls(tuple(specs), feature_names=data.feature_names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -11,8 +11,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from mklcore.data.dataset import Dataset
-from mklcore.data.spectra import wavelengths, with_bands
-from mklcore.errors import DataError
+from mklcore.data.spectra import LEAST, SECOND, spectral_columns, wavelengths, with_bands
 
 MOST_COLUMNS = 40  # source columns beyond which kernels see groups, bands or clusters of them
 MOST_UNITS = 20
@@ -41,30 +40,48 @@ def units(data: Dataset, most_columns: int = MOST_COLUMNS) -> tuple[Unit, ...]:
     rest = [j for j in range(data.n_features) if j not in counted]
     found: tuple[Unit, ...] = ()
     if rest:
-        moved = dict(enumerate(rest))
-        part = replace(data.select(rest), sequences=())
-        found = tuple(
-            unit._replace(columns=tuple(moved[j] for j in unit.columns)) for unit in _numeric(part, most_columns)
-        )
+        found = _within(data, rest, lambda part: _numeric(part, most_columns))
     return found + tuple(Unit(name, (*own.get(name, ()), *data.letter_columns(name)), "sequence") for name in names)
 
 
 def _numeric(data: Dataset, most_columns: int) -> tuple[Unit, ...]:
     """The units of a table: its source columns up to ``most_columns`` of them, else groups, bands or clusters.
 
-    Groups where the table has them; equal bands where the names of all columns are wavelengths or times; else at most
-    ``MOST_UNITS`` clusters of columns that are correlated, called by their first column.
+    Groups where the table has them; equal bands of the columns whose names are wavelengths or times, where most are, and the
+    units of what stands beside them; else at most ``MOST_UNITS`` clusters of columns that are correlated, called by their
+    first column.
     """
     if len(data.columns) <= most_columns:
         return tuple(Unit(name, members, _kind(data, members)) for name, members in data.columns)
     if data.groups:
         return tuple(Unit(name, members, "group") for name, members in data.groups)
-    with suppress(DataError):
-        places = wavelengths(data)
-        if float(np.ptp(places)) == len(places) - 1 and places.min() in (0.0, 1.0):
-            return _clusters(data)  # x1, x2, x3: numbered, not measured along an axis
-        return tuple(Unit(name, members, "band") for name, members in with_bands(data, MOST_UNITS).groups)
+    if measured := _measured(data):
+        bands = _within(data, measured, _bands)
+        rest = [j for j in range(data.n_features) if j not in set(measured)]
+        return bands + (_within(data, rest, lambda part: _numeric(part, most_columns)) if rest else ())
     return _clusters(data)
+
+
+def _within(data: Dataset, columns: Sequence[int], found: Callable[[Dataset], tuple[Unit, ...]]) -> tuple[Unit, ...]:
+    """The units that are found in a part of the columns, by their places in the whole table."""
+    part = replace(data.select(columns), sequences=())
+    return tuple(unit._replace(columns=tuple(columns[j] for j in unit.columns)) for unit in found(part))
+
+
+def _measured(data: Dataset) -> list[int]:
+    """The columns that were measured along an axis, where most of the table was; x1, x2, x3 are numbered, not measured."""
+    names = [name.removeprefix(SECOND) for name in data.feature_names]
+    family = sorted(spectral_columns(names))
+    if len(family) < LEAST or 2 * len(family) <= len(data.columns):
+        return []
+    places = wavelengths([names[j] for j in family])
+    numbered = float(np.ptp(places)) == len(places) - 1 and places.min() in (0.0, 1.0)
+    return [] if numbered else family
+
+
+def _bands(data: Dataset) -> tuple[Unit, ...]:
+    count = min(MOST_UNITS, int(np.unique(wavelengths(data)).size))
+    return tuple(Unit(name, members, "band") for name, members in with_bands(data, count).groups)
 
 
 def _kind(data: Dataset, members: tuple[int, ...]) -> str:

@@ -66,9 +66,11 @@ def recommended(params: Params) -> KernelDictionary:
 
     def make() -> KernelDictionary:
         found = KernelDictionary.recommended
-        return found(data, whole=params.together, most_columns=most_columns(params), k=k, degree=degree, shift=shift)
+        most, asked = most_columns(params), {"whole": params.together, "curved": params.curved}
+        return found(data, **asked, most_columns=most, k=k, degree=degree, shift=shift)
 
-    return shelf(params).made(("recommended", data.fingerprint, params.together, k, degree, shift), make)
+    name = ("recommended", data.fingerprint, params.together, params.curved, k, degree, shift)
+    return shelf(params).made(name, make)
 
 
 def most_columns(params: Params) -> int:

@@ -29,13 +29,6 @@ from pages._parts.players.path_player import View
 from pages._parts.session import words as session_words
 
 FAMILY_NAMES = {"rbf": "RBF"}
-SCALES = {
-    "multiplicative": "scaled to unit variance",
-    "spherical": "scaled to rows of unit length",
-    "trace": "scaled to trace 1",
-    "diag": "scaled to a largest entry of 1",
-    "none": "not scaled",
-}
 LEAST_SHARE = 0.005  # less is not worth a word
 Rows = list[tuple[str, str, str]]
 
@@ -243,7 +236,7 @@ def _normalised(params: Params) -> str:
     if tables.on_stack(params):
         return "as uploaded"
     usual = ", as this method does" if params.normalise == "auto" else ""
-    return f"{SCALES[dictionaries.normalisation(params)]}{usual}{', centred' if params.center else ''}"
+    return f"{session_words.SCALES[dictionaries.normalisation(params)]}{usual}{', centred' if params.center else ''}"
 
 
 def _cost(path: Path, index: int) -> list[Any]:
@@ -270,7 +263,9 @@ def caveat(found: Shares, shown: paths.Answer) -> str:
     )
     if tables.on_stack(shown.params):
         return f"Shares of the kernel weights.{warning} A ready kernel stack knows its kernels and no columns."
-    told = f"Shares of the weights of kernels {SCALES[dictionaries.normalisation(shown.params)]}.{warning}"
+    told = (
+        f"Shares of the weights of kernels {session_words.SCALES[dictionaries.normalisation(shown.params)]}.{warning}"
+    )
     if ALL_COLUMNS in found.names:
         told += " A kernel on all columns together says nothing about any one of them."
     if SEVERAL_GROUPS in found.names:

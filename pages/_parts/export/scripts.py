@@ -200,7 +200,7 @@ def _kernel_cells(params: Params) -> list[Cell]:
 
 def _dictionary_code(params: Params) -> str:
     if params.recommended and not params.edited:
-        told = "" if params.together else ", whole=False"
+        told = ("" if params.together else ", whole=False") + ("" if params.curved else ", curved=False")
         if dictionaries.most_columns(params) != MOST_COLUMNS:
             told += ", most_columns=data.n_features"
         if tables.table(params).sequences:

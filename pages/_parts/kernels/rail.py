@@ -81,18 +81,21 @@ def suggested() -> None:
     """Say what the table suggests, and draw whether kernels of everything stand beside it."""
     params = history.current()
     _edited(params)
-    st.caption(_made_of(dictionaries.made_of(params)))
+    st.caption(_made_of(dictionaries.made_of(params), params.curved))
     fields.field_view(st.toggle, "Kernels of everything, too", "together", disabled=bool(params.edited))
     st.caption("One linear and one RBF kernel of all columns: they keep what columns say only together.")
+    fields.field_view(st.toggle, "Curved kernels, too", "curved", disabled=bool(params.edited))
+    st.caption("Without them every column counts along a straight line: right where a linear model is ahead.")
 
 
-def _made_of(found: Sequence[Unit]) -> str:
+def _made_of(found: Sequence[Unit], curved: bool) -> str:
     """Return in words what the kernels of a recommended dictionary look at."""
     kinds = Counter(unit.kind for unit in found)
     told = [f"{count:,} {KINDS_OF_UNITS[kind][count > 1]}" for kind, count in kinds.items()]
+    bent = " and an RBF at its median distance" if curved else ""
     return (
-        f"Every kernel looks at one thing this table is made of: {joined(told)}. Each has a linear kernel and an RBF at its "
-        "median distance; a category has one that asks whether two rows are alike."
+        f"Every kernel looks at one thing this table is made of: {joined(told)}. Each has a linear kernel{bent}; a category "
+        "has one that asks whether two rows are alike."
     )
 
 

@@ -115,6 +115,7 @@ class Params:
     rows: int = _param(0, "kernels", whole(0, 1_000_000))
     recipe: str = _param("", "kernels", choice("", "recommended", "builders"))
     together: bool = _param(True, "kernels", flag())
+    curved: bool = _param(True, "kernels", flag())
     widths: int = _param(5, "kernels", whole(0, 20))
     linear: bool = _param(True, "kernels", flag())
     degree: int = _param(2, "kernels", whole(0, 6))

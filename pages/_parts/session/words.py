@@ -9,6 +9,13 @@ from mklcore.path import ACCEPTED
 from mklcore.scoring import SHARES as SHARES_OF_ROWS
 
 SHARES = SHARES_OF_ROWS | {ACCEPTED}  # scores that are shares of rows
+SCALES = {  # what a normalisation does to kernels
+    "multiplicative": "scaled to unit variance",
+    "spherical": "scaled to rows of unit length",
+    "trace": "scaled to trace 1",
+    "diag": "scaled to a largest entry of 1",
+    "none": "not scaled",
+}
 
 
 def text(name: str) -> str:
