@@ -16,11 +16,10 @@ from mklcore.errors import ParameterError
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.rows import KernelRows, RowBlocks
 from mklcore.penalties import LpNorm
-from mklcore.scoring import Scoring, label_of, scored, scorer_of
+from mklcore.scoring import ACCEPTED, Scoring, label_of, scored, scorer_of
 from mklcore.solvers.driver import Status
 from mklcore.solvers.forms import Live
 
-ACCEPTED = "share accepted"  # the score where there is no target
 FLAT = 1e-3  # share of the spread of the scores along a path; a gain below it is none
 GROWTH = 3  # points by which a path goes on at a time
 MOVING = 3  # points that a path needs to have ends

@@ -56,6 +56,7 @@ SCORINGS = {
 SHARES = frozenset(
     score.label for score in SCORINGS.values() if score.share
 )  # labels of scores that are shares of rows
+ACCEPTED = "share accepted"  # the score where there is no target
 
 
 class Decided:

@@ -20,7 +20,6 @@ from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError, warn_short
 from mklcore.kernels.grams import GramStack
 from mklcore.path import (
-    ACCEPTED,
     PATH_ATTRIBUTES,
     Path,
     PathEstimator,
@@ -32,7 +31,7 @@ from mklcore.path import (
     scores_of,
     validation_blocks,
 )
-from mklcore.scoring import Scoring
+from mklcore.scoring import ACCEPTED, Scoring
 
 RULES = ("best", "1se", "sparsest")
 _SAME = 1e-12  # scores this close are equal

@@ -12,8 +12,9 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from mklcore.figures import score_path, style, weight_path
-from mklcore.path import ACCEPTED, Path
+from mklcore.path import Path
 from mklcore.references import Reference
+from mklcore.scoring import ACCEPTED
 from pages._parts.derive import gram_stacks, looks, paths, references, shelves, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import asking, beside, charts, evidence

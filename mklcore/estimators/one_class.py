@@ -14,8 +14,8 @@ from mklcore.estimators.base import Kernels
 from mklcore.estimators.lp import LpBase, warm_start
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import Loss, make_loss
-from mklcore.path import ACCEPTED
 from mklcore.penalties import Penalty
+from mklcore.scoring import ACCEPTED
 
 
 class LpMKLOneClass(OutlierMixin, LpBase):

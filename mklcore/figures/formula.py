@@ -21,11 +21,11 @@ FENCES = set("()[]|") | {"‖", "⟨", "⟩"}
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[{}^_]|\d+(?:\.\d+)?|\S|\s+", re.DOTALL)
 
 
-def mathml(latex: str) -> str:
-    """Return a formula as a MathML element. What is not understood is shown as it stands."""
+def mathml(latex: str, display: str = "block") -> str:
+    """Return a formula as a MathML element, ``display`` "block" or "inline". What is not understood is shown as it stands."""
     parts = _Parts(_TOKEN.findall(latex.strip()))
     body = "".join(parts.rows(end=None))
-    return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block"><mrow>{body}</mrow></math>'
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="{display}"><mrow>{body}</mrow></math>'
 
 
 class _Parts:

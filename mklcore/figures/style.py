@@ -227,15 +227,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def short(name: str, length: int = 18) -> str:
-    """A kernel's name as a label of at most ``length`` characters; what plotly would read as markup or as a place
-    to fill in is made harmless.
-
-    Names of one family begin alike, so a long one is cut in its middle.
-    """
+def cut(name: str, length: int = 18) -> str:
+    """A name as a label of at most ``length`` characters. Names of one family begin alike, so a long one is cut in its middle."""
     head = (length - 1) * 2 // 5
-    cut = name if len(name) <= length else f"{name[:head].rstrip()}…{name[len(name) - length + 1 + head :].lstrip()}"
-    return html.escape(cut, quote=False).replace("%{", "%&#123;")
+    return name if len(name) <= length else f"{name[:head].rstrip()}…{name[len(name) - length + 1 + head :].lstrip()}"
+
+
+def short(name: str, length: int = 18) -> str:
+    """A name as a label for plotly: cut, and what would be read as markup or as a place to fill in made harmless."""
+    return html.escape(cut(name, length), quote=False).replace("%{", "%&#123;")
 
 
 # Layout, axes and labels

@@ -5,11 +5,14 @@ the element that holds the HTML, everything the slider can show, and whom to tel
 mounts it as a component; a page of its own calls it with a function that does nothing. Colours and type come from the
 custom properties ``--st-text-color``, ``--st-background-color``, ``--st-primary-color``, ``--st-border-color``, ``--st-font``.
 
-    elements.js, slider.js, cursor.js    what players share: one slider, and one cursor over plotly figures
+    elements, slider, cursor, axes       what players share: one slider, and one cursor over figures of plotly's or their own
     path, bars, texts                    a slider along a path; bars and texts that follow it from elsewhere on the page
+    chart                                lines of a path on a canvas, for a page without plotly
     compare, hull, lesson                several paths at once; hulls along lambda; the picture of a lesson
 """
 
+import json
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -23,8 +26,12 @@ PLAYERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "texts": (("elements", "cursor"), ()),
     "compare": (("elements", "slider", "cursor"), ("slider", "rows")),
     "hull": (("elements", "slider"), ("slider", "rows")),
-    "lesson": (("elements", "slider"), ("slider",)),
+    "lesson": (("elements", "slider", "axes"), ("slider",)),
+    "chart": (("elements", "cursor", "axes"), ()),
 }
+
+
+SHARED = ("elements", "slider", "cursor", "axes")  # in the order in which they lean on each other
 
 
 class Player(NamedTuple):
@@ -43,6 +50,20 @@ def player(name: str) -> Player:
     scripts, styles = PLAYERS[name]
     css = "".join(_text(f"{part}.css") for part in (*styles, name))
     return Player(_text(f"{name}.html"), css, "\n".join(_text(f"{part}.js") for part in (*scripts, name)))
+
+
+def bundle(names: Sequence[str]) -> str:
+    """Several players as one script for a page of its own: what they share once, then an object ``PLAYERS`` by their names,
+    each with its ``html``, its ``css`` and the function ``play``."""
+    found = {name: player(name) for name in names}
+    wanted = {part for name in names for part in PLAYERS[name][0]}
+    shared = [_text(f"{part}.js") for part in SHARED if part in wanted]
+    each = [
+        f"PLAYERS[{json.dumps(name)}] = {{ html: {json.dumps(texts.html)}, css: {json.dumps(texts.css)}, play: (() => {{\n"
+        f"{_text(f'{name}.js').replace('export default function', 'return function')}}})() }};"
+        for name, texts in found.items()
+    ]
+    return "\n".join([*shared, "const PLAYERS = {};", *each])
 
 
 def _text(file: str) -> str:

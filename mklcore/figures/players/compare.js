@@ -124,14 +124,14 @@ function paint(view) {
 
 // Every lane's column stands under its own panels; without a figure the columns share the width evenly.
 function arrange(view) {
-  const { gd } = view.cursor;
+  const { figure } = view.cursor;
   const count = view.data.lanes.length;
-  const axes = gd && gd._fullLayout ? view.data.lanes.map((_, lane) => axesOf(gd, suffixes(lane)[0])[0]) : [];
+  const panels = figure && figure.there ? view.data.lanes.map((_, lane) => figure.panel(suffixes(lane)[0])) : [];
   let columns = "minmax(72px, 1.1fr) " + "minmax(0, 1fr) ".repeat(count);
-  if (axes.length === count && axes.every(Boolean)) {
-    const shift = gd.getBoundingClientRect().left - view.box.getBoundingClientRect().left;
-    const lefts = axes.map((x) => x._offset + shift);
-    const pitch = count > 1 ? lefts[1] - lefts[0] : axes[0]._length;
+  if (panels.length === count && panels.every(Boolean)) {
+    const shift = figure.element.getBoundingClientRect().left - view.box.getBoundingClientRect().left;
+    const lefts = panels.map(({ left }) => left + shift);
+    const pitch = count > 1 ? lefts[1] - lefts[0] : panels[0].width;
     if (lefts[0] > 60 && pitch > 60) columns = lefts[0] - GUTTER + "px " + (pitch - GUTTER + "px ").repeat(count);
   }
   view.box.style.setProperty("--columns", columns);

@@ -1,28 +1,61 @@
-// Lines over a plotly figure that never changes, where a slider stands; and the news of it for bars and texts of the page.
+// Lines over figures that stand still, where a slider stands; and the news of it for bars and texts of the page.
 let born = 0; // cursors so far: while a page changes, an old one may still stand beside its successor
+const figures = new Map(); // those that a player of this page has drawn itself, by the keys of their charts
 
-const axesOf = (gd, panel) => ["x", "y"].map((letter) => gd._fullLayout[letter + "axis" + panel]);
+// What a cursor knows of a figure: its element, a layer to draw on, where its panels lie, and when it is laid out anew.
+class PlotlyFigure {
+  // `chart` is the key of a figure in Streamlit or the id of its element elsewhere.
+  static of(chart) {
+    const gd = document.querySelector(`.st-key-${chart} .js-plotly-plot, #${chart}.js-plotly-plot`);
+    return gd && gd._fullLayout && gd.on ? (gd.figure ??= new PlotlyFigure(gd)) : null;
+  }
+
+  constructor(gd) {
+    this.element = gd;
+  }
+
+  get there() {
+    return this.element.isConnected && Boolean(this.element._fullLayout);
+  }
+
+  get layer() {
+    return this.element.querySelector(".main-svg");
+  }
+
+  // In px of the element; `at` tells how far from its left a position lies. `suffix` names the axes, "" those called x and y.
+  panel(suffix) {
+    const [x, y] = ["x", "y"].map((letter) => this.element._fullLayout[letter + "axis" + suffix]);
+    if (!x || !y) return null;
+    return { left: x._offset, width: x._length, top: y._offset, height: y._length, at: (position) => x.d2p(position) };
+  }
+
+  laid(redraw) {
+    for (const event of ["plotly_afterplot", "plotly_relayouting"]) this.element.on(event, redraw);
+  }
+}
+
+const figureOf = (chart) => figures.get(chart) ?? PlotlyFigure.of(chart);
 
 class Cursor {
-  // `chart` is the key of a figure in Streamlit or the id of its element elsewhere, `host` an element of the player,
-  // `positions(k)` where line k stands at every step of the `slider`. `redraw` is called when the figure is laid out anew.
+  // `host` is an element of the player, `positions(k)` where line k stands at every step of the `slider`. `redraw` is called
+  // when the figure is laid out anew.
   constructor(chart, { host, slider, positions, redraw }) {
-    Object.assign(this, { chart, host, slider, positions, redraw, born: ++born, gd: null, panels: [], marks: [] });
+    Object.assign(this, { chart, host, slider, positions, redraw, born: ++born, figure: null, panels: [], marks: [] });
   }
 
   // Lay one line over each of `panels`, lists of axis suffixes from the top, and tell whether they had to be laid anew.
   attach(panels) {
     if (!this.host.isConnected) return false;
-    const gd = document.querySelector(`.st-key-${this.chart} .js-plotly-plot, #${this.chart}.js-plotly-plot`);
-    if (!gd || !gd._fullLayout || !gd.on || this.#older(gd.cursor)) {
-      Object.assign(this, { gd: null, marks: [] });
+    const figure = figureOf(this.chart);
+    if (!figure || this.#older(figure.element.cursor)) {
+      Object.assign(this, { figure: null, marks: [] });
       return false;
     }
-    if (gd.cursor !== this) this.#take(gd);
-    Object.assign(this, { gd, panels });
+    if (figure.element.cursor !== this) this.#take(figure);
+    Object.assign(this, { figure, panels });
     if (this.marks.length === panels.length && this.marks.every(({ handle }) => handle.isConnected)) return false;
-    gd.querySelectorAll(".path-cursor").forEach((old) => old.remove());
-    const layer = make(gd.querySelector(".main-svg"), "g", { class: "path-cursor" });
+    figure.element.querySelectorAll(".path-cursor").forEach((old) => old.remove());
+    const layer = make(figure.layer, "g", { class: "path-cursor" });
     this.marks = panels.map((suffixes, k) => ({
       lines: suffixes.map(() => make(layer, "line", { "stroke-width": 1.75, "pointer-events": "none" })),
       handle: this.#handle(layer, k),
@@ -35,22 +68,24 @@ class Cursor {
     return other && other.born > this.born && other.host.isConnected;
   }
 
-  #take(gd) {
-    gd.cursor = this;
-    for (const event of ["plotly_afterplot", "plotly_relayouting"])
-      gd.on(event, () => gd.cursor === this && this.redraw());
+  #take(figure) {
+    figure.element.cursor = this;
+    figure.laid(() => figure.element.cursor === this && this.redraw());
     this.marks = [];
   }
 
-  // A wide invisible line to take hold of.
+  // A wide invisible line to take hold of; in a figure where nothing else wants the pointer, the whole panel.
   #handle(layer, k) {
+    const { whole } = this.figure;
     const handle = make(layer, "line", { "stroke-width": 18, stroke: "transparent", "pointer-events": "stroke" });
     handle.style.cursor = "ew-resize";
-    this.slider.hold(handle, (event) => {
-      const [x] = axesOf(this.gd, this.panels[k][0]);
-      const wanted = event.clientX - this.gd.getBoundingClientRect().left - x._offset;
-      return this.positions(k).map((position) => Math.abs(x.d2p(position) - wanted));
-    });
+    const away = (event) => {
+      const panel = this.figure.panel(this.panels[k][0]);
+      const wanted = event.clientX - this.figure.element.getBoundingClientRect().left - panel.left;
+      return this.positions(k).map((position) => Math.abs(panel.at(position) - wanted));
+    };
+    this.slider.hold(handle, away);
+    for (const suffix of whole ? this.panels[k] : []) this.slider.hold(this.figure.ground(suffix), away, true);
     for (const type of ["mousedown", "touchstart"]) handle.addEventListener(type, (event) => event.stopPropagation());
     return handle;
   }
@@ -58,15 +93,15 @@ class Cursor {
   // Lead line k to a position of its axis; null, and what lies outside of the panel, hides it.
   stand(k, position, ink) {
     const mark = this.marks[k];
-    if (!mark || !this.gd._fullLayout) return;
-    const panels = this.panels[k].map((suffix) => axesOf(this.gd, suffix));
-    const [x] = panels[0];
-    const pixel = x && position !== null ? x.d2p(position) : NaN;
-    const inside = pixel >= -1 && pixel <= x._length + 1;
-    for (const drawn of [...mark.lines, mark.handle]) drawn.setAttribute("visibility", inside ? "visible" : "hidden");
+    if (!mark || !this.figure.there) return;
+    const panels = this.panels[k].map((suffix) => this.figure.panel(suffix));
+    const [first] = panels;
+    const pixel = first && position !== null ? first.at(position) : NaN;
+    const inside = pixel >= -1 && pixel <= first.width + 1;
+    for (const line of [...mark.lines, mark.handle]) line.setAttribute("visibility", inside ? "visible" : "hidden");
     if (!inside) return;
-    const ends = panels.map(([, y]) => [y._offset, y._offset + y._length]);
-    const at = x._offset + pixel;
+    const ends = panels.map(({ top, height }) => [top, top + height]);
+    const at = first.left + pixel;
     mark.lines.forEach((line, i) => set(line, { x1: at, x2: at, y1: ends[i][0], y2: ends[i][1], stroke: ink }));
     set(mark.handle, { x1: at, x2: at, y1: ends[0][0], y2: ends[ends.length - 1][1] });
   }

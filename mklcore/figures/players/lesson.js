@@ -35,16 +35,7 @@ function draw(view, panel, frame) {
   const X = (x) => left + x * w;
   const Y = (y) => top + (1 - y) * h;
   const svg = make(frame, "svg", { role: "img", "aria-label": panel.alt, viewBox: `0 0 ${width} ${height}`, height });
-  for (const [at, text] of panel.y.ticks) {
-    make(svg, "line", { class: "hair", x1: X(0), x2: X(1), y1: Y(at), y2: Y(at) });
-    make(svg, "text", { x: X(0) - 6, y: Y(at), "text-anchor": "end", "dominant-baseline": "central" }, text);
-  }
-  make(svg, "line", { class: "base", x1: X(0), x2: X(1), y1: Y(0), y2: Y(0) });
-  for (const [at, text] of panel.x.ticks)
-    make(svg, "text", { x: X(at), y: Y(0) + 1.05 * rem, "text-anchor": "middle" }, text);
-  make(svg, "text", { x: X(0.5), y: Y(0) + 2.25 * rem, "text-anchor": "middle" }, panel.x.title);
-  const turned = `rotate(-90) translate(${-Y(0.5)}, ${0.85 * rem})`;
-  make(svg, "text", { transform: turned, "text-anchor": "middle" }, panel.y.title);
+  drawAxes(svg, panel, { X, Y, rem });
   const bars = panel.bars.map((bar) => {
     const drawn = make(svg, "rect", { x: X(bar.x0), width: Math.max(1, X(bar.x1) - X(bar.x0)), fill: bar.colour });
     drawn.setAttribute("opacity", bar.opacity);

@@ -38,17 +38,17 @@ function paint({ data, slider, cursors, ink }) {
 // The thumb stands under the cursor line: the input spans the path's own part of the first figure's axis.
 function place({ data, row, slider, cursors }) {
   const { range, value } = slider;
-  const { gd } = cursors[0];
-  if (!gd || !gd.isConnected || !gd._fullLayout) {
+  const { figure } = cursors[0];
+  if (!figure || !figure.there) {
     row.classList.remove("aligned");
     for (const part of [range, value]) part.style.left = part.style.width = "";
     return;
   }
-  const [x] = axesOf(gd, "");
+  const panel = figure.panel("");
   const box = row.getBoundingClientRect();
-  const origin = gd.getBoundingClientRect().left + x._offset - box.left;
-  const ends = [data.x[0], data.x[data.x.length - 1]].map((position) => x.d2p(position));
-  const [begin, end] = ends[0] >= -1 && ends[1] <= x._length + 1 ? ends : [0, x._length];
+  const origin = figure.element.getBoundingClientRect().left + panel.left - box.left;
+  const ends = [data.x[0], data.x[data.x.length - 1]].map((position) => panel.at(position));
+  const [begin, end] = ends[0] >= -1 && ends[1] <= panel.width + 1 ? ends : [0, panel.width];
   const left = origin + begin - THUMB / 2;
   const aligned = left >= 40 && end - begin > 80 && origin + end < box.width;
   row.classList.toggle("aligned", aligned);

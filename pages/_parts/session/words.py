@@ -5,7 +5,7 @@ import re
 from pathlib import Path as File
 
 from mklcore.figures import style
-from mklcore.path import ACCEPTED
+from mklcore.scoring import ACCEPTED
 from mklcore.scoring import SHARES as SHARES_OF_ROWS
 
 SHARES = SHARES_OF_ROWS | {ACCEPTED}  # scores that are shares of rows

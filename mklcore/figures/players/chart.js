@@ -1,0 +1,218 @@
+// Panels of lines where there is no plotly: the lines stand on a canvas and are drawn once, what moves is laid over them.
+// Python sends values; `y` of a panel tells between which of them it reaches, `xs` where the points lie, from 0 to 1.
+const NEAR = 24; // px within which a line is told on hover
+
+// What a cursor knows of this figure; one for each view, so that the cursor keeps it when data change.
+class DrawnFigure {
+  whole = true;
+  redraws = [];
+
+  constructor(view) {
+    Object.assign(this, { view, element: view.box, layer: view.over });
+  }
+
+  get there() {
+    return this.element.isConnected && this.view.places.size > 0;
+  }
+
+  panel(suffix) {
+    return this.view.places.get(suffix) ?? null;
+  }
+
+  ground(suffix) {
+    return this.view.grounds.get(suffix);
+  }
+
+  laid(redraw) {
+    this.redraws.push(redraw);
+  }
+}
+
+function newView(root) {
+  const find = (name) => root.querySelector(name);
+  const view = { box: find(".chart"), canvas: find("canvas"), frame: find(".frame"), over: find(".over"), tip: find(".tip") };
+  // The grounds stay, whatever is laid out anew: a slider holds them.
+  Object.assign(view, { places: new Map(), grounds: new Map(), width: 0, index: 0, moving: null });
+  view.figure = new DrawnFigure(view);
+  view.resized = new ResizeObserver(() => Math.abs(view.box.clientWidth - view.width) > 1 && build(view));
+  view.box.onpointermove = (event) => tell(view, event);
+  view.box.onpointerleave = () => (view.tip.hidden = true);
+  return view;
+}
+
+// What stands still
+
+function build(view) {
+  const { data, box, frame, over, places, grounds } = view;
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const width = (view.width = Math.max(120, box.clientWidth));
+  const height = data.rows.reduce((sum, rows) => sum + rows, 0) * rem;
+  box.style.height = height + "px";
+  for (const layer of [frame, over]) layer.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  frame.replaceChildren();
+  for (const { suffix } of data.panels) if (!grounds.has(suffix)) grounds.set(suffix, make(over, "rect", { class: "ground" }));
+  view.moving ??= make(over, "g", { "pointer-events": "none" });
+  view.moving.replaceChildren();
+  view.dots = [];
+  places.clear();
+  for (const panel of data.panels) places.set(panel.suffix, layOut(view, panel, width, rem));
+  for (const panel of data.panels) furnish(view, panel, places.get(panel.suffix), rem);
+  paintLines(view, width, height);
+  for (const redraw of view.figure.redraws) redraw();
+  draw(view, view.index, view.exact);
+}
+
+// A panel's place in px, from its row and column: the columns share what the margins leave.
+function layOut({ data }, panel, width, rem) {
+  const right = Math.min(data.right * rem, 0.27 * width);
+  const [left, gap, above] = [data.left * rem, data.gap * rem, data.rows.slice(0, panel.row)];
+  const column = (width - left - right - gap * (data.columns - 1)) / data.columns;
+  const top = above.reduce((sum, rows) => sum + rows, 0) * rem + (panel.title ? 1.7 : 0.6) * rem;
+  const under = (panel.x.ticks.length ? 1.6 : 0.4) + (panel.x.title ? 1.2 : 0);
+  const box = { left: left + panel.column * (column + gap), width: Math.max(20, column), top, right };
+  box.height = data.rows[panel.row] * rem - (top - above.reduce((sum, rows) => sum + rows, 0) * rem) - under * rem;
+  box.at = (position) => position * box.width;
+  return box;
+}
+
+function scales(panel, place) {
+  const { low, high } = panel.y;
+  const Y = (unit) => place.top + (1 - unit) * place.height;
+  return { X: (unit) => place.left + place.at(unit), Y, at: (value) => Y((value - low) / (high - low)) };
+}
+
+function furnish(view, panel, place, rem) {
+  const { X, Y, at } = scales(panel, place);
+  const { frame, moving, grounds } = view;
+  drawAxes(frame, panel, { X, Y, rem });
+  if (panel.title) make(frame, "text", { class: "title", x: X(0), y: place.top - 0.6 * rem }, panel.title);
+  for (const line of panel.lines) {
+    if (!line.label) continue;
+    const label = { class: "end", x: X(1) + 8, y: Y(line.label_at), "dominant-baseline": "central" };
+    const text = make(frame, "text", label, line.label);
+    text.style.setProperty("--hue", line.label_colour);
+    shorten(text, place.right - 8);
+  }
+  // One mark per solved point: full where it is certified, hollow where it is not, none where the method has no certificate.
+  (panel.marks || []).forEach((mark, k) => {
+    const [x, y] = [X(panel.xs[k]), Y(0)];
+    if (mark === "sure") make(frame, "line", { class: "sure", x1: x, x2: x, y1: y, y2: y + 5 });
+    if (mark === "open") make(frame, "circle", { class: "open", cx: x, cy: y + 3, r: 2.5 });
+  });
+  set(grounds.get(panel.suffix), { x: place.left, y: place.top, width: place.width, height: place.height });
+  for (const line of panel.lines) {
+    if (!line.label || line.dot === false) continue;
+    const drawn = make(moving, "circle", { class: "dot", r: 4, fill: line.colour });
+    view.dots.push({ panel, line, X, at, drawn });
+  }
+}
+
+function shorten(text, room) {
+  const whole = text.textContent;
+  for (let letters = whole.length - 1; letters > 1 && text.getComputedTextLength() > room; letters--)
+    text.textContent = whole.slice(0, letters).trimEnd() + "…";
+}
+
+function paintLines(view, width, height) {
+  const { canvas, data } = view;
+  const scale = window.devicePixelRatio || 1;
+  Object.assign(canvas, { width: Math.round(width * scale), height: Math.round(height * scale) });
+  const pen = canvas.getContext("2d");
+  pen.scale(scale, scale);
+  pen.lineJoin = "round";
+  const colours = new Map();
+  for (const panel of data.panels) {
+    const place = view.places.get(panel.suffix);
+    pen.save();
+    pen.beginPath();
+    pen.rect(place.left - 2, place.top - 2, place.width + 4, place.height + 4);
+    pen.clip();
+    for (const line of panel.lines) paintLine(pen, panel, line, scales(panel, place), inkOf(view, line.colour, colours));
+    pen.restore();
+  }
+}
+
+// A canvas knows no custom properties: the page says what they stand for.
+function inkOf(view, colour, known) {
+  if (!known.has(colour)) {
+    view.tip.style.color = colour;
+    known.set(colour, getComputedStyle(view.tip).color);
+    view.tip.style.color = "";
+  }
+  return known.get(colour);
+}
+
+// Solid between two points that are solved to tolerance, dashed elsewhere.
+function paintLine(pen, panel, line, { X, at }, ink) {
+  Object.assign(pen, { strokeStyle: ink, fillStyle: ink, lineWidth: line.width, globalAlpha: line.opacity ?? 1 });
+  for (const solid of [true, false]) {
+    pen.setLineDash(solid ? line.dash || [] : [6, 4]);
+    pen.beginPath();
+    let before = null;
+    for (const k of panel.order) {
+      const value = line.ys[k];
+      const drawn = value !== null && before !== null && (panel.sure[k] && panel.sure[before]) === solid;
+      if (drawn) pen.lineTo(X(panel.xs[k]), at(value));
+      else if (value !== null) pen.moveTo(X(panel.xs[k]), at(value));
+      before = value === null ? null : k;
+    }
+    pen.stroke();
+  }
+  if (panel.order.length === 1 && line.ys[0] !== null) {
+    pen.beginPath();
+    pen.arc(X(panel.xs[0]), at(line.ys[0]), 3, 0, 7);
+    pen.fill();
+  }
+}
+
+// What moves
+
+function draw(view, index, exact) {
+  Object.assign(view, { index, exact });
+  const points = view.data.points ? view.data.points[index] : null; // of every panel's own path; else they share one
+  for (const { panel, line, X, at, drawn } of view.dots) {
+    const k = points ? points[panel.lane] : index;
+    const value = exact || k === null || k === undefined ? null : line.ys[k];
+    drawn.setAttribute("visibility", value === null ? "hidden" : "visible");
+    if (value !== null) set(drawn, { cx: X(panel.xs[k]), cy: at(value) });
+  }
+  const said = view.data.said[index];
+  view.box.setAttribute("aria-label", said && !exact ? view.data.alt + " " + said : view.data.alt);
+}
+
+// The line nearest to the pointer, at the nearest solved point.
+function tell(view, event) {
+  const box = view.box.getBoundingClientRect();
+  const [px, py] = [event.clientX - box.left, event.clientY - box.top];
+  let best = null;
+  for (const panel of event.buttons || event.pointerType !== "mouse" ? [] : view.data.panels) {
+    const place = view.places.get(panel.suffix);
+    if (px < place.left - 4 || px > place.left + place.width + 4 || py < place.top || py > place.top + place.height) continue;
+    const { X, at } = scales(panel, place);
+    const k = panel.order.reduce((near, j) => (Math.abs(X(panel.xs[j]) - px) < Math.abs(X(panel.xs[near]) - px) ? j : near));
+    for (const line of panel.lines) {
+      const away = line.ys[k] === null || !line.name ? Infinity : Math.abs(at(line.ys[k]) - py);
+      if (away < (best ? best.away : NEAR)) best = { away, panel, line, k };
+    }
+  }
+  view.tip.hidden = best === null;
+  if (best === null) return;
+  const { panel, line, k } = best;
+  view.tip.textContent = `${line.name}: ${+line.ys[k].toPrecision(3)} at ${panel.labels[k]}` + (panel.sure[k] ? "" : ", not solved to tolerance");
+  const side = px > view.width / 2 ? px - 12 - view.tip.offsetWidth : px + 12;
+  Object.assign(view.tip.style, { left: Math.max(0, side) + "px", top: Math.max(0, py - 30) + "px" });
+}
+
+export default function ({ parentElement, data }) {
+  const view = viewOf(parentElement, newView);
+  view.data = data;
+  figures.set(data.figure, view.figure);
+  for (const panel of data.panels) panel.order = panel.xs.map((_, k) => k).sort((a, b) => panel.xs[a] - panel.xs[b]);
+  build(view);
+  view.resized.observe(view.box);
+  follow(view, draw);
+  return ending(view, () => {
+    document.removeEventListener("path-cursor", view.heard);
+    view.resized.disconnect();
+  });
+}

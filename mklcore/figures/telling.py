@@ -1,0 +1,115 @@
+"""What is said of a point of a path: where it lies, how sure it is, what it cost and what it scores, in words and in runs.
+
+A run is a pair (kind, text): "b" is bold, "small" small, "badge good", "badge open" and "badge none" are badges. A line is
+a list of runs, as the player ``texts`` wants them; texts that come from a table stay texts there and are never markup.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mklcore.figures import style
+from mklcore.scoring import ACCEPTED
+from mklcore.scoring import SHARES as SHARES_OF_ROWS
+
+SHARES = SHARES_OF_ROWS | {ACCEPTED}  # scores that are shares of rows
+SYMBOLS = {"lam": "λ"}
+LEAST_SHARE = 0.005  # less is not worth a word
+Line = list[list[str]]
+
+
+def symbol(param: str) -> str:
+    """The sign a formula uses for a parameter."""
+    return SYMBOLS.get(param, param)
+
+
+def label(param: str, value: float) -> str:
+    """Where a point lies: "C = 1.1"."""
+    return f"{symbol(param)} = {style.number(value)}"
+
+
+def seconds(value: float) -> str:
+    """A time with one digit after the point."""
+    return "< 0.1 s" if value < 0.1 else f"{value:.1f} s"
+
+
+def score(name: str, value: float | None, mark: str = "") -> str:
+    """A score, its figure between ``mark``s: shares of rows as percentages."""
+    if value is None or math.isnan(value):
+        return "not measured"
+    return f"{mark}{100 * value:.1f} %{mark}" if name in SHARES else f"{mark}{style.number(value)}{mark}"
+
+
+def runs(text: str, kind: str = "") -> Line:
+    """A text as a line; what stands between two pairs of asterisks is bold."""
+    return [["b" if k % 2 else kind, part] for k, part in enumerate(text.split("**")) if part]
+
+
+def certificate(path: Any, index: int, greedy: bool = False) -> Line:
+    """How far the point can be from the optimum, with its badge."""
+    gap, status = float(path.relative_gap[index]), path.statuses[index]
+    if np.isnan(gap):
+        return [["badge none", "○ no certificate" + (": greedy" if greedy else "")]]
+    if status.ok:
+        return [["badge good", "✓ certified"], *runs(f"within **{style.percent(gap)}** of the optimum")]
+    return [["badge open", "○ not certified"], *runs(f"gap **{style.percent(gap)}**; {status.value}")]
+
+
+def cost(path: Any, index: int) -> list[Line]:
+    """How many kernels are in use, and what it took to find them."""
+    solves = style.counted(int(path.solves[index]), "solve")
+    return [
+        runs(f"**{int(path.n_nonzero[index])}** of {len(path.kernel_names)} kernels used"),
+        runs(f"{solves}, **{seconds(float(path.seconds[index]))}**"),
+    ]
+
+
+def measured(path: Any, index: int) -> list[Line]:
+    """The scores on training and validation rows."""
+    parts = (("train", path.train_score), ("validation", path.val_score))
+    return [
+        runs(f"{part} {path.score_name} {score(path.score_name, float(values[index]), '**')}") for part, values in parts
+    ]
+
+
+def spoken(path: Any, index: int) -> str:
+    """Score and number of kernels of a point in a few words, for those who hear the slider."""
+    used = style.counted(int(path.n_nonzero[index]), "kernel")
+    value = float(path.val_score[index])
+    return used if math.isnan(value) else f"validation {path.score_name} {style.number(value)}, {used}"
+
+
+def where_it_lies(param: str, value: float, names: Sequence[str], shares: Sequence[float]) -> Line:
+    """On which columns, or kernels, the weight lies at one point, the three largest; ``shares`` are of the whole weight.
+    No full stop ends it: more can be said."""
+    order = sorted((k for k in range(len(shares)) if shares[k] >= LEAST_SHARE), key=lambda k: -shares[k])[:3]
+    if not order:
+        return runs(f"At {label(param, value)} no kernel has a weight: the model is the same everywhere")
+    line = runs(f"At {label(param, value)} the weight lies on ")
+    for place, k in enumerate(order):
+        line += [["", " and " if place and place == len(order) - 1 else ", " if place else ""], ["b", names[k]]]
+        line += [["", f" ({100 * shares[k]:.0f} %)"]]
+    return [run for run in line if run[1]]
+
+
+def labels(names: Sequence[str], families: Sequence[str]) -> tuple[str, ...]:
+    """The names of kernels a picture has room for: a linear kernel of one column goes by the name of the column, and a width
+    that all kernels of single columns have is left out."""
+    heads: dict[str, set[str]] = {}
+    for name, family in zip(names, families, strict=True):
+        if ", " in name:
+            heads.setdefault(family, set()).add(name.split(", ")[0])
+    found = [
+        name.removeprefix("linear ") if family == "linear" else _without_width(name, heads.get(family, set()))
+        for name, family in zip(names, families, strict=True)
+    ]
+    return tuple(s if found.count(s) == 1 else name for s, name in zip(found, names, strict=True))
+
+
+def _without_width(name: str, heads: set[str]) -> str:
+    head, comma, columns = name.partition(", ")
+    return f"{head.split()[0]} {columns}" if comma and len(heads) == 1 else name

@@ -1,0 +1,135 @@
+"""Files that keep moving: nothing of a table becomes markup, the policy fits the file, and what is drawn is the path."""
+
+import base64
+import hashlib
+import json
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mklcore.errors import ParameterError
+from mklcore.figures.takeaway import About, path_page
+from mklcore.figures.takeaway.page import Palette, as_json
+from mklcore.figures.takeaway.words import markdown
+from mklcore.lessons import LESSONS
+from mklcore.lessons.page import lesson_page
+from mklcore.lessons.pictures import PICTURES
+from mklcore.lessons.words import words
+from mklcore.path import Path
+from mklcore.solvers.driver import Status
+
+HOSTILE = ("</script><img src=x onerror=alert(1)>", "<!--<script>", "a & b", "{{ x }} \u2028 '\"", "**bold** $x$")
+
+
+def a_path(L: int = 4, names: tuple[str, ...] = HOSTILE, seed: int = 0, **more) -> Path:
+    """A path as if it had been solved: weights that move, one point that stopped short."""
+    rng = np.random.default_rng(seed)
+    M, none = len(names), np.zeros(L)
+    weights = np.round(np.abs(np.cumsum(rng.standard_normal((L, M)), axis=0)), 3)
+    statuses = (*(Status.CONVERGED,) * (L - 1), Status.MAX_ITER)
+    told = {
+        "param": "C", "values": np.geomspace(0.01, 10, L), "weights": weights, "objective": none, "dual_gap": none,
+        "relative_gap": np.full(L, 1e-4), "n_nonzero": (weights > 0).sum(axis=1), "train_score": np.linspace(0.5, 1, L),
+        "val_score": np.linspace(0.5, 0.9, L), "seconds": none, "solves": np.ones(L, int), "statuses": statuses,
+        "fits": (None,) * L, "estimators": (None,) * L, "kernel_names": names, "kernel_families": ("rbf",) * M,
+        "score_name": "accuracy",
+    }  # fmt: skip
+    return Path(**(told | more))
+
+
+def data_of(page: str) -> dict:
+    """What the players of a page show, by their places."""
+    (block,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    return {mount["place"]: mount["data"] for mount in json.loads(block)["mounts"]}
+
+
+def test_names_of_a_table_are_text_wherever_they_stand():
+    path = a_path()
+    columns = (HOSTILE, np.full((4, 5), 0.2))
+    about = About(HOSTILE[0], ((HOSTILE[1], HOSTILE[0]),), link='https://x/"><script>', fingerprint=HOSTILE[0])
+    page = path_page(path, about, columns=columns, references=[(HOSTILE[0], 0.7)])
+    assert page.count("<script") == page.count("</script>") == 2
+    assert "<img" not in page
+    assert "<!--" not in page.replace("<!DOCTYPE", "")
+    shown = data_of(page)
+    assert shown["bars"]["full"] == [path.kernel_names[m] for m in np.argsort(-path.weights.max(axis=0), kind="stable")]
+    assert shown["columns"]["full"] == list(HOSTILE)
+    assert path_page(path, About(link="javascript:alert(1)")).count("javascript:") == 0
+
+
+def test_the_policy_names_the_one_script_and_the_one_sheet_and_nothing_else():
+    page = path_page(a_path())
+    hashed = {kind: re.findall(rf"<{kind}>(.*?)</{kind}>", page, re.DOTALL) for kind in ("script", "style")}
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+    told = dict(part.split(" ", 1) for part in policy.split("; "))
+    for kind, texts in hashed.items():
+        (digest,) = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
+        assert told[f"{kind}-src"] == f"'sha256-{digest}'"
+    assert told["default-src"] == told["base-uri"] == told["form-action"] == "'none'"
+    assert not re.findall(r'(?:src|href)="(?!data:,")[^"]*"', page)
+
+
+def test_a_file_draws_the_numbers_of_its_path():
+    path = a_path()
+    shown = data_of(path_page(path, index=2))
+    lines = {line["name"]: line["ys"] for line in shown["chart"]["panels"][0]["lines"]}
+    for m, name in enumerate(path.kernel_names):
+        np.testing.assert_allclose(lines[name], path.weights[:, m], rtol=1e-3)
+    assert shown["chart"]["panels"][0]["marks"] == ["sure", "sure", "sure", "open"]
+    assert shown["chart"]["panels"][0]["sure"] == [True, True, True, False]
+    assert shown["play"]["index"] == 2
+    assert shown["play"]["x"] == sorted(shown["play"]["x"])
+    assert "within 0.01 % of the optimum" in shown["chart"]["said"][0]
+    assert "not solved to tolerance" in shown["chart"]["said"][3]
+    assert "scores" not in data_of(path_page(a_path(train_score=np.full(4, np.nan), val_score=np.full(4, np.nan))))
+
+
+def test_what_does_not_belong_to_a_path_is_refused():
+    with pytest.raises(ParameterError, match=r"points 0 to 3; got the index 4"):
+        path_page(a_path(), index=4)
+    with pytest.raises(ParameterError, match=r"4 points × 1 names; got \(2, 1\)"):
+        path_page(a_path(), columns=(["a"], np.ones((2, 1))))
+    with pytest.raises(ParameterError, match=r"no points"):
+        path_page(SimpleNamespace(values=np.zeros(0)))
+
+
+def test_light_and_dark_may_differ_in_colours_alone():
+    palette = Palette()
+    assert palette.themed({"a": ["#000000", 1]}, {"a": ["#ffffff", 1]}) == {"a": ["var(--c0)", 1]}
+    assert "--c0: #ffffff" in palette.css()
+    with pytest.raises(ParameterError, match=r"colours only"):
+        palette.themed(["left"], ["right"])
+
+
+def test_numbers_that_json_does_not_know_are_refused_and_signs_of_markup_escaped():
+    with pytest.raises(ValueError, match="Out of range"):
+        as_json([float("nan")])
+    assert not set("<>&\u2028") & set(as_json(HOSTILE))
+    assert tuple(json.loads(as_json(HOSTILE))) == HOSTILE
+
+
+def test_words_are_paragraphs_with_bold_parts_and_formulas():
+    found = markdown("a **b $p=1$** <i>\n\nc")
+    assert found.startswith("<p>a <b>b <math")
+    assert found.endswith("&lt;i&gt;</p><p>c</p>")
+
+
+@pytest.mark.parametrize("key", PICTURES)
+def test_a_lesson_keeps_its_picture_and_its_moral_until_a_guess(key):
+    lesson = LESSONS[key]
+    told = words(lesson)
+    text = " ".join(told.parts.values())
+    story = SimpleNamespace(answer=lesson.options[0], facts=dict.fromkeys(re.findall(r"⟨(\w+)⟩", text), "seven"))
+    page = lesson_page(lesson, story, scene=lambda dark: {"steps": ["a"], "said": ["b"], "panels": [], "start": 0})
+    assert bool(re.search(r'<span id="moral" hidden>', page)) == bool(told.moral)
+    assert re.search(r'<div id="told" hidden>.*id="scene"', page)
+    assert re.findall(r'data-option="(\w+)"', page) == list(told.options)
+    assert "⟨" not in page
+    assert "$" not in re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+
+
+def test_a_lesson_without_a_scene_is_no_file():
+    with pytest.raises(ParameterError, match=r"has no scene.*sparse, dense"):
+        lesson_page(SimpleNamespace(key="mine"), None)
