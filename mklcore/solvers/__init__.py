@@ -151,16 +151,24 @@ def fit_weighted(
     problem = Problem(K, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept)  # type: ignore[arg-type]  # rows go to Interleaved alone
     near = None if warm is None else Neighbour.of(problem, warm, tol)
     if near is not None:
-        return keeping(problem, run(near, tol=tol, max_iter=max_iter, callback=callback, passed=True))
+        return _kept(problem, near, tol, max_iter, callback)
     if warm is not None and isinstance(warm.carry, Kept):
-        warm = replace(warm, carry=warm.carry.carry)
+        warm = replace(warm, carry=warm.carry.carry, running=warm.carry.running)
     opened = not isinstance(K, KernelRows) and solver == "auto" and chosen == "newton" and _opens(problem, tol)
     free = isinstance(K, KernelRows) and solver == "auto" and not _is_plain_sum(K, penalty)
     make: Callable[..., Any] = Opening if opened else _without_stack if free else SOLVERS[chosen]
     method = make(problem, tol=tol, warm=warm)
     if reason:
         method.name += f", chosen because {reason}"
-    return keeping(problem, run(method, tol=tol, max_iter=max_iter, callback=callback, passed=True))
+    return _kept(problem, method, tol, max_iter, callback)
+
+
+def _kept(
+    problem: Problem, method: Any, tol: float, max_iter: int, callback: Callable[..., Any] | None
+) -> Fit:
+    """The fit with what a neighbour can use."""
+    fit = run(method, tol=tol, max_iter=max_iter, callback=callback, passed=True)
+    return keeping(problem, fit, getattr(method, "running", None))
 
 
 def certificate(

@@ -26,7 +26,8 @@ from mklcore.solvers.bound import forms_of_multiple
 from mklcore.solvers.driver import Point, Status
 from mklcore.solvers.proof import Passed, Values
 from mklcore.solvers.reweighting import NEGLIGIBLE, Problem, Reweighting, WarmStart, Weighed, values_of
-from mklcore.solvers.stack import products, products_and_forms
+from mklcore.solvers.running import moved
+from mklcore.solvers.stack import diagonals, products
 from mklcore.solvers.working_set import Carry, nearest
 
 _MOST_FREE = 150  # points off their bounds: beyond, a system costs more than a machine
@@ -72,6 +73,7 @@ class Following:
         self.balanced = problem.fit_intercept and problem.loss.takes_intercept
         self._plain = Reweighting(problem, tol=tol)
         self._warm, self.dear = warm, False
+        self.running = warm.running  # products of all kernels
 
     @staticmethod
     def suits(problem: Problem, warm: WarmStart | None) -> bool:
@@ -135,8 +137,8 @@ class Following:
         forms = None if dual_point is None else forms_of_multiple(dual_point, best.dual, best.state.Q)
         if forms is None or best is not self.last:
             return self._plain.values(best, dual_point)
-        diagonals = np.einsum("mii->mi", self.problem.K)
-        return values_of(self.problem, Passed(best.state.decision, best.state.Q, forms, diagonals), best, dual_point)
+        passed = Passed(best.state.decision, best.state.Q, forms, diagonals(self.problem.K))
+        return values_of(self.problem, passed, best, dual_point)
 
     @property
     def scales(self) -> str:
@@ -191,8 +193,8 @@ class Following:
         weights = task.penalty.scale(weights)
         low, high = task.loss.box(task.y, C)
         a = feasible_start(C * place.alpha, low, high, self.balanced)
-        G, Q = products_and_forms(task.K, a, weights > 0.0, a)
-        f = weights @ G
+        self.running = moved(self.running, task.K, np.arange(task.K.shape[0]), a)
+        f, Q = weights @ self.running.products, self.running.forms
         b = best_intercept(task.loss, f, task.y, C) if task.fit_intercept else 0.0
         errors, bound = total_loss(task.loss, f, b, task.y, C), self._plain.bound(a, Q)
         assert bound is not None

@@ -19,6 +19,7 @@ from mklcore.solvers.interior import Interior
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.proof import Values
 from mklcore.solvers.reweighting import Problem, WarmStart
+from mklcore.solvers.running import Running
 from mklcore.solvers.working_set import FROM_KERNELS, Carry, WorkingSet, nearest
 
 _LOOK_BACK = 6  # steps whose pace is measured
@@ -47,6 +48,12 @@ class Kinked:
             return
         self.method = (WorkingSet if M >= FROM_KERNELS else Newton)(problem, tol=tol, warm=warm)
         self.name = f"{self.method.name}, with interior point steps where it stands still"
+
+    @property
+    def running(self) -> Running | None:
+        """The products of all kernels with a dual near the last."""
+        found = self.method.running
+        return found if found is None or found.live.size == self.problem.K.shape[0] else None
 
     @property
     def carry(self) -> Carry | object | None:
@@ -102,6 +109,7 @@ class Kinked:
 
     def _change(self, best: Point) -> Point:
         self._may_change = False
-        self.method = Interior(self.problem, tol=self.tol, warm=WarmStart(best.weights, best.dual, self.problem.C))
+        warm = WarmStart(best.weights, best.dual, self.problem.C, running=self.running)
+        self.method = Interior(self.problem, tol=self.tol, warm=warm)
         self.last = self.method.start()
         return self.last

@@ -18,15 +18,18 @@ from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Fit, Point, Status
 from mklcore.solvers.proof import Passed, Values
 from mklcore.solvers.reweighting import Problem, WarmStart, values_of
+from mklcore.solvers.running import Running
 from mklcore.solvers.working_set import Carry
 
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """What a certified fit of ``problem`` hands on: what its method carries, and the numbers of its certificate."""
+    """What a certified fit of ``problem`` hands on: what its method carries, the numbers of its certificate, and the products
+    of all kernels with a dual near its own."""
 
     problem: Problem
     fit: Fit
+    running: Running | None = None
 
     @property
     def carry(self) -> Any:
@@ -34,12 +37,12 @@ class Kept:
         return self.fit.carry
 
 
-def keeping(problem: Problem, fit: Fit) -> Fit:
+def keeping(problem: Problem, fit: Fit, running: Running | None) -> Fit:
     """The fit with what a neighbouring problem can use, where its certificate is whole."""
     whole = fit.passed is not None and fit.dual_point is not None and fit.passed.own.size == fit.weights.size
     known = whole and problem.loss.piecewise_linear and problem.loss.total == 0.0
     bare = replace(fit, passed=None)
-    return replace(bare, carry=Kept(problem, fit)) if known and np.ndim(problem.C) == 0 else bare
+    return replace(bare, carry=Kept(problem, fit, running)) if known and np.ndim(problem.C) == 0 else bare
 
 
 class Neighbour:
@@ -49,6 +52,7 @@ class Neighbour:
 
     def __init__(self, problem: Problem, kept: Kept, factor: float, point: Point) -> None:
         self.problem, self._kept, self._factor, self._point = problem, kept, factor, point
+        self.running = kept.running
         self.name = f"{problem.penalty.name} answer of a neighbouring C, which is within the tolerance here, too"
 
     @classmethod

@@ -170,12 +170,7 @@ class Newton(Reweighting):
         nothing = np.zeros((point.weights.size, point.weights.size))
         if free.size == 0:
             return nothing
-        G = point.state.G
-        U = (
-            np.column_stack([task.K[m, free] @ a for m in self.live])
-            if G is None
-            else np.ascontiguousarray(G[:, free].T)
-        )
+        U = np.ascontiguousarray(point.state.G[:, free].T)
         B = combine_block(task.K, self.among_all(point.weights), free)
         B.flat[:: free.size + 1] += task.loss.curvature(a, task.y, task.C)[free] + 1e-10 * np.mean(np.diag(B))
         try:

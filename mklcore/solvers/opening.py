@@ -19,6 +19,7 @@ from mklcore.solvers.interleaved import Carry, Interleaved
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.proof import Values, scales_of
 from mklcore.solvers.reweighting import Problem, WarmStart
+from mklcore.solvers.running import Running
 
 MOST_ROWS = 800  # beyond, a chunk of pairs touches so many rows that combining the stack is cheaper
 FINEST = 1e-5  # rows are kept in single precision: finer tolerances are Newton's from the start
@@ -42,6 +43,12 @@ class Opening:
         self.method: Any = Interleaved(problem, tol=tol, warm=warm)
         self._opened: Point | None = None  # where the pairs ended, with values afresh
         self.name = f"{problem.penalty.name} interleaved chunking, then {closing.what}"
+
+    @property
+    def running(self) -> Running | None:
+        """The products of all kernels with a dual near the last."""
+        found: Running | None = getattr(self.method, "running", None)
+        return found
 
     @property
     def carry(self) -> Carry | None:
@@ -83,7 +90,7 @@ class Opening:
             if isinstance(following, Point):
                 return following
         if isinstance(self.method, Interleaved):
-            warm = WarmStart(best.weights, best.dual, self.problem.C)
+            warm = WarmStart(best.weights, best.dual, self.problem.C, running=self.running)
             self._opened = self.method.restated(best, board.dual_point)
             board.restate(self._opened)
             self.method = self.closing(self.problem, tol=self.tol, warm=warm)

@@ -29,6 +29,7 @@ from mklcore.penalties import Penalty
 from mklcore.solvers.bound import Bound, dual_bound, forms_of_multiple
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.proof import Passed, Values, passed_values, scales_of, weighted_values
+from mklcore.solvers.running import Running, moved
 from mklcore.solvers.stack import combine, diagonals, products, quadratic_forms
 
 _FLOOR = 1e-13  # no machine is asked for a smaller relative gap
@@ -56,6 +57,14 @@ def values_of(problem: Problem, passed: Passed, best: Point, dual_point: Array |
     return passed_values(passed, y, C, loss, penalty, best.weights, best.dual, best.intercept, dual_point)
 
 
+def values_along(problem: Problem, running: Running, best: Point, dual_point: Array | None) -> Values:
+    """The same by products of all kernels with a dual near by."""
+    own = running.at(best.dual)
+    proof = own if dual_point is None else own.at(dual_point)
+    passed = Passed(best.weights @ own.products, own.forms, proof.forms, diagonals(problem.K))
+    return values_of(problem, passed, best, dual_point)
+
+
 @dataclass(frozen=True, eq=False)
 class Weighed:
     """What the loop carries with a point: quadratic forms, the machine's own value and gap, its accuracy, the damping.
@@ -77,12 +86,14 @@ class Weighed:
 
 @dataclass(frozen=True, eq=False)
 class WarmStart:
-    """Weights (M,) and signed dual (n,) of a neighbouring problem, the C it was solved for, and what its method carried."""
+    """Weights (M,) and signed dual (n,) of a neighbouring problem, the C it was solved for, what its method carried, and the
+    products of all kernels with a dual near by."""
 
     weights: Array
     dual: Array
     C: Cost
     carry: Any = None
+    running: Running | None = None
 
     def dual_for(self, C: Cost, loss: Loss) -> Array:
         """The dual moved to another C: scaled with it once a point sits at its bound, else kept."""
@@ -113,6 +124,7 @@ class Reweighting:
         self._stride = _FIRST if long else 0.0
         self._sum = np.empty(problem.K.shape[1:])
         self._summed: Array | None = None  # the weights (M,) whose sum of kernels is in ``_sum``
+        self.running = None if warm is None else warm.running
 
     def start(self) -> Point:
         penalty, M = self.problem.penalty, self.live.size
@@ -176,9 +188,7 @@ class Reweighting:
             self._sum, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy
         )
         f = self._sum @ found.dual  # afresh: a large C makes much of what a running sum has lost
-        support = np.flatnonzero(found.dual)
-        G = products(task.K, found.dual, support, self.live) if self.needs_products else None
-        Q = quadratic_forms(task.K, found.dual, support) if G is None else np.maximum(G @ found.dual, 0.0)
+        G, Q = self._products(found.dual)
         b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
         errors = total_loss(task.loss, f, b, task.y, task.C)
         bound = self.bound(found.dual, Q)
@@ -199,6 +209,16 @@ class Reweighting:
             dual_point=None if bound is None else bound.point,
         )
 
+    def _products(self, a: Array) -> tuple[Array | None, Array]:
+        """G (L, n) = K_m a, None where kernels that are not stored need not make it, and Q = a'K_m a."""
+        K = self.problem.K
+        if isinstance(K, KernelRows):
+            support = np.flatnonzero(a)
+            G = products(K, a, support, self.live) if self.needs_products else None
+            return G, quadratic_forms(K, a, support) if G is None else np.maximum(G @ a, 0.0)
+        self.running = moved(self.running, K, self.live, a)
+        return self.running.products, self.running.forms
+
     def _combine(self, weights: Array) -> None:
         """K_theta into ``_sum``, unless it is there already but for the rounding of the weights."""
         everywhere = self.among_all(weights)
@@ -212,6 +232,8 @@ class Reweighting:
         task, passed = self.problem, self._passed(best, dual_point)
         if passed is not None:
             return values_of(task, passed, best, dual_point)
+        if self.running is not None and self.live.size == task.K.shape[0]:
+            return values_along(task, self.running, best, dual_point)
         return weighted_values(
             task.K, task.y, task.C, task.loss, task.penalty, best.weights, best.dual, best.intercept, dual_point
         )
@@ -227,7 +249,7 @@ class Reweighting:
         forms = state.Q if dual_point is None else forms_of_multiple(dual_point, dual, state.Q)
         if forms is None:
             assert dual_point is not None
-            forms = quadratic_forms(K, dual_point, np.flatnonzero(dual_point))
+            forms = self._products(dual_point)[1]
         return Passed(state.decision, state.Q, forms, diagonals(K))
 
     @property

@@ -24,8 +24,8 @@ from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Board, Point, Progress, Status
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.proof import Values
-from mklcore.solvers.reweighting import Problem, WarmStart
-from mklcore.solvers.stack import quadratic_forms
+from mklcore.solvers.reweighting import Problem, WarmStart, values_along
+from mklcore.solvers.running import Running, moved
 
 FROM_KERNELS = 8  # fewer than these are all kept
 _SPARE = 4  # kernels kept besides those with weight: the nearest to entering
@@ -65,6 +65,7 @@ class WorkingSet:
         self.name = "lp damped Newton on a working set of kernels"
         self._everything = np.arange(problem.K.shape[0])
         self._opening = self._certified = warm is None
+        self.running = None if warm is None else warm.running  # products of all kernels
 
     @property
     def carry(self) -> Carry:
@@ -76,11 +77,15 @@ class WorkingSet:
     def start(self) -> Point:
         warm = self._alone() if self.warm is None else self.warm
         if warm is None:
-            self._begin(Newton(self.problem, tol=self.tol))
+            whole = Newton(self.problem, tol=self.tol)
+            whole.running = self.running
+            self._begin(whole)
             return self.last
         carried = warm.carry if isinstance(warm.carry, Carry) else None
         live = nearest(warm.weights, warm.weights) if carried is None else carried.live
-        inside = WarmStart(warm.weights[live], warm.dual, warm.C, carried.bundle if carried else None)
+        inside = WarmStart(
+            warm.weights[live], warm.dual, warm.C, carried.bundle if carried else None, self._among(live)
+        )
         self._begin(Newton(self.problem, tol=_SHARE * self.tol, warm=inside, live=live))
         return self._shown(self.last)
 
@@ -107,7 +112,8 @@ class WorkingSet:
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """Objective and dual value of published parts over all kernels, from scratch."""
-        return self.inner.values(best, dual_point)
+        running = moved(self.running, self.problem.K, self._everything, best.dual)
+        return values_along(self.problem, running, best, dual_point)
 
     @property
     def scales(self) -> str:
@@ -158,6 +164,8 @@ class WorkingSet:
             return
         state = replace(point.state, Q=point.state.Q[live], G=np.ascontiguousarray(point.state.G[live]))
         fewer = Newton(self.problem, tol=_SHARE * self.tol, live=live)
+        self.running = self.inner.running
+        fewer.running = self._among(live)
         if self.inner.bundle is not None:
             fewer.bundle = self.inner.bundle.among(live)
         self._begin(fewer, replace(point, weights=point.weights[live], solves=0, state=state))
@@ -190,6 +198,7 @@ class WorkingSet:
         bound = self.inner.bound(point.dual, Q)
         assert bound is not None
         grown = Newton(self.problem, tol=self.inner.tol, live=live)
+        grown.running = Running(self.problem.K, live, point.dual, G, float(np.abs(point.dual).sum()))
         if bundle is not None:
             grown.bundle = bundle.widened(fresh[1:], old, new)
         proved = replace(point, dual_objective=bound.value, dual_point=bound.point, scale=bound.price)
@@ -198,7 +207,12 @@ class WorkingSet:
     # -- a point as the driver sees it
 
     def _forms(self, a: Array) -> Array:
-        return quadratic_forms(self.problem.K, a, np.flatnonzero(a))
+        self.running = moved(self.running, self.problem.K, self._everything, a)
+        return self.running.forms
+
+    def _among(self, live: Indices) -> Running | None:
+        """The products of some kernels."""
+        return None if self.running is None else self.running.among(live)
 
     def _shown(self, point: Point, forms: Array | None = None, witness: Array | None = None) -> Point:
         """``point`` with weights for all kernels; a dual value only where the forms of all kernels are at hand."""
