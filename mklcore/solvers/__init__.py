@@ -163,9 +163,7 @@ def fit_weighted(
     return _kept(problem, method, tol, max_iter, callback)
 
 
-def _kept(
-    problem: Problem, method: Any, tol: float, max_iter: int, callback: Callable[..., Any] | None
-) -> Fit:
+def _kept(problem: Problem, method: Any, tol: float, max_iter: int, callback: Callable[..., Any] | None) -> Fit:
     """The fit with what a neighbour can use."""
     fit = run(method, tol=tol, max_iter=max_iter, callback=callback, passed=True)
     return keeping(problem, fit, getattr(method, "running", None))

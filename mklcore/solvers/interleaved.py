@@ -34,7 +34,7 @@ from mklcore.solvers.bound import dual_bound, forms_of_multiple
 from mklcore.solvers.driver import Board, Point, Progress, Status
 from mklcore.solvers.proof import Passed, Values
 from mklcore.solvers.reweighting import Problem, WarmStart, values_of
-from mklcore.solvers.running import Running
+from mklcore.solvers.running import moved
 from mklcore.solvers.stack import products, products_and_forms
 
 CACHE_MB = 512.0
@@ -209,6 +209,7 @@ class Interleaved:
         self._fruitless, self._tolerance = 0, 0.1
         self._board: Progress | None = None
         self._told = False
+        self.running = None if warm is None else warm.running  # products of a stored stack that no pair has touched
         self._exact = isinstance(self.cache.source, StackRows)  # sums in double precision: cached rows are in single
         self._fresh: tuple[Point, Passed] | None = None
         n = problem.y.size
@@ -244,7 +245,6 @@ class Interleaved:
     def start(self) -> Point:
         M, n = self.diagonal.shape
         self.a, self.g, self.theta = np.zeros(n), np.zeros((M, n)), self._penalty.start(M)
-        self._added = 0.0  # the sum of |changes| that g was summed from
         if self.warm is not None:
             self.theta = self._penalty.scale(np.maximum(self.warm.weights, 1e-3 * self.warm.weights.max()))
             moved = self.warm.dual_for(self.problem.C, self.problem.loss)
@@ -294,14 +294,9 @@ class Interleaved:
     def restated(self, best: Point, dual_point: Array | None) -> Point:
         """The best point and the best dual value with their products from scratch, for running sums drift."""
         self._told = self._board is None or self._board.gap <= self._board.target
-        running, self.a, self.theta = self.running, best.dual.copy(), best.weights
+        self.a, self.theta = best.dual.copy(), best.weights
         proof = self.a if dual_point is None else dual_point
-        if running is None:
-            self.g, proved = products_over(self.cache.source, self.a, proof, self.pulse)
-        else:
-            running = running.at(self.a)
-            self._take(running)
-            proved = running.at(proof).forms
+        proved = self._again(proof)
         point, task = self._read(solves=0), self.problem
         bound = dual_bound(task.loss, task.penalty, proof, proved, task.y, task.C)
         forms = forms_of_multiple(point.dual_point, self.a, point.state.Q)
@@ -356,7 +351,6 @@ class Interleaved:
         rows, source = np.flatnonzero(change), cache.source
         if isinstance(source, StackRows):
             self.g += products(source.values, change, rows, np.arange(len(source.values)))
-            self._added += float(np.abs(change).sum())
             return moved
         for first_row in range(0, rows.size, PIECE):
             part = rows[first_row : first_row + PIECE]
@@ -388,9 +382,9 @@ class Interleaved:
 
     def _take_products(self, moved: Array) -> None:
         """g for the first a: those of the carried dual, scaled like it, or afresh."""
-        running, carried = None if self.warm is None else self.warm.running, self._carried
+        running, carried = self.running, self._carried
         if running is not None and running.kernels is self.problem.K:
-            self._take(running.at(self.a))
+            self.g = running.at(self.a).products.copy()
             return
         if carried is not None and self.warm is not None and np.array_equal(self.a, moved):
             largest = int(np.argmax(np.abs(carried.dual)))
@@ -399,18 +393,17 @@ class Interleaved:
                 self.g = factor * carried.products
                 return
         self.g, _ = products_over(self.cache.source, self.a, np.zeros(self.a.size), self.pulse)
-        self._added = float(np.abs(self.a).sum())
 
-    def _take(self, running: Running) -> None:
-        self.g, self._added = running.products.copy(), running.added
-
-    @property
-    def running(self) -> Running | None:
-        """The products of all kernels of a stored stack with the last dual."""
+    def _again(self, proof: Array) -> Array:
+        """g without what the pairs have summed: from the products that came with the start, or afresh; returns the forms (M,)
+        of ``proof``."""
         source = self.cache.source
         if not isinstance(source, StackRows):
-            return None
-        return Running(source.values, np.arange(len(source.values)), self.a.copy(), self.g.copy(), self._added)
+            self.g, forms = products_over(source, self.a, proof, self.pulse)
+            return forms
+        self.running = moved(self.running, source.values, np.arange(len(source.values)), self.a)
+        self.g = self.running.products.copy()
+        return self.running.at(proof).forms
 
 
 def products_over(

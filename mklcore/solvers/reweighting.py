@@ -60,7 +60,7 @@ def values_of(problem: Problem, passed: Passed, best: Point, dual_point: Array |
 def values_along(problem: Problem, running: Running, best: Point, dual_point: Array | None) -> Values:
     """The same by products of all kernels with a dual near by."""
     own = running.at(best.dual)
-    proof = own if dual_point is None else own.at(dual_point)
+    proof = own if dual_point is None else running.at(dual_point)
     passed = Passed(best.weights @ own.products, own.forms, proof.forms, diagonals(problem.K))
     return values_of(problem, passed, best, dual_point)
 

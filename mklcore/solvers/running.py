@@ -52,8 +52,9 @@ class Running:
         size, added = float(np.abs(dual).sum()), abs(factor) * self.added + float(np.abs(change[rows]).sum())
         if rows.size > _WORTH * np.count_nonzero(dual) or not added <= _MOST * size:
             return Running.afresh(self.kernels, self.live, dual)
-        found = products(self.kernels, change, rows, self.live)
-        found += factor * self.products
+        found = factor * self.products
+        if rows.size:
+            found += products(self.kernels, change, rows, self.live)
         return Running(self.kernels, self.live, dual, found, added)
 
     def among(self, places: Indices) -> Running:

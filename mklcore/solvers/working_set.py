@@ -112,7 +112,7 @@ class WorkingSet:
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """Objective and dual value of published parts over all kernels, from scratch."""
-        running = moved(self.running, self.problem.K, self._everything, best.dual)
+        running = moved(self.running, self.problem.K, self._everything, self.witness)
         return values_along(self.problem, running, best, dual_point)
 
     @property
