@@ -22,6 +22,7 @@ from pages._parts.params import rules
 from pages._parts.session import fields, history, uploads, words
 from pages._parts.session.memory import memory
 
+SAMPLES_A_ROW = 4
 TASKS = {
     "binary": "two classes",
     "multiclass": "more than two classes",
@@ -46,9 +47,9 @@ def gallery() -> None:
         what = "Your kernel stack" if file.is_stack else "Your file"
         tables[name] = (words.plain(file.name), f"{what}. No other session sees it.")
     for place, (name, (label, line)) in enumerate(tables.items()):
-        if place % 3 == 0:
-            row = st.columns(3, gap="medium")
-        with row[place % 3]:
+        if place % SAMPLES_A_ROW == 0:
+            row = st.columns(SAMPLES_A_ROW, gap="small")
+        with row[place % SAMPLES_A_ROW]:
             st.button(
                 label, key=f"table_{name}", width="stretch", on_click=rail.choose, args=(name,),
                 type="primary" if name == history.current().data else "secondary",

@@ -159,7 +159,6 @@ def reopen(experiment: Experiment) -> None:
 def show(experiment: Experiment) -> None:
     """Draw the experiment: what it is, how to run it, and what came out."""
     st.subheader(experiment.title, anchor=False)
-    story(experiment)
     buttons(experiment)
     outcome = outcome_of(experiment)
     comparison = experiment.alone() if outcome is None else experiment.compare(outcome)
@@ -169,6 +168,7 @@ def show(experiment: Experiment) -> None:
     else:
         verdict(comparison, outcome)
         numbers(experiment, comparison, outcome)
+    story(experiment)
     st.markdown(f"**What it leaves open, and how that is settled here.** {experiment.open_points}")
     reopen(experiment)
 

@@ -28,7 +28,7 @@ from pages._parts.params import places as params_places
 from pages._parts.players import path_player
 from pages._parts.session import board, fields, history, words
 
-COLUMNS = (1.2, 1.9, 1.25)
+COLUMNS = (1.1, 2.1, 1.15)
 EARLIER = "Computed earlier with these settings. The models are being fitted here; what needs them appears then."
 LOOKS = {"columns": "Which columns matter", "path": "Path", "inside": "Inside"}
 

@@ -22,6 +22,7 @@ from mklcore.scoring import SHARES
 
 LEFT, RIGHT = 132, 74  # pixels: the names of the bars below stand left of the first lane, line labels right of the last
 GAP = 0.03
+TICK_ROOM = 0.05  # of its axis that a tick keeps from either end, where the next lane begins
 WEIGHT_ROWS, SCORE_ROWS = (0.55, 1.0), (0.0, 0.42)
 HEIGHT = 300
 TITLE_LETTERS = 104  # of all lanes together, at the width of a laptop
@@ -151,6 +152,15 @@ def _axes(
     )  # fmt: skip
 
 
+def _away_from_ends(told: list[tuple[float, str]], positions: Array) -> list[tuple[float, str]]:
+    """The ticks whose text does not reach over an end of a logarithmic axis to that of the next lane; all where none would stay."""
+    low, high = np.log(positions.min()), np.log(positions.max())
+    inner = [
+        (value, text) for value, text in told if TICK_ROOM <= (np.log(value) - low) / (high - low) <= 1 - TICK_ROOM
+    ]
+    return inner or told
+
+
 def _parameter_axis(path: Any, dark: bool) -> dict[str, Any]:
     title, positions = AXIS_TITLES.get(path.param, path.param), path_positions(path)
     if path.param == "s":
@@ -158,8 +168,14 @@ def _parameter_axis(path: Any, dark: bool) -> dict[str, Any]:
         return style.axis(title, dark, tickformat="d", showgrid=False, nticks=6, automargin=False, range=ends)
     if path.param != "p":
         found = style.log_axis(title, positions, dark, automargin=False)
-        keep = slice(None, None, 1 + len(found["tickvals"]) // 5)
-        return {**found, "tickvals": found["tickvals"][keep], "ticktext": found["ticktext"][keep]}
+        told = list(zip(found["tickvals"], found["ticktext"], strict=True))[:: 1 + len(found["tickvals"]) // 5]
+        told = _away_from_ends(told, positions)
+        return {
+            **found,
+            "tickangle": 0,
+            "tickvals": [value for value, _ in told],
+            "ticktext": [text for _, text in told],
+        }
     finite = np.isfinite(np.asarray(path.values, dtype=float))
     ticks = [t for t in NORM_TICKS if positions.min() <= t <= positions[finite].max(initial=1.0)]
     ticks = style.thinned(ticks, 0.13 * float(np.log(positions.max() / positions.min()) or 1.0))

@@ -31,9 +31,10 @@ def see_to(
         return False
     if progress is not None and not progress.broke_off:
         return False
-    if progress is None:
-        st.info(waits())
-    else:
-        st.warning(ended(progress))
-    st.button(label, key=button, type="primary" if primary else "secondary", on_click=ask)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if progress is None:
+            st.info(waits())
+        else:
+            st.warning(ended(progress))
+        st.button(label, key=button, type="primary" if primary else "secondary", on_click=ask)
     return True

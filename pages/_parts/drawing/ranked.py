@@ -13,6 +13,7 @@ from pages._parts.drawing import listings
 from pages._parts.session import words
 
 HEIGHT = 300
+ROW = 35  # pixels, of the table widget
 SURE = 2.0  # standard deviations above zero
 
 
@@ -64,7 +65,7 @@ def table(
     )
     told = "" if picked is None else "; the row chosen is looked at below"
     st.dataframe(
-        frame, key=key, hide_index=True, height=height, **choice,
+        frame, key=key, hide_index=True, height=min(height, ROW * (len(frame) + 1) + 2), **choice,
         alt=f"{len(ranked)} columns, the ones that count first{told}",
         column_config={
             "column": st.column_config.TextColumn(width=150, help="Click a row to look at it" if picked else None),

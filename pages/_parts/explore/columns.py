@@ -40,12 +40,12 @@ def pictures(shown: paths.Answer, index: int, baselines: Baselines) -> None:
     said, columns, families, scores = views(shown, baselines)
     by_column, by_family = (explore_views.shares(shown, what) for what in ("columns", "families"))
     path_player.texts(said, path, index, [1], waiting=waiting)
-    left, middle, right = st.columns([2.4, 1, 1.05], gap="medium")
+    left, middle, right = st.columns([2, 1.1, 1.1], gap="medium")
     with left:
         ranking.draw(shown, index)
     with middle:
         rows = explore_views.share_rows(by_column, "columns", dark=dark)
-        title = "Share per kernel at " if tables.on_stack(shown.params) else "Share of weight at "
+        title = "Share at " if tables.on_stack(shown.params) else "Weight at "
         path_player.bars(
             columns, path, index, rows, title, waiting=waiting, unit="%", most=1.0, sortable=len(rows) > 2
         )  # fmt: skip

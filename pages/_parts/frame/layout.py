@@ -7,11 +7,25 @@ STYLE = """<style>
 [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
 [data-testid="stTopNavLink"] { gap: 0.25rem; padding-left: 0.375rem; padding-right: 0.375rem; }
 .st-key-heading h1 { padding: 0.25rem 0; }
+.st-key-heading [data-testid="stColumn"] { flex-grow: 0; }
+.st-key-heading [data-testid="stColumn"]:first-child { flex-grow: 1; }
+.st-key-heading [data-testid="stColumn"]:nth-child(2):not(:has([role="progressbar"], button)) {
+  flex-basis: 0; min-width: 0; width: 0;
+}
+@media (max-width: 1200px) {
+  [data-testid="stTopNavLink"] > span:first-child:not(:last-child) { display: none; }
+}
+@media (max-width: 1100px) {
+  [data-testid="stSidebar"][aria-expanded="true"] { min-width: 208px; max-width: 208px; }
+}
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding-left: 1rem; padding-right: 1rem; }
   .st-key-heading [data-testid="stHorizontalBlock"] { row-gap: 0; }
   .st-key-heading [data-testid="stColumn"] { flex: 0 1 auto; min-width: 0; width: auto; }
   .st-key-heading [data-testid="stColumn"]:nth-child(-n + 2) { flex: 1 0 100%; }
+  [data-testid="stSidebar"][aria-expanded="true"] { min-width: 264px; max-width: 100%; }
+  .st-key-compare_chart { overflow-x: auto; }
+  .st-key-compare_chart > div { min-width: 640px; }
 }
 </style>"""
 

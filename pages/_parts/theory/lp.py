@@ -23,7 +23,7 @@ def draw(params: Params, found: theory.LpMeasured | None) -> None:
         st.info("The bounds compare kernels, and the dictionary holds one. Set M on the left, or add kernels.")
         nav.link("kernels", "Go to Kernels")
         return
-    left, right = st.columns(2, gap="medium")
+    left, right = st.columns(2, gap="medium") if found is not None else (st.container(), st.container())
     price = {even: np.array([theory.lp_rademacher_bound(p, M, n, R, even) for p in DENSE]) for even in (False, True)}
     chosen, other = params.theory_even, not params.theory_even
     curves = [Curve("the bound", price[chosen]), Curve("even rounding" if other else "plain", price[other], "other")]
@@ -33,7 +33,7 @@ def draw(params: Params, found: theory.LpMeasured | None) -> None:
             DENSE, curves, x_title="p, norm of the weights", y_title="Rademacher complexity", kind="norm", dark=dark
         )
         picture(figure, "theory_price_of_p", HEIGHT)
-    if derive_bounds.classes(params):
+    if found is not None and derive_bounds.classes(params):
         right.markdown("**The bound on the error** beside the test error")
         with right:
             _error(params, found, dark)
@@ -60,10 +60,7 @@ def _bounds(params: Params, found: theory.LpMeasured) -> np.ndarray:
     )
 
 
-def _error(params: Params, found: theory.LpMeasured | None, dark: bool) -> None:
-    if found is None:
-        st.caption("The picture appears here once the models are solved.")
-        return
+def _error(params: Params, found: theory.LpMeasured, dark: bool) -> None:
     error = found.error
     curves = [
         Curve("the bound", _bounds(params, found)),

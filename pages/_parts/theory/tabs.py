@@ -54,7 +54,7 @@ def _see_to(params: Params, name: str) -> None:
     asking.see_to(
         derive_bounds.key(params, name), lambda: _ask(params, name),
         small=lambda: derive_bounds.entries(params, name) <= derive_bounds.SMALL_ENTRIES,
-        waits=lambda: "Measuring on this table takes a while. Start it when you like; the bounds are there at once.",
+        waits=lambda: "Measuring on this table takes a while; it puts errors beside the bounds, which are there at once.",
         ended=lambda progress: f"The measurement {board.ending(progress)}",
         label="Measure", button="measure",
     )  # fmt: skip
