@@ -127,6 +127,7 @@ _ROOMS = (
     "verify",
     "verify_hull",
     "warmup",
+    "widths",
 )
 
 __all__ = sorted([*_HOME, "figures", "theory"], key=lambda name: (not name.isupper(), not name[0].isupper(), name))

@@ -34,6 +34,7 @@ from mklcore import (
     verify as verify,
     verify_hull as verify_hull,
     warmup as warmup,
+    widths as widths,
 )
 from mklcore.data.dataset import Dataset as Dataset
 from mklcore.data.reading import read_table as read_table

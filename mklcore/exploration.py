@@ -27,6 +27,7 @@ from mklcore.kernels.units import units
 from mklcore.path import GROWTH, Path, fit_path, grown, joined, path_grid
 from mklcore.references import FLAT, PLAIN, Reference, best_single_kernel, plain_references
 from mklcore.scoring import Scoring, label_of, rarest, scorer_of
+from mklcore.widths import widened
 
 POINTS = 13
 FURTHER = 12  # points beyond the usual grid, while the last is the best
@@ -223,18 +224,19 @@ def _path(problem: _Problem) -> tuple[Path, list[str]]:
 
 # Where a plain model is ahead
 
+_Answer = tuple[_Problem, Path, list[str]]
 
-def _bettered(problem: _Problem, plain: Sequence[Reference]) -> tuple[_Problem, Path, list[str]]:
+
+def _bettered(problem: _Problem, plain: Sequence[Reference]) -> _Answer:
     """The recommended kernels at p = 1, or what does better on the validation rows where a plain model is ahead there.
 
     Tried are then the kernels that model is made of, and all recommended ones at p = 2, where many count a little.
     """
-    path, notes = _path(problem)
-    found, first = (problem, path, notes), _best(path)
+    found = _answer(problem)
+    first = _best(found[1])
     ahead = {one.name: one.score for one in plain if one.name in RIVALS and one.score > first + FLAT}
     for told, make in _others(problem, ahead):
-        other = make()
-        path, notes = _path(other)
+        other, path, notes = make()
         if _best(path) > _best(found[1]) + FLAT:
             models = " and ".join(f"{RIVALS[name]} ({score:.3g})" for name, score in ahead.items())
             why = f"The recommended kernels reach {first:.3g} on the validation rows, behind {models}"
@@ -246,16 +248,38 @@ def _best(path: Path) -> float:
     return float(np.nanmax(path.val_score))
 
 
-def _others(problem: _Problem, ahead: Mapping[str, float]) -> Iterator[tuple[str, Callable[[], _Problem]]]:
+def _others(problem: _Problem, ahead: Mapping[str, float]) -> Iterator[tuple[str, Callable[[], _Answer]]]:
     """What to try where these plain models are ahead, in words."""
     if "linear" in ahead:
         straight = KernelDictionary.recommended(problem.data, curved=False)
-        yield "their straight lines alone", lambda: problem.on(straight)
+        yield "their straight lines alone", lambda: _answer(problem.on(straight))
     if "RBF" in ahead and not problem.data.sequences:
-        whole = KernelDictionary.rbf_grid(WIDTHS) + KernelDictionary((Linear(),))
-        yield f"kernels of all columns together, at {len(WIDTHS)} widths,", lambda: problem.on(whole)
+        yield "kernels of all columns together, at several widths,", lambda: _whole(problem)
     if ahead:
-        yield "all of them at once (p = 2)", lambda: problem._replace(p=2.0)
+        yield "all of them at once (p = 2)", lambda: _answer(problem._replace(p=2.0))
+
+
+def _answer(problem: _Problem) -> _Answer:
+    return problem, *_path(problem)
+
+
+def _whole(problem: _Problem) -> _Answer:
+    """Kernels of everything in a grid of widths, which goes on while its end carries most and the score gains."""
+    start = KernelDictionary.rbf_grid(WIDTHS) + KernelDictionary((Linear(),))
+    tried: dict[KernelDictionary, _Answer] = {}
+
+    def fit(dictionary: KernelDictionary) -> Path:
+        tried[dictionary] = _answer(problem.on(dictionary))
+        return tried[dictionary][1]
+
+    found = widened(fit, start)
+    other, path, notes = tried[found.dictionary]
+    way = "widest" if found.at_edge == -1 else "narrowest"
+    return (
+        other,
+        path,
+        notes if found.at_edge is None else [*notes, f"Best at the edge: the {way} kernel carries most."],
+    )
 
 
 def _as_far(along: Callable[[Any], Path], values: Any) -> Path:

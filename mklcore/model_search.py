@@ -18,7 +18,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from typing import Any
@@ -31,17 +31,23 @@ from mklcore.arrays import Array, Indices
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, MKLError, ParameterError, told_elsewhere
 from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
+from mklcore.estimators.greedy import GreedyMKLClassifier, GreedyMKLRegressor
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
+from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
-from mklcore.path import PATH_ATTRIBUTES, check_scoring, fit_path, path_grid, score_name
+from mklcore.kernels.grams import GramStack
+from mklcore.kernels.stacks import rows_of
+from mklcore.path import PATH_ATTRIBUTES, Path, check_scoring, fit_path, path_grid, score_name
 from mklcore.scoring import Scoring, scorer_of
 from mklcore.selection import folds
 from mklcore.sweep import sweep
+from mklcore.widths import widened
 
 NORMS = (1.0, 4 / 3, 2.0, math.inf)
 POINTS = 7
 GROW = 3
+SIZES = 50  # numbers of kernels that greedy selection tries; one run gives all of them
 INNER = 0.25  # share of a fold's training rows that chooses
 LEAST_FOLDS = 2
 Progress = Callable[[int, int], Any] | None
@@ -49,11 +55,12 @@ Progress = Callable[[int, int], Any] | None
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One way to learn: its ``name``, an unfitted ``estimator`` without kernels, a dictionary, and the parameter to choose."""
+    """One way to learn: its ``name``, an unfitted ``estimator`` without kernels, a dictionary (None: the kernels of a ready
+    stack), and the parameter to choose."""
 
     name: str
     estimator: Any
-    kernels: KernelDictionary
+    kernels: KernelDictionary | None
     param: str = "C"
 
 
@@ -129,21 +136,38 @@ class ModelSearch:
         )
 
 
-def candidates(data: Dataset) -> tuple[Candidate, ...]:
-    """Methods, dictionaries and norms worth trying on a table: four norms and MKL-GOMP on the recommended dictionary, and on one
-    grid of widths over all columns. DataError without a target."""
+def candidates(data: Dataset, stack: GramStack | None = None) -> tuple[Candidate, ...]:
+    """Methods, dictionaries and norms worth trying: four norms, MKL-GOMP, sparse MKL and both greedy methods on the recommended
+    dictionary, and norms and MKL-GOMP on one grid of widths over all columns; of a ready ``stack`` the methods on its kernels.
+    DataError without a target."""
     if data.task == "novelty":
         raise DataError("The table has no target, so no model can be better than another. Choose a target.")
+    if stack is not None:
+        return (*_norms(data, "ready kernels", None, stack.n_kernels), *_sparse(data, "ready kernels", None))
+    widths = KernelDictionary.rbf_grid([0.25, 0.5, 1.0, 2.0, 4.0]) + KernelDictionary((Linear(),))
+    recommended = KernelDictionary.recommended(data)
+    return (
+        *_norms(data, "recommended kernels", recommended, len(recommended)),
+        *([] if data.sequences else _norms(data, "widths", widths, len(widths))),
+        *_sparse(data, "recommended kernels", recommended),
+    )
+
+
+def _norms(data: Dataset, on: str, kernels: KernelDictionary | None, count: int) -> list[Candidate]:
     lp, gomp = (LpMKLRegressor, GOMPRegressor) if data.task == "regression" else (LpMKLClassifier, GOMPClassifier)
-    dictionaries = {
-        "recommended kernels": KernelDictionary.recommended(data),
-        "widths": KernelDictionary.rbf_grid([0.25, 0.5, 1.0, 2.0, 4.0]) + KernelDictionary((Linear(),)),
-    }
-    found: list[Candidate] = []
-    for name, kernels in dictionaries.items():
-        found += [Candidate(f"p = {_norm(p)}, {name}", lp(p=p), kernels) for p in NORMS]
-        found.append(Candidate(f"GOMP, {name}", gomp(n_kernels=len(kernels)), kernels, "lam"))
-    return tuple(found)
+    found = [Candidate(f"p = {_norm(p)}, {on}", lp(p=p), kernels) for p in NORMS]
+    return [*found, Candidate(f"GOMP, {on}", gomp(n_kernels=count), kernels, "lam")]
+
+
+def _sparse(data: Dataset, on: str, kernels: KernelDictionary | None) -> list[Candidate]:
+    """What chooses few kernels in another way."""
+    kinds = (SMKLRegressor, GreedyMKLRegressor), (SMKLClassifier, GreedyMKLClassifier)
+    smkl, greedy = kinds[data.task != "regression"]
+    return [
+        Candidate(f"SMKL, {on}", smkl(), kernels),
+        Candidate(f"greedy descent, {on}", greedy(), kernels, "lam"),
+        Candidate(f"greedy selection, {on}", greedy(criterion="empirical"), kernels, "s"),
+    ]
 
 
 def _norm(p: float) -> str:
@@ -160,21 +184,31 @@ def search_models(
     scoring: Scoring = None,
     callback: Progress = None,
     known: Mapping[Trial, Outcome] | None = None,
+    stack: GramStack | None = None,
 ) -> ModelSearch:
     """Try candidates on the same folds until all are done or ``seconds`` are over; all of them get a fold before any gets the next.
 
     ``tried`` : `candidates(data)` unless given. ``scoring`` as in ``fit_path``. ``callback(done, total)`` counts trials; raise in
-    it to cancel. ``known`` : outcomes of an earlier, shorter search, kept up to date where it is a dict.
+    it to cancel. ``known`` : outcomes of an earlier, shorter search, kept up to date where it is a dict. ``stack`` : ready
+    kernels of the same rows, which candidates without a dictionary are fitted on.
     ParameterError where the time did not suffice for two folds of any candidate.
     """
     if not (np.isfinite(seconds) and seconds > 0):
         raise ParameterError(f"seconds must be a finite number above 0; got {seconds!r}.")
-    asked = tuple(candidates(data) if tried is None else tried)
+    asked = tuple(candidates(data, stack) if tried is None else tried)
     if not asked:
         raise ParameterError("There is nothing to try: hand over at least one candidate.")
+    if stack is None and any(one.kernels is None for one in asked):
+        raise ParameterError("A candidate without a dictionary is fitted on ready kernels: hand over stack, too.")
+    if stack is not None and stack.n_samples != data.n_samples:
+        raise DataError(
+            f"The stack has {stack.n_samples} rows and the table {data.n_samples}; they must be the same rows."
+        )
     check_scoring(asked[0].estimator, scoring)
     began = time.monotonic()
-    problem = _Problem(data, asked, folds(asked[0].estimator, data.y, n_folds, seed), seed, scoring, began + seconds)
+    problem = _Problem(
+        data, asked, folds(asked[0].estimator, data.y, n_folds, seed), seed, scoring, began + seconds, stack
+    )
     rows: dict[Trial, Outcome | str] = known if isinstance(known, dict) else dict(known or {})
     trials = [Trial(fold, place) for fold in range(n_folds) for place in range(len(asked))]
     with suppress(_OverError), told_elsewhere():
@@ -194,13 +228,13 @@ class _Problem:
     seed: int
     scoring: Scoring
     until: float
+    stack: GramStack | None = None
 
     def __call__(self, trial: Trial) -> Outcome | str:
         """The outcome of a trial, or in words why there is none. Raises ``_OverError`` once the time is over."""
         self._look()
-        began, (rows, left_out) = time.monotonic(), self.parts[trial.fold]
         try:
-            return self._run(self.asked[trial.candidate], self.data.take(rows), self.data.take(left_out), trial, began)
+            return self._run(self.asked[trial.candidate], trial)
         except MKLError as error:
             return str(error)
 
@@ -208,22 +242,45 @@ class _Problem:
         if time.monotonic() > self.until:
             raise _OverError
 
-    def _run(self, one: Candidate, train: Dataset, test: Dataset, trial: Trial, began: float) -> Outcome:
-        part, judge = train.split(INNER, seed=self.seed + trial.fold)
-        model = clone(one.estimator).set_params(kernels=one.kernels)
-        values = path_grid(model, part.X, part.y, one.param, POINTS)
-        path = fit_path(
-            model, part.X, part.y, one.param, values, judge.X, judge.y, self._look, scoring=self.scoring, grow=GROW
-        )
+    def _run(self, one: Candidate, trial: Trial) -> Outcome:
+        began, (rows, left_out) = time.monotonic(), self.parts[trial.fold]
+        part, judge = self._cut(rows, self.seed + trial.fold)
+        given = self._rows(one, judge, part), self.data.y[judge], self._look
+
+        def along(kernels: KernelDictionary | None) -> Path:
+            asked, learned, y = _on(one, kernels), self._rows(one, part), self.data.y[part]
+            values = path_grid(asked, learned, y, one.param, SIZES if one.param == "s" else POINTS)
+            return fit_path(asked, learned, y, one.param, values, *given, scoring=self.scoring, grow=GROW)
+
+        kernels, path = (None, along(None)) if one.kernels is None else widened(along, one.kernels)[:2]
         index = path.first_look
-        fitted = model.copy_with(PATH_ATTRIBUTES[one.param], float(path.values[index])).fit(train.X, train.y)
+        value = int(path.values[index]) if one.param == "s" else float(path.values[index])
+        fitted = _on(one, kernels).copy_with(PATH_ATTRIBUTES[one.param], value)
+        fitted.fit(self._rows(one, rows), self.data.y[rows])
         self._look()
         measured = fitted.score if self.scoring is None else partial(scorer_of(self.scoring), fitted)
-        outer = float(measured(test.X, test.y))
+        outer = float(measured(self._rows(one, left_out, rows), self.data.y[left_out]))
         return Outcome(
             float(path.val_score[index]), outer, float(path.values[index]), int(fitted.n_kernels_),
             time.monotonic() - began, bool(fitted.status_.ok),
         )  # fmt: skip
+
+    def _cut(self, rows: Indices, seed: int) -> tuple[Indices, Indices]:
+        """The rows of a fold that learn, and those that choose."""
+        X: Array = rows[:, None].astype(np.float64)
+        places = replace(self.data.take(rows), X=X, feature_names=("row",), groups=(), columns=(), sequences=())
+        part, judge = places.split(INNER, seed=seed)
+        return rows_of(part), rows_of(judge)
+
+    def _rows(self, one: Candidate, rows: Indices, learned: Indices | None = None) -> Any:
+        """What a candidate sees of these rows: of the table, or of a stack its square, or the block beside ``learned`` rows."""
+        if one.kernels is not None or self.stack is None:
+            return self.data.take(rows).table
+        return self.stack.take(rows) if learned is None else self.stack.block(rows, learned)
+
+
+def _on(one: Candidate, kernels: KernelDictionary | None) -> Any:
+    return clone(one.estimator).set_params(kernels="precomputed" if kernels is None else kernels)
 
 
 def _summed(

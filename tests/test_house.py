@@ -48,6 +48,7 @@ ROWS = {
     "mklcore.sweep": 12,
     "mklcore.cluster": 12,
     "mklcore.warmup": 12,
+    "mklcore.widths": 12,
     "mklcore.compiling": 12,
     "mklcore.experiments": 12,
     "mklcore.exploration": 12,

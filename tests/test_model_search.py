@@ -90,12 +90,33 @@ def test_a_candidate_that_is_refused_holds_up_none_of_the_others(data):
 
 def test_what_is_tried_unasked_suits_the_table(data):
     names = [one.name for one in candidates(data)]
-    assert len(names) == len(set(names)) == 10
+    assert len(names) == len(set(names)) == 13
     assert names[3] == "p = ∞ (uniform sum), recommended kernels"
-    assert {one.param for one in candidates(data)} == {"C", "lam"}
+    assert {one.param for one in candidates(data)} == {"C", "lam", "s"}
     with pytest.raises(DataError, match="no target"):
         candidates(mkl.load_sample("ring"))
     with pytest.raises(ParameterError, match="seconds must be"):
         search_models(data, two(), seconds=0)
     with pytest.raises(ParameterError, match="nothing to try"):
         search_models(data, [])
+    with pytest.raises(ParameterError, match="hand over stack"):
+        search_models(data, [Candidate("ready", mkl.LpMKLClassifier(), None)])
+    with pytest.raises(DataError, match="must be the same rows"):
+        search_models(data, two(), stack=LINE.grams(data.X[:9]))
+
+
+def test_a_ready_stack_is_searched_by_its_rows_and_columns(data):
+    whole = mkl.GramStack.from_array(BENT.grams(data.X, normalise=None).values)
+    asked = candidates(data, whole)
+    assert len(asked) == 8
+    known: dict = {}
+    found = search_models(data, [asked[1], *asked[-3:]], n_folds=2, stack=whole, known=known)
+    assert not found.left_out
+    train, left_out = folds(mkl.LpMKLClassifier(), data.y, 2, 0)[0]
+    C = known[Trial(0, 0)].value
+    hand = mkl.LpMKLClassifier(kernels="precomputed", p=4 / 3, C=C).fit(
+        whole.values[:, train[:, None], train], data.y[train]
+    )
+    outer = hand.score(whole.values[:, left_out[:, None], train], data.y[left_out])
+    assert known[Trial(0, 0)].outer == pytest.approx(outer)
+    assert known[Trial(0, 3)].value == known[Trial(0, 3)].n_kernels  # greedy selection chooses their number

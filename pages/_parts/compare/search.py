@@ -12,6 +12,7 @@ from pages._parts.params.parameters import Params
 from pages._parts.session import board, fields, words
 
 SHOWN_VALUES = 3
+SIGNS = {"lam": "λ", "s": "kernels"}
 
 
 def rail() -> None:
@@ -101,7 +102,7 @@ def frame(found: ModelSearch) -> pd.DataFrame:
                 "standard error": one.standard_error,
                 "behind the best, 95 % interval": _behind(one, found.best),
                 "kernels": round(one.n_kernels, 1),
-                "chosen": f"{one.param.replace('lam', 'λ')} = {', '.join(style.number(v) for v in one.values[:SHOWN_VALUES])}",
+                "chosen": f"{SIGNS.get(one.param, one.param)} = {', '.join(style.number(v) for v in one.values[:SHOWN_VALUES])}",
                 "seconds": round(one.seconds, 1),
                 "not solved to tolerance": one.unfinished,
             }

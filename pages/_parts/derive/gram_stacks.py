@@ -127,7 +127,7 @@ def grams(params: Params) -> Grams:
     cost = foresee(params)
     if on_stack(params):
         key = (params.upto("data"), params.edited, params.rows)
-        return _grams_cut(key, parts(params), _chosen_stack(params))
+        return _grams_cut(key, parts(params), chosen_stack(params))
     settled = replace(params.upto("kernels"), normalise=normalisation(params))
     if cost.megabytes > MEMORY_LIMIT_MB:
         return _large_grams(settled)
@@ -159,7 +159,8 @@ def chosen_kernels(params: Params) -> tuple[int, ...]:
         raise KernelError(str(error)) from None
 
 
-def _chosen_stack(params: Params) -> GramStack:
+def chosen_stack(params: Params) -> GramStack:
+    """Return the kernels of an uploaded stack that are switched on, on all its rows."""
     stack, chosen = stack_file(params).stack, chosen_kernels(params)
     return stack if len(chosen) == stack.n_kernels else stacks.subset(stack, chosen)
 
@@ -169,4 +170,4 @@ def test_rows(params: Params) -> np.ndarray:
     cut = parts(params)
     if not on_stack(params):
         return cut.test.table
-    return stacks.block_of(_chosen_stack(params), cut.test, cut.train)
+    return stacks.block_of(chosen_stack(params), cut.test, cut.train)

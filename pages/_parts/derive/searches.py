@@ -6,9 +6,10 @@ from functools import partial
 import numpy as np
 
 from mklcore.data.dataset import Dataset
-from mklcore.errors import KernelError
+from mklcore.kernels.grams import GramStack
+from mklcore.kernels.stacks import rows_of
 from mklcore.model_search import ModelSearch, Outcome, Trial, candidates, search_models
-from pages._parts.derive import scores, shelves, tables
+from pages._parts.derive import gram_stacks, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import Params
 
@@ -18,16 +19,25 @@ STEPS = 50
 
 def learned(params: Params) -> Dataset:
     """Return the rows that are searched: those of training and validation, at most ``MOST_ROWS``; test rows stay unseen."""
-    if tables.on_stack(params):
-        raise KernelError("A ready stack has one dictionary only; compare its methods in lanes.")
     train, validation, _ = tables.split(params)
     seen = replace(train, X=np.vstack([train.X, validation.X]), y=np.concatenate([train.y, validation.y]))
     return seen if seen.n_samples <= MOST_ROWS else seen.split(MOST_ROWS, params.seed)[1]
 
 
+def _ready(params: Params, rows: Dataset) -> GramStack | None:
+    """Return the kernels of an uploaded stack on these rows, whose table holds their places; None for a table."""
+    if not tables.on_stack(params):
+        return None
+    return gram_stacks.chosen_stack(params).take(rows_of(rows))
+
+
 def key(params: Params) -> object:
     """Return the name of a search."""
-    return "search", params.upto("data"), scores.scoring(params), params.search_seconds
+    return "search", _about(params), scores.scoring(params), params.search_seconds
+
+
+def _about(params: Params) -> object:
+    return params.upto("data"), params.edited if tables.on_stack(params) else ""
 
 
 def known(params: Params) -> ModelSearch | None:
@@ -38,13 +48,14 @@ def known(params: Params) -> ModelSearch | None:
 def job(params: Params) -> Job:
     """Return the work that searches; what was tried in a shorter search is not tried again."""
     shelf, name, rows, measure = shelves.shelf(params), key(params), learned(params), scores.scoring(params)
-    before: dict[Trial, Outcome] = shelf.made(("searched", params.upto("data"), measure), dict)
-    asked = candidates(rows)
+    before: dict[Trial, Outcome] = shelf.made(("searched", _about(params), measure), dict)
+    ready = _ready(params, rows)
+    asked = candidates(rows, ready)
 
     def search(report: Report) -> ModelSearch:
         return search_models(
             rows, asked, seconds=float(params.search_seconds), seed=params.seed, scoring=measure, callback=report.tick,
-            known=before,
+            known=before, stack=ready,
         )  # fmt: skip
 
     pieces = (Piece(search, partial(shelf.put, name), STEPS),)
