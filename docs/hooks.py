@@ -1,17 +1,21 @@
 """What the site takes from the library itself: formulas, words and options of a method, so that none is typed twice.
 
-A line ``{{ formula lp }}``, ``{{ words lp }}`` or ``{{ options lp }}`` in a page is replaced from ``ESTIMATORS``.
+A line ``{{ formula lp }}``, ``{{ words lp }}`` or ``{{ options lp }}`` in a page is replaced from ``ESTIMATORS``, a line
+``{{ published all }}`` or ``{{ published hkl }}`` from ``EXPERIMENTS`` and the runs that come with the project.
 """
 
 import html
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import numpy as np
 from latex2mathml.converter import convert
 
 from mklcore.estimators.algorithm import Control
 from mklcore.estimators.registry import ESTIMATORS
+from mklcore.experiments import EXPERIMENTS, Experiment
+from mklcore.experiments.records import heading, record, summary
 
 ASKED = re.compile(r"^\{\{ (\w+) (\w+) \}\}$", re.MULTILINE)
 
@@ -53,7 +57,54 @@ def _value(value: object) -> str:
     return str(value)
 
 
-ANSWERS: dict[str, Callable[[str], str]] = {"formula": formula, "words": words, "options": options}
+def published(key: str) -> str:
+    """The runs of experiments that come with the project: of ``all`` a line each, of one every number beside the paper's."""
+    if key == "all":
+        lines = [heading(), *(line for name, one in EXPERIMENTS.items() for line in summary(name, one))]
+        return "\n".join(
+            _row(line) + ("\n" + _row(("---",) * len(line)) if not place else "") for place, line in enumerate(lines)
+        )
+    return "\n\n".join(
+        _section(name, EXPERIMENTS[name]) for name in EXPERIMENTS if name == key or name.startswith(f"{key}_")
+    )
+
+
+def _section(key: str, experiment: Experiment) -> str:
+    """What was found beside what was published: one line per cell that has a published number."""
+    run = record(key)
+    head = f"### `{key}`: {experiment.paper}\n\n{experiment.title}. {experiment.did}\n\nReference: {experiment.source}."
+    if run is None:
+        return f"{head} No run comes with the project."
+    compared = experiment.compare(run)
+    names = (experiment.row_name, "measured", "published", "ours", "± s.e.", "difference in s.e.")
+    cells = [
+        (row, column, *(f"{value:.4g}" for value in (compared.reference[i, j], compared.ours[i, j])),
+         *(_or_dash(value) for value in (compared.ours_error[i, j], compared.in_errors()[i, j])))
+        for i, row in enumerate(run.rows) for j, column in enumerate(run.columns) if np.isfinite(compared.reference[i, j])
+    ]  # fmt: skip
+    size = f"{run.repetitions} repetitions{', small' if run.quick else ''}, seed {run.seed}, {run.seconds:.0f} s"
+    table = (
+        "\n".join(map(_row, (names, ("---",) * len(names), *cells)))
+        if cells
+        else "No number of the paper to compare with."
+    )
+    return f"{head}\n\nRun: {size}.\n\n{table}\n\nWhat differs: {experiment.open_points}"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(html.escape(cell).replace('|', '&#124;') for cell in cells)} |"
+
+
+def _or_dash(value: float) -> str:
+    return f"{value:.2g}" if math.isfinite(value) else "–"
+
+
+ANSWERS: dict[str, Callable[[str], str]] = {
+    "formula": formula,
+    "words": words,
+    "options": options,
+    "published": published,
+}
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:

@@ -22,11 +22,16 @@ LEVEL = 0.95
 
 
 def rail() -> None:
-    """Draw which experiment and with which seed."""
+    """Draw which paper, which experiment of it, and with which seed."""
+    papers, shown = work.by_paper(), EXPERIMENTS.get(history.current().experiment, next(iter(EXPERIMENTS.values())))
+    fields.view(
+        st.selectbox, "Paper", "paper", shown.article, lambda paper: history.change(experiment=papers[paper][0]),
+        options=list(papers),
+    )  # fmt: skip
+    keys = papers[shown.article]
     fields.field_view(
-        st.radio, "Experiment", "experiment", options=list(EXPERIMENTS),
-        format_func=lambda key: EXPERIMENTS[key].paper, captions=[item.title for item in EXPERIMENTS.values()],
-        to=lambda key: key if key in EXPERIMENTS else next(iter(EXPERIMENTS)),
+        st.radio, "Experiment", "experiment", options=keys, format_func=lambda key: EXPERIMENTS[key].place,
+        captions=[EXPERIMENTS[key].title for key in keys], to=lambda key: key if key in keys else keys[0],
     )  # fmt: skip
     fields.field_view(st.number_input, "Seed", "experiment_seed", min_value=0, max_value=9999, step=1)
     st.caption("Another seed: other made data, and numbers that differ by their standard errors.")

@@ -332,7 +332,8 @@ def test_an_experiment(monkeypatch):
     assert Outcome.from_json(found.to_json()).mean == pytest.approx(found.mean)
     page = open_app("pages/experiments.py", experiment="tiny_one")
     assert "Counted to one." in words(page)
-    assert "Nobody (2000)" in page.radio(key="field_experiment").options
+    assert "Nobody (2000)" in page.selectbox(key="paper").options
+    assert page.radio(key="field_experiment").options == ["A tiny one"]
 
 
 # A lesson

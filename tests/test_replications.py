@@ -12,7 +12,7 @@ from mklcore.errors import DataError
 from mklcore.experiments import Experiment, Outcome, greedy_rate, hkl_tables, lp_fig4_fig5, smkl_tables, times
 from mklcore.experiments import __main__ as command
 from mklcore.experiments.base import file_of, is_quick
-from mklcore.experiments.records import record
+from mklcore.experiments.records import record, records, summary
 
 
 def measure(row: str, seed: int, repetition: int) -> list[float]:
@@ -120,6 +120,7 @@ def test_exponents_of_run_times_are_slopes(monkeypatch):
     assert mkl.EXPERIMENTS["smkl_times"].run(1).samples[:, 0].tolist() == [
         pytest.approx([1.0, 2.0]),
         pytest.approx([1.5, 0.0], abs=1e-9),
+        pytest.approx([1.0, 2.0]),
     ]
 
 
@@ -139,12 +140,28 @@ def test_the_command_runs_lists_and_refuses(monkeypatch, tmp_path, capsys):
     assert all(key in listed for key in mkl.EXPERIMENTS)
 
 
-@pytest.mark.parametrize("key", [key for key in mkl.EXPERIMENTS if record(key)])
-def test_what_comes_with_the_project_belongs_to_its_experiment(key):
-    found, experiment = record(key), mkl.EXPERIMENTS[key]
+@pytest.mark.parametrize(
+    ("key", "place"), [(key, place) for key in mkl.EXPERIMENTS for place in range(len(records(key)))]
+)
+def test_what_comes_with_the_project_belongs_to_its_experiment(key, place):
+    found, experiment = records(key)[place], mkl.EXPERIMENTS[key]
     assert found.versions
     assert found.seconds > 0
     fewer_rows = (
         found.quick and "told apart" in experiment.open_points
     )  # a small run trains on fewer rows than the paper
     assert fewer_rows or not experiment.compare(found).beyond().any()
+
+
+def test_a_full_record_stands_before_the_small_one(monkeypatch, tmp_path):
+    monkeypatch.setattr("mklcore.experiments.records.PLACES", (tmp_path / "full", tmp_path))
+    (tmp_path / "full").mkdir()
+    assert records("tiny") == ()
+    for place, count, quick in ((tmp_path, 2, True), (tmp_path / "full", 3, False)):
+        (place / "tiny.json").write_text(TINY.run(count, ["made"], quick=quick).to_json())
+    assert [run.repetitions for run in records("tiny")] == [3, 2]
+    assert record("tiny").repetitions == 3
+    assert [line[2:6] for line in summary("tiny", TINY)] == [
+        ("1 of 3", "3", "0", "0"),
+        ("1 of 3", "2, small", "0", "0"),
+    ]

@@ -10,6 +10,7 @@ import pytest
 import mklcore
 from docs import hooks
 from mklcore.estimators import ESTIMATORS
+from mklcore.experiments.records import record
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -60,3 +61,14 @@ def test_pages_are_filled_from_the_registry():
     assert "<math" in hooks.on_page_markdown("{{ formula hkl }}")
     with pytest.raises(KeyError):
         hooks.on_page_markdown("{{ formula nothing }}")
+
+
+def test_published_numbers_are_read_from_the_runs_that_come_with_the_project():
+    text = hooks.on_page_markdown((DOCS / "published.md").read_text(encoding="utf-8"))
+    assert all(f"### `{key}`: {one.paper}" in text for key, one in mklcore.EXPERIMENTS.items())
+    assert "{{" not in text
+    run = record("lp_toy")
+    compared = mklcore.EXPERIMENTS["lp_toy"].compare(run)
+    cells = (compared.reference[0, 0], run.mean[0, 0], run.standard_error[0, 0], compared.in_errors()[0, 0])
+    shown = [f"{value:.{digits}g}" for value, digits in zip(cells, (4, 4, 2, 2), strict=True)]
+    assert f"| {run.rows[0]} | {run.columns[0]} | {' | '.join(shown)} |" in text

@@ -17,7 +17,7 @@ import numpy as np
 from mklcore.errors import MKLError
 from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
 from mklcore.experiments.base import SMALL
-from mklcore.experiments.records import record
+from mklcore.experiments.records import heading, summary
 from mklcore.sweep import BACKENDS
 
 
@@ -90,16 +90,10 @@ def _far(compared: Comparison) -> list[str]:
 
 
 def _overview() -> Iterable[str]:
-    """One line per key: the record that comes with the project, cells compared, cells beyond three standard errors, seconds."""
-    yield "\t".join(("key", "published in", "rows", "repetitions", "compared", "beyond 3 s.e.", "seconds"))
+    """One line per run that comes with the project: cells compared, cells beyond three standard errors, seconds."""
+    yield "\t".join(heading())
     for key, experiment in EXPERIMENTS.items():
-        found = record(key)
-        if found is None:
-            yield "\t".join((key, experiment.paper, "no record", "", "", "", ""))
-            continue
-        compared = experiment.compare(found)
-        cells = (len(found.rows), found.repetitions, compared.compared, len(_far(compared)), f"{found.seconds:.1f}")
-        yield "\t".join((key, experiment.paper, *map(str, cells)))
+        yield from ("\t".join(line) for line in summary(key, experiment))
 
 
 if __name__ == "__main__":

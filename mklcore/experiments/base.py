@@ -201,6 +201,12 @@ class Comparison:
         reach: Array = student_t.ppf(0.5 + level / 2.0, self.freedom) * self.joint_error
         return reach
 
+    def in_errors(self) -> Array:
+        """The difference in joint standard errors; NaN where there is none."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio: Array = self.difference / np.where(self.joint_error > 0, self.joint_error, np.nan)
+        return ratio
+
     def agreeing(self, level: float = 0.95) -> int:
         """In how many cells chance explains the difference at that level."""
         with np.errstate(invalid="ignore"):
@@ -272,6 +278,17 @@ class Experiment:
     quick: tuple[str, ...] = ()
     files: tuple[tuple[str, str], ...] = ()
     drawn: int = 0
+
+    @property
+    def article(self) -> str:
+        """The paper without the table or figure: "Bach (2008)"."""
+        head, closing, _ = self.paper.partition(")")
+        return head + closing
+
+    @property
+    def place(self) -> str:
+        """Where in the paper: "Table 1"; the title where the paper alone is named."""
+        return self.paper.removeprefix(self.article).lstrip(", ") or self.title
 
     def groups(self) -> list[tuple[str, slice]]:
         """The panels as (title, columns); all columns under ``unit`` when none are named."""

@@ -1,15 +1,44 @@
-"""Runs that come with the project, one JSON file per experiment: what ``python -m mklcore.experiments KEY --out FILE`` wrote."""
+"""Runs that come with the project, one JSON file each: what ``python -m mklcore.experiments KEY --out FILE`` wrote.
+
+Small runs lie in ``recorded``, runs at the paper's sizes in ``recorded/full``. Some experiments are so quick that their one run is
+at full size already.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from mklcore.experiments.base import Outcome
+from mklcore.experiments.base import Experiment, Outcome
 
 HOME = Path(__file__).with_name("recorded")
+PLACES = (HOME / "full", HOME)
+
+
+def records(key: str) -> tuple[Outcome, ...]:
+    """The runs of an experiment that come with the project: the one at full size first, then the small one, if there are."""
+    paths = [place / f"{key}.json" for place in PLACES]
+    return tuple(Outcome.from_json(path.read_bytes()) for path in paths if path.is_file())
 
 
 def record(key: str) -> Outcome | None:
-    """The run of an experiment that comes with the project; None where there is none."""
-    path = HOME / f"{key}.json"
-    return Outcome.from_json(path.read_bytes()) if path.is_file() else None
+    """The largest run of an experiment that comes with the project; None where there is none."""
+    return next(iter(records(key)), None)
+
+
+def heading() -> tuple[str, ...]:
+    """The names of what ``summary`` tells."""
+    return "key", "published in", "rows", "repetitions", "compared", "beyond 3 s.e.", "seconds"
+
+
+def summary(key: str, experiment: Experiment) -> list[tuple[str, ...]]:
+    """One line per run of an experiment that comes with the project: cells compared, cells beyond three standard errors."""
+    found = records(key)
+    if not found:
+        return [(key, experiment.paper, "no record", "", "", "", "")]
+    lines = []
+    for run in found:
+        compared = experiment.compare(run)
+        size = f"{run.repetitions}{', small' if run.quick else ''}"
+        counts = (f"{len(run.rows)} of {len(experiment.rows)}", size, compared.compared, int(compared.beyond().sum()))
+        lines.append((key, experiment.paper, *map(str, counts), f"{run.seconds:.1f}"))
+    return lines

@@ -9,14 +9,13 @@ import math
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from mklcore import cluster
 from mklcore.errors import DataError, MKLError
 from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
 from mklcore.experiments.base import SMALL, folder
-from mklcore.experiments.records import record
+from mklcore.experiments.records import records
 from pages._parts.derive import shelves
 from pages._parts.derive.shelves import Shelf
 from pages._parts.jobs.job import Job, Piece, Progress, Report
@@ -27,6 +26,14 @@ from pages._parts.session import board
 from pages._parts.session.memory import memory
 
 MOST_KEPT = 8
+
+
+def by_paper() -> dict[str, list[str]]:
+    """Return the keys of the experiments, grouped by the paper they are from."""
+    papers: dict[str, list[str]] = {}
+    for key, experiment in EXPERIMENTS.items():
+        papers.setdefault(experiment.article, []).append(key)
+    return papers
 
 
 # What is kept
@@ -68,11 +75,11 @@ def opened() -> Shelf:
 
 def kept(key: str) -> tuple[Outcome, ...]:
     """Return the outcomes of one experiment: those this session opened, those computed here, the newest first, and at the end
-    the one that comes with the project."""
+    those that come with the project, the largest first."""
     _bring_back(key, shelves.outcomes())
     mine = (*(opened().get(key) or ()), *(shelves.outcomes().get(key) or ()))
-    given = record(key)
-    return mine if given is None or _name(given) in map(_name, mine) else (*mine, given)
+    known = set(map(_name, mine))
+    return (*mine, *(given for given in records(key) if _name(given) not in known))
 
 
 def _name(outcome: Outcome) -> tuple[Any, ...]:
@@ -161,9 +168,7 @@ def label(outcome: Outcome) -> str:
 def frame(experiment: Experiment, comparison: Comparison) -> pd.DataFrame:
     """Return the comparison as a table, one line per cell."""
     table = pd.DataFrame(comparison.records())
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = table["difference"] / table["joint_error"].where(table["joint_error"] > 0)
-    table["in_joint_errors"] = ratio
+    table["in_joint_errors"] = comparison.in_errors().ravel()
     return table.rename(columns={"row": experiment.row_name})
 
 
