@@ -26,7 +26,8 @@ def steps(stack: GramStack, n_rows: int) -> int:
 
 
 def _rows_at_a_time(stack: GramStack) -> int:
-    return max(1, int(BLOCK_MB * 1e6 / (8 * stack.n_kernels * stack.n_samples)))
+    numbers = getattr(stack.transform, "numbers_per_row", stack.n_kernels * stack.n_samples)
+    return max(1, int(BLOCK_MB * 1e6 / (8 * numbers)))
 
 
 def scored_on(
@@ -35,8 +36,9 @@ def scored_on(
     """The same path, its ``val_score`` measured on other rows; nothing is solved again.
 
     ``X`` (n, d), a ``Dataset.table``, and ``y`` (n,): those rows and their target.
-    ``stack`` the training stack of the path, made by a dictionary; ``scoring`` as in ``fit_path``. ``callback(done, total)``
-    after every stretch of rows, raise in it to cancel. KernelError for a stack that cannot evaluate its kernels.
+    ``stack`` the training stack of the path, made by a dictionary, or its features; ``scoring`` as in ``fit_path``.
+    ``callback(done, total)`` after every stretch of rows, raise in it to cancel. KernelError for a stack that cannot evaluate
+    its kernels.
     """
     points, step, total = path.estimators, _rows_at_a_time(stack), steps(stack, len(y))
     said: list[list[Array]] = []

@@ -15,6 +15,7 @@ from mklcore.arrays import Array, Mask
 from mklcore.errors import ParameterError
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.rows import KernelRows, RowBlocks
+from mklcore.lowrank.features import FeatureBlocks
 from mklcore.penalties import LpNorm
 from mklcore.scoring import ACCEPTED, Scoring, label_of, scored, scorer_of
 from mklcore.solvers.driver import Status
@@ -345,7 +346,7 @@ def validation_blocks(stack: GramStack | KernelRows, X_val: Any) -> Any:
     """Test blocks (M, n_val, n) of validation rows, or as they are; None where there are no validation rows."""
     if X_val is None:
         return None
-    if isinstance(X_val, RowBlocks):
+    if isinstance(X_val, RowBlocks | FeatureBlocks):
         return X_val
     if np.ndim(X_val) == 3:
         return np.asarray(X_val, dtype=np.float64)

@@ -19,6 +19,7 @@ from mklcore.arrays import Array, Indices, Labels, Mask
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError, warn_short
 from mklcore.kernels.grams import GramStack
+from mklcore.lowrank.features import FeatureStack
 from mklcore.path import (
     PATH_ATTRIBUTES,
     Path,
@@ -336,12 +337,14 @@ def folds(estimator: Any, y: Labels, n_splits: int, seed: int) -> list[tuple[Ind
 
 def _cut(X: Any, train: Indices, test: Indices, n: int) -> tuple[Any, Any]:
     """The training part of ``X`` and the part left out: rows of a table, or blocks of a stack."""
-    size = X.n_samples if isinstance(X, GramStack | Dataset) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
+    size = (
+        X.n_samples if isinstance(X, GramStack | FeatureStack | Dataset) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
+    )
     if size != n:
         raise DataError(f"X has {size} rows and the target has {n}; they must be the same rows.")
     if isinstance(X, Dataset):
         return X.take(train), X.take(test)
-    if isinstance(X, GramStack):
+    if isinstance(X, GramStack | FeatureStack):
         return X.take(train), X.block(test, train)
     if np.ndim(X) == 3:
         stack = np.asarray(X)

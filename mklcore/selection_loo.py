@@ -26,6 +26,7 @@ from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import Loss, make_loss
+from mklcore.lowrank.features import FeatureStack
 from mklcore.path import PathEstimator, check_scoring, score_name, score_of
 from mklcore.scoring import Scoring, label_of
 from mklcore.selection import folds
@@ -265,10 +266,10 @@ def _by_folds(
 ) -> tuple[Array, Array]:
     errors, counts = np.zeros((len(tubes), grid.size)), np.zeros((len(tubes), grid.size))
     for rows, held in parts:
-        part = X.take(rows) if isinstance(X, GramStack | Dataset) else np.asarray(X)[rows]
+        part = X.take(rows) if isinstance(X, GramStack | FeatureStack | Dataset) else np.asarray(X)[rows]
         for tube, epsilon in enumerate(tubes):
             stack, fits = _fits(_with(estimator, epsilon), part, y[rows], grid)
-            blocks = X.block(held, rows) if isinstance(X, GramStack) else stack.cross(_some(X, held))
+            blocks = X.block(held, rows) if isinstance(X, GramStack | FeatureStack) else stack.cross(_some(X, held))
             for place, fitted in enumerate(fits):
                 errors[tube, place] += _fold_error(fitted, blocks, y, held, len(parts), scoring)
                 counts[tube, place] += fitted.n_kernels_ / len(parts)

@@ -18,7 +18,7 @@ from mklcore.scoring import ACCEPTED
 from pages._parts.derive import gram_stacks, looks, paths, references, shelves, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import asking, beside, charts, evidence
-from pages._parts.explore import ahead, bands, columns, inside, rail, ranking, repeats, tuning
+from pages._parts.explore import ahead, bands, columns, inside, many_rows, rail, ranking, repeats, tuning
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads, proof
 from pages._parts.frame import notices
@@ -211,6 +211,7 @@ def show(shown: paths.Answer) -> None:
         _go_on(params)
     here, path = params_places.place(shown.path, params.at), shown.path
     st.caption(looks.rows_told(shown))
+    many_rows.draw(shown)
     views: list[path_player.View] = []
     if params.look == "columns":
         ranking.see_to(shown, here.index)
@@ -247,6 +248,7 @@ def show(shown: paths.Answer) -> None:
     cursor(shown, views)
     if not (shown.waiting or shown.earlier):
         beside.score_all([shown.params])
+        many_rows.follow(shown)
     tuning.draw(shown)
     repeats.repeats(shown.params)
     evidence.explanation(paths.algorithm(shown.params), paths.told(shown.params))
@@ -282,6 +284,7 @@ def usable() -> bool:
 
 
 if usable():
+    many_rows.settle()
     with st.sidebar:
         rail.draw()
     try:

@@ -5,7 +5,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore import verify
-from mklcore.lowrank.weighing import fit_features
+from mklcore.lowrank.fitting import fit_features
 from mklcore.lowrank.whole import whole_certificate
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.forms import interval

@@ -27,8 +27,8 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.rows import KernelRows
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.lowrank.features import FeatureStack
+from mklcore.lowrank.fitting import SOLVERS_HERE, fit_features
 from mklcore.lowrank.nystroem import Nystroem
-from mklcore.lowrank.weighing import SOLVERS_HERE, fit_features
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers import MOST_SUMMED, SOLVERS, fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged

@@ -235,6 +235,10 @@ class FeatureStack:
         """The same kernels on some of the training rows; landmarks, scales and centring stay."""
         return replace(self, table=np.ascontiguousarray(self.table[rows]))
 
+    def block(self, rows: Any, columns: Any = None) -> FeatureBlocks:
+        """The features of some of the rows, as blocks against any others: a row's features do not hang on them."""
+        return self.values.rows(rows)
+
     # -- sums in double precision, a few rows at a time
 
     def pieces(self) -> Iterator[tuple[slice, Array]]:

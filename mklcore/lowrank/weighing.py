@@ -15,16 +15,14 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from mklcore.arrays import Array, Indices
-from mklcore.errors import ParameterError
-from mklcore.losses import Cost, Loss, best_intercept, total_loss
+from mklcore.losses import best_intercept, total_loss
 from mklcore.lowrank.boxed import inverse_times, solve_boxed
 from mklcore.lowrank.features import FeatureStack
 from mklcore.lowrank.gradual import solve_gradual
 from mklcore.lowrank.ridge import Ridge, Sums, cost_of, curvature, solve_ridge_sums
 from mklcore.machines.solution import Solution
-from mklcore.penalties import Penalty
 from mklcore.solvers.bundle import Bundle
-from mklcore.solvers.driver import Fit, Point, Progress, run
+from mklcore.solvers.driver import Point, Progress
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.proof import Passed, Values, scales_of
 from mklcore.solvers.reweighting import (
@@ -38,10 +36,6 @@ from mklcore.solvers.reweighting import (
     values_of,
 )
 
-SOLVERS_HERE = ("auto", "wrapper", "newton")
-_NEWTON_BELOW = (
-    1.2  # from this p on the analytic update needs few steps, each of them cheap; squared loss has cheap Hessians, too
-)
 _ROUGH, _SHARE = 0.03, 0.2
 _DEAREST = 6e9  # multiplications that a Hessian may take; beyond it the analytic update is cheaper
 TOLD = "of the approximated kernels"
@@ -55,7 +49,7 @@ class Seen(Weighed):
     ridge: Ridge | None = None
 
 
-class _OnFeatures(Reweighting):
+class OnFeatures(Reweighting):
     """What a method needs to work on a ``FeatureStack`` instead of a stack (M, n, n)."""
 
     stack: FeatureStack
@@ -165,7 +159,7 @@ class _OnFeatures(Reweighting):
 _LATER = np.empty(0)
 
 
-class FeatureReweighting(_OnFeatures):
+class FeatureReweighting(OnFeatures):
     """The analytic update on features."""
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
@@ -173,7 +167,7 @@ class FeatureReweighting(_OnFeatures):
         self.name = f"{problem.penalty.name} reweighting (analytic update) {TOLD}"
 
 
-class FeatureNewton(_OnFeatures, Newton):
+class FeatureNewton(OnFeatures, Newton):
     """The damped Newton step on features; only for the (unweighted) lp norm with finite p."""
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
@@ -251,46 +245,3 @@ class FeatureNewton(_OnFeatures, Newton):
             X = X - np.outer(ones, (ones @ U) / ones.sum())
         H: Array = U.T @ X
         return H
-
-
-def fit_features(
-    stack: FeatureStack,
-    y: Array,
-    C: Cost,
-    loss: Loss,
-    penalty: Penalty,
-    fit_intercept: bool,
-    *,
-    solver: str = "auto",
-    tol: float = 1e-3,
-    max_iter: int = 500,
-    warm: WarmStart | None = None,
-    callback: Callable[..., Any] | None = None,
-) -> Fit:
-    """``solvers.fit_weighted`` on approximated kernels: learn kernel weights and machine together,
-
-        min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m,    t_i = sum_m w_m'phi_m(x_i) + b
-
-    ``y`` (n,) float64 (labels -1 / +1 for signed losses), ``C`` > 0, a number or one above 0 per row (n,). ``solver`` is "auto",
-    "wrapper" (analytic update) or "newton". The certificate is that of the approximated problem.
-    Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16); Nystroem's approximation as in ``nystroem``.
-    """
-    if solver not in SOLVERS_HERE:
-        raise ParameterError(
-            f'solver="{solver}" works on kernel values, which an approximation does not make; use one of '
-            f"{', '.join(SOLVERS_HERE)}, or approximation=None."
-        )
-    if not penalty.certifies:
-        raise ParameterError(
-            f"The term {penalty.name} is concave and has no dual; use SMKLClassifier or SMKLRegressor."
-        )
-    order = penalty.order
-    able = order is not None and bool(np.isfinite(order))
-    if solver == "newton" and not able:
-        raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
-    newton = solver == "newton" or (
-        solver == "auto" and able and order is not None and (loss.quadratic or order < _NEWTON_BELOW)
-    )
-    problem = Problem(stack, y, C, loss, penalty, fit_intercept)  # type: ignore[arg-type]  # features go to these methods alone
-    method = (FeatureNewton if newton else FeatureReweighting)(problem, tol=tol, warm=warm)
-    return run(method, tol=tol, max_iter=max_iter, callback=callback)

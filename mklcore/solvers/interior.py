@@ -16,6 +16,7 @@ feasible, so every one has its certificate.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ from mklcore.losses import best_intercept, total_loss
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, keeping_dual
-from mklcore.solvers.stack import products, quadratic_forms
+from mklcore.solvers.stack import products
 
 _INWARD = 0.1  # of the way from a warm start to the centre: multipliers need room
 _TO_THE_WALL = 0.97  # share of the longest step that keeps everything positive
@@ -189,7 +190,7 @@ class Interior(Reweighting):
 
     def _fewest(self, best: Point, limit: float) -> Array:
         """The weights of ``best`` without as many small ones as the limit on the objective allows."""
-        G = products(self.problem.K, best.dual, np.flatnonzero(best.dual), self.live)
+        G = self._products(best.dual)
         Q = np.maximum(G @ best.dual, 0.0)
         for share in _CUTS:
             kept = np.where(best.weights >= share * best.weights.max(), best.weights, 0.0)
@@ -198,6 +199,19 @@ class Interior(Reweighting):
                 return weights
         return best.weights
 
+    # -- what the kernels are asked for
+
+    def _products(self, a: Array) -> Array:
+        """K_m a of the kernels that are weighed, (M, n)."""
+        return products(self.problem.K, a, np.flatnonzero(a), self.live)
+
+    def factorised(self, firm: Array) -> Callable[[Array], Array]:
+        """What solves (K_theta + diag(firm)) z = right at the weights read last; LinAlgError where it is singular."""
+        A, self._summed = self._sum, None  # used up here
+        A.flat[:: firm.size + 1] += firm
+        factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+        return lambda right: np.asarray(cho_solve(factor, right, check_finite=False))
+
     # -- points
 
     def _shrinking(self, a: Array) -> float:
@@ -205,7 +219,7 @@ class Interior(Reweighting):
         task = self.problem
         if task.loss.total != 0.0:
             return 1.0
-        price = 0.5 * float(quadratic_forms(task.K, a, np.flatnonzero(a))[self.live].max())
+        price = 0.5 * float(np.max(self._products(a) @ a))
         linear = task.loss.dual(a, task.y, task.C)
         return float(np.clip(linear / (2.0 * price), 1e-3, 1.0)) if price > 0.0 else 1.0
 
@@ -228,10 +242,10 @@ class Interior(Reweighting):
 
     def _read(self, x: Array, theta: Array) -> Point:
         """The point of x and theta, certified: K_theta is left in ``_sum`` for the step that follows."""
-        task, a = self.problem, self.sides.dual(x)
+        a = self.sides.dual(x)
         weights = theta / theta.sum()
         self._combine(weights)
-        G = products(task.K, a, np.arange(a.size), self.live)
+        G = self._products(a)
         Q = np.maximum(G @ a, 0.0)
         objective, b, value = self._primal(weights, G, Q)
         bound, state = self.bound(a, Q), Weighed(Q, value, 0.0, _FLOOR, G=G)
@@ -264,10 +278,8 @@ class _System:
         self.x, self.left, self.lower, self.upper = x, left, lower, upper
         self.stiffness = lower / x + upper / left
         self.firm = 1.0 / np.maximum(self.sides.dual(self.sides.signs / self.stiffness), 1e-200)
-        A, method._summed = method._sum, None  # used up here
-        A.flat[:: self.firm.size + 1] += self.firm
-        self.A = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
-        solved = cho_solve(self.A, np.column_stack([self.U.T, np.ones(self.sides.n)]), check_finite=False)
+        self.A = method.factorised(self.firm)
+        solved = self.A(np.column_stack([self.U.T, np.ones(self.sides.n)]))
         self.through, self.ones = np.ascontiguousarray(solved[:, :-1]), np.ascontiguousarray(solved[:, -1])
         H = self.U @ self.through
         H.flat[:: self.s.size + 1] += self.s / self.theta
@@ -280,7 +292,7 @@ class _System:
         sides, (low, high, weighed) = self.sides, _thirds(goal, self.sides.rows.size)
         right = self.excess + low / self.x - high / self.left
         pull = self.firm * sides.dual(right / self.stiffness)
-        free = cho_solve(self.A, pull, check_finite=False)
+        free = self.A(pull)
         reach = self.U @ free + self.unmet + weighed / self.theta - self.s
         intercept, level = self._outer(reach, float(free.sum()))
         theta = cho_solve(self.H, reach - self.border @ np.array([intercept, level]), check_finite=False)

@@ -9,7 +9,7 @@ from functools import partial
 
 from mklcore.errors import MKLError
 from mklcore.path import Path
-from pages._parts.derive import earlier, gram_stacks, tables
+from pages._parts.derive import earlier, gram_stacks, low_rank, tables
 from pages._parts.derive import paths as derive_paths
 from pages._parts.jobs.job import Job
 from pages._parts.params import lanes as params_lanes
@@ -46,7 +46,8 @@ def of_explore(params: Params) -> Lane:
 
 
 def lane_params(params: Params, lane: Lane) -> Params:
-    """Return the parameters under which Explore would show the lane; Explore's own where it shows just this lane."""
+    """Return the parameters under which Explore would show the lane, on exact kernels; Explore's own where it shows just this."""
+    params = low_rank.exactly(params)
     if of_explore(params) == lane:
         return params.upto("path")
     return replace(params, algorithm=lane.algorithm, path=lane.path, settings=lane.settings, further=0).upto("path")

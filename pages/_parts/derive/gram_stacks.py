@@ -1,6 +1,7 @@
 """Derive Gram matrices on the training rows and against them from a dictionary, within the server's memory."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -30,10 +31,10 @@ FEWEST_ROWS, FEWEST_JUDGES = 40, 300
 
 @dataclass(frozen=True, eq=False)
 class Grams:
-    """The kernels on the training rows, and against them on the validation rows: (M, n, n) and (M, n_val, n)."""
+    """The kernels on the training rows, and against them on the validation rows: (M, n, n) and (M, n_val, n); or features."""
 
-    train: GramStack
-    validation: np.ndarray
+    train: Any
+    validation: Any
 
 
 def parts(params: Params) -> Split:

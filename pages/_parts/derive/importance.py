@@ -9,7 +9,7 @@ import numpy as np
 from mklcore.estimators.importance import ColumnAnswer, column_importance, kernel_units
 from mklcore.kernels.units import Unit
 from mklcore.path import Path, fit_path
-from pages._parts.derive import dictionaries, gram_stacks, paths, scores, shelves, tables
+from pages._parts.derive import dictionaries, gram_stacks, low_rank, paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import Params
 
@@ -67,7 +67,7 @@ def _rows(params: Params) -> tuple[Any, np.ndarray]:
 
 def _apart(params: Params) -> list[int] | None:
     """Return the kernels that do not see everything; None where there are no others, or only they."""
-    if tables.on_stack(params):
+    if tables.on_stack(params) or low_rank.in_use(params):
         return None
     specs = gram_stacks.grams(params).train.specs or ()
     every = set(range(tables.table(params).n_features))

@@ -7,7 +7,7 @@ import numpy as np
 
 from mklcore.errors import DataError
 from mklcore.probabilities import Probabilities, calibrate, cross_fitted
-from pages._parts.derive import gram_stacks, shelves, tables
+from pages._parts.derive import gram_stacks, low_rank, shelves, tables
 from pages._parts.derive.predictions import Chosen
 
 ISOTONIC_ROWS = 1000  # validation rows from which steps are as sure as a sigmoid
@@ -36,7 +36,7 @@ def judged(point: Chosen) -> Judged:
 
 def _judge(point: Chosen) -> Judged:
     fitted, y = point.fitted, gram_stacks.parts(point.params).validation.y
-    decision = np.asarray(fitted.decide_blocks(gram_stacks.grams(point.params).validation), dtype=float)
+    decision = np.asarray(fitted.decide_blocks(low_rank.work(point.params)().validation), dtype=float)
     said = np.asarray(fitted.label(decision))
     if not hasattr(fitted, "classes_"):
         return Judged(y, said, decision)

@@ -5,7 +5,7 @@ from functools import partial
 
 from mklcore.left_out import scored_on, steps
 from mklcore.path import Path
-from pages._parts.derive import gram_stacks, paths, scores, shelves, tables
+from pages._parts.derive import gram_stacks, low_rank, paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import Params
 
@@ -54,14 +54,15 @@ def job(several: Sequence[Params]) -> Job:
 
 def piece(params: Params) -> Piece:
     """Return the piece of work that scores one path, which is there by then; it takes the place of the one before."""
-    stack, rows, scoring = gram_stacks.grams(params).train, tables.split(params).validation, scores.scoring(params)
+    held, rows, scoring = low_rank.work(params), tables.split(params).validation, scores.scoring(params)
     shelf, name = shelves.shelf(params), paths.key(params)
+    foreseen = 1 if low_rank.in_use(params) else steps(held().train, len(rows.y))
 
     def measure(report: Report) -> Path:
         path: Path = shelf.get(name)
-        return scored_on(path, stack, rows.table, rows.y, scoring, report.tick)
+        return scored_on(path, held().train, rows.table, rows.y, scoring, report.tick)
 
-    return Piece(measure, partial(_lay, params), steps(stack, len(rows.y)))
+    return Piece(measure, partial(_lay, params), foreseen)
 
 
 def _lay(params: Params, path: Path) -> None:

@@ -8,7 +8,7 @@ from mklcore.data.dataset import counted
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.kernels.measures import alignment_matrix
 from mklcore.path import Path, fit_path, path_grid
-from pages._parts.derive import dictionaries, gram_stacks, left_out, paths, scores, shelves, tables
+from pages._parts.derive import dictionaries, gram_stacks, left_out, low_rank, paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import Params
 
@@ -43,7 +43,7 @@ def wanted(params: Params) -> bool:
     """Tell whether a first look is worth its while: the answer itself takes longer, and a few rows can stand for all."""
     if tables.on_stack(params) or tables.table(params).task == "novelty":
         return False
-    return paths.known(params) is None and gram_stacks.entries(params) > ENTRIES
+    return paths.known(params) is None and low_rank.entries(params) > ENTRIES
 
 
 def job(params: Params) -> Job:
@@ -90,7 +90,7 @@ def answer(params: Params) -> paths.Answer | None:
 def rows_told(shown: paths.Answer) -> str:
     """Return how many rows are used for what, of how many, and whether the answer still gets better."""
     params = shown.params
-    used, full = gram_stacks.parts(params), tables.split(params)
+    used, full = low_rank.parts(params), tables.split(params)
     n_used, n_judges = len(used.train.y), len(used.validation.y)
     follows = ""
     if shown.stage:

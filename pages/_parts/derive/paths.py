@@ -16,13 +16,26 @@ from mklcore.kernels.grams import GramStack
 from mklcore.path import Interval, Path, fit_path, grown, interval_along, path_grid, rescored
 from mklcore.scoring import SCORINGS
 from mklcore.selection import SelectionFrequency, selection_frequency
-from pages._parts.derive import dictionaries, earlier, gram_stacks, measuring, scores, shelves, tables
+from pages._parts.derive import (
+    dictionaries,
+    earlier,
+    gram_stacks,
+    low_rank,
+    measuring,
+    scores,
+    shelves,
+    tables,
+)
 from pages._parts.derive.gram_stacks import Grams
 from pages._parts.jobs.job import Job, Piece, Report
-from pages._parts.params.parameters import METHODS, Params, Setting, applicable
+from pages._parts.params.parameters import LOW_RANK, METHODS, Params, Setting, applicable
 from pages._parts.session.memory import Answered, memory
 
 POINTS = 25
+FEATURE_POINTS, FEATURE_FIRST = (
+    13,
+    9,
+)  # on features: as coarse a grid, of which the first are solved; the rest while it pays
 SHOWN_EVERY = 1.0  # seconds between two looks at a path that is being solved
 GROW = (
     12  # points by which C or lambda go on beyond the usual grid while the last is the best; as many again per request
@@ -56,6 +69,7 @@ def maker(params: Params) -> Callable[[Callable[[], GramStack], Callable[[], Any
     """Return what makes the estimator from a stack and its alignments, each asked for only where a penalty hangs on it."""
     method, task = algorithm(params), tables.table(params).task
     settings = {control.name: params.setting(control) for control in acting(params)}
+    settings["approximation"] = low_rank.approximation(params)
     kernels: Any = "precomputed" if tables.on_stack(params) else dictionaries.dictionary(params)
     if method.prepare is None:
         return lambda stack, alignment: method.estimator(task, kernels=kernels, **settings)
@@ -79,7 +93,13 @@ def told(params: Params) -> Algorithm | Variant:
 
 def key(params: Params) -> object:
     """Return the name of the path these parameters ask for."""
-    return "path", params.upto("path")
+    return "path", asked_for(params)
+
+
+def asked_for(params: Params) -> Params:
+    """Return these parameters up to the path; what works on exact kernels alone is the same whatever is said of landmarks."""
+    found = params.upto("path")
+    return found if found.way == LOW_RANK and low_rank.is_able(found) else low_rank.exactly(found)
 
 
 def known(params: Params) -> Path | None:
@@ -89,26 +109,31 @@ def known(params: Params) -> Path | None:
 
 def is_small(params: Params) -> bool:
     """Tell whether the path may start without being asked for: it is small, or all it needs is another score."""
-    if _otherwise_scored(params) is not None:
+    if _otherwise_scored(params) is not None or low_rank.in_use(params):
         return True
     return gram_stacks.entries(params) <= SMALL_ENTRIES
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What a path is computed from, looked up while the session is at hand: a worker knows none."""
+    """What a path is computed from, looked up while the session is at hand: a worker knows none.
+
+    Of a grid of ``size`` points the ``first`` are solved, None for all, and then those beyond while it pays.
+    """
 
     parts: Split
-    grams: Grams
+    held: Callable[[], Grams]
     asked: Any
     over: str
     scoring: str | None
     grow: int = 0
+    size: int = POINTS
+    first: int | None = None
 
     @property
-    def size(self) -> int:
-        """Return how many points a whole path has."""
-        return SIZES if self.over == "s" else POINTS
+    def grams(self) -> Grams:
+        """Return the kernels, which features are only made for when they are asked for."""
+        return self.held()
 
     def solve(
         self,
@@ -124,9 +149,10 @@ class Prepared:
         train, validation, asked = self.parts.train, self.parts.validation, self.asked
         if report is not None:
             report.heard_by(asked)
-        along = path_grid(asked, self.grams.train, train.y, self.over, self.size) if values is None else values
+        grams = self.grams
+        whole = path_grid(asked, grams.train, train.y, self.over, self.size)[: self.first] if values is None else values
         return fit_path(
-            asked, self.grams.train, train.y, self.over, along, self.grams.validation, validation.y,
+            asked, grams.train, train.y, self.over, whole, grams.validation, validation.y,
             None if report is None else report.tick, start, scoring=self.scoring, grow=self.grow if values is None else 0,
             so_far=so_far,
         )  # fmt: skip
@@ -157,8 +183,17 @@ def prepared(params: Params) -> Prepared:
     """Return what the path of these parameters is computed from. Raises ``MKLError`` in words."""
     over, scoring = runs_over(params).key, scores.scoring(params)
     return Prepared(
-        gram_stacks.parts(params), gram_stacks.grams(params), estimator(params), over, scoring, growth(params)
-    )
+        low_rank.parts(params), low_rank.work(params), estimator(params), over, scoring, growth(params),
+        *grid(params),
+    )  # fmt: skip
+
+
+def grid(params: Params) -> tuple[int, int | None]:
+    """Return how many points the grid of a path has, and how many of them are solved unasked; None for all."""
+    over, coarse = runs_over(params).key, low_rank.in_use(params)
+    if over == "s":
+        return SIZES, None
+    return (FEATURE_POINTS, FEATURE_FIRST if over == "C" else None) if coarse else (POINTS, None)
 
 
 def growth(params: Params) -> int:
@@ -229,7 +264,7 @@ def job(params: Params) -> Job:
 
 def seconds(params: Params) -> float:
     """Return roughly how long the path will take: what has been measured of its kind corrects it."""
-    return 0.1 + POINT_SECONDS * prepared(params).size * gram_stacks.entries(params)
+    return 0.1 + POINT_SECONDS * grid(params)[0] * low_rank.entries(params)
 
 
 def point_key(params: Params, value: float) -> object:
@@ -278,8 +313,8 @@ def is_quick(path: Path, value: float) -> bool:
 
 def interval(params: Params, path: Path, value: float) -> Interval | None:
     """Return between which numbers the optimum at ``value`` lies, without solving; None where no certificate says."""
-    parts, grams = gram_stacks.parts(params), gram_stacks.grams(params)
-    make = lambda: (interval_along(path, grams.train, parts.train.y, value),)  # noqa: E731  None is an answer too
+    parts, grams = low_rank.parts(params), low_rank.work(params)
+    make = lambda: (interval_along(path, grams().train, parts.train.y, value),)  # noqa: E731  None is an answer too
     return shelves.shelf(params).made(("interval", key(params), value), make)[0]
 
 
@@ -289,7 +324,9 @@ def interval(params: Params, path: Path, value: float) -> Interval | None:
 def baseline(params: Params, name: str) -> Params:
     """Return the parameters of a baseline on the same table and kernels, with the same loss: a path that Explore shows too."""
     shared = tuple((k, value) for k, value in params.settings if k in ("loss", "epsilon"))
-    return replace(params, algorithm=name, path="", settings=shared, at=None, further=0).upto("path")
+    return replace(params, algorithm=name, path="", settings=shared, at=None, further=0, way="", landmarks=0).upto(
+        "path"
+    )
 
 
 def picture(params: Params, path: Path, tag: object = None) -> tuple[object, Path]:

@@ -7,6 +7,7 @@ import streamlit as st
 from mklcore.estimators.registry import Preset
 from pages._parts.derive import gram_stacks, paths, tables
 from pages._parts.drawing import controls
+from pages._parts.explore import many_rows
 from pages._parts.params import parameters, places
 from pages._parts.session import fields, history
 
@@ -43,7 +44,7 @@ def draw() -> None:
 
 
 def _rows(params: parameters.Params) -> None:
-    """Draw how many training rows are used, where not all of them are unasked."""
+    """Draw how many training rows are used, where not all of them are unasked, and whether through features."""
     whole = len(tables.split(params).train.y)
     if params.rows or gram_stacks.is_drawn(params):
         fields.field_view(
@@ -51,6 +52,7 @@ def _rows(params: parameters.Params) -> None:
             to=lambda rows: min(rows, whole),
         )  # fmt: skip
         st.caption("0: as many as answer soon. More rows: a surer answer, later; the time grows with their square.")
+    many_rows.control()
 
 
 def fitting(task: str) -> list[str]:

@@ -12,7 +12,7 @@ from mklcore.figures import style
 from mklcore.kernels import stacks
 from mklcore.path import Path
 from mklcore.sweep import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits
-from pages._parts.derive import dictionaries, gram_stacks, paths, scores, shelves, tables
+from pages._parts.derive import dictionaries, gram_stacks, low_rank, paths, scores, shelves, tables
 from pages._parts.drawing import listings
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params import places
@@ -48,7 +48,7 @@ def _rows_key(params: Params, value: float) -> object:
 
 
 def _problem(params: Params, value: float) -> SplitProblem:
-    over, asked = paths.runs_over(params), paths.estimator(params)
+    over, asked = paths.runs_over(params), paths.estimator(low_rank.exactly(params))
     asked.set_params(**{over.attribute: int(value) if over.key == "s" else value})
     if tables.on_stack(params):
         stack = stacks.subset(tables.stack_file(params).stack, gram_stacks.chosen_kernels(params))

@@ -24,7 +24,7 @@ from mklcore.errors import MKLError
 from mklcore.estimators.base import row_fingerprints
 from mklcore.store import save_model
 from mklcore.verify import report
-from pages._parts.derive import gram_stacks, hulls, shelves, tables
+from pages._parts.derive import gram_stacks, hulls, low_rank, shelves, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import listings
 from pages._parts.jobs.job import Job, Piece
@@ -56,6 +56,9 @@ class Proof:
     @property
     def is_small(self) -> bool:
         """Tell whether the server may compute all kernels once more."""
+        how = getattr(self.fitted, "approximation", None)
+        if how is not None:
+            return self.kernels * self.train.n_samples * how.n_components <= MOST_ENTRIES
         return self.kernels * self.train.n_samples**2 <= MOST_ENTRIES
 
 
@@ -85,7 +88,7 @@ def of_point(point: Chosen) -> Proof | None:
     """Return what proves the model at a cursor; None while a saved run's models are being fitted again."""
     if point.fitted is None:
         return None
-    params, train = point.params, gram_stacks.parts(point.params).train
+    params, train = point.params, low_rank.parts(point.params).train
     stack = gram_stacks.grams(params).train.values if tables.on_stack(params) else None
     columns = list(range(train.n_features))
     return Proof(point.key, params, point.fitted, train, columns, len(point.path.kernel_names), stack)

@@ -13,7 +13,7 @@ from mklcore.estimators.registry import Algorithm, Variant
 from mklcore.figures import score_path, style, weight_path, weights_bar
 from mklcore.figures.formula import mathml
 from mklcore.path import Path
-from pages._parts.derive import gram_stacks, paths, tables
+from pages._parts.derive import gram_stacks, low_rank, paths, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import charts
 from pages._parts.params import places
@@ -53,7 +53,7 @@ class Report:
 def gather(point: Chosen) -> Report:
     """Return what the report tells about the model at Explore's cursor."""
     params, path = point.params, point.path
-    table, parts, method = tables.table(params), gram_stacks.parts(params), paths.algorithm(params)
+    table, parts, method = tables.table(params), low_rank.parts(params), paths.algorithm(params)
     whole = paths.known(params) or path
     nearest = point.index if whole is path else places.place(whole, point.value).index
     name = "uploaded file" if params.data.startswith(UPLOAD) else SAMPLES[params.data].label

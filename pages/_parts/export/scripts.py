@@ -23,6 +23,7 @@ from pages._parts.derive import (
     dictionaries,
     gram_stacks,
     hulls,
+    low_rank,
     paths,
     predictions,
     scores,
@@ -109,7 +110,7 @@ def data_code(params: Params, used: Split | None = None) -> str:
         f'if data.fingerprint != "{table.fingerprint}":',
         '    raise ValueError("This is not the table of the screen: another file, or another release of mklcore.")',
         f"train, validation, test = mkl.data.three_way_split(data, {', '.join(_split_options(params))})",
-        *_drawn_lines(params, used or gram_stacks.parts(params)),
+        *_drawn_lines(params, used or low_rank.parts(params)),
         "print(data)",
     ]
     return "\n".join(lines)
@@ -216,6 +217,10 @@ def _gram_lines(params: Params) -> list[str]:
     named = dictionaries.normalisation(params)
     normalise = None if named == "none" else named
     rows = "" if tables.table(params).sequences else ".X"  # a data set brings its sequences along
+    how = low_rank.approximation(params)
+    if how is not None:
+        made = f"stack = {code(how)}.features(kernels, train.X, normalise={normalise!r}, center={params.center!r})"
+        return [made, "blocks = stack.cross(validation.X)"]
     return [
         f"stack = kernels.grams(train{rows}, normalise={normalise!r}, center={params.center!r})",
         f"blocks = stack.cross(validation{rows})",
@@ -235,18 +240,19 @@ def _elliptic() -> str:
 def _fit_lines(params: Params) -> list[str]:
     """Return the lines of a model and its path."""
     over = paths.runs_over(params)
-    points = paths.SIZES if over.key == "s" else paths.POINTS
+    size, first = paths.grid(params)
     return [
         _model_line(paths.estimator(params)),
         path_code(
             over.key,
-            points,
+            size,
             "stack",
             "train.y",
             "blocks",
             "validation.y",
             scoring=scores.told(params),
             grow=paths.growth(params),
+            first=first,
         ),
     ]
 

@@ -51,6 +51,8 @@ class Methods(Mapping[str, Algorithm]):
 
 
 STAGES = ("data", "kernels", "path", "hulls", "view")
+LOW_RANK, SAMPLE = "lowrank", "sample"  # ways to deal with many rows: features of all, or the kernels of some
+MOST_LANDMARKS = 1000
 METHODS = Methods()
 BUILDERS = tuple(one.name for one in fields(Recipe))  # the parameters that say what the builders make
 Setting = str | float | int | bool
@@ -140,6 +142,8 @@ class Params:
     path: str = _param("", "path", Rule(str, "the parameter a path runs over"))
     scoring: str = _param("", "path", choice("", *SCORINGS))
     further: int = _param(0, "path", whole(0, 9))
+    way: str = _param("", "path", choice("", SAMPLE, LOW_RANK))
+    landmarks: int = _param(0, "path", whole(0, MOST_LANDMARKS))
     settings: tuple[tuple[str, Setting], ...] = field(default=(), metadata={"stage": "path"})
     hull_basis: str = _param("polynomial", "hulls", choice(*BASES))
     hull_degree: int = _param(3, "hulls", whole(1, 6))

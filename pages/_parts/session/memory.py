@@ -222,6 +222,7 @@ class Memory:
     jobs: dict[str, Progress] = field(default_factory=dict)  # by slot
     shelves: Shelves = field(default_factory=Shelves)
     answer: Answered | None = None
+    took: object = None  # the path on all rows that took the place of the first answer by itself
     hulls: Answered | None = None
     tests: set[tuple[object, float]] = field(default_factory=set)  # points whose test score was asked for
     batch: Upload | None = None

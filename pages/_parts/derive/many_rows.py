@@ -1,0 +1,203 @@
+"""Derive the three ways with many rows: exact on a sample, low rank on all of them, and exact on as many as can be."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mklcore.errors import MKLError
+from mklcore.estimators.lp import LpBase
+from mklcore.path import Path
+from mklcore.scoring import scorer_of
+from mklcore.solvers import MOST_SUMMED
+from mklcore.solvers.interleaved import lacking
+from pages._parts.derive import dictionaries, gram_stacks, left_out, low_rank, paths, scores, shelves, tables
+from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.params.parameters import LOW_RANK, Params
+
+PAIRED_ROWS = 20_000  # on which pairs of rows are worked with, and no sum of kernels is stored
+STEPS = 100
+
+
+def is_many(params: Params) -> bool:
+    """Tell whether there are more training rows than kernels are stored on, and the method can work on features."""
+    if tables.on_stack(params) or len(tables.split(params).train.y) <= low_rank.MANY:
+        return False
+    return not low_rank.why_not(params)
+
+
+def starts_unasked(params: Params) -> bool:
+    """Tell whether the path on all rows follows the first answer by itself."""
+    if params.way or not is_many(params):
+        return False
+    over = paths.runs_over(params)
+    try:  # whatever the method refuses on features, it says so before anything is computed
+        paths.estimator(low_rank.approximately(params)).copy_with(over.attribute, 1)
+    except MKLError:
+        return False
+    return True
+
+
+def job(params: Params) -> Job:
+    """Return the work on all rows: features, path, and its scores on all rows left out; it goes on beside shorter work."""
+    low = low_rank.approximately(params)
+    pieces = [paths.piece(low), *([left_out.piece(low)] if left_out.wanted(low) else [])]
+    return Job(
+        paths.key(low), "Low rank", tuple(pieces), slot="long", counts="steps", needs=paths.needs(low),
+        seconds=paths.seconds(low), asked=False,
+    )  # fmt: skip
+
+
+# What is lost
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What an approximation loses: landmarks, numbers per row, and the share of its trace that each kernel loses, by name."""
+
+    landmarks: int
+    features: int
+    shares: dict[str, float]
+
+    def told(self) -> str:
+        """Return it in a sentence."""
+        values = list(self.shares.values())
+        worst = max(self.shares, key=self.shares.__getitem__)
+        return (
+            f"{self.landmarks} landmarks, {self.features:,} features. Half of the kernels lose less than "
+            f"{float(np.median(values)):.1%} of their trace, {worst} most: {self.shares[worst]:.1%}."
+        )
+
+
+def lost(path: Path) -> Lost | None:
+    """Return what the approximation of a path loses; None for exact kernels and while its models are not there."""
+    model: Any = path.estimators[0]
+    errors = getattr(model, "approximation_error_", None)
+    if errors is None:
+        return None
+    size = int(np.size(np.atleast_2d(model.feature_coef_.T)[0]))
+    return Lost(model.approximation.n_components, size, dict(zip(path.kernel_names, map(float, errors), strict=True)))
+
+
+# Exact on as many rows as can be, at one point
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """One exact model on many rows: how many, where on the path, its score on all rows left out, gap and seconds."""
+
+    rows: int
+    value: float
+    score: float
+    gap: float | None
+    seconds: float
+    model: Any
+
+
+def most_rows(params: Params) -> int:
+    """Return on how many rows one exact model can be had at all: its kernels are then computed again and again."""
+    asked = paths.estimator(low_rank.exactly(params))
+    paired = isinstance(asked, LpBase) and not lacking(asked.loss_in_use, asked.penalty_in_use)
+    return min(len(tables.split(params).train.y), PAIRED_ROWS if paired else MOST_SUMMED)
+
+
+def at(shown: Params, path: Path, index: int) -> float:
+    """Return the value of the path's parameter that weighs errors on so many rows as the point of ``path`` does on its own."""
+    value = float(path.values[index])
+    n = path.estimators[index].n_train_ if path.estimators[index] is not None else 0
+    return value * n / most_rows(shown) if path.param == "C" and n else value
+
+
+def whole_key(params: Params) -> object:
+    """Return the name of the exact model on many rows."""
+    return "whole", paths.key(low_rank.exactly(params))
+
+
+def whole(params: Params) -> Whole | None:
+    """Return the exact model on many rows if it has been computed."""
+    return shelves.shelf(params).get(whole_key(params))
+
+
+def whole_job(params: Params, value: float) -> Job:
+    """Return the work that gives the exact model at ``value`` on as many rows as can be."""
+    exact, over = low_rank.exactly(params), paths.runs_over(params)
+    asked: Any = paths.estimator(exact)
+    named, measure = dictionaries.normalisation(exact), scores.scoring(exact)
+    asked.set_params(normalise=None if named == "none" else named, center=exact.center)
+    asked.set_params(**{over.attribute: int(value) if over.key == "s" else value})
+    full, n = tables.split(exact), most_rows(exact)
+    train = full.train if n == len(full.train.y) else full.train.drawn(n, exact.seed)
+
+    def solve(report: Report) -> Whole:
+        asked.set_params(callback=_heard(report, float(asked.tol)))
+        fitted = asked.fit(train.X, train.y)
+        rest = full.validation
+        score = float(fitted.score(rest.X, rest.y) if measure is None else scorer_of(measure)(fitted, rest.X, rest.y))
+        gap = None if fitted.relative_gap_ is None else float(np.max(fitted.relative_gap_))
+        fits = fitted.fit_ if isinstance(fitted.fit_, tuple) else (fitted.fit_,)
+        seconds = sum(fit.history[-1].seconds for fit in fits)
+        return Whole(n, value, score, gap, seconds, fitted.set_params(callback=None))
+
+    name = whole_key(params)
+    piece = Piece(solve, partial(shelves.shelf(params).put, name), STEPS)
+    return Job(name, "Exact on many rows", (piece,), slot="long", counts="% of the digits", needs=paths.needs(exact))
+
+
+def _heard(report: Report, tol: float) -> Callable[[Any], None]:
+    """Return what a solver tells after each of its steps: how far the logarithm of its gap has come."""
+
+    def hear(record: Any) -> None:
+        gap = getattr(record, "relative_gap", None)
+        done = 0.0 if not gap or not np.isfinite(gap) else np.log(max(gap, tol)) / np.log(tol)
+        report.tick(int(STEPS * np.clip(done, 0.0, 1.0)), STEPS)
+
+    return hear
+
+
+# The three beside each other
+
+
+@dataclass(frozen=True)
+class Way:
+    """One of the three: its parameters (None for a single model), rows, its best score on all rows left out, seconds."""
+
+    label: str
+    params: Params | None
+    rows: int
+    score: float | None
+    seconds: float | None
+    is_final: bool = True  # measured on all rows left out
+
+
+def ways(params: Params) -> tuple[Way, Way, Way]:
+    """Return the three ways with what is known of each."""
+    exact, low = replace(params, way=""), low_rank.approximately(params)
+    sampled = _of_path("Exact, on a sample", exact, len(gram_stacks.parts(exact).train.y))
+    many = _of_path(
+        f"Low rank, {low_rank.approximation(low).n_components} landmarks", low, len(low_rank.parts(low).train.y)
+    )  # type: ignore[union-attr]
+    found = whole(params)
+    one = Way(
+        "Exact, in the background", None, most_rows(params) if found is None else found.rows,
+        None if found is None else found.score, None if found is None else found.seconds,
+    )  # fmt: skip
+    return sampled, many, one
+
+
+def _of_path(label: str, params: Params, rows: int) -> Way:
+    path = paths.known(params)
+    if path is None:
+        return Way(label, params, rows, None, None)
+    final = not left_out.wanted(params) or left_out.known(params)
+    score = float(path.val_score[path.first_look]) if path.can_choose else None
+    return Way(label, params, rows, score, float(np.sum(path.seconds)), final)
+
+
+def may_take(params: Params) -> Params | None:
+    """Return the parameters of the path on all rows where it is there and nobody has chosen otherwise."""
+    if params.way or not is_many(params):
+        return None
+    low = replace(params, way=LOW_RANK, at=None)
+    return low if paths.known(low) is not None else None

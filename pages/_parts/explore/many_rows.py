@@ -1,0 +1,190 @@
+"""Explore many rows: low rank follows the first answer by itself, and the three ways stand beside each other."""
+
+from dataclasses import replace
+
+import pandas as pd
+import streamlit as st
+
+from mklcore.errors import MKLError
+from pages._parts.derive import low_rank, many_rows, paths, tables
+from pages._parts.derive.many_rows import Way
+from pages._parts.jobs import worker
+from pages._parts.params import places
+from pages._parts.params.parameters import LOW_RANK, MOST_LANDMARKS, SAMPLE, Params
+from pages._parts.session import board, fields, history, words
+from pages._parts.session.memory import memory
+
+LANDMARKS = (20, 50, 100, 200, 500, MOST_LANDMARKS)
+
+
+def settle() -> None:
+    """Show the path on all rows once it is there, and the first answer again where something else is asked for.
+
+    Not a step of the person's, so not one to be undone: what was chosen by hand stays.
+    """
+    mind, params = memory(), history.current()
+    low = many_rows.may_take(params)
+    if low is not None and not _live(low):
+        mind.took = paths.key(low)
+        _become(low)
+    elif params.way == LOW_RANK and mind.took is not None and paths.key(params) != mind.took:
+        mind.took = None
+        _become(replace(params, way=""))
+
+
+def _become(params: Params) -> None:
+    memory().params = params
+    history.rerun()  # what stands above the page has been drawn with the others
+
+
+def _live(low: Params) -> bool:
+    progress = board.mine(paths.key(low))
+    return progress is not None and progress.live
+
+
+def follow(shown: paths.Answer) -> None:
+    """Have the first answer followed by the path on all rows, once it is drawn."""
+    params = history.current()
+    if shown.waiting or shown.earlier or paths.key(shown.params) != paths.key(params):
+        return
+    low = low_rank.approximately(params)
+    if not many_rows.starts_unasked(params) or paths.known(low) is not None or board.mine(paths.key(low)) is not None:
+        return
+    _ask(params)
+    history.rerun()  # the whole app, so that its progress is drawn and watched
+
+
+def _ask(params: Params) -> None:
+    board.ask(many_rows.job(params))
+
+
+# The three ways
+
+
+def draw(shown: paths.Answer) -> None:
+    """Draw the three ways with rows, scores and what can be done, where there are many rows."""
+    params = history.current()
+    if shown.stage or not many_rows.is_many(params):
+        if shown.path.estimators[0] is not None:
+            _lost(shown)
+        return
+    try:
+        sampled, many, one = many_rows.ways(params)
+    except MKLError as error:
+        st.warning(words.plain(error))
+        return
+    with st.container(border=True):
+        st.markdown(f"**{len(tables.split(params).train.y):,} training rows: three ways**")
+        name = shown.path.score_name
+        _path_row(sampled, name, SAMPLE, params)
+        _path_row(many, name, LOW_RANK, params)
+        _whole_row(one, name, shown)
+        _lost(shown)
+
+
+def _row(way: Way, score_name: str) -> tuple[str, str]:
+    """Return what is known of a way: its name and rows, and score with seconds."""
+    if way.score is None:
+        return f"{way.label}: {way.rows:,} rows", "not computed yet" if way.seconds is None else "no target to score"
+    on = "all rows left out" if way.is_final else "some of the rows left out"
+    said = words.score(score_name, way.score, "**")
+    return (
+        f"{way.label}: {way.rows:,} rows",
+        f"{score_name} {said} on {on}; solved in {words.seconds(way.seconds or 0.0)}",
+    )
+
+
+def _columns(way: Way, score_name: str) -> st.delta_generator.DeltaGenerator:
+    left, middle, right = st.columns([2.2, 3, 1.4], vertical_alignment="center")
+    name, known = _row(way, score_name)
+    left.markdown(name)
+    middle.markdown(known)
+    return right
+
+
+def _path_row(way: Way, score_name: str, kind: str, params: Params) -> None:
+    place = _columns(way, score_name)
+    if (params.way == LOW_RANK) == (kind == LOW_RANK):
+        place.markdown(":gray-badge[shown]")
+        return
+    assert way.params is not None
+    progress = board.mine(paths.key(way.params))
+    if progress is not None and progress.live:
+        place.caption("on its way")
+        return
+    if progress is not None and progress.broke_off and way.score is None:
+        place.caption(f"It {board.ending(progress)}")
+    place.button("Show it", key=f"way_{kind}", on_click=take, args=(kind,), width="stretch")
+
+
+def take(kind: str) -> None:
+    """Show one of the two paths, because a person asked for it."""
+    memory().took = None
+    history.change(way=kind, at=None)
+
+
+def _whole_row(way: Way, score_name: str, shown: paths.Answer) -> None:
+    place, params = _columns(way, score_name), history.current()
+    progress = board.mine(many_rows.whole_key(params))
+    if way.score is not None:
+        found = many_rows.whole(params)
+        assert found is not None
+        gap = "" if found.gap is None else f", gap {found.gap:.1e}"
+        place.caption(f"one model, {places.label(shown.path.param, found.value)}{gap}")
+        return
+    if progress is not None and progress.live:
+        place.caption("on its way")
+        return
+    index = places.place(shown.path, params.at).index
+    if progress is not None:
+        place.caption(f"It {board.ending(progress)}")
+    busy = next((one for one in board.all_held() if one.job.slot == "long" and one.live), None)
+    place.button(
+        "Compute it", key="way_whole", on_click=_ask_whole, args=(params, shown, index), width="stretch",
+        disabled=busy is not None or shown.path.estimators[index] is None,
+        help="One exact model at the cursor, its kernels computed again and again: minutes, beside whatever else you do."
+        if busy is None else f"After this: {busy.job.title}, {worker.told(busy.seconds_left)} left.",
+    )  # fmt: skip
+
+
+def _ask_whole(params: Params, shown: paths.Answer, index: int) -> None:
+    board.ask(many_rows.whole_job(params, many_rows.at(params, shown.path, index)))
+
+
+def _lost(shown: paths.Answer) -> None:
+    """Say what the approximation loses, in all and kernel by kernel."""
+    found = many_rows.lost(shown.path)
+    if found is None:
+        return
+    st.caption(f"Low rank: {words.plain(found.told())} The certificate is that of the approximated kernels.")
+    opened = st.expander("Share of trace lost, kernel by kernel", key="trace_lost", on_change="rerun")
+    if opened.open:
+        frame = pd.DataFrame({"kernel": list(found.shares), "share of its trace lost": list(found.shares.values())})
+        frame = frame.sort_values(frame.columns[1], ascending=False)
+        opened.dataframe(frame, hide_index=True, height=240, alt="Share of trace lost by kernel", key="trace_table")
+
+
+# The rail
+
+
+def control() -> None:
+    """Draw the choice between the kernels themselves and features, and the number of landmarks, where the method can."""
+    params = history.current()
+    if low_rank.why_not(params):
+        return
+
+    def keep(on: bool) -> None:
+        take(LOW_RANK if on else SAMPLE)
+
+    fields.view(st.toggle, "Low rank", "field_low_rank", params.way == LOW_RANK, keep)
+    if params.way != LOW_RANK:
+        st.caption("On: every kernel becomes features at a few landmark rows, so that all rows are learnt from.")
+        return
+
+    def landmarks(count: int) -> None:
+        memory().took = None
+        history.change(landmarks=count)
+
+    now = params.landmarks or low_rank.LANDMARKS
+    fields.view(st.select_slider, "Landmarks", "field_landmarks", now, landmarks, options=sorted({*LANDMARKS, now}))
+    st.caption("More landmarks: less of each kernel is lost, and the path takes longer.")
