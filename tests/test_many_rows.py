@@ -1,0 +1,94 @@
+"""Many rows in the app: low rank follows the first answer, stands beside exact kernels, and leaves as a script."""
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.left_out import scored_on
+from mklcore.lowrank.inside import through_features
+from pages._parts.derive import gram_stacks, left_out, low_rank, many_rows, paths, shelves, tables
+from pages._parts.params.parameters import LOW_RANK, SAMPLE, Params
+from tests.pages import memory, open_app, quiet, wait_until, words
+from tests.test_exports import handed_out, run_script
+
+DATA = mkl.load_sample("diabetes")
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary((mkl.Linear(), mkl.Linear(features=(3,))))
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two hundred rows count as many, and a stack holds forty of them."""
+    for place, name, value in ((low_rank, "MANY", 200), (low_rank, "LANDMARKS", 15), (gram_stacks, "ROWS", 40),
+                               (gram_stacks, "FEWEST_JUDGES", 40)):  # fmt: skip
+        monkeypatch.setattr(place, name, value)
+
+
+def test_low_rank_follows_the_first_answer_and_leaves_the_exact_ones_beside_it(few, tmp_path, monkeypatch):
+    app = open_app("pages/explore.py", data="diabetes", widths="2", seed="41")
+    wait_until(lambda: memory(app).params.way == LOW_RANK and left_out.known(memory(app).params), app)
+    params, parts = memory(app).params, tables.split(memory(app).params)
+    low, sampled = paths.known(params), paths.known(low_rank.exactly(params))
+    assert (low.estimators[0].n_train_, sampled.estimators[0].n_train_) == (len(parts.train.y), 40)
+    assert low.estimators[0].approximation == mkl.Nystroem(15, 41)
+    rest = parts.validation
+    assert low.val_score[2] == pytest.approx(low.estimators[2].score(rest.X, rest.y))
+    assert f"**{len(parts.train.y)} training rows: three ways**" in words(app)
+    assert "Half of the kernels lose less than" in words(app)
+    script, _ = handed_out(params, "explore")
+    names = run_script(script, tmp_path, monkeypatch)
+    np.testing.assert_allclose(names["path"].weights, low.weights, atol=1e-12)
+
+    quiet(app.button(key="way_whole").click().run())
+    key = many_rows.whole_key(params)
+    wait_until(lambda: shelves.shelf(params).get(key) is not None, app)
+    whole = many_rows.whole(params)
+    assert whole.score == pytest.approx(whole.model.score(rest.X, rest.y))
+    assert whole.model.n_train_ == len(parts.train.y)
+    exact = next(way for way in many_rows.ways(params) if way.params is None)
+    assert (exact.rows, exact.score) == (len(parts.train.y), whole.score)
+
+    quiet(app.button(key=f"way_{SAMPLE}").click().run())
+    quiet(app.run())
+    assert memory(app).params.way == SAMPLE
+    assert memory(app).answer.path is paths.known(low_rank.exactly(params))
+
+
+def test_what_cannot_be_approximated_says_so_and_goes_on_with_exact_kernels():
+    params = Params(data="diabetes", way=LOW_RANK, algorithm="smkl")
+    assert "works on Gram matrices alone" in low_rank.why_not(params)
+    assert not low_rank.in_use(params)
+    assert paths.key(params) == paths.key(low_rank.exactly(params))
+    assert "without a target" in low_rank.why_not(Params(data="ring", way=LOW_RANK))
+    hinge = Params(data="breast_cancer", algorithm="gomp", settings=(("loss", "hinge"),))
+    assert not many_rows.starts_unasked(hinge)
+
+
+def test_features_are_scored_on_rows_left_out_a_few_at_a_time(monkeypatch):
+    train, rest = DATA.split(0.5, seed=0)
+    stack = mkl.Nystroem(12).features(KERNELS, train.X)
+    path = mkl.fit_path(mkl.GOMPRegressor(kernels=KERNELS, n_kernels=2), stack, train.y, "lam", [1e-3, 1e-1])
+    monkeypatch.setattr("mklcore.left_out.BLOCK_MB", 8e-6 * stack.transform.numbers_per_row * 50)
+    told = []
+    found = scored_on(path, stack, rest.X, rest.y, callback=lambda *k: told.append(k))
+    assert told[-1] == (5, 5)
+    np.testing.assert_allclose(found.val_score, [model.score(rest.X, rest.y) for model in path.estimators], rtol=1e-9)
+
+
+def test_a_system_on_features_is_solved_as_the_whole_matrix_is():
+    stack = mkl.Nystroem(12).features(KERNELS, DATA.X)
+    random = np.random.default_rng(0)
+    s, h = stack.spread(np.array([0.5, 0.0, 1.0, 2.0])), random.uniform(1e-3, 10.0, DATA.n_samples)
+    table = stack.table.astype(float)
+    whole, right = (table * s) @ table.T + np.diag(h), random.standard_normal((DATA.n_samples, 3))
+    np.testing.assert_allclose(
+        through_features(stack, s, h)(right), np.linalg.solve(whole, right), rtol=1e-6, atol=1e-8
+    )
+
+
+def test_kernels_that_tie_are_certified_on_features():
+    twice = KERNELS + mkl.KernelDictionary((mkl.Linear(), mkl.Linear(), mkl.RBF(1.0, relative=True)))
+    y = np.where(DATA.y > np.median(DATA.y), 1.0, -1.0)
+    model = mkl.LpMKLClassifier(p=1.0, C=3.0, kernels=twice, approximation=mkl.Nystroem(40)).fit(DATA.X, y)
+    assert model.status_.ok
+    assert model.history_[0].note.startswith("lp interior point")
+    assert model.relative_gap_ < 1e-3
