@@ -277,7 +277,7 @@ def _by_folds(
     return errors, counts
 
 
-def _fold_error(fitted: Any, blocks: Array, y: Array, held: Indices, n_folds: int, scoring: Scoring) -> float:
+def _fold_error(fitted: Any, blocks: Any, y: Array, held: Indices, n_folds: int, scoring: Scoring) -> float:
     """What one fold adds to the error: its wrong rows over all rows, or minus its score over the number of folds."""
     if scoring is not None:
         return -score_of(fitted, blocks, y[held], scoring) / n_folds

@@ -42,11 +42,11 @@ class FeatureInterior(OnFeatures, Interior):
         """The fewest kernels that keep the certificate, with the dual as it is: a machine at their weights would be dear."""
         limit = max(best.objective, best.objective - self._board.gap + self._board.target)
         weights = self._fewest(best, limit)
-        G = self._products(best.dual)
+        G = self._times(best.dual)
         objective, b, _ = self._primal(weights, G, np.maximum(G @ best.dual, 0.0))
         return replace(best, weights=weights, intercept=b, objective=objective, solves=0)
 
-    def _products(self, a: Array) -> Array:
+    def _times(self, a: Array) -> Array:
         return self.stack.products(a)
 
     def _combine(self, weights: Array) -> None:

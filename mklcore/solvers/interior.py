@@ -190,7 +190,7 @@ class Interior(Reweighting):
 
     def _fewest(self, best: Point, limit: float) -> Array:
         """The weights of ``best`` without as many small ones as the limit on the objective allows."""
-        G = self._products(best.dual)
+        G = self._times(best.dual)
         Q = np.maximum(G @ best.dual, 0.0)
         for share in _CUTS:
             kept = np.where(best.weights >= share * best.weights.max(), best.weights, 0.0)
@@ -201,7 +201,7 @@ class Interior(Reweighting):
 
     # -- what the kernels are asked for
 
-    def _products(self, a: Array) -> Array:
+    def _times(self, a: Array) -> Array:
         """K_m a of the kernels that are weighed, (M, n)."""
         return products(self.problem.K, a, np.flatnonzero(a), self.live)
 
@@ -219,7 +219,7 @@ class Interior(Reweighting):
         task = self.problem
         if task.loss.total != 0.0:
             return 1.0
-        price = 0.5 * float(np.max(self._products(a) @ a))
+        price = 0.5 * float(np.max(self._times(a) @ a))
         linear = task.loss.dual(a, task.y, task.C)
         return float(np.clip(linear / (2.0 * price), 1e-3, 1.0)) if price > 0.0 else 1.0
 
@@ -245,7 +245,7 @@ class Interior(Reweighting):
         a = self.sides.dual(x)
         weights = theta / theta.sum()
         self._combine(weights)
-        G = self._products(a)
+        G = self._times(a)
         Q = np.maximum(G @ a, 0.0)
         objective, b, value = self._primal(weights, G, Q)
         bound, state = self.bound(a, Q), Weighed(Q, value, 0.0, _FLOOR, G=G)

@@ -175,9 +175,8 @@ def ways(params: Params) -> tuple[Way, Way, Way]:
     """Return the three ways with what is known of each."""
     exact, low = replace(params, way=""), low_rank.approximately(params)
     sampled = _of_path("Exact, on a sample", exact, len(gram_stacks.parts(exact).train.y))
-    many = _of_path(
-        f"Low rank, {low_rank.approximation(low).n_components} landmarks", low, len(low_rank.parts(low).train.y)
-    )  # type: ignore[union-attr]
+    landmarks = params.landmarks or low_rank.LANDMARKS
+    many = _of_path(f"Low rank, {landmarks} landmarks", low, len(low_rank.parts(low).train.y))
     found = whole(params)
     one = Way(
         "Exact, in the background", None, most_rows(params) if found is None else found.rows,

@@ -68,7 +68,7 @@ def estimator(params: Params) -> BaseEstimator:
 def maker(params: Params) -> Callable[[Callable[[], GramStack], Callable[[], Any]], BaseEstimator]:
     """Return what makes the estimator from a stack and its alignments, each asked for only where a penalty hangs on it."""
     method, task = algorithm(params), tables.table(params).task
-    settings = {control.name: params.setting(control) for control in acting(params)}
+    settings: dict[str, Any] = {control.name: params.setting(control) for control in acting(params)}
     settings["approximation"] = low_rank.approximation(params)
     kernels: Any = "precomputed" if tables.on_stack(params) else dictionaries.dictionary(params)
     if method.prepare is None:
