@@ -16,6 +16,9 @@ import pytest
 # Before numpy is loaded here, in the workers and in every server a test starts: two workers with two threads each
 # would fight for two cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Some thirty processes import the same libraries: what one of them has compiled, the others load.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_WORKERS = 8

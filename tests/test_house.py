@@ -5,7 +5,7 @@ Everything is read from the source by ``ast``: nothing here depends on what happ
 
 import ast
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -114,8 +114,26 @@ def sources(*places: Path) -> list[Path]:
 
 
 EVERYTHING = sources(CORE, PAGES, APP)
-IDS = [str(file.relative_to(ROOT)) for file in EVERYTHING]
-each_source = pytest.mark.parametrize("file", EVERYTHING, ids=IDS)
+
+
+def each(files: list[Path]) -> Callable[[Callable[[Path], None]], Callable[[], None]]:
+    """Make one test of a rule for a file: it looks at all of ``files`` and names every one that breaks the rule."""
+
+    def made(rule: Callable[[Path], None]) -> Callable[[], None]:
+        def test() -> None:
+            broken = []
+            for file in files:
+                try:
+                    rule(file)
+                except AssertionError as error:
+                    broken.append(f"{file.relative_to(ROOT)}: {error}")
+            assert files
+            assert not broken, "\n".join(broken)
+
+        test.__name__, test.__doc__ = rule.__name__, rule.__doc__
+        return test
+
+    return made
 
 
 def module_name(file: Path) -> str:
@@ -183,7 +201,7 @@ def test_there_is_a_house_to_look_at():
 # Who imports whom
 
 
-@each_source
+@each(EVERYTHING)
 def test_every_module_has_a_row(file):
     name = module_name(file)
     if name == PARTS:
@@ -192,16 +210,14 @@ def test_every_module_has_a_row(file):
     assert name == FRONT_DOOR or room(name), f"{name} is in no room of the house; add its row to the table and say why."
 
 
-@pytest.mark.parametrize(
-    "file", sorted((PAGES / "_parts").glob("*/*.py")), ids=lambda file: str(file.relative_to(ROOT))
-)
+@each(sorted((PAGES / "_parts").glob("*/*.py")))
 def test_the_room_of_a_file_stands_in_its_first_line(file):
     if file.name != "__init__.py":
         told = ast.get_docstring(parsed(file)) or ""
         assert told.startswith(file.parent.name.capitalize()), f"{file}: begin its docstring with the name of its room."
 
 
-@each_source
+@each(EVERYTHING)
 def test_modules_import_only_from_rows_above(file):
     name = module_name(file)
     if name == FRONT_DOOR:
@@ -219,7 +235,7 @@ def test_modules_import_only_from_rows_above(file):
             assert room(target) == room(name), f"{file}:{line}: the parts of one page import those of another."
 
 
-@each_source
+@each(EVERYTHING)
 def test_sources_hold_no_control_characters(file):
     text = file.read_text(encoding="utf-8")
     assert all(sign == "\n" or sign.isprintable() for sign in text), f"{file} holds a sign that no editor shows."
@@ -260,13 +276,13 @@ def test_a_planted_circle_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert set(found) == {"pages._parts.params.one", "pages._parts.params.two"}
 
 
-@pytest.mark.parametrize("file", sources(CORE), ids=lambda file: str(file.relative_to(ROOT)))
+@each(sources(CORE))
 def test_the_library_knows_nothing_of_streamlit_or_pages(file):
     outside = {target.split(".")[0] for _, target in imports(file)}
     assert not outside & {"streamlit", "pages", "app"}
 
 
-@pytest.mark.parametrize("file", sources(CORE / "figures"), ids=lambda file: file.name)
+@each(sources(CORE / "figures"))
 def test_figures_never_import_what_solves(file):
     assert not {room(target) for _, target in imports(file)} & BLIND
 
@@ -274,7 +290,7 @@ def test_figures_never_import_what_solves(file):
 # What is never done
 
 
-@each_source
+@each(EVERYTHING)
 def test_nothing_is_unpickled_or_evaluated(file):
     assert not {target.split(".")[0] for _, target in imports(file)} & UNSAFE_MODULES
     for node in nodes(file):
@@ -283,7 +299,7 @@ def test_nothing_is_unpickled_or_evaluated(file):
             assert keywords(node).get("allow_pickle") is not True, f"{file}:{node.lineno}"
 
 
-@pytest.mark.parametrize("file", sources(PAGES, APP), ids=lambda file: str(file.relative_to(ROOT)))
+@each(sources(PAGES, APP))
 def test_pages_do_no_linear_algebra(file):
     for _, target in imports(file):
         assert not set(target.split(".")) & {"linalg", "numba"}, f"{file} imports {target}"
@@ -293,7 +309,7 @@ def test_pages_do_no_linear_algebra(file):
             assert node.attr not in ALGEBRA, f"{file}:{node.lineno} uses .{node.attr}"
 
 
-@pytest.mark.parametrize("file", sources(PAGES, APP), ids=lambda file: str(file.relative_to(ROOT)))
+@each(sources(PAGES, APP))
 def test_tables_leave_as_csv_through_one_writer(file):
     """A spreadsheet computes cells that begin like formulas; listings.csv writes them so that it only shows them."""
     found = [node.lineno for node in nodes(file) if isinstance(node, ast.Attribute) and node.attr == "to_csv"]
@@ -326,7 +342,7 @@ def _names_compared(tree: ast.Module) -> Iterator[ast.AST]:
             yield node
 
 
-@pytest.mark.parametrize("file", sources(CORE, PAGES, APP), ids=lambda file: str(file.relative_to(ROOT)))
+@each(sources(CORE, PAGES, APP))
 def test_nobody_asks_a_loss_or_a_penalty_which_one_it_is(file):
     found = [node.lineno for node in _names_compared(parsed(file))]
     assert not found, f"{file}:{found}: ask for a capability (see Loss and Penalty), not for a name"
@@ -340,7 +356,7 @@ def test_a_planted_comparison_of_names_is_found(planted):
     assert list(_names_compared(ast.parse(planted)))
 
 
-@pytest.mark.parametrize("file", sources(PAGES, APP), ids=lambda file: str(file.relative_to(ROOT)))
+@each(sources(PAGES, APP))
 def test_what_a_session_remembers_is_reached_through_its_room(file):
     if room(module_name(file)) == "pages._parts.session":
         return
@@ -368,7 +384,7 @@ FILTERS = {"catch_warnings", "filterwarnings", "simplefilter", "resetwarnings"}
 ALONE = {"mklcore.solvers.hkl.baselines"}  # hears what scikit-learn says; nothing of the app calls it
 
 
-@each_source
+@each(EVERYTHING)
 def test_nobody_changes_the_filters_of_warnings_for_every_thread(file):
     for node in ast.walk(parsed(file)):
         if isinstance(node, ast.Call) and dotted(node).split(".")[-1] in FILTERS:
@@ -406,7 +422,7 @@ def compilers(tree: ast.Module) -> Iterator[tuple[ast.AST, dict[str, object] | N
             yield node, None
 
 
-@pytest.mark.parametrize("file", sources(CORE), ids=lambda file: str(file.relative_to(ROOT)))
+@each(sources(CORE))
 def test_leaves_are_cached_serial_and_free_of_the_lock(file):
     for node, options in compilers(parsed(file)):
         place = f"{file}:{node.lineno}"
@@ -439,7 +455,7 @@ def caches(tree: ast.Module) -> Iterator[tuple[ast.AST, bool, bool]]:
             yield use, bounded, id(use) in without_arguments
 
 
-@pytest.mark.parametrize("file", sources(PAGES, APP), ids=lambda file: str(file.relative_to(ROOT)))
+@each(sources(PAGES, APP))
 def test_caches_are_bounded_and_live_in_one_place(file):
     for node, bounded, may_go_without in caches(parsed(file)):
         assert module_name(file) in CACHES, f"{file}:{node.lineno}: a cache outside {sorted(CACHES)}"
@@ -480,7 +496,7 @@ OUTSIDE = sources(ROOT / "tests", ROOT / "benchmarks", ROOT / "sample_data", PAG
 PUBLIC = {*mklcore.__all__, *mklcore._ROOMS, "__version__", "__all__"}
 
 
-@pytest.mark.parametrize("file", OUTSIDE, ids=lambda file: str(file.relative_to(ROOT)))
+@each(OUTSIDE)
 def test_whoever_uses_the_front_door_uses_public_names(file):
     for node in ast.walk(parsed(file)):
         used = set()
