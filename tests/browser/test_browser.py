@@ -225,7 +225,7 @@ def test_two_sessions_at_once_on_the_workqueue_layer(fresh: Server, server: Serv
     first, second = visit(server.url), visit(server.url, apart=True)
     pulse, control = Pulse(server.url), Pulse(idle.url)  # on a starved machine an idle server is slow as well
     for visitor, name, seed in ((first, "one.csv", 1), (second, "two.csv", 2)):
-        visitor.open()
+        visitor.open("?recipe=builders&widths=2&each=none&look=path")
         upload(visitor, table(seed=seed), name)
         visitor.page.wait_for_selector("text=140 rows")
     for visitor in (first, second):
@@ -236,7 +236,6 @@ def test_two_sessions_at_once_on_the_workqueue_layer(fresh: Server, server: Serv
     for visitor in (first, second):
         visitor.page.locator("[data-testid=stTopNavLink]", has_text="Explore").click()
     for visitor in (first, second):
-        visitor.page.get_by_text("Path", exact=True).first.click()
         visitor.page.wait_for_selector(CURSOR, state="attached")
     for step in range(3):
         for visitor in (first, second):
