@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.figures import style
+from mklcore.figures import style, telling
 from mklcore.figures.hull_graph import node_name, parents_of, places_by_depth
 from mklcore.figures.hulls import (
     Levels,
@@ -112,6 +112,69 @@ def hull_state(model: Any, layout: HullLayout) -> dict[str, Any]:
         "left_out": len(model.hull_) - len(inside),
         "said": _said(model, layout, outside),
     }
+
+
+def hull_words(model: Any, score_name: str = "", validation: float = float("nan")) -> dict[str, str]:
+    """What the cursor's line says of one hull: its place, a badge, and how sure, how large, how good it is."""
+    reached, parts = gap_of(model), [style.counted(len(model.hull_), "node")]
+    if not np.isnan(reached):
+        parts.insert(0, f"within {style.percent(reached)}" if model.certified_ else f"gap {style.percent(reached)}")
+    if not np.isnan(validation):
+        parts.append(f"validation {score_name} {telling.score(score_name, validation)}")
+    return {"label": telling.label("lam", float(model.lam)), "badge": badge_of(model), "status": ", ".join(parts)}
+
+
+def told_state(model: Any, layout: HullLayout, words: dict[str, str]) -> dict[str, Any]:
+    """One hull in the places of ``layout`` with what is said of it, also of nodes that have no place there."""
+    state = hull_state(model, layout)
+    hidden = f", {state['left_out']} small ones not drawn" if state["left_out"] else ""
+    return state | words | {"status": words["status"] + hidden}
+
+
+def gap_of(model: Any) -> float:
+    """The gap of a hull relative to its objective, the largest over the classes; nan where none is known."""
+    return float("nan") if model.relative_gap_ is None else float(np.max(model.relative_gap_))
+
+
+def badge_of(model: Any) -> str:
+    """How sure a hull is, in a word or two."""
+    return "certified" if model.certified_ else "provisional" if np.isnan(gap_of(model)) else "not certified"
+
+
+def node_id(node: Levels, numbers: Sequence[int]) -> str:
+    """A node as a link holds it: 3^2*5^1, with the ``numbers`` (p,) of the columns from 1 on; "root" for the root."""
+    return "*".join(f"{numbers[i]}^{level}" for i, level in enumerate(node) if level) or "root"
+
+
+def hull_player(
+    layout: HullLayout, states: Sequence[dict[str, Any]], numbers: Sequence[int], *, dark: bool
+) -> dict[str, Any]:
+    """What the player ``hull`` shows, whoever mounts it: ``states`` are hull_state and hull_words of every point."""
+    tone = style.theme(dark)
+    return {
+        "nodes": [
+            {"id": node_id(node, numbers), "name": name, "x": place[0], "depth": place[1], "lane": place[2],
+             "parents": list(above)}
+            for node, name, place, above in zip(layout.nodes, layout.names, layout.places, layout.parents, strict=True)
+        ],
+        "grid": _frame(layout, numbers),
+        "bars": [layout.variables[i] for i in layout.bars],
+        "states": list(states),
+        "colours": {
+            "hue": style.readable(style.FAMILY_HUES["hkl"], dark), "ink": tone.ink, "muted": tone.muted,
+            "grey": tone.grey, "grid": tone.grid, "paper": tone.paper,
+        },
+    }  # fmt: skip
+
+
+def _frame(layout: HullLayout, numbers: Sequence[int]) -> dict[str, Any] | None:
+    if layout.pair is None:
+        return None
+    first, second = layout.pair
+    names = [layout.variables[i] for i in layout.pair]
+    return {
+        "first": names[0], "second": names[1], "numbers": [numbers[first], numbers[second]], "top": layout.top_level,
+    }  # fmt: skip
 
 
 # Which nodes

@@ -13,7 +13,7 @@ const here = ({ slider, data }) => slider.between || data.states[slider.index];
 function newView(root) {
   const find = (name) => root.querySelector(name);
   const view = { root: find(".hull"), badge: find(".badge"), said: find(".said"), bars: find(".bars") };
-  Object.assign(view, { grid: find(".grid svg"), graph: find(".graph svg") });
+  Object.assign(view, { grid: find(".grid svg"), graph: find(".graph svg"), picked: find(".picked") });
   // A hull takes longer to read than a bar.
   view.slider = new Slider(root, { paint: () => paint(view), stepTime: 250, title: "Play along the path" });
   view.resized = new ResizeObserver(() => fit(view));
@@ -132,6 +132,7 @@ function paint(view) {
   view.badge.classList.toggle("open", !state.certified);
   view.said.textContent = state.status;
   paintGraph(view, state);
+  if (view.data.tells) view.picked.textContent = told(view, state);
   if (view.data.grid) paintGrid(view, state);
   view.lines.forEach(({ line, name, bar }, i) => {
     bar.style.transform = "scaleX(" + state.bars[i] + ")";
@@ -139,6 +140,19 @@ function paint(view) {
     line.classList.toggle("zero", state.bars[i] === 0);
     line.setAttribute("aria-label", name + ": " + Math.round(100 * state.bars[i]) + " % of the most relevant");
   });
+}
+
+// What the chosen node is at this point, where nothing else on the page tells it.
+function told(view, state) {
+  const k = view.data.nodes.findIndex((node) => node.id === view.selected);
+  if (k >= 0) return view.roles[k] ? view.roles[k].hover : view.data.nodes[k].name + ": not here at this λ";
+  const found = state.cells.find((cell) => idOf(view.data.grid, cell[0], cell[1]) === view.selected);
+  return found ? found[5] : "Click a node, or a cell of the grid, to read what it is.";
+}
+
+function idOf(grid, a, b) {
+  const levels = [[grid.numbers[0], a], [grid.numbers[1], b]].filter(([, level]) => level);
+  return levels.map((pair) => pair.join("^")).join("*") || "root";
 }
 
 function paintGraph(view, state) {
@@ -229,7 +243,7 @@ function paintGrid(view, state) {
 
 function paintCell(view, state, [a, b, kind, share, extreme, hover], x, y, size) {
   const { grid } = view.data;
-  const id = [[grid.numbers[0], a], [grid.numbers[1], b]].filter(([, level]) => level).map((pair) => pair.join("^")).join("*") || "root";
+  const id = idOf(grid, a, b);
   const cell = make(view.cells, "g", { class: "cell", "data-cell": a + "," + b, "data-kind": extreme ? "extreme" : kind });
   cell.onclick = () => pick(view, id);
   const [cx, cy] = [x + size / 2, y + size / 2];

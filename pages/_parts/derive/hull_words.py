@@ -9,7 +9,7 @@ import pandas as pd
 
 from mklcore.data.dataset import Dataset
 from mklcore.figures import kernel_count, style
-from mklcore.figures.hull_states import most_relevant, way
+from mklcore.figures.hull_states import gap_of, most_relevant, node_id, way
 from mklcore.path import Path
 from mklcore.solvers.driver import Status
 from pages._parts.derive import hulls
@@ -35,14 +35,9 @@ def count(number: int) -> str:
     return kernel_count(number).replace(" ", "\u00a0")
 
 
-def gap(fitted: Any) -> float:
-    """Return the gap of a hull relative to its objective, the largest over the classes; nan where none is known."""
-    return float("nan") if fitted.relative_gap_ is None else float(np.max(fitted.relative_gap_))
-
-
 def certificate(shown: Answer, hull: Hull) -> str:
     """Return badge and sentence of one hull, in Markdown."""
-    fitted, reached = hull.fitted, gap(hull.fitted)
+    fitted, reached = hull.fitted, gap_of(hull.fitted)
     if fitted.certified_:
         return (
             f":blue-badge[:material/verified: certified] within **{style.percent(reached)}** of the optimum over all "
@@ -82,23 +77,6 @@ def higher_unsure(shown: Answer, hull: Hull) -> str:
     return f"λ = {style.number(float(path.values[best]))}, not certified, scores higher on validation rows: {score}"
 
 
-def badge(fitted: Any) -> str:
-    """Return the badge of one hull as plain text."""
-    return "certified" if fitted.certified_ else "provisional" if np.isnan(gap(fitted)) else "not certified"
-
-
-def status(hull: Hull, score_name: str) -> str:
-    """Return what the cursor's line says of one hull: how sure, how large, how good."""
-    reached, parts = gap(hull.fitted), [style.counted(len(hull.fitted.hull_), "node")]
-    if not np.isnan(reached):
-        parts.insert(
-            0, f"within {style.percent(reached)}" if hull.fitted.certified_ else f"gap {style.percent(reached)}"
-        )
-    if not np.isnan(hull.validation):
-        parts.append(f"validation {score_name} {words.score(score_name, hull.validation)}")
-    return ", ".join(parts)
-
-
 def visited(path: Path, hull: Hull) -> int:
     """Count the nodes looked at on the whole path, and for this hull where it lies between its points."""
     return max(point.n_visited_on_path_ for point in (path.estimators[-1], hull.fitted))
@@ -117,8 +95,8 @@ def pair(path: Path, text: str, chosen: list[int], table: Dataset) -> tuple[int,
 
 
 def written(node: Levels, chosen: list[int]) -> str:
-    """Return a node as a link holds it: 3^2*5^1 with the table's column numbers from 1 on."""
-    return "*".join(f"{chosen[i] + 1}^{level}" for i, level in enumerate(node) if level) or ROOT
+    """Return a node as a link holds it, with the table's column numbers from 1 on."""
+    return node_id(node, [j + 1 for j in chosen])
 
 
 def read_node(text: str, chosen: list[int], top_level: int) -> Levels | None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import streamlit as st
 
-from mklcore.figures import players, style
-from mklcore.figures.hull_states import HullLayout, hull_layout, hull_state
+from mklcore.figures import hull_states, players, telling
+from mklcore.figures.hull_states import HullLayout, hull_layout
 from pages._parts.derive import earlier, hull_words, hulls, shelves, tables
 from pages._parts.derive.hulls import Answer, Hull
 from pages._parts.drawing import charts
@@ -26,7 +26,7 @@ _component = st.components.v2.component("hull_player", **players.player("hull").
 
 def label(value: float) -> str:
     """Return "λ = 0.012"."""
-    return f"λ = {style.number(value)}"
+    return telling.label("lam", value)
 
 
 def listen(shown: Answer) -> None:
@@ -66,15 +66,8 @@ def _drawn(shown: Answer) -> tuple[HullLayout, list[dict[str, Any]]]:
 
 
 def _state(shown: Answer, hull: Hull, layout: HullLayout) -> dict[str, Any]:
-    words = {
-        "label": label(hull.value),
-        "badge": hull_words.badge(hull.fitted),
-        "status": hull_words.status(hull, shown.path.score_name),
-    }
-    state_ = hull_state(hull.fitted, layout)
-    if state_["left_out"]:
-        words["status"] += f", {state_['left_out']} small ones not drawn"
-    return state_ | words
+    said = hull_states.hull_words(hull.fitted, shown.path.score_name, hull.validation)
+    return hull_states.told_state(hull.fitted, layout, said | {"label": label(hull.value)})
 
 
 def kept(shown: Answer) -> earlier.Hulls:
@@ -111,44 +104,17 @@ def _draw(
     layout: HullLayout, states: Sequence[dict[str, Any]], chosen: list[int], *, index: int, exact: dict[str, Any] | None,
     turn: int, selected: str, waiting: bool = False,
 ) -> None:  # fmt: skip
-    tone = style.theme(charts.is_dark())
-    nodes = [
-        {
-            "id": hull_words.written(node, chosen), "name": name, "x": place[0], "depth": place[1], "lane": place[2],
-            "parents": parents,
-        }
-        for node, name, place, parents in zip(layout.nodes, layout.names, layout.places, layout.parents, strict=True)
-    ]  # fmt: skip
     _component(
         key=KEY,
         data={
-            "nodes": nodes,
-            "grid": _grid(layout, chosen),
-            "bars": [layout.variables[i] for i in layout.bars],
-            "states": list(states),
+            **hull_states.hull_player(layout, states, [j + 1 for j in chosen], dark=charts.is_dark()),
             "index": index,
             "exact": exact,
             "turn": turn,
             "selected": selected,
             "waiting": waiting,
-            "colours": {
-                "hue": style.readable(style.FAMILY_HUES["hkl"], charts.is_dark()), "ink": tone.ink, "muted": tone.muted,
-                "grey": tone.grey, "grid": tone.grid, "paper": tone.paper,
-            },
         },
         default={"report": None, "picked": None},
         on_report_change=lambda: None,
         on_picked_change=lambda: None,
     )  # fmt: skip
-
-
-def _grid(layout: HullLayout, chosen: list[int]) -> dict[str, Any] | None:
-    if layout.pair is None:
-        return None
-    first, second = layout.pair
-    return {
-        "first": layout.variables[first],
-        "second": layout.variables[second],
-        "numbers": [chosen[first] + 1, chosen[second] + 1],
-        "top": layout.top_level,
-    }
