@@ -12,7 +12,9 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from mklcore.figures import lanes_figure, style
+from mklcore.figures import steps as lane_steps
 from mklcore.figures.compare import LaneView
+from mklcore.figures.steps import Steps
 from mklcore.path import Path
 from pages._parts.compare import rail, search, table, toy
 from pages._parts.derive import comparison, dictionaries, earlier, gram_stacks, predictions, tables
@@ -27,7 +29,7 @@ from pages._parts.params import places as params_places
 from pages._parts.params import steps
 from pages._parts.params.lanes import Lane
 from pages._parts.params.parameters import METHODS, Params
-from pages._parts.params.steps import Place, Steps
+from pages._parts.params.steps import Place
 from pages._parts.players import compare_player
 from pages._parts.session import board, fields, history
 from pages._parts.session import words as session_words
@@ -188,7 +190,7 @@ def number_box(found: Steps, here: Place) -> None:
 def cursor(drawn: Sequence[Shown]) -> None:
     """Draw the shared slider with everything that follows it; a release runs only this."""
     paths = [one.path for one in drawn]
-    found = steps.steps(paths, [one.lane.over(METHODS) for one in drawn])
+    found = lane_steps.steps(paths, [one.lane.over(METHODS) for one in drawn])
     name = tuple((derive_paths.key(one.params), one.waiting, one.path is None) for one in drawn)
     compare_player.listen(found, name)
     here = steps.place(found, paths, history.current().lanes_at)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import streamlit as st
 
 from mklcore.errors import MKLError
-from mklcore.figures import score_path, style, weight_path
+from mklcore.figures import moving, score_path, style, telling, weight_path
 from mklcore.path import Path
 from mklcore.references import Reference
 from mklcore.scoring import ACCEPTED
@@ -78,7 +78,7 @@ def models(params: parameters.Params) -> None:
 def figures(shown: paths.Answer, baselines: dict[str, Reference | None]) -> None:
     """Draw the weights and the scores along the path: constant figures, over which the browser lays the cursor."""
     dark, (name, path) = charts.is_dark(), paths.picture(shown.params, shown.path, shown.tag)
-    named = replace(path, kernel_names=charts.labels(path.kernel_names, path.kernel_families))
+    named = replace(path, kernel_names=telling.labels(path.kernel_names, path.kernel_families))
     plain = tuple(references.lines(baselines))
     score_name = f"{path.score_name[:1].upper()}{path.score_name[1:]}"
     drawn = {
@@ -223,19 +223,11 @@ def show(shown: paths.Answer) -> None:
         views = [explore_views.kernels(path)]
         left, right = st.columns((COLUMNS[0], COLUMNS[1] + COLUMNS[2]), gap="medium")
         with left:
-            rows = explore_views.kernel_rows(path, dark=charts.is_dark())
-            counted = len(rows) - (len(rows) < len(path.kernel_names))
-            most = max((max(entry[:counted]) for entry in views[0].of(path)), default=0.0)
+            rows = moving.kernel_rows(path, dark=charts.is_dark())
+            most = moving.longest_kernel(views[0].of(path), rows, len(path.kernel_names))
             path_player.bars(
-                views[0],
-                path,
-                here.index,
-                rows,
-                "Kernel weights θ at ",
-                waiting=shown.older,
-                most=most or 1.0,
-                sortable=True,
-            )
+                views[0], path, here.index, rows, "Kernel weights θ at ", waiting=shown.older, most=most, sortable=True,
+            )  # fmt: skip
         with right:
             figures(shown, baselines)
     edge(shown)

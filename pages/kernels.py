@@ -16,6 +16,7 @@ from mklcore.figures import (
     kernel_colours,
     style,
     target_alignment_bar,
+    telling,
 )
 from pages._parts.derive import gram_stacks, measuring, shelves, tables
 from pages._parts.drawing import charts
@@ -63,7 +64,7 @@ def show() -> None:
         measuring.measures(params),
         gram_stacks.parts(params).train,
     )
-    names = charts.labels(stack.names, stack.families)
+    names = telling.labels(stack.names, stack.families)
     shown = min(params.shown, stack.n_kernels - 1)
     labels = None if train.task == "novelty" else train.y
     table.look_out()

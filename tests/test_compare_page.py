@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from mklcore.errors import ParameterError
 from mklcore.figures import lanes_figure, sparsity_figure, style
+from mklcore.figures import steps as lane_steps
 from mklcore.figures.compare import LaneView, level_colour, peak_shares, shares_of_weight
 from mklcore.path import Path, fit_path
 from pages._parts.compare import rail, toy
@@ -147,7 +148,7 @@ def test_presets_are_sets_of_lanes_a_link_can_hold(monkeypatch: pytest.MonkeyPat
 
 def test_lanes_with_one_parameter_share_its_value_and_stand_at_their_nearest_point() -> None:
     wide, narrow = path("lp", "C", (0.01, 0.1, 1.0, 10.0)), path("lp", "C", (0.5, 5.0), p=2.0)
-    steps = params_steps.steps([wide, narrow], ["C", "C"])
+    steps = lane_steps.steps([wide, narrow], ["C", "C"])
     assert steps.shared == "C"
     assert steps.values[0] == 0.01
     assert steps.values[-1] == 10.0
@@ -161,14 +162,14 @@ def test_lanes_with_one_parameter_share_its_value_and_stand_at_their_nearest_poi
 
 def test_equal_grids_are_the_steps_themselves_and_infinity_is_one_of_them() -> None:
     one = path("lp", "p", (1.0, 2.0, np.inf))
-    steps = params_steps.steps([one, one], ["p", "p"])
+    steps = lane_steps.steps([one, one], ["p", "p"])
     assert steps.values == (1.0, 2.0, np.inf)
     assert params_steps.place(steps, [one, one], "inf").indices == (2, 2)
 
 
 def test_lanes_with_different_parameters_share_a_share_of_their_path() -> None:
     first, second = path("lp", "C", (0.01, 0.1, 1.0, 10.0, 100.0)), path("gomp", "s", (1.0, 2.0, 3.0))
-    steps = params_steps.steps([first, second, None], ["C", "s", "C"])
+    steps = lane_steps.steps([first, second, None], ["C", "s", "C"])
     assert steps.shared == ""
     assert steps.indices[0] == (0, 0, None)
     assert steps.indices[-1] == (4, 2, None)
@@ -177,7 +178,7 @@ def test_lanes_with_different_parameters_share_a_share_of_their_path() -> None:
 
 def test_a_place_is_the_best_of_each_lane_a_step_or_an_exact_value() -> None:
     paths = [path("lp", "C", (0.01, 0.1, 1.0, 10.0)), path("lp", "C", (0.01, 0.1, 1.0, 10.0), p=2.0)]
-    steps = params_steps.steps(paths, ["C", "C"])
+    steps = lane_steps.steps(paths, ["C", "C"])
     best = params_steps.place(steps, paths, "")
     assert best.kind == "best"
     assert best.indices == tuple(int(np.argmax(one.val_score)) for one in paths)

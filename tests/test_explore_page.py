@@ -12,14 +12,13 @@ from streamlit.testing.v1 import AppTest
 import mklcore as mkl
 from mklcore.estimators.registry import ESTIMATORS, EVERY_TASK
 from mklcore.estimators.smkl import SMKLRegressor
-from mklcore.figures import style
+from mklcore.figures import moving, style
 from pages._parts.derive import gram_stacks, importance, looks, paths, tables
 from pages._parts.drawing import listings
 from pages._parts.explore import ahead, rail, views
 from pages._parts.jobs import worker
 from pages._parts.params import link, parameters, places
 from pages._parts.params.parameters import Params
-from pages._parts.players import path_player
 from pages._parts.session import words as session_words
 from tests.pages import cursor_texts, go, memory, open_app, quiet, table, upload, wait_for_path, wait_until, words
 
@@ -176,7 +175,7 @@ def test_the_facts_follow_the_path_point_by_point() -> None:
         assert said[5] == f"validation accuracy {100 * path.val_score[k]:.1f} %"
     bars = component(app, "bars_kernels")
     assert np.array(bars["weights"]) == pytest.approx(
-        path_player.heights(np.asarray(path.weights), path_player.order(path)), abs=1e-6
+        moving.heights(np.asarray(path.weights), moving.order(path)), abs=1e-6
     )
     assert bars["sortable"]
 
@@ -225,7 +224,7 @@ def test_a_value_between_the_points_starts_from_the_nearest_and_says_where_the_o
     assert "the optimum lies between" not in words(app)
     exact = component(app, "player")["exact"]
     assert exact["sets"]["kernels"] == pytest.approx(
-        path_player.heights(np.asarray(point.weights), path_player.order(path))[0].tolist(), abs=1e-6
+        moving.heights(np.asarray(point.weights), moving.order(path))[0].tolist(), abs=1e-6
     )
     assert "certified" in json.dumps(exact["sets"]["facts"])
 

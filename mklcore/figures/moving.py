@@ -17,7 +17,7 @@ from mklcore.figures.paths import path_positions, solved
 
 N_BARS = 12
 NAME_LENGTH = 22
-Rows = list[tuple[str, str, str]]  # name, full name and colour of every bar
+Rows = Sequence[tuple[str, str, str]]  # name, full name and colour of every bar
 
 
 def order(path: Any, most: int = N_BARS) -> list[int]:

@@ -1,5 +1,6 @@
 // Panels of lines where there is no plotly: the lines stand on a canvas and are drawn once, what moves is laid over them.
 // Python sends values; `y` of a panel tells between which of them it reaches, `xs` where the points lie, from 0 to 1.
+const NARROW = 38; // rem, below which names of a table beside the figure have no room
 const NEAR = 24; // px within which a line is told on hover
 
 // What a cursor knows of this figure; one for each view, so that the cursor keeps it when data change.
@@ -65,7 +66,9 @@ function build(view) {
 // A panel's place in px, from its row and column: the columns share what the margins leave.
 function layOut({ data }, panel, width, rem) {
   const right = Math.min(data.right * rem, 0.27 * width);
-  const [left, gap, above] = [data.left * rem, data.gap * rem, data.rows.slice(0, panel.row)];
+  const narrow = data.narrow && width < NARROW * rem;
+  const left = (narrow ? data.narrow : data.left) * rem;
+  const [gap, above] = [(narrow ? 0.5 : 1) * data.gap * rem, data.rows.slice(0, panel.row)];
   const column = (width - left - right - gap * (data.columns - 1)) / data.columns;
   const top = above.reduce((sum, rows) => sum + rows, 0) * rem + (panel.title ? 1.7 : 0.6) * rem;
   const under = (panel.x.ticks.length ? 1.6 : 0.4) + (panel.x.title ? 1.2 : 0);
@@ -83,9 +86,11 @@ function scales(panel, place) {
 
 function furnish(view, panel, place, rem) {
   const { X, Y, at } = scales(panel, place);
-  const { frame, moving, grounds } = view;
-  drawAxes(frame, panel, { X, Y, rem });
-  if (panel.title) make(frame, "text", { class: "title", x: X(0), y: place.top - 0.6 * rem }, panel.title);
+  const { data, frame, moving, grounds } = view;
+  const crowded = data.narrow && view.width < NARROW * rem;
+  drawAxes(frame, crowded ? { ...panel, y: { ...panel.y, title: "" } } : panel, { X, Y, rem });
+  if (panel.title)
+    shorten(make(frame, "text", { class: "title", x: X(0), y: place.top - 0.6 * rem }, panel.title), place.width);
   for (const line of panel.lines) {
     if (!line.label) continue;
     const label = { class: "end", x: X(1) + 8, y: Y(line.label_at), "dominant-baseline": "central" };
@@ -101,7 +106,7 @@ function furnish(view, panel, place, rem) {
   });
   set(grounds.get(panel.suffix), { x: place.left, y: place.top, width: place.width, height: place.height });
   for (const line of panel.lines) {
-    if (!line.label || line.dot === false) continue;
+    if (!(line.dot ?? Boolean(line.label))) continue;
     const drawn = make(moving, "circle", { class: "dot", r: 4, fill: line.colour });
     view.dots.push({ panel, line, X, at, drawn });
   }

@@ -120,6 +120,7 @@ function paint(view) {
   slider.range.classList.toggle("free", Boolean(slider.between));
   slider.show(label, label + ". " + spoken.filter(Boolean).join("; "));
   fill(view);
+  announce(data.chart, slider);
 }
 
 // Every lane's column stands under its own panels; without a figure the columns share the width evenly.

@@ -83,12 +83,17 @@ def weight_lines(path: Any, weights: Array, peaks: Array, dark: bool) -> list[di
 
 
 def labelled(
-    lines: list[dict[str, Any]], texts: dict[str, str], y: scenes.Scale, path: Any, hues: dict[str, str]
+    lines: list[dict[str, Any]],
+    texts: dict[str, str],
+    y: scenes.Scale,
+    path: Any,
+    hues: dict[str, str],
+    room: float = LABEL_ROOM,
 ) -> list[dict[str, Any]]:
     """The lines with a label at their right ends, moved up or down where two would overlap."""
     last = int(np.argmax(path_positions(path)))
     told = [line for line in lines if line["name"] in texts and line["ys"][last] is not None]
-    places = style.spread([y.at(line["ys"][last]) for line in told], LABEL_ROOM, 0.0, 1.0)
+    places = style.spread([y.at(line["ys"][last]) for line in told], room, 0.0, 1.0)
     for line, place in zip(told, places, strict=True):
         line |= {
             "label": texts[line["name"]],
@@ -133,7 +138,7 @@ def scores_chart(
 
     ``references``: scores of other models by name, as dotted lines.
     """
-    lines, ends = _score_lines(path, dark, list(references))
+    lines, ends = score_lines(path, dark, list(references))
     known = [value for line in lines for value in line["ys"] if value is not None]
     if not known:
         return None
@@ -158,7 +163,7 @@ def score_axis(name: str, low: float, high: float, title: str = "") -> scenes.Sc
     return scenes.Scale(title, low, high, ticks=tuple((value / 100, f"{text} %") for value, text in ticks))
 
 
-def _score_lines(
+def score_lines(
     path: Any, dark: bool, references: Sequence[tuple[str, float]]
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """The lines and, by name, the colours of their labels."""

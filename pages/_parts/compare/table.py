@@ -15,7 +15,6 @@ from pages._parts.drawing import listings
 from pages._parts.params import places
 from pages._parts.params.parameters import METHODS
 from pages._parts.params.steps import Indices
-from pages._parts.players import compare_player
 from pages._parts.session import words
 from pages._parts.session.memory import memory
 
@@ -127,7 +126,7 @@ def _formats(shown: Sequence[Row]) -> dict[str, Any]:
 def _caption(shown: Sequence[Row]) -> str:
     n_rows = len(tables.split(shown[0][0].params).validation.y)
     said = [f"Validation on {n_rows} rows"]
-    if shown[0][1].score_name == compare_player.ACCURACY:
+    if shown[0][1].score_name == "accuracy":
         said.append(f"one row more or less is {100 / n_rows:.1f} %")
     if not comparable(shown):
         said.append("objectives are left out: these lanes minimise different ones, or stand at different values")

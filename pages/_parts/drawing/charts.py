@@ -1,7 +1,5 @@
 """Drawing figures: with their alternative text, dimmed while they wait, and the two small ones only pages need."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
@@ -32,25 +30,6 @@ def show(figure: go.Figure, key: str, height: int | None = None) -> None:
     if history.current().present:
         figure = enlarged(figure)
     st.plotly_chart(figure, key=key, alt=figure.layout.meta["alt"], config=CONFIG)
-
-
-def labels(names: Sequence[str], families: Sequence[str]) -> tuple[str, ...]:
-    """Return the names a picture has room for: a linear kernel of one column goes by the name of the column, and a width
-    that all kernels of single columns have is left out."""
-    heads: dict[str, set[str]] = {}
-    for name, family in zip(names, families, strict=True):
-        if ", " in name:
-            heads.setdefault(family, set()).add(name.split(", ")[0])
-    short = [
-        name.removeprefix("linear ") if family == "linear" else _without_width(name, heads.get(family, set()))
-        for name, family in zip(names, families, strict=True)
-    ]
-    return tuple(s if short.count(s) == 1 else name for s, name in zip(short, names, strict=True))
-
-
-def _without_width(name: str, heads: set[str]) -> str:
-    head, comma, columns = name.partition(", ")
-    return f"{head.split()[0]} {columns}" if comma and len(heads) == 1 else name
 
 
 def dimmed(figure: go.Figure, *, dark: bool) -> go.Figure:

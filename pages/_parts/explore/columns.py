@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from mklcore.estimators.explain import Shares
-from mklcore.figures import selection_bars, style
+from mklcore.figures import selection_bars, style, telling
 from mklcore.path import Path
 from mklcore.references import Reference
 from mklcore.selection import SelectionFrequency
@@ -53,7 +53,7 @@ def pictures(shown: paths.Answer, index: int, baselines: Baselines) -> None:
         title = f"Validation {path.score_name} at "
         rows, unit = explore_views.score_rows(baselines, dark=dark), "%" if path.score_name in words.SHARES else ""
         longest = explore_views.longest_score(scores.of(path))
-        path_player.bars(scores, path, index, rows, title, waiting=waiting, unit=unit, most=longest, moving=1)
+        path_player.bars(scores, path, index, rows, title, waiting=waiting, unit=unit, most=longest, moves=1)
         st.caption(_told(shown, index, baselines))
         rows = explore_views.share_rows(by_family, "families", dark=dark)
         path_player.bars(families, path, index, rows, "Share per family at ", waiting=waiting, unit="%", most=1.0)
@@ -110,7 +110,7 @@ def _frequencies(shown: paths.Answer, found: SelectionFrequency, where: str) -> 
     left, right = st.columns([1.6, 1], gap="large")
     with left:
         families = _families(shown.path, found)
-        names = charts.labels(found.kernel_names, families)
+        names = telling.labels(found.kernel_names, families)
         draw = partial(selection_bars, found.share, found.n_resamples, names, families)
         charts.show(draw(dark=charts.is_dark()), "frequency")
         downloads.strip(draw, "How often each kernel was used")

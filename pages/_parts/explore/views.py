@@ -16,15 +16,13 @@ from mklcore.estimators.explain import (
     weight_shares,
 )
 from mklcore.estimators.registry import Algorithm
-from mklcore.figures import kernel_colours, style
+from mklcore.figures import moving, style, telling
 from mklcore.kernels.functions import KernelSpec
 from mklcore.path import Path
 from mklcore.references import Reference
 from pages._parts.derive import dictionaries, gram_stacks, importance, paths, references, shelves, tables
-from pages._parts.drawing import charts
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
-from pages._parts.players import path_player
 from pages._parts.players.path_player import View
 from pages._parts.session import words as session_words
 
@@ -38,18 +36,8 @@ Rows = list[tuple[str, str, str]]
 
 def kernels(path: Path) -> View:
     """Return the weights of the kernels that have a bar, with the rest summed."""
-    shown = path_player.order(path)
-    return View("kernels", lambda p: np.round(path_player.heights(np.asarray(p.weights, float), shown), 6).tolist())
-
-
-def kernel_rows(path: Path, *, dark: bool) -> Rows:
-    """Return name, full name and colour of every bar."""
-    shown = path_player.order(path)
-    colours = kernel_colours(path.kernel_families, style.peak_weights(path.weights, len(path.kernel_names)), dark)
-    every = charts.labels(path.kernel_names, path.kernel_families)
-    rows = [(style.short(every[m], path_player.NAME_LENGTH), path.kernel_names[m], colours[m]) for m in shown]
-    others = len(path.kernel_names) - len(shown)
-    return [*rows, (f"{others} others, summed",) * 2 + (style.theme(dark).grey,)] if others else rows
+    shown = moving.order(path)
+    return View("kernels", lambda p: np.round(moving.heights(p.weights, shown), 6).tolist())
 
 
 # Columns and families
@@ -160,7 +148,7 @@ def sentence(shown: paths.Answer, found: Shares, baselines: dict[str, Reference 
     view = share_view(found, "shares")
 
     def of(path: Path) -> list[Any]:
-        return [[[path_player.runs(_say(found.names, row, path, k, baselines))]] for k, row in enumerate(view.of(path))]
+        return [[[telling.runs(_say(found.names, row, path, k, baselines))]] for k, row in enumerate(view.of(path))]
 
     return View("sentence", of)
 
@@ -191,7 +179,7 @@ def _against(path: Path, index: int, baselines: dict[str, Reference | None]) -> 
 
 
 def _apart(difference: float, score_name: str) -> str:
-    share = score_name in session_words.SHARES
+    share = score_name in telling.SHARES
     by = f"{abs(100 * difference):.1f} points" if share else style.number(abs(difference))
     if abs(difference) < (5e-4 if share else 5e-3):
         return "the same as that of"
@@ -203,26 +191,21 @@ def facts(shown: paths.Answer) -> View:
     method, params = paths.algorithm(shown.params), shown.params
 
     def of(path: Path) -> list[Any]:
-        return [[_certificate(path, k, method, params), _cost(path, k), _measured(path, k)] for k in range(len(path))]
+        return [
+            [_certificate(path, k, method, params), telling.cost(path, k), telling.measured(path, k)]
+            for k in range(len(path))
+        ]
 
     return View("facts", of)
 
 
 def _certificate(path: Path, index: int, method: Algorithm, params: Params) -> list[Any]:
-    gap, status = float(path.relative_gap[index]), path.statuses[index]
-    told = []
-    if np.isnan(gap):
-        why = ": greedy" if "greedy" in method.cannot_tell else ""
-        line = [["badge none", f"○ no certificate{why}"]]
-    elif status.ok:
-        line = [["badge good", "✓ certified"], *path_player.runs(f"within **{style.percent(gap)}** of the optimum")]
-    else:
-        line = [["badge open", "○ not certified"], *path_player.runs(f"gap **{style.percent(gap)}**; {status.value}")]
+    line, told = telling.certificate(path, index, greedy="greedy" in method.cannot_tell), []
     tolerance = getattr(path.estimators[index], "tol", None)
-    if tolerance is not None and not np.isnan(gap):
+    if tolerance is not None and not np.isnan(path.relative_gap[index]):
         told.append(f"tolerance {tolerance:g}")
     told += [*_starts(path.estimators[index]), f"kernels {_normalised(params)}"]
-    return [line, path_player.runs(", ".join(told), "small")]
+    return [line, telling.runs(", ".join(told), "small")]
 
 
 def _starts(fitted: Any) -> list[str]:
@@ -237,22 +220,6 @@ def _normalised(params: Params) -> str:
         return "as uploaded"
     usual = ", as this method does" if params.normalise == "auto" else ""
     return f"{session_words.SCALES[dictionaries.normalisation(params)]}{usual}{', centred' if params.center else ''}"
-
-
-def _cost(path: Path, index: int) -> list[Any]:
-    solves = style.counted(int(path.solves[index]), "solve")
-    return [
-        path_player.runs(f"**{int(path.n_nonzero[index])}** of {len(path.kernel_names)} kernels used"),
-        path_player.runs(f"{solves}, **{session_words.seconds(float(path.seconds[index]))}**"),
-    ]
-
-
-def _measured(path: Path, index: int) -> list[Any]:
-    parts = (("train", path.train_score), ("validation", path.val_score))
-    return [
-        path_player.runs(f"{part} {path.score_name} {session_words.score(path.score_name, float(values[index]), '**')}")
-        for part, values in parts
-    ]
 
 
 def caveat(found: Shares, shown: paths.Answer) -> str:

@@ -10,12 +10,11 @@ import plotly.graph_objects as go
 import mklcore
 from mklcore.data.samples import SAMPLES
 from mklcore.estimators.registry import Algorithm, Variant
-from mklcore.figures import score_path, style, weight_path, weights_bar
+from mklcore.figures import score_path, style, telling, weight_path, weights_bar
 from mklcore.figures.formula import mathml
 from mklcore.path import Path
 from pages._parts.derive import gram_stacks, low_rank, paths, tables
 from pages._parts.derive.predictions import Chosen
-from pages._parts.drawing import charts
 from pages._parts.params import places
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import words
@@ -80,7 +79,7 @@ def gather(point: Chosen) -> Report:
 
 def _short(path: Path) -> Path:
     """Return the path with the names a picture has room for."""
-    return replace(path, kernel_names=charts.labels(path.kernel_names, path.kernel_families))
+    return replace(path, kernel_names=telling.labels(path.kernel_names, path.kernel_families))
 
 
 def _certificate(path: Path, index: int) -> tuple[bool, str]:

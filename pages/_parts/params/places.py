@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mklcore.figures import style
+from mklcore.figures.telling import label, symbol
 from mklcore.path import Path
 
-SYMBOLS = {"lam": "λ"}
+__all__ = ["BOUNDS", "Place", "bounds", "label", "place", "symbol"]
+
 BOUNDS = {"C": (1e-6, 1e6), "lam": (1e-10, 1e6), "p": (1.0, math.inf)}  # where an exact value may lie
 
 
@@ -20,16 +21,6 @@ class Place:
     index: int
     value: float
     exact: bool
-
-
-def symbol(param: str) -> str:
-    """Return the sign a formula uses for the parameter."""
-    return SYMBOLS.get(param, param)
-
-
-def label(param: str, value: float) -> str:
-    """Return "C = 1.1"."""
-    return f"{symbol(param)} = {style.number(value)}"
 
 
 def bounds(param: str, values: Sequence[float]) -> tuple[float, float]:

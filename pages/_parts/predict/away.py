@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import streamlit as st
 
-from mklcore.figures import score_path, weight_path, weights_bar
+from mklcore.figures import score_path, telling, weight_path, weights_bar
 from mklcore.path import Path
 from pages._parts.derive import paths
 from pages._parts.derive.predictions import Chosen
-from pages._parts.drawing import charts, listings
+from pages._parts.drawing import listings
 from pages._parts.export import downloads, report
 from pages._parts.params import places
 
@@ -58,4 +58,4 @@ def _figures(point: Chosen, path: Path, nearest: int) -> None:
 
 def _labelled(path: Path) -> Path:
     """Return the path with the names a picture has room for."""
-    return replace(path, kernel_names=charts.labels(path.kernel_names, path.kernel_families))
+    return replace(path, kernel_names=telling.labels(path.kernel_names, path.kernel_families))

@@ -1,0 +1,125 @@
+"""Several paths side by side as one file: one slider leads weights, scores and facts of every lane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mklcore.arrays import Array
+from mklcore.errors import ParameterError
+from mklcore.figures import lanes, scenes, style, telling
+from mklcore.figures.compare import AXIS_TITLES, peak_shares, shares_of_weight
+from mklcore.figures.steps import Steps, nearest_to, steps
+from mklcore.figures.takeaway import charts
+from mklcore.figures.takeaway.page import About, Mount, explanation, page, place
+from mklcore.figures.takeaway.paths import checked
+
+CHART = "lanes"
+
+
+def lanes_page(paths: Mapping[str, Any], about: About | None = None, *, step: int | None = None) -> str:
+    """One HTML file with several paths over the same kernels side by side, by their titles, led by one slider, offline.
+
+    The slider begins where the first lane scores best, or at ``step``. Raises ``ParameterError`` for no paths, paths without
+    points, or paths over different kernels.
+    """
+    if not paths:
+        raise ParameterError("There is no lane to draw. Hand over at least one path, by its title.")
+    best = tuple(checked(path, None) for path in paths.values())
+    found = steps(list(paths.values()), [path.param for path in paths.values()])
+    if step is not None and not 0 <= step < len(found.values):
+        raise ParameterError(f"The slider has steps 0 to {len(found.values) - 1}; got the step {step}.")
+    start = nearest_to(found, best) if step is None else step
+    told = about or About()
+    told = replace(told, title=told.title or "Kernel weights side by side")
+    body = f'<div class="side">{place("chart")}{place("lead", leads=True)}</div>{explanation(told)}'
+    return page(told, body, lambda dark: _mounts(paths, found, start, dark))
+
+
+def _mounts(paths: Mapping[str, Any], found: Steps, start: int, dark: bool) -> list[Mount]:
+    every = list(paths.values())
+    shown = lanes.order(every)
+    chart = _chart(paths, found, dark)
+    each = [
+        lanes.lane(title, [path], panel["xs"], shown)
+        for (title, path), panel in zip(paths.items(), chart["panels"][::2], strict=True)
+    ]
+    lead = {
+        "chart": CHART,
+        "facts": lanes.facts(every),
+        **lanes.kernels(every, shown, dark=dark),
+        "lanes": each,
+        "most": lanes.longest(each),
+        "steps": [
+            {"label": text, "indices": list(points)} for text, points in zip(found.labels, found.indices, strict=True)
+        ],
+        "place": {"step": start, "free": False, "indices": list(found.indices[start]), "label": found.labels[start]},
+        "turn": 1,
+    }
+    return [Mount("chart", "chart", chart), Mount("compare", "lead", lead)]
+
+
+def _chart(paths: Mapping[str, Any], found: Steps, dark: bool) -> dict[str, Any]:
+    every = list(paths.values())
+    peaks = peak_shares(every)
+    top = 1.05 * (float(peaks.max(initial=0.0)) or 1.0)
+    limits = _limits(every)
+    panels: list[dict[str, Any]] = []
+    for lane, (title, path) in enumerate(paths.items()):
+        panels += _panels(lane, title, path, peaks, top, limits, dark, last=lane == len(every) - 1)
+    names = [f"{title}: {telling.symbol(path.param)}" for title, path in paths.items()]
+    return {
+        "chart": CHART, "figure": CHART, "columns": len(every), "rows": [12.5, 10.5], "left": 9.5, "narrow": 3, "right": 5.25,
+        "gap": 1.5, "panels": panels, "points": [list(points) for points in found.indices],
+        "alt": f"{style.counted(len(every), 'lane')} side by side: shares of weight above, scores below. {'; '.join(names)}.",
+        "said": [_said(paths, points) for points in found.indices],
+    }  # fmt: skip
+
+
+def _panels(
+    lane: int, title: str, path: Any, peaks: Array, top: float, limits: tuple[float, float], dark: bool, *, last: bool
+) -> list[dict[str, Any]]:
+    """The panel of the shares and that of the scores; ticks and titles of the upright axes stand left of the first lane."""
+    x = charts.axis_of(path, AXIS_TITLES.get(path.param, path.param))
+    shares = charts.score_axis("accuracy", 0.0, top, "share of weight" if lane == 0 else "")
+    scores = charts.score_axis(path.score_name, *limits, path.score_name if lane == 0 else "")
+    lines = charts.weight_lines(path, shares_of_weight(path.weights), peaks, dark)
+    measured, ends = charts.score_lines(path, dark, [])
+    measured = [{**line, "dot": True} for line in measured]
+    if last:
+        measured = charts.labelled(measured, dict(zip(ends, ends, strict=True)), scores, path, ends, room=0.16)
+    upper, lower = ("" if lane == 0 else str(2 * lane + 1)), str(2 * lane + 2)
+    above = charts.panel_of(path, _bare(x), shares, lines, suffix=upper, column=lane, title=title, lane=lane)
+    below = charts.panel_of(
+        path, x, scores, measured, suffix=lower, column=lane, row=1, lane=lane, marks=charts.marks_of(path)
+    )
+    if lane:
+        above["y"]["ticks"] = [(at, "") for at, _ in above["y"]["ticks"]]
+        below["y"]["ticks"] = [(at, "") for at, _ in below["y"]["ticks"]]
+    return [above, below]
+
+
+def _bare(x: scenes.Scale) -> scenes.Scale:
+    return replace(x, title="", ticks=())
+
+
+def _limits(paths: Sequence[Any]) -> tuple[float, float]:
+    every = np.concatenate([np.asarray(s, dtype=float) for path in paths for s in (path.train_score, path.val_score)])
+    known = every[np.isfinite(every)]
+    if not known.size:
+        return 0.0, 1.0
+    room = 0.06 * float(np.ptp(known)) or 0.05
+    return float(known.min()) - room, float(known.max()) + room
+
+
+def _said(paths: Mapping[str, Any], points: Sequence[int | None]) -> str:
+    told = [
+        f"{title} at {lanes.told(path, at)[0]}: validation {path.score_name} {lanes.told(path, at)[1]}, "
+        f"{lanes.told(path, at)[3]} kernels, {lanes.certificate(path, at)[2:]}"
+        for (title, path), at in zip(paths.items(), points, strict=True)
+        if at is not None
+    ]
+    return f"{'; '.join(told)}."
