@@ -10,16 +10,21 @@ function number(value, unit) {
 
 function draw(view, index, exact) {
   const { data } = view;
+  view.asked = [index, exact];
+  if (view.folded) return;
   const weights = exact ? exact.sets[data.set] : data.weights[index];
   if (!weights) return;
   const hollow = exact ? exact.hollow : data.hollow[index];
   view.title.textContent = data.title + (exact ? exact.label : data.labels[index]);
+  // Only what changes is written: most kernels of a sparse path keep their zero.
   view.rows.forEach((row, m) => {
+    if (row.shown === weights[m] && row.hollow === hollow) return;
     const share = Math.max(0, Math.min(1, (weights[m] || 0) / data.most));
     row.bar.style.transform = "scaleX(" + share + ")";
-    row.bar.classList.toggle("hollow", hollow && data.moves[m]);
-    row.number.textContent = number(weights[m], data.unit);
-    row.line.classList.toggle("zero", weights[m] === 0);
+    if (row.hollow !== hollow) row.bar.classList.toggle("hollow", hollow && data.moves[m]);
+    row.number.data = number(weights[m], data.unit);
+    if ((row.shown === 0) !== (weights[m] === 0)) row.line.classList.toggle("zero", weights[m] === 0);
+    Object.assign(row, { shown: weights[m], hollow });
   });
   view.now = weights;
 }
@@ -41,14 +46,22 @@ function build(view) {
     text.title = view.data.full[m];
     const bar = cell(cell(line, "span", "track"), "i", "bar");
     bar.style.setProperty("--hue", view.data.colours[m]);
-    return { line, bar, number: cell(line, "span", "number") };
+    const number = cell(line, "span", "number").appendChild(new Text());
+    return { line, bar, number };
   });
   view.sorter.hidden = !view.data.sortable;
 }
 
 function newView(root) {
   const [list, title, sorter] = [".bars", ".title", ".sort"].map((name) => root.querySelector(name));
-  const view = { list, title, sorter, rows: [], sorted: false };
+  const view = { list, title, sorter, rows: [], sorted: false, folded: false };
+  // What lies in a closed fold is drawn when it is opened.
+  view.resized = new ResizeObserver(() => {
+    const folded = list.clientWidth === 0;
+    if (folded === view.folded) return;
+    view.folded = folded;
+    if (!folded && view.asked) draw(view, ...view.asked);
+  });
   sorter.onclick = () => {
     view.sorted = !view.sorted;
     sorter.setAttribute("aria-pressed", view.sorted);
@@ -63,6 +76,7 @@ export default function ({ parentElement, data }) {
   build(view);
   view.list.classList.toggle("waiting", data.waiting);
   draw(view, data.index, null);
+  view.resized.observe(view.list);
   const end = follow(view, draw);
   if (view.sorted) sort(view);
   return end;

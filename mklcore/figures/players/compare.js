@@ -23,7 +23,9 @@ function attach(view) {
   if (view.cursor.attach(panelsOf(view))) redraw(view);
 }
 
+// What needs the layout of the page is not asked for in every frame of a drag.
 function redraw(view) {
+  view.ink = getComputedStyle(view.box).color;
   arrange(view);
   paint(view);
 }
@@ -107,10 +109,9 @@ function fill(view) {
 function paint(view) {
   const { data, slider } = view;
   const points = pointsOf(view);
-  const ink = getComputedStyle(view.box).color;
   data.lanes.forEach(({ positions }, lane) => {
     const at = points[lane];
-    view.cursor.stand(lane, at === null || at === undefined || at >= positions.length ? null : positions[at], ink);
+    view.cursor.stand(lane, at === null || at === undefined || at >= positions.length ? null : positions[at], view.ink);
   });
   const label = slider.between ? data.place.label : data.steps[slider.index].label;
   const spoken = data.lanes.map((lane, place) => {
