@@ -62,10 +62,12 @@ def longest_kernel(table: Sequence[Sequence[float]], rows: Rows, n_kernels: int)
 def bars(
     path: Any, rows: Rows, table: Sequence[Sequence[float | None]], title: str, *, index: int, unit: str = "",
     most: float | None = None, moving: int | None = None, sortable: bool = False,
+    tall: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """What the player ``bars`` shows: ``table`` holds the values of its rows at every point of the path.
 
     ``most`` is the value of the longest bar, ``moving`` how many of the rows the path moves; the others stay full.
+    ``tall`` is a list too long to be seen at once.
     """
     largest = max((value for entry in table for value in entry if value is not None), default=0.0)
     return {
@@ -82,6 +84,7 @@ def bars(
         "index": index,
         "waiting": False,
         "sortable": sortable,
+        "tall": tall,
     }
 
 

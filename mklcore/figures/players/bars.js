@@ -1,5 +1,8 @@
 // Shares or weights at the cursor, one bar each, in an order that does not change while the cursor moves.
 // A press of "Sort" brings them into the order of the moment, and keeps that order until it is pressed again.
+const PITCH = 24; // px from row to row, as in the style sheet
+const REST = 200; // ms
+
 function number(value, unit) {
   if (value === null) return "not yet";
   if (unit === "%") return (100 * value).toFixed(1) + " %";
@@ -16,23 +19,35 @@ function draw(view, index, exact) {
   if (!weights) return;
   const hollow = exact ? exact.hollow : data.hollow[index];
   view.title.textContent = data.title + (exact ? exact.label : data.labels[index]);
-  // Only what changes is written: most kernels of a sparse path keep their zero.
-  view.rows.forEach((row, m) => {
-    if (row.shown === weights[m] && row.hollow === hollow) return;
-    const share = Math.max(0, Math.min(1, (weights[m] || 0) / data.most));
-    row.bar.style.transform = "scaleX(" + share + ")";
+  Object.assign(view, { now: weights, hollow });
+  write(view, ...inSight(view));
+  clearTimeout(view.rest);
+  if (data.tall) view.rest = setTimeout(() => write(view, 0, view.order.length), REST);
+}
+
+// The rows of a long list that can be seen; the others follow when the cursor rests.
+function inSight({ data, order, scrolled, height }) {
+  return data.tall ? [Math.floor(scrolled / PITCH), Math.ceil((scrolled + height) / PITCH)] : [0, order.length];
+}
+
+// Only what changes is written: most kernels of a sparse path keep their zero.
+function write({ data, rows, order, now, hollow }, from, to) {
+  for (const m of order.slice(from, to)) {
+    const [row, value] = [rows[m], now[m]];
+    if (row.shown === value && row.hollow === hollow) continue;
+    row.bar.style.transform = "scaleX(" + Math.max(0, Math.min(1, (value || 0) / data.most)) + ")";
     if (row.hollow !== hollow) row.bar.classList.toggle("hollow", hollow && data.moves[m]);
-    row.number.data = number(weights[m], data.unit);
-    if ((row.shown === 0) !== (weights[m] === 0)) row.line.classList.toggle("zero", weights[m] === 0);
-    Object.assign(row, { shown: weights[m], hollow });
-  });
-  view.now = weights;
+    row.number.data = number(value, data.unit);
+    if ((row.shown === 0) !== (value === 0)) row.line.classList.toggle("zero", value === 0);
+    Object.assign(row, { shown: value, hollow });
+  }
 }
 
 function sort(view) {
-  const order = view.rows.map((_, m) => m);
-  if (view.sorted) order.sort((a, b) => (view.now[b] || 0) - (view.now[a] || 0) || a - b);
-  view.list.replaceChildren(...order.map((m) => view.rows[m].line));
+  view.order = view.rows.map((_, m) => m);
+  if (view.sorted) view.order.sort((a, b) => (view.now[b] || 0) - (view.now[a] || 0) || a - b);
+  view.list.replaceChildren(...view.order.map((m) => view.rows[m].line));
+  write(view, 0, view.order.length);
 }
 
 function build(view) {
@@ -49,15 +64,23 @@ function build(view) {
     const number = cell(line, "span", "number").appendChild(new Text());
     return { line, bar, number };
   });
+  view.order = view.rows.map((_, m) => m);
   view.sorter.hidden = !view.data.sortable;
+  view.list.classList.toggle("tall", Boolean(view.data.tall));
 }
 
 function newView(root) {
   const [list, title, sorter] = [".bars", ".title", ".sort"].map((name) => root.querySelector(name));
-  const view = { list, title, sorter, rows: [], sorted: false, folded: false };
+  const view = { list, title, sorter, rows: [], order: [], sorted: false, folded: false };
+  Object.assign(view, { scrolled: 0, height: 0 });
+  list.onscroll = () => {
+    view.scrolled = list.scrollTop;
+    if (view.now) write(view, ...inSight(view));
+  };
   // What lies in a closed fold is drawn when it is opened.
   view.resized = new ResizeObserver(() => {
     const folded = list.clientWidth === 0;
+    view.height = list.clientHeight;
     if (folded === view.folded) return;
     view.folded = folded;
     if (!folded && view.asked) draw(view, ...view.asked);

@@ -46,7 +46,7 @@ def path_page(
             place("bars", "bars"), place("chart", "chart"), place("scores", "scores") if scored else "",
             place("facts", "facts"), "</div>",
             f"<details><summary>All {len(path.kernel_names)} kernels at the cursor</summary>"
-            f'<div class="tall">{place("all")}</div></details>',
+            f'{place("all")}</details>',
             f'<div class="more">{place("columns") if columns is not None else ""}<div>{explanation(told)}</div></div>',
         ]
     )  # fmt: skip
@@ -79,7 +79,9 @@ def _mounts(
     mounts.append(_bars("bars", path, rows, table, "Kernel weights θ at ", index, most=longest, sortable=True))
     every = len(path.kernel_names)
     all_rows, all_bars = moving.kernel_rows(path, dark=dark, most=every), moving.kernel_bars(path, most=every)
-    mounts.append(_bars("all", path, all_rows, all_bars, "Every kernel at ", index, most=longest, sortable=True))
+    mounts.append(
+        _bars("all", path, all_rows, all_bars, "Every kernel at ", index, most=longest, sortable=True, tall=True)
+    )
     if columns is not None:
         mounts += _of_columns(path, columns, index, dark)
     facts = [
