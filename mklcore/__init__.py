@@ -11,6 +11,7 @@ checkers and editors read; everything else is found in the rooms: ``mkl.data``, 
 """
 
 import os as _os
+import sys as _sys
 from importlib import import_module as _import_module
 from pathlib import Path as _FilePath
 
@@ -110,6 +111,7 @@ _ROOMS = (
     "lowrank",
     "machines",
     "model_search",
+    "notebook",
     "parameters",
     "path",
     "path_files",
@@ -130,12 +132,36 @@ _ROOMS = (
     "widths",
 )
 
+# What a path gets at this door: `explore`, from the room that draws for notebooks, loaded when it is called.
+_EXPLORED = {
+    "path": ("explore_path", ["Path"]),
+}
+
+
+def _explorer(shows: str) -> object:
+    def explore(self: object, **options: object) -> object:
+        return getattr(_import_module("mklcore.notebook"), shows)(self, **options)
+
+    explore.__doc__ = f"Show it in a notebook, to be dragged; options as in ``mklcore.notebook.{shows}``."
+    return explore
+
+
+def _let_explore() -> None:
+    """Give what has been loaded so far its ``explore``."""
+    for home in [home for home in _EXPLORED if f"mklcore.{home}" in _sys.modules]:
+        shows, kinds = _EXPLORED.pop(home)
+        for kind in kinds:
+            setattr(_sys.modules[f"mklcore.{home}"].__dict__[kind], "explore", _explorer(shows))  # noqa: B010  a class of another file
+
+
 __all__ = sorted([*_HOME, "figures", "theory"], key=lambda name: (not name.isupper(), not name[0].isupper(), name))
 
 
 def __getattr__(name: str) -> object:
     if name in _ROOMS:
-        return _import_module(f"mklcore.{name}")
+        room = _import_module(f"mklcore.{name}")
+        _let_explore()
+        return room
     if name == "__version__":
         from importlib import metadata
 
@@ -145,6 +171,7 @@ def __getattr__(name: str) -> object:
             value = "0+unknown"
     elif name in _HOME:
         value = getattr(_import_module(f"mklcore.{_HOME[name]}"), name)
+        _let_explore()
     else:
         raise AttributeError(f"module 'mklcore' has no attribute {name!r}; see dir(mklcore) and its rooms.")
     globals()[name] = value

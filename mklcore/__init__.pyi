@@ -17,6 +17,7 @@ from mklcore import (
     lowrank as lowrank,
     machines as machines,
     model_search as model_search,
+    notebook as notebook,
     parameters as parameters,
     path as path,
     path_files as path_files,

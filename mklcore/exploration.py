@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, NamedTuple
 
@@ -18,12 +18,15 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.errors import DataError, KernelError
+from mklcore.estimators.explain import kernels_by_columns, specs_of, weight_shares
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
+from mklcore.figures.takeaway import About, path_page
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.units import units
+from mklcore.notebook.framing import framed
 from mklcore.path import GROWTH, Path, fit_path, grown, joined, path_grid
 from mklcore.references import FLAT, PLAIN, Reference, best_single_kernel, plain_references
 from mklcore.scoring import Scoring, label_of, rarest, scorer_of
@@ -75,7 +78,25 @@ class Exploration:
         """The scores on all test rows: "ours" and every baseline; look once, after choosing."""
         return _scores(self._scorer, {"ours": self.model} | self._fitted, self._test)
 
+    def page(self, about: About | None = None) -> str:
+        """One HTML file in which a person drags along the path, with the share of every column and the plain models beside it."""
+        seen = [(one.name, one.columns) for one in units(self._test)]
+        members = kernels_by_columns(specs_of(self.model), seen, self._test.source_names)
+        found = weight_shares(self.path.weights, members)
+        told = about or About(f"Which columns count, along {self.path.param}")
+        told = replace(told, facts=(*told.facts, ("Rows for training", f"{self.rows.used:,} of {self.rows.of:,}")))
+        return path_page(
+            self.path,
+            told,
+            index=self.index,
+            columns=(found.names, found.values),
+            references=tuple(self.baselines.items()),
+        )
+
     def _repr_html_(self) -> str:
+        return framed(self.page(), self._table())
+
+    def _table(self) -> str:
         body = "".join(
             f"<tr><td>{escape(one.name)}</td><td>{'' if one.share is None else format(one.share, '.0%')}</td>"
             f"<td>{one.importance:.3g} ± {one.importance_sd:.2g}</td></tr>"

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from html import escape
-from typing import Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_outlier_detector
@@ -150,6 +150,11 @@ class Path:
             if scores[end] > rest.max() + FLAT * float(np.ptp(scores)):
                 return end
         return None
+
+    if TYPE_CHECKING:
+
+        def explore(self, **options: Any) -> Any:
+            """Drag along it in a notebook: ``mklcore.notebook.explore_path``, which the front door attaches."""
 
     def nearest(self, value: float) -> int:
         """The index of the solved value nearest to ``value`` by ratio, the first of equals; ``value`` above 0, inf allowed."""

@@ -51,6 +51,7 @@ ROWS = {
     "mklcore.widths": 12,
     "mklcore.compiling": 12,
     "mklcore.experiments": 12,
+    "mklcore.notebook": 12,
     "mklcore.exploration": 12,
     "mklcore.lessons": 12,
     "pages._parts.params": 13.1,

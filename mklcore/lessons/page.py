@@ -14,11 +14,19 @@ from mklcore.lessons.words import fill, words
 Scenes = Callable[[bool], Mapping[str, Any]]
 
 
-def lesson_page(lesson: Lesson, story: Story, *, scene: Scenes | None = None, link: str = "") -> str:
+def lesson_page(
+    lesson: Lesson,
+    story: Story,
+    *,
+    scene: Scenes | None = None,
+    link: str = "",
+    nearby: tuple[tuple[str, str], ...] = (),
+) -> str:
     """One HTML file that tells ``lesson`` with what its computation found, ``story = lesson.compute()``.
 
     ``scene(dark)`` is the picture as ``Scene.drawn`` tells it, where it has been drawn before; ``link`` opens the lesson in
-    the app. Raises ``ParameterError`` for a lesson that brings a figure instead of a scene: those need plotly.
+    the app, ``nearby`` are (text, file) of other pages in its folder. Raises ``ParameterError`` for a lesson that brings a
+    figure instead of a scene: those need plotly.
     """
     if scene is None:
         make = PICTURES.get(lesson.key)
@@ -31,7 +39,7 @@ def lesson_page(lesson: Lesson, story: Story, *, scene: Scenes | None = None, li
     told, facts = words(lesson), lesson.given | story.facts
     text = {name: fill(part, facts) for name, part in told.parts.items() if name != "formula"}
     guess = Guess(fill(told.question, lesson.given), told.options, story.answer, told.moral)
-    about = About(told.title, (("Level", told.level),), formula=told.parts["formula"], link=link)
+    about = About(told.title, (("Level", told.level),), formula=told.parts["formula"], link=link, nearby=nearby)
     sections = (
         ("", text["reveal"]),
         ("Why", text["why"]),

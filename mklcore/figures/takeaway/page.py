@@ -23,6 +23,7 @@ from mklcore.figures.players import bundle
 
 GENERATOR = "MKL Explorer"
 PROMISE = "The rows of the table are not in this file, only what is drawn here, and it asks no server for anything."
+_FILE = re.compile(r"[\w-]+\.html")
 _COLOUR = re.compile(r"#[0-9A-Fa-f]{6}|rgba\([0-9,. ]+\)")
 _DARK = """ --st-text-color: #EDEDE8; --st-background-color: #171715; --st-secondary-background-color: #282825;
   --st-primary-color: #3288C0; --st-border-color: #55554F; --st-link-color: #7CC5EE; --st-blue-background-color: #14303F;
@@ -33,7 +34,8 @@ _DARK = """ --st-text-color: #EDEDE8; --st-background-color: #171715; --st-secon
 @dataclass(frozen=True)
 class About:
     """What a file tells of itself: ``title``; ``facts`` (name, text) about what was computed; the ``formula`` in LaTeX of the
-    problem, ``look_for`` and ``cannot_tell``; the ``link`` that opens the same screen, and the data's ``fingerprint``."""
+    problem, ``look_for`` and ``cannot_tell``; the ``link`` that opens the same screen, and the data's ``fingerprint``;
+    ``nearby`` (text, name of a file) are pages that lie in the same folder."""
 
     title: str = ""
     facts: tuple[tuple[str, str], ...] = ()
@@ -42,6 +44,7 @@ class About:
     cannot_tell: str = ""
     link: str = ""
     fingerprint: str = ""
+    nearby: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ def page(
         '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">\n'
         f'<meta name="generator" content="{GENERATOR}"><link rel="icon" href="data:,">\n'
         f"<title>{safe(about.title)}</title>\n<style>{style}</style></head>\n<body><main>\n{_head(about, moral)}\n{body}\n"
-        f'{_foot(about)}\n</main>\n<script type="application/json" id="data">{as_json(data)}</script>\n'
+        f'{_foot(about, bool(played))}\n</main>\n<script type="application/json" id="data">{as_json(data)}</script>\n'
         f"<script>{script}</script></body></html>\n"
     )
 
@@ -146,14 +149,17 @@ def _head(about: About, moral: str) -> str:
     )
 
 
-def _foot(about: About) -> str:
+def _foot(about: About, moves: bool) -> str:
     facts = [(name, safe(text)) for name, text in about.facts]
     if about.fingerprint:
         facts.append(("Fingerprint of the data", f"<code>{safe(about.fingerprint)}</code>"))
     if re.match(r"https?://", about.link):
         facts.append(("The same screen", f'<a href="{safe(about.link)}" rel="noreferrer">{safe(about.link)}</a>'))
     told = "".join(f"<dt>{safe(name)}</dt><dd>{text}</dd>" for name, text in facts)
-    return f'<footer><dl>{told}</dl><p class="quiet">{PROMISE} Arrow keys move the cursor.</p></footer>'
+    ways = "".join(f'<a href="{safe(file)}">{safe(text)}</a> ' for text, file in about.nearby if _FILE.fullmatch(file))
+    keys = " Arrow keys move the cursor." if moves else ""
+    nav = f'<nav class="ways">{ways}</nav>' if ways else ""
+    return f'{nav}<footer><dl>{told}</dl><p class="quiet">{PROMISE}{keys}</p></footer>'
 
 
 def _hash(text: str) -> str:

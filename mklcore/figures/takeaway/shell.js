@@ -20,8 +20,19 @@ function play({ player, place, data }) {
     host.attachShadow({ mode: "open" }).innerHTML = PLAYERS[player].html;
     host.shadowRoot.adoptedStyleSheets = [styled(player)];
   }
-  PLAYERS[player].play({ parentElement: host.shadowRoot, data, setStateValue: () => {} });
+  PLAYERS[player].play({ parentElement: host.shadowRoot, data, setStateValue: tell });
 }
+
+// Inside a notebook the frame around the page hears where the cursor came to rest, and may lead it.
+const framed = parent !== window;
+const tell = (name, value) => framed && parent.postMessage({ index: value.index }, "*");
+const leading = () => document.querySelector("[data-leads]")?.shadowRoot?.querySelector("input[type=range]");
+addEventListener("message", ({ source, data }) => {
+  const range = leading();
+  if (!framed || source !== parent || !range || !Number.isInteger(data?.index) || data.index === +range.value) return;
+  range.value = data.index;
+  range.dispatchEvent(new Event("input"));
+});
 
 const isDark = () => (chosen ? chosen === "dark" : system.matches);
 
@@ -43,7 +54,8 @@ system.onchange = dress;
 document.addEventListener("keydown", (event) => {
   const steps = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   if (!steps || event.target !== document.body || event.ctrlKey || event.altKey || event.metaKey) return;
-  const range = document.querySelector("[data-leads]").shadowRoot.querySelector("input[type=range]");
+  const range = leading();
+  if (!range) return;
   event.preventDefault();
   range.focus({ preventScroll: true });
   range.stepUp(steps);
