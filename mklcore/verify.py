@@ -338,8 +338,15 @@ def terms_value(parameters: dict[str, Any], M: int, r: Array) -> float:
             "gl": lambda e: float(e @ np.sqrt(r)),
             "mf": lambda e: float(e @ r ** (0.5 * parameters["mf_power"])),
             "mkl": lambda e: 0.5 * float(e @ np.sqrt(r)) ** 2,
+            "mcp": lambda e: float(np.sum(r / 2 + np.where(r < 9 * e**2, e * np.sqrt(r) - r / 6, 1.5 * e**2))),
+            "scad": lambda e: float(np.sum(r / 2 + _scad(np.sqrt(r), e))),
         }[name.strip()](e)
     return total
+
+
+def _scad(t: Array, e: Array) -> Array:
+    """The SCAD price with its knee at 3.7: straight, bent, then flat."""
+    return np.where(t <= e, e * t, np.where(t < 3.7 * e, (7.4 * e * t - t**2 - e**2) / 5.4, 2.35 * e**2))
 
 
 # Statements

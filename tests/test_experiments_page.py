@@ -233,7 +233,7 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
     app.button(key="run_small").click().run()
     settled(app)
     assert [outcome.seed for outcome in work.kept("tiny")] == [5, 0]
-    assert len(app.selectbox) == 1
+    assert [box.label for box in app.selectbox] == ["Run", "Paper"]
 
 
 def test_what_was_found_survives_a_restart(tiny, monkeypatch, tmp_path):

@@ -2,19 +2,24 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 from mklcore.errors import ParameterError
+from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.penalties import PENALTIES
 from mklcore.penalties.terms import (
     TERMS,
     GroupLasso,
     LogTerm,
     MFocuss,
+    MinimaxConcave,
+    SmoothlyClipped,
     SquaredGroupLasso,
     SumOfTerms,
     as_eta,
     make_terms,
 )
+from mklcore.verify import terms_value
 
 ETA = (0.5, 1.0, 2.0, 1.5)
 SINGLE = [
@@ -25,6 +30,10 @@ SINGLE = [
     MFocuss(ETA, 0.2),
     MFocuss(ETA, 1.0),
     SquaredGroupLasso(ETA),
+    MinimaxConcave(ETA),
+    MinimaxConcave(ETA, 0.4),
+    SmoothlyClipped(ETA),
+    SmoothlyClipped(ETA, 2.5),
 ]
 EVERY = [*SINGLE, LogTerm(ETA) + GroupLasso(ETA), LogTerm() + MFocuss(1.0, 0.7) + SquaredGroupLasso(ETA)]
 BY_NAME = {"ids": lambda term: repr(term)[:40]}
@@ -83,7 +92,7 @@ def test_weights_of_the_squared_group_lasso_lie_on_the_simplex_of_eta():
 
 
 def test_what_is_convex():
-    assert [term.is_convex for term in SINGLE] == [False, False, True, False, False, True, True]
+    assert [term.is_convex for term in SINGLE] == [False, False, True, False, False, True, True, *[False] * 4]
     assert (GroupLasso() + SquaredGroupLasso()).is_convex
     assert not (GroupLasso() + LogTerm()).is_convex
 
@@ -96,20 +105,22 @@ def test_terms_by_name():
     assert make_terms("mf", mf_power=0.3) == MFocuss(1.0, 0.3)
     assert make_terms(term) is term
     assert hash(term) == hash(make_terms("log+gl", eta=(1, 2), log_epsilon=1e-4))
-    assert set(TERMS) == {"log", "gl", "mf", "mkl"}
+    assert set(TERMS) == {"log", "gl", "mf", "mkl", "mcp", "scad"}
     assert set(TERMS) <= set(PENALTIES)
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: make_terms("log+ridge"), "terms must be a sum of log, gl, mf, mkl"),
+        (lambda: make_terms("log+ridge"), "terms must be a sum of log, gl, mf, mkl, mcp, scad"),
         (lambda: make_terms(""), "terms must be a sum of"),
         (lambda: make_terms(3), "terms must be a sum of"),
         (lambda: make_terms("log", log_epsilon=0.0), "log_epsilon is the floor"),
         (lambda: make_terms("log", log_epsilon="small"), "log_epsilon is the floor"),
         (lambda: make_terms("mf", mf_power=1.5), "mf_power is the power"),
         (lambda: MFocuss(1.0, 0.0), "mf_power is the power"),
+        (lambda: MinimaxConcave(1.0, 0.0), "reach is how far the price of MCP rises"),
+        (lambda: SmoothlyClipped(1.0, 2.0), "knee is where the price of SCAD stops rising, and must be above 2"),
         (lambda: as_eta(-1.0), "finite and above 0"),
         (lambda: as_eta([1.0, np.nan]), "finite and above 0"),
         (lambda: as_eta([]), "finite and above 0"),
@@ -125,3 +136,41 @@ def test_refusals_in_words(make, words):
 def test_only_terms_add_up():
     with pytest.raises(TypeError):
         LogTerm() + 1.0
+
+
+@pytest.mark.parametrize(
+    ("term", "rise"),
+    [
+        (MinimaxConcave(1.2, 2.0), lambda t: max(1.2 - t / 2.0, 0.0)),
+        (SmoothlyClipped(1.2, 3.0), lambda t: 1.2 if t <= 1.2 else max(3.6 - t, 0.0) / 2.0),
+    ],
+    ids=["mcp", "scad"],
+)  # fmt: skip
+def test_prices_that_stop_rising_are_their_integrals_and_those_of_a_plain_machine_beyond(term, rise):
+    for t in (0.3, 1.2, 2.0, 5.0):
+        price = quad(rise, 0.0, t, points=[1.2, 2.4, 3.6])[0]
+        assert term.value(np.array([t * t])) == pytest.approx(0.5 * t * t + price)
+    assert term.slopes(np.array([25.0])) == pytest.approx(1.0)
+    assert term.update(np.array([0.0]), np.array([1.0])) == 0.0
+
+
+@pytest.mark.parametrize("term", [MinimaxConcave(0.5), SmoothlyClipped(0.5)], ids=["mcp", "scad"])
+def test_one_row_per_kernel_is_thresholded_as_in_the_closed_form(term):
+    """K_k = e_k e_k', squared loss: every block is min_t C/2 (y - t)^2 + g(t), here by brute force over t."""
+    y, C = np.array([0.2, 0.6, -1.5, 4.0]), 2.0
+    K = np.stack([np.outer(one, one) for one in np.eye(4)])
+    model = SMKLRegressor(term, C=C, loss="squared", kernels="precomputed", normalise=None, fit_intercept=False, tol=1e-7,
+                          max_iter=2000).fit(K, y)  # fmt: skip
+    grid = np.linspace(0.0, 5.0, 10_001)
+    price = np.array([term.value(np.array([t * t])) for t in grid])
+    best = [np.sign(v) * grid[np.argmin(0.5 * C * (abs(v) - grid) ** 2 + price)] for v in y]
+    assert model.predict(K) == pytest.approx(best, abs=1e-3)
+    assert model.predict(K)[3] == pytest.approx(4.0 * C / (1.0 + C))  # beyond the reach: ridge alone
+
+
+@pytest.mark.parametrize("name", ["mcp", "scad"])
+def test_the_checker_has_the_same_price_by_a_formula_of_its_own(name):
+    r = np.array([0.0, 0.04, 0.9, 4.0, 30.0])
+    for eta in (None, 0.7):
+        told = terms_value({"terms": name, "eta": eta}, r.size, r)
+        assert told == pytest.approx(make_terms(name, eta=eta).value(r), rel=1e-12)

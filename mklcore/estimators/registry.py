@@ -251,8 +251,9 @@ ESTIMATORS: dict[str, Algorithm] = {
                         "Price g",
                         "choice",
                         "log+gl",
-                        "log and mf drop kernels hardest; gl and mkl (the price of p = 1) are convex and keep more.",
-                        choices=("log+gl", "log", "gl", "mf", "mkl", "log+mkl", "mf+gl", "mf+mkl"),
+                        "log and mf drop kernels hardest; gl and mkl (the price of p = 1) are convex and keep more; mcp and scad "
+                        "do not hold small what they keep.",
+                        choices=("log+gl", "log", "gl", "mf", "mkl", "mcp", "scad", "log+mkl", "mf+gl", "mf+mkl"),
                     ),
                     controls.C,
                     *controls.of_losses(),

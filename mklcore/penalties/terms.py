@@ -12,11 +12,17 @@ norm with another update. The terms constrain nothing and have no dual: a fit ha
 | ``GroupLasso`` | sum eta_k sqrt(r_k) | eta_k / sqrt(r_k) |
 | ``MFocuss`` | sum eta_k r_k^(p/2), 0 < p <= 1 | eta_k p r_k^(p/2 - 1) |
 | ``SquaredGroupLasso`` | 1/2 (sum eta_k sqrt(r_k))^2 | eta_k (sum_i eta_i sqrt(r_i)) / sqrt(r_k) |
+| ``MinimaxConcave`` | sum r_k / 2 + m_k(sqrt(r_k)), m' = (eta_k - t / reach)_+ | 1 + (eta_k / sqrt(r_k) - 1 / reach)_+ |
+| ``SmoothlyClipped`` | the same with the SCAD price | 1 + s_k'(sqrt(r_k)) / sqrt(r_k) |
 
-``GroupLasso`` and ``SquaredGroupLasso`` (the price of l1 multiple kernel learning) are convex in w; the other two and any
+``GroupLasso`` and ``SquaredGroupLasso`` (the price of l1 multiple kernel learning) are convex in w; the others and any
 sum with them have local minima. Terms are added with ``+``: g and B add.
 
-Source: Subrahmanya and Shin (2010), Table 1, with the derivative of the M-FOCUSS term corrected.
+MCP and SCAD stop rising: a large block pays no more for being larger, so that what is kept is not held small. Kernels need a price
+of smoothness beside that, or a chosen one would run through every row: 1/2 ||w_k||^2, the machine's own.
+
+Source: Subrahmanya and Shin (2010), Table 1, with the derivative of the M-FOCUSS term corrected; MCP: Zhang (2010); SCAD: Fan and
+Li (2001); both on groups: Breheny and Huang (2015).
 """
 
 from __future__ import annotations
@@ -182,6 +188,60 @@ class SquaredGroupLasso(_Weighted):
 
 
 @dataclass(frozen=True)
+class MinimaxConcave(_Weighted):
+    """g = sum_k 1/2 t_k^2 + m(t_k), t_k = ||w_k||: group MCP beside the machine's own 1/2 ||w||^2.
+
+    m(t) = eta t - t^2 / (2 reach) up to t = reach eta and constant beyond, where a kernel is priced as in a plain machine.
+    ``reach`` above 0; small: selection alone, large: the group lasso.
+    """
+
+    reach: float = 3.0
+    name: ClassVar[str] = "mcp"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_positive("reach", self.reach, "how far the price of MCP rises")
+
+    def value(self, r: Array) -> float:
+        eta = self._eta(r.size)
+        t = np.minimum(np.sqrt(r), self.reach * eta)
+        return float(0.5 * r.sum() + (eta * t - 0.5 * t**2 / self.reach).sum())
+
+    def slopes(self, r: Array) -> Array:
+        slopes: Array = 1.0 + np.maximum(_over(self._eta(r.size), np.sqrt(r)) - 1.0 / self.reach, 0.0)
+        return slopes
+
+
+@dataclass(frozen=True)
+class SmoothlyClipped(_Weighted):
+    """g = sum_k 1/2 t_k^2 + s(t_k), t_k = ||w_k||: group SCAD beside the machine's own 1/2 ||w||^2.
+
+    s rises with slope eta up to t = eta, then ever less, and not at all beyond t = knee eta; ``knee`` above 2, 3.7 as published.
+    """
+
+    knee: float = 3.7
+    name: ClassVar[str] = "scad"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (isinstance(self.knee, (int, float)) and np.isfinite(self.knee) and self.knee > 2):
+            raise ParameterError(
+                f"knee is where the price of SCAD stops rising, and must be above 2; got {self.knee!r}."
+            )
+
+    def value(self, r: Array) -> float:
+        eta, a = self._eta(r.size), self.knee
+        t = np.minimum(np.sqrt(r), a * eta)
+        bent = (2.0 * a * eta * t - t**2 - eta**2) / (2.0 * (a - 1.0))
+        return float(0.5 * r.sum() + np.where(t <= eta, eta * t, bent).sum())
+
+    def slopes(self, r: Array) -> Array:
+        eta, t = self._eta(r.size), np.sqrt(r)
+        rise = np.where(t <= eta, eta, np.maximum(self.knee * eta - t, 0.0) / (self.knee - 1.0))
+        return 1.0 + _over(rise, t)
+
+
+@dataclass(frozen=True)
 class SumOfTerms(GroupTerm):
     """g = g_1 + g_2 + ...; slopes add, then invert. The paper's choice is log + group lasso with unit coefficients."""
 
@@ -208,7 +268,9 @@ class SumOfTerms(GroupTerm):
         return slopes
 
 
-TERMS: dict[str, type[_Weighted]] = {term.name: term for term in (LogTerm, GroupLasso, MFocuss, SquaredGroupLasso)}
+TERMS: dict[str, type[_Weighted]] = {
+    term.name: term for term in (LogTerm, GroupLasso, MFocuss, SquaredGroupLasso, MinimaxConcave, SmoothlyClipped)
+}
 
 
 def make_terms(
@@ -221,12 +283,8 @@ def make_terms(
     if isinstance(names, GroupTerm):
         return names
     weights = as_eta(1.0 if eta is None else eta)
-    known: dict[str, GroupTerm] = {
-        "log": LogTerm(weights, log_epsilon),
-        "gl": GroupLasso(weights),
-        "mf": MFocuss(weights, mf_power),
-        "mkl": SquaredGroupLasso(weights),
-    }
+    own: dict[str, tuple[float, ...]] = {"log": (log_epsilon,), "mf": (mf_power,)}
+    known: dict[str, GroupTerm] = {name: term(weights, *own.get(name, ())) for name, term in TERMS.items()}
     wanted = [name.strip().lower() for name in names.split("+")] if isinstance(names, str) else []
     if not wanted or any(name not in known for name in wanted):
         raise ParameterError(f"terms must be a sum of {', '.join(known)}, such as 'log+gl'; got {names!r}.")
