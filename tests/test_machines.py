@@ -8,7 +8,7 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 
 from mklcore.losses import LOSSES, make_loss
 from mklcore.machines import machine_of
-from mklcore.machines.svm import best_partner, first, pair_update, reached
+from mklcore.machines.svm import best_partner, first, pair_update, reached, smo_blocks, smo_pairs
 
 
 def _problem(seed, n=80, d=4):
@@ -20,9 +20,9 @@ def _problem(seed, n=80, d=4):
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-@pytest.mark.parametrize("seed", range(3))
-def test_hinge_equals_svc_in_dual_objective(seed, C):
-    _, K, y, _ = _problem(seed)
+@pytest.mark.parametrize(("seed", "n"), [(0, 80), (1, 80), (0, 260)], ids=["pairs 0", "pairs 1", "blocks"])
+def test_hinge_equals_svc_in_dual_objective(seed, n, C):
+    _, K, y, _ = _problem(seed, n)
     found = machine_of(make_loss("hinge"))(K, y, C, make_loss("hinge"), True, accuracy=1e-10)
     svc = SVC(C=C, kernel="precomputed", tol=1e-10).fit(K, y)
     a = np.zeros(y.size)
@@ -33,9 +33,9 @@ def test_hinge_equals_svc_in_dual_objective(seed, C):
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-@pytest.mark.parametrize("epsilon", [0.0, 0.3])
-def test_tube_equals_svr_in_dual_objective(C, epsilon):
-    _, K, _, target = _problem(0)
+@pytest.mark.parametrize(("epsilon", "n"), [(0.0, 80), (0.3, 80), (0.3, 260)])
+def test_tube_equals_svr_in_dual_objective(C, epsilon, n):
+    _, K, _, target = _problem(0, n)
     found = machine_of(make_loss("epsilon_insensitive"))(
         K, target, C, make_loss("epsilon_insensitive", epsilon=epsilon), True, accuracy=1e-10
     )
@@ -44,6 +44,26 @@ def test_tube_equals_svr_in_dual_objective(C, epsilon):
     a[svr.support_] = svr.dual_coef_[0]
     ours, theirs = (target @ v - epsilon * np.abs(v).sum() - 0.5 * v @ K @ v for v in (found.dual, a))
     assert ours == pytest.approx(theirs, rel=1e-7)
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_blocks_end_where_pairs_end(alike):
+    """Also where all points violate alike, at the start and, with rows that are copies, all along."""
+    _, K, y, _ = _problem(4, 150)
+    some = np.arange(150) % (30 if alike else 150)
+    K, y = np.ascontiguousarray(K[np.ix_(some, some)]), y[some]
+    low, high, ends = np.minimum(0.0, 5.0 * y), np.maximum(0.0, 5.0 * y), []
+    for leaf in (smo_pairs, smo_blocks):
+        a, v = np.zeros(y.size), y.copy()
+        steps, violation = leaf(K, low, high, 0.0, a, v, 1e-9, 1_000_000)
+        assert violation <= 1e-9
+        assert 0 < steps < 1_000_000
+        np.testing.assert_allclose(v, y - K @ a, atol=1e-9)
+        assert abs(a.sum()) < 1e-9
+        assert np.all((low <= a) & (a <= high))
+        ends.append(y @ a - 0.5 * a @ K @ a)
+    assert ends[0] == pytest.approx(ends[1], rel=1e-8)
+    assert smo_blocks(K, low, high, 0.0, np.zeros(y.size), y.copy(), 1e-9, 7)[0] == 7
 
 
 @pytest.mark.parametrize("C", [0.1, 10.0])
