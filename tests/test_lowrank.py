@@ -6,6 +6,7 @@ import pytest
 import mklcore as mkl
 from mklcore import verify
 from mklcore.lowrank.fitting import fit_features
+from mklcore.lowrank.nystroem import leverages
 from mklcore.lowrank.whole import whole_certificate
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.forms import interval
@@ -165,9 +166,24 @@ def test_a_saved_model_predicts_the_same_and_a_changed_file_is_refused(tmp_path)
         mkl.load_model(tmp_path / "bad.mkl")
 
 
+def test_landmarks_by_leverage_are_the_rows_that_no_others_stand_for():
+    table = np.random.default_rng(0).normal(size=(40, 6))
+    K = table @ table.T
+    found = leverages(table, 0.7)
+    assert found == pytest.approx(np.diag(K @ np.linalg.inv(K + 0.7 * np.eye(40))), rel=1e-9)
+    rows = 0.01 * np.random.default_rng(1).normal(size=(300, 3))
+    rows[:10] = 3.0 * np.random.default_rng(2).normal(size=(10, 3))
+    kernels = mkl.KernelDictionary((mkl.RBF(1.0),), standardize=False)
+    asked = mkl.Nystroem(30, choose="leverage")
+    chosen = asked.features(kernels, rows).transform.landmarks.rows
+    assert len(chosen) == 30
+    assert np.sum(np.abs(chosen).max(axis=1) > 0.5) >= 5  # of the ten; by chance it would be one
+
+
 @pytest.mark.parametrize(
     ("make", "match"),
     [
+        (lambda: mkl.Nystroem(9, choose="uniform"), "must be one of kmeans, leverage"),
         (lambda: mkl.Nystroem(0), "whole number from 1 on"),
         (lambda: mkl.LpMKLClassifier(approximation="nystroem"), "must be None or Nystroem"),
         (lambda: mkl.LpMKLClassifier(approximation=mkl.Nystroem(), kernels="precomputed"), "ready stacks have none"),

@@ -3,12 +3,15 @@
     K ~ K_nm K_mm^+ K_mn = Phi Phi',     Phi = K_nm V L^(-1/2)     with K_mm = V L V', small eigenvalues left out
 
 Landmarks are drawn by the seeding of k-means++ among the standardised rows: the next one falls on a row with probability
-proportional to its squared distance from those that are there, so that the rows are covered. All kernels share them, and
+proportional to its squared distance from those that are there, so that the rows are covered; or by leverage, so that the
+rows which no others stand for are there. All kernels share them, and
 kernels of the same columns share the distances to them. A kernel of rank r below m has r features: a linear kernel of one
 column has one, and loses nothing.
 
 Source: Williams and Seeger (2001), Using the Nystroem method to speed up kernel machines; Arthur and Vassilvitskii (2007)
-for the seeding; Zhang and Kwok (2010) for cluster centres as landmarks.
+for the seeding; Zhang and Kwok (2010) for cluster centres as landmarks; El Alaoui and Mahoney (2015), Fast randomized
+kernel ridge regression with statistical guarantees, for ridge leverage scores, and Musco and Musco (2017) for their estimate
+from a first sample.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from sklearn.cluster import kmeans_plusplus
 
 from mklcore.arrays import Array, Indices
@@ -30,6 +34,8 @@ from mklcore.lowrank.features import FeatureMap, FeatureStack, diagonals
 
 _CUT = 1e-9  # of the largest eigenvalue at the landmarks: directions below it are left out
 _LOOKED_AT = 10_000  # rows among which landmarks are drawn
+_PILOT = 50  # landmarks of the features that leverage is read off
+CHOICES = ("kmeans", "leverage")
 
 
 @dataclass(frozen=True)
@@ -37,9 +43,10 @@ class Nystroem:
     """Solve the problem of low-rank kernels instead: M blocks of at most ``n_components`` features instead of M Gram matrices.
 
     Memory is 4 n M n_components bytes at most, time grows linearly with the rows. ``random_state`` a whole number draws the
-    landmarks. With as many components as rows the kernels are the exact ones. Pass it to an estimator as ``approximation``;
-    what is certified then is the problem of the approximated kernels, and ``approximation_error_`` (M,) tells which share of
-    each kernel's trace is lost.
+    landmarks; ``choose`` says how: "kmeans" spreads them over the rows, "leverage" prefers rows that the others do not stand
+    for under the mean of the kernels, each scaled to trace 1. With as many components as rows the kernels are the exact ones.
+    Pass it to an estimator as ``approximation``; what is certified then is the problem of the approximated kernels, and
+    ``approximation_error_`` (M,) tells which share of each kernel's trace is lost.
 
     >>> from mklcore.data.samples import load_sample
     >>> from mklcore.estimators.lp import LpMKLClassifier
@@ -51,8 +58,11 @@ class Nystroem:
 
     n_components: int = 200
     random_state: int = 0
+    choose: str = "kmeans"
 
     def __post_init__(self) -> None:
+        if self.choose not in CHOICES:
+            raise ParameterError(f"choose of Nystroem must be one of {', '.join(CHOICES)}; got {self.choose!r}.")
         for name, least in (("n_components", 1), ("random_state", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
@@ -64,17 +74,36 @@ class Nystroem:
         return 4 * n_kernels * n_samples * min(self.n_components, n_samples)
 
     def landmarks(self, rows: Array) -> Indices:
-        """Which of the standardised ``rows`` (n, d) are the landmarks, in rising order."""
+        """Which of the standardised ``rows`` (n, d) are the landmarks, in rising order, spread over the rows."""
         n = len(rows)
         if self.n_components >= n:
             return np.arange(n)
         rng = np.random.default_rng(self.random_state)
-        most = max(_LOOKED_AT, 2 * self.n_components)
-        among = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+        among = self._among(n, rng)
         _, chosen = kmeans_plusplus(
             rows[among], self.n_components, random_state=int(rng.integers(2**31)), n_local_trials=1
         )
         return np.unique(among[chosen])
+
+    def _among(self, n: int, rng: np.random.Generator) -> Indices:
+        """The rows among which landmarks are drawn."""
+        most = max(_LOOKED_AT, 2 * self.n_components)
+        return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+
+    def _by_leverage(self, dictionary: KernelDictionary, rows: Array, means: Array, scales: Array) -> Indices:
+        """Landmarks drawn with probability proportional to the leverage of a row in the features of a few first ones."""
+        first = replace(self, n_components=min(_PILOT, self.n_components), choose="kmeans").landmarks(rows)
+        if self.n_components >= len(rows):
+            return np.arange(len(rows))
+        rng = np.random.default_rng(self.random_state)
+        among = self._among(len(rows), rng)
+        raw = _with_roots(_plain_map(dictionary, rows, means, scales, first), rows[first])
+        table = raw.of_standardised(rows[among]).table.astype(np.float64)
+        for m in range(len(raw.specs)):
+            table[:, raw.part(m)] /= max(float(np.linalg.norm(table[:, raw.part(m)])), 1e-300)
+        scores = leverages(table, float(np.sum(table * table)) / self.n_components)
+        chosen: Indices = np.sort(rng.choice(among, self.n_components, replace=False, p=scores / scores.sum()))
+        return chosen
 
     def features(
         self,
@@ -92,8 +121,9 @@ class Nystroem:
         n = len(rows)
         means, scales = column_scaling(rows, dictionary.specs, dictionary.standardize)
         rows = standardise_rows(rows, means, scales)
-        chosen = self.landmarks(rows)
         with one_blas_thread():
+            spread = self.choose == "kmeans"
+            chosen = self.landmarks(rows) if spread else self._by_leverage(dictionary, rows, means, scales)
             plain = _plain_map(dictionary, rows, means, scales, chosen)
             raw = _with_roots(plain, rows[chosen])
             finishing = Finishing.of(dictionary.names, n, normalise, center)
@@ -114,6 +144,18 @@ class Nystroem:
         lost = 1.0 - stack.squares.sum(axis=1) / np.maximum(exact.sum(axis=1), 1e-300)
         object.__setattr__(stack, "approximation_error", np.clip(lost, 0.0, 1.0))
         return stack
+
+
+def leverages(table: Array, ridge: float) -> Array:
+    """The ridge leverage scores diag(K (K + ridge I)^(-1)) (n,) of K = Phi Phi', from its features Phi (n, D).
+
+    They sum to the effective dimension, which is at most tr K / ridge.
+    """
+    inner = table.T @ table
+    inner.flat[:: inner.shape[0] + 1] += ridge
+    half = solve_triangular(np.linalg.cholesky(inner), table.T, lower=True, check_finite=False)
+    scores: Array = np.maximum(np.sum(half * half, axis=0), 1e-12)
+    return scores
 
 
 def _plain_map(dictionary: KernelDictionary, rows: Array, means: Array, scales: Array, chosen: Indices) -> KernelMap:

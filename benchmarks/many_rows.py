@@ -1,0 +1,114 @@
+"""Many rows in the app: seconds from an uploaded table to the first answer, to the path on all rows, and to its scores.
+
+python -m benchmarks.many_rows [ROWS] [--exact]     writes its lines into docs/scale/app.md; --exact solves one exact model, too
+
+A table of twenty columns is uploaded as a file of comma-separated values, as a person would, and Explore is looked at
+until low rank has taken the place of the first answer and is scored on all rows left out. Without a browser.
+"""
+
+from __future__ import annotations
+
+import io
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from benchmarks.__main__ import ROOT, included, surroundings
+from pages._parts.derive import many_rows, paths
+from pages._parts.params.parameters import LOW_RANK
+from tests.pages import go, memory, open_app, quiet, upload
+
+PAGE = ROOT / "docs" / "scale" / "app.md"
+ROWS, COLUMNS = 50_000, 20
+LOOK, PATIENCE = 0.5, 3000.0  # seconds between looks, and to the end of them
+
+
+def table(n: int) -> bytes:
+    """A file of n rows: the class hangs on four of the columns, one of them alone and two together."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((n, COLUMNS))
+    signal = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * X[:, 3] ** 2 - 0.5 + 0.5 * random.standard_normal(n)
+    text = io.StringIO()
+    text.write(",".join([*(f"x{j}" for j in range(COLUMNS)), "target"]) + "\n")
+    for row, value in zip(X, signal, strict=True):
+        text.write(",".join(f"{v:.4f}" for v in row) + (",yes\n" if value > 0 else ",no\n"))
+    return text.getvalue().encode()
+
+
+def events(app: AppTest) -> dict[str, Callable[[], bool]]:
+    """What is waited for, in words, and whether it is there."""
+    held, params = memory(app).shelves.results, memory(app).params
+    sample, low = (paths.key(replace(params, way=way)) for way in ("", LOW_RANK))
+    return {
+        "first look, on 300 rows": lambda: held.get(("look", sample)) is not None,
+        "exact path on a sample": lambda: held.get(sample) is not None,
+        "low-rank path on all training rows": lambda: held.get(low) is not None,
+        "its scores on all rows left out": lambda: held.get(("left out", low)) is not None,
+    }
+
+
+def watched(
+    app: AppTest, waiting: dict[str, Callable[[], bool]], began: tuple[float, float]
+) -> dict[str, tuple[float, float]]:
+    """Seconds on the wall and of the processor at which each event was there."""
+    found: dict[str, tuple[float, float]] = {}
+    while len(found) < len(waiting) and time.perf_counter() - began[0] < PATIENCE:
+        quiet(app.run())
+        for name, there in waiting.items():
+            if name not in found and there():
+                found[name] = time.perf_counter() - began[0], time.process_time() - began[1]
+                print(name, found[name], flush=True)
+        time.sleep(LOOK)
+    return found
+
+
+def measured(n: int, exact: bool) -> list[str]:
+    """Lines of the table: what, seconds on the wall and of the processor, score on all rows left out."""
+    content, app = table(n), go(open_app(), "pages/data.py")
+    began = time.perf_counter(), time.process_time()
+    upload(app, content)
+    read = time.perf_counter() - began[0], time.process_time() - began[1]
+    go(app, "pages/explore.py")
+    found = {"table read": read} | watched(app, events(app), began)
+    lines = [f"| {name} | {wall:.0f} | {cpu:.0f} | {_score(app, name)} |" for name, (wall, cpu) in found.items()]
+    if exact:
+        key, began = many_rows.whole_key(memory(app).params), (time.perf_counter(), time.process_time())
+        quiet(app.button(key="way_whole").click().run())
+        held = memory(app).shelves.results
+        spent = watched(app, {"exact": lambda: held.get(key) is not None}, began).get("exact", (np.nan, np.nan))
+        whole = held.get(key)
+        told = "none" if whole is None else f"{whole.score:.4f}"
+        rows = 0 if whole is None else whole.rows
+        lines.append(f"| one exact model on {rows:,} rows, from the click | {spent[0]:.0f} | {spent[1]:.0f} | {told} |")
+    return lines
+
+
+def _score(app: AppTest, event: str) -> str:
+    """The best validation score of the path that an event is about."""
+    ways = {"exact path on a sample": "", "its scores on all rows left out": LOW_RANK}
+    if event not in ways:
+        return ""
+    path = memory(app).shelves.results.get(paths.key(replace(memory(app).params, way=ways[event])))
+    return f"{np.nanmax(path.val_score):.4f}"
+
+
+def main() -> None:
+    asked = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    n = asked[0] if asked else ROWS
+    lines = measured(n, "--exact" in sys.argv)
+    where, peak = surroundings(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    size = f"{n:,} x {COLUMNS}, {len(table(n)) / 1e6:.1f} MB as text"
+    text = [f"| {size}: what | s | CPU s | score |", "|---|---|---|---|", *lines]
+    told = f"Peak {peak:,.0f} MB. {where['day']}, {where['machine']}, load {where['load']}."
+    print("\n".join([*text, "", told]))
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(included(page, "\n".join([*text, "", told])), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
