@@ -25,7 +25,7 @@ from tests.pages import go, memory, open_app, quiet, upload
 
 PAGE = ROOT / "docs" / "scale" / "app.md"
 ROWS, COLUMNS = 50_000, 20
-LOOK, PATIENCE = 0.5, 3000.0  # seconds between looks, and to the end of them
+LOOK, PATIENCE = 2.0, 3000.0  # seconds between looks, and to the end of them
 
 
 def table(n: int) -> bytes:

@@ -113,6 +113,7 @@ _ROOMS = (
     "model_search",
     "notebook",
     "parameters",
+    "partitions",
     "path",
     "path_files",
     "penalties",

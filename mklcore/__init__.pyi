@@ -19,6 +19,7 @@ from mklcore import (
     model_search as model_search,
     notebook as notebook,
     parameters as parameters,
+    partitions as partitions,
     path as path,
     path_files as path_files,
     penalties as penalties,

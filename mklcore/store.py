@@ -552,7 +552,8 @@ def _check_fitted(estimator: Any) -> None:
     weights, dual = np.asarray(estimator.weights_), np.asarray(estimator.dual_coef_)
     if weights.ndim not in (1, 2) or weights.shape[-1] != M or (weights < 0).any():
         raise DataError(f"weights_ in the model file does not hold one weight from 0 on for each of {M} kernels.")
-    if n not in dual.shape or len(estimator.kernel_families_) != M:
+    summed = dual.shape == (0,) and isinstance(getattr(estimator, "_map", None), FeatureMap)  # of rows in parts
+    if (n not in dual.shape and not summed) or len(estimator.kernel_families_) != M:
         raise DataError(f"dual_coef_ in the model file does not fit {n!r} training rows.")
     found = getattr(estimator, "_map", None)
     if isinstance(found, FeatureMap):

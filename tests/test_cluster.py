@@ -5,12 +5,24 @@ import signal
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from mklcore import RBF, KernelDictionary, Linear, LpMKLClassifier, MKLError, ParameterError, load_sample
+from mklcore import (
+    RBF,
+    KernelDictionary,
+    Linear,
+    LpMKLClassifier,
+    LpMKLRegressor,
+    MKLError,
+    Nystroem,
+    ParameterError,
+    load_sample,
+)
 from mklcore.cluster import SCHEDULER, connected
 from mklcore.experiments import Experiment
 from mklcore.experiments.base import file_of, is_quick
+from mklcore.partitions import ParquetParts, fit_parts, score_parts
 from mklcore.sweep import SplitProblem, repeat_splits, sweep
 
 distributed = pytest.importorskip("distributed", reason="The package distributed is not installed")
@@ -163,3 +175,17 @@ def test_an_address_without_a_scheduler_is_refused(monkeypatch):
         connected("tcp://127.0.0.1:9"),
     ):
         pass
+
+
+def test_rows_in_parts_are_summed_on_workers_to_the_same_model(scheduler, tmp_path):
+    data = load_sample("diabetes")
+    frame = pd.DataFrame(data.X, columns=data.feature_names).assign(target=data.y - data.y.mean())
+    for k in range(4):
+        frame[k::4].to_parquet(tmp_path / f"{k}.parquet")
+    parts = ParquetParts.of(tmp_path, "target")
+    kernels = KernelDictionary((RBF(1.0, relative=True), Linear()))
+    asked = LpMKLRegressor(p=2.0, C=1e-3, kernels=kernels, approximation=Nystroem(15))
+    here, there = (fit_parts(asked, parts, backend=backend) for backend in ("serial", "dask"))
+    assert there.weights_.tobytes() == here.weights_.tobytes()
+    assert there.feature_coef_.tobytes() == here.feature_coef_.tobytes()
+    assert score_parts(there, parts, backend="dask") == score_parts(here, parts) > 0.3

@@ -38,6 +38,7 @@ ROWS = {
     "mklcore.figures": 11,
     "mklcore.left_out": 12,
     "mklcore.model_search": 12,
+    "mklcore.partitions": 12,
     "mklcore.path_files": 12,
     "mklcore.probabilities": 12,
     "mklcore.references": 12,

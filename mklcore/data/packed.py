@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -133,6 +134,35 @@ def parquet_columns(raw: bytes, form: Format) -> tuple[list[str], tuple[np.ndarr
     if sum(len(cell) for column in columns if column.dtype == object for cell in column) > most:
         raise too_large
     return [str(name) for name in frame.columns], columns, notes
+
+
+def folder_columns(folder: Path, form: Format) -> tuple[list[str], tuple[np.ndarray, ...], list[str]]:
+    """Names, columns and notes of all Parquet files in a folder and below it, one after the other by their names."""
+    files = sorted(folder.rglob("*.parquet"))
+    if not files:
+        raise DataError(f"The folder {str(folder)[:200]!r} holds no file that ends in .parquet; expected at least one.")
+    if sum(file.stat().st_size for file in files) > form.max_bytes:
+        raise DataError(
+            f"The files of the folder are larger than {form.max_bytes / 2**20:.3g} MB together, the limit; take fewer of them, "
+            "or set max_bytes."
+        )
+    names, first, notes = parquet_columns(files[0].read_bytes(), form)
+    parts = [dict(zip(names, first, strict=True))]
+    for file in files[1:]:
+        there, columns, _ = parquet_columns(file.read_bytes(), form)
+        part = dict(zip(there, columns, strict=True))
+        alike = part.keys() == parts[0].keys() and all(part[n].dtype == parts[0][n].dtype for n in part)
+        if len(there) != len(names) or not alike:
+            raise DataError(
+                f"The file {file.name[:80]!r} has other columns than {files[0].name[:80]!r}, or columns of another kind; expected "
+                f"{listed(clean_name(name) for name in names)} in every file of the folder."
+            )
+        parts.append(part)
+        if sum(len(one[names[0]]) for one in parts) > form.max_rows:
+            raise too_many("rows", form.max_rows, "max_rows")
+    columns = tuple(np.concatenate([part[name] for part in parts]) for name in names)
+    check_cells(len(columns[0]), len(names))
+    return names, columns, [f"{len(files)} Parquet files, one after the other by their names.", *notes]
 
 
 def _cells(series: pd.Series) -> np.ndarray:

@@ -19,7 +19,7 @@ import numpy as np
 
 from mklcore.data.columns import MAX_NAME, MISSING, clean_name, missing_cells, to_numbers
 from mklcore.data.dataset import counted, listed
-from mklcore.data.packed import Format, check_cells, parquet_columns, refuse_other_files, too_many
+from mklcore.data.packed import Format, check_cells, folder_columns, parquet_columns, refuse_other_files, too_many
 from mklcore.data.sequences import fasta_columns, is_fasta
 from mklcore.data.workbooks import is_workbook, workbook_rows
 from mklcore.errors import DataError
@@ -54,7 +54,10 @@ class Table:
 
 
 def parse(source: Source, form: Format) -> Table:
-    """The table in a path, bytes or a file object."""
+    """The table in a path, bytes or a file object; of a folder the Parquet files in it."""
+    if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
+        names, columns, told = folder_columns(Path(source), form)
+        return Table(_settle_names(names, told), columns, notes=tuple(told))
     raw = _bytes_of(source, form.max_bytes)
     if not raw.strip():
         raise DataError("The file is empty; expected a table with a header line and at least one row.")

@@ -114,10 +114,11 @@ def read_table(
 ) -> Dataset:
     """The data set in a CSV, TSV, Parquet, Excel or OpenDocument table.
 
-    source : a path, bytes, or an open file, read from where it stands. target : the name or the index of a column; None
-    takes one with a telling name (target, label, class, y, outcome, price, ...), else by what stands in it. task : one of
-    "binary", "multiclass", "regression", "novelty", or "classification" for as many classes as there are values; None finds
-    out. "novelty" without a target makes every column a feature and every y 1.
+    source : a path, bytes, or an open file, read from where it stands, or a folder of Parquet files with the same columns.
+    target : the name or the index of a column; None takes one with a telling name (target, label, class, y, outcome,
+    price, ...), else by what stands in it. task : one of "binary", "multiclass", "regression", "novelty", or "classification"
+    for as many classes as there are values; None finds out. "novelty" without a target makes every column a feature and
+    every y 1.
     keep : columns to use although they look like an identifier, free text or a constant. uses : what to take columns for,
     by name: "number", "category" or "left out". missing : "median" fills missing numbers, "indicator" also adds a column of
     0 and 1 that says where, "drop" leaves out rows with a missing cell. sentinels : "keep" tells of numbers that probably

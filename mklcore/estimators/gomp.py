@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -74,6 +74,12 @@ class _GompBase(BudgetedEstimator):
         fit = run(method, tol=tol.get("tol", 0.0), max_iter=M + 1, callback=self.callback)
         warn_unless_converged(fit, 0.0)
         self._publish_columns(fit, shift, y.ndim == 1, notes)
+
+    def fit_signed(self, stack: FeatureStack, y: Array) -> Self:
+        """Fit on features and a target of numbers (n,), -1 and +1 for two classes, which are known already."""
+        self._run_on_features(stack, y[:, None], np.zeros(1), True)
+        self._remember_kernels(stack)
+        return self
 
     def _run_on_features(self, stack: FeatureStack, Y: Array, shift: Array, flat: bool) -> None:
         competing, notes = without_copies(stack, self.keep_duplicates)

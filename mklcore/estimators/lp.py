@@ -100,6 +100,12 @@ class LpBase(KernelEstimator):
         warn_unless_converged(fit, self.tol)
         return fit
 
+    def fit_signed(self, stack: Any, y: Array) -> Self:
+        """Fit on a stack and a target of numbers (n,), -1 and +1 for two classes, which are known already."""
+        self._publish(self._fit_one(stack, y, None))
+        self._remember_kernels(stack)
+        return self
+
     def _solved(self, K: Any, y: Array, C: float, solver: str, warm: WarmStart | None) -> Fit:
         """One problem; with sample weights on the rows that have any, the others getting zeros as their dual."""
         w = getattr(self, "sample_weight_", None)

@@ -1,0 +1,104 @@
+"""Squared loss and MKL-GOMP from sums over rows that are never together: the estimator fitted on what the sums say.
+
+Of all rows only Z'1 and Z'Z are needed, Z = [Phi, y] the features and the target. Any table with the same Z'Z has the same
+solutions, so the estimators' own solvers work on the D + 1 rows of a square root of it; a free intercept takes the means
+out first, and is put back at the end.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from mklcore.arrays import Array
+from mklcore.errors import DataError, ParameterError
+from mklcore.estimators.lp import LpBase
+from mklcore.lowrank.features import FeatureStack
+
+_CUT = 1e-14  # of the largest eigenvalue: directions below it are rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """n rows by their sums: ``first`` = Z'1 (D + 1,) and ``second`` = Z'Z (D + 1, D + 1) of Z = [Phi, y]."""
+
+    n: int
+    first: Array
+    second: Array
+
+    @classmethod
+    def of(cls, stack_table: Array, y: Array) -> Totals:
+        """The sums of features (n, D) and a target (n,)."""
+        Z = np.column_stack([stack_table.astype(np.float64), y])
+        return cls(len(y), Z.sum(axis=0), Z.T @ Z)
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(self.n + other.n, self.first + other.first, self.second + other.second)
+
+    def rows(self, centred: bool) -> tuple[Array, Array]:
+        """A table (D + 1, D) and a target (D + 1,) with the same sums of squares, about the means if ``centred``."""
+        second = self.second
+        if centred:
+            second = second - np.outer(self.first, self.first) / self.n
+        values, vectors = np.linalg.eigh(second)
+        kept = np.where(values > _CUT * values[-1], values, 0.0)
+        root = np.sqrt(kept)[:, None] * vectors.T
+        return np.ascontiguousarray(root[:, :-1]), np.ascontiguousarray(root[:, -1])
+
+
+def check_summable(estimator: Any) -> None:
+    """ParameterError for an estimator whose answer does not follow from sums over the rows."""
+    if getattr(estimator, "approximation", None) is None:
+        raise ParameterError(
+            "Rows in parts need an estimator with approximation=Nystroem(...): kernels between parts are never made."
+        )
+    loss = estimator.loss_in_use if isinstance(estimator, LpBase) else None
+    squared = loss.quadratic if loss is not None else getattr(estimator, "loss", "squared") == "squared"
+    if not squared:
+        raise ParameterError(
+            'Rows in parts are summed up once, which is all that loss="squared" needs; other losses read them again and again.'
+        )
+
+
+def signed_target(estimator: Any, y: Any) -> Array:
+    """The target as numbers: -1 and +1 for the two classes of a started estimator. DataError for labels it does not know."""
+    given = np.asarray(y)
+    if not is_classifier(estimator):
+        return given.astype(np.float64)
+    strange = ~np.isin(given, estimator.classes_)
+    if strange.any():
+        raise DataError(
+            f"A part holds the class {given[strange][0]!r}, which no row of the first sample has; draw a larger sample."
+        )
+    return np.where(given == estimator.classes_[-1], 1.0, -1.0)
+
+
+def fit_totals(estimator: Any, stack: FeatureStack, totals: Totals) -> Any:
+    """The estimator, started on a sample (it knows columns and classes), fitted to rows of which only the sums are known.
+
+    ``stack`` brings the map to features. The fitted model predicts, scores and is saved like any other; it has no coefficients
+    for single rows, so that ``dual_coef_`` is empty and ``dual_point_`` None.
+    """
+    centred = bool(estimator.fit_intercept)
+    table, y = totals.rows(centred)
+    few = replace(stack, table=table)
+    model = copy.copy(estimator)
+    model.set_params(fit_intercept=False)
+    if isinstance(model, LpBase):
+        fitted, scale = model.fit_signed(few, y), 1.0
+    else:
+        scale = len(y) / totals.n
+        model.set_params(lam=estimator.lam / scale)
+        fitted = model.fit_signed(few, y)
+    model.set_params(fit_intercept=centred, **({} if scale == 1.0 else {"lam": estimator.lam}))
+    means = totals.first / totals.n
+    slope = stack.spread(fitted.weights_) * fitted.feature_coef_
+    fitted.intercept_ = float(means[-1] - means[:-1] @ slope) if centred else 0.0
+    fitted.objective_ = fitted.objective_ * scale
+    fitted.dual_coef_, fitted.dual_point_ = np.empty(0), None
+    fitted.n_train_, fitted.training_target_, fitted.row_fingerprints_ = totals.n, None, None
+    return fitted
