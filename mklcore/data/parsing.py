@@ -56,8 +56,8 @@ class Table:
 def parse(source: Source, form: Format) -> Table:
     """The table in a path, bytes or a file object; of a folder the Parquet files in it."""
     if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
-        names, columns, told = folder_columns(Path(source), form)
-        return Table(_settle_names(names, told), columns, notes=tuple(told))
+        found, cells, remarks = folder_columns(Path(source), form)
+        return Table(_settle_names(found, remarks), cells, notes=tuple(remarks))
     raw = _bytes_of(source, form.max_bytes)
     if not raw.strip():
         raise DataError("The file is empty; expected a table with a header line and at least one row.")

@@ -85,15 +85,16 @@ def fit_totals(estimator: Any, stack: FeatureStack, totals: Totals) -> Any:
     """
     centred = bool(estimator.fit_intercept)
     table, y = totals.rows(centred)
-    few = replace(stack, table=table)
-    model = copy.copy(estimator)
+    few = replace(stack, table=table)  # type: ignore[arg-type]  # few rows: they may be in double precision
+    model: Any = copy.copy(estimator)
     model.set_params(fit_intercept=False)
-    if isinstance(model, LpBase):
-        fitted, scale = model.fit_signed(few, y), 1.0
+    scale, fitted = 1.0, model
+    if isinstance(estimator, LpBase):
+        model.fit_signed(few, y)
     else:
         scale = len(y) / totals.n
         model.set_params(lam=estimator.lam / scale)
-        fitted = model.fit_signed(few, y)
+        model.fit_signed(few, y)
     model.set_params(fit_intercept=centred, **({} if scale == 1.0 else {"lam": estimator.lam}))
     means = totals.first / totals.n
     slope = stack.spread(fitted.weights_) * fitted.feature_coef_
