@@ -20,8 +20,11 @@ from mklcore.lowrank.greedy import FeatureGOMP
 from mklcore.lowrank.nystroem import Nystroem
 from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
+from mklcore.solvers.foba import ForwardBackward
 from mklcore.solvers.gomp import GOMP, HINGE_TOL, HingeGOMP
 from mklcore.solvers.spectra import Spectra
+
+BACK_AND_FORTH = 4  # steps per kernel that backward steps may take
 
 
 class _GompBase(BudgetedEstimator):
@@ -35,6 +38,11 @@ class _GompBase(BudgetedEstimator):
         if not (isinstance(tolerance, (int, float, np.number)) and np.isfinite(tolerance) and tolerance >= 0):
             raise ParameterError(
                 f"score_tol is a share of the target's energy and must be 0 or more; got {self.score_tol!r}."
+            )
+        if self.backward and (self._is_hinge or self.approximation is not None):
+            raise ParameterError(
+                "Backward steps need exact kernels and squared loss: use backward=False with "
+                + ('loss="hinge".' if self._is_hinge else "an approximation.")
             )
 
     @property
@@ -59,7 +67,7 @@ class _GompBase(BudgetedEstimator):
             return
         competing, notes = without_copies(stack, self.keep_duplicates)
         tol = {"tol": self.tol} if self._is_hinge else {}
-        method = (HingeGOMP if self._is_hinge else GOMP)(
+        method = (HingeGOMP if self._is_hinge else ForwardBackward if self.backward else GOMP)(
             kernels_of(stack),
             Y,
             self.lam,
@@ -71,7 +79,8 @@ class _GompBase(BudgetedEstimator):
             spectra=prepared,
             **tol,
         )
-        fit = run(method, tol=tol.get("tol", 0.0), max_iter=M + 1, callback=self.callback)
+        most = M * (BACK_AND_FORTH if self.backward else 1) + 1
+        fit = run(method, tol=tol.get("tol", 0.0), max_iter=most, callback=self.callback)
         warn_unless_converged(fit, 0.0)
         self._publish_columns(fit, shift, y.ndim == 1, notes)
 
@@ -99,7 +108,13 @@ class _GompBase(BudgetedEstimator):
 
     def _cut_to(self, whole: Any, size: int) -> None:
         flat = whole.dual_coef_.ndim == 1
-        self._publish_columns(truncated(whole.fit_, size), np.atleast_1d(whole.intercept_), flat, whole.notes_)
+        steps = [k for k, point in enumerate(whole.fit_.points) if len(point.selected) >= size]
+        self._publish_columns(
+            truncated(whole.fit_, steps[0] if steps else len(whole.fit_.points)),
+            np.atleast_1d(whole.intercept_),
+            flat,
+            whole.notes_,
+        )
 
     def _publish_columns(self, fit: Fit, shift: Array, flat: bool, notes: tuple[str, ...]) -> None:
         """``flat`` says that the target was (n,): then so are coefficients and predictions, if there is one column."""
@@ -123,6 +138,8 @@ class GOMPClassifier(_GompBase, KernelClassifier):
     score_tol : stop before adding a kernel whose score is below this share of ||y||^2 / n
     n_candidates : score only this many kernels per step, redrawn with ``random_state``; None for all
     keep_duplicates : let exact copies of a kernel compete; by default only the first of them does
+    backward : after every kernel that enters, drop those that later ones made needless, as long as the drops cost less than half
+        of what the step gained (squared loss, exact kernels)
     loss : "squared", (y - f)^2, or "hinge", max(0, 1 - y f); the hinge scores solve one machine per kernel and step
     tol : relative duality gap of the machines of the hinge loss; squared loss is solved exactly
     fit_intercept : subtract the mean of each target column and add it back (squared loss only: there is no bias term)
@@ -144,6 +161,7 @@ class GOMPClassifier(_GompBase, KernelClassifier):
         keep_duplicates: bool = False,
         loss: str | Loss = "squared",
         *,
+        backward: bool = False,
         kernels: Kernels = None,
         normalise: str | None = "auto",
         center: bool = False,
@@ -158,6 +176,7 @@ class GOMPClassifier(_GompBase, KernelClassifier):
         self.score_tol = score_tol
         self.n_candidates = n_candidates
         self.keep_duplicates = keep_duplicates
+        self.backward = backward
         self.loss = loss
         self.kernels = kernels
         self.normalise = normalise
@@ -206,6 +225,7 @@ class GOMPRegressor(_GompBase, KernelRegressor):
         n_candidates: int | None = None,
         keep_duplicates: bool = False,
         *,
+        backward: bool = False,
         kernels: Kernels = None,
         normalise: str | None = "auto",
         center: bool = False,
@@ -219,6 +239,7 @@ class GOMPRegressor(_GompBase, KernelRegressor):
         self.score_tol = score_tol
         self.n_candidates = n_candidates
         self.keep_duplicates = keep_duplicates
+        self.backward = backward
         self.kernels = kernels
         self.normalise = normalise
         self.center = center
