@@ -21,7 +21,7 @@ from pages._parts.derive import comparison, dictionaries, earlier, gram_stacks, 
 from pages._parts.derive import paths as derive_paths
 from pages._parts.derive.comparison import Shown
 from pages._parts.drawing import beside, charts, evidence
-from pages._parts.export import downloads, proof
+from pages._parts.export import downloads, explorable, proof
 from pages._parts.frame import notices
 from pages._parts.jobs.job import JobState
 from pages._parts.jobs.preparing import preparation
@@ -208,6 +208,8 @@ def cursor(drawn: Sequence[Shown]) -> None:
     places[-1].caption(words(found, here, any(exact)))
     compare_player.draw(drawn, found, here, exact, name)
     history.end()
+    if not any(one.waiting for one in drawn):
+        explorable.lanes(history.current(), {one.label: one.path for one in drawn if one.path is not None}, here.step)
     shown = table.rows(drawn, here.indices, exact)
     table.draw(shown)
     if not any(one.earlier for one in drawn):

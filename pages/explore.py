@@ -20,7 +20,7 @@ from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import asking, beside, charts, evidence
 from pages._parts.explore import ahead, bands, columns, inside, many_rows, rail, ranking, repeats, tuning
 from pages._parts.explore import views as explore_views
-from pages._parts.export import downloads, proof
+from pages._parts.export import downloads, explorable, proof
 from pages._parts.frame import notices
 from pages._parts.jobs.preparing import preparation
 from pages._parts.params import parameters
@@ -165,6 +165,8 @@ def cursor(shown: paths.Answer, views: list[path_player.View]) -> None:
             path_player.texts(facts, path, here.index, [2, 1, 1.35], waiting=shown.older)
         with test:
             evidence.test(point, index, shown.params)
+            if not (shown.older or shown.stage or params.present):
+                save(shown, here.index)
         if not (shown.waiting or shown.earlier):
             proof.pocket(proof.of_point(Chosen(point, index, shown.params)), "explore")
     if params.look == "columns":
@@ -173,6 +175,16 @@ def cursor(shown: paths.Answer, views: list[path_player.View]) -> None:
     elif params.look == "inside":
         inside.draw(shown, point, index)
     evidence.weights_table(point, path, index)
+
+
+def save(shown: paths.Answer, index: int) -> None:
+    """Draw the way to take the moving picture along, from where its cursor is let go."""
+    params = history.current()
+    known = beside.found(shown.params, True)
+    explorable.path(
+        params, shown.path, paths.algorithm(params), paths.told(params), index=index,
+        shares=explore_views.shares(shown, "columns"), references=tuple(references.lines(known)),
+    )  # fmt: skip
 
 
 def edge(shown: paths.Answer) -> None:

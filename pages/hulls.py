@@ -11,6 +11,7 @@ import streamlit as st
 from mklcore.errors import MKLError
 from pages._parts.derive import earlier, hull_words, hulls, shelves, tables
 from pages._parts.drawing import evidence
+from pages._parts.export import explorable
 from pages._parts.frame import notices
 from pages._parts.hulls import rail, ranking, view
 from pages._parts.jobs.job import JobState
@@ -100,6 +101,9 @@ def came_earlier(found: earlier.Hulls, params: Params) -> None:
     def draw() -> None:
         hull_player.player_of(found, params)
         history.end()
+        index = places.place(found.path, history.current().hull_at).index
+        made = found.layout, found.states
+        explorable.hulls(params, found.path, made, hulls.columns(params), hulls.METHOD, index=index)
 
     draw()
     st.caption("Computed earlier with these settings. The models are being fitted here; what needs them appears then.")

@@ -6,8 +6,9 @@ from mklcore.figures import component_plot, hull_graph, hull_grid, relevance_bar
 from pages._parts.derive import hull_words, hulls, shelves, tables
 from pages._parts.derive.hulls import Answer, Hull
 from pages._parts.drawing import charts, evidence, listings
-from pages._parts.export import downloads, proof
+from pages._parts.export import downloads, explorable, proof
 from pages._parts.params import places
+from pages._parts.players import hull_player
 from pages._parts.session import board, fields, history
 from pages._parts.session import words as session_words
 from pages._parts.session.memory import memory
@@ -134,7 +135,7 @@ def figures(shown: Answer, hull: Hull) -> None:
     chosen = hulls.columns(shown.params)
     names = [table.feature_names[j] for j in chosen]
     pair = hull_words.pair(shown.path, history.current().hull_pair, chosen, table)
-    first, second, third, _ = st.columns([1, 1, 1.3, 4], gap="xsmall")
+    first, second, third, fourth, _ = st.columns([1, 1, 1.3, 2, 2], gap="xsmall")
     if pair is not None:
         with first:
             downloads.strip(lambda: hull_grid(fitted, pair, names), "Hull of two columns", "Grid")
@@ -142,6 +143,10 @@ def figures(shown: Answer, hull: Hull) -> None:
         downloads.strip(lambda: hull_graph(fitted, names), "Hull by depth", "Graph")
     with third:
         downloads.strip(lambda: relevance_bars(fitted.relevance_, names), "Relevance of the columns", "Relevance")
+    if not shown.waiting:
+        with fourth:
+            made, index = hull_player.drawn(shown), shown.path.nearest(hull.value)
+            explorable.hulls(history.current(), shown.path, made, chosen, hulls.METHOD, index=index)
 
 
 def every_node(hull: Hull) -> None:

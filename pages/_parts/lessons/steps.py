@@ -11,6 +11,7 @@ from mklcore.lessons.words import Words, fill
 from mklcore.lessons.words import words as words_of
 from pages._parts.derive import earlier, shelves
 from pages._parts.drawing import asking, charts
+from pages._parts.export import explorable
 from pages._parts.jobs.job import Job, Piece
 from pages._parts.params.parameters import Params
 from pages._parts.players import scene
@@ -206,18 +207,22 @@ def _reveal(params: Params, said: Words, found: Any, facts: dict[str, str]) -> N
 def picture(lesson: str, found: Any) -> None:
     """Draw the scene of a lesson; a release of its slider runs only this."""
     dark = charts.is_dark()
-    make = pictures.PICTURES.get(lesson)
-    if make is None:
+    if lesson not in pictures.PICTURES:
         own = LESSONS[lesson].picture
         if own is not None:
             charts.show(own(found, dark), f"lesson_{lesson}")
         return
-    if isinstance(found, earlier.Story):
-        drawn = found.scenes["dark" if dark else "light"]
-    else:
-        drawn = shelves.lessons().made(("scene", lesson, dark), lambda: make(found, dark).drawn())
-    scene.show(lesson, drawn)
+    scene.show(lesson, _scene(lesson, found, dark))
     history.end()
+
+
+def _scene(lesson: str, found: Any, dark: bool) -> dict[str, Any]:
+    """Return the picture of a lesson as its player draws it, made once."""
+    if isinstance(found, earlier.Story):
+        drawn: dict[str, Any] = found.scenes["dark" if dark else "light"]
+        return drawn
+    make = pictures.PICTURES[lesson]
+    return shelves.lessons().made(("scene", lesson, dark), lambda: make(found, dark).drawn())
 
 
 def _why(params: Params, said: Words, facts: dict[str, str]) -> None:
@@ -268,6 +273,9 @@ def _foot(params: Params, said: Words, found: Any) -> None:
         with st.popover("Link", icon=":material/link:", help="A link that opens this lesson at its question"):
             st.code(reset_link(params), language=None, wrap_lines=True)
             st.caption("It opens the lesson at its question, without a guess, also while a class is at a later step.")
+        if found is not None and params.lesson in pictures.PICTURES:
+            here = params.lesson
+            explorable.lesson(LESSONS[here], found, lambda dark: _scene(here, found, dark), reset_link(params))
 
 
 def _step(at: int) -> None:

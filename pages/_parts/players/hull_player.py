@@ -53,7 +53,7 @@ def _name(shown: Answer) -> object:
     return hulls.key(shown.params), shown.waiting, shown.provisional
 
 
-def _drawn(shown: Answer) -> tuple[HullLayout, list[dict[str, Any]]]:
+def drawn(shown: Answer) -> tuple[HullLayout, list[dict[str, Any]]]:
     """Return places and states of a path, made once."""
     table, chosen = tables.table(shown.params), hulls.columns(shown.params)
     pair = hull_words.pair(shown.path, history.current().hull_pair, chosen, table)
@@ -72,7 +72,7 @@ def _state(shown: Answer, hull: Hull, layout: HullLayout) -> dict[str, Any]:
 
 def kept(shown: Answer) -> earlier.Hulls:
     """Return what a path of hulls looks like, to come with the project."""
-    layout, states = _drawn(shown)
+    layout, states = drawn(shown)
     return earlier.Hulls(shown.path, layout, tuple(states))
 
 
@@ -91,7 +91,7 @@ def player_of(found: earlier.Hulls, params: Params) -> None:
 
 def player(shown: Answer, index: int, between: Hull | None, selected: str) -> None:
     """Draw the cursor and the pictures that follow it. ``between`` is a hull solved between the points of the path."""
-    layout, states = _drawn(shown)
+    layout, states = drawn(shown)
     exact = None if between is None else _state(shown, between, layout)
     turn = memory().cursors.hull.turns(_name(shown), history.current().hull_at, between is not None)
     _draw(

@@ -1,0 +1,83 @@
+"""Export what moves: a path, lanes, hulls or a lesson as one file that drags without a server. It is written once asked for."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from mklcore.data.samples import SAMPLES
+from mklcore.estimators.explain import Shares
+from mklcore.estimators.registry import Algorithm, Variant
+from mklcore.figures.takeaway import About, hulls_page, lanes_page, path_page
+from mklcore.figures.takeaway.hulls import Drawn
+from mklcore.lessons import Lesson
+from mklcore.lessons.page import Scenes, lesson_page
+from mklcore.path import Path
+from pages._parts.derive import gram_stacks, tables
+from pages._parts.export.downloads import file_name
+from pages._parts.params import link
+from pages._parts.params.parameters import Params
+from pages._parts.params.rules import UPLOAD
+
+LABEL = "Save as one file"
+HELP = (
+    "A page that still drags, for mail or a class: it opens without a server, and the rows of the table are not in it."
+)
+
+
+def _button(make: Callable[[], str], name: str) -> None:
+    """Draw the download; ``make`` knows no session."""
+    st.download_button(
+        LABEL, make, f"{file_name(name)}.html", "text/html", key=f"explorable_{file_name(name)}", on_click="ignore",
+        icon=":material/download:", type="tertiary", help=HELP,
+    )  # fmt: skip
+
+
+def path(
+    params: Params, shown: Path, method: Algorithm, told: Algorithm | Variant, *, index: int, shares: Shares | None,
+    references: Sequence[tuple[str, float]],
+) -> None:  # fmt: skip
+    """Draw the download of Explore: the path from its cursor on, with the shares of the weight per column."""
+    about = _about(params, "Which kernels does the model use, and how sure are we?", method, told)
+    columns = None if shares is None or not shares.names else (shares.names, shares.values)
+    _button(partial(path_page, shown, about, index=index, columns=columns, references=tuple(references)), "Path")
+
+
+def lanes(params: Params, shown: Mapping[str, Path], step: int) -> None:
+    """Draw the download of Compare: every lane that has a path, from its slider on."""
+    about = _about(params, "How do the methods differ on the same data?")
+    _button(partial(lanes_page, shown, about, step=step), "Lanes side by side")
+
+
+def hulls(params: Params, shown: Path, drawn: Drawn, columns: Sequence[int], method: Algorithm, *, index: int) -> None:
+    """Draw the download of Hulls: the path over λ from its cursor on; ``columns`` are those of the table that enter."""
+    about = _about(params, "Which interactions are in, and are any missed?", method, method)
+    numbers = [j + 1 for j in columns]
+    _button(partial(hulls_page, shown, about, index=index, numbers=numbers, drawn=drawn), "Hulls")
+
+
+def lesson(told: Lesson, story: Any, scene: Scenes, address: str) -> None:
+    """Draw the download of a lesson, which begins with its question."""
+    _button(partial(lesson_page, told, story, scene=scene, link=address), f"Lesson {told.key}")
+
+
+def _about(
+    params: Params, title: str, method: Algorithm | None = None, told: Algorithm | Variant | None = None
+) -> About:
+    """Return what the file tells of the table, its rows, the method and the way back to this screen."""
+    table, parts = tables.table(params), gram_stacks.parts(params)
+    name = "uploaded file" if params.data.startswith(UPLOAD) else SAMPLES[params.data].label
+    facts = [
+        ("Table", f"{name}, target {table.target_name}"),
+        ("Rows", f"{len(parts.train.y)} for training, {len(parts.validation.y)} for validation, seed {params.seed}"),
+    ]
+    if method is not None:
+        facts.append(("Method", f"{method.label} ({method.paper})"))
+    parts_of_link, here = urlencode(link.text(params)), (st.context.url or "").split("?")[0]
+    words = () if told is None else (told.formula, told.look_for, told.cannot_tell)
+    return About(
+        title, tuple(facts), *(words or ("", "", "")), link=f"{here}?{parts_of_link}" if parts_of_link else here,
+        fingerprint=table.fingerprint,
+    )  # fmt: skip
