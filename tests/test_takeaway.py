@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mklcore.errors import ParameterError
-from mklcore.figures.takeaway import About, path_page
+from mklcore.figures.takeaway import About, hulls_page, lanes_page, path_page
 from mklcore.figures.takeaway.page import Palette, as_json
 from mklcore.figures.takeaway.words import markdown
 from mklcore.lessons import LESSONS
@@ -84,6 +84,32 @@ def test_a_file_draws_the_numbers_of_its_path():
     assert "within 0.01 % of the optimum" in shown["chart"]["said"][0]
     assert "not solved to tolerance" in shown["chart"]["said"][3]
     assert "scores" not in data_of(path_page(a_path(train_score=np.full(4, np.nan), val_score=np.full(4, np.nan))))
+
+
+def test_a_hundred_points_of_fifty_kernels_stay_below_two_megabytes():
+    names = tuple(f"RBF 0.25 × median, a column with a long name {m}" for m in range(50))
+    assert len(path_page(a_path(100, names), columns=(names, np.full((100, 50), 0.02))).encode()) < 5e5
+
+
+def test_lanes_share_kernels_and_a_slider():
+    one, other = a_path(), a_path(6, seed=1, values=np.geomspace(0.01, 10, 6))
+    shown = data_of(lanes_page({"one": one, HOSTILE[0]: other}))
+    assert [lane["title"] for lane in shown["lead"]["lanes"]] == ["one", HOSTILE[0]]
+    assert len(shown["chart"]["points"]) == len(shown["lead"]["steps"])
+    shares = other.weights / other.weights.sum(axis=1, keepdims=True)
+    lines = {line["name"]: line["ys"] for line in shown["chart"]["panels"][2]["lines"]}
+    np.testing.assert_allclose(lines[HOSTILE[0]], shares[:, 0], rtol=1e-3)
+    with pytest.raises(ParameterError, match=r"at least one path"):
+        lanes_page({})
+    with pytest.raises(ParameterError, match=r"steps 0 to \d+; got the step 99"):
+        lanes_page({"one": one}, step=99)
+    with pytest.raises(ParameterError, match=r"over the same kernels only"):
+        lanes_page({"one": one, "two": a_path(names=("a", "b"))})
+
+
+def test_hulls_need_models_with_hulls():
+    with pytest.raises(ParameterError, match=r"no hulls"):
+        hulls_page(a_path(param="lam"))
 
 
 def test_what_does_not_belong_to_a_path_is_refused():

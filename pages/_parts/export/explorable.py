@@ -20,6 +20,7 @@ from pages._parts.export.downloads import file_name
 from pages._parts.params import link
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
+from pages._parts.session import nav
 
 LABEL = "Save as one file"
 HELP = (
@@ -40,20 +41,20 @@ def path(
     references: Sequence[tuple[str, float]],
 ) -> None:  # fmt: skip
     """Draw the download of Explore: the path from its cursor on, with the shares of the weight per column."""
-    about = _about(params, "Which kernels does the model use, and how sure are we?", method, told)
+    about = _about(params, "explore", method, told)
     columns = None if shares is None or not shares.names else (shares.names, shares.values)
     _button(partial(path_page, shown, about, index=index, columns=columns, references=tuple(references)), "Path")
 
 
 def lanes(params: Params, shown: Mapping[str, Path], step: int) -> None:
     """Draw the download of Compare: every lane that has a path, from its slider on."""
-    about = _about(params, "How do the methods differ on the same data?")
+    about = _about(params, "compare")
     _button(partial(lanes_page, shown, about, step=step), "Lanes side by side")
 
 
 def hulls(params: Params, shown: Path, drawn: Drawn, columns: Sequence[int], method: Algorithm, *, index: int) -> None:
     """Draw the download of Hulls: the path over λ from its cursor on; ``columns`` are those of the table that enter."""
-    about = _about(params, "Which interactions are in, and are any missed?", method, method)
+    about = _about(params, "hulls", method, method)
     numbers = [j + 1 for j in columns]
     _button(partial(hulls_page, shown, about, index=index, numbers=numbers, drawn=drawn), "Hulls")
 
@@ -64,7 +65,7 @@ def lesson(told: Lesson, story: Any, scene: Scenes, address: str) -> None:
 
 
 def _about(
-    params: Params, title: str, method: Algorithm | None = None, told: Algorithm | Variant | None = None
+    params: Params, page: str, method: Algorithm | None = None, told: Algorithm | Variant | None = None
 ) -> About:
     """Return what the file tells of the table, its rows, the method and the way back to this screen."""
     table, parts = tables.table(params), gram_stacks.parts(params)
@@ -75,9 +76,8 @@ def _about(
     ]
     if method is not None:
         facts.append(("Method", f"{method.label} ({method.paper})"))
-    parts_of_link, here = urlencode(link.text(params)), (st.context.url or "").split("?")[0]
-    words = () if told is None else (told.formula, told.look_for, told.cannot_tell)
-    return About(
-        title, tuple(facts), *(words or ("", "", "")), link=f"{here}?{parts_of_link}" if parts_of_link else here,
-        fingerprint=table.fingerprint,
-    )  # fmt: skip
+    asked, here = urlencode(link.text(params)), (st.context.url or "").split("?")[0]
+    question = next(room.question for room in nav.ROOMS if room.file == page)
+    formula, look_for, cannot_tell = ("", "", "") if told is None else (told.formula, told.look_for, told.cannot_tell)
+    address = f"{here}?{asked}" if asked else here
+    return About(question, tuple(facts), formula, look_for, cannot_tell, address, table.fingerprint)

@@ -1,0 +1,134 @@
+"""Files opened from disk, offline: they ask nobody for anything, and every kind drags, obeys the keys and turns dark."""
+
+import gzip
+import json
+from pathlib import Path as File
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mklcore.figures.hull_states import HullLayout
+from mklcore.figures.takeaway import About, hulls_page, lanes_page, path_page
+from mklcore.lessons import LESSONS
+from mklcore.lessons.page import lesson_page
+from tests.test_takeaway import HOSTILE, a_path
+
+EARLIER = File(__file__).resolve().parents[2] / "sample_data" / "earlier"
+SLIDER = "[data-leads] input[type=range]"
+
+
+def unpacked(file: File) -> dict:
+    return json.loads(gzip.decompress(file.read_bytes()))
+
+
+def tuples(value):
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+
+def of_path() -> str:
+    return path_page(a_path(8), About(HOSTILE[0], link="https://x/"), columns=(HOSTILE, np.full((8, 5), 0.2)), index=3)
+
+
+def of_lanes() -> str:
+    return lanes_page({HOSTILE[0]: a_path(8), "b": a_path(8, seed=1)}, About(HOSTILE[1]), step=3)
+
+
+def of_hulls() -> str:
+    """Hulls that came with the project, under names that would be markup."""
+    found = unpacked(next(EARLIER.glob("hulls_sparse_polynomial_*.json.gz")))
+    layout = HullLayout(**{name: tuples(value) for name, value in found["layout"].items()} | {"variables": HOSTILE * 9})
+    path = a_path(len(found["states"]), param="lam")
+    return hulls_page(path, index=3, drawn=(layout, found["states"]))
+
+
+def of_lesson() -> str:
+    found = unpacked(EARLIER / "lesson_sparse.json.gz")
+    story = SimpleNamespace(answer=found["answer"], facts=found["facts"])
+    return lesson_page(LESSONS["sparse"], story, scene=lambda dark: found["scenes"]["dark" if dark else "light"])
+
+
+KINDS = {"path": of_path, "lanes": of_lanes, "hulls": of_hulls, "lesson": of_lesson}
+
+
+@pytest.fixture(scope="module")
+def window(chromium):
+    """One window without a network for all kinds."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 720}, color_scheme="light", offline=True)
+    page = context.new_page()
+    page.heard, page.asked = [], []
+    page.on("pageerror", lambda error: page.heard.append(str(error)))
+    page.on("console", lambda message: page.heard.append(message.text))
+    page.on("dialog", lambda dialog: (page.heard.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: page.asked.append(request.url))
+    yield page
+    context.close()
+
+
+def drag(page, handle, to: float) -> None:
+    """Take hold of an element in its middle and lead the pointer to a share of its width."""
+    box = handle.bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] / 2, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + to * box["width"], middle, steps=4)
+    page.mouse.up()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_from_disk_drags_obeys_the_keys_and_turns_dark(window, tmp_path, kind):
+    file = tmp_path / f"{kind}.html"
+    file.write_text(KINDS[kind](), encoding="utf-8")
+    window.heard.clear()
+    window.asked.clear()
+    window.goto(file.as_uri())
+    if kind == "lesson":
+        assert not window.locator("#told").is_visible()
+        window.locator("#guess button").nth(1).click()
+        assert window.locator("#guess button.right").count() == 1
+    slider = window.locator(SLIDER)
+    steps = int(slider.get_attribute("max"))
+    pictures = window.locator("[role=img]")
+    said, drawn = slider.get_attribute("aria-valuetext"), pictures.first.get_attribute("aria-label")
+    window.evaluate("document.activeElement.blur()")
+    before = int(slider.input_value())
+    window.keyboard.press("ArrowRight")
+    window.wait_for_function("([s, said]) => document.querySelector('[data-leads]').shadowRoot.querySelector('input')"
+                             ".getAttribute('aria-valuetext') !== said", arg=[SLIDER, said])  # fmt: skip
+    assert int(slider.input_value()) == before + 1
+    if kind != "lesson":  # whose pictures say all positions at once
+        assert pictures.first.get_attribute("aria-label") != drawn
+    held = window.locator(".ground").first if kind in ("path", "lanes") else slider
+    drag(window, held, 0.999)
+    assert int(slider.input_value()) == steps
+    paper = window.evaluate("getComputedStyle(document.body).backgroundColor")
+    window.locator("#theme").click()
+    assert paper == "rgb(255, 255, 255)" != window.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert int(slider.input_value()) == steps
+    assert window.heard == []
+    assert window.asked == [file.as_uri()]
+    assert window.locator("img").count() == 0
+
+
+def test_cursor_bars_certificate_and_lines_follow_one_slider(window, tmp_path):
+    file, path = tmp_path / "path.html", a_path(8)
+    file.write_text(of_path(), encoding="utf-8")
+    window.set_viewport_size({"width": 390, "height": 844})
+    window.goto(file.as_uri())
+    slider = window.locator(SLIDER)
+    assert slider.bounding_box()["y"] < window.locator("canvas").first.bounding_box()["y"]
+    slider.focus()
+    window.keyboard.press("End")
+    window.wait_for_function("document.querySelector('#facts').shadowRoot.textContent.includes('not certified')")
+    line, ground = (window.locator(f"#chart {name}").first for name in (".path-cursor line", ".ground"))
+    share = (float(line.get_attribute("x1")) - float(ground.get_attribute("x"))) / float(ground.get_attribute("width"))
+    assert 0.95 < share < 1
+    order = np.argsort(-path.weights.max(axis=0), kind="stable")
+    shown = [float(text) for text in window.locator("#bars .number").all_inner_texts()]
+    np.testing.assert_allclose(shown, path.weights[-1, order], rtol=6e-3)
+    assert window.locator("#bars .bar.hollow").count() == len(order)
+    window.locator("summary").click()
+    numbers = (
+        "(id) => [...document.querySelector(id).shadowRoot.querySelectorAll('.number')].map((one) => one.textContent)"
+    )
+    window.wait_for_function(f"() => ({numbers})('#all').join() === ({numbers})('#bars').join()")
