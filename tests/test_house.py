@@ -72,6 +72,7 @@ ROWS = {
     "pages._parts.predict": 13.9,
     "pages._parts.lessons": 13.9,
     "pages._parts.experiments": 13.9,
+    "pages._parts.keeper": 13.9,
     "pages._parts.frame": 13.95,
     "pages": 14,
     "app": 14,

@@ -74,7 +74,7 @@ def prepare(page: str, params: Params) -> None:
 
 def _needs(page: str, params: Params) -> tuple[str, ...]:
     """Return the stages a page needs before it can compute."""
-    if page in ("data", "kernels"):
+    if page in ("data", "kernels", "keeper"):
         return ("kernels",)
     if page in ("explore", "predict"):
         return "kernels", params.algorithm

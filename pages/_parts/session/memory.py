@@ -234,6 +234,8 @@ class Memory:
     overview: Overview = field(default_factory=Overview)
     wishes: Wishes = field(default_factory=Wishes)
     kept: Kept = field(default_factory=Kept)
+    keeper: str = ""  # the hash whose password this session knew
+    keeper_told: str = ""
 
 
 def memory() -> Memory:

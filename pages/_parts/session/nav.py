@@ -33,14 +33,22 @@ ROOMS = (
     Room("lessons", "Lessons", ":material/school:", "What do you expect, and what happens?"),
 )
 
+# Not in the menu: reached by its address.
+KEEPER = Room("keeper", "Keeper", ":material/shield_person:", "What does this server hold, and what may go?")
+
 
 def _pages() -> dict[str, StreamlitPage]:
-    """Build the pages of the menu; the first one is the default and lives at ``/``."""
+    """Build the pages; the first one is the default and lives at ``/``."""
     return {
         room.file: st.Page(
-            f"pages/{room.file}.py", title=room.title, icon=room.icon, url_path=room.file, default=room is ROOMS[0]
+            f"pages/{room.file}.py",
+            title=room.title,
+            icon=room.icon,
+            url_path=room.file,
+            default=room is ROOMS[0],
+            visibility="hidden" if room is KEEPER else "visible",
         )
-        for room in ROOMS
+        for room in (*ROOMS, KEEPER)
     }
 
 
@@ -54,7 +62,7 @@ def menu() -> tuple[StreamlitPage, Room]:
     """Draw the menu along the top and return the page asked for with its room."""
     pages = _pages()
     chosen = st.navigation(list(pages.values()), position="top")
-    return chosen, next(room for room in ROOMS if room.title == chosen.title)
+    return chosen, next(room for room in (*ROOMS, KEEPER) if room.title == chosen.title)
 
 
 def link(file: str, label: str) -> None:

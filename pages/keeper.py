@@ -1,0 +1,11 @@
+"""Keeper: what the server holds for everybody, and what may go; for whoever knows the password."""
+
+# ruff: noqa: E402  the door comes first
+
+from pages._parts.session import nav
+
+nav.through_app()
+
+from pages._parts.keeper import view
+
+view.draw()
