@@ -22,6 +22,8 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import alignment_matrix
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
+from mklcore.losses import make_loss
+from mklcore.machines.svm import BLOCKS_FROM, solve_svm
 from mklcore.path import fit_path
 from mklcore.solvers.bundle import saddle_point
 from mklcore.solvers.hkl.bases import ANOVABasis
@@ -76,6 +78,8 @@ def _algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:
         _table_algorithm(algorithm, X, y)
         return
     saddle_point(np.ones(2), np.ones((3, 2, 2)))
+    signs = np.where(np.arange(BLOCKS_FROM) % 2, 1.0, -1.0)
+    solve_svm(np.eye(signs.size), signs, 1.0, make_loss("hinge"), True)
     stack = KernelDictionary.rbf_grid(np.geomspace(0.25, 4.0, FROM_KERNELS)).grams(X)
     for task, target in (("binary", y), ("regression", X[:, 1])):
         losses = next((c.choices for c in algorithm.controls if c.name == "loss" and task in c.tasks), (None,))

@@ -28,7 +28,7 @@ TINY = 1e-12  # a pair with less curvature than this share of its diagonal has n
 LEAST = 1e-250  # against a division by zero
 BLOCK = 256  # entries looked at together in a search
 _PATIENCE = 3  # calls of a leaf that do not halve the gap
-_FROM = 200  # points from which blocks pay
+BLOCKS_FROM = 200  # points from which blocks pay
 _HALF = 16  # points of a block that should move up, and as many that should move down; those of the last block stay
 _INNER = 0.2  # of the violation is left within a block
 _FIRST = 0.1  # the violation asked for first
@@ -330,7 +330,7 @@ def solve_svm(
         K.flat[:: y.size + 1] += bend
     a = feasible_start(warm, low, high, fit_intercept, loss.total)
     v = lin - K @ a if a.any() else lin.copy()
-    together = smo_blocks if y.size >= _FROM else smo_pairs
+    together = smo_blocks if y.size >= BLOCKS_FROM else smo_pairs
     leaf = together if fit_intercept else smo_single
     chunk = int(np.clip(_CHUNK // max(1, y.size), 1_000, 50_000))
     tolerance, used, idle, previous = _FIRST, 0, 0, np.inf

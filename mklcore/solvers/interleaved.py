@@ -35,7 +35,7 @@ from mklcore.solvers.driver import Board, Point, Progress, Status
 from mklcore.solvers.proof import Passed, Values
 from mklcore.solvers.reweighting import Problem, WarmStart, values_of
 from mklcore.solvers.running import moved
-from mklcore.solvers.stack import products, products_and_forms
+from mklcore.solvers.stack import products, quadratic_forms
 
 CACHE_MB = 512.0
 _LAST_CHUNKS = 10
@@ -409,11 +409,12 @@ class Interleaved:
 def products_over(
     source: KernelRows | StackRows, a: Array, proof: Array, pulse: Pulse | None = None
 ) -> tuple[Array, Array]:
-    """K_m a for every kernel (M, n) and the forms of ``proof`` (M,), in double precision and in one pass; rows of zeros in
-    both are not read. ``pulse`` is told what is computed."""
+    """K_m a for every kernel (M, n) and the forms of ``proof`` (M,), in double precision; rows of zeros in both are not read.
+    ``pulse`` is told what is computed."""
     M, n = source.diagonal.shape
     if isinstance(source, StackRows):
-        return products_and_forms(source.values, a, np.ones(M, dtype=bool), proof)
+        G = products(source.values, a, np.flatnonzero(a), np.arange(M))
+        return G, quadratic_forms(source.values, proof, np.flatnonzero(proof))
     support, G, forms = np.flatnonzero((a != 0.0) | (proof != 0.0)), np.zeros((M, n)), np.zeros(M)
     for top in range(0, support.size, PIECE):
         part = support[top : top + PIECE]

@@ -22,7 +22,7 @@ from mklcore.errors import KernelError, ProofError
 from mklcore.kernels.rows import KernelRows
 from mklcore.losses import Cost, Loss, total_loss
 from mklcore.penalties import Penalty
-from mklcore.solvers.stack import diagonals, products_and_forms
+from mklcore.solvers.stack import diagonals, products, quadratic_forms
 
 EXACT = 1e-6  # share of the objective up to which two computations of one number agree
 _SHARP = 1e-7  # the same where round-off is the reason: another machine may be ten times less lucky
@@ -65,7 +65,7 @@ def weighted_values(
     intercept: float,
     dual_point: Array | None,
 ) -> Values:
-    """The values of a weighting of kernels (M, n, n) from its coefficients, in one pass over the stack.
+    """The values of a weighting of kernels (M, n, n) from its coefficients.
 
     Rows of zeros are not read, and of kernels without weight only what the dual value needs.
     """
@@ -73,8 +73,10 @@ def weighted_values(
     if isinstance(K, KernelRows):
         passed = Passed(K.decision(weights, dual), K.forms(dual), K.forms(proof), K.diagonal)
     else:
-        G, forms = products_and_forms(K, dual, weights != 0.0, proof)
-        passed = Passed(weights @ G, np.maximum(G @ dual, 0.0), forms, diagonals(K))
+        used, own = np.flatnonzero(weights), np.zeros(weights.size)
+        G = products(K, dual, np.flatnonzero(dual), used)
+        own[used] = np.maximum(G @ dual, 0.0)
+        passed = Passed(weights[used] @ G, own, quadratic_forms(K, proof, np.flatnonzero(proof)), diagonals(K))
     return passed_values(passed, y, C, loss, penalty, weights, dual, intercept, dual_point)
 
 

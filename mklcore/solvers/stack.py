@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mklcore.arrays import Array, Indices, Mask, read_only
+from mklcore.arrays import Array, Indices, read_only
 from mklcore.kernels.rows import KernelRows
 
 TILE = 32
@@ -37,14 +37,6 @@ def quadratic_forms(K: Array | KernelRows, a: Array, rows: Indices) -> Array:
     if isinstance(K, KernelRows):
         return K.forms(a)
     return _quadratic_forms(read_only(K), a, rows)
-
-
-def products_and_forms(K: Array, a: Array, live: Mask, b: Array) -> tuple[Array, Array]:
-    """G[m] = K[m] a where ``live`` (M,), zero elsewhere, and Q[m] = b'K[m] b for symmetric K[m]: every row is read once.
-
-    Where b is all zeros, Q is zero and only the live kernels are read. Negative round-off in Q is clipped.
-    """
-    return _products_and_forms(read_only(K), a, live, b)
 
 
 def gram(K: Array | KernelRows, m: int) -> Array:
@@ -140,32 +132,3 @@ def _quadratic_forms(K: Array, a: Array, rows: Indices) -> Array:
             total += a[r] * (2.0 * inner - source[0] * a[r])
         Q[m] = max(total, 0.0)
     return Q
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _products_and_forms(K: Array, a: Array, live: Mask, b: Array) -> tuple[Array, Array]:
-    M, n = K.shape[0], K.shape[1]
-    G, Q = np.zeros((M, n)), np.zeros(M)
-    for m in range(M):
-        target, total = G[m], 0.0
-        for r in range(n):
-            source, left, right, inner = K[m, r], a[r], b[r], 0.0
-            if live[m] and left != 0.0 and right != 0.0:
-                for k in range(n):
-                    target[k] += left * source[k]
-                    inner += b[k] * source[k]
-                total += right * inner
-            elif live[m] and left != 0.0:
-                for k in range(n):
-                    target[k] += left * source[k]
-            elif live[m] and right != 0.0:
-                for k in range(n):
-                    inner += b[k] * source[k]
-                total += right * inner
-            elif right != 0.0:  # no product is wanted: right of the diagonal is enough
-                part, tail = source[r:], b[r:]
-                for k in range(tail.size):
-                    inner += tail[k] * part[k]
-                total += right * (2.0 * inner - part[0] * right)
-        Q[m] = max(total, 0.0)
-    return G, Q
