@@ -146,7 +146,7 @@ def nearest_points(total: Array, y: Array, lam: float) -> Array:
         g[down] -= move
         g[up] += move
         slope += move * (Q[:, up] - Q[:, down])
-    return g
+    return np.asarray(g)
 
 
 def _shares(weights: Array) -> Array:
