@@ -257,6 +257,7 @@ def test_a_release_moves_every_lane_and_the_link() -> None:
     assert (rows(app)["at"] != first["at"]).all()
     press(app, "compare_best")
     assert memory(app).params.lanes_at == ""
+    assert "Save as one file" in {button.label for button in app.get("download_button")}
 
 
 def test_an_exact_value_is_solved_in_every_lane_and_makes_objectives_comparable() -> None:

@@ -178,6 +178,7 @@ def test_the_facts_follow_the_path_point_by_point() -> None:
         moving.heights(np.asarray(path.weights), moving.order(path)), abs=1e-6
     )
     assert bars["sortable"]
+    assert "Save as one file" in {button.label for button in app.get("download_button")}
 
 
 def test_a_size_may_be_any_number_of_kernels_and_more_are_refused_in_words() -> None:

@@ -234,6 +234,7 @@ def test_a_release_moves_the_hull_once_and_never_beyond_the_ends() -> None:
     app = ready(**SMALL)
     path, first = path_of(app), data_of(app)
     assert len(first["states"]) == len(path) == hulls.POINTS >= 12
+    assert "Save as one file" in {button.label for button in app.get("download_button")}
     assert memory(app).params.hull_at is None
     report(app, report={"index": 3, "turn": first["turn"]})
     assert app.query_params["hull_at"] == repr(float(path.values[3]))

@@ -333,6 +333,7 @@ def test_a_lesson_goes_from_guess_to_reveal_to_why_and_begins_again(calm):
     assert f"Your guess] {said.options['all']}" in told
     assert f"The answer] {said.options['exact']}" in told
     assert "What to look for" not in told
+    assert "Save as one file" in {button.label for button in app.get("download_button")}
     press(app, "lesson_next")
     told = words(app)
     assert "What to look for" in told
