@@ -24,8 +24,6 @@ STYLE = """<style>
   .st-key-heading [data-testid="stColumn"] { flex: 0 1 auto; min-width: 0; width: auto; }
   .st-key-heading [data-testid="stColumn"]:nth-child(-n + 2) { flex: 1 0 100%; }
   [data-testid="stSidebar"][aria-expanded="true"] { min-width: 264px; max-width: 100%; }
-  .st-key-compare_chart { overflow-x: auto; }
-  .st-key-compare_chart > div { min-width: 640px; }
 }
 </style>"""
 
