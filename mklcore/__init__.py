@@ -133,9 +133,10 @@ _ROOMS = (
     "widths",
 )
 
-# What a path gets at this door: `explore`, from the room that draws for notebooks, loaded when it is called.
+# What a path and a hull get at this door: `explore`, from the room that draws for notebooks, loaded when it is called.
 _EXPLORED = {
     "path": ("explore_path", ["Path"]),
+    "estimators.hkl": ("explore_hull", ["HKLClassifier", "HKLRegressor"]),
 }
 
 

@@ -53,7 +53,7 @@ class Rows(NamedTuple):
     how: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Exploration:
     """The first answer. ``columns`` are sorted by importance; ``baselines`` name -> validation score; ``index`` is the
     point of ``path`` chosen on validation rows, at most ``SCORED_ROWS`` of them, and ``model`` the fit there; ``score`` and
@@ -77,6 +77,10 @@ class Exploration:
     def test_scores(self) -> dict[str, float]:
         """The scores on all test rows: "ours" and every baseline; look once, after choosing."""
         return _scores(self._scorer, {"ours": self.model} | self._fitted, self._test)
+
+    def __repr__(self) -> str:
+        told = f"{self.scoring} {self.score:.2f} on validation rows, {len(self.path.kernel_names)} kernels"
+        return f"Exploration({told}, {len(self.path)} points)"
 
     def page(self, about: About | None = None) -> str:
         """One HTML file in which a person drags along the path, with the share of every column and the plain models beside it."""

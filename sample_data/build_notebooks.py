@@ -1,4 +1,4 @@
-"""Writes the two notebooks of this folder, run and with their outputs: python sample_data/build_notebooks.py
+"""Writes the notebooks of this folder, run and with their outputs: python sample_data/build_notebooks.py
 
 What a cell prints is rounded coarsely: another machine rounds otherwise on the way, and a test that runs the notebooks
 again compares their numbers to a tolerance.
@@ -85,8 +85,11 @@ for p in (1, 2):
     """model = mkl.LpMKLClassifier(p=1, kernels=kernels)
 path = mkl.fit_path(model, train.X, train.y, "p", [1, 1.05, 1.1, 1.2, 4 / 3, 1.5, 2, 3, 4, np.inf])
 mkl.figures.weight_path(path)""",
-    Words("""Pictures like the last one, with a cursor to drag, are on the Explore page of the app; the comparison over p
-is on Compare."""),
+    Words("""The same path with a cursor to drag. It moves here, in a notebook that is only read, and in the file that
+`path.explore().save("path.html")` writes."""),
+    """path.explore()""",
+    Words("""`path.explore(widget=True)` also tells Python where the cursor stands: `.index`, and `.model` for the fitted model there.
+The Explore page of the app shows the same for your own table; the comparison over p is on Compare."""),
 )
 
 WALK_THROUGH_A_HULL = (
@@ -115,6 +118,8 @@ print(f"{path.estimators[0].n_dag_kernels_:,} products in all")
 for point, score in zip(path.estimators, path.val_score, strict=True):
     sure = "certified" if point.certified_ else "not certified"
     print(f"lam = {point.lam:.2g}: {len(point.hull_):3d} in the hull, {sure}, R² on new rows {score:.2f}")""",
+    Words("""Drag λ and see what comes in; click a node to read what it is."""),
+    """path.explore(names=data.feature_names)""",
     Words("""## One hull
 
 Inside and outlined: nothing below it is in the hull. Hollow: next to enter, with the share of the way it has come."""),
@@ -145,7 +150,66 @@ mkl.figures.component_plot(axes, added, [data.feature_names[i] for i in columns]
     Words("""The Hulls page of the app shows the same for your own table, with λ to drag and nodes to click."""),
 )
 
-NOTEBOOKS = {"sparse_or_not": SPARSE_OR_NOT, "walk_through_a_hull": WALK_THROUGH_A_HULL}
+FROM_A_TABLE = (
+    Words("""# From your table to an answer
+
+You have a CSV file and want to know which of its columns count, how well they predict, and how sure that is. Here the file
+is made up, 240 flats with semicolons, decimal commas, a text column and gaps, as tables come; put the name of your own in
+its place."""),
+    """import io
+
+import numpy as np
+
+import mklcore as mkl
+
+rng = np.random.default_rng(3)
+size, floor, age = rng.uniform(30, 140, 240), rng.integers(0, 8, 240), rng.integers(1, 90, 240)
+heating, street = rng.choice(["gas", "oil", "heat pump"], 240), rng.normal(60, 8, 240)
+rent = 200 + 9 * size + 2.5 * (age - 45) ** 2 / 10 + 150 * (heating == "heat pump") + rng.normal(0, 60, 240)
+
+
+def cell(value):
+    return f"{value:.1f}".replace(".", ",")
+
+
+rows = [
+    ";".join(["" if k % 29 == 0 else cell(size[k]), str(floor[k]), str(age[k]), heating[k], cell(street[k]), cell(rent[k])])
+    for k in range(240)
+]
+file = io.BytesIO("\\n".join(["size;floor;age;heating;street noise;rent", *rows]).encode())""",
+    Words("""## Reading it
+
+Delimiter, decimal commas, text and gaps are found; what was changed is said."""),
+    """data = mkl.read_table(file, target="rent")
+print(*data.notes, sep="\\n")
+data""",
+    Words("""## The first answer
+
+One call splits the rows, builds one or two kernels per column, follows sparse kernel learning along its cost C, chooses the
+point on validation rows, shuffles every column to see what the score loses, and stands plain models beside it. Drag."""),
+    """found = mkl.explore(data)
+found""",
+    """for one in found.columns:
+    print(f"{one.name}: R² loses {one.importance:.1f} when it is shuffled")
+print(f"R² {found.score:.2f} on validation rows, the best plain model {max(found.baselines.values()):.2f}")""",
+    Words("""How sure is the fit itself? Every point of the path has a certificate: no other weights can have an objective lower by
+more than its gap."""),
+    """print(f"{found.path.finished.sum()} of {len(found.path)} points certified")
+mkl.figures.weight_path(found.path)""",
+    """mkl.figures.score_path(found.path)""",
+    Words("""## Rows that chose nothing
+
+Look once, at the end."""),
+    """for name, score in found.test_scores().items():
+    print(f"{name}: R² {score:.1f}")""",
+    Words("""`mkl.save_model("rent.mkl", found.model)` keeps the model without pickle; the app does all of this by clicks."""),
+)
+
+NOTEBOOKS = {
+    "from_your_table": FROM_A_TABLE,
+    "sparse_or_not": SPARSE_OR_NOT,
+    "walk_through_a_hull": WALK_THROUGH_A_HULL,
+}
 
 
 def source(name: str) -> nbformat.NotebookNode:

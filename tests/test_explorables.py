@@ -27,8 +27,18 @@ def test_a_path_shows_its_page_in_a_frame_that_reaches_nothing_and_its_table_bel
     assert drawn.endswith(f"{path._repr_html_()}</details>")
     shown.save(tmp_path / "path.html")
     assert (tmp_path / "path.html").read_text(encoding="utf-8") == shown.page
-    assert repr(shown).startswith("Explorable('Kernel weights along C', ")
+    assert repr(shown) == "Explorable('Kernel weights along C')"
     assert len(drawn.encode()) < 200_000
+
+
+def test_a_hull_and_a_path_of_hulls_explore_themselves_with_the_names_of_their_columns():
+    data = mkl.load_sample("iris")
+    model, X, y = mkl.HKLRegressor(basis=mkl.PolynomialBasis(2)), data.X[:60, :2], data.X[:60, 2]
+    path = mkl.fit_path(model, X, y, "lam", [1e-1, 1e-2])
+    for page in (path.explore(names=["left", "right"]).page, path.estimators[1].explore(names=["left", "right"]).page):
+        assert "<title>Hulls along λ</title>" in page
+        assert '"left"' in page
+    assert path.explore(index=0, widget=True).model.lam == 0.1
 
 
 def test_a_widget_has_the_model_at_its_index_and_refuses_what_is_no_point(path):

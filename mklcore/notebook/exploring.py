@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, overload
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
 
 from mklcore.errors import ParameterError
-from mklcore.figures.takeaway import About, path_page
+from mklcore.figures.takeaway import About, hulls_page, path_page
 from mklcore.notebook.framing import Explorable
 from mklcore.path import Path
 
@@ -15,27 +19,31 @@ if TYPE_CHECKING:
 
 @overload
 def explore_path(
-    path: Path, *, index: int | None = ..., about: About | None = ...,
+    path: Path, *, index: int | None = ..., names: Sequence[str] | None = ..., about: About | None = ...,
     widget: Literal[False] = ...,
 ) -> Explorable: ...  # fmt: skip
 @overload
 def explore_path(
-    path: Path, *, index: int | None = ..., about: About | None = ...,
+    path: Path, *, index: int | None = ..., names: Sequence[str] | None = ..., about: About | None = ...,
     widget: Literal[True],
 ) -> PathWidget: ...  # fmt: skip
 def explore_path(
     path: Path,
     *,
     index: int | None = None,
+    names: Sequence[str] | None = None,
     about: About | None = None,
     widget: bool = False,
 ) -> Explorable | PathWidget:
-    """A path to drag along in a notebook: weights, scores and certificate follow one cursor.
+    """A path to drag along in a notebook: weights, scores and certificate follow one cursor; hulls, where it is one of hulls.
 
-    ``index`` is where the cursor begins, ``about`` what is told beside it. With
+    ``index`` is where the cursor begins, ``names`` (d,) are those of a hull's columns, ``about`` what is told beside it. With
     ``widget=True`` the answer has an ``index`` that follows the cursor and leads it, and the ``model`` there.
     """
-    page = path_page(path, about, index=index)
+    if any(hasattr(model, "hull_") for model in path.estimators):
+        page = hulls_page(path, about, names=names, index=index)
+    else:
+        page = path_page(path, about, index=index)
     if not widget:
         return Explorable(page, path._repr_html_())
     try:
@@ -46,3 +54,11 @@ def explore_path(
             "Without it, path.explore() shows the same picture."
         ) from None
     return PathWidget(path, page, index)
+
+
+def explore_hull(model: Any, *, names: Sequence[str] | None = None, about: About | None = None) -> Explorable:
+    """One fitted hull to walk through in a notebook; ``names`` (d,) are those of its columns."""
+    path = SimpleNamespace(
+        values=np.array([model.lam]), estimators=(model,), val_score=np.array([np.nan]), score_name="score", param="lam"
+    )
+    return Explorable(hulls_page(path, about, names=names, index=0), model._repr_html_())

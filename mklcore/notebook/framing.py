@@ -26,7 +26,7 @@ class Explorable:
         return framed(self.page, self.plain, self.height)
 
     def __repr__(self) -> str:
-        return f"Explorable({title(self.page)!r}, {len(self.page.encode()) / 1024:.0f} kB)"
+        return f"Explorable({title(self.page)!r})"
 
     def save(self, file: str | File) -> None:
         """Write the page as one HTML file, which opens without a server."""
