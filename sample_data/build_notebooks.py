@@ -88,7 +88,7 @@ mkl.figures.weight_path(path)""",
     Words("""The same path with a cursor to drag. It moves here, in a notebook that is only read, and in the file that
 `path.explore().save("path.html")` writes."""),
     """path.explore()""",
-    Words("""`path.explore(widget=True)` also tells Python where the cursor stands: `.index`, and `.model` for the fitted model there.
+    Words("""`path.explore(widget=True)` also tells Python where the cursor stands: `.index`, and the `.model` there.
 The Explore page of the app shows the same for your own table; the comparison over p is on Compare."""),
 )
 
@@ -202,7 +202,9 @@ mkl.figures.weight_path(found.path)""",
 Look once, at the end."""),
     """for name, score in found.test_scores().items():
     print(f"{name}: R² {score:.1f}")""",
-    Words("""`mkl.save_model("rent.mkl", found.model)` keeps the model without pickle; the app does all of this by clicks."""),
+    Words(
+        """`mkl.save_model("rent.mkl", found.model)` keeps the model without pickle; the app does all of this by clicks."""
+    ),
 )
 
 NOTEBOOKS = {
