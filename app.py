@@ -10,4 +10,8 @@ if __name__ == "__main__":
 
     visit.draw()
 else:
-    app = st.App(__file__, lifespan=starting.serving)
+    from starlette.middleware import Middleware
+
+    from pages._parts.frame.guard import Guard
+
+    app = st.App(__file__, lifespan=starting.serving, middleware=[Middleware(Guard)])
