@@ -70,6 +70,10 @@ def _levels(basis: dict[str, Any], x: Array) -> list[Array]:
         return _spline(x)
     if kind == "KernelPCABasis":
         return _kernel_pca(basis, x)
+    if kind == "RuleBasis":
+        cuts = [np.quantile(x, (j + 1) / (basis["q"] + 1)) for j in range(basis["q"])]
+        held = [x > cut for cut in cuts] if basis["above"] else [x <= cut for cut in reversed(cuts)]
+        return [np.ones((x.size, x.size)), *(np.outer(one, one).astype(float) for one in held)]
     raise DataError(f"This verifier does not know the basis {kind}; give its Gram matrices (p, q+1, n, n) as .npz.")
 
 

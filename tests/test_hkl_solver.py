@@ -18,6 +18,7 @@ from mklcore.solvers.hkl.bases import (
     HermiteBasis,
     KernelPCABasis,
     PolynomialBasis,
+    RuleBasis,
     SplineBasis,
     gaussian_series,
     hermite_functions,
@@ -43,8 +44,11 @@ from tests.reference_hkl import brute_descendant_sums, hull_optima
 
 OPTIMA = hull_optima()
 SMOOTH = [optimum for optimum in OPTIMA if optimum.is_smooth]
-BASES = [PolynomialBasis(2), HermiteBasis(2), GaussianBasis(2), ANOVABasis(0.5), SplineBasis(), KernelPCABasis(2)]
-by_name = pytest.mark.parametrize("basis", BASES, ids=lambda basis: basis.key)
+BASES = [
+    PolynomialBasis(2), HermiteBasis(2), GaussianBasis(2), ANOVABasis(0.5), SplineBasis(), KernelPCABasis(2), RuleBasis(2),
+    RuleBasis(2, above=False),
+]  # fmt: skip
+by_name = pytest.mark.parametrize("basis", BASES, ids=repr)
 
 
 def named(optima):
@@ -590,3 +594,27 @@ def test_hinge_and_logistic_use_every_basis(rows):
             model = HKLClassifier(basis, lam=0.01, loss=loss, tol=1e-2).fit(rows, labels)
             assert model.certified_
             assert model.relative_gap_ <= 1e-2
+
+
+def test_a_node_of_rules_is_a_conjunction(rows):
+    basis = RuleBasis(3)
+    design = Design(rows, basis, standardize=False, normalize=False)
+    cuts = [np.quantile(x, [0.25, 0.5, 0.75]) for x in rows.T]
+    said = (rows[:, 0] > cuts[0][1]) & (rows[:, 2] > cuts[2][0])
+    assert np.array_equal(design.gram(((0, 2), (2, 1))), np.outer(said, said))
+    below = RuleBasis(3, above=False)
+    held = below.parts(below.fit(rows[:, 0]), rows[:, 0], rows[:, 0])
+    assert [float(part.mean()) for part in held] == pytest.approx([1.0, 0.75, 0.5, 0.25], abs=0.05)
+    assert all((wide >= narrow).all() for wide, narrow in pairwise(held))  # nested, from wide to narrow
+    with pytest.raises(ParameterError, match="above says which side of a cut"):
+        RuleBasis(2, above="left")
+
+
+def test_a_rule_of_two_columns_is_found_and_predicts_new_rows():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (200, 5))
+    cuts = np.median(X[:150], axis=0)
+    y = 2.0 * ((X[:, 1] > cuts[1]) & (X[:, 3] > cuts[3])) + 0.05 * rng.standard_normal(200)
+    model = HKLRegressor(RuleBasis(1), lam=1e-4, normalize_basis=False).fit(X[:150], y[:150])
+    assert (0, 1, 0, 1, 0) in model.hull_
+    assert model.score(X[150:], y[150:]) > 0.9

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.solvers.hkl.bases import RuleBasis
 from mklcore.verify import main, verify
 
 ROOT = Path(__file__).parents[1]
@@ -80,6 +81,7 @@ BASES = [
     mkl.ANOVABasis(),
     mkl.SplineBasis(),
     mkl.KernelPCABasis(2),
+    RuleBasis(2, above=False),
 ]
 
 

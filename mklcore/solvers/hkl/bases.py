@@ -268,7 +268,40 @@ class KernelPCABasis(_Numbered):
         return [*(np.ascontiguousarray(column) for column in ours.T), rest]
 
 
+@dataclass(frozen=True)
+class RuleBasis:
+    """Thresholds as levels: level j says 1 where x lies above the j-th cut, 0 below; a node is a conjunction, a hull rules.
+
+    Cuts are the quantiles j / (q + 1) of the training rows, j = 1 .. q, so that every level is a special case of the one before and
+    a deeper node a narrower rule; level 0 asks nothing. ``above=False``: x at or below the (q + 1 - j)-th cut. Products are
+    conjunctions with ``normalize_basis=False``; with it, of centred levels. Source: Jawanpuria, Jagarlapudi, Ramakrishnan (2011),
+    "Efficient rule ensemble learning using hierarchical kernels".
+    """
+
+    q: int = 3
+    above: bool = True
+    key: ClassVar[str] = "rules"
+    label: ClassVar[str] = "rules"
+
+    def __post_init__(self) -> None:
+        _whole("q", self.q, 1)
+        if not isinstance(self.above, (bool, np.bool_)):
+            raise ParameterError(f"above says which side of a cut a rule asks for, True or False; got {self.above!r}.")
+
+    def fit(self, x: Array) -> Array:
+        """The cuts (q,), from the widest rule to the narrowest."""
+        cuts: Array = np.quantile(x, np.arange(1, self.q + 1) / (self.q + 1))
+        return cuts if self.above else cuts[::-1]
+
+    def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
+        held = [new > cut if self.above else new <= cut for cut in state]
+        return [np.ones_like(new), *(column.astype(np.float64) for column in held)]
+
+    def level_name(self, name: str, level: int) -> str:
+        return f"{name} {'above' if self.above else 'below'} cut {level}"
+
+
 BASES: dict[str, type] = {
     basis.key: basis
-    for basis in (PolynomialBasis, HermiteBasis, GaussianBasis, ANOVABasis, SplineBasis, KernelPCABasis)
+    for basis in (PolynomialBasis, HermiteBasis, GaussianBasis, ANOVABasis, SplineBasis, KernelPCABasis, RuleBasis)
 }
