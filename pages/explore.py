@@ -118,7 +118,7 @@ def exact_point(shown: paths.Answer, value: float) -> Path | None:
         st.button("Solve it", key="solve_point", on_click=_solve, args=(params, value))
         return None
     note.info(f"{told} Solving.", icon=":material/radio_button_unchecked:")
-    if job is None and paths.is_quick(shown.path, value):
+    if job is None and paths.is_quick(params, shown.path, value):
         solved = paths.point(params, value)
     elif job is None:
         _solve(params, value)

@@ -272,7 +272,7 @@ def test_an_exact_value_is_solved_in_every_lane_and_makes_objectives_comparable(
 
 
 def test_slow_exact_values_are_solved_by_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "is_quick", lambda path, value: False)
+    monkeypatch.setattr(paths, "is_quick", lambda params, path, value: False)
     app = compare("lp;lp,p=2.0", lanes_at="0.0789", seed="47")
     assert (rows(ended(app))["at"] == "C = 0.0789").all()
     assert "Every lane is solved at just this value" in words(app)

@@ -102,6 +102,9 @@ def test_a_first_look_comes_before_the_answer_and_rows_are_told(monkeypatch: pyt
     assert len(gram_stacks.parts(params).validation.y) == 30
     assert scored.estimators is path.estimators
     assert scored.val_score[3] == pytest.approx(scored.estimators[3].score(rest.X, rest.y))
+    point = paths.point(params, float(np.sqrt(path.values[3] * path.values[4])))
+    assert point.val_score[0] == pytest.approx(point.estimators[0].score(rest.X, rest.y))
+    assert not paths.is_quick(params, path, 1.0)  # scoring many rows is not for waiting
     first = paths.Answer(look.path, params, True, looks.FIRST, look.columns)
     assert looks.rows_told(first).startswith("**First look**; the answer on 30 rows follows.")
     assert not first.older

@@ -135,7 +135,7 @@ def points(drawn: Sequence[Shown], value: float) -> list[Path | None]:
     Answers that take no time are solved at once. Raises ``MKLError`` in words where the value cannot be solved at.
     """
     ready, unknown = _ready(drawn), _unknown(drawn, value)
-    if all(derive_paths.is_quick(one.path, value) for one in unknown if one.path is not None):
+    if all(derive_paths.is_quick(one.params, one.path, value) for one in unknown if one.path is not None):
         found = {id(one): derive_paths.point(one.params, value) for one in ready}
         return [found.get(id(one)) for one in drawn]
     if not unknown:

@@ -3,18 +3,11 @@
 from collections.abc import Sequence
 from functools import partial
 
-from mklcore.left_out import scored_on, steps
+from mklcore.left_out import steps
 from mklcore.path import Path
-from pages._parts.derive import gram_stacks, low_rank, paths, scores, shelves, tables
-from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.derive import all_rows, low_rank, paths, shelves, tables
+from pages._parts.jobs.job import Job, Piece
 from pages._parts.params.parameters import Params
-
-
-def wanted(params: Params) -> bool:
-    """Tell whether there are validation rows that did not choose."""
-    if tables.on_stack(params) or tables.table(params).task == "novelty":
-        return False
-    return len(gram_stacks.parts(params).validation.y) < len(tables.split(params).validation.y)
 
 
 def known(params: Params) -> bool:
@@ -32,7 +25,7 @@ def missing(several: Sequence[Params]) -> list[Params]:
     found = []
     for params in several:
         path = paths.known(params)
-        if path is not None and path.estimators[0] is not None and wanted(params) and not known(params):
+        if path is not None and path.estimators[0] is not None and all_rows.wanted(params) and not known(params):
             found.append(params)
     return found
 
@@ -54,15 +47,10 @@ def job(several: Sequence[Params]) -> Job:
 
 def piece(params: Params) -> Piece:
     """Return the piece of work that scores one path, which is there by then; it takes the place of the one before."""
-    held, rows, scoring = low_rank.work(params), tables.split(params).validation, scores.scoring(params)
-    shelf, name = shelves.shelf(params), paths.key(params)
-    foreseen = 1 if low_rank.in_use(params) else steps(held().train, len(rows.y))
-
-    def measure(report: Report) -> Path:
-        path: Path = shelf.get(name)
-        return scored_on(path, held().train, rows.table, rows.y, scoring, report.tick)
-
-    return Piece(measure, partial(_lay, params), foreseen)
+    judge, shelf, name = all_rows.judge(params), shelves.shelf(params), paths.key(params)
+    rows = len(tables.split(params).validation.y)
+    foreseen = 1 if low_rank.in_use(params) else steps(low_rank.work(params)().train, rows)
+    return Piece(lambda report: judge(shelf.get(name), report.tick), partial(_lay, params), foreseen)
 
 
 def _lay(params: Params, path: Path) -> None:

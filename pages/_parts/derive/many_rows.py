@@ -13,7 +13,7 @@ from mklcore.path import Path
 from mklcore.scoring import scorer_of
 from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.interleaved import lacking
-from pages._parts.derive import dictionaries, gram_stacks, left_out, low_rank, paths, scores, shelves, tables
+from pages._parts.derive import all_rows, dictionaries, gram_stacks, left_out, low_rank, paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import LOW_RANK, Params
 
@@ -43,7 +43,7 @@ def starts_unasked(params: Params) -> bool:
 def job(params: Params) -> Job:
     """Return the work on all rows: features, path, and its scores on all rows left out; it goes on beside shorter work."""
     low = low_rank.approximately(params)
-    pieces = [paths.piece(low), *([left_out.piece(low)] if left_out.wanted(low) else [])]
+    pieces = [paths.piece(low), *([left_out.piece(low)] if all_rows.wanted(low) else [])]
     return Job(
         paths.key(low), "Low rank", tuple(pieces), slot="long", counts="steps", needs=paths.needs(low),
         seconds=paths.seconds(low), asked=False,
@@ -189,7 +189,7 @@ def _of_path(label: str, params: Params, rows: int) -> Way:
     path = paths.known(params)
     if path is None:
         return Way(label, params, rows, None, None)
-    final = not left_out.wanted(params) or left_out.known(params)
+    final = not all_rows.wanted(params) or left_out.known(params)
     score = float(path.val_score[path.first_look]) if path.can_choose else None
     return Way(label, params, rows, score, float(np.sum(path.seconds)), final)
 

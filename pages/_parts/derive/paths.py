@@ -17,6 +17,7 @@ from mklcore.path import Interval, Path, fit_path, grown, interval_along, path_g
 from mklcore.scoring import SCORINGS
 from mklcore.selection import SelectionFrequency, selection_frequency
 from pages._parts.derive import (
+    all_rows,
     dictionaries,
     earlier,
     gram_stacks,
@@ -273,11 +274,15 @@ def point_key(params: Params, value: float) -> object:
 
 
 def point(params: Params, value: float) -> Path:
-    """Return the exact answer at ``value`` as a path of one point. Raises ``ParameterError`` in words."""
+    """Return the exact answer at ``value`` as a path of one point, scored on all validation rows. Raises ``ParameterError``
+    in words."""
     with told_elsewhere():
-        return shelves.shelf(params).made(
-            point_key(params, value), lambda: prepared(params).solve(None, [value], _near(params, value))
-        )
+        return shelves.shelf(params).made(point_key(params, value), lambda: _solved(params, value)(None))
+
+
+def _solved(params: Params, value: float) -> Callable[[Report | None], Path]:
+    given, near, judge = prepared(params), _near(params, value), all_rows.judge(params)
+    return lambda report: judge(given.solve(report, [value], near), None)
 
 
 def _near(params: Params, value: float) -> Any:
@@ -288,9 +293,7 @@ def _near(params: Params, value: float) -> Any:
 
 def point_piece(params: Params, value: float) -> Piece:
     """Return the piece of work that gives the exact answer at ``value``; it is laid on the shelf."""
-    given, near = prepared(params), _near(params, value)
-    lay = partial(shelves.shelf(params).put, point_key(params, value))
-    return Piece(lambda report: given.solve(report, [value], near), lay)
+    return Piece(_solved(params, value), partial(shelves.shelf(params).put, point_key(params, value)))
 
 
 def point_job(params: Params, value: float) -> Job:
@@ -305,8 +308,10 @@ def known_point(params: Params, value: float) -> Path | None:
     return shelves.shelf(params).get(point_key(params, value))
 
 
-def is_quick(path: Path, value: float) -> bool:
-    """Tell whether a point near ``value`` may be solved while the person waits."""
+def is_quick(params: Params, path: Path, value: float) -> bool:
+    """Tell whether a point near ``value`` may be solved, and scored, while the person waits."""
+    if all_rows.wanted(params):
+        return False
     spent = path.seconds[path.nearest(value)] if path.param != "s" else path.seconds[0]
     return float(spent) <= QUICK_SECONDS
 

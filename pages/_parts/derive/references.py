@@ -11,7 +11,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.path import Path
 from mklcore.references import PLAIN, Reference, best_single_kernel, plain_references
 from mklcore.scoring import scorer_of
-from pages._parts.derive import gram_stacks, left_out, paths, scores, shelves, tables
+from pages._parts.derive import all_rows, gram_stacks, left_out, paths, scores, shelves, tables
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params import places
@@ -84,7 +84,7 @@ def job(params: Params) -> Job:
     """Return the work that gives the references that are missing, the quickest first."""
     shelf, name, missing = shelves.shelf(params), key(params), {k for k, one in known(params).items() if one is None}
     parts, grams, given = gram_stacks.parts(params), gram_stacks.grams(params), paths.prepared(_lane(params))
-    measure, rest = scores.scoring(params), tables.split(params).validation if left_out.wanted(params) else None
+    measure, rest = scores.scoring(params), tables.split(params).validation if all_rows.wanted(params) else None
     asked = [one for one in names(params) if one not in ("uniform", SINGLE)]
     pieces: list[Piece] = []
 
