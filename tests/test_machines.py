@@ -6,9 +6,10 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, SVR, OneClassSVM
 
-from mklcore.losses import LOSSES, make_loss
+from mklcore.losses import LOSSES, Hinge, make_loss
 from mklcore.machines import machine_of
-from mklcore.machines.svm import best_partner, first, pair_update, reached, smo_blocks, smo_pairs
+from mklcore.machines.constant import MOST_RANK, without_slope
+from mklcore.machines.svm import best_partner, first, pair_update, reached, smo_blocks, smo_pairs, solve_svm
 
 
 def _problem(seed, n=80, d=4):
@@ -159,3 +160,33 @@ def test_vector_extremes_are_those_of_numpy_at_every_length_and_with_closed_ends
             assert (v + up)[first(v, up, top)] == top
         assert reached(v, v.max()) == np.argmax(v)
         assert reached(v, v.max() + 1.0) == first(v, up, np.inf) == -1
+
+
+# A constant
+
+
+def test_where_no_slope_pays_a_linear_program_finds_the_dual_of_the_constant():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=300), np.where(np.arange(300) < 12, 1.0, -1.0)
+    K, C = np.outer(x, x), 10.0
+    low, high = Hinge().box(y, C)
+    a = without_slope(K, y, low, high, -0.9)
+    assert np.all((low <= a) & (a <= high))
+    assert a.sum() == pytest.approx(0.0, abs=1e-10)
+    np.testing.assert_allclose(K @ a, 0.0, atol=1e-9)
+    found = solve_svm(K, y, C, Hinge(), True)
+    assert found.objective == pytest.approx(24 * C, rel=1e-12)  # every row of the small class costs 2
+    assert found.intercept == pytest.approx(-1.0)
+    assert found.gap <= 1e-12 * found.objective
+    assert found.steps < 1000
+
+
+def test_where_a_slope_pays_there_is_no_such_dual():
+    x, y = np.linspace(-1, 1, 40), np.where(np.arange(40) < 30, -1.0, 1.0)
+    low, high = Hinge().box(y, 1.0)
+    assert without_slope(np.outer(x, x), y, low, high, -1.0) is None
+    assert without_slope(np.outer(x, x), np.ones(40), 0 * y, np.ones(40), 1.0) is None  # one class
+    assert (
+        without_slope(np.eye(MOST_RANK + 1), np.append(np.ones(MOST_RANK), -1.0), -np.ones(201), np.ones(201), 1.0)
+        is None
+    )

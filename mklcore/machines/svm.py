@@ -20,6 +20,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mklcore.arrays import Array, Indices, writable
 from mklcore.losses import Cost, Loss, best_intercept
+from mklcore.machines.constant import without_slope
 from mklcore.machines.extremes import larger, smaller
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
@@ -27,6 +28,8 @@ _CHUNK = 40_000_000  # matrix entries touched in one call of a leaf: 20-50 ms, s
 TINY = 1e-12  # a pair with less curvature than this share of its diagonal has none
 LEAST = 1e-250  # against a division by zero
 BLOCK = 256  # entries looked at together in a search
+NO_SLOPE = 1e-4  # share of the objective below which the slope of a machine may be none
+ROUNDING = 1e-12  # what a machine without slope may miss its own value by: no step makes it better
 _PATIENCE = 3  # calls of a leaf that do not halve the gap
 BLOCKS_FROM = 200  # points from which blocks pay
 _HALF = 16  # points of a block that should move up, and as many that should move down; those of the last block stay
@@ -334,6 +337,7 @@ def solve_svm(
     leaf = together if fit_intercept else smo_single
     chunk = int(np.clip(_CHUNK // max(1, y.size), 1_000, 50_000))
     tolerance, used, idle, previous = _FIRST, 0, 0, np.inf
+    flat = fit_intercept and tube == 0.0 and not bend.any()  # may the best machine be a constant?
     while True:
         steps, violation = leaf(K, low, high, tube, a, v, tolerance, min(chunk, max_steps - used))
         used += steps
@@ -341,6 +345,13 @@ def solve_svm(
         target = max(accuracy * solution.regulariser, 1e-14 * abs(solution.objective))
         if solution.gap <= target or used >= max_steps:
             return solution
+        if flat and solution.regulariser <= NO_SLOPE * abs(solution.objective):
+            flat = False
+            constant = without_slope(K, lin, low, high, solution.intercept)
+            if constant is not None:
+                found = _read(constant, K @ constant, y, C, loss, fit_intercept, used)
+                if found.gap <= ROUNDING * abs(found.objective):
+                    return found
         if violation <= tolerance:
             if tolerance < 1e-14:
                 return solution

@@ -275,6 +275,9 @@ class Reweighting:
         if last.state.accuracy <= 10 * _FLOOR:
             return Status.STALLED
         sharper = self.solve(last.weights, last.dual, max(_FLOOR, 0.1 * last.state.accuracy), last.state.damping)
+        missed = last.state.inner_gap > last.state.accuracy * 0.5 * float(last.weights @ last.state.Q)
+        if missed and sharper.state.inner_gap > 0.5 * last.state.inner_gap and not certifies(sharper, board):
+            return Status.STALLED  # round-off: the machine does not reach what is asked already
         return keeping_dual(sharper, following)
 
     def gains(self, last: Point, following: Point) -> bool:
