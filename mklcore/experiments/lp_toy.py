@@ -79,7 +79,7 @@ LP_TOY = Experiment(
     claims=(
         "p = 1 is best and near the Bayes error when one kernel is informative, otherwise mostly worst.",
         "p = ∞ is best when all kernels are informative.",
-        "p = 2 and 4 are best in between; p = 4 stays below 10 % in every scenario of the paper.",
+        "p = 2 and 4 are best in between.",
     ),
     open_points="The paper does not say how often it repeats. Its sparsest level, ν = 1, has no informative kernel and must be "
     "0.98. The chosen C is often at the lower end of the grid.",
