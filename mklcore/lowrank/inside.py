@@ -8,8 +8,9 @@ features (Woodbury's identity), so that a step costs O(n D^2) and no matrix of n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -23,6 +24,7 @@ from mklcore.solvers.interior import Interior, Sides
 from mklcore.solvers.reweighting import Problem, WarmStart
 
 _LEAST = 1e-200  # a firmness below it would not be one
+_HELD = 6e8  # bytes of features in double precision up to which they are kept for the length of a step
 
 
 class FeatureInterior(OnFeatures, Interior):
@@ -63,20 +65,25 @@ def through_features(stack: FeatureStack, s: Array, h: Array) -> Callable[[Array
     """
     live = np.flatnonzero(s)
     roots, inner = np.sqrt(s[live]), np.zeros((live.size, live.size), order="F")
-    for part, piece in stack.pieces():
-        B = piece[:, live] * (roots / np.sqrt(h[part])[:, None])
-        inner = dsyrk(1.0, B.T, beta=1.0, c=inner, overwrite_c=True)
+    some: Any = slice(None) if live.size == s.size else live
+
+    def scaled() -> Iterator[tuple[slice, Array]]:
+        return ((part, piece[:, some] * roots) for part, piece in stack.pieces())
+
+    held = list(scaled()) if 8 * stack.n_samples * live.size <= _HELD else None
+    for part, B in held or scaled():
+        inner = dsyrk(1.0, (B / np.sqrt(h[part])[:, None]).T, beta=1.0, c=inner, overwrite_c=True)
     inner.flat[:: live.size + 1] += 1.0
     factor = cho_factor(inner, lower=False, overwrite_a=True, check_finite=False)
 
     def solve(right: Array) -> Array:
         table = right.reshape(h.size, -1) / h[:, None]
         reach = np.zeros((live.size, table.shape[1]))
-        for part, piece in stack.pieces():
-            reach += roots[:, None] * (piece[:, live].T @ table[part])
-        inward = roots[:, None] * cho_solve(factor, reach, check_finite=False)
-        for part, piece in stack.pieces():
-            table[part] -= (piece[:, live] @ inward) / h[part, None]
+        for part, B in held or scaled():
+            reach += B.T @ table[part]
+        inward = cho_solve(factor, reach, check_finite=False)
+        for part, B in held or scaled():
+            table[part] -= (B @ inward) / h[part, None]
         return table.reshape(right.shape)
 
     return solve
