@@ -32,18 +32,22 @@ class Finishing:
     factors: Array
     row_means: Array
     grand_means: Array
+    n: int
     constant: list[int] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
 
     @classmethod
-    def of(cls, names: Sequence[str], n: int, normalise: str | None, center: bool) -> Self:
-        """Nothing settled yet. ParameterError for a normalisation there is not."""
+    def of(cls, names: Sequence[str], n: int, normalise: str | None, center: bool, lean: bool = False) -> Self:
+        """Nothing settled yet. ParameterError for a normalisation there is not.
+
+        ``lean``: factors and row means that are the same for all rows are kept once per kernel, (M, 1).
+        """
         if normalise not in NORMALISATIONS:
             known = ", ".join(repr(name) for name in NORMALISATIONS)
             raise ParameterError(f"normalise must be one of {known}, got {normalise!r}.")
-        M = len(names)
-        empty = (np.ones(M), np.ones((M, n)), np.zeros((M, n)), np.zeros(M))
-        return cls(tuple(names), normalise, center, *empty)
+        M, across = len(names), 1 if lean and not center and normalise != "spherical" else n
+        empty = (np.ones(M), np.ones((M, across)), np.zeros((M, across)), np.zeros(M))
+        return cls(tuple(names), normalise, center, *empty, n)
 
     @property
     def needs_sums(self) -> bool:
@@ -85,7 +89,7 @@ class Finishing:
         if kept.size == 0:
             more = ", …" if len(self.names) > 3 else ""
             raise KernelError(
-                f"Every kernel is constant on the training rows (n_samples = {self.factors.shape[1]}): "
+                f"Every kernel is constant on the training rows (n_samples = {self.n}): "
                 f"{', '.join(self.names[:3])}{more}. Use rows that differ, or columns that vary."
             )
         return kept
@@ -103,8 +107,8 @@ class Finishing:
         return replace(
             plain,
             scales=self.scales,
-            factors=self.factors,
-            row_means=self.row_means,
+            factors=np.broadcast_to(self.factors, (len(self.names), self.n)),
+            row_means=np.broadcast_to(self.row_means, (len(self.names), self.n)),
             grand_means=self.grand_means,
             normalise=self.normalise,
             center=self.center,

@@ -142,8 +142,8 @@ class KernelMap:
 
     specs: M resolved kernels (tuple columns, absolute widths); rows (n, d): training rows after standardising;
     column_means, column_scales (d,); scales (M,): the factor s of each kernel, 1 where none; factors (M, n),
-    row_means (M, n), grand_means (M,): the f, r, g of the training gram; kept (n_kept,): which training rows the
-    columns of a block refer to.
+    row_means (M, n), grand_means (M,): the f, r, g of the training gram, broadcast where they are one number per kernel;
+    kept (n_kept,): which training rows the columns of a block refer to.
     """
 
     specs: tuple[KernelSpec, ...]
@@ -275,4 +275,5 @@ class KernelMap:
             own = np.empty((block.shape[0], 1))
             self.specs[m].fill(diagonal[:, None], False, own)
             factors = spherical_factors(own[:, 0], means, self.grand_means[m])
-        finish_block(block, means, self.row_means[m], self.grand_means[m], factors, self.factors[m])
+        right, own_factors = (read_only(np.ascontiguousarray(one[m])) for one in (self.row_means, self.factors))
+        finish_block(block, means, right, self.grand_means[m], factors, own_factors)

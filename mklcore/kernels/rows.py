@@ -189,20 +189,23 @@ class KernelRows:
         specs = resolved(dictionary, rows)
         M = len(specs)
         plain = KernelMap(
-            specs, rows, means, scales, np.ones(M), np.ones((M, n)), np.zeros((M, n)), np.zeros(M), np.arange(n)
-        )
-        finishing = Finishing.of(dictionary.names, n, normalise, center)
+            specs, rows, means, scales, np.ones(M), np.broadcast_to(1.0, (M, n)), np.broadcast_to(0.0, (M, n)),
+            np.zeros(M), np.arange(n),
+        )  # fmt: skip
+        finishing = Finishing.of(dictionary.names, n, normalise, center, lean=True)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told by name below
             diagonal = _diagonals(plain)
             sums = _row_sums(plain) if center else np.broadcast_to(0.0, (M, n))
             spread = [None] * M if center else _spreads(plain, diagonal, finishing.needs_sums)
         for m in range(M):
             finishing.settle(m, diagonal[m], sums[m], spread[m])
-        own = diagonal - 2 * finishing.row_means + finishing.grand_means[:, None]
+        if center:
+            diagonal += finishing.grand_means[:, None] - 2 * finishing.row_means
+        diagonal *= finishing.factors**2
         kept = finishing.kept
         named = dictionary.names
         names = [named[m] for m in kept]
-        return cls(finishing.on(plain), names, (own * finishing.factors**2)[kept], finishing.notes)
+        return cls(finishing.on(plain), names, diagonal if kept.size == M else diagonal[kept], finishing.notes)
 
 
 def resolved(dictionary: KernelDictionary, rows: Array) -> tuple[KernelSpec, ...]:
