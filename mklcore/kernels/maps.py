@@ -97,7 +97,8 @@ def column_statistics(rows: Array) -> tuple[Array, Array]:
 def standardise_rows(rows: Array, means: Array, scales: Array) -> Array:
     """(rows - means) / scales; DataError where that leaves the range of doubles."""
     with np.errstate(over="ignore", invalid="ignore"):
-        result: Array = (rows - means) / scales
+        result: Array = rows - means
+        result /= scales
     wild = np.flatnonzero(~np.isfinite(result).all(axis=0))
     if wild.size:
         raise DataError(f"Column {wild[0]} is too far from its training mean for a double. Check its units.")

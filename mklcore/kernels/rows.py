@@ -30,6 +30,7 @@ from mklcore.kernels.maps import (
 
 _BLOCK = 256  # rows per block of the first pass
 PIECE = 64  # rows computed together: M * PIECE * n doubles of scratch
+_COLUMNS = 4096  # linear kernels of a single column that are looked at together
 _TOGETHER = 32  # kernels of one piece of a sum: enough to share what they are computed from
 
 
@@ -227,7 +228,8 @@ def resolved(dictionary: KernelDictionary, rows: Array) -> tuple[KernelSpec, ...
 def _diagonals(plain: KernelMap) -> Array:
     out = np.empty((len(plain.specs), plain.rows.shape[0]))
     linear, columns = _alone(plain)
-    out[linear] = plain.rows.T[columns] ** 2
+    for k in range(0, linear.size, _COLUMNS):  # a few at a time: there may be very many
+        out[linear[k : k + _COLUMNS]] = plain.rows.T[columns[k : k + _COLUMNS]] ** 2
     out[plain.sums.radial] = 1.0
     left = np.ones(len(out), dtype=bool)
     left[linear] = left[plain.sums.radial] = False
