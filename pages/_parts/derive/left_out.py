@@ -1,7 +1,6 @@
 """Derive scores on all rows left out, where only some of the validation rows chose: the same path, measured anew."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from mklcore.left_out import steps
 from mklcore.path import Path
@@ -17,7 +16,11 @@ def known(params: Params) -> bool:
 
 
 def _name(params: Params) -> object:
-    return "left out", paths.key(params)
+    return _named(paths.key(params))
+
+
+def _named(path: object) -> object:
+    return "left out", path
 
 
 def missing(several: Sequence[Params]) -> list[Params]:
@@ -50,10 +53,9 @@ def piece(params: Params) -> Piece:
     judge, shelf, name = all_rows.judge(params), shelves.shelf(params), paths.key(params)
     rows = len(tables.split(params).validation.y)
     foreseen = 1 if low_rank.in_use(params) else steps(low_rank.work(params)().train, rows)
-    return Piece(lambda report: judge(shelf.get(name), report.tick), partial(_lay, params), foreseen)
 
+    def lay(path: Path) -> None:
+        shelf.put(name, path)
+        shelf.put(_named(name), path)
 
-def _lay(params: Params, path: Path) -> None:
-    shelf = shelves.shelf(params)
-    shelf.put(paths.key(params), path)
-    shelf.put(_name(params), path)
+    return Piece(lambda report: judge(shelf.get(name), report.tick), lay, foreseen)

@@ -91,7 +91,8 @@ def work(params: Params) -> Callable[[], Grams]:
     how, cut, kernels, room = approximation(params), parts(params), dictionary(params), gram_stacks.budget()
     assert how is not None
     named = normalisation(params)
-    owner = memory().me if params.data.startswith(UPLOAD) else None
+    # A session keeps one stack of its own and, so that neither drives the other out, one set of features.
+    owner = memory().shelves.results if params.data.startswith(UPLOAD) else None
     key = ("features", replace(params.upto("kernels"), normalise=named), how, len(cut.train.y))
 
     def make() -> Grams:
