@@ -42,5 +42,10 @@ def test_what_is_no_python_is_in_the_package_too():
     for file in PACKAGE.rglob("*"):
         if file.is_dir() or file.suffix == ".py" or file.parent.name == "__pycache__":
             continue
-        home = ".".join(file.parent.relative_to(PACKAGE.parent).parts)
-        assert any(fnmatch(file.name, pattern) for pattern in listed.get(home, ())), f"{file} is in no package"
+        homes = [home for home in file.parents if home.is_relative_to(PACKAGE)]
+        named = {home: listed.get(".".join(home.relative_to(PACKAGE.parent).parts), ()) for home in homes}
+        assert any(
+            fnmatch(file.relative_to(home).as_posix(), pattern)
+            for home, patterns in named.items()
+            for pattern in patterns
+        ), f"{file} is in no package"

@@ -36,6 +36,9 @@ _HALF = 16  # points of a block that should move up, and as many that should mov
 _INNER = 0.2  # of the violation is left within a block
 _FIRST = 0.1  # the violation asked for first
 _FINER, _COARSER = 0.01, 0.5  # how much less violation is asked for next, at most and at least
+_WELL_UNDER = (
+    0.25  # of the gap that may stay: whoever compares two machines needs what is left to be less than what changed
+)
 
 
 @njit(cache=True, nogil=True)
@@ -355,7 +358,7 @@ def solve_svm(
         if violation <= tolerance:
             if tolerance < 1e-14:
                 return solution
-            finer = tolerance * float(np.clip(0.7 * target / solution.gap, _FINER, _COARSER))
+            finer = tolerance * float(np.clip(_WELL_UNDER * target / solution.gap, _FINER, _COARSER))
             tolerance = min(finer, 0.5 * violation if violation > 0 else finer)
             v = lin - K @ a if tolerance < 1e-5 else v  # drift of the running gradient would hide the last digits
         else:

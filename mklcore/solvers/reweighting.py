@@ -25,6 +25,7 @@ from mklcore.arrays import Array, Indices
 from mklcore.kernels.rows import KernelRows
 from mklcore.losses import Cost, Loss, best_intercept, total_loss
 from mklcore.machines import machine_of
+from mklcore.machines.svm import NO_SLOPE
 from mklcore.penalties import Penalty
 from mklcore.solvers.bound import Bound, dual_bound, forms_of_multiple
 from mklcore.solvers.driver import Point, Progress, Status
@@ -275,7 +276,8 @@ class Reweighting:
         if last.state.accuracy <= 10 * _FLOOR:
             return Status.STALLED
         sharper = self.solve(last.weights, last.dual, max(_FLOOR, 0.1 * last.state.accuracy), last.state.damping)
-        missed = last.state.inner_gap > last.state.accuracy * 0.5 * float(last.weights @ last.state.Q)
+        slope = 0.5 * float(last.weights @ last.state.Q)
+        missed = slope <= NO_SLOPE * abs(last.state.value) and last.state.inner_gap > last.state.accuracy * slope
         if missed and sharper.state.inner_gap > 0.5 * last.state.inner_gap and not certifies(sharper, board):
             return Status.STALLED  # round-off: the machine does not reach what is asked already
         return keeping_dual(sharper, following)
