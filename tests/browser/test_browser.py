@@ -237,13 +237,13 @@ def test_two_sessions_at_once_on_the_workqueue_layer(fresh: Server, server: Serv
         visitor.page.locator("[data-testid=stTopNavLink]", has_text="Explore").click()
     for visitor in (first, second):
         visitor.page.wait_for_selector(CURSOR, state="attached")
-    for step in range(3):
+    for step in range(2):
         for visitor in (first, second):
             norm = visitor.page.locator("[data-testid=stSidebar] input[aria-label='Norm p']")
             norm.focus()
             visitor.page.keyboard.press("ArrowRight")
         for visitor in (first, second):
-            drag(visitor, to=0.2 + 0.3 * step, moves=8)
+            drag(visitor, to=0.2 + 0.5 * step, moves=8)
     for visitor in (first, second):
         visitor.settle(1.0)
     for thread in (pulse, control):

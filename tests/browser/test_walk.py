@@ -124,10 +124,9 @@ def test_a_walk_with_one_algorithm_shows_what_the_library_computes(server: Serve
     assert_sound(visitor, server)
 
 
-# A sample's pages are opened one by one where their sizes are looked at.
-@pytest.mark.parametrize(
-    ("source", "algorithm"), [pytest.param("sample", "lp", marks=pytest.mark.full), ("upload", "smkl")]
-)
+# Every run opens each page where its sizes are looked at, and with every algorithm without a browser.
+@pytest.mark.full
+@pytest.mark.parametrize(("source", "algorithm"), [("sample", "lp"), ("upload", "smkl")])
 def test_every_other_page_opens_with_the_chosen_algorithm(server: Server, walker, source: str, algorithm: str) -> None:
     visitor = walker(source)
     visitor.go("Explore")
