@@ -173,7 +173,9 @@ def cell(value):
 
 
 rows = [
-    ";".join(["" if k % 29 == 0 else cell(size[k]), str(floor[k]), str(age[k]), heating[k], cell(street[k]), cell(rent[k])])
+    ";".join(
+        ["" if k % 29 == 0 else cell(size[k]), str(floor[k]), str(age[k]), heating[k], cell(street[k]), cell(rent[k])]
+    )
     for k in range(240)
 ]
 file = io.BytesIO("\\n".join(["size;floor;age;heating;street noise;rent", *rows]).encode())""",

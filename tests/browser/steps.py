@@ -4,11 +4,13 @@ import re
 import time
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path as File
 from typing import ClassVar, ParamSpec
 from urllib.parse import urlparse
 
 import numpy as np
 import pytest
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from mklcore.data import Dataset, read_table, three_way_split
 from mklcore.estimators import LpMKLClassifier
@@ -119,6 +121,18 @@ class Visitor:
             self.page.wait_for_timeout(100)
         bars = self.page.locator("[data-testid=stProgress]").all_inner_texts()
         raise TimeoutError(f"The page did not come to rest within {WAIT // 1000} s; work under way: {bars or 'none'}.")
+
+    def take(self, name: str) -> bytes:
+        """Press a button and return the file it hands over; press again if the page was drawn anew just then, as one does."""
+        button = self.page.get_by_role("button", name=name, exact=True)
+        for patience in (15_000, 15_000, WAIT):
+            try:
+                with self.page.expect_download(timeout=patience) as download:
+                    button.click()
+                return File(download.value.path()).read_bytes()
+            except PlaywrightTimeout:
+                self.settle()
+        raise TimeoutError(f"{name} handed nothing over.")
 
     def wait_for_path(self) -> None:
         self.page.wait_for_selector(CURSOR, state="attached")

@@ -23,13 +23,6 @@ class Walker(Visitor):
         failures = self.page.locator("[data-testid=stException]")
         assert failures.count() == 0, failures.first.inner_text()
 
-    def take(self, name: str) -> bytes:
-        """Press a button and return the file it hands over."""
-        with self.page.expect_download() as download:
-            self.page.get_by_role("button", name=name, exact=True).click()
-        with open(download.value.path(), "rb") as file:
-            return file.read()
-
     def choose(self, box: str, option: str) -> None:
         """Pick from a select-box."""
         self.page.get_by_role("combobox", name=box).click()
