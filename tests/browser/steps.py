@@ -207,12 +207,19 @@ WATCH_FRAMES = """(selector) => { const line = document.querySelector(selector);
 NEXT_FRAME = "() => new Promise(painted => requestAnimationFrame(() => requestAnimationFrame(painted)))"
 
 
+def track_of(slider) -> dict[str, float]:
+    """Where a slider stands, once it does: while a page is drawn anew it has no place for a moment."""
+    while (box := slider.bounding_box()) is None:
+        slider.wait_for(state="visible")
+    return box
+
+
 def drag(visitor: Visitor, to: float, moves: int = 24) -> int:
     """Drag the thumb along its track and back, then to a share of it, and let go; return how often the cursor moved.
 
     Each move waits for the browser to paint, not for a clock; the server has no part in it before the thumb is let go.
     """
-    box = visitor.slider.bounding_box()
+    box = track_of(visitor.slider)
     span, low = box["width"] - 18, box["x"] + 9
     start = low + span * visitor.index() / int(visitor.slider.get_attribute("max"))
     middle = box["y"] + box["height"] / 2
@@ -230,7 +237,7 @@ def drag(visitor: Visitor, to: float, moves: int = 24) -> int:
 def pull(visitor: Visitor, slider, to: float) -> None:
     """Drag the thumb of a native slider to a share of its track and let go."""
     slider.scroll_into_view_if_needed()
-    box, most = slider.bounding_box(), int(slider.get_attribute("max"))
+    box, most = track_of(slider), int(slider.get_attribute("max"))
     span, low, middle = box["width"] - 18, box["x"] + 9, box["y"] + box["height"] / 2
     visitor.page.mouse.move(low + span * int(slider.input_value()) / most, middle)
     visitor.page.mouse.down()

@@ -32,8 +32,9 @@ def draw() -> None:
     else:
         if memory().keeper_told:
             st.info(_told())
-        _sizes()
-        _kept()
+        holders = _holders()
+        _sizes(holders)
+        _kept(holders)
         _memory()
 
 
@@ -60,12 +61,12 @@ def _told() -> str:
     return told
 
 
-def _sizes() -> None:
+def _sizes(holders: list[Holder]) -> None:
     store, stacks = keeping.store(), gram_stacks.budget()
     home = default_home()
     jobs = [job for line in worker.LINES.values() for job in line.everyone()]
     running = sum(job.state is JobState.RUNNING for job in jobs)
-    held = sum(holder.size for holder in _holders())
+    held = sum(holder.size for holder in holders)
     free = "" if home is None or not home.exists() else f"{shutil.disk_usage(home).free / 1e6:,.0f} MB"
     sizes = {
         "Files and runs": f"{held / 1e6:,.1f} of {store.limits.total_mb:,.0f} MB",
@@ -86,9 +87,8 @@ def _holders() -> list[Holder]:
         return []
 
 
-def _kept() -> None:
+def _kept(holders: list[Holder]) -> None:
     st.subheader("Kept files and runs")
-    holders = _holders()
     if not holders:
         st.caption("Nobody keeps anything.")
         return
