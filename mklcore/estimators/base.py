@@ -23,6 +23,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import UNCUT, GramStack
 from mklcore.kernels.rows import KernelRows, RowBlocks
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
+from mklcore.kernels.single import SingleRows
 from mklcore.kernels.sums import OTHER, way_of
 from mklcore.lowrank.features import FeatureMap, FeatureStack
 from mklcore.lowrank.nystroem import Nystroem
@@ -100,6 +101,9 @@ class KernelEstimator(BaseEstimator):
         approximation = getattr(self, "approximation", None)
         if approximation is not None:
             return approximation.features(dictionary, X, normalise, self.center)
+        place = self._single_place(dictionary, X.shape[0])
+        if place is not None:
+            return SingleRows.build(dictionary, X, normalise, self.center, place)
         if self._wants_rows(dictionary, X.shape[0]):
             return KernelRows.build(dictionary, X, normalise=normalise, center=self.center)
         return dictionary.grams(X, normalise=normalise, center=self.center)
@@ -130,11 +134,14 @@ class KernelEstimator(BaseEstimator):
         """Whether to work without a stored stack; only some methods can."""
         return False
 
+    def _single_place(self, dictionary: KernelDictionary, n: int) -> str | None:
+        """Where kernels are to be stored in single precision, as in ``single.place_for``; only some methods can."""
+        return None
+
     @staticmethod
     def _is_too_large(dictionary: KernelDictionary, n: int) -> bool:
         """Whether the stack of ``dictionary`` on ``n`` rows would be above the limit."""
-        quick = all(way_of(spec) != OTHER for spec in dictionary.specs)
-        return dictionary.foresee(n).megabytes > (QUICK_LIMIT_MB if quick else STACK_LIMIT_MB)
+        return dictionary.foresee(n).megabytes > (QUICK_LIMIT_MB if is_quick(dictionary) else STACK_LIMIT_MB)
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """``X`` as a validated table, or as it is when it is a stack."""
@@ -530,6 +537,11 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
     def predict(self, X: Any) -> Array:
         """Predicted targets (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n)."""
         return self._decisions(X)
+
+
+def is_quick(dictionary: KernelDictionary) -> bool:
+    """Whether making any of the kernels again costs no more than reading it."""
+    return all(way_of(spec) != OTHER for spec in dictionary.specs)
 
 
 def target_of(X: Any, y: Any) -> Any:

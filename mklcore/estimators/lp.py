@@ -18,6 +18,7 @@ from mklcore.estimators.base import (
     KernelRegressor,
     Kernels,
     dual_points,
+    is_quick,
     kernels_of,
     signs,
     worst,
@@ -25,6 +26,7 @@ from mklcore.estimators.base import (
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.single import place_for
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.lowrank.features import FeatureStack
 from mklcore.lowrank.fitting import SOLVERS_HERE, fit_features
@@ -34,6 +36,7 @@ from mklcore.solvers import MOST_SUMMED, SOLVERS, fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged
 from mklcore.solvers.interleaved import lacking
 from mklcore.solvers.reweighting import WarmStart
+from mklcore.solvers.single import FINEST as FINEST_SINGLE
 
 
 class LpBase(KernelEstimator):
@@ -74,6 +77,14 @@ class LpBase(KernelEstimator):
             return True
         able = self._solver_name in ("auto", "wrapper") and (n <= MOST_SUMMED or self._is_sum or self._pairs_can)
         return able and self._is_too_large(dictionary, n)
+
+    def _single_place(self, dictionary: KernelDictionary, n: int) -> str | None:
+        """In memory where the stack is too large for it; on disk only where the fit would be refused otherwise."""
+        single = self._solver_name in ("auto", "wrapper", "newton") and self.tol >= FINEST_SINGLE and not self._is_sum
+        tied = self.penalty_in_use.sparse and self._pairs_can  # pairs over rows take half the time there
+        if not single or tied or is_quick(dictionary) or not self._is_too_large(dictionary, n):
+            return None
+        return place_for(len(dictionary), n, may_use_disk=not self._wants_rows(dictionary, n))
 
     @property
     def _is_sum(self) -> bool:

@@ -69,6 +69,8 @@ class KernelRows:
     ``block(rows)`` -> (M, r, n). Kernels that are constant on the training rows are left out and named in ``notes``.
     """
 
+    is_stored = False
+
     def __init__(self, transform: KernelMap, names: Sequence[str], diagonal: Array, notes: Sequence[str]) -> None:
         self.transform, self.names, self.diagonal, self.notes = transform, tuple(names), diagonal, tuple(notes)
         self.specs = transform.specs
@@ -183,21 +185,12 @@ class KernelRows:
         cls, dictionary: KernelDictionary, X: Any, normalise: str | None = "multiplicative", center: bool = False
     ) -> KernelRows:
         """Resolve the dictionary on training rows X (n, d) and find its scales, without storing a Gram matrix."""
-        rows = as_rows(X)
-        n = len(rows)
-        means, scales = column_scaling(rows, dictionary.specs, dictionary.standardize)
-        rows = standardise_rows(rows, means, scales)
-        specs = resolved(dictionary, rows)
-        M = len(specs)
-        plain = KernelMap(
-            specs, rows, means, scales, np.ones(M), np.broadcast_to(1.0, (M, n)), np.broadcast_to(0.0, (M, n)),
-            np.zeros(M), np.arange(n),
-        )  # fmt: skip
-        finishing = Finishing.of(dictionary.names, n, normalise, center, lean=True)
+        plain, finishing = unscaled(dictionary, X, normalise, center)
+        M, n = len(plain.specs), len(plain.rows)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told by name below
-            diagonal = _diagonals(plain)
-            sums = _row_sums(plain) if center else np.broadcast_to(0.0, (M, n))
-            spread = [None] * M if center else _spreads(plain, diagonal, finishing.needs_sums)
+            diagonal = diagonals_of(plain)
+            sums = row_sums_of(plain) if center else np.broadcast_to(0.0, (M, n))
+            spread = [None] * M if center else spreads_of(plain, diagonal, finishing.needs_sums)
         for m in range(M):
             finishing.settle(m, diagonal[m], sums[m], spread[m])
         if center:
@@ -207,6 +200,21 @@ class KernelRows:
         named = dictionary.names
         names = [named[m] for m in kept]
         return cls(finishing.on(plain), names, diagonal if kept.size == M else diagonal[kept], finishing.notes)
+
+
+def unscaled(dictionary: KernelDictionary, X: Any, normalise: str | None, center: bool) -> tuple[KernelMap, Finishing]:
+    """The map of a dictionary on training rows X (n, d) with neither scales nor centring, and what is to find these."""
+    rows = as_rows(X)
+    n = len(rows)
+    means, scales = column_scaling(rows, dictionary.specs, dictionary.standardize)
+    rows = standardise_rows(rows, means, scales)
+    specs = resolved(dictionary, rows)
+    M = len(specs)
+    plain = KernelMap(
+        specs, rows, means, scales, np.ones(M), np.broadcast_to(1.0, (M, n)), np.broadcast_to(0.0, (M, n)),
+        np.zeros(M), np.arange(n),
+    )  # fmt: skip
+    return plain, Finishing.of(dictionary.names, n, normalise, center, lean=True)
 
 
 def resolved(dictionary: KernelDictionary, rows: Array) -> tuple[KernelSpec, ...]:
@@ -225,7 +233,8 @@ def resolved(dictionary: KernelDictionary, rows: Array) -> tuple[KernelSpec, ...
     return tuple(specs)
 
 
-def _diagonals(plain: KernelMap) -> Array:
+def diagonals_of(plain: KernelMap) -> Array:
+    """The diagonal of every kernel of a map without scales, (M, n)."""
     out = np.empty((len(plain.specs), plain.rows.shape[0]))
     linear, columns = _alone(plain)
     for k in range(0, linear.size, _COLUMNS):  # a few at a time: there may be very many
@@ -252,7 +261,7 @@ def _alone(plain: KernelMap) -> tuple[Indices, Indices]:
     return alone, np.array([plain.specs[m].settled[0] for m in alone], dtype=np.int64)
 
 
-def _row_sums(plain: KernelMap) -> Array:
+def row_sums_of(plain: KernelMap) -> Array:
     """Row sums of every kernel, (M, n): each pair of rows is evaluated once, in blocks right of the diagonal."""
     n = plain.rows.shape[0]
     sums = np.zeros((len(plain.specs), n))
@@ -270,7 +279,7 @@ def _row_sums(plain: KernelMap) -> Array:
     return sums
 
 
-def _spreads(plain: KernelMap, diagonal: Array, variance: bool) -> list[float | None]:
+def spreads_of(plain: KernelMap, diagonal: Array, variance: bool) -> list[float | None]:
     """How far each kernel is from a constant one: its ``variance`` in feature space where that is the scale, else a number
     that is 0 for the same kernels and takes one row of each instead of all.
 

@@ -206,7 +206,7 @@ class KernelSums:
             add_radial(
                 self.source.by_column, self._where[live], self._squared[live], self._rates[live], own, out
             )  # fmt: skip
-            _mirror(out)
+            mirror(out)
         self._add_linear(shares, out)
         if self.source.center and self.linear.size + self.radial.size:
             means = out.mean(axis=0)
@@ -310,7 +310,8 @@ def _few(kernels: Indices) -> Sequence[Indices]:
 
 
 @njit(cache=True, nogil=True)
-def _mirror(out: Array) -> None:
+def mirror(out: Array) -> None:
+    """Copy what lies right of the diagonal of (n, n) to its left, tile by tile."""
     n = out.shape[0]
     for top in range(0, n, _TILE):
         for left in range(top, n, _TILE):

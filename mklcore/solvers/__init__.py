@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.single import SingleRows
 from mklcore.losses import Cost, Loss, make_loss, total_loss
 from mklcore.penalties import Penalty
 from mklcore.solvers.driver import Fit, Status, run
@@ -23,6 +25,9 @@ from mklcore.solvers.plain_sum import PlainSum
 from mklcore.solvers.priced import FEWEST, Priced, most_kernels
 from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
 from mklcore.solvers.silp import SILP
+from mklcore.solvers.single import FINEST as FINEST_SINGLE
+from mklcore.solvers.single import SinglePrecision
+from mklcore.solvers.stack import is_made_afresh
 from mklcore.solvers.working_set import FROM_KERNELS, WorkingSet
 
 __all__ = ["SOLVERS", "Fit", "Status", "certificate", "choose_solver", "fit_weighted"]
@@ -75,6 +80,11 @@ def _summed_in_blocks(K: Any, loss: Loss, penalty: Penalty) -> bool:
     return bool(lacking(loss, penalty)) or (K.n_kernels >= MANY and K.n_samples <= FEW_ROWS)
 
 
+def _can_be_single(K: SingleRows, penalty: Penalty, solver: str, tol: float) -> bool:
+    """Whether a method for stored kernels is asked, and no more digits than single precision has."""
+    return tol >= FINEST_SINGLE and solver in ("auto", "wrapper", "newton") and not _is_plain_sum(K, penalty)
+
+
 def _is_plain_sum(K: Array | KernelRows, penalty: Penalty) -> bool:
     return isinstance(K, KernelRows) and penalty.order is not None and np.isinf(penalty.order)
 
@@ -95,9 +105,9 @@ def choose_solver(K: Array | KernelRows, penalty: Penalty, loss: Loss | None = N
     """The solver that "auto" means here, and why, in words; ``loss`` tells what it takes without a stored stack."""
     if _is_plain_sum(K, penalty):
         return "wrapper", "at p = infinity one machine solve is the optimum, and no Gram matrix but the sum is stored"
-    if isinstance(K, KernelRows) and _summed_in_blocks(K, loss or make_loss("hinge"), penalty):
+    if is_made_afresh(K) and _summed_in_blocks(K, loss or make_loss("hinge"), penalty):
         return "wrapper", "the kernels are summed from their columns, so no Gram matrix but the sum is stored"
-    if isinstance(K, KernelRows):
+    if is_made_afresh(K):
         return "interleaved", "the kernels are computed row by row, so no Gram matrix is stored"
     if penalty.order is None:
         return "wrapper", f"the {penalty.name} has an analytic update only"
@@ -143,10 +153,12 @@ def fit_weighted(
         raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
     if _is_plain_sum(K, penalty):
         solver = "auto"
-    elif isinstance(K, KernelRows) and solver not in ("auto", "wrapper", "interleaved"):
+    elif is_made_afresh(K) and solver not in ("auto", "wrapper", "interleaved"):
         raise ParameterError(
             f'solver="{solver}" needs the Gram matrices; use solver="auto" or "interleaved" to work without them.'
         )
+    if isinstance(K, SingleRows) and not _can_be_single(K, penalty, solver, tol):
+        K = K.exact
     chosen, reason = choose_solver(K, penalty, loss) if solver == "auto" else (solver, "")
     problem = Problem(K, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept)  # type: ignore[arg-type]  # rows go to Interleaved alone
     near = None if warm is None else Neighbour.of(problem, warm, tol)
@@ -155,12 +167,20 @@ def fit_weighted(
     if warm is not None and isinstance(warm.carry, Kept):
         warm = replace(warm, carry=warm.carry.carry, running=warm.carry.running)
     opened = not isinstance(K, KernelRows) and solver == "auto" and chosen == "newton" and _opens(problem, tol)
-    free = isinstance(K, KernelRows) and solver == "auto" and not _is_plain_sum(K, penalty)
+    free = is_made_afresh(K) and solver == "auto" and not _is_plain_sum(K, penalty)
     make: Callable[..., Any] = Opening if opened else _without_stack if free else SOLVERS[chosen]
+    if isinstance(K, SingleRows):
+        make = partial(SinglePrecision, inside=make)
     method = make(problem, tol=tol, warm=warm)
     if reason:
         method.name += f", chosen because {reason}"
-    return _kept(problem, method, tol, max_iter, callback)
+    fit = _kept(problem, method, tol, max_iter, callback)
+    if isinstance(K, SingleRows) and fit.status is Status.STALLED:
+        again = WarmStart(fit.weights, fit.dual_coef, C)
+        return fit_weighted(
+            K.exact, y, C, loss, penalty, fit_intercept, tol=tol, max_iter=max_iter, warm=again, callback=callback
+        )
+    return fit
 
 
 def _kept(problem: Problem, method: Any, tol: float, max_iter: int, callback: Callable[..., Any] | None) -> Fit:

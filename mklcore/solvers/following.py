@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.arrays import Array, Indices, read_only
+from mklcore.kernels.rows import KernelRows
 from mklcore.losses import best_intercept, total_loss
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers import trail
@@ -81,6 +82,7 @@ class Following:
         loss = problem.loss
         return (
             warm is not None
+            and not isinstance(problem.K, KernelRows)
             and problem.penalty.order == 1.0
             and loss.piecewise_linear
             and loss.tube == 0.0

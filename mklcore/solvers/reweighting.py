@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.rows import KernelRows
 from mklcore.losses import Cost, Loss, best_intercept, total_loss
 from mklcore.machines import machine_of
 from mklcore.machines.svm import NO_SLOPE
@@ -31,7 +30,7 @@ from mklcore.solvers.bound import Bound, dual_bound, forms_of_multiple
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.proof import Passed, Values, passed_values, scales_of, weighted_values
 from mklcore.solvers.running import Running, moved
-from mklcore.solvers.stack import combine, diagonals, products, quadratic_forms
+from mklcore.solvers.stack import combine, diagonals, is_made_afresh, products, quadratic_forms
 
 _FLOOR = 1e-13  # no machine is asked for a smaller relative gap
 _LEAST_SCALE = 1e-3  # of the errors: R of the stopping rule where w = 0 can be the optimum
@@ -121,7 +120,7 @@ class Reweighting:
         self.live: Indices = np.arange(problem.K.shape[0]) if live is None else live
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
         order = problem.penalty.order
-        long = isinstance(problem.K, KernelRows) and order is not None and 1.0 < order < np.inf
+        long = is_made_afresh(problem.K) and order is not None and 1.0 < order < np.inf
         self._stride = _FIRST if long else 0.0
         self._sum = np.empty(problem.K.shape[1:])
         self._summed: Array | None = None  # the weights (M,) whose sum of kernels is in ``_sum``
@@ -213,7 +212,7 @@ class Reweighting:
     def _products(self, a: Array) -> tuple[Array | None, Array]:
         """G (L, n) = K_m a, None where kernels that are not stored need not make it, and Q = a'K_m a."""
         K = self.problem.K
-        if isinstance(K, KernelRows):
+        if is_made_afresh(K):
             support = np.flatnonzero(a)
             G = products(K, a, support, self.live) if self.needs_products else None
             return G, quadratic_forms(K, a, support) if G is None else np.maximum(G @ a, 0.0)

@@ -1,7 +1,7 @@
 """What solvers ask of M kernels: combine them, multiply them, take quadratic forms.
 
 A stored stack goes through leaves, which never read rows of zeros; ``KernelRows``, whose Gram matrices are not stored, take
-sums and forms from the columns themselves, and know no products.
+sums and forms from the columns themselves, or from triangles in single precision.
 """
 
 from __future__ import annotations
@@ -11,9 +11,15 @@ from numba import njit
 
 from mklcore.arrays import Array, Indices, read_only
 from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.single import SingleRows
 
 TILE = 32
 ROWS = 8
+
+
+def is_made_afresh(K: Array | KernelRows) -> bool:
+    """Whether every sum makes all kernels again: none of them is stored."""
+    return isinstance(K, KernelRows) and not K.is_stored
 
 
 def combine(K: Array | KernelRows, weights: Array, out: Array) -> None:
@@ -37,6 +43,23 @@ def quadratic_forms(K: Array | KernelRows, a: Array, rows: Indices) -> Array:
     if isinstance(K, KernelRows):
         return K.forms(a)
     return _quadratic_forms(read_only(K), a, rows)
+
+
+def combine_block(K: Array | KernelRows, weights: Array, rows: Indices) -> Array:
+    """sum_m weights[m] K[m][rows, rows] for symmetric K[m] that are stored and ascending rows, as a new (r, r) matrix."""
+    if isinstance(K, SingleRows):
+        return K.part(weights, rows)
+    assert not isinstance(K, KernelRows)
+    return _combine_block(K, weights, rows)
+
+
+def products_of_one(K: Array | KernelRows, duals: Array, m: int) -> Array:
+    """K[m] a for every row a of ``duals`` (D, n): (D, n)."""
+    if isinstance(K, KernelRows):
+        one = K.subset(np.array([m]))
+        return np.concatenate([one.products(a) for a in duals])
+    found: Array = duals @ K[m]
+    return found
 
 
 def gram(K: Array | KernelRows, m: int) -> Array:
@@ -88,8 +111,7 @@ def _combine(K: Array, weights: Array, out: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def combine_block(K: Array, weights: Array, rows: Indices) -> Array:
-    """sum_m weights[m] K[m][rows, rows] for symmetric K[m], as a new (r, r) matrix."""
+def _combine_block(K: Array, weights: Array, rows: Indices) -> Array:
     r = rows.size
     out = np.zeros((r, r))
     for m in range(K.shape[0]):

@@ -1,0 +1,110 @@
+"""Kernels in single precision: sums as those of the stack, certificates in double precision, bytes as foreseen."""
+
+import tempfile
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.errors import KernelError
+from mklcore.estimators import base
+from mklcore.kernels import single
+from mklcore.kernels.single import SingleRows, place_for, triangle_bytes
+from mklcore.losses import make_loss
+from mklcore.penalties import LpNorm
+from mklcore.solvers import certificate, fit_weighted
+
+N = 60
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1, 8]) + mkl.KernelDictionary(
+    (mkl.Linear(), mkl.Polynomial(2), mkl.Laplacian(2.0), mkl.Matern(1.0, 1.5), mkl.Delta(features=(3,)))
+)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, 4))
+    X[:, 3] = np.round(X[:, 3])
+    return X, X[:, 0] - np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(N)
+
+
+@pytest.mark.parametrize("normalise", ["multiplicative", "spherical", "trace", None])
+@pytest.mark.parametrize("center", [False, True])
+def test_sums_are_those_of_the_stack(table, normalise, center):
+    X, rng = table[0], np.random.default_rng(1)
+    K, rows = KERNELS.grams(X, normalise, center).values, SingleRows.build(KERNELS, X, normalise, center)
+    theta, a, few = rng.random(len(K)), rng.standard_normal(N), np.array([1, 7, 30, 59])
+    theta[::4], a[::3] = 0.0, 0.0
+    whole, near = np.tensordot(theta, K, 1), 2e-5  # the entries of flat kernels are differences of nearly equal ones
+    np.testing.assert_allclose(rows.weighted(theta), whole, atol=near * np.abs(whole).max())
+    np.testing.assert_allclose(rows.part(theta, few), whole[np.ix_(few, few)], atol=near * np.abs(whole).max())
+    for found, gram in zip(rows.products(a), K, strict=True):
+        np.testing.assert_allclose(found, gram @ a, atol=near * np.abs(gram @ a).max())
+    some = rows.subset(np.array([6, 2]))
+    np.testing.assert_allclose(some.forms(a), np.einsum("mij,i,j->m", K[[6, 2]], a, a), rtol=near)
+    np.testing.assert_allclose(rows.exact.forms(a), np.einsum("mij,i,j->m", K, a, a), rtol=1e-6)
+    assert rows.values.nbytes == triangle_bytes(len(K), N)
+
+
+@pytest.mark.parametrize(("name", "p"), [("hinge", 1.0), ("logistic", 1.0), ("hinge", 4 / 3), ("squared", 2.0),
+                                         ("epsilon_insensitive", 6.0), ("one_class", 2.0)])  # fmt: skip
+def test_what_is_published_is_proved_in_double_precision(table, name, p):
+    X, loss = table[0], make_loss(name)
+    y = np.ones(N) if loss.name == "one_class" else np.where(table[1] > 0, 1.0, -1.0)
+    rows = SingleRows.build(KERNELS, X)
+    fit = fit_weighted(rows, y, 1.0, loss, LpNorm(p), loss.takes_intercept)
+    assert fit.status.ok
+    assert "single precision, proved in double" in fit.solver
+    K = rows.exact.stack_of(np.arange(len(rows.names)))
+    parts = fit.weights, fit.dual_coef, fit.intercept
+    told = certificate(K, y, *parts, loss, 1.0, LpNorm(p), fit.dual_point, loss.takes_intercept)
+    assert told == pytest.approx((fit.objective, fit.dual_objective), rel=1e-12)
+    assert fit.objective - fit.dual_objective <= 1e-3 * fit.objective
+
+
+def test_where_single_precision_is_too_coarse_the_columns_take_over(table):
+    X, y = table[0], np.where(table[1] > 0, 1.0, -1.0)
+    rows = SingleRows.build(KERNELS, X)
+    fine = fit_weighted(rows, y, 1.0, make_loss("hinge"), LpNorm(2.0), True, tol=1e-7)
+    assert fine.status.ok
+    assert "single precision" not in fine.solver
+    hard = fit_weighted(rows, y, 1e7, make_loss("squared"), LpNorm(2.0), True)
+    exact = fit_weighted(rows.exact, y, 1e7, make_loss("squared"), LpNorm(2.0), True)
+    assert hard.objective == pytest.approx(exact.objective, rel=2e-3)
+
+
+def test_estimators_store_in_single_precision_what_is_too_large_in_double(table, monkeypatch):
+    X, y = table[0], table[1] > 0
+    kept = mkl.LpMKLClassifier(p=4 / 3, kernels=KERNELS)
+    plain = mkl.fit_path(kept, X, y, "C", [0.1, 1.0, 10.0], X[:20], y[:20])
+    monkeypatch.setattr(base, "STACK_LIMIT_MB", 0.1)
+    path = mkl.fit_path(kept, X, y, "C", [0.1, 1.0, 10.0], X[:20], y[:20])
+    assert all("single precision" in model.fit_.solver for model in path.estimators)
+    np.testing.assert_allclose(path.objective, plain.objective, rtol=2e-3)
+    np.testing.assert_allclose(path.val_score, plain.val_score, atol=0.06)
+    assert np.all(path.dual_gap <= 1e-3 * path.objective)
+    # On disk, where memory is short and nothing else would do: squared loss beyond what is summed.
+    monkeypatch.setattr("mklcore.estimators.lp.MOST_SUMMED", 10)
+    monkeypatch.setattr(single, "MEMORY_MB", 0.01)
+    asked, z = mkl.LpMKLRegressor(p=2.0, kernels=KERNELS), table[1]
+    assert place_for(len(KERNELS), N, may_use_disk=False) is None
+    found = asked.fit(X, z)
+    assert "single precision" in found.fit_.solver
+    monkeypatch.setattr(base, "STACK_LIMIT_MB", 2048.0)
+    assert found.objective_ == pytest.approx(mkl.LpMKLRegressor(p=2.0, kernels=KERNELS).fit(X, z).objective_, rel=1e-4)
+
+
+def test_triangles_on_disk_are_those_in_memory_and_a_full_disk_is_refused_in_words(table, monkeypatch):
+    here, there = SingleRows.build(KERNELS, table[0]), SingleRows.build(KERNELS, table[0], place="disk")
+    assert np.array_equal(here.values, there.values)
+    monkeypatch.setattr(single, "MEMORY_MB", 0.0)
+    assert place_for(len(KERNELS), N, may_use_disk=True) == "disk"
+    monkeypatch.setattr(single, "ON_DISK_MB", 0.0)
+    assert place_for(len(KERNELS), N, may_use_disk=True) is None
+
+    def full(**_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with pytest.raises(KernelError, match=r"8 kernels on 60 rows need 0 MB on disk, and the folder .* has no room"):
+        SingleRows.build(KERNELS, table[0], place="disk")
