@@ -297,6 +297,34 @@ class TestTarget:
         assert data.target_name == "kind"
         note(data, "the last column, 'kind', is taken. target= names another")
 
+    @pytest.mark.parametrize(
+        ("header", "row", "wanted", "why"),
+        [
+            # a quantity first, names of the rows last; dates first, a constant last; a code last
+            ("mpg,weight,origin,name", "{r:.1f},{s},{c},car {i}", "mpg", "first column 'mpg' is taken, for its name"),
+            ("width,weight,origin,name", "{r:.1f},{s},{c},car {i}", "width", "for the last, 'name', cannot be one"),
+            ("day,rented count,hour,works", "2017-12-01,{s},{c},yes", "rented count", "for its name"),
+            ("day,rented count,hour,works", "2017-12-01,{s},{c},{w}", "rented count", "for its name"),
+            ("cell count,weight,sick", "{r:.1f},{s},{c}", "cell count", "for its name"),
+            ("weight,cell count,sick", "{r:.1f},{s},{c}", "sick", "the last column, 'sick'"),
+            ("status,weight,size", "{w},{r:.1f},{s}", "status", "for its name"),
+            ("x,y,weight,area (ha)", "{c},{c},{r:.1f},{s}", "area (ha)", "the last column"),
+            ("weight,Preis (EUR),place", "{r:.1f},{s},{w}", "Preis (EUR)", "for its name"),
+            ("Date,CO,AH,,", "2017-12-01,{r:.1f},{s},,", "AH", "the last column, 'AH'"),
+        ],
+    )
+    def test_names_places_and_contents_are_weighed(self, header, row, wanted, why):
+        cells = ({"i": i, "r": i * 0.7, "s": (i * 37) % 101, "c": 1 + i % 3, "w": "yn"[i % 2]} for i in range(60))
+        data = read_table(table([row.format(**one) for one in cells], header))
+        assert data.target_name == wanted
+        note(data, why)
+
+    @pytest.mark.parametrize(("row", "place"), [("{c},{r:.1f},{s}", 0), ("{r:.1f},{s},{c}", 2), ("{w},{s},{c}", 0)])
+    def test_without_a_header_the_odd_one_is_found(self, row, place):
+        cells = ({"r": i * 0.7, "s": (i * 37) % 101 + 0.5, "c": 1 + i // 20, "w": "yn"[i % 2]} for i in range(60))
+        raw = "\n".join(row.format(**one) for one in cells).encode()
+        assert read_table(raw, header=False).target_name == f"x{place + 1}"
+
     def test_by_name_or_index(self):
         raw = table([f"{i % 2},{i * 1.5},{i % 5}" for i in range(12)])
         for target in ("a", "A", " a ", 0, -3):

@@ -1,4 +1,4 @@
-"""Which column is the target when nobody says: by its name, then by what stands in it."""
+"""Which column is the target when nobody says: by its name, then by its place and by what stands in it."""
 
 from __future__ import annotations
 
@@ -9,43 +9,100 @@ from mklcore.data.columns import Column
 
 TARGET_NAMES = (
     "target", "label", "labels", "class", "classes", "y", "outcome", "response", "survived", "diagnosis", "price",
-    "sale price", "result", "default", "churn", "quality",
+    "sale price", "result", "default", "churn", "churned", "exited", "attrition", "quality", "species", "sentiment",
+    "klasse", "zielgröße", "preis", "classe", "cible", "prix", "clase", "objetivo", "precio",
 )  # fmt: skip
 LAST_WORDS = ("target", "label", "class", "outcome", "response", "survived", "diagnosis", "price", "value")
+# Words of what people want to foretell, but also of what they foretell it from: they count beside the place.
+CLASS_WORDS = (
+    "approved", "bought", "category", "death", "died", "event", "fraud", "purchased", "risk", "status", "type", "variety",
+)  # fmt: skip
+AMOUNT_WORDS = (
+    "charges", "cnt", "consumption", "cost", "count", "counts", "delay", "demand", "expectancy", "income", "medv", "mpg",
+    "profit", "rating", "rent", "revenue", "rings", "salary", "sales", "score", "strength", "wage", "yield",
+)  # fmt: skip
 USELESS = ("empty", "constant", "identifier", "date", "text", "sequence")
+AMOUNT = 20  # a measured quantity has more different values
+CODES = 10  # a class written as a whole number has at most so many
+LAST, LIKELY, FIRST = 2.0, 2.0, 1.0  # what speaks for a column whose name alone does not settle it
+
+Look = Callable[[int], Column]
 
 
-def guess_target(
-    names: Sequence[str], column: Callable[[int], Column], header: bool, one_class: bool = False
-) -> tuple[int, str]:
+def guess_target(names: Sequence[str], column: Look, header: bool, one_class: bool = False) -> tuple[int, str]:
     """The place of the target and why it was taken, in words; ``column`` looks at a column where that is asked.
 
-    A telling name, in any case: the whole name, then its last word. Else the one column of two words in a table without a
-    header, else the last column. An empty or constant column, and one that only names the rows, is passed over;
+    A telling name, in any case: the whole name, then its last word. Else, in a table without a header, the one column of
+    two words among numbers, or of few whole numbers among measured ones if it comes first. Else the last column, unless the
+    first that can be one has the name of something people foretell (a count, an income, a rating), or the last cannot be
+    one because it names, dates or describes the rows or never changes: then the first. Empty columns have no place.
     ``one_class`` lets a constant column be the target.
     """
-    words = [_words(name) for name in names]
-    by_name = [j for wanted in TARGET_NAMES for j, told in enumerate(words) if " ".join(told) == wanted]
-    by_name += [j for wanted in LAST_WORDS for j, told in enumerate(words) if len(told) > 1 and told[-1] == wanted]
-    for place in by_name:
+    for place in _by_name(names):
         if column(place).kind not in (("empty",) if one_class else ("empty", "constant")):
             return place, f"No target was named: the column {names[place]!r} is taken, for its name."
-    if not header:
-        found = [column(j) for j in range(len(names))]
-        pairs = [j for j, one in enumerate(found) if one.kind == "category" and one.distinct == 2 and not one.missing]
-        if len(pairs) == 1 and all(one.kind != "category" for j, one in enumerate(found) if j != pairs[0]):
-            why = "the only one with two words among numbers"
-            return pairs[
-                0
-            ], f"No target was named: the column {names[pairs[0]]!r} is taken, {why}. target= names another."
-    for place in range(len(names) - 1, -1, -1):
-        if column(place).kind not in USELESS:
-            last = "the last column" if place == len(names) - 1 else "the last column that can be one"
-            return place, f"No target was named: {last}, {names[place]!r}, is taken. target= names another."
-    return len(names) - 1, f"No target was named: the last column, {names[-1]!r}, is taken. target= names another."
+    place, why = (None if header else _odd_one(len(names), column)) or _by_place(names, column)
+    return place, f"No target was named: {why} target= names another."
+
+
+def _by_name(names: Sequence[str]) -> list[int]:
+    """The places whose names settle it, the most telling first."""
+    words = [_words(name) for name in names]
+    found = [j for wanted in TARGET_NAMES for j, told in enumerate(words) if " ".join(told) == wanted]
+    found = [j for j in found if not (words[j] == ("y",) and ("x",) in words[:j] and j < len(words) - 1)]  # coordinates
+    return found + [j for wanted in LAST_WORDS for j, told in enumerate(words) if len(told) > 1 and told[-1] == wanted]
+
+
+def _odd_one(count: int, column: Look) -> tuple[int, str] | None:
+    """The column that is of another sort than all others: two words among numbers, a code in front of measured ones."""
+    found = [column(j) for j in range(count)]
+    pairs = [j for j, one in enumerate(found) if one.kind == "category" and one.distinct == 2 and not one.missing]
+    if len(pairs) == 1 and all(one.kind != "category" for j, one in enumerate(found) if j != pairs[0]):
+        return pairs[0], f"the column {found[pairs[0]].name!r} is taken, the only one with two words among numbers."
+    code, others = found[0], found[1:]
+    if _is_code(code) and others and all(_is_amount(one) for one in others):
+        what = f"a code of {code.distinct} values before measured numbers"
+        return 0, f"the first column, {code.name!r}, is taken, {what}."
+    return None
+
+
+def _by_place(names: Sequence[str], column: Look) -> tuple[int, str]:
+    """The last column, the first, or one between with a likely name, by what `guess_target` says."""
+    count = len(names)
+    end = next((j for j in range(count - 1, -1, -1) if column(j).kind != "empty"), count - 1)
+    last = next((j for j in range(end, -1, -1) if column(j).kind not in USELESS), None)
+    if last is None:
+        return count - 1, f"the last column, {names[-1]!r}, is taken."
+    first = next(j for j in range(count) if column(j).kind not in USELESS)
+    likely = {j for j in range(count) if _is_likely(names[j], j, column)}
+    points = {j: (FIRST if j == first else 0) + (LIKELY if j in likely else 0) for j in {first, last} | likely}
+    points[last] += LAST if last == end else 0
+    place = max(points, key=lambda j: (points[j], j))
+    if place == last:
+        where = "the last column" if last == count - 1 else "the last column that can be one"
+        return last, f"{where}, {names[last]!r}, is taken."
+    why = "for its name" if place in likely else f"for the last, {names[end]!r}, cannot be one"
+    return place, f"the {'first ' if place == first else ''}column {names[place]!r} is taken, {why}."
+
+
+def _is_likely(name: str, place: int, column: Look) -> bool:
+    """Whether a name and what stands in the column agree that this is what people foretell."""
+    word = _words(name)[-1]
+    if word in AMOUNT_WORDS:
+        return _is_amount(column(place))
+    return word in CLASS_WORDS and column(place).kind not in USELESS and column(place).distinct <= AMOUNT
+
+
+def _is_amount(column: Column) -> bool:
+    return column.kind == "number" and column.distinct > AMOUNT
+
+
+def _is_code(column: Column) -> bool:
+    return column.kind == "number" and 2 <= column.distinct <= CODES and column.example.removesuffix(".0").isdigit()
 
 
 def _words(name: str) -> tuple[str, ...]:
-    """A name as lower-case words: "SalePrice", "sale_price" and "sale price" are the same."""
-    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
+    """A name as lower-case words, without its unit: "SalePrice", "sale_price" and "Sale price (EUR)" are the same."""
+    bare = re.sub(r"\s*[(\[][^)\]]*[)\]]", "", name) or name
+    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", bare)
     return tuple(re.split(r"[\s_.\-:]+", parted.strip().lower()))
