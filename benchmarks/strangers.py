@@ -1,11 +1,12 @@
 """Tables nobody prepared: what is guessed, how fast the answer is, how good it is, and whether the ranking is right.
 
-    python -m benchmarks.strangers [DIR] [--splits 5] [--only NAME ...]
+    python -m benchmarks.strangers [DIR] [--splits 5] [--only NAME ...] [--record FILE]
 
 Every table of DIR (CSV, TSV, text, Excel, Parquet) is read as the app reads it; without DIR the samples, and tables made
 here whose truth is known. Baselines are scikit-learn's on the same training rows with their parameters chosen on the same
 validation rows. "behind" is how far the test score of `explore` stays behind the better of RBF machine and linear model,
-the mean over the splits; "found" is the share of the columns that count which stand at the head of the ranking.
+the mean over the splits; "found" is the share of the columns that count which stand at the head of the ranking. Every table
+goes into the record as soon as it is measured, in place of its older row; `benchmarks.strangers_record` writes the page.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 import mklcore as mkl
+from benchmarks import strangers_record
 from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.reading import read_table
 from mklcore.errors import MKLError
@@ -30,7 +31,6 @@ from mklcore.kernels.units import units
 
 KINDS = (".csv", ".tsv", ".txt", ".data", ".xlsx", ".parquet")
 RIVALS = ("linear", "RBF")
-FAR = 0.02
 LOOK_ROWS = 300
 Made = tuple[Dataset, tuple[str, ...]]
 
@@ -158,28 +158,36 @@ MADE: dict[str, Callable[[], Made]] = {
 
 
 def measured(name: str, data: Dataset, truth: tuple[str, ...], splits: int) -> dict[str, Any]:
-    """What `explore` and the baselines reach on several splits; the first is told in full."""
+    """What `explore` and the baselines reach on several splits, as a row of the record; the first split is told in full."""
     kept: list[dict[str, float]] = []
-    first: Exploration | None = None
-    cpu: list[float] = []
-    wall: list[float] = []
+    first: list[Exploration] = []
+    clocks: list[tuple[tuple[float, float], tuple[float, float]]] = []
     hits: list[float] = []
     for seed in range(splits):
-        clock, start = time.process_time(), time.perf_counter()
         look = explore(data, seed=seed, max_rows=LOOK_ROWS, baselines=False).seconds
         found = explore(data, seed=seed)
-        cpu.append(time.process_time() - clock - look[0])
-        wall.append(time.perf_counter() - start - look[1])
+        clocks.append((look, found.seconds))
         kept.append(found.test_scores() | {"boosting": boosted(data, found, seed)})
-        first = first or found
+        first = first or [found]
         head = [one.name for one in found.columns[: len(truth)]]
-        hits.append(len(set(head) & set(truth)) / len(truth) if truth else np.nan)
-    assert first is not None
+        hits.append(len(set(head) & set(truth)) / max(1, len(truth)))
     mean = {key: float(np.mean([one[key] for one in kept])) for key in kept[0]}
+    rounded = np.mean(clocks, axis=0).round(3).tolist()
+    return _described(data, first[0]) | {
+        "name": name, "splits": splits, "day": time.strftime("%Y-%m-%d"),
+        "scores": {key: round(value, 5) for key, value in mean.items()},
+        "behind": round(max(mean[key] for key in RIVALS) - mean["ours"], 5),
+        "found": float(np.mean(hits)) if truth else None, "look": rounded[0], "full": rounded[1],
+    }  # fmt: skip
+
+
+def _described(data: Dataset, first: Exploration) -> dict[str, Any]:
+    """The table, and what its first split was answered."""
     return {
-        "name": name, "data": data, "first": first, "mean": mean, "cpu": np.mean(cpu), "wall": np.mean(wall),
-        "behind": max(mean[key] for key in RIVALS) - mean["ours"], "found": float(np.mean(hits)),
-        "seconds": (look, first.seconds),
+        "rows": data.n_samples, "columns": data.n_features, "task": data.task, "target": data.target_name,
+        "units": len(first.columns), "kernels": len(first.dictionary), "used": first.rows.used, "how": first.rows.how,
+        "validation": round(first.score, 5), "notes": list(first.notes),
+        "top": [[one.name, round(one.importance, 4), round(one.importance_sd, 4)] for one in first.columns[:5]],
     }  # fmt: skip
 
 
@@ -191,68 +199,51 @@ def boosted(data: Dataset, found: Exploration, seed: int) -> float:
     return float(kind(random_state=seed).fit(train.X, train.y).score(parts.test.X, parts.test.y))
 
 
-def told(row: dict[str, Any]) -> str:
+def told(row: Mapping[str, Any]) -> str:
     """A paragraph on one table."""
-    data, first = row["data"], row["first"]
-    top = ", ".join(f"{one.name} {one.importance:.3f}±{one.importance_sd:.3f}" for one in first.columns[:5])
-    scores = ", ".join(f"{key} {value:.3f}" for key, value in row["mean"].items())
-    first_s, full_s = row["seconds"]
+    top = ", ".join(f"{name} {importance:.3f}±{spread:.3f}" for name, importance, spread in row["top"])
+    scores = ", ".join(f"{key} {value:.3f}" for key, value in row["scores"].items())
     return (
-        f"\n{row['name']}: {data.n_samples:,} x {data.n_features}, {data.task}, target {data.target_name!r}; "
-        f"{len(first.columns)} {'units'}, {len(first.dictionary)} kernels, {first.rows.used:,} rows ({first.rows.how})\n"
-        f"  first look {first_s[0]:.2f} CPU s, path and importance {full_s[0]:.2f} CPU s ({full_s[1]:.2f} s on the wall), "
-        f"all with baselines {row['cpu']:.1f} CPU s\n"
-        f"  validation {first.score:.3f}; test: {scores}; behind {row['behind']:+.3f}\n"
-        f"  top: {top}" + ("" if np.isnan(row["found"]) else f"; found {row['found']:.0%} of what counts")
+        f"\n{row['name']}: {row['rows']:,} x {row['columns']}, {row['task']}, target {row['target']!r}; "
+        f"{row['units']} units, {row['kernels']} kernels, {row['used']:,} rows ({row['how']})\n"
+        f"  first look {row['look'][0]:.2f} CPU s, path and importance {row['full'][0]:.2f} CPU s "
+        f"({row['full'][1]:.2f} s on the wall)\n"
+        f"  validation {row['validation']:.3f}; test: {scores}; behind {row['behind']:+.3f}\n"
+        f"  top: {top}" + ("" if row["found"] is None else f"; found {row['found']:.0%} of what counts")
     )
 
 
-def tables(folder: str | None) -> Iterator[tuple[str, Dataset, tuple[str, ...]]]:
-    """The tables to look at, one after the other; what is refused is told."""
+def tables(folder: str | None, only: Sequence[str] = ()) -> Iterator[tuple[str, Dataset, tuple[str, ...]]]:
+    """The tables to look at, one after the other, or those with these names; what is refused is told."""
     if folder is not None:
         for file in sorted(p for p in Path(folder).iterdir() if p.suffix.lower() in KINDS):
+            if only and file.name not in only:
+                continue
             try:
                 yield file.name, read_table(file), ()
             except MKLError as error:
                 print(f"\n{file.name}: refused. {error}")
         return
-    for name, sample in mkl.SAMPLES.items():
-        if sample.task != "novelty":
-            yield name, sample.load(), ()
-    for name, make in MADE.items():
-        yield name, *make()
+    samples = {name: sample for name, sample in mkl.SAMPLES.items() if sample.task != "novelty"}
+    for name in only or (*samples, *MADE):
+        yield (name, samples[name].load(), ()) if name in samples else (name, *MADE[name]())
 
 
 def main() -> None:
-    """Print a paragraph per table, then ranks and the worst loss."""
+    """Measure table by table; print a paragraph on each and put its row into the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", metavar="DIR")
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--record", type=Path, default=strangers_record.RECORD)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     for name in ("iris", "diabetes", "breast_cancer"):
         explore(mkl.load_sample(name))  # compiled before the clock runs
-    rows = []
-    for name, data, truth in tables(asked.folder):
-        if asked.only and name not in asked.only:
-            continue
-        rows.append(measured(name, data, truth, asked.splits))
-        print(told(rows[-1]), flush=True)
-    if not rows:
-        return
-    names = ("ours", "linear", "RBF", "boosting", "uniform sum", "best single kernel")
-    ranks = np.mean([rankdata([-round(row["mean"][key], 4) for key in names]) for row in rows], axis=0)
-    print("\nmean rank: " + ", ".join(f"{key} {rank:.2f}" for key, rank in zip(names, ranks, strict=True)))
-    worst = max(rows, key=lambda row: row["behind"])
-    print(f"worst loss against the better of RBF machine and linear model: {worst['behind']:+.3f} on {worst['name']}")
-    far = [f"{row['name']} ({row['behind']:+.3f})" for row in rows if row["behind"] > FAR]
-    print(f"more than {FAR} behind: {', '.join(far) or 'none'}")
-    found = [row["found"] for row in rows if not np.isnan(row["found"])]
-    if found:
-        print(
-            f"columns that count at the head of the ranking: {np.mean(found):.0%} over {len(found)} tables with known truth"
-        )
+    for name, data, truth in tables(asked.folder, asked.only):
+        row = measured(name, data, truth, asked.splits)
+        strangers_record.keep(row, asked.record)
+        print(told(row), flush=True)
 
 
 if __name__ == "__main__":

@@ -36,9 +36,9 @@ POINTS = 13
 FURTHER = 12  # points beyond the usual grid, while the last is the best
 WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of kernels of everything, where a plain RBF machine is ahead
 RIVALS = {"linear": "a linear model", "RBF": "an RBF machine"}
-STRIDE = 3  # points between two looks at the scores: beyond the best one they are the slow ones
-LEAST = 6
+LEAST = 6  # points before the score is looked at: those beyond the best one are the slow ones
 BEHIND = 3  # points after the best one that have to be no better before the path ends
+SURE_ROWS = 500  # validation rows by which a score hardly wavers: then one fewer is enough
 STACK_MB = 300.0
 SCORED_ROWS = 1000  # validation rows that choose
 PERMUTED_ROWS = 500
@@ -230,14 +230,14 @@ def _path(problem: _Problem) -> tuple[Path, list[str]]:
     kind = LpMKLRegressor if problem.data.task == "regression" else LpMKLClassifier
     asked = kind(kernels=problem.dictionary, p=problem.p)
     grid = path_grid(asked, problem.stack, problem.train.y, "C", POINTS)
-    pieces: list[Path] = []
-    scores = np.empty(0)
-    for first in range(0, len(grid), STRIDE):
-        start = pieces[-1].estimators[-1] if pieces else None
-        pieces.append(problem.along(asked, grid[first : first + STRIDE], start))
-        scores = np.append(scores, pieces[-1].val_score)
-        if len(scores) >= LEAST and int(scores.argmax()) < len(scores) - BEHIND:
+    pieces = [problem.along(asked, grid[:LEAST])]
+    scores = pieces[0].val_score
+    behind = BEHIND - (problem.judge.n_samples >= SURE_ROWS)
+    for first in range(LEAST, len(grid)):
+        if int(scores.argmax()) < len(scores) - behind:
             return joined(pieces), []
+        pieces.append(problem.along(asked, grid[first : first + 1], pieces[-1].estimators[-1]))
+        scores = np.append(scores, pieces[-1].val_score)
     path = joined(pieces)
     given = problem.stack, problem.train.y, problem.blocks, problem.judge.y
     with suppress(KernelError):  # as far as double precision carries
