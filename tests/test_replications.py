@@ -12,6 +12,7 @@ from mklcore.errors import DataError
 from mklcore.experiments import Experiment, Outcome, greedy_rate, hkl_tables, lp_fig4_fig5, smkl_tables, times
 from mklcore.experiments import __main__ as command
 from mklcore.experiments.base import file_of, is_quick
+from mklcore.experiments.ledger import Ledger
 from mklcore.experiments.records import record, records, summary
 
 
@@ -56,6 +57,25 @@ def test_an_executor_measures_the_same():
     with ThreadPoolExecutor(2) as executor:
         found = TINY.run(3, ["made", "made too"], seed=1, backend=executor)
     assert found.samples.tolist() == TINY.run(3, ["made", "made too"], seed=1).samples.tolist()
+
+
+def test_a_run_that_was_cut_short_goes_on_and_keeps_what_it_measured(tmp_path, monkeypatch):
+    def stop(done, total):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    path, rows = tmp_path / "run.json.part", ["made", "made too"]
+    with pytest.raises(KeyboardInterrupt):
+        TINY.run(2, rows, callback=stop, known=Ledger(path))
+    kept = Ledger(path)
+    assert [(line.row, line.repetition) for line in kept] == [("made", 0), ("made too", 0), ("made", 1)]
+    again = replace(TINY, measure=lambda row, seed, repetition: [-1.0, -1.0])  # what is measured now
+    found = again.run(2, rows, known=kept)
+    assert found.samples[:, :, 1].tolist() == [[0.0, 1.0], [0.0, -1.0]]
+    assert kept.seconds_of(rows, 2) == pytest.approx(sum(kept.seconds.values()))
+    path.write_text("[1, 2]\n")
+    with pytest.raises(DataError, match=r"is no file of lines that a run left; delete it"):
+        Ledger(path)
 
 
 def test_greedy_steps_fall_geometrically_below_their_bound_and_copies_change_nothing():

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import mklcore as mkl
 from mklcore import figures, theory
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators import GOMPRegressor
 from mklcore.estimators.greedy import GreedyMKLRegressor
-from mklcore.figures import Curve
+from mklcore.figures import Curve, style
 from mklcore.figures.theory import norm_positions
 from mklcore.penalties import LpNorm
 from mklcore.solvers.gomp import GOMP
@@ -59,6 +60,7 @@ def test_the_block_norm_is_that_of_the_penalty_at_the_optimum():
         fit = theory.measured.fit_weighted(K, y, 1.0, theory.measured.make_loss("hinge"), LpNorm(p), False, tol=1e-7)
         assert fit.dual_coef @ decisions == pytest.approx(B**2, rel=2e-3)
         assert theory.block_norm(K, fit.weights, fit.dual_coef, p) == pytest.approx(B, rel=2e-3)
+        assert found.objective(1.0)[NORMS.index(p)] == pytest.approx(fit.objective, rel=1e-5)
     assert found.gaps.max() <= 1e-7
 
 
@@ -215,8 +217,6 @@ def test_coherences_are_hollow_where_they_are_not_certain():
 
 
 def test_the_shares_of_the_counterexample_are_drawn_one_by_one():
-    import mklcore as mkl
-
     found = mkl.duplicate_counterexample(copies=4)
     figure = figures.duplicate_bars(found)
     assert sum(bar.x[0] for bar in figure.data) == pytest.approx(3.0)
@@ -245,7 +245,23 @@ def test_every_kind_of_target_is_dealt_with(tab, sample):
     app = theory_page(tab, data=sample, widths="1", each="none", hull_columns="1,2,3")
     assert not app.error
     told = "this target is a number" in words(app)
-    assert told == (tab == "lp" and sample == "diabetes")
+    assert told == (tabs.TABS[tab].measured == "lp" and sample == "diabetes")
+
+
+def test_the_two_forms_and_the_steps_move_with_their_sliders():
+    app = theory_page("conversions")
+    found = bounds.known(memory(app).params, "lp")
+    R, J = found.regulariser[0], found.objective(1.0)[0]
+    for s in (2.0, 0.5):
+        twin = mkl.ivanov_to_tikhonov(J, R, 1.0, s)
+        told = f"that of C̃ = {style.number(twin.C_tilde)} and μ = {style.number(twin.mu)}, whose weights"
+        assert told in words(app)
+        quiet(app.select_slider(key="field_theory_scale").set_value(0.5).run())
+    app = theory_page("decay", theory_gamma="2.0")
+    for gamma in (2.0, 5.0):
+        steps = theory.greedy_steps_bound(gamma, 1e-3)
+        assert f"After {style.number(float(np.ceil(steps)))} steps Theorem 4" in words(app)
+        quiet(app.select_slider(key="field_theory_gamma").set_value(5.0).run())
 
 
 def test_sliders_start_at_the_numbers_of_the_table():
@@ -350,7 +366,7 @@ def test_a_table_without_a_target_is_told_what_it_lacks(tab, monkeypatch):
     app = open_app("pages/theory.py", theory=tab, **SMALL)
     told = words(settled(app) if "short" in memory(app).jobs else app)
     assert ("Choose one on the Data page" in told) == (tab in tabs.NEED_TARGET)
-    assert ("this table has no target" in told) == (tab == "lp")
+    assert ("this table has no target" in told) == (tabs.TABS[tab].measured == "lp")
 
 
 def test_kernels_a_dictionary_lacks_are_left_out_of_the_good_ones():

@@ -3,6 +3,8 @@
 python -m mklcore.experiments                                   every key, with what was found and how long it took
 python -m mklcore.experiments lp_fig3 --small                   less than a minute
 python -m mklcore.experiments hkl_table1 --data DIR --backend processes --out run.json
+
+What is to be kept with --out is written line by line beside it: the same command again goes on where a run was cut short.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,7 @@ import numpy as np
 from mklcore.errors import MKLError
 from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
 from mklcore.experiments.base import SMALL
+from mklcore.experiments.ledger import Ledger
 from mklcore.experiments.records import heading, summary
 from mklcore.sweep import BACKENDS
 
@@ -30,15 +34,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         experiment = EXPERIMENTS[asked.name]
         count = asked.repetitions or (SMALL if asked.small else None)
+        ledger = Ledger(f"{asked.out}.part") if asked.out else None
         found = experiment.run(
-            count, asked.rows or None, asked.seed, _tell, quick=asked.small, data=asked.data, backend=asked.backend
-        )
+            count, asked.rows or None, asked.seed, _tell,
+            quick=asked.small, data=asked.data, backend=asked.backend, known=ledger,
+        )  # fmt: skip
+        if ledger is not None:
+            found = replace(found, seconds=ledger.seconds_of(found.rows, found.repetitions))
     except MKLError as error:
         print(error, file=sys.stderr)
         return 1
     print("\n".join(_told(experiment, found)))
-    if asked.out:
+    if ledger is not None:
         Path(asked.out).write_text(found.to_json(), encoding="utf-8")
+        ledger.path.unlink(missing_ok=True)
     return 0
 
 
@@ -53,7 +62,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--repetitions", type=int)
     parser.add_argument("--rows", action="append", help="one of the rows; may be given several times")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", metavar="FILE", help="keep every sample as JSON, which the Experiments page opens")
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        help="keep every sample as JSON, which the Experiments page opens; a run that was cut short goes on",
+    )
     return parser
 
 

@@ -366,13 +366,15 @@ class Experiment:
         quick: bool = False,
         data: str | Path | None = None,
         backend: str | Executor = "serial",
+        known: dict[Line, list[float]] | None = None,
     ) -> Outcome:
         """Do it again. ``rows`` some of the row labels (by default all that are at hand, see ``rows_at_hand``);
         ``callback(done, total)`` may raise to cancel, and so may ``listen()``, which is called within a repetition too.
 
         ``quick``: a small run, of the rows of a small run and with fewer rows of data where the experiment says so. ``data``: a
-        folder of data files. ``backend``: "serial", "processes", "dask" or an executor, as in ``sweep``. DataError where no row
-        is at hand.
+        folder of data files. ``backend``: "serial", "processes", "dask" or an executor, as in ``sweep``. ``known``: lines of an
+        earlier run, which are not measured again; every new one is written into it as it comes (see ``Ledger``). All rows of a
+        repetition come before the next, so that a run that is cut short has whole repetitions. DataError where no row is at hand.
         """
         count = self.repetitions if repetitions is None else repetitions
         if not (isinstance(count, (int, np.integer)) and count >= 1):
@@ -390,14 +392,13 @@ class Experiment:
         clock = time.perf_counter()
         listening = _PAUSE.set(listen)
         where = str(Path(data).resolve()) if data is not None else ""
-        specs = [
-            Line(self.key, row, int(seed), repetition, quick, where) for row in chosen for repetition in range(count)
-        ]
+        lines = [[Line(self.key, row, int(seed), k, quick, where) for k in range(count)] for row in chosen]
+        specs = [line for together in zip(*lines, strict=True) for line in together]
         try:
-            found = sweep(partial(_measured, self.measure), specs, backend, callback=_after(callback))
+            found = sweep(partial(_measured, self.measure), specs, backend, known=known, callback=_after(callback))
         finally:
             _PAUSE.reset(listening)
-        samples = np.array([found[spec] for spec in specs], dtype=float).reshape(len(chosen), count, -1)
+        samples = np.array([[found[line] for line in row] for row in lines], dtype=float)
         seconds = time.perf_counter() - clock
         return Outcome(self.key, chosen, self.columns, samples, int(seed), seconds, quick, tuple(versions().items()))
 

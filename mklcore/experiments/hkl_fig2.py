@@ -18,7 +18,7 @@ from mklcore.data.synthetic import make_sparse_polynomial
 from mklcore.errors import told_elsewhere
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.experiments.base import Experiment, is_quick, pause
-from mklcore.experiments.hkl_full import full_kernel
+from mklcore.experiments.hkl_full import full_kernel, hulls_along
 from mklcore.solvers.hkl.baselines import hkl_greedy, hkl_l2
 from mklcore.solvers.hkl.bases import PolynomialBasis
 from mklcore.solvers.hkl.design import Design
@@ -41,11 +41,10 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     X, y = np.array(data.X), np.array(data.y)
     parts = [(X[a:b], y[a:b]) for a, b in ((0, n), (n, n + N_VALIDATION), (n + N_VALIDATION, len(y)))]
     with told_elsewhere():  # a hull at a small lam may stop short of its tolerance
-        hulls = [_hull(*parts[0], lam) for lam in HKL_LAMS]
         models = [
             full_kernel(hkl_l2, *parts[0], PolynomialBasis(4), L2_LAMS),
             _grown(*parts[0]),
-            [(hull.predict, hull) for hull in hulls],
+            hulls_along(HKLRegressor(PolynomialBasis(4), tol=_TOL, max_seconds=_SECONDS), *parts[0], HKL_LAMS),
         ]
     line = [_chosen(own, parts)[0] for own in models]
     return [*line, float(len(_chosen(models[-1], parts)[1].hull_))]
@@ -65,13 +64,6 @@ def _grown(X: Array, y: Array) -> list[Any]:
         model = hkl_greedy(design, y, lam, max(GREEDY_SIZES))
         found += [(lambda rows, m=model, s=size: m.predict(rows, s), model) for size in GREEDY_SIZES]
     return found
-
-
-def _hull(X: Array, y: Array, lam: float) -> HKLRegressor:
-    pause()
-    model = HKLRegressor(PolynomialBasis(4), lam=float(lam), tol=_TOL, max_seconds=_SECONDS)
-    model.fit(X, y)
-    return model
 
 
 _ROWS = tuple(f"p = {p}, {kind}" for kind in ("as drawn", "rotated") for p in SIZES)

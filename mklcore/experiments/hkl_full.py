@@ -1,4 +1,4 @@
-"""The full kernel of a grid, which hierarchical kernel learning is compared with, along lambda and along the scale of its inputs.
+"""Models along lambda: hulls, each from the one before, and the full kernel they are compared with, at several scales of inputs.
 
 The kernel of p columns is a product: of standardised inputs it is nearly diagonal where p is large, and nothing is learnt. How the
 paper scales inputs it does not say. Here they are divided by powers of p, and the rows that choose lambda choose the power as well.
@@ -15,6 +15,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.experiments.base import pause
+from mklcore.path import fit_path
 from mklcore.solvers.hkl.design import Design
 
 POWERS = (0.5, 0.75, 1.0)
@@ -40,3 +41,12 @@ def full_kernel(
             model = solve(design, y, lam, scaled=True, **more)
             found.append((lambda rows, m=model, s=scale: m.predict((rows - mean) / s), model))
     return found
+
+
+def hulls_along(model: Any, X: Array, y: Array, lams: Sequence[float] | Array) -> list[tuple[Any, Any]]:
+    """Hulls from the largest lam to the smallest, each grown from the one before: pairs of what predicts, and the model.
+
+    Small lams need the start: from nothing a search spends its time on nodes that a larger lam finds at once.
+    """
+    path = fit_path(model, X, y, "lam", lams, callback=lambda *_: pause())
+    return [(getattr(hull, "decision_function", hull.predict), hull) for hull in path.estimators]

@@ -20,7 +20,7 @@ from mklcore.data.synthetic import make_ringnorm, make_twonorm
 from mklcore.errors import told_elsewhere
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
 from mklcore.experiments.base import Experiment, file_of, is_quick, pause
-from mklcore.experiments.hkl_full import POWERS, full_kernel
+from mklcore.experiments.hkl_full import POWERS, full_kernel, hulls_along
 from mklcore.experiments.hkl_numbers import TABLE_1, TABLE_2
 from mklcore.solvers.hkl.baselines import hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
 from mklcore.solvers.hkl.bases import GaussianBasis, PolynomialBasis
@@ -29,7 +29,7 @@ from mklcore.solvers.hkl.design import Design
 BASES: dict[str, Any] = {"pol4": PolynomialBasis(4), "rbf": GaussianBasis(8)}
 MADE = {"twonorm": make_twonorm, "ringnorm": make_ringnorm}
 LAMS = 10.0 ** np.arange(-1.0, -8.5, -1.0)
-HKL_LAMS = 10.0 ** np.arange(-2.0, -6.5, -1.0)
+HKL_LAMS = 10.0 ** np.arange(-2.0, -6.25, -0.5)
 GREEDY_LAMS, GREEDY_SIZES = (1e-2, 1e-4), (5, 10, 20, 40)
 MOST_ROWS, QUICK_ROWS, CLASS_ROWS = 8192, 1024, 1024
 _TOL, _SECONDS = 1e-2, 60.0
@@ -124,13 +124,7 @@ def _flat(X: Array, y: Array, basis: Any) -> list[Any]:
 
 def _hulls(kind: Any, **more: Any) -> Any:
     def models(X: Array, y: Array, basis: Any) -> list[Any]:
-        found = []
-        for lam in HKL_LAMS:
-            pause()
-            model = kind(basis, lam=float(lam), tol=_TOL, max_seconds=_SECONDS, **more).fit(X, y)
-            say = model.decision_function if hasattr(model, "classes_") else model.predict
-            found.append((say, model))
-        return found
+        return hulls_along(kind(basis, tol=_TOL, max_seconds=_SECONDS, **more), X, y, HKL_LAMS)
 
     return models
 

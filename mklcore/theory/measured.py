@@ -68,6 +68,17 @@ class LpMeasured:
         error: Array = np.mean(self.y_held_out * self.held_out <= 0, axis=1)
         return error
 
+    @property
+    def regulariser(self) -> Array:
+        """R = 1/2 sum_m ||w_m||^2 / theta_m = B^2 / 2 at the optimum, (L,)."""
+        half: Array = 0.5 * self.norms**2
+        return half
+
+    def objective(self, C: float) -> Array:
+        """C sum_i max(0, 1 - y f(x_i)) + R of models of the hinge loss, (L,), for the ``C`` they were fitted with."""
+        loss: Array = np.maximum(0.0, 1.0 - self.y * self.decisions).sum(axis=1)
+        return C * loss + self.regulariser
+
 
 def measure_lp(
     K: Any,

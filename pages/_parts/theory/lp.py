@@ -33,7 +33,6 @@ def draw(params: Params, found: theory.LpMeasured | None) -> None:
             DENSE, curves, x_title="p, norm of the weights", y_title="Rademacher complexity", kind="norm", dark=dark
         )
         picture(figure, "theory_price_of_p", HEIGHT)
-        st.caption(_conversion(price[chosen], M))
     if found is not None and derive_bounds.classes(params):
         right.markdown("**The bound on the error** beside the test error")
         with right:
@@ -42,15 +41,6 @@ def draw(params: Params, found: theory.LpMeasured | None) -> None:
         st.caption(what_if(params))
     if found is not None:
         _words(params, found)
-
-
-def _conversion(price: np.ndarray, M: int) -> str:
-    """Return what Theorem 6 makes of the bound at p = 1, beside the bounds drawn."""
-    carried = theory.lp_conversion(float(price[0]), 1.0, np.inf, M)
-    return (
-        f"Theorem 6 carries a bound from one norm to a larger one: from p = 1 to p = ∞ it grows by √M, from "
-        f"{style.number(float(price[0]))} to {style.number(carried)}; the bound drawn at p = ∞ is {style.number(float(price[-1]))}."
-    )
 
 
 def _bounds(params: Params, found: theory.LpMeasured) -> np.ndarray:

@@ -70,6 +70,48 @@ def lp(params: Params) -> None:
     st.caption("Rounds up to the even integers for which the inequality behind the bound is stated.")
 
 
+def conversions(params: Params) -> None:
+    """Draw the controls of what carries a bound, or a solution, from one form to another."""
+    _classes(params)
+    norms = [float(p) for p in bounds.NORMS if np.isfinite(p)]
+    fields.field_view(
+        st.select_slider, "From the norm q", "theory_norm", options=norms, format_func=style.number,
+        to=lambda v: min(norms, key=lambda p: abs(p - v)),
+        help="The bound that is carried on, and the norm of the model whose two forms are drawn.",
+    )  # fmt: skip
+    _steps("Size s of the penalised weights", "theory_scale", 0.01, 100.0, "The weights of the penalised form are s θ.")
+    _steps("Cost C of the models", "theory_cost", 1e-4, 1e4, "The cost of the constrained form.")
+    _sizes(params)
+    _radius(params)
+
+
+def decay(params: Params) -> None:
+    """Draw the controls of the geometric rate of Algorithm 2."""
+    found = bounds.known(params, "recovery")
+    own = found["condition"].upper if found is not None else np.inf
+    _steps("Condition γ(2d)", "theory_gamma", 1.0, 1e4, "How far kernels are from orthogonal. Larger: slower.")
+    if np.isfinite(own):
+        st.caption(f"On this table γ({params.theory_size}) is at most {style.number(own)}, as Recovery measured it.")
+    else:
+        st.caption(
+            "Kernels whose spans overlap, as all Gaussian ones do, have γ = ∞. Recovery measures it on this table."
+        )
+    _steps(
+        "Best loss left ε*",
+        "theory_eps",
+        1e-8,
+        0.5,
+        "How much more the best f of d kernels loses than the best of all.",
+    )
+    _steps(
+        "Factor μ",
+        "theory_mu",
+        1.01,
+        100.0,
+        "Lemma 3 holds for every μ above 1: a larger one is faster and ends higher.",
+    )
+
+
 def gomp(params: Params) -> None:
     """Draw the controls of the risk bound of MKL-GOMP."""
     _classes(params)

@@ -13,7 +13,7 @@ from pages._parts.drawing import asking
 from pages._parts.params.parameters import Params
 from pages._parts.session import board, nav, words
 from pages._parts.session.memory import memory
-from pages._parts.theory import gomp, greedy, hkl, lp, recovery
+from pages._parts.theory import conversions, decay, gomp, greedy, hkl, lp, recovery
 from pages._parts.theory import rail as theory_rail
 from pages._parts.theory.telling import explained
 
@@ -22,28 +22,36 @@ NEED_TARGET = ("gomp", "greedy", "hkl")
 
 @dataclass(frozen=True)
 class Tab:
-    """One tab: its label, the theorem it is about, its controls and its picture; ``measures`` says that a job is needed."""
+    """One tab: its label, the theorem it is about, its controls and its picture; ``measured`` names what a job measures for it,
+    "" where nothing is."""
 
     label: str
     paper: str
     rail: Callable[[Params], None]
     draw: Callable[[Params, Any], None]
-    measures: bool = True
+    measured: str = ""
     columns: bool = False
 
 
 TABS: dict[str, Tab] = {
-    "lp": Tab("ℓp-norm MKL", "Kloft, Brefeld, Sonnenburg, Zien (2011), Corollaries 9 to 11", theory_rail.lp, lp.draw),
-    "gomp": Tab("MKL-GOMP", "Sindhwani and Lozano (2011), Theorem 1", theory_rail.gomp, gomp.draw),
+    "lp": Tab("ℓp-norm MKL", "Kloft, Brefeld, Sonnenburg, Zien (2011), Corollaries 9 to 11", theory_rail.lp, lp.draw, "lp"),
+    "conversions": Tab(
+        "Conversions", "Kloft, Brefeld, Sonnenburg, Zien (2011), Theorems 1 and 6", theory_rail.conversions, conversions.draw,
+        "lp",
+    ),
+    "gomp": Tab("MKL-GOMP", "Sindhwani and Lozano (2011), Theorem 1", theory_rail.gomp, gomp.draw, "gomp"),
     "recovery": Tab(
         "Recovery", "Sindhwani and Lozano (2011), Theorem 2; Jin, Yang and Mahdavi (2013), Proposition 2", theory_rail.recovery,
-        recovery.draw,
+        recovery.draw, "recovery",
     ),
-    "greedy": Tab("Greedy descent", "Jin, Yang and Mahdavi (2013), Theorems 1 and 5", theory_rail.greedy, greedy.draw),
+    "greedy": Tab(
+        "Greedy descent", "Jin, Yang and Mahdavi (2013), Theorems 1 and 5", theory_rail.greedy, greedy.draw, "greedy"
+    ),
+    "decay": Tab("Fast descent", "Jin, Yang and Mahdavi (2013), Lemma 3 and Theorem 4", theory_rail.decay, decay.draw),
     "duplicates": Tab(
-        "Duplicates", "Jin, Yang and Mahdavi (2013), section 2", theory_rail.duplicates, greedy.duplicates, measures=False
+        "Duplicates", "Jin, Yang and Mahdavi (2013), section 2", theory_rail.duplicates, greedy.duplicates
     ),
-    "hkl": Tab("Hulls", "Bach (2008), Propositions 4 and 5", theory_rail.hkl, hkl.draw, columns=True),
+    "hkl": Tab("Hulls", "Bach (2008), Propositions 4 and 5", theory_rail.hkl, hkl.draw, "hkl", columns=True),
 }  # fmt: skip
 
 
@@ -79,7 +87,7 @@ def lacking(params: Params) -> str:
 def begin(params: Params) -> bool:
     """Draw the head of the tab and see to what it measures; tell whether there is anything to draw below it."""
     tab, lack = TABS[params.theory], lacking(params)
-    told = derive_bounds.target_in_words(params) if tab.measures and params.theory != "recovery" else ""
+    told = derive_bounds.target_in_words(params) if tab.measured and params.theory != "recovery" else ""
     st.caption(f"{tab.paper}. {told}")
     if lack:
         st.info(lack)
@@ -88,23 +96,24 @@ def begin(params: Params) -> bool:
     if memory().theory.refused:
         st.error(words.plain(memory().theory.refused))
         memory().theory.refused = ""
-    if params.theory == "lp" and not derive_bounds.classes(params):
+    if tab.measured == "lp" and not derive_bounds.classes(params):
         what = "this target is a number" if derive_bounds.has_target(params) else "this table has no target"
-        st.info(f"The bounds on the error are about classes, and {what}. The price needs no target.")
-    elif tab.measures:
-        _see_to(params, params.theory)
+        about, rest = ("The bounds on the error are", "price") if params.theory == "lp" else ("The models are", "bound")
+        st.info(f"{about} about classes, and {what}. The {rest} needs no target.")
+    elif tab.measured:
+        _see_to(params, tab.measured)
     return True
 
 
 def show(params: Params) -> None:
     """Draw the picture of the tab with what has been measured, and the words about it."""
     tab, bottom = TABS[params.theory], derive_bounds.bottom(params)
-    found = derive_bounds.known(params, params.theory) if tab.measures else None
+    found = derive_bounds.known(params, tab.measured) if tab.measured else None
     mind = memory().theory
     if found is not None:
-        mind.last[params.theory] = bottom, found
-    elif tab.measures and mind.last.get(params.theory, (None,))[0] == bottom:
-        found, mind.waiting = mind.last[params.theory][1], True
+        mind.last[tab.measured] = bottom, found
+    elif tab.measured and mind.last.get(tab.measured, (None,))[0] == bottom:
+        found, mind.waiting = mind.last[tab.measured][1], True
         st.caption("The picture answers the settings before these, until the new ones are measured.")
     try:
         tab.draw(params, found)
