@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import mklcore as mkl
+from mklcore.solvers.hkl.design import Design
 
 
 def main() -> None:
@@ -37,7 +38,7 @@ def main() -> None:
     train, test = table[: min(asked.rows, half)], table[half:]
     warnings.simplefilter("ignore", mkl.NotConvergedWarning)  # the status column says it
     begun = last = time.perf_counter()
-    design = mkl.solvers.hkl.Design(train[:, :-1], mkl.PolynomialBasis(4), memory_mb=asked.memory)
+    design = Design(train[:, :-1], mkl.PolynomialBasis(4), memory_mb=asked.memory)
     model = mkl.HKLRegressor(
         depth_weight=asked.depth_weight, tol=asked.tol, memory_mb=asked.memory, max_seconds=asked.seconds
     )

@@ -6,7 +6,13 @@ from scipy.optimize import minimize
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.estimators.aligned import AlignedMKLClassifier, aligned_weights, margin_weights, nearest_points
+from mklcore.estimators.aligned import (
+    AlignedMKLClassifier,
+    AlignedMKLRegressor,
+    aligned_weights,
+    margin_weights,
+    nearest_points,
+)
 
 
 @pytest.fixture(scope="module")
@@ -74,14 +80,30 @@ def test_the_machine_is_that_of_the_weighted_sum(problem, rule):
     assert model.score(K, y) > 0.8
 
 
-def test_on_a_table_of_two_classes_alone():
+def test_on_a_table_with_two_classes_or_more_without_a_certificate():
     data = mkl.load_sample("breast_cancer")
     X, y = data.X[:150], data.y[:150]
-    model = AlignedMKLClassifier("margin", kernels=mkl.KernelDictionary.rbf_grid([0.5, 1, 2])).fit(X, y)
+    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1, 2])
+    model = AlignedMKLClassifier("margin", kernels=kernels).fit(X, y)
     assert model.score(data.X[150:300], data.y[150:300]) > 0.85
-    with pytest.raises(ParameterError, match="These weights are for two classes; got 3"):
-        AlignedMKLClassifier().fit(X, np.arange(150) % 3)
+    several = AlignedMKLClassifier(kernels=kernels).fit(X, np.digitize(X[:, 0], np.quantile(X[:, 0], [1 / 3, 2 / 3])))
+    assert several.weights_.shape == (3, 3)
+    assert several.weights_.sum(axis=1) == pytest.approx(1.0)
+    assert several.score(X, np.digitize(X[:, 0], np.quantile(X[:, 0], [1 / 3, 2 / 3]))) > 0.8
+    for fitted in (model, several):
+        assert fitted.dual_gap_ is fitted.dual_objective_ is fitted.dual_point_ is None
     with pytest.raises(ParameterError, match="rule must be one of aligned, margin"):
         AlignedMKLClassifier("luck").fit(X, y)
     with pytest.raises(ParameterError, match="from 0 to below 1"):
-        AlignedMKLClassifier("margin", lam=1.0).fit(X, y)
+        AlignedMKLClassifier("margin", mix=1.0).fit(X, y)
+
+
+def test_numbers_are_predicted_by_the_kernels_aligned_with_them(problem):
+    K, y = problem
+    target = y + 0.1 * np.arange(40)
+    model = AlignedMKLRegressor(kernels="precomputed", C=10.0).fit(K, target)
+    assert model.weights_ == pytest.approx(aligned_weights(K, target))
+    assert model.dual_gap_ is None
+    path = mkl.fit_path(AlignedMKLRegressor(kernels="precomputed", tol=1e-6), K, target, "C", [1.0, 10.0])
+    alone = AlignedMKLRegressor(10.0, kernels="precomputed", tol=1e-6).fit(K, target)
+    assert path.estimators[1].predict(K) == pytest.approx(alone.predict(K), abs=1e-4)

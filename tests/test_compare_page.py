@@ -140,7 +140,7 @@ def test_presets_are_sets_of_lanes_a_link_can_hold(monkeypatch: pytest.MonkeyPat
         assert len(found) >= 6
         for lanes in found.values():
             assert read(params_lanes.write(lanes)) == lanes
-    assert {lane.algorithm for lane in found["All methods and the uniform sum"]} == {*METHODS} - {"best"}
+    assert {lane.algorithm for lane in found["All methods and the uniform sum"]} == {*METHODS} - {"best", "aligned"}
 
 
 # One cursor for several paths

@@ -134,6 +134,14 @@ def test_l2_is_kernel_ridge_with_the_full_kernel(basis, table):
     K = design.full_gram()
     same = hkl_l2(design, y[:40], 0.01 * (np.trace(K) / 40 - K.mean()))
     assert scaled.predict(X[40:]) == pytest.approx(same.predict(X[40:]))
+    deep = hkl_l2(design, y[:40], 0.01, depth_weight=3.0)
+    priced = sum(
+        3.0 ** (-2 * sum(v)) * design.cross(X[40:]).product(touched(v), deep.dual)
+        for v in np.ndindex(*(design.q + 1,) * 3)
+    )
+    assert deep.predict(X[40:]) == pytest.approx(priced + deep.intercept)
+    with pytest.raises(ParameterError, match="depth_weight must be a finite number above 0"):
+        hkl_l2(design, y[:40], 0.01, depth_weight=0.0)
 
 
 def test_lasso_alpha_is_sparse_in_rows_and_optimal(table):

@@ -1,5 +1,6 @@
 """scikit-learn estimators over kernels, losses and solvers; ``registry`` lists them with their words and controls."""
 
+from mklcore.estimators.aligned import AlignedMKLClassifier, AlignedMKLRegressor
 from mklcore.estimators.baselines import BestKernelClassifier, BestKernelRegressor
 from mklcore.estimators.explain import component_functions, decision_surface
 from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
@@ -13,6 +14,8 @@ from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
 __all__ = [
     "ESTIMATORS",
     "Algorithm",
+    "AlignedMKLClassifier",
+    "AlignedMKLRegressor",
     "BestKernelClassifier",
     "BestKernelRegressor",
     "Control",

@@ -4,8 +4,8 @@
     margin    mu_m = g'Y K_m Y g,   g = argmin { (1 - lam) g'Y (sum_m K_m) Y g + lam ||g||^2 :  g >= 0, sums 1 in either class }
 
 Baselines that cost little: the first asks for a non-negative least-squares problem in M unknowns, the second (EasyMKL) for one
-small quadratic problem in n. Nothing says how far the weights are from those of any joint problem: what the machine proves, it
-proves for these weights. No method of the registry; classes of their own, for two classes.
+small quadratic problem in n. Nothing says how far the weights are from those of any joint problem, so no certificate is published.
+For more than two classes one against the rest; for numbers the target of the alignment is y itself, and there is no margin.
 
 Source: Cortes, Mohri and Rostamizadeh (2012), "Algorithms for learning kernels based on centered alignment", Proposition 9; Aiolli
 and Donini (2015), "EasyMKL: a scalable multiple kernel learning algorithm".
@@ -14,32 +14,57 @@ and Donini (2015), "EasyMKL: a scalable multiple kernel learning algorithm".
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import nnls
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import Kernels, signs
-from mklcore.estimators.lp import UniformMKLClassifier
+from mklcore.estimators.base import Kernels
+from mklcore.estimators.lp import LpBase, UniformMKLClassifier, UniformMKLRegressor
 from mklcore.losses import Loss
+from mklcore.solvers.driver import Fit
+from mklcore.solvers.reweighting import WarmStart
 
 RULES = ("aligned", "margin")
 _STEPS, _CLOSE = 20_000, 1e-9  # of the pairwise descent of the margin, and how close it comes
 
 
-class AlignedMKLClassifier(UniformMKLClassifier):
+class _Aligned(LpBase):
+    """One machine on the sum of the kernels, weighted in one step."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]  # the weights of kernels know none of rows
+        """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,)."""
+        return super().fit(X, y)
+
+    def _wants_rows(self, dictionary: Any, n: int) -> bool:
+        return False
+
+    def _weights(self, K: Array, target: Array) -> Array:
+        return aligned_weights(K, target)
+
+    def _fit_one(self, stack: Any, y: Array, warm: WarmStart | None, C: float | None = None) -> Fit:
+        """The machine on the weighted kernels, whose bound says nothing of the weights and is not passed on."""
+        weights = self._weights(stack.values, y)
+        start = None if warm is None else replace(warm, weights=np.ones(weights.size))
+        fit = super()._fit_one(_Weighted(stack, weights), y, start, C)
+        history = tuple(replace(record, dual_objective=None, gap=None, relative_gap=None) for record in fit.history)
+        return replace(fit, weights=weights, dual_objective=None, dual_point=None, history=history)
+
+
+class AlignedMKLClassifier(_Aligned, UniformMKLClassifier):
     """Weights by centred alignment ("aligned") or by the widest margin of all kernels together ("margin"), then one machine.
 
     Parameters
     ----------
     rule : "aligned" or "margin"
-    lam : of the margin rule, from 0 (the margin alone) to below 1 (all rows alike: weights by the distance of the class means)
+    mix : of the margin rule, from 0 (the margin alone) to below 1 (all rows alike: weights by the distance of the class means)
     C, loss, kernels, normalise, center, fit_intercept, tol, max_iter, callback : as in ``UniformMKLClassifier``
 
-    Attributes: weights_ (M,) non-negative with sum 1, and those of a fitted ``UniformMKLClassifier``, for the weighted kernels.
-    ``dual_gap_`` is that of the machine; the weights carry no certificate. Two classes only.
+    Attributes: weights_ (M,) non-negative with sum 1, (n_classes, M) for more than two classes, and those of a fitted
+    ``UniformMKLClassifier``, for the weighted kernels, without a certificate: ``dual_gap_`` is None.
     """
 
     def __init__(
@@ -47,7 +72,7 @@ class AlignedMKLClassifier(UniformMKLClassifier):
         rule: str = "aligned",
         C: float = 1.0,
         loss: str | Loss = "hinge",
-        lam: float = 0.2,
+        mix: float = 0.2,
         *,
         kernels: Kernels = None,
         normalise: str | None = "auto",
@@ -63,29 +88,49 @@ class AlignedMKLClassifier(UniformMKLClassifier):
             max_iter=max_iter, random_state=random_state, callback=callback,
         )  # fmt: skip
         self.rule = rule
-        self.lam = lam
+        self.mix = mix
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.rule not in RULES:
             raise ParameterError(f"rule must be one of {', '.join(RULES)}; got {self.rule!r}.")
-        if not (isinstance(self.lam, (int, float, np.number)) and 0 <= self.lam < 1):
-            raise ParameterError(f"lam mixes margin and means, from 0 to below 1; got {self.lam!r}.")
+        if not (isinstance(self.mix, (int, float, np.number)) and 0 <= self.mix < 1):
+            raise ParameterError(f"mix stands between margin and means, from 0 to below 1; got {self.mix!r}.")
 
-    def _wants_rows(self, dictionary: Any, n: int) -> bool:
-        return False
+    def _weights(self, K: Array, target: Array) -> Array:
+        return aligned_weights(K, target) if self.rule == "aligned" else margin_weights(K, target, float(self.mix))
 
-    def _solve(self, stack: Any, y: Array, warm: Any) -> None:
-        if self.classes_.size > 2:
-            raise ParameterError(
-                f"These weights are for two classes; got {self.classes_.size}. Wrap it in scikit-learn's OneVsRestClassifier."
-            )
-        target = signs(y, 1)
-        weights = aligned_weights(stack.values, target) if self.rule == "aligned" else margin_weights(
-            stack.values, target, float(self.lam)
+    def _publish_several(self, fits: list[Fit]) -> None:
+        super()._publish_several([replace(fit, dual_objective=np.nan) for fit in fits])
+        self.dual_objective_ = self.dual_point_ = self.dual_gap_ = self.relative_gap_ = None
+        self.fit_ = tuple(replace(fit, carry=None) for fit in fits)
+
+
+class AlignedMKLRegressor(_Aligned, UniformMKLRegressor):
+    """Weights by centred alignment with the target, then one machine. Parameters as ``UniformMKLRegressor``.
+
+    Attributes: weights_ (M,) non-negative with sum 1, and those of a fitted ``UniformMKLRegressor``, without a certificate.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        loss: str | Loss = "squared",
+        epsilon: float = 0.1,
+        *,
+        kernels: Kernels = None,
+        normalise: str | None = "auto",
+        center: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        random_state: int | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        super().__init__(
+            C, loss, epsilon, kernels=kernels, normalise=normalise, center=center, fit_intercept=fit_intercept, tol=tol,
+            max_iter=max_iter, random_state=random_state, callback=callback,
         )  # fmt: skip
-        self._publish(self._fit_one(_Weighted(stack, weights), target, None))
-        self.weights_ = weights
 
 
 class _Weighted:

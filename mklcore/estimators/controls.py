@@ -274,6 +274,17 @@ MACHINES = (
     Preset("tube", "Errors below ε are free.", (("loss", "epsilon_insensitive"),), tasks=REGRESSION),
     Preset("ridge", "Squared errors.", (("loss", "squared"),), tasks=REGRESSION),
 )
+MARGIN_VARIANTS = (
+    Variant(
+        "rule",
+        "margin",
+        r"\mu_m\propto g^\top YK_mYg,\qquad g=\arg\min_g\;(1-\lambda)\,g^\top Y\sum_m K_m\,Yg+\lambda\|g\|^2,\quad g\ge 0,\;"
+        r"\sum_{y_i=+1}g_i=\sum_{y_i=-1}g_i=1",
+        "Which kernels part the nearest points of the two classes. Copies of a kernel each get their weight.",
+        "There is no certificate: the margin is that of the plain sum, and the weights are not those of any joint problem "
+        "(EasyMKL; Aiolli and Donini, 2015).",
+    ),
+)
 LAM = Control("lam", "Ridge λ", "log", 0.01, "Larger λ: a smoother fit, and later kernels matter less.", 1e-8, 1e4)
 LOSS_CLASS = Control(
     "loss",

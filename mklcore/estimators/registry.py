@@ -16,6 +16,7 @@ from mklcore.estimators.algorithm import (
     Preset,
     Variant,
 )
+from mklcore.estimators.aligned import RULES, AlignedMKLClassifier, AlignedMKLRegressor
 from mklcore.estimators.baselines import SELECT, BestKernelClassifier, BestKernelRegressor
 from mklcore.estimators.controls import COLUMN_BASES, FIXED_LEVELS, NORMS
 from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
@@ -455,6 +456,43 @@ ESTIMATORS: dict[str, Algorithm] = {
             "chosen by folds, the choice itself carries none.",
             "Kloft, Brefeld, Sonnenburg, Zien (2011), the corners of p = 1",
             presets=controls.MACHINES,
+        ),
+        Algorithm(
+            "aligned",
+            "Weights in one step",
+            "Weighs every kernel by how well it fits the target, then fits one machine on the sum: a quick baseline.",
+            AlignedMKLClassifier,
+            AlignedMKLRegressor,
+            (controls.PATHS["C"],),
+            Live(
+                lambda: (
+                    controls.LOSS_CLASS,
+                    controls.LOSS_REAL,
+                    controls.C,
+                    *controls.of_losses(),
+                    Control(
+                        "rule",
+                        "Weights by",
+                        "choice",
+                        "aligned",
+                        "aligned: centred alignment with the target; kernels that say the same count once. margin: what a kernel "
+                        "adds to the widest margin of all together (EasyMKL).",
+                        choices=RULES,
+                        tasks=CLASSIFICATION,
+                    ),
+                    controls.INTERCEPT,
+                    controls.TOL,
+                    controls.MAX_ITER,
+                )
+            ),
+            r"\mu=\arg\max_{\mu\ge 0}\frac{\langle\sum_m\mu_m K_m,\;yy^\top\rangle}{\|\sum_m\mu_m K_m\|_F},\qquad "
+            r"\min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\frac{\|w_m\|^2}{\mu_m}",
+            "How close the score comes to that of a joint problem at a small part of its price. The weights are the same all along "
+            "the path: C moves the machine alone.",
+            "There is no certificate: nothing says how far these weights are from the best ones of any problem.",
+            "Cortes, Mohri, Rostamizadeh (2012)",
+            presets=controls.MACHINES,
+            variants=controls.MARGIN_VARIANTS,
         ),
     )
 }

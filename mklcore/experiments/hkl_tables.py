@@ -20,7 +20,7 @@ from mklcore.data.synthetic import make_ringnorm, make_twonorm
 from mklcore.errors import told_elsewhere
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
 from mklcore.experiments.base import Experiment, file_of, is_quick, pause
-from mklcore.experiments.hkl_full import POWERS, full_kernel, hulls_along
+from mklcore.experiments.hkl_full import DEPTHS, POWERS, full_kernel, hulls_along
 from mklcore.experiments.hkl_numbers import TABLE_1, TABLE_2
 from mklcore.solvers.hkl.baselines import hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
 from mklcore.solvers.hkl.bases import GaussianBasis, PolynomialBasis
@@ -39,7 +39,7 @@ Rows = tuple[Array, Array]
 def regression(row: str, seed: int, repetition: int) -> list[float]:
     """One half split: 100 MSE / var(y) of L2, greedy, lasso-alpha, MKL with one kernel per column, and HKL; nodes of HKL."""
     parts = _regression_parts(row.partition(", ")[0], seed, repetition)
-    ways = (_full(hkl_l2), _grown, _full(hkl_lasso_alpha, POWERS[:1]), _flat, _hulls(HKLRegressor))
+    ways = (_full(hkl_l2), _grown, _full(hkl_lasso_alpha, POWERS[:1], ()), _flat, _hulls(HKLRegressor))
     scale = 100.0 / float(np.var(np.concatenate([y for _, y in parts])))
     return _line(ways, parts, BASES[row.rpartition(", ")[2]], lambda said, y: scale * float(np.mean((said - y) ** 2)))
 
@@ -96,8 +96,8 @@ def _file(name: str) -> str:
     return f"{name.replace('-', '')}.csv"
 
 
-def _full(solve: Any, powers: tuple[float, ...] = POWERS, **more: Any) -> Any:
-    return lambda X, y, basis: full_kernel(solve, X, y, basis, LAMS, powers, **more)
+def _full(solve: Any, powers: tuple[float, ...] = POWERS, depths: tuple[float, ...] = DEPTHS, **more: Any) -> Any:
+    return lambda X, y, basis: full_kernel(solve, X, y, basis, LAMS, powers, depths, **more)
 
 
 def _grown(X: Array, y: Array, basis: Any, loss: str = "squared") -> list[Any]:

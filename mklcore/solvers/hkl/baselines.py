@@ -32,24 +32,47 @@ from mklcore.solvers.hkl.machine import Task, machine_for
 _LASSO_STEPS = 100_000
 
 
+class FullKernel:
+    """The sum of all kernels of a grid, K = prod_i sum_j B^(-2j) K_ij, over ``size``: made once, for every lam.
+
+    ``size`` is the mean diagonal of K, centred, where ``scaled``, else 1; ``gram`` (n, n).
+    """
+
+    def __init__(self, design: Design, depth_weight: float = 1.0, scaled: bool = False) -> None:
+        if not (isinstance(depth_weight, (int, float, np.number)) and np.isfinite(depth_weight) and depth_weight > 0):
+            raise ParameterError(f"depth_weight must be a finite number above 0; got {depth_weight!r}.")
+        self.design = design
+        self.shares = np.array([float(depth_weight) ** (-2.0 * j) for j in range(design.q + 1)])
+        self.gram, self.size = design.full_gram(self.shares[None]), 1.0
+        spread = float(np.trace(self.gram) / design.n - self.gram.mean())
+        if scaled and spread > 0:
+            self.gram, self.size = self.gram / spread, spread
+        self._last: tuple[Any, Array] | None = None
+
+    def cross(self, X: Any) -> Array:
+        """K between new rows X (m, p) and the training rows, (m, n); kept until other rows are asked for."""
+        if self._last is None or self._last[0] is not X:
+            rows = self.design.cross(X)
+            K = np.full((rows.size, self.design.n), 1.0 / self.size)
+            for i in range(self.design.p):
+                K *= variable_cross(rows, i, 0, self.shares)
+            self._last = X, K
+        return self._last[1]
+
+
 @dataclass(frozen=True, eq=False)
 class FullKernelModel:
-    """f = K(., training) dual + b, K the sum of all kernels over ``size``; ``dual`` (n,), ``objective`` of its own problem."""
+    """f = K(., training) dual + b, K the sum of all ``kernel``s; ``dual`` (n,), ``objective`` of its own problem."""
 
     name: str
-    design: Design
+    kernel: FullKernel
     dual: Array
     intercept: float
     objective: float
-    size: float = 1.0
 
     def predict(self, X: Any) -> Array:
         """Decision values (m,) at new rows X (m, p)."""
-        rows = self.design.cross(X)
-        K = np.full((rows.size, self.design.n), 1.0 / self.size)
-        for i in range(self.design.p):
-            K *= variable_cross(rows, i, 0)
-        return K @ self.dual + self.intercept
+        return self.kernel.cross(X) @ self.dual + self.intercept
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,30 +135,41 @@ def hkl_l2(
     loss: str = "squared",
     fit_intercept: bool = True,
     scaled: bool = False,
+    depth_weight: float = 1.0,
     **options: Any,
 ) -> FullKernelModel:
     """Ridge (or another loss) with the sum of all (q+1)^p kernels: no selection at all.
 
-        min_{f, b}  (1/n) sum_i l(y_i, f(x_i) + b) + lam/2 ||f||^2,   K = prod_i sum_j K_ij
+        min_{f, b}  (1/n) sum_i l(y_i, f(x_i) + b) + lam/2 ||f||^2,   K = prod_i sum_j B^(-2j) K_ij
 
-    ``X`` (n, p) or a ``Design``; ``y`` (n,) (labels -1 / +1 for hinge and logistic); ``options`` as in ``Design``. K grows
-    like a number to the power p, and with it the lam that matters: ``scaled`` divides K by its mean diagonal (centred).
+    ``X`` (n, p), a ``Design`` or a ``FullKernel``, which serves many lams; ``y`` (n,) (labels -1 / +1 for hinge and logistic);
+    ``options`` as in ``Design``. K grows like a number to the power p, and with it the lam that matters: ``scaled`` divides K by
+    its mean diagonal (centred).
+    ``depth_weight`` B: 1 for the plain sum, which is nearly diagonal where p is large; above 1 a product of |v| factors is as dear
+    as under the prices d_v = B^|v| of hierarchical kernel learning.
     """
-    design, task = _problem(X, y, lam, basis, loss, fit_intercept, options)
-    K, size = _full(design, scaled)
-    found = machine_of(task.loss)(K, task.y, task.C, task.loss, fit_intercept, accuracy=1e-8)
-    return FullKernelModel("L2", design, found.dual, found.intercept, lam * found.objective, size)
+    kernel, task = _full_problem(X, y, lam, basis, loss, fit_intercept, scaled, depth_weight, options)
+    found = machine_of(task.loss)(kernel.gram, task.y, task.C, task.loss, fit_intercept, accuracy=1e-8)
+    return FullKernelModel("L2", kernel, found.dual, found.intercept, lam * found.objective)
 
 
 def hkl_lasso_alpha(
-    X: Any, y: Array, lam: float, basis: Any = None, *, fit_intercept: bool = True, scaled: bool = False, **options: Any
+    X: Any,
+    y: Array,
+    lam: float,
+    basis: Any = None,
+    *,
+    fit_intercept: bool = True,
+    scaled: bool = False,
+    depth_weight: float = 1.0,
+    **options: Any,
 ) -> FullKernelModel:
     """Few support rows instead of few kernels: min 1/2n ||y - K a - b||^2 + lam ||a||_1 with the full kernel K.
 
     Parameters as in ``hkl_l2``.
     """
-    design, task = _problem(X, y, lam, basis, "squared", fit_intercept, options)
-    K, size = _full(design, scaled)
+    kernel, task = _full_problem(X, y, lam, basis, "squared", fit_intercept, scaled, depth_weight, options)
+    K = kernel.gram
     lasso = Lasso(alpha=lam, fit_intercept=fit_intercept, max_iter=_LASSO_STEPS, tol=1e-6)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -144,7 +178,7 @@ def hkl_lasso_alpha(
         warn_short("lasso-alpha stopped before its tolerance; raise lam.")
     residual = task.y - K @ lasso.coef_ - lasso.intercept_
     objective = 0.5 * float(np.mean(residual**2)) + lam * float(np.abs(lasso.coef_).sum())
-    return FullKernelModel("lasso-alpha", design, lasso.coef_, float(lasso.intercept_), objective, size)
+    return FullKernelModel("lasso-alpha", kernel, lasso.coef_, float(lasso.intercept_), objective)
 
 
 def hkl_greedy(
@@ -213,14 +247,31 @@ def hkl_flat_mkl(
     return FlatModel("MKL", design, fit.weights, fit.dual_coef, float(fit.intercept), lam * fit.objective, gap)
 
 
-def variable_cross(rows: Rows, i: int, first: int) -> Array:
-    """sum_{j >= first} K_ij between new and training rows, (m, n)."""
+def variable_cross(rows: Rows, i: int, first: int, shares: Array | None = None) -> Array:
+    """sum_{j >= first} shares_j K_ij between new and training rows, (m, n); plain where there are no shares."""
     design = rows.design
     total = np.zeros((rows.size, design.n))
     for j in range(first, design.q + 1):
         part = rows.level(i, j)
-        total += np.outer(part, design.columns[i, j]) if part.ndim == 1 else part
+        whole = np.outer(part, design.columns[i, j]) if part.ndim == 1 else part
+        total += whole if shares is None else shares[j] * whole
     return total
+
+
+def _full_problem(
+    X: Any,
+    y: Array,
+    lam: float,
+    basis: Any,
+    loss: str,
+    fit_intercept: bool,
+    scaled: bool,
+    depth_weight: float,
+    options: dict[str, Any],
+) -> tuple[FullKernel, Task]:
+    rows = X.design if isinstance(X, FullKernel) else X
+    design, task = _problem(rows, y, lam, basis, loss, fit_intercept, options)
+    return X if isinstance(X, FullKernel) else FullKernel(design, depth_weight, scaled), task
 
 
 def _problem(
@@ -237,13 +288,6 @@ def _problem(
     if target.shape != (design.n,):
         raise ParameterError(f"One target per row is needed: {design.n} rows; got a target of shape {target.shape}.")
     return design, Task(target, make_loss(loss), float(lam), fit_intercept)
-
-
-def _full(design: Design, scaled: bool) -> tuple[Array, float]:
-    """The sum of all kernels, and what it was divided by."""
-    K = design.full_gram()
-    size = float(np.trace(K) / design.n - K.mean()) if scaled else 1.0
-    return (K / size, size) if size > 0 else (K, 1.0)
 
 
 def _centred_trace(design: Design, node: Node) -> float:

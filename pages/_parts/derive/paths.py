@@ -45,7 +45,7 @@ SIZES = 50  # of a path over the number of kernels: one run gives all of them
 RESAMPLES = 20
 QUICK_SECONDS = 0.7  # a point that the neighbours solved in less is solved while the person waits
 POINT_SECONDS = 2e-8  # for a point of a path, per entry of the stack
-BASELINES = ("uniform", "best")
+BASELINES = ("uniform", "best", "aligned")
 SMALL_ENTRIES = 60e6  # kernels x rows x rows up to which a path starts without being asked for
 
 
