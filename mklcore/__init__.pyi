@@ -56,6 +56,10 @@ from mklcore.errors import (
     NotConvergedWarning as NotConvergedWarning,
     ParameterError as ParameterError,
 )
+from mklcore.estimators.aligned import (
+    AlignedMKLClassifier as AlignedMKLClassifier,
+    AlignedMKLRegressor as AlignedMKLRegressor,
+)
 from mklcore.estimators.baselines import (
     BestKernelClassifier as BestKernelClassifier,
     BestKernelRegressor as BestKernelRegressor,
@@ -132,6 +136,7 @@ from mklcore.solvers.hkl.bases import (
     HermiteBasis as HermiteBasis,
     KernelPCABasis as KernelPCABasis,
     PolynomialBasis as PolynomialBasis,
+    RuleBasis as RuleBasis,
     SplineBasis as SplineBasis,
 )
 from mklcore.solvers.hkl.certificate import hkl_certificate as hkl_certificate

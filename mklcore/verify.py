@@ -442,6 +442,8 @@ def weighted(model: dict[str, Any], K: Array, case: Case) -> list[Line]:
     norms = case.weights * np.sqrt(Q)
     if name.startswith("SMKL"):
         return compared(case, terms_value(p, len(K), norms**2) + errors, None)
+    if name.startswith("Aligned"):  # the weights are given: the machine pays 1/2 sum ||w_m||^2 / mu_m
+        return compared(case, errors + 0.5 * float(case.weights @ Q), None)
     penalty = p.get("penalty") or {"is": "LpNorm", "p": math.inf if name.startswith("Uniform") else p.get("p", 1.0)}
     best = name.startswith("BestKernel")
     used = np.flatnonzero(case.weights) if best else np.arange(len(K))
