@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -79,6 +79,11 @@ class _HKLBase(KernelEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
         self.callback = callback
+
+    if TYPE_CHECKING:
+
+        def explore(self, *, names: Sequence[str] | None = None, about: Any = None) -> Any:
+            """Walk through the hull in a notebook: ``mklcore.notebook.explore_hull``, which the front door attaches."""
 
     # -- rows: a table, Gram matrices (p, q+1, n, n), or a Design that serves several fits ----------------------------
 

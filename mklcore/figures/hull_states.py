@@ -150,7 +150,6 @@ def hull_player(
     layout: HullLayout, states: Sequence[dict[str, Any]], numbers: Sequence[int], *, dark: bool
 ) -> dict[str, Any]:
     """What the player ``hull`` shows, whoever mounts it: ``states`` are hull_state and hull_words of every point."""
-    tone = style.theme(dark)
     return {
         "nodes": [
             {"id": node_id(node, numbers), "name": name, "x": place[0], "depth": place[1], "lane": place[2],
@@ -160,10 +159,7 @@ def hull_player(
         "grid": _frame(layout, numbers),
         "bars": [layout.variables[i] for i in layout.bars],
         "states": list(states),
-        "colours": {
-            "hue": style.readable(style.FAMILY_HUES["hkl"], dark), "ink": tone.ink, "muted": tone.muted,
-            "grey": tone.grey, "grid": tone.grid, "paper": tone.paper,
-        },
+        "hue": style.readable(style.FAMILY_HUES["hkl"], dark),
     }  # fmt: skip
 
 

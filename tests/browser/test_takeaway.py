@@ -88,7 +88,7 @@ def test_a_file_from_disk_drags_obeys_the_keys_and_turns_dark(window, tmp_path, 
         assert window.locator("#guess button.right").count() == 1
     slider = window.locator(SLIDER)
     steps = int(slider.get_attribute("max"))
-    pictures = window.locator("[role=img]")
+    pictures = window.locator("[role=img], svg[role=group]")
     said, drawn = slider.get_attribute("aria-valuetext"), pictures.first.get_attribute("aria-label")
     window.evaluate("document.activeElement.blur()")
     before = int(slider.input_value())
@@ -108,6 +108,30 @@ def test_a_file_from_disk_drags_obeys_the_keys_and_turns_dark(window, tmp_path, 
     assert window.heard == []
     assert window.asked == [file.as_uri()]
     assert window.locator("img").count() == 0
+
+
+def test_nodes_of_a_hull_are_walked_to_and_chosen_by_keys(window, tmp_path):
+    file = tmp_path / "hulls.html"
+    file.write_text(of_hulls(), encoding="utf-8")
+    window.heard.clear()
+    window.goto(file.as_uri())
+    window.locator(SLIDER).focus()
+    heard = set()
+    for picture, mark in (("grid", "cell"), ("graph", "node")):
+        stop = window.locator(f".{picture} .{mark}[tabindex='0']")
+        assert stop.count() == 1
+        window.keyboard.press("Tab")
+        assert stop.evaluate("one => one === one.getRootNode().activeElement")
+        before = stop.get_attribute("aria-label")
+        window.keyboard.press("ArrowUp" if picture == "grid" else "ArrowDown")
+        assert stop.get_attribute("aria-label") != before
+        window.keyboard.press("Enter")
+        heard.add(window.locator(".picked").inner_text())
+        assert stop.get_attribute("aria-label").startswith(window.locator(".picked").inner_text())
+        assert stop.get_attribute("aria-pressed") == "true"
+        assert stop.evaluate("one => one === one.getRootNode().activeElement")
+    assert len(heard) == 2
+    assert window.heard == []
 
 
 def test_cursor_bars_certificate_and_lines_follow_one_slider(window, tmp_path):

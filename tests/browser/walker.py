@@ -6,11 +6,13 @@ from urllib.parse import parse_qs, urlparse
 import numpy as np
 import pytest
 
+from mklcore.figures import style
 from mklcore.path import Path
 from tests.browser.known import KERNELS, prices
 from tests.browser.server import Server
 from tests.browser.steps import Visitor, patiently, pull, upload
 
+INKED = "ink => [...document.querySelectorAll('.js-plotly-plot')].every((one) => one._fullLayout?.font.color === ink)"
 TOO_WIDE = """() => [document.scrollingElement, document.querySelector('[data-testid=stMain]')]
   .map(part => part.scrollWidth - part.clientWidth)"""
 
@@ -102,9 +104,10 @@ def resize(visitor: Visitor, width: int, height: int) -> None:
 
 
 def assert_theme(visitor: Visitor, theme: str) -> None:
-    """The page is as light or dark as asked for."""
+    """The page is as light or dark as asked for, and so are its figures, wherever it was turned."""
     background = visitor.page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 200) == (theme == "dark")
+    visitor.page.wait_for_function(INKED, arg=style.theme(theme == "dark").ink)
 
 
 def begin(visitor: Walker, source: str) -> None:

@@ -6,6 +6,7 @@ mounts it as a component; a page of its own calls it with a function that does n
 custom properties ``--st-text-color``, ``--st-background-color``, ``--st-primary-color``, ``--st-border-color``, ``--st-font``.
 
     elements, slider, cursor, axes       what players share: one slider, and one cursor over figures of plotly's or their own
+    marks                                marks of a picture that are chosen by a click or by keys alone
     path, bars, texts                    a slider along a path; bars and texts that follow it from elsewhere on the page
     chart                                lines of a path on a canvas, for a page without plotly
     compare, hull, lesson                several paths at once; hulls along lambda; the picture of a lesson
@@ -25,13 +26,13 @@ PLAYERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "bars": (("elements", "cursor"), ("rows",)),
     "texts": (("elements", "cursor"), ()),
     "compare": (("elements", "slider", "cursor"), ("slider", "rows")),
-    "hull": (("elements", "slider"), ("slider", "rows")),
+    "hull": (("elements", "slider", "marks"), ("slider", "rows")),
     "lesson": (("elements", "slider", "axes"), ("slider",)),
     "chart": (("elements", "cursor", "axes"), ()),
 }
 
 
-SHARED = ("elements", "slider", "cursor", "axes")  # in the order in which they lean on each other
+SHARED = ("elements", "slider", "cursor", "axes", "marks")  # in the order in which they lean on each other
 
 
 class Player(NamedTuple):

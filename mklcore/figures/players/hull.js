@@ -1,4 +1,4 @@
-// Hulls along a path: the slider redraws grid, graph and relevance from states that came with the page; a click tells a node.
+// Hulls along a path: the slider redraws grid, graph and relevance from states that came with the page; a click, or Enter, tells a node.
 const LARGEST = 17; // px, radius; areas are proportional to the norm above the smallest
 const SMALLEST = 3.5;
 const ROW = 58; // px between depths
@@ -14,6 +14,7 @@ function newView(root) {
   const find = (name) => root.querySelector(name);
   const view = { root: find(".hull"), badge: find(".badge"), said: find(".said"), bars: find(".bars") };
   Object.assign(view, { grid: find(".grid svg"), graph: find(".graph svg"), picked: find(".picked") });
+  for (const picture of ["grid", "graph"]) view[picture + "Marks"] = new Marks(view[picture], (id) => pick(view, id));
   // A hull takes longer to read than a bar.
   view.slider = new Slider(root, { paint: () => paint(view), stepTime: 250, title: "Play along the path" });
   view.resized = new ResizeObserver(() => fit(view));
@@ -47,6 +48,7 @@ function build(view) {
 function buildGrid(view) {
   const { grid } = view.data;
   const svg = view.grid;
+  view.gridMarks.hold();
   svg.replaceChildren();
   svg.parentElement.style.display = grid ? "" : "none";
   if (!grid) return;
@@ -73,6 +75,7 @@ function buildGrid(view) {
 function buildGraph(view) {
   const { nodes } = view.data;
   const svg = view.graph;
+  view.graphMarks.hold();
   svg.replaceChildren();
   const width = svg.parentElement.clientWidth;
   const deepest = Math.max(...nodes.map((node) => node.depth));
@@ -101,7 +104,6 @@ function buildGraph(view) {
   );
   view.marks = nodes.map((node, k) => {
     const group = make(svg, "g", { class: "node", "data-node": node.id });
-    group.onclick = () => view.roles[k] && pick(view, node.id);
     const { x, y } = view.places[k];
     const ring = make(group, "circle", { cx: x, cy: y, fill: "none", stroke: "var(--st-primary-color)", "stroke-width": 2 });
     const circle = make(group, "circle", { cx: x, cy: y });
@@ -147,7 +149,7 @@ function told(view, state) {
   const k = view.data.nodes.findIndex((node) => node.id === view.selected);
   if (k >= 0) return view.roles[k] ? view.roles[k].hover : view.data.nodes[k].name + ": not here at this λ";
   const found = state.cells.find((cell) => idOf(view.data.grid, cell[0], cell[1]) === view.selected);
-  return found ? found[5] : "Click a node, or a cell of the grid, to read what it is.";
+  return found ? found[5] : "Choose a node, or a cell of the grid, to read what it is.";
 }
 
 function idOf(grid, a, b) {
@@ -186,6 +188,10 @@ function paintGraph(view, state) {
       : { "stroke-width": 1, "stroke-dasharray": "1.5 3", opacity: 0.6 });
   }
   view.graph.setAttribute("aria-label", state.said);
+  const there = view.data.nodes.flatMap(({ id }, k) =>
+    roles[k] ? [{ id, element: view.marks[k].group, ...view.places[k], said: roles[k].hover }] : []
+  );
+  view.graphMarks.show(there, view.selected);
   write(view, roles);
 }
 
@@ -225,7 +231,9 @@ function paintGrid(view, state) {
   const { grid } = view.data;
   const size = view.cellSize;
   const group = view.cells;
+  view.gridMarks.hold();
   group.replaceChildren();
+  const there = [];
   const known = new Map(state.cells.map((cell) => [cell[0] + "," + cell[1], cell]));
   for (let a = 0; a <= grid.top; a++)
     for (let b = 0; b <= grid.top; b++) {
@@ -236,8 +244,9 @@ function paintGrid(view, state) {
         make(group, "circle", { cx, cy, r: 1.5, fill: "var(--grey)" });
         continue;
       }
-      paintCell(view, state, found, x, y, size);
+      there.push({ ...paintCell(view, state, found, x, y, size), x, y, said: found[5] });
     }
+  view.gridMarks.show(there, view.selected);
   view.grid.setAttribute("aria-label", `Levels of ${grid.first} against levels of ${grid.second}. ` + state.said);
 }
 
@@ -245,7 +254,6 @@ function paintCell(view, state, [a, b, kind, share, extreme, hover], x, y, size)
   const { grid } = view.data;
   const id = idOf(grid, a, b);
   const cell = make(view.cells, "g", { class: "cell", "data-cell": a + "," + b, "data-kind": extreme ? "extreme" : kind });
-  cell.onclick = () => pick(view, id);
   const [cx, cy] = [x + size / 2, y + size / 2];
   const back = make(cell, "rect", { x, y, width: size, height: size, fill: "transparent" });
   make(back, "title").textContent = hover;
@@ -270,13 +278,14 @@ function paintCell(view, state, [a, b, kind, share, extreme, hover], x, y, size)
       x: x + 4, y: y + 4, width: size - 8, height: size - 8, fill: "none", "pointer-events": "none",
       stroke: "var(--st-primary-color)", "stroke-width": 2,
     });
+  return { id, element: cell };
 }
 
 export default function ({ parentElement, data, setStateValue }) {
   const view = viewOf(parentElement, newView);
   Object.assign(view, { data, tell: setStateValue, selected: data.selected, width: 0 });
   view.root.classList.toggle("waiting", data.waiting);
-  for (const [name, colour] of Object.entries(data.colours)) view.root.style.setProperty("--" + name, colour);
+  view.root.style.setProperty("--hue", data.hue);
   const { states, index, turn, exact } = data;
   view.slider.take({ count: states.length, index, turn, between: exact }, setStateValue);
   view.resized.observe(view.root);

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages._parts.export import downloads
-from pages._parts.frame import present
+from pages._parts.frame import present, theme
 from pages._parts.params import link as params_link
 from pages._parts.params import rules
 from pages._parts.runs import view
@@ -19,8 +19,9 @@ def heading(question: str) -> DeltaGenerator:
         [19.5, 7.5, 1.3, 1.3, 1.3, 1.7, 1.7, 1.7], vertical_alignment="center", gap="xsmall"
     )
     title.title(question, anchor=False)
-    with screen:
+    with screen, st.container(horizontal=True, gap=None):
         present.button()
+        theme.watch()
     undo.button(
         "", icon=":material/undo:", key="undo", on_click=history.undo, help="Undo the last step", type="tertiary"
     )

@@ -3,24 +3,30 @@
 import streamlit as st
 
 # Streamlit keeps 80 pixels free on either side, cuts the menu off at nine pages, and stacks every row of columns on a phone.
+# The heading stays as tall as its title: what is in progress is one line beside it, and gives way to it.
 STYLE = """<style>
 [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
 [data-testid="stTopNavLink"] { gap: 0.25rem; padding-left: 0.375rem; padding-right: 0.375rem; }
 .st-key-heading h1 { padding: 0.25rem 0; }
+.st-key-heading [data-testid="stHeading"] [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
+.st-key-heading [data-testid="stProgress"] p { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+.st-key-theme_eye, .st-key-runs_browser { flex: none; width: 0; }
 .st-key-heading [data-testid="stColumn"] { flex-grow: 0; }
-.st-key-heading [data-testid="stColumn"]:first-child { flex-grow: 1; }
-.st-key-heading [data-testid="stColumn"]:nth-child(2):not(:has([role="progressbar"], button)) {
-  flex-basis: 0; min-width: 0; width: 0;
-}
+.st-key-heading [data-testid="stHorizontalBlock"] { flex-wrap: nowrap; }
+.st-key-heading [data-testid="stColumn"]:first-child { flex: 1 1 auto; width: auto; min-width: 0; }
+.st-key-heading [data-testid="stColumn"]:nth-child(2) { flex: 0 1000 24rem; width: auto; min-width: 0; }
+.st-key-heading [data-testid="stColumn"]:nth-child(2):not(:has([role="progressbar"], button)) { flex-basis: 0; }
 @media (max-width: 1200px) {
   [data-testid="stTopNavLink"] > span:first-child:not(:last-child) { display: none; }
 }
 @media (max-width: 1100px) {
+  [data-testid="stTopNav"] + div { flex: none; width: auto; min-width: 0; }
+  [data-testid="stTopNavLink"] { font-size: 0.8125rem; padding-left: 0.25rem; padding-right: 0.25rem; }
   [data-testid="stSidebar"][aria-expanded="true"] { min-width: 208px; max-width: 208px; }
 }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding-left: 1rem; padding-right: 1rem; }
-  .st-key-heading [data-testid="stHorizontalBlock"] { row-gap: 0; }
+  .st-key-heading [data-testid="stHorizontalBlock"] { flex-wrap: wrap; row-gap: 0; }
   .st-key-heading [data-testid="stColumn"] { flex: 0 1 auto; min-width: 0; width: auto; }
   .st-key-heading [data-testid="stColumn"]:nth-child(-n + 2) { flex: 1 0 100%; }
   [data-testid="stSidebar"][aria-expanded="true"] { min-width: 264px; max-width: 100%; }

@@ -100,5 +100,5 @@ def warm_line() -> None:
 
 def _preparing(state: Preparation, ready: list[str]) -> str:
     now = ESTIMATORS[state.now].label if state.now in ESTIMATORS else state.now or "starting"
-    told = f"Preparing the solvers, once after an installation: {now}"
+    told = f"Preparing the solvers, once: {now}"
     return f"{told}. Ready: {', '.join(ready)}" if ready else told
