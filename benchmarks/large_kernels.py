@@ -1,6 +1,7 @@
 """Very many kernels on few rows: CPU seconds, peak memory, gap, and growth over the number of kernels.
 
-python -m benchmarks.large_kernels          every line in a process of its own; writes the table of docs/scale/kernels.md
+python -m benchmarks.large_kernels          every line in a process of its own; keeps its record, from which docs/scale/kernels.md
+                                            has its table and its picture
 
 One kernel a column, nothing stored. Labels depend on four of the columns, linearly and not, with noise.
 """
@@ -12,14 +13,17 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import mklcore as mkl
-from benchmarks.__main__ import ROOT, included, surroundings
+from benchmarks.__main__ import ROOT
+from benchmarks.records import growth, keep, on_page, picture
 from mklcore.kernels.checks import one_blas_thread
 
-PAGE = ROOT / "docs" / "scale" / "kernels.md"
 N = 500
 SIZES = (1250, 2500, 5000, 10_000)
 KINDS = {"linear": mkl.Linear(), "RBF": mkl.RBF(1.0)}
@@ -61,31 +65,33 @@ def alone(kind: str, p: float, M: int) -> dict[str, float]:
     return found
 
 
-def growth(sizes: list[int], seconds: list[float]) -> float:
-    """The slope of log time over log M."""
-    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
-
-
-def written(rows: dict[tuple[str, float, int], dict[str, float]]) -> str:
-    """The table for the site."""
+def written(record: Mapping[str, Any]) -> dict[Path, str]:
+    """The table and the picture of ``docs/scale/kernels.md``."""
     lines = ["| kernels | p | M | CPU s | peak MB | stored, MB | gap | used | held-out | growth |", "|" + "---|" * 10]
-    for (kind, p, M), found in rows.items():
-        same = [m for (k, q, m) in rows if (k, q) == (kind, p) and m in SIZES]
-        slope = growth(same, [rows[kind, p, m]["seconds"] for m in same]) if SIZES[-1] == M else None
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for one in record["found"]:
+        if one["M"] in SIZES:
+            curves.setdefault(f"{one['kind']}, p = {one['p']:.3g}", []).append((one["M"], one["seconds"]))
+    for one in record["found"]:
+        kind, p, M = one["kind"], one["p"], one["M"]
+        slope = f"M^{growth(curves[f'{kind}, p = {p:.3g}']):.2f}" if SIZES[-1] == M else ""
         lines.append(
-            f"| {kind} | {p:.3g} | {M:,} | {found['seconds']:.2f} | {found['megabytes']:.0f} | {8e-6 * M * N * N:,.0f} | "
-            f"{found['gap']:.1e} | {found['used']:,} | {found['score']:.3f} | {'' if slope is None else f'M^{slope:.2f}'} |"
+            f"| {kind} | {p:.3g} | {M:,} | {one['seconds']:.2f} | {one['megabytes']:.0f} | {8e-6 * M * N * N:,.0f} | "
+            f"{one['gap']:.1e} | {one['used']:,} | {one['score']:.3f} | {slope} |"
         )
-    where = surroundings()
-    return "\n".join([*lines, "", f"{where['day']}, {where['machine']}, load {where['load']}."])
+    what, title = (
+        "CPU seconds of one fit over kernels",
+        "Seconds of a fit grow hardly faster than the number of kernels",
+    )
+    return on_page("kernels", record, lines) | picture("kernels", title, what, curves)
 
 
 def main() -> None:
-    rows = {}
-    for case in CASES:
-        rows[case] = alone(*case)
-        print(case, rows[case], flush=True)
-    PAGE.write_text(included(PAGE.read_text(encoding="utf-8"), written(rows)), encoding="utf-8")
+    found = []
+    for kind, p, M in CASES:
+        found.append({"kind": kind, "p": p, "M": M, **alone(kind, p, M)})
+        print(found[-1], flush=True)
+    keep("large_kernels", found)
 
 
 if __name__ == "__main__":

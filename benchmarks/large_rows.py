@@ -1,6 +1,7 @@
 """Many rows: CPU seconds, peak memory, held-out score and growth of fits on Nystroem features, beside exact ones.
 
-python -m benchmarks.large_rows             every line in a process of its own; writes table and picture of docs/scale/rows.md
+python -m benchmarks.large_rows             every line in a process of its own; keeps its record, from which docs/scale/rows.md
+                                            has its table and its picture
 
 Forty RBF kernels on twenty columns, of one column, of two neighbours and of all; labels depend on four of the columns.
 """
@@ -12,14 +13,17 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import mklcore as mkl
-from benchmarks.__main__ import ROOT, included, surroundings
+from benchmarks.__main__ import ROOT
+from benchmarks.records import growth, keep, on_page, picture
 from mklcore.kernels.checks import one_blas_thread
 
-PAGE = ROOT / "docs" / "scale" / "rows.md"
 SIZES = (3000, 6000, 12_000, 24_000)
 EXACT_ROWS = 2000  # what a first answer is trained on
 COMPONENTS = 50
@@ -77,71 +81,41 @@ def alone(way: str, n: int) -> dict[str, float]:
     return found
 
 
-def growth(found: dict[tuple[str, int], dict[str, float]], way: str) -> float:
-    """The slope of log time over log n."""
-    seconds = [found[way, n]["seconds"] for n in SIZES]
-    return float(np.polyfit(np.log(SIZES), np.log(seconds), 1)[0])
-
-
-def written(found: dict[tuple[str, int], dict[str, float]]) -> str:
-    """The table for the site."""
+def written(record: Mapping[str, Any]) -> dict[Path, str]:
+    """The table and the picture of ``docs/scale/rows.md``."""
     lines = [
         "| way | rows | CPU s | peak MB | stack, MB | gap | largest share lost | held-out | growth |",
         "|" + "---|" * 9,
     ]
-    for (way, n), one in found.items():
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for one in record["found"]:
+        way, n = one["way"], one["rows"]
+        if way != "sample":
+            curves.setdefault(way, []).append((n, one["seconds"]))
+    slopes = {way: f"n^{growth(points):.2f}" for way, points in curves.items()}
+    for one in record["found"]:
+        way, n = one["way"], one["rows"]
         told = f"exact on {EXACT_ROWS:,} of them" if way == "sample" else f"{COMPONENTS} landmarks, {way}"
-        slope = f"n^{growth(found, way):.2f}" if n == SIZES[-1] and way != "sample" else ""
+        slope = slopes[way] if n == SIZES[-1] and way != "sample" else ""
         stored = 8e-6 * 40 * (EXACT_ROWS if way == "sample" else n) ** 2
         lines.append(
             f"| {told} | {n:,} | {one['seconds']:.1f} | {one['megabytes']:.0f} | {stored:,.0f} | {one['gap']:.1e} | "
             f"{one['lost']:.1%} | {one['score']:.4f} | {slope} |"
         )
-    where = surroundings()
-    return "\n".join([*lines, "", f"{where['day']}, {where['machine']}, load {where['load']}."])
-
-
-def picture(found: dict[tuple[str, int], dict[str, float]]) -> str:
-    """Seconds over rows on log scales as SVG: one line per loss, light or dark as the page is."""
-    width, height, left, low = 640, 300, 60, 250
-    ways = [way for way in WAYS if way != "sample"]
-    seconds = [found[way, n]["seconds"] for way in ways for n in SIZES]
-    bottom, top = np.log(min(seconds)) - 0.2, np.log(max(seconds)) + 0.2
-
-    def at(n: int, s: float) -> tuple[float, float]:
-        across = (np.log(n) - np.log(SIZES[0])) / (np.log(SIZES[-1]) - np.log(SIZES[0]))
-        return left + 20 + across * (width - left - 160), low - (np.log(s) - bottom) / (top - bottom) * (low - 30)
-
-    parts = [f'<text x="{left}" y="18">CPU seconds of one fit over training rows, both on log scales</text>']
-    for k, way in enumerate(ways):
-        points = [at(n, found[way, n]["seconds"]) for n in SIZES]
-        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        dash = ' stroke-dasharray="6 4"' if k else ""
-        parts.append(f'<polyline points="{line}" fill="none" stroke="currentColor" stroke-width="2"{dash}/>')
-        for (x, y), n in zip(points, SIZES, strict=True):
-            parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="currentColor"/>')
-            parts.append(
-                f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="middle">{found[way, n]["seconds"]:.1f}</text>'
-            )
-        parts.append(
-            f'<text x="{points[-1][0] + 14:.1f}" y="{points[-1][1] + 4:.1f}">{way}, n^{growth(found, way):.2f}</text>'
-        )
-    parts += [f'<text x="{at(n, 1.0)[0]:.1f}" y="{low + 24}" text-anchor="middle">{n:,}</text>' for n in SIZES]
-    dark = "@media(prefers-color-scheme:dark){svg{color:#ccd}}"
-    style = f"<style>svg{{color:#334}}text{{font:12px sans-serif;fill:currentColor}}{dark}</style>"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">'
-        f"<title>Seconds of a fit on features grow no faster than the rows</title>{style}{''.join(parts)}</svg>\n"
+    what, title = (
+        "CPU seconds of one fit over training rows",
+        "Seconds of a fit on features grow no faster than the rows",
     )
+    named = {f"{way}, {slopes[way]}": points for way, points in curves.items()}
+    return on_page("rows", record, lines) | picture("rows", title, what, named)
 
 
 def main() -> None:
-    found = {}
-    for case in CASES:
-        found[case] = alone(*case)
-        print(case, found[case], flush=True)
-    PAGE.write_text(included(PAGE.read_text(encoding="utf-8"), written(found)), encoding="utf-8")
-    (PAGE.parents[1] / "pictures" / "rows.svg").write_text(picture(found), encoding="utf-8")
+    found = []
+    for way, n in CASES:
+        found.append({"way": way, "rows": n, **alone(way, n)})
+        print(found[-1], flush=True)
+    keep("large_rows", found)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Many rows in the app: seconds from an uploaded table to the first answer, to the path on all rows, and to its scores.
 
-python -m benchmarks.many_rows [ROWS] [--exact]     writes its lines into docs/scale/app.md; --exact solves one exact model, too
+python -m benchmarks.many_rows [ROWS] [--exact]     keeps its record, from which docs/scale/app.md has its table and
+                                                    its picture; --exact solves one exact model, too
 
 A table of twenty columns is uploaded as a file of comma-separated values, as a person would, and Explore is looked at
 until low rank has taken the place of the first answer and is scored on all rows left out. Without a browser.
@@ -12,18 +13,19 @@ import io
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from benchmarks.__main__ import ROOT, included, surroundings
+from benchmarks.records import keep, on_page, picture
 from pages._parts.derive import many_rows, paths
 from pages._parts.params.parameters import LOW_RANK
 from tests.pages import go, memory, open_app, quiet, upload
 
-PAGE = ROOT / "docs" / "scale" / "app.md"
 ROWS, COLUMNS = 50_000, 20
 LOOK, PATIENCE = 2.0, 3000.0  # seconds between looks, and to the end of them
 
@@ -67,47 +69,60 @@ def watched(
     return found
 
 
-def measured(n: int, exact: bool) -> list[str]:
-    """Lines of the table: what, seconds on the wall and of the processor, score on all rows left out."""
+def measured(n: int, exact: bool) -> list[dict[str, Any]]:
+    """What was waited for, seconds on the wall and of the processor, score on all rows left out."""
     content, app = table(n), go(open_app(), "pages/data.py")
     began = time.perf_counter(), time.process_time()
     upload(app, content)
     read = time.perf_counter() - began[0], time.process_time() - began[1]
     go(app, "pages/explore.py")
-    found = {"table read": read} | watched(app, events(app), began)
-    lines = [f"| {name} | {wall:.0f} | {cpu:.0f} | {_score(app, name)} |" for name, (wall, cpu) in found.items()]
+    seen = {"table read": read} | watched(app, events(app), began)
+    found = [{"what": name, "wall": wall, "cpu": cpu, "score": _score(app, name)} for name, (wall, cpu) in seen.items()]
     if exact:
         key, began = many_rows.whole_key(memory(app).params), (time.perf_counter(), time.process_time())
         quiet(app.button(key="way_whole").click().run())
         held = memory(app).shelves.results
         spent = watched(app, {"exact": lambda: held.get(key) is not None}, began).get("exact", (np.nan, np.nan))
         whole = held.get(key)
-        told = "none" if whole is None else f"{whole.score:.4f}"
-        rows = 0 if whole is None else whole.rows
-        lines.append(f"| one exact model on {rows:,} rows, from the click | {spent[0]:.0f} | {spent[1]:.0f} | {told} |")
-    return lines
+        rows, score = (0, None) if whole is None else (whole.rows, whole.score)
+        told = f"one exact model on {rows:,} rows, from the click"
+        found.append({"what": told, "wall": spent[0], "cpu": spent[1], "score": score})
+    return found
 
 
-def _score(app: AppTest, event: str) -> str:
+def _score(app: AppTest, event: str) -> float | None:
     """The best validation score of the path that an event is about."""
     ways = {"exact path on a sample": "", "its scores on all rows left out": LOW_RANK}
     if event not in ways:
-        return ""
+        return None
     path = memory(app).shelves.results.get(paths.key(replace(memory(app).params, way=ways[event])))
-    return f"{np.nanmax(path.val_score):.4f}"
+    return float(np.nanmax(path.val_score))
+
+
+def written(record: Mapping[str, Any]) -> dict[Path, str]:
+    """The table and the picture of ``docs/scale/app.md``."""
+    found = record["found"]
+    size = f"{found['rows']:,} x {found['columns']}, {found['megabytes']:.1f} MB as text"
+    lines = [f"| {size}: what | s | CPU s | score |", "|---|---|---|---|"]
+    for one in found["events"]:
+        score = "" if one["score"] is None else f"{one['score']:.4f}"
+        lines.append(f"| {one['what']} | {one['wall']:.0f} | {one['cpu']:.0f} | {score} |")
+    if found["peak"]:
+        lines += ["", f"Peak {found['peak']:,.0f} MB."]
+    shown = [one for one in found["events"] if one["wall"] > 0.0]
+    places = {name: [(k + 1.0, one[name]) for k, one in enumerate(shown)] for name in ("wall", "cpu")}
+    curves = {"on the wall": places["wall"], "of the processor": places["cpu"]}
+    what, title = "Seconds to what stands in the table, line by line", "Seconds from an uploaded table to each answer"
+    return on_page("app", record, lines) | picture("app", title, what, curves)
 
 
 def main() -> None:
     asked = [int(word) for word in sys.argv[1:] if word.isdigit()]
     n = asked[0] if asked else ROWS
-    lines = measured(n, "--exact" in sys.argv)
-    where, peak = surroundings(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    size = f"{n:,} x {COLUMNS}, {len(table(n)) / 1e6:.1f} MB as text"
-    text = [f"| {size}: what | s | CPU s | score |", "|---|---|---|---|", *lines]
-    told = f"Peak {peak:,.0f} MB. {where['day']}, {where['machine']}, load {where['load']}."
-    print("\n".join([*text, "", told]))
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(included(page, "\n".join([*text, "", told])), encoding="utf-8")
+    seen = measured(n, "--exact" in sys.argv)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    size = len(table(n)) / 1e6
+    keep("many_rows", {"rows": n, "columns": COLUMNS, "megabytes": size, "peak": peak, "events": seen})
 
 
 if __name__ == "__main__":

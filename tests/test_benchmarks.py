@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.__main__ import BENCHMARKS, MARKS, TABLES, as_json, included, slower
 from benchmarks.lines import Line, told
+from benchmarks.records import RECORDED, files, growth
 
 
 def line(*values, beside=1.0, what="fit"):
@@ -36,3 +37,15 @@ def test_tables_go_between_their_marks():
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_every_benchmark_can_be_run(name):
     assert callable(import_module(f"benchmarks.{name}").run)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_pages_and_pictures_of_a_record_are_written_by_its_script(name):
+    made = files(name)
+    assert {file.suffix for file in made} == {".md", ".svg"}
+    for file, text in made.items():
+        assert file.read_text(encoding="utf-8") == text, f"{file}: write it again with python -m benchmarks.records"
+
+
+def test_growth_is_the_exponent():
+    assert growth([(n, 3.0 * n**1.5) for n in (10, 20, 40, 80)]) == pytest.approx(1.5)
