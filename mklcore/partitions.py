@@ -1,4 +1,4 @@
-"""Rows in parts that are never together: models of squared loss from sums, predictions and scores part by part.
+"""Rows in parts that are never together: models of squared and logistic loss from sums, predictions and scores part by part.
 
 A part is what ``parts(k)`` gives, a table X (n_k, d) and a target y (n_k,); it is read where it is used, in this process, in
 others, or on the workers of a cluster, which send back sums of size (D + 1, D + 1) or the predictions of the part. Landmarks,
@@ -20,7 +20,8 @@ from sklearn.base import clone, is_classifier
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError
-from mklcore.estimators.totals import Totals, check_summable, fit_totals, signed_target
+from mklcore.estimators.totals import Totals, check_summable, fit_in_passes, fit_totals, is_passed, signed_target
+from mklcore.lowrank.passing import LossSums
 from mklcore.sweep import sweep
 
 _ROWS = 4096  # whose features are made at a time
@@ -99,12 +100,13 @@ def fit_parts(
     backend: str | Executor = "serial",
     callback: Progress = None,
 ) -> Any:
-    """``estimator`` fitted on all rows of ``parts``: an lp-norm estimator with squared loss, or MKL-GOMP, for a number or for
-    two classes, with ``approximation=Nystroem(...)``. It is not changed.
+    """``estimator`` fitted on all rows of ``parts``: an lp-norm estimator with squared or logistic loss, or MKL-GOMP, for a number
+    or for two classes, with ``approximation=Nystroem(...)``. It is not changed.
 
     ``sample`` rows, drawn from all parts with ``seed``, give landmarks, scales and widths. ``backend`` as in ``sweep``; the sums
     are added in the order of the parts, so that the model is the same wherever they were made. ``callback(done, total)``
-    after every part. ParameterError for other estimators; DataError for parts that do not fit each other.
+    after every part; logistic loss reads all parts about ten times. ParameterError for other estimators; DataError for parts
+    that do not fit each other.
     """
     check_summable(estimator)
     drawn = sweep(_Drawn(parts, -(-sample // len(parts)), seed), range(len(parts)), backend).values()
@@ -117,6 +119,13 @@ def fit_parts(
             f"The target has {len(started.classes_)} classes; rows in parts are learnt for a number or two classes. Fit one "
             "class against the rest at a time."
         )
+    if is_passed(started):
+
+        def ask(v: Array, b: float) -> LossSums:
+            found = sweep(_Passed(parts, stack.transform, started, v, b), range(len(parts)), backend, callback=callback)
+            return reduce(LossSums.__add__, found.values())
+
+        return fit_in_passes(started, stack, ask)
     sums = sweep(_Summed(parts, stack.transform, started), range(len(parts)), backend, callback=callback).values()
     return fit_totals(started, stack, reduce(Totals.__add__, sums))
 
@@ -162,6 +171,22 @@ class _Summed:
         signed = signed_target(self.started, y)
         pieces = (slice(top, top + _ROWS) for top in range(0, len(X), _ROWS))
         return reduce(Totals.__add__, (Totals.of(self.transform.cross(X[p]).table, signed[p]) for p in pieces))
+
+
+@dataclass(frozen=True, eq=False)
+class _Passed:
+    parts: Parts
+    transform: Any
+    started: Any
+    v: Array
+    b: float
+
+    def __call__(self, k: int) -> LossSums:
+        X, y = self.parts(k)
+        signed, loss = signed_target(self.started, y), self.started.loss_in_use
+        pieces = (slice(top, top + _ROWS) for top in range(0, len(X), _ROWS))
+        own = (LossSums.of(loss, self.transform.cross(X[p]).table, signed[p], self.v, self.b) for p in pieces)
+        return reduce(LossSums.__add__, own)
 
 
 @dataclass(frozen=True, eq=False)

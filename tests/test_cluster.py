@@ -22,7 +22,7 @@ from mklcore import (
 from mklcore.cluster import SCHEDULER, connected
 from mklcore.experiments import Experiment
 from mklcore.experiments.base import file_of, is_quick
-from mklcore.partitions import ParquetParts, fit_parts, score_parts
+from mklcore.partitions import ArrayParts, ParquetParts, fit_parts, score_parts
 from mklcore.sweep import SplitProblem, repeat_splits, sweep
 
 distributed = pytest.importorskip("distributed", reason="The package distributed is not installed")
@@ -189,3 +189,7 @@ def test_rows_in_parts_are_summed_on_workers_to_the_same_model(scheduler, tmp_pa
     assert there.weights_.tobytes() == here.weights_.tobytes()
     assert there.feature_coef_.tobytes() == here.feature_coef_.tobytes()
     assert score_parts(there, parts, backend="dask") == score_parts(here, parts) > 0.0
+    passed = LpMKLClassifier(p=2.0, loss="logistic", kernels=kernels, approximation=Nystroem(15))
+    halves = ArrayParts(data.X, data.y > 150, 221)
+    here, there = (fit_parts(passed, halves, backend=backend) for backend in ("serial", "dask"))
+    assert there.feature_coef_.tobytes() == here.feature_coef_.tobytes()

@@ -40,6 +40,26 @@ def test_a_model_from_sums_is_the_model_of_all_rows(p, intercept):
     assert asked.fit_intercept is intercept
 
 
+@pytest.mark.parametrize(("p", "C", "intercept"), [(1.0, 0.1, True), (4 / 3, 10.0, True), (2.0, 10.0, False)])
+def test_logistic_loss_takes_a_few_passes_to_the_model_of_all_rows(p, C, intercept):
+    y = np.where(DATA.y > 150, "high", "low")
+    told = []
+    asked = mkl.LpMKLClassifier(
+        p=p, C=C, loss="logistic", tol=1e-9, fit_intercept=intercept, callback=told.append, **HOW
+    )
+    cut, together = (fit_parts(asked, ArrayParts(DATA.X, y, size)) for size in (100, 442))
+    assert cut.objective_ == pytest.approx(together.objective_, rel=1e-10)
+    np.testing.assert_allclose(cut.decision_function(DATA.X), together.decision_function(DATA.X), atol=1e-10)
+    signs = np.where(y == "low", 1.0, -1.0)
+    exact = fit_features(whole(cut), signs, C, asked.loss_in_use, asked.penalty_in_use, intercept, tol=1e-9)
+    assert cut.objective_ == pytest.approx(exact.objective, rel=1e-9)
+    assert cut.dual_objective_ <= exact.objective * (1 + 1e-12)
+    assert cut.n_iter_ <= 10
+    assert len(told) >= cut.n_iter_
+    assert (cut.n_train_, cut.dual_point_) == (442, None)
+    assert score_parts(cut, ArrayParts(DATA.X, y, 70)) == pytest.approx(together.score(DATA.X, y))
+
+
 def test_gomp_for_two_classes_chooses_and_predicts_as_on_all_rows(tmp_path):
     y = np.where(DATA.y > 150, "high", "low")
     asked = mkl.GOMPClassifier(lam=1e-3, n_kernels=2, **HOW)
@@ -59,7 +79,7 @@ def test_gomp_for_two_classes_chooses_and_predicts_as_on_all_rows(tmp_path):
     ("make", "error", "match"),
     [
         (lambda: fit_parts(mkl.LpMKLRegressor(), PARTS), mkl.ParameterError, "need an estimator with approximation"),
-        (lambda: fit_parts(mkl.LpMKLClassifier(**HOW), PARTS), mkl.ParameterError, "which is all that loss="),
+        (lambda: fit_parts(mkl.LpMKLClassifier(**HOW), PARTS), mkl.ParameterError, "a loss with kinks is not"),
         (
             lambda: fit_parts(mkl.GOMPClassifier(**HOW), ArrayParts(DATA.X, np.arange(DATA.n_samples) % 3, 99)),
             mkl.DataError,

@@ -1,8 +1,8 @@
-"""Squared loss and MKL-GOMP from sums over rows that are never together: the estimator fitted on what the sums say.
+"""Models from sums over rows that are never together: the estimator fitted on what the sums say.
 
-Of all rows only Z'1 and Z'Z are needed, Z = [Phi, y] the features and the target. Any table with the same Z'Z has the same
-solutions, so the estimators' own solvers work on the D + 1 rows of a square root of it; a free intercept takes the means
-out first, and is put back at the end.
+Squared loss and MKL-GOMP: of all rows only Z'1 and Z'Z are needed, Z = [Phi, y] the features and the target. Any table with the
+same Z'Z has the same solutions, so the estimators' own solvers work on the D + 1 rows of a square root of it; a free intercept
+takes the means out first, and is put back at the end. A smooth loss asks for sums at every step (``lowrank.passing``).
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.lp import LpBase
 from mklcore.lowrank.features import FeatureStack
+from mklcore.lowrank.passing import Ask, fit_passes
+from mklcore.solvers.driver import warn_unless_converged
 
 _CUT = 1e-14  # of the largest eigenvalue: directions below it are rounding
 
@@ -57,11 +59,20 @@ def check_summable(estimator: Any) -> None:
             "Rows in parts need an estimator with approximation=Nystroem(...): kernels between parts are never made."
         )
     loss = estimator.loss_in_use if isinstance(estimator, LpBase) else None
-    squared = loss.quadratic if loss is not None else getattr(estimator, "loss", "squared") == "squared"
-    if not squared:
+    able = is_passed(estimator) or (
+        loss.quadratic if loss is not None else getattr(estimator, "loss", "squared") == "squared"
+    )
+    if not able:
         raise ParameterError(
-            'Rows in parts are summed up once, which is all that loss="squared" needs; other losses read them again and again.'
+            'Rows in parts are read as sums, which loss="squared" and, in passes, loss="logistic" are made of; a loss with '
+            "kinks is not: choose one of the two, or fit a sample of the rows."
         )
+
+
+def is_passed(estimator: Any) -> bool:
+    """Whether the estimator's loss is smooth and reads the rows in a few passes."""
+    loss = estimator.loss_in_use if isinstance(estimator, LpBase) else None
+    return loss is not None and loss.smooth and loss.signed and not loss.quadratic
 
 
 def signed_target(estimator: Any, y: Any) -> Array:
@@ -103,3 +114,21 @@ def fit_totals(estimator: Any, stack: FeatureStack, totals: Totals) -> Any:
     fitted.dual_coef_, fitted.dual_point_ = np.empty(0), None
     fitted.n_train_, fitted.training_target_, fitted.row_fingerprints_ = totals.n, None, None
     return fitted
+
+
+def fit_in_passes(estimator: Any, stack: FeatureStack, ask: Ask) -> Any:
+    """The same for a smooth loss: ``ask(v, b)`` sums the losses of all rows and their slopes up, one pass each."""
+    model: Any = copy.copy(estimator)
+    none = stack.take(np.empty(0, dtype=np.int64))
+    fit, v, n = fit_passes(
+        none, ask, float(model.C), model.penalty_in_use, bool(model.fit_intercept), tol=model.tol, max_iter=model.max_iter,
+        callback=model.callback,
+    )  # fmt: skip
+    warn_unless_converged(fit, model.tol)
+    model._publish(fit)
+    model._remember_kernels(none)
+    spread = stack.spread(fit.weights)
+    model.feature_coef_ = np.divide(v, spread, out=np.zeros_like(v), where=spread > 0.0)
+    model.dual_coef_, model.dual_point_ = np.empty(0), None
+    model.n_train_, model.training_target_, model.row_fingerprints_ = n, None, None
+    return model
