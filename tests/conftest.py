@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 # Before numpy is loaded here, in the workers and in every server a test starts: two workers with two threads each
 # would fight for two cores.
@@ -22,16 +23,21 @@ sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_WORKERS = 8
+# Browser tests wait half of their time, so there is one worker more than cores; but a browser, its server and their first
+# pages cost as much as fifty tests: all files of a line go to the same worker, and share them.
+WINDOWS = (
+    ("browser/test_walk.py", "browser/test_walk_pages.py", "browser/test_hulls.py"),
+    (
+        "browser/test_browser.py",
+        "browser/test_walk_screens.py",
+        "browser/test_runs.py",
+        "browser/test_players.py",
+        "browser/test_takeaway.py",
+    ),
+)
 # The files that take longest, the longest first: whoever is free takes the next, so that all workers end together.
 LONGEST = (
-    "browser/test_walk.py",
-    "browser/test_walk_screens.py",
-    "browser/test_browser.py",
-    "browser/test_runs.py",
-    "browser/test_walk_pages.py",
-    "browser/test_hulls.py",
-    "browser/test_players.py",
-    "browser/test_takeaway.py",
+    *(file for line in WINDOWS for file in line),
     "test_second_process.py",
     "test_app.py",
     "test_hulls_page.py",
@@ -79,15 +85,26 @@ _nameless: list[str] = []
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Count the workers: one per core for folders, none for files, which are easier to debug in this process.
-
-    With one more the run took 499 instead of 432 s on two cores: browsers and their servers fill the gaps.
-    """
+    """Count the workers: one more than cores for folders, none for files, which are easier to debug in this process."""
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return int(os.environ["PYTEST_XDIST_AUTO_NUM_WORKERS"])
     if all(Path(argument.partition("::")[0]).is_file() for argument in config.args):
         return 0
-    return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+    return min(len(os.sched_getaffinity(0)) + 1, MOST_WORKERS)
+
+
+class Scheduling(LoadFileScheduling):
+    """A file at a time per worker, and those of a line of ``WINDOWS`` as one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        name = file.removeprefix("tests/")
+        return next((line[0] for line in WINDOWS if name in line), file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Scheduling:
+    return Scheduling(config, log)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -7,17 +7,31 @@ from functools import cache
 
 import numpy as np
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, local_script_runner
 
 from pages._parts.jobs.job import JobState
 from pages._parts.session.memory import KEY, Memory
 
 # Each AppTest would look for components through every installed package: 0.1 s, and none comes while tests run.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+# And each would compile the pages' files again.
+local_script_runner.ScriptCache = cache(ScriptCache)
 
 # A fifth of the rows to learn from: what is asked is whether the parts fit together, not how well they learn.
 FEW = {"validation": "0.4", "test": "0.4"}
 PATIENCE = 300.0  # for a condition; a loaded machine that still compiles needs minutes
+
+
+def _wait_for_script(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
+    """Wait for a page to be drawn without looking a thousand times a second, which took it a tenth of its processor time."""
+    runner._script_thread.join(timeout)
+    if not runner.script_stopped():
+        runner.request_stop()
+        raise TimeoutError(f"The page was not drawn within {timeout:.0f} s.")
+
+
+local_script_runner.require_widgets_deltas = _wait_for_script
 
 
 def wait_until(over: Callable[[], bool], app: AppTest | None = None) -> None:

@@ -85,6 +85,16 @@ def test_the_files_that_are_named_exist():
         assert list((ROOT / "tests").glob(name)), name
 
 
+def test_files_that_share_windows_go_to_one_worker_and_every_browser_file_has_a_line():
+    conftest = runpy.run_path(str(ROOT / "tests" / "conftest.py"))
+    lines, place = conftest["WINDOWS"], conftest["Scheduling"]._split_scope
+    for line in lines:
+        assert len({place(None, f"tests/{file}::test_it[a::b]") for file in line}) == 1
+    assert place(None, "tests/test_grams.py::test_it") == "tests/test_grams.py"
+    browser = {file.relative_to(ROOT / "tests").as_posix() for file in (ROOT / "tests" / "browser").glob("test_*.py")}
+    assert {file for line in lines for file in line} == browser
+
+
 def small_run(folder, body, *options, place="test_one.py", **environment):
     """Run the body of one test file under the rules of this test run, in a folder of its own."""
     shutil.copy(ROOT / "tests" / "conftest.py", folder)

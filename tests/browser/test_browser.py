@@ -131,6 +131,7 @@ def test_the_zoom_of_a_chart_stays_while_the_cursor_moves_and_a_value_is_solved(
     drag(visitor, to=0.5, moves=4)
     assert visitor.page.evaluate(RANGES, CHART) == zoomed
     assert visitor.page.locator(CURSOR).count() > 0
+    visitor.settle()  # what the thumb was let go at comes first, into the same box
     box = visitor.page.locator("input[aria-label='C, exactly']")
     box.fill("0.123")
     box.press("Enter")
