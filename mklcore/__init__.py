@@ -107,6 +107,7 @@ _ROOMS = (
     "exploration",
     "figures",
     "kernels",
+    "leaves",
     "left_out",
     "lessons",
     "losses",

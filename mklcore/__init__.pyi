@@ -11,6 +11,7 @@ from mklcore import (
     exploration as exploration,
     figures as figures,
     kernels as kernels,
+    leaves as leaves,
     left_out as left_out,
     lessons as lessons,
     losses as losses,

@@ -21,6 +21,7 @@ CORE, PAGES, APP = ROOT / "mklcore", ROOT / "pages", ROOT / "app.py"
 ROWS = {
     "mklcore.errors": 1,
     "mklcore.arrays": 1,
+    "mklcore.leaves": 1,
     "mklcore.parameters": 1,
     "mklcore.data": 2,
     "mklcore.kernels": 3,
@@ -435,8 +436,40 @@ def test_leaves_are_cached_serial_and_free_of_the_lock(file):
         assert "parallel" not in options, place
 
 
-def test_leaves_were_found():
-    assert sum(1 for file in sources(CORE) for _ in compilers(parsed(file))) >= 10
+def compiled(node: ast.AST) -> set[str]:
+    """The decorators that compile a function, those of ``mklcore.leaves`` and numba's own."""
+    return {dotted(one) for one in getattr(node, "decorator_list", ())} & {"leaf", "part", "njit"}
+
+
+def parts_of(file: Path) -> set[str]:
+    return {node.name for node in parsed(file).body if compiled(node) == {"part"}}
+
+
+def read_from_python(tree: ast.AST) -> Iterator[ast.Name]:
+    """Every name that is read outside of compiled functions."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Name):
+            yield node
+        elif not compiled(node):
+            yield from read_from_python(node)
+
+
+@each(sources(CORE, PAGES, ROOT / "tests", ROOT / "benchmarks"))
+def test_parts_are_called_by_leaves_alone(file):
+    """From Python a part has no entry: a call of one would end the process."""
+    tree = parsed(file)
+    known = parts_of(file) if file.is_relative_to(CORE) else set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mklcore."):
+            home = ROOT / f"{node.module.replace('.', '/')}.py"
+            known |= {one.asname or one.name for one in node.names if home.exists() and one.name in parts_of(home)}
+    found = [f"{node.id}:{node.lineno}" for node in read_from_python(tree) if node.id in known]
+    assert not found, f"{file}: {found} are parts; make a leaf of what Python calls"
+
+
+def test_leaves_and_parts_were_found():
+    assert sum(1 for file in sources(CORE) for node in parsed(file).body if compiled(node)) >= 60
+    assert "inner_product" in parts_of(CORE / "kernels" / "sums.py")
 
 
 def caches(tree: ast.Module) -> Iterator[tuple[ast.AST, bool, bool]]:

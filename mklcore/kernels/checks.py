@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
@@ -14,6 +13,7 @@ from threadpoolctl import ThreadpoolController
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError
+from mklcore.leaves import leaf
 
 SYMMETRY_TOLERANCE = 1e-8
 PSD_TOLERANCE = 1e-8
@@ -30,7 +30,7 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     return limit
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def asymmetry(gram: Array) -> tuple[float, float]:
     """max |K_ij - K_ji| and max |K_ij|, tile by tile."""
     n = gram.shape[0]

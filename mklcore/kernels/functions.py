@@ -24,11 +24,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numba import njit
 from scipy.special import gammaln, kve
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
+from mklcore.leaves import leaf, part
 from mklcore.parameters import Parameter
 
 LOG2_E = math.log2(math.e)
@@ -44,7 +44,7 @@ MAX_DEGREE = 100
 NU_RANGE = (0.1, 20.0)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@leaf({"contract"})
 def fill_squared(left: Array, right: Array, upper: bool, out: Array) -> None:
     """Squared Euclidean distances; columns come feature by feature, left (s, a), right (s, b), out (a, b)."""
     for i in range(out.shape[0]):
@@ -59,7 +59,7 @@ def fill_squared(left: Array, right: Array, upper: bool, out: Array) -> None:
                 target[j] += gap * gap
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def fill_absolute(left: Array, right: Array, upper: bool, out: Array) -> None:
     """City-block distances, laid out as in `fill_squared`."""
     for i in range(out.shape[0]):
@@ -73,7 +73,7 @@ def fill_absolute(left: Array, right: Array, upper: bool, out: Array) -> None:
                 target[j] += abs(source[j] - here)
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def fill_power(base: Array, coef0: float, degree: int, upper: bool, out: Array) -> None:
     """out = (base + coef0)^degree by repeated products; only j >= i when `upper`."""
     for i in range(out.shape[0]):
@@ -87,7 +87,7 @@ def fill_power(base: Array, coef0: float, degree: int, upper: bool, out: Array) 
                 target[j] *= source[j] + coef0
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@part({"contract"})
 def exponentials(source: Array, rate: float, target: Array) -> None:
     """target = exp(-rate * source) for one row of source >= 0. Relative error below 3e-16, 0 below e^-708.
 
@@ -117,7 +117,7 @@ def exponentials(source: Array, rate: float, target: Array) -> None:
         target[j] = s * power if x > SMALLEST_EXPONENT else 0.0
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
     """out = exp(-rate * base) for base >= 0, by `exponentials`; only j >= i when `upper`."""
     for i in range(out.shape[0]):
@@ -125,7 +125,7 @@ def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
         exponentials(base[i, start:], rate, out[i, start:])
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def fill_matern(base: Array, rate: float, terms: Array, upper: bool, out: Array) -> None:
     """out = exp(-r) sum_k terms[k] r^k with r = rate sqrt(base) for base >= 0; only j >= i when `upper`."""
     for i in range(out.shape[0]):

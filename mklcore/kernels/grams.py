@@ -24,7 +24,6 @@ from html import escape
 from typing import Any, NoReturn, Self
 
 import numpy as np
-from numba import njit
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ParameterError
@@ -40,12 +39,13 @@ from mklcore.kernels.maps import (
     standardise_rows,
 )
 from mklcore.kernels.measures import as_stack, duplicates
+from mklcore.leaves import leaf
 
 MEDIAN_ROWS = 2000
 TILE = 64
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@leaf({"reassoc", "nsz"})
 def sum_rows(gram: Array) -> Array:
     """Row sums of a symmetric matrix (n, n) whose upper triangle is filled."""
     n = gram.shape[0]
@@ -61,7 +61,7 @@ def sum_rows(gram: Array) -> Array:
     return sums
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def finish_square(gram: Array, means: Array, grand: float, factors: Array) -> None:
     """Centre and scale the upper triangle of gram (n, n) and mirror it.
 

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from mklcore.arrays import Array, Indices
 from mklcore.data.dataset import Dataset
@@ -22,11 +21,12 @@ from mklcore.data.sequences import as_strings, letters
 from mklcore.errors import DataError
 from mklcore.kernels.functions import Base, KernelSpec, RowKernel, base_diagonal, fill_across, seen_of
 from mklcore.kernels.sums import KernelSums
+from mklcore.leaves import leaf
 
 CONSTANT_TOLERANCE = 1e-12
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def finish_block(
     block: Array,
     left_means: Array,

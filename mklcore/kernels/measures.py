@@ -7,11 +7,11 @@ is C-contiguous float64.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from mklcore.arrays import Array, Mask
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
+from mklcore.leaves import leaf
 
 DUPLICATE_TOLERANCE = 1e-10
 CONSTANT_TOLERANCE = 1e-12
@@ -137,7 +137,7 @@ def constant_kernels(K: Any, tolerance: float = CONSTANT_TOLERANCE) -> Mask:
     return constant
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def _equal_up_to_scale(first: Array, second: Array, a: float, b: float, tolerance: float) -> bool:
     for i in range(first.shape[0]):
         worst = 0.0

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.dictionary import KernelDictionary
@@ -27,6 +26,7 @@ from mklcore.kernels.maps import (
     share_bases,
     standardise_rows,
 )
+from mklcore.leaves import leaf
 
 _BLOCK = 256  # rows per block of the first pass
 PIECE = 64  # rows computed together: M * PIECE * n doubles of scratch
@@ -34,7 +34,7 @@ _COLUMNS = 4096  # linear kernels of a single column that are looked at together
 _TOGETHER = 32  # kernels of one piece of a sum: enough to share what they are computed from
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def pivoted(K: Array) -> Array:
     """The Cholesky factor (n, r) of a positive semidefinite K, largest pivots first, to n eps of its largest diagonal entry."""
     n = K.shape[0]

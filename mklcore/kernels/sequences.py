@@ -15,13 +15,13 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numba import njit
 
-from mklcore.arrays import Array, Indices
+from mklcore.arrays import Array, Indices, read_only
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import END, lengths
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.functions import KernelEntry, RowKernel
+from mklcore.leaves import leaf, part
 from mklcore.parameters import Parameter
 
 MOST_LETTERS = 50  # of a word that is compared
@@ -31,7 +31,7 @@ LARGEST = 2**62
 USUAL_K, USUAL_DEGREE = 3, 5
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def fill_counts(left: Indices, right: Indices, words: int, upper: bool, out: Array) -> None:
     """out_ij = sum over words of count_i count_j; words by number, left (a, P), right (b, Q), -1 where there is none."""
     counts = np.zeros(words)
@@ -50,7 +50,7 @@ def fill_counts(left: Indices, right: Indices, words: int, upper: bool, out: Arr
                 counts[left[i, p]] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@part()
 def degree_of(x: Array, z: Array, worth: Array, shift: int) -> float:
     """The weighted degree of two strings of one length: worth[r] is what a run of r agreeing letters is worth at its start.
 
@@ -69,7 +69,7 @@ def degree_of(x: Array, z: Array, worth: Array, shift: int) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def fill_degree(left: Array, right: Array, worth: Array, shift: int, upper: bool, out: Array) -> None:
     """`degree_of` for every pair of rows, left (a, L), right (b, L)."""
     for i in range(left.shape[0]):
@@ -77,7 +77,7 @@ def fill_degree(left: Array, right: Array, worth: Array, shift: int, upper: bool
             out[i, j] = degree_of(left[i], right[j], worth, shift)
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def own_degree(rows: Array, worth: Array, shift: int) -> Array:
     """`degree_of` of every row with itself."""
     out = np.empty(rows.shape[0])
@@ -240,10 +240,10 @@ class WeightedDegree(SequenceKernel):
                 f"{self.title} compares place by place: strings of {other.shape[1]} letters do not fit those of "
                 f"{one.shape[1]} it was built on. Cut or fill them to one length, or use Spectrum."
             )
-        fill_degree(other, one, self.worth, self.shift, upper, out)
+        fill_degree(read_only(other), read_only(one), self.worth, self.shift, upper, out)
 
     def own(self, rows: Array) -> Array:
-        return own_degree(self._of_one_length(rows), self.worth, self.shift)
+        return own_degree(read_only(self._of_one_length(rows)), self.worth, self.shift)
 
     def _of_one_length(self, rows: Array) -> Array:
         found = self.read(rows)

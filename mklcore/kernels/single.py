@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mklcore.arrays import Array, Indices, read_only
@@ -28,6 +27,7 @@ from mklcore.kernels.functions import RowKernel, fill_across, seen_of
 from mklcore.kernels.maps import KernelMap, share_bases
 from mklcore.kernels.rows import KernelRows, diagonals_of, row_sums_of, spreads_of, unscaled
 from mklcore.kernels.sums import mirror
+from mklcore.leaves import leaf, part
 
 Single = NDArray[np.float32]
 
@@ -42,7 +42,7 @@ _C2, _C3, _C4, _C5, _C6 = (np.float32(1.0 / k) for k in (2, 6, 24, 120, 720))
 _ONE, _ZERO = np.float32(1.0), np.float32(0.0)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@leaf({"contract", "reassoc"})
 def store_exponentials(base: Single, rate: Any, first: int, out: Single) -> float:
     """exp(-rate * base[i, j]) for j >= i into rows ``first``, first + 1, ... of a triangle; returns the sum off the diagonal.
 
@@ -74,7 +74,7 @@ def store_exponentials(base: Single, rate: Any, first: int, out: Single) -> floa
     return total
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def store(block: Array, first: int, out: Single) -> float:
     """block[i, j] for j >= i into rows ``first``, first + 1, ... of a triangle ``out``; returns the sum off the diagonal."""
     n, total = first + block.shape[1], 0.0
@@ -87,7 +87,7 @@ def store(block: Array, first: int, out: Single) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def finish_triangle(out: Single, means: Array, grand: float, factors: Array) -> None:
     """K_ij <- (K_ij - r_i - r_j + g) f_i f_j in a triangle."""
     n, at = means.size, 0
@@ -98,13 +98,13 @@ def finish_triangle(out: Single, means: Array, grand: float, factors: Array) -> 
         at += n - i
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _row_at(i: int, n: int) -> int:
     """Where row i of a triangle begins, with its diagonal entry."""
     return i * n - i * (i - 1) // 2
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def combine_triangles(values: Single, live: Indices, weights: Array, out: Array) -> None:
     """out = sum_k weights[k] K[live[k]], (n, n): a few rows of four kernels at a time, in long runs; then mirrored."""
     n, used, count = out.shape[0], np.empty(live.size, np.int64), 0
@@ -130,7 +130,7 @@ def combine_triangles(values: Single, live: Indices, weights: Array, out: Array)
     mirror(out)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@leaf({"reassoc", "contract"})
 def multiply_triangles(values: Single, live: Indices, a: Array, out: Array) -> None:
     """out[k] = K[live[k]] a, (L, n): every triangle is read once, for its rows and for its columns."""
     n = a.size
@@ -151,7 +151,7 @@ def multiply_triangles(values: Single, live: Indices, a: Array, out: Array) -> N
             at += n - i
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def combine_part(values: Single, live: Indices, weights: Array, rows: Indices, n: int) -> Array:
     """sum_k weights[k] K[live[k]][rows, rows] for ascending rows, as a new (r, r) matrix."""
     r = rows.size

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.functions import KernelSpec, exponentials
+from mklcore.leaves import leaf, part
 
 LINEAR, RADIAL, OTHER = range(3)  # ways to a sum
 _COLUMNS = 4096  # of a table weighed at a time: a copy of them is made
@@ -29,7 +29,7 @@ _ROWS = 64  # rows of a block of any other kernel
 _TOGETHER = 32  # other kernels in one block: enough to share what they are computed from
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _bases(column: Array, here: float, squared: bool, out: Array) -> None:
     if squared:
         for k in range(out.size):
@@ -40,7 +40,7 @@ def _bases(column: Array, here: float, squared: bool, out: Array) -> None:
             out[k] = abs(column[k] - here)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@part({"reassoc", "contract"})
 def inner_product(left: Array, right: Array) -> float:
     """left'right in a loop that the compiler may vectorise; leaves of other rooms call it, too."""
     total = 0.0
@@ -49,7 +49,7 @@ def inner_product(left: Array, right: Array) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def radial_forms(
     columns: Array, where: Indices, squared: Any, rates: Array, a: Array, support: Indices, out: Array
 ) -> None:
@@ -69,7 +69,7 @@ def radial_forms(
         out[q] = total
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def radial_products(columns: Array, where: Indices, squared: Any, rates: Array, a: Array, out: Array) -> None:
     """out[q] = K_q a, (k, n), for kernels as in ``radial_forms``."""
     n = a.size
@@ -86,7 +86,7 @@ def radial_products(columns: Array, where: Indices, squared: Any, rates: Array, 
                 tail[k] += left * mine[k]
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def add_radial(columns: Array, where: Indices, squared: Any, rates: Array, weights: Array, out: Array) -> None:
     """Right of the diagonal: out += sum_q weights[q] K_q for kernels as in ``radial_forms``."""
     n = out.shape[0]
@@ -103,7 +103,7 @@ def add_radial(columns: Array, where: Indices, squared: Any, rates: Array, weigh
                     row[k] += w * mine[k]
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def radial_scores(
     columns: Array, new: Array, where: Indices, squared: Any, rates: Array, weights: Array, duals: Array, out: Array
 ) -> None:
@@ -309,7 +309,7 @@ def _few(kernels: Indices) -> Sequence[Indices]:
     return [kernels[k : k + _TOGETHER] for k in range(0, kernels.size, _TOGETHER)]
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def mirror(out: Array) -> None:
     """Copy what lies right of the diagonal of (n, n) to its left, tile by tile."""
     n = out.shape[0]

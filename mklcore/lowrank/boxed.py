@@ -15,10 +15,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mklcore.arrays import Array, Indices
+from mklcore.leaves import leaf
 from mklcore.losses import Cost, Loss, best_intercept
 from mklcore.lowrank.features import FeatureStack, Table
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
@@ -32,7 +32,7 @@ _DEAREST = 6e9  # multiplications that a step on the rows off their bounds may t
 _NEARLY = 1e-9  # of the mean diagonal, added to a system of more rows than features
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@leaf({"reassoc", "contract", "nsz"})
 def sweep(
     Phi: Table, s: Array, spans: Indices, lin: Array, tube: float, low: Array, high: Array, bend: Array, diagonal: Array,
     offset: float, sigma: float, total: float, a: Array, v: Array, order: Indices, margin: float, spare: Array

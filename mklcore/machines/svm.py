@@ -15,10 +15,10 @@ and all other points hear of it once per block: the decomposition of Joachims (1
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mklcore.arrays import Array, Indices, writable
+from mklcore.leaves import leaf, part
 from mklcore.losses import Cost, Loss, best_intercept
 from mklcore.machines.constant import without_slope
 from mklcore.machines.extremes import larger, smaller
@@ -41,20 +41,20 @@ _WELL_UNDER = (
 )
 
 
-@njit(cache=True, nogil=True)
+@part()
 def offsets(a: Array, low: Array, high: Array, tube: float, up: Array, down: Array) -> None:
     """Fill what must be added to the negative gradient to get the slope of moving a_i up, or down (inf: cannot move)."""
     for k in range(a.size):
         offset(k, a, low, high, tube, up, down)
 
 
-@njit(cache=True, nogil=True)
+@part()
 def offset(k: int, a: Array, low: Array, high: Array, tube: float, up: Array, down: Array) -> None:
     up[k] = -np.inf if a[k] >= high[k] else (-tube if a[k] >= 0.0 else tube)
     down[k] = np.inf if a[k] <= low[k] else (-tube if a[k] > 0.0 else tube)
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "reassoc", "contract"})
+@leaf({"nnan", "nsz", "reassoc", "contract"})
 def best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array, top: float, gain: Array) -> int:
     """argmax_k (top - v_k - down_k)^2 / (K_ii + K_kk - 2 K_ik) over violating k; -1 when there is none."""
     best = 0.0
@@ -68,7 +68,7 @@ def best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array,
     return reached(gain, best) if best > 0.0 else -1
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "reassoc"})
+@leaf({"nnan", "nsz", "reassoc"})
 def reached(x: Array, level: float) -> int:
     """The first k with x_k >= level, or -1. Whole blocks are looked at first: a search that may end anywhere stays scalar."""
     for top in range(0, x.size, BLOCK):
@@ -82,7 +82,7 @@ def reached(x: Array, level: float) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "reassoc", "contract"})
+@leaf({"nnan", "nsz", "reassoc", "contract"})
 def pair_update(v: Array, step: float, row_i: Array, row_j: Array, up: Array, down: Array) -> tuple[float, float]:
     """v -= step (K_i - K_j); returns the largest up-slope and the smallest down-slope that follow."""
     top, bottom = -np.inf, np.inf
@@ -94,7 +94,7 @@ def pair_update(v: Array, step: float, row_i: Array, row_j: Array, up: Array, do
     return top, bottom
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "reassoc"})
+@leaf({"nnan", "nsz", "reassoc"})
 def first(v: Array, up: Array, level: float) -> int:
     """The first k with v_k + up_k >= level, or -1, by blocks like ``reached``."""
     for top in range(0, v.size, BLOCK):
@@ -108,13 +108,13 @@ def first(v: Array, up: Array, level: float) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@part()
 def to_kink(value: float, step: float) -> float:
     """The length of a step of sign ``step`` from ``value`` that would end at zero, or infinity."""
     return abs(value) if value * step < 0.0 else np.inf
 
 
-@njit(cache=True, nogil=True)
+@part()
 def landed(value: float, low: float, high: float, step: float) -> float:
     """``value``, reached by ``step``, moved onto a bound or zero when it is only round-off away.
 
@@ -128,7 +128,7 @@ def landed(value: float, low: float, high: float, step: float) -> float:
     return 0.0 if abs(value) <= 1e-15 * reach else value
 
 
-@njit(cache=True, nogil=True)
+@part()
 def move_pair(
     i: int, j: int, top: float, row_i: Array, diagonal: Array, low: Array, high: Array, tube: float, a: Array,
     v: Array, up: Array, down: Array
@@ -146,7 +146,7 @@ def move_pair(
     return t
 
 
-@njit(cache=True, nogil=True)
+@part()
 def move_single(
     i: int, sign: float, diagonal: Array, low: Array, high: Array, tube: float, a: Array, v: Array, up: Array,
     down: Array
@@ -161,7 +161,7 @@ def move_single(
     return sign * t
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def smo_pairs(
     K: Array, low: Array, high: Array, tube: float, a: Array, v: Array, tol: float, max_steps: int
 ) -> tuple[int, float]:
@@ -188,7 +188,7 @@ def smo_pairs(
     return max_steps, top - bottom
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "reassoc"})
+@part({"nnan", "nsz", "reassoc"})
 def _above(x: Array, shift: Array, level: float) -> int:
     count = 0
     for k in range(x.size):
@@ -196,7 +196,7 @@ def _above(x: Array, shift: Array, level: float) -> int:
     return count
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _mark(x: Array, shift: Array, low: float, high: float, most: int, chosen: Indices) -> None:
     """Mark at most ``most`` k of those with the largest x_k + shift_k, all above ``low``; ``high`` is the largest."""
     count, upper, tries = _above(x, shift, low), high, 0
@@ -218,7 +218,7 @@ def _mark(x: Array, shift: Array, low: float, high: float, most: int, chosen: In
             k += 1
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@part({"reassoc", "contract"})
 def _take_rows(v: Array, K: Array, rows: Indices, change: Array, count: int) -> None:
     """v -= sum_d change[d] K[rows[d]] for the first ``count``, four rows at a time."""
     for d in range(0, count, 4):
@@ -233,7 +233,7 @@ def _take_rows(v: Array, K: Array, rows: Indices, change: Array, count: int) -> 
             v[k] -= c0 * s0[k] + c1 * s1[k] + c2 * s2[k] + c3 * s3[k]
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def smo_blocks(
     K: Array, low: Array, high: Array, tube: float, a: Array, v: Array, tol: float, max_steps: int
 ) -> tuple[int, float]:
@@ -264,7 +264,7 @@ def smo_blocks(
                 block[p, q] = K[k, rows[q]]
         within = max(0.5 * tol, _INNER * (top - bottom))
         moved, _ = smo_pairs(block, part[0], part[1], tube, part[2], part[3], within, min(max_steps - steps, 50 * n))
-        steps, count = steps + moved, 0
+        steps, count = steps + moved, int(np.int64(0))  # a literal 0 would be one more type to compile for
         for p in range(size):
             k, x = rows[p], part[2, p]
             if x != a[k]:
@@ -276,7 +276,7 @@ def smo_blocks(
         _take_rows(v, K, rows, change, count)
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def smo_single(
     K: Array, low: Array, high: Array, tube: float, a: Array, v: Array, tol: float, max_steps: int
 ) -> tuple[int, float]:

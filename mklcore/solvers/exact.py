@@ -9,14 +9,14 @@ Source: Ogita, Rump and Oishi (2005), algorithm Dot2; Dekker (1971) for the prod
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mklcore.arrays import Array
+from mklcore.leaves import leaf
 
 _SPLITTER = 134217729.0  # 2^27 + 1 cuts a float64 into two halves whose products are exact
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def exact_dot(a: Array, b: Array) -> float:
     """a'b for (n,) vectors, rounded once, as if summed in twice the precision."""
     total, small = 0.0, 0.0
@@ -37,7 +37,7 @@ def exact_dot(a: Array, b: Array) -> float:
     return total + small
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def exact_products(K: Array, a: Array) -> Array:
     """K a for (n, n) and (n,): every entry rounded once."""
     out = np.empty(a.size)

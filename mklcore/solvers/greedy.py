@@ -31,11 +31,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy.linalg import cho_factor, cho_solve
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import MKLError, ParameterError
+from mklcore.leaves import leaf, part
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.exact import exact_forms, exact_products
 from mklcore.solvers.proof import Values
@@ -55,7 +55,7 @@ _REFINED = 5  # steps of iterative refinement for the dual
 _NEWTON, _FLAT = 8, 1e-11  # at most so many, until 1 - ||grad_j||^2 / lam^2 is this small on every chosen block
 
 
-@njit(cache=True, nogil=True)
+@part()
 def block_norm(d: Array, c: Array, floor: float) -> float:
     """The root t of sum d c^2 / (d t + floor)^2 = 1, or 0 when sqrt(sum d c^2) <= floor.
 
@@ -78,7 +78,7 @@ def block_norm(d: Array, c: Array, floor: float) -> float:
     return t
 
 
-@njit(cache=True, nogil=True, fastmath={"nsz", "reassoc", "contract"})
+@part({"nsz", "reassoc", "contract"})
 def _spectrum_of(vectors: Array, r: Array, first: int, c: Array) -> None:
     for i in range(c.size):
         row, total = vectors[first + i], 0.0
@@ -87,7 +87,7 @@ def _spectrum_of(vectors: Array, r: Array, first: int, c: Array) -> None:
         c[i] = total
 
 
-@njit(cache=True, nogil=True, fastmath={"nsz", "reassoc", "contract"})
+@part({"nsz", "reassoc", "contract"})
 def _add_rows(vectors: Array, first: int, coefficients: Array, r: Array) -> None:
     for i in range(coefficients.size):
         if coefficients[i] != 0.0:
@@ -96,7 +96,7 @@ def _add_rows(vectors: Array, first: int, coefficients: Array, r: Array) -> None
                 r[k] += factor * row[k]
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def descend_blocks(
     vectors: Array, values: Array, starts: Indices, chosen: Indices, floor: float, b: Array, r: Array,
     norms: Array, still: float, sweeps: int

@@ -22,11 +22,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
 from mklcore.kernels.rows import PIECE, KernelRows, RowCache, StackRows
+from mklcore.leaves import leaf, part
 from mklcore.losses import Loss, best_intercept, total_loss
 from mklcore.machines.svm import best_partner, first, move_pair, move_single, offsets, pair_update
 from mklcore.penalties import Penalty
@@ -44,7 +44,7 @@ _SHOWS = 0.1  # of the gap that is asked for: rounding that moves the loss by mo
 MIXED_MB = 64.0  # rows of the weighted kernel, good until the weights change
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def add_rows(g: Array, slab: Array, slots: Indices, change: Array) -> None:
     """g[m] += sum_k change[k] slab[slots[k], m] for g (M, n) and slab (r, M, n)."""
     M, n = g.shape
@@ -58,7 +58,7 @@ def add_rows(g: Array, slab: Array, slots: Indices, change: Array) -> None:
                     target[i] += step * source[i]
 
 
-@njit(cache=True, nogil=True)
+@part()
 def mixed_row(slab: Array, slot: int, theta: Array, out: Array) -> None:
     """out = sum_m theta[m] slab[slot, m]."""
     out[:] = 0.0
@@ -74,7 +74,7 @@ def mixed_row(slab: Array, slot: int, theta: Array, out: Array) -> None:
             out[i] += w * source[i]
 
 
-@njit(cache=True, nogil=True)
+@part()
 def ready(
     i: int, kept: int, theta: Array, slab: Array, slot: Indices, mixed: Array, place: Indices, owner: Indices,
     hand: Indices
@@ -95,7 +95,7 @@ def ready(
     return at
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def pairs(
     a: Array, v: Array, change: Array, theta: Array, slab: Array, slot: Indices, mixed: Array, place: Indices,
     owner: Indices, hand: Indices, diagonal: Array, low: Array, high: Array, tube: float, paired: bool,

@@ -7,11 +7,11 @@ sums and forms from the columns themselves, or from triangles in single precisio
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mklcore.arrays import Array, Indices, read_only
 from mklcore.kernels.rows import KernelRows
 from mklcore.kernels.single import SingleRows
+from mklcore.leaves import leaf
 
 TILE = 32
 ROWS = 8
@@ -73,7 +73,7 @@ def diagonals(K: Array | KernelRows) -> Array:
     return K.diagonal if isinstance(K, KernelRows) else np.einsum("mii->mi", K)
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def _combine(K: Array, weights: Array, out: Array) -> None:
     """The upper triangle is read, and mirrored.
 
@@ -110,7 +110,7 @@ def _combine(K: Array, weights: Array, out: Array) -> None:
                     out[k, i] = out[i, k]
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def _combine_block(K: Array, weights: Array, rows: Indices) -> Array:
     r = rows.size
     out = np.zeros((r, r))
@@ -127,7 +127,7 @@ def _combine_block(K: Array, weights: Array, rows: Indices) -> Array:
     return out
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def _products(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
     M, n = live.size, K.shape[1]
     G = np.zeros((M, n))
@@ -140,7 +140,7 @@ def _products(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
     return G
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@leaf({"reassoc", "contract"})
 def _quadratic_forms(K: Array, a: Array, rows: Indices) -> Array:
     """Whole runs of each row right of the diagonal are read: picking single entries takes three times as long."""
     M = K.shape[0]

@@ -19,10 +19,10 @@ Source: parametric active sets as in Hastie, Rosset, Tibshirani, Zhu (2004), wit
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.sums import inner_product
+from mklcore.leaves import leaf, part
 
 DONE, LOST, DEAR = 0, 1, 2
 _BEND = 0.02  # of lam (and of t): what a straight piece may miss the curve by
@@ -41,7 +41,7 @@ BETA, T, SHARE, LAM0, LAM1 = range(5)  # numbers
 _END, _TO_LOW, _TO_HIGH, _LEAVES, _OUT, _IN = range(6)  # what ends a straight piece
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _listed(states: Indices, wanted: int, out: Indices) -> int:
     """Fill ``out`` with the places where ``states`` is ``wanted``; returns how many."""
     count = 0
@@ -52,7 +52,7 @@ def _listed(states: Indices, wanted: int, out: Indices) -> int:
     return count
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@part({"reassoc", "contract"})
 def _mix(w: Array, left: Array, u: Array, right: Array, out: Array) -> None:
     """out = w @ left + u @ right for (L, n) matrices; kernels without weight are not read."""
     for i in range(out.size):
@@ -64,7 +64,7 @@ def _mix(w: Array, left: Array, u: Array, right: Array, out: Array) -> None:
                 out[i] += x * one[i] + z * other[i]
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _solve(A: Array, b: Array, N: int) -> bool:
     """Solve A x = b[0] and A x = b[1] by elimination with row pivots, in place, for the leading N; False where singular."""
     for k in range(N):
@@ -94,7 +94,7 @@ def _solve(A: Array, b: Array, N: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _fill(
     K: Array, live: Indices, S: Array, W: Array, free: Indices, m: int, some: Indices, k: int, balanced: bool, t: float,
     A: Array
@@ -126,7 +126,7 @@ def _fill(
         A[m, m] = 1.0
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _here(P: Array, W: Array, S: Array, x: Array) -> None:
     """v of every point and the shifted form of every kernel."""
     lam, left, alpha = x[LAM0] + x[SHARE] * (x[LAM1] - x[LAM0]), 1.0 - x[SHARE], P[ALPHA]
@@ -138,7 +138,7 @@ def _here(P: Array, W: Array, S: Array, x: Array) -> None:
         P[V, i] = lam * P[LIN, i] + left * P[SHIFT, i] - P[V, i] - x[BETA]
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _wanted(
     P: Array, W: Array, x: Array, free: Indices, m: int, some: Indices, k: int, balanced: bool, b: Array
 ) -> bool:
@@ -160,7 +160,7 @@ def _wanted(
     return exact
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _calmed(b: Array, m: int, k: int) -> None:
     """No correction where there is one kernel more than the free points can hold: it would blow up what the tangent, on its
     way to the event that sets this right, leaves alone."""
@@ -172,7 +172,7 @@ def _calmed(b: Array, m: int, k: int) -> None:
             b[0, i] = 0.0
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@part({"reassoc", "contract"})
 def _reach(K: Array, live: Indices, free: Indices, m: int, b: Array, S: Array) -> None:
     """K_m times the correction and times the tangent of alpha, for every kernel: the free rows are read once."""
     for k in range(live.size):
@@ -186,7 +186,7 @@ def _reach(K: Array, live: Indices, free: Indices, m: int, b: Array, S: Array) -
                 to_e[i] += z * source[i]
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _slopes(
     P: Array, W: Array, S: Array, x: Array, free: Indices, m: int, some: Indices, k: int, b: Array, left: float
 ) -> float:
@@ -213,7 +213,7 @@ def _slopes(
     return length
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _sooner(value: float, rate: float, best: float, unit: float, ended: bool) -> float:
     """The share at which ``value``, not below 0 but for rounding, falls to 0 at ``rate``; ``best`` where that is later.
 
@@ -224,7 +224,7 @@ def _sooner(value: float, rate: float, best: float, unit: float, ended: bool) ->
     return min(best, max(value, 0.0) / -rate) if rate < -_FLAT * unit else best
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _event(
     P: Array,
     W: Array,
@@ -263,7 +263,7 @@ def _event(
     return max(length, 0.0), what, which
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _go(
     K: Array,
     live: Indices,
@@ -296,7 +296,7 @@ def _go(
     return True
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def follow(
     K: Array, live: Indices, P: Array, W: Array, S: Array, state: Indices, active: Indices, x: Array, balanced: bool,
     most_free: int, budget: float

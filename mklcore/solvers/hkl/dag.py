@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numba import njit
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
+from mklcore.leaves import leaf
 
 Node = tuple[tuple[int, int], ...]
 ROOT: Node = ()
@@ -176,7 +176,7 @@ class Ancestry:
         return found
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def harmonic(starts: Indices, above: Indices, eta: Array) -> Array:
     """1 / sum of 1 / eta over the ancestors of every node."""
     size = starts.size - 1
@@ -189,7 +189,7 @@ def harmonic(starts: Indices, above: Indices, eta: Array) -> Array:
     return zeta
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def gather_down(starts: Indices, above: Indices, values: Array) -> Array:
     """Every node's value, added to all its ancestors."""
     size = starts.size - 1

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from mklcore.arrays import Array, Indices, Mask
 from mklcore.kernels.sums import inner_product
+from mklcore.leaves import leaf, part
 from mklcore.solvers.hkl.dag import Node
 
 TILE = 512  # entries worked on at once: prefixes, suffixes and levels of a tile stay in the second-level cache
@@ -65,7 +65,7 @@ class Plan:
         )
 
 
-@njit(cache=True, nogil=True)
+@part()
 def row_of(position: int, n: int) -> int:
     """The row of the entry at ``position`` of a packed triangle; row r starts at r n - r (r - 1) / 2."""
     low, high = 0, n - 1
@@ -78,7 +78,7 @@ def row_of(position: int, n: int) -> int:
     return low
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@part({"reassoc", "contract"})
 def add_outer(out: Array, factor: float, left: Array, right: Array, n: int, begin: int) -> None:
     """out += factor * left_r right_k over the packed entries from ``begin`` on."""
     row = row_of(begin, n)
@@ -95,7 +95,7 @@ def add_outer(out: Array, factor: float, left: Array, right: Array, n: int, begi
         column = row
 
 
-@njit(cache=True, nogil=True)
+@part()
 def fill_weights(out: Array, a: Array, n: int, begin: int) -> None:
     """a_r a_k, twice off the diagonal, over the packed entries from ``begin`` on."""
     out[:] = 0.0
@@ -109,7 +109,7 @@ def fill_weights(out: Array, a: Array, n: int, begin: int) -> None:
         row += 1
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@part({"reassoc", "contract"})
 def fill_level(
     out: Array, variable: int, level: int, shares: Array, columns: Array, row_in: Indices, blocks: Array,
     n: int, begin: int
@@ -128,25 +128,25 @@ def fill_level(
                     out[k] += share * source[k]
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _copy(out: Array, source: Array) -> None:
     for k in range(out.size):  # an assignment of arrays compiles its error messages, too: two seconds
         out[k] = source[k]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@part({"reassoc", "contract"})
 def _times(out: Array, other: Array) -> None:
     for k in range(out.size):
         out[k] *= other[k]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@part({"reassoc", "contract"})
 def _product(out: Array, left: Array, right: Array) -> None:
     for k in range(out.size):
         out[k] = left[k] * right[k]
 
 
-@njit(cache=True, nogil=True)
+@part()
 def walk_tile(
     levels: Array, begin: int, p: int, unit: Mask, weights: Array, starts: Indices, variables: Indices,
     slots: Indices, last: Indices, ends: Indices, pairs: Indices, prefix: Array, suffix: Array, tails: Array,
@@ -189,7 +189,7 @@ def walk_tile(
         out[k] += inner_product(prefix[count - 1, :size], tails[last[k], :size])
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def walk(
     first: int, stop: int, cached: bool, table: Array, a: Array, shares: Array, columns: Array, row_in: Indices,
     blocks: Array, unit: Mask, starts: Indices, variables: Indices, slots: Indices, last: Indices,
@@ -216,7 +216,7 @@ def walk(
                   tails, out)  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def fill_table(table: Array, shares: Array, columns: Array, row_in: Indices, blocks: Array, n: int) -> None:
     """All level matrices, packed: row i (q + 1) + t is level t of variable i."""
     levels, begin = shares.shape[0], int(np.int64(0))  # a literal 0 would be one more type to compile for
@@ -225,7 +225,7 @@ def fill_table(table: Array, shares: Array, columns: Array, row_in: Indices, blo
             fill_level(table[i * levels + t], i, t, shares, columns, row_in, blocks, n, begin)
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def pack(gram: Array, out: Array) -> None:
     """The upper triangle of gram (n, n), row by row."""
     n, place = gram.shape[0], 0
@@ -235,7 +235,7 @@ def pack(gram: Array, out: Array) -> None:
             place += 1
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def multiply_packed(gram: Array, packed: Array) -> None:
     """gram *= the symmetric matrix whose upper triangle is ``packed``."""
     n, place = gram.shape[0], 0
@@ -247,7 +247,7 @@ def multiply_packed(gram: Array, packed: Array) -> None:
             place += 1
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def node_columns(columns: Array, unit: Mask, starts: Indices, variables: Indices, levels: Indices, out: Array) -> None:
     """out[:, k] = prod_i columns[i, v_i] for node k, all of whose levels are columns."""
     p, n = columns.shape[0], columns.shape[2]
@@ -267,7 +267,7 @@ def node_columns(columns: Array, unit: Mask, starts: Indices, variables: Indices
             out[r, k] = column[r]
 
 
-@njit(cache=True, nogil=True)
+@leaf()
 def column_forms(columns: Array, unit: Mask, starts: Indices, variables: Indices, levels: Indices, a: Array) -> Array:
     """(a' column)^2 for every node, without keeping the columns: O(n) each."""
     p, n = columns.shape[0], columns.shape[2]

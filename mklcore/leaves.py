@@ -1,0 +1,25 @@
+"""What numba compiles: leaves, which Python calls, and their parts, which only leaves call.
+
+Both are kept on disk, let go of the interpreter's lock, and take contiguous float64 or int64 arrays and scalars. Compiling is
+paid on every new machine, so nothing is compiled that nobody uses: numba would wrap each function for callers in C, and each
+for Python, too, which together took two fifths of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from numba import njit
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def leaf(fastmath: bool | set[str] = False) -> Callable[[F], F]:
+    """Compile a function that Python calls; ``fastmath`` as numba has it, the freedoms taken with rounding."""
+    return njit(cache=True, nogil=True, no_cfunc_wrapper=True, fastmath=fastmath)
+
+
+def part(fastmath: bool | set[str] = False) -> Callable[[F], F]:
+    """Compile a function that only leaves and other parts call: from Python it cannot be called, its ``py_func`` can."""
+    return njit(cache=True, nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True, fastmath=fastmath)
