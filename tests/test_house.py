@@ -441,6 +441,7 @@ def compiled(node: ast.AST) -> set[str]:
     return {dotted(one) for one in getattr(node, "decorator_list", ())} & {"leaf", "part", "njit"}
 
 
+@cache
 def parts_of(file: Path) -> set[str]:
     return {node.name for node in parsed(file).body if compiled(node) == {"part"}}
 
