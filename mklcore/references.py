@@ -4,6 +4,8 @@
     linear                   logistic or ridge regression on the standardised columns
     RBF                      one support vector machine with scikit-learn's own width
     best single kernel       of those most aligned with the target, the one whose machine has the highest VALIDATION score
+    L2, greedy, MKL          for a hull, on the same grid of kernels: all of them without selection, a hull grown greedily with
+                             equal weights, and single columns without products (Bach, 2008, section 5)
 
 A grid goes on while its best point is the last one, as long as that gains something.
 """
@@ -29,6 +31,8 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import target_alignment
 from mklcore.path import Path, fit_path, grown, log_grid, path_grid
 from mklcore.scoring import Scoring, scorer_of
+from mklcore.solvers.hkl.baselines import FullKernel, hkl_flat_mkl, hkl_greedy, hkl_l2
+from mklcore.solvers.hkl.design import Design
 
 PLAIN = ("majority", "mean", "linear", "RBF")  # models of the columns alone
 FLAT = 1e-3  # gain in score below which going on does not pay
@@ -38,6 +42,9 @@ MOST = 12  # single kernels that are tried
 NEARLY = 1e-4  # relative gap at which one is near enough
 SPREAD = 10.0  # times the smallest first C of all kernels
 NEAR = 0.05  # of the best score so far: what a decade of C may bring
+HULL_LAMS = tuple(10.0**-k for k in range(1, 8))  # of the models a hull is compared with
+HULL_DEPTHS = (1.0, 4.0, 8.0, 16.0)  # prices of depth of the full kernel: 1 is the plain sum
+HULL_NODES = 40  # to which a hull grows greedily
 Tick = Callable[[int, int], Any] | None
 
 
@@ -174,3 +181,54 @@ def _may_win(path: Path, found: Sequence[tuple[int, Path]]) -> bool:
     """Whether a kernel does so well already that a larger C may make it the best."""
     best = max((float(np.nanmax(other.val_score)) for _, other in found), default=-np.inf)
     return float(np.nanmax(path.val_score)) > best - NEAR
+
+
+def hull_references(
+    design: Design, y: Array, X_val: Array, y_val: Array, loss: str = "squared", callback: Tick = None
+) -> tuple[Reference, ...]:
+    """What hierarchical kernel learning is compared with, on the grid of kernels of ``design``: "L2", "greedy" and "MKL".
+
+    ``y`` (n,) and ``y_val`` (m,) numbers, or -1 and +1 with a loss of labels; ``X_val`` (m, p). Each is the best of its models by
+    R2, or by the share of labels that are right: L2 along lam and the price of depth, greedy along lam and its nodes, MKL along
+    lam. ``callback(done, total)`` after every fit, raise in it to cancel. Source: Bach (2008), section 5.
+    """
+    spread, labels = float(np.var(y_val)) or 1.0, set(np.unique(y).tolist()) <= {-1.0, 1.0}
+    total, done = len(HULL_LAMS) * len(HULL_DEPTHS) + 2 + 4, 0
+
+    def judged(said: Array, chosen: str, model: Any, name: str) -> Reference:
+        score = np.mean((said > 0) == (y_val > 0)) if labels else 1.0 - np.mean((said - y_val) ** 2) / spread
+        return Reference(name, float(score), chosen, model)
+
+    def tick(found: list[Reference]) -> list[Reference]:
+        nonlocal done
+        done += 1
+        if callback is not None:
+            callback(done, total)
+        return found
+
+    best = list[Reference]()
+    with told_elsewhere():
+        found = list[Reference]()
+        for depth in HULL_DEPTHS:
+            kernel = FullKernel(design, depth, scaled=True)
+            for lam in HULL_LAMS:
+                model: Any = hkl_l2(kernel, y, lam, loss=loss)
+                chosen = f"λ = {lam:g}, depth priced at {depth:g}"
+                found += tick([judged(model.predict(X_val), chosen, model, "L2")])
+        best.append(max(found, key=lambda one: one.score))
+        found = []
+        for lam in HULL_LAMS[1:4:2]:
+            model = hkl_greedy(design, y, lam, HULL_NODES, loss=loss)
+            found += tick(
+                [
+                    judged(model.predict(X_val, size), f"λ = {lam:g}, {size} nodes", model, "greedy")
+                    for size in range(1, len(model.nodes) + 1)
+                ]
+            )
+        best.append(max(found, key=lambda one: one.score))
+        found = []
+        for lam in HULL_LAMS[:4]:
+            model = hkl_flat_mkl(design, y, lam, loss=loss, tol=1e-2)
+            used = int(np.count_nonzero(model.weights > NEARLY * model.weights.max()))
+            found += tick([judged(model.predict(X_val), f"λ = {lam:g}, {used} columns", model, "MKL")])
+    return (*best, max(found, key=lambda one: one.score))

@@ -13,7 +13,7 @@ from pages._parts.derive import earlier, hull_words, hulls, shelves, tables
 from pages._parts.drawing import evidence
 from pages._parts.export import explorable
 from pages._parts.frame import notices
-from pages._parts.hulls import rail, ranking, view
+from pages._parts.hulls import beside, rail, ranking, view
 from pages._parts.jobs.job import JobState
 from pages._parts.jobs.preparing import preparation
 from pages._parts.params import places
@@ -127,6 +127,8 @@ def main() -> None:
     shown = hulls.answer(history.current())
     if shown is not None:
         cursor(shown)
+        if not (shown.waiting or shown.provisional):
+            beside.draw(shown)
     elif not to_be_asked:
         st.markdown(words.text("waiting_hulls"))
 

@@ -385,7 +385,7 @@ def test_a_session_has_one_key_of_its_own():
 
 
 FILTERS = {"catch_warnings", "filterwarnings", "simplefilter", "resetwarnings"}
-ALONE = {"mklcore.solvers.hkl.baselines"}  # hears what scikit-learn says; nothing of the app calls it
+ALONE = {"mklcore.solvers.hkl.baselines"}  # its lasso hears what scikit-learn says; nothing of the app calls that
 
 
 @each(EVERYTHING)

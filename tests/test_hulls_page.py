@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import r2_score
 from streamlit.testing.v1 import AppTest
 
+from mklcore import references
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.estimators.registry import COLUMN_BASES
@@ -17,7 +19,7 @@ from mklcore.figures import kernel_count, style
 from mklcore.path import fit_path
 from mklcore.solvers.driver import Status
 from mklcore.solvers.hkl.bases import BASES, GaussianBasis
-from pages._parts.derive import hull_words, hulls, shelves, tables
+from pages._parts.derive import hull_baselines, hull_words, hulls, shelves, tables
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import JobState
 from pages._parts.params import link
@@ -364,6 +366,24 @@ def test_a_test_score_is_shown_once_it_is_asked_for_and_belongs_to_its_lambda() 
     assert f"test R² **{style.number(score)}**" in words(app)
     report(app, report={"index": (index + 1) % len(path), "turn": 1})
     assert "test R²" not in words(app)
+
+
+def test_other_models_on_the_same_kernels_stand_beside_the_hull_once_asked_for(monkeypatch) -> None:
+    monkeypatch.setattr(references, "HULL_LAMS", (1e-1, 1e-2, 1e-3, 1e-4))
+    monkeypatch.setattr(references, "HULL_NODES", 3)
+    app = ready(**SMALL)
+    app.button(key="hull_beside").click().run()
+    wait_until(lambda: not memory(app).jobs["short"].live)
+    quiet(app.run())
+    params = memory(app).params
+    found = hull_baselines.known(params)
+    assert [one.name for one in found] == ["L2", "greedy", "MKL"]
+    shown = app.table[-1].value
+    assert len(shown) == 4
+    assert [one.chosen for one in found] == list(shown.iloc[1:, 1])
+    cut, chosen = hulls.parts(params), hulls.columns(params)
+    said = found[0].model.predict(np.array(cut.validation.X[:, chosen]))
+    assert found[0].score == pytest.approx(r2_score(cut.validation.y, said))
 
 
 def test_tables_list_the_nodes_inside_and_outside() -> None:

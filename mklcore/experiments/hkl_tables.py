@@ -28,8 +28,8 @@ from mklcore.solvers.hkl.design import Design
 
 BASES: dict[str, Any] = {"pol4": PolynomialBasis(4), "rbf": GaussianBasis(8)}
 MADE = {"twonorm": make_twonorm, "ringnorm": make_ringnorm}
-LAMS = 10.0 ** np.arange(-1.0, -8.5, -1.0)
-HKL_LAMS = 10.0 ** np.arange(-2.0, -6.25, -0.5)
+LAMS, L2_LAMS = 10.0 ** np.arange(-1.0, -8.5, -1.0), 10.0 ** np.arange(-1.0, -10.5, -1.5)
+HKL_LAMS = 10.0 ** np.arange(-2.0, -5.75, -0.5)
 GREEDY_LAMS, GREEDY_SIZES = (1e-2, 1e-4), (5, 10, 20, 40)
 MOST_ROWS, QUICK_ROWS, CLASS_ROWS = 8192, 1024, 1024
 _TOL, _SECONDS = 1e-2, 60.0
@@ -39,7 +39,7 @@ Rows = tuple[Array, Array]
 def regression(row: str, seed: int, repetition: int) -> list[float]:
     """One half split: 100 MSE / var(y) of L2, greedy, lasso-alpha, MKL with one kernel per column, and HKL; nodes of HKL."""
     parts = _regression_parts(row.partition(", ")[0], seed, repetition)
-    ways = (_full(hkl_l2), _grown, _full(hkl_lasso_alpha, POWERS[:1], ()), _flat, _hulls(HKLRegressor))
+    ways = (_full(hkl_l2), _grown, _full(hkl_lasso_alpha, LAMS, POWERS[:1], ()), _flat, _hulls(HKLRegressor))
     scale = 100.0 / float(np.var(np.concatenate([y for _, y in parts])))
     return _line(ways, parts, BASES[row.rpartition(", ")[2]], lambda said, y: scale * float(np.mean((said - y) ** 2)))
 
@@ -96,8 +96,16 @@ def _file(name: str) -> str:
     return f"{name.replace('-', '')}.csv"
 
 
-def _full(solve: Any, powers: tuple[float, ...] = POWERS, depths: tuple[float, ...] = DEPTHS, **more: Any) -> Any:
-    return lambda X, y, basis: full_kernel(solve, X, y, basis, LAMS, powers, depths, **more)
+def _full(
+    solve: Any,
+    lams: Array | None = None,
+    powers: tuple[float, ...] = POWERS,
+    depths: tuple[float, ...] = DEPTHS,
+    **more: Any,
+) -> Any:
+    return lambda X, y, basis: full_kernel(
+        solve, X, y, basis, L2_LAMS if lams is None else lams, powers, depths, **more
+    )
 
 
 def _grown(X: Array, y: Array, basis: Any, loss: str = "squared") -> list[Any]:

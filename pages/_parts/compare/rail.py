@@ -77,6 +77,10 @@ def presets(params: Params) -> dict[str, tuple[Lane, ...]]:
         "Kernel by kernel": tuple(
             Lane(name, _over(name, "s")) for name in learners() if "s" in METHODS[name].path_params
         ),
+        "MKL-GOMP and ridge under ℓq norms": (
+            Lane("gomp", _over("gomp", "lam")),
+            *(_lane_of("lp", p=q, loss="squared", fit_intercept=False) for q in NORMS),
+        ),
         "Convex and concave prices": (_lane_of("lp", p=1.0), Lane("smkl"), _lane_of("smkl", terms="log")),
         "The norm as path, at three costs": tuple(replace(_lane_of("lp", "p", C=cost)) for cost in COSTS),
     }

@@ -1,0 +1,54 @@
+"""Derive what a hull is compared with: other models on the same grid of kernels, rows and columns."""
+
+from functools import partial
+
+import numpy as np
+
+from mklcore.references import HULL_DEPTHS, HULL_LAMS, Reference, hull_references
+from pages._parts.derive import hulls, shelves, tables
+from pages._parts.derive.hulls import Answer
+from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.params.parameters import Params
+
+LABELS = {
+    "L2": "L2: all kernels, none selected",
+    "greedy": "greedy: a hull grown node by node, equal weights",
+    "MKL": "MKL: single columns, no products",
+}
+STEPS = len(HULL_DEPTHS) * len(HULL_LAMS) + 6
+
+
+def can(params: Params) -> bool:
+    """Tell whether there is anything to compare with: these models are about two classes or numbers."""
+    return tables.table(params).task in ("binary", "regression")
+
+
+def key(params: Params) -> object:
+    """Return the name of the comparison."""
+    return "hull baselines", hulls.key(params)
+
+
+def known(params: Params) -> tuple[Reference, ...] | None:
+    """Return the models, each at its best on the validation rows, if they have been fitted."""
+    return shelves.shelf(params).get(key(params))
+
+
+def job(shown: Answer) -> Job:
+    """Return the work that fits them, on the rows and levels the hulls have."""
+    params, name = shown.params, key(shown.params)
+    cut, chosen, design = hulls.parts(params), hulls.columns(params), shown.path.estimators[0].design_
+    numbers = tables.table(params).task == "regression"
+    loss = "squared" if numbers else str(shown.path.estimators[0].loss)
+    top = None if numbers else shown.path.estimators[0].classes_[1]
+
+    def signed(y: np.ndarray) -> np.ndarray:
+        return np.asarray(y, dtype=float) if numbers else np.where(np.asarray(y) == top, 1.0, -1.0)
+
+    def fit(report: Report) -> tuple[Reference, ...]:
+        validation = np.array(cut.validation.X[:, chosen], dtype=float)
+        found = hull_references(design, signed(cut.train.y), validation, signed(cut.validation.y), loss, report.tick)
+        design.release()
+        return found
+
+    piece = Piece(fit, partial(shelves.shelf(params).put, name), STEPS)
+    return Job(name, "Models beside the hulls", (piece,), lambda now: now.hulls() == params.hulls(), needs=hulls.NEEDS)
