@@ -60,7 +60,7 @@ def _best(decisions: list[tuple[Array, Array]], y_val: Array, y_test: Array) -> 
 
 def _full(train: Any, X_val: Array, X_test: Array) -> list[tuple[Array, Array]]:
     """Decisions of L2 along lam and the scale of the inputs."""
-    models = full_kernel(hkl_l2, train.X, train.y.astype(float), BASIS, L2_LAMS, loss="logistic")
+    models = full_kernel(hkl_l2, train.X, train.y.astype(float), BASIS, L2_LAMS, depths=(), loss="logistic")
     return [(say(X_val), say(X_test)) for say, _ in models]
 
 

@@ -162,8 +162,10 @@ def _table(number: int, numbers: Any, columns: tuple[str, ...], unit: str, measu
 
 _OPEN = (
     "The paper reports every method at its best parameter over the ten splits; here a third of the held-out half chooses and the "
-    "rest measures, so that the error is not optimistic. How inputs are scaled for L2 and lasso-α is not told: here "
-    "those of L2 are divided by √p, p^¾ or p, whichever is best on the rows that choose, those of lasso-α by √p. Width and "
+    "rest measures, so that the error is not optimistic. How the full kernel of L2 "
+    "and lasso-α is scaled is not told: here inputs of L2 are divided by √p, p^¾ or p, or its levels are those of hulls and a "
+    "product of |v| of them is divided by B^2|v|, B from 6 to 16, whichever is best on the rows that choose; inputs of lasso-α are "
+    "divided by √p. Width and "
     "variance of the Gaussian series are not given; here its width is chosen so that its bumps are level. A row needs a file of "
     "its name in the folder of data ({files}), the target as a column with a telling name or the last one. "
 )
