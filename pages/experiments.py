@@ -98,7 +98,11 @@ def picture(experiment: Experiment, comparison: Comparison) -> None:
 
 
 def verdict(comparison: Comparison, outcome: Outcome) -> None:
-    """Say in one sentence how ours and the reference agree."""
+    """Say in one sentence how ours and the reference agree, or that there is nothing to agree with."""
+    if not comparison.compared:
+        told = "There is no published number to set beside these"
+        st.markdown(f"{told}. {work.label(outcome)[:1].upper()}{work.label(outcome)[1:]}.")
+        return
     agreeing, compared, reach = comparison.agreeing(LEVEL), comparison.compared, comparison.reach(LEVEL)
     differences = np.abs(comparison.difference) / np.where(reach > 0, reach, np.nan)
     told = f"**{agreeing} of {compared}** numbers differ from the reference by no more than chance allows"

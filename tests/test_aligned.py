@@ -107,3 +107,11 @@ def test_numbers_are_predicted_by_the_kernels_aligned_with_them(problem):
     path = mkl.fit_path(AlignedMKLRegressor(kernels="precomputed", tol=1e-6), K, target, "C", [1.0, 10.0])
     alone = AlignedMKLRegressor(10.0, kernels="precomputed", tol=1e-6).fit(K, target)
     assert path.estimators[1].predict(K) == pytest.approx(alone.predict(K), abs=1e-4)
+
+
+def test_a_start_with_another_rule_hands_no_weights_on(problem):
+    K, y = problem
+    other = AlignedMKLClassifier("margin", kernels="precomputed").fit(K, y)
+    path = mkl.fit_path(AlignedMKLClassifier(kernels="precomputed"), K, y, "C", [1.0, 2.0], start=other)
+    for point in path.estimators:
+        assert point.weights_ == pytest.approx(aligned_weights(K, y))

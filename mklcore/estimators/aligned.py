@@ -45,9 +45,20 @@ class _Aligned(LpBase):
     def _weights(self, K: Array, target: Array) -> Array:
         return aligned_weights(K, target)
 
+    @property
+    def _way(self) -> tuple[Any, ...]:
+        """What the weights hang on beside kernels and target."""
+        return ()
+
+    def _solve(self, stack: Any, y: Array, warm: Any) -> None:
+        super()._solve(stack, y, warm if warm is not None and warm._way == self._way else None)
+
     def _fit_one(self, stack: Any, y: Array, warm: WarmStart | None, C: float | None = None) -> Fit:
-        """The machine on the weighted kernels, whose bound says nothing of the weights and is not passed on."""
-        weights = self._weights(stack.values, y)
+        """The machine on the weighted kernels, whose bound says nothing of the weights and is not passed on.
+
+        A neighbour has the same kernels and target, so its weights are these.
+        """
+        weights = self._weights(stack.values, y) if warm is None else warm.weights
         start = None if warm is None else replace(warm, weights=np.ones(weights.size))
         fit = super()._fit_one(_Weighted(stack, weights), y, start, C)
         history = tuple(replace(record, dual_objective=None, gap=None, relative_gap=None) for record in fit.history)
@@ -96,6 +107,10 @@ class AlignedMKLClassifier(_Aligned, UniformMKLClassifier):
             raise ParameterError(f"rule must be one of {', '.join(RULES)}; got {self.rule!r}.")
         if not (isinstance(self.mix, (int, float, np.number)) and 0 <= self.mix < 1):
             raise ParameterError(f"mix stands between margin and means, from 0 to below 1; got {self.mix!r}.")
+
+    @property
+    def _way(self) -> tuple[Any, ...]:
+        return self.rule, self.mix
 
     def _weights(self, K: Array, target: Array) -> Array:
         return aligned_weights(K, target) if self.rule == "aligned" else margin_weights(K, target, float(self.mix))

@@ -17,6 +17,7 @@ from pages._parts.theory import conversions, decay, gomp, greedy, hkl, lp, recov
 from pages._parts.theory import rail as theory_rail
 from pages._parts.theory.telling import explained
 
+MEASURED = {"conversions": "a model in its two forms"}
 NEED_TARGET = ("gomp", "greedy", "hkl")
 
 
@@ -62,7 +63,8 @@ def _see_to(params: Params, name: str) -> None:
     asking.see_to(
         derive_bounds.key(params, name), lambda: _ask(params, name),
         small=lambda: derive_bounds.entries(params, name) <= derive_bounds.SMALL_ENTRIES,
-        waits=lambda: "Measuring on this table takes a while; it puts errors beside the bounds, which are there at once.",
+        waits=lambda: f"Measuring on this table takes a while; it puts {MEASURED.get(params.theory, 'errors')} beside the "
+        "bounds, which are there at once.",
         ended=lambda progress: f"The measurement {board.ending(progress)}",
         label="Measure", button="measure",
     )  # fmt: skip
