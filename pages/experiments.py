@@ -109,8 +109,8 @@ def verdict(comparison: Comparison, outcome: Outcome) -> None:
     told += f" at the {100 * LEVEL:.0f} % level"
     if agreeing < compared and np.isfinite(differences).any():
         i, j = np.unravel_index(int(np.nanargmax(differences)), differences.shape)
-        far = f"{comparison.columns[j]} at {comparison.rows[i]}: {comparison.difference[i, j]:+.2f}"
-        told += f"; the farthest is {words.plain(far)} ± {comparison.joint_error[i, j]:.2f}"
+        far = f"{comparison.columns[j]} at {comparison.rows[i]}: {comparison.difference[i, j]:+.3g}"
+        told += f"; the farthest is {words.plain(far)} ± {comparison.joint_error[i, j]:.2g}"
     told += f". About {(1 - LEVEL) * compared:.0f} would lie outside if nothing but chance were at work"
     rough = " So few repetitions leave the standard errors rough." if outcome.repetitions <= work.SMALL else ""
     st.markdown(f"{told}. {work.label(outcome)[:1].upper()}{work.label(outcome)[1:]}.{rough}")
@@ -127,12 +127,12 @@ def numbers(experiment: Experiment, comparison: Comparison, outcome: Outcome) ->
         alt="Every number of the run beside the reference",
         column_config={
             experiment.row_name: st.column_config.TextColumn(width="small"),
-            "ours": two("ours", format="%.2f"),
-            "ours_error": two("± standard error", format="%.2f"),
-            "reference": two("reference", format="%.2f"),
-            "reference_error": two("± standard error ", format="%.2f"),
-            "difference": two("difference", format="%+.2f"),
-            "joint_error": two("± joint", format="%.2f"),
+            "ours": two("ours", format="%.4g"),
+            "ours_error": two("± standard error", format="%.2g"),
+            "reference": two("reference", format="%.4g"),
+            "reference_error": two("± standard error ", format="%.2g"),
+            "difference": two("difference", format="%+.3g"),
+            "joint_error": two("± joint", format="%.2g"),
             "in_joint_errors": two("in joint errors", format="%+.1f"),
         },
     )

@@ -16,6 +16,7 @@ import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
 from mklcore.experiments import Experiment, Outcome, hkl_norms
 from mklcore.experiments.base import pause
+from mklcore.experiments.records import record
 from mklcore.figures import comparison_plot
 from pages._parts.derive import shelves
 from pages._parts.drawing import listings
@@ -162,6 +163,18 @@ def test_every_experiment_can_be_drawn_before_it_is_run(experiment):
     assert experiment.source
     assert len(experiment.floor) in (0, len(experiment.rows))
     assert np.shape(experiment.spread) in ((0,), np.shape(experiment.replicated))
+
+
+@pytest.mark.parametrize("key", ["greedy_rate", "lp_fig7"])
+def test_negative_numbers_are_inside_the_picture(key):
+    experiment = mkl.EXPERIMENTS[key]
+    found = experiment.compare(record(key))
+    for title, part in experiment.groups():
+        figure = comparison_plot(found, part, y_title=title, row_name="row", ordered=experiment.ordered)
+        low, high = figure.layout.yaxis.range
+        values = found.ours[:, part][np.isfinite(found.ours[:, part])]
+        assert low < values.min() < 0
+        assert values.max() < high
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -38,12 +38,8 @@ def comparison_plot(
         _alt(comparison, part, y_title), dark, HEIGHT, margin={"l": 52, "r": LABEL_ROOM, "t": 14, "b": 48}
     )
     places = np.arange(len(comparison.rows), dtype=float)
-    high = (
-        ours + np.nan_to_num(comparison.ours_error[:, part]),
-        reference + np.nan_to_num(comparison.reference_error[:, part]),
-    )
-    top = float(max(np.nan_to_num(ends).max() for ends in high)) or 1.0
-    limits = (-0.04 * top, 1.06 * top)
+    bars = (np.nan_to_num(comparison.ours_error[:, part]), np.nan_to_num(comparison.reference_error[:, part]))
+    limits = _limits(np.concatenate([ours - bars[0], ours + bars[0], reference - bars[1], reference + bars[1]]))
     ends = []
     for k, column in enumerate(columns):
         offset = 0.0 if ordered else 0.5 * ((k + 0.5) / len(columns) - 0.5)
@@ -71,6 +67,15 @@ def comparison_plot(
     else:
         _names(figure, columns, hues, dark)
     return figure
+
+
+def _limits(reached: Any) -> tuple[float, float]:
+    """From 0, or from the least where numbers are negative, as logarithms are, to the largest, with some room."""
+    known = reached[np.isfinite(reached)]
+    low = min(0.0, float(known.min())) if known.size else 0.0
+    high = float(known.max()) if known.size and (low < 0 or known.max() > 0) else 1.0
+    room = (high - low) or 1.0
+    return low - 0.04 * room, high + 0.06 * room
 
 
 def _hues(count: int, dark: bool) -> list[str]:
