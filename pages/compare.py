@@ -249,7 +249,8 @@ def lanes(params: Params) -> None:
         request(params)
         drawn = comparison.shown(params)
     views = [LaneView(one.label, _picture(one), note(one, params), one.waiting) for one in drawn]
-    charts.show(lanes_figure(views, dark=charts.is_dark()), compare_player.CHART)
+    with st.container(key="compare_figure"):
+        charts.show(lanes_figure(views, dark=charts.is_dark()), compare_player.CHART)
     for one in drawn:
         if one.error:
             st.error(f"{session_words.plain(one.label)}: {session_words.plain(one.error)}")
@@ -325,6 +326,7 @@ elif notices.usable_table():
                 rail.draw()
             with right:
                 told(comparison.lanes(history.current()), history.current())
-            lanes(history.current())
+            with st.container(key="compare_answer"):
+                lanes(history.current())
         except MKLError as error:
             st.error(session_words.plain(error))

@@ -29,6 +29,7 @@ from pages._parts.players import path_player
 from pages._parts.session import board, fields, history, words
 
 COLUMNS = (1.1, 2.1, 1.15)
+Baselines = dict[str, Reference | None]
 EARLIER = "Computed earlier with these settings. The models are being fitted here; what needs them appears then."
 LOOKS = {"columns": "Which columns matter", "path": "Path", "inside": "Inside"}
 
@@ -75,7 +76,7 @@ def models(params: parameters.Params) -> None:
             history.rerun()
 
 
-def figures(shown: paths.Answer, baselines: dict[str, Reference | None]) -> None:
+def figures(shown: paths.Answer, baselines: Baselines) -> None:
     """Draw the weights and the scores along the path: constant figures, over which the browser lays the cursor."""
     dark, (name, path) = charts.is_dark(), paths.picture(shown.params, shown.path, shown.tag)
     named = replace(path, kernel_names=telling.labels(path.kernel_names, path.kernel_families))
@@ -133,13 +134,18 @@ def _solve(params: parameters.Params, value: float) -> None:
 
 
 @st.fragment
-def cursor(shown: paths.Answer, views: list[path_player.View]) -> None:
-    """Draw the cursor's slider, the number box, and what is known at the cursor; a release runs only this."""
+def cursor(shown: paths.Answer, views: list[path_player.View], baselines: Baselines, asked: object) -> None:
+    """Draw the cursor's slider, the number box, and what is known at the cursor; a release runs only this.
+
+    ``asked`` is the path that was asked for when the page ran: a click in here on what changes it calls for the whole app.
+    """
     path, name = shown.path, (shown.tag, shown.waiting)
     path_player.listen(path, name)
     params = history.current()
+    if paths.key(params) != asked:
+        history.rerun()
     here, exact = params_places.place(path, params.at), None
-    row, below = st.container(), st.container()
+    row, below = st.container(key="explore_cursor"), st.container()
     if here.exact and shown.earlier:
         below.info(EARLIER)
     elif here.exact and not shown.waiting:
@@ -169,6 +175,12 @@ def cursor(shown: paths.Answer, views: list[path_player.View]) -> None:
                 save(shown, here.index)
         if not (shown.waiting or shown.earlier):
             proof.pocket(proof.of_point(Chosen(point, index, shown.params)), "explore")
+    edge(shown)
+    ahead.draw(shown, baselines)
+    if not shown.stage:
+        st.caption(looks.rows_told(shown))
+    if shown.earlier and not params.present:
+        st.caption(EARLIER)
     if params.look == "columns":
         bands.draw(shown, point, index)
         columns.stability(shown, point, index)
@@ -215,14 +227,15 @@ def _beyond(path: Path, at: float | None) -> None:
 def show(shown: paths.Answer) -> None:
     """Draw the answer: which columns matter, or the path, or the inside of the model; then what stands behind it."""
     params = history.current()
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(key="explore_looks", horizontal=True, vertical_alignment="center", gap="small"):
         fields.view(
             st.segmented_control, "What to look at", "field_look", params.look, lambda look: history.change(look=look),
             options=list(LOOKS), format_func=LOOKS.__getitem__, required=True, label_visibility="collapsed",
         )  # fmt: skip
         _go_on(params)
     here, path = params_places.place(shown.path, params.at), shown.path
-    st.caption(looks.rows_told(shown))
+    if shown.stage:
+        st.caption(looks.rows_told(shown))
     many_rows.draw(shown)
     views: list[path_player.View] = []
     if params.look == "columns":
@@ -242,14 +255,11 @@ def show(shown: paths.Answer) -> None:
             )  # fmt: skip
         with right:
             figures(shown, baselines)
-    edge(shown)
-    ahead.draw(shown, baselines)
-    beside.unfinished(shown.params, baselines, shown.waiting or shown.earlier)
+    cursor(shown, views, baselines, paths.key(params))
     if path.score_name == ACCEPTED:
         st.caption(words.text("accepted"))
-    if shown.earlier and not params.present:
-        st.caption(EARLIER)
-    cursor(shown, views)
+    if params.look == "path":
+        beside.unfinished(shown.params, baselines, shown.waiting or shown.earlier)
     if not (shown.waiting or shown.earlier):
         beside.score_all([shown.params])
         many_rows.follow(shown)
@@ -300,7 +310,8 @@ if usable():
         to_be_asked = not (looking or drawn_first or came_earlier) and request()
         shown = looks.answer(history.current())
         if shown is not None:
-            show(shown)
+            with st.container(key=f"explore_answer_{history.current().look}"):
+                show(shown)
             if drawn_first:
                 go_on()
         elif not to_be_asked:

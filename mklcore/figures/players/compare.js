@@ -1,5 +1,6 @@
 // One slider for several paths: it leads a line in every lane of a figure, and the facts and bars of every lane below.
 const GUTTER = 10; // px between a lane's column and the next
+const PHONE = 520; // px, below which the table is scrolled sideways
 
 const suffixes = (lane) => [lane ? String(2 * lane + 1) : "", String(2 * lane + 2)];
 const panelsOf = (view) => view.data.lanes.map((_, lane) => suffixes(lane));
@@ -124,13 +125,14 @@ function paint(view) {
   announce(data.chart, slider);
 }
 
-// Every lane's column stands under its own panels; without a figure the columns share the width evenly.
+// Every lane's column stands under its own panels; without a figure the columns share the width evenly, on a phone with room.
 function arrange(view) {
   const { figure } = view.cursor;
   const count = view.data.lanes.length;
   const panels = figure && figure.there ? view.data.lanes.map((_, lane) => figure.panel(suffixes(lane)[0])) : [];
-  let columns = "minmax(72px, 1.1fr) " + "minmax(0, 1fr) ".repeat(count);
-  if (panels.length === count && panels.every(Boolean)) {
+  const phone = view.box.clientWidth < PHONE;
+  let columns = phone ? "96px " + "minmax(112px, 1fr) ".repeat(count) : "minmax(72px, 1.1fr) " + "minmax(0, 1fr) ".repeat(count);
+  if (!phone && panels.length === count && panels.every(Boolean)) {
     const shift = figure.element.getBoundingClientRect().left - view.box.getBoundingClientRect().left;
     const lefts = panels.map(({ left }) => left + shift);
     const pitch = count > 1 ? lefts[1] - lefts[0] : panels[0].width;

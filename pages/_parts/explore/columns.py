@@ -11,7 +11,7 @@ from mklcore.path import Path
 from mklcore.references import Reference
 from mklcore.selection import SelectionFrequency
 from pages._parts.derive import importance, paths, tables
-from pages._parts.drawing import charts
+from pages._parts.drawing import beside, charts
 from pages._parts.explore import ranking
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads
@@ -55,6 +55,7 @@ def pictures(shown: paths.Answer, index: int, baselines: Baselines) -> None:
         longest = explore_views.longest_score(scores.of(path))
         path_player.bars(scores, path, index, rows, title, waiting=waiting, unit=unit, most=longest, moves=1)
         st.caption(_told(shown, index, baselines))
+        beside.unfinished(shown.params, baselines, shown.waiting or shown.earlier)
         rows = explore_views.share_rows(by_family, "families", dark=dark)
         path_player.bars(families, path, index, rows, "Share per family at ", waiting=waiting, unit="%", most=1.0)
     ranking.detail(shown, index)

@@ -14,6 +14,7 @@ from mklcore.figures import column_figure, positions_figure, style
 from mklcore.kernels.units import Unit
 from pages._parts.derive import gram_stacks, importance, paths, shelves, tables
 from pages._parts.drawing import charts, ranked
+from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads
 from pages._parts.params import places
 from pages._parts.session import board, fields, history, words
@@ -25,7 +26,7 @@ def draw(shown: paths.Answer, index: int) -> None:
     """Draw every column with what the score loses without it, its share of weight, and how often it stays in refits."""
     path, params = shown.path, shown.params
     if path.estimators[index] is None:
-        st.caption("The columns are ranked when the model is fitted anew.")
+        _without_model(shown, index)
         return
     if tables.table(params).task == "novelty":
         _by_weight(shown, index)
@@ -66,6 +67,23 @@ def _unranked(shown: paths.Answer, index: int) -> tuple[ColumnAnswer, ...]:
 def _by_weight(shown: paths.Answer, index: int) -> None:
     st.markdown("**Which columns carry the weight**")
     _table(shown, index, _unranked(shown, index), False)
+
+
+def _without_model(shown: paths.Answer, index: int) -> None:
+    """Draw the columns by their share of the weight at the cursor, while the model is still to be fitted here."""
+    found, named = (
+        explore_views.shares(shown, "columns", every=True),
+        {unit.name for unit in importance.seen(shown.params)},
+    )
+    shares = [
+        (name, float(share)) for name, share in zip(found.names, found.values[index], strict=True) if name in named
+    ]
+    ranking = [ColumnAnswer(name, share, np.nan, np.nan) for name, share in sorted(shares, key=lambda one: -one[1])]
+    st.markdown(
+        f"**Which columns carry the weight**, at {places.label(shown.path.param, float(shown.path.values[index]))}"
+    )
+    st.caption("What the score loses without each column is measured as soon as the model is fitted here.")
+    ranked.table(ranking, shown.path.score_name, False, f"ranking_{hash((shown.tag, 'shares'))}")
 
 
 def _table(shown: paths.Answer, index: int, ranking: Sequence[ColumnAnswer], measured: bool) -> None:

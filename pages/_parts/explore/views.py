@@ -8,6 +8,7 @@ import numpy as np
 
 from mklcore.estimators.explain import (
     ALL_COLUMNS,
+    N_SHARES,
     SEVERAL_GROUPS,
     Shares,
     kernels_by_columns,
@@ -43,14 +44,15 @@ def kernels(path: Path) -> View:
 # Columns and families
 
 
-def shares(shown: paths.Answer, what: str) -> Shares:
-    """Return the shares of the kernel weights per group of columns or per family along the path."""
+def shares(shown: paths.Answer, what: str, *, every: bool = False) -> Shares:
+    """Return the shares of the kernel weights per group of columns or per family along the path: of the largest, or all."""
     path = shown.path
 
     def make() -> Shares:
-        return weight_shares(path.weights, _members(shown, what))
+        members = _members(shown, what)
+        return weight_shares(path.weights, members, limit=len(members) if every else N_SHARES)
 
-    return shelves.shelf(shown.params).made(("shares", what, shown.tag), make)
+    return shelves.shelf(shown.params).made(("shares", what, every, shown.tag), make)
 
 
 def _members(shown: paths.Answer, what: str) -> dict[str, list[int]]:
@@ -104,8 +106,13 @@ def share_rows(found: Shares, what: str, *, dark: bool) -> Rows:
 
 def scores(baselines: dict[str, Reference | None]) -> View:
     """Return this model's validation score with the baselines' beside it; None where one is not known yet."""
-    fixed = [None if one is None else one.score for one in baselines.values()]
+    fixed = [None if one is None else one.score for one in _begun(baselines).values()]
     return View("scores", lambda p: [[_finite(value), *fixed] for value in p.val_score])
+
+
+def _begun(baselines: dict[str, Reference | None]) -> dict[str, Reference | None]:
+    """Return the baselines once one of them is known: a list of what is not there yet says nothing."""
+    return baselines if any(one is not None for one in baselines.values()) else {}
 
 
 def longest_score(entries: Sequence[Sequence[float | None]]) -> float:
@@ -122,7 +129,7 @@ def score_rows(baselines: dict[str, Reference | None], *, dark: bool) -> Rows:
     """Return the rows of the scores, with what exactly each baseline is."""
     tone = style.theme(dark)
     rows = [("this model", "this model, at the cursor", tone.ink)]
-    for name, one in baselines.items():
+    for name, one in _begun(baselines).items():
         told = references.LABELS[name]
         if one is not None and one.chosen:
             told += f", at its best {one.chosen}"
