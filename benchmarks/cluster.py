@@ -1,24 +1,35 @@
-"""Sweeps on a Dask cluster of two processes: what a task costs, what travels, and how much sooner the rows are there.
+"""A Dask cluster of two processes: sweeps, kernels in shards and rows in parts: what a task costs, what travels, and seconds.
 
-python -m benchmarks.cluster          writes the table of docs/scale/cluster.md
+python -m benchmarks.cluster [sweeps] [shards] [parts]    keeps its record, from which docs/scale/cluster.md has its table and
+                                                          its pictures; with names only these are measured again
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import distributed
 import numpy as np
+from distributed.protocol import dumps, to_serialize
 
 import mklcore as mkl
-from benchmarks.__main__ import ROOT, included, surroundings
+from benchmarks.records import keep, kept, on_page, picture
 from mklcore.cluster import SCHEDULER
+from mklcore.partitions import ArrayParts, fit_parts
+from mklcore.shards import sharded
 from mklcore.sweep import SplitProblem, SplitSpec, repeat_splits, sweep
 
-PAGE = ROOT / "docs" / "scale" / "cluster.md"
 TASKS = (50, 100, 200, 400)
 MEGABYTES = (1, 4, 16, 64)
+SPLITS = 8
+SHARD_ROWS, SHARD_KERNELS, SHARD_STEPS = 500, (250, 500, 1000, 2000), 2
+PART_ROWS, PARTS = (5000, 10_000, 20_000, 40_000), 4
 
 
 def nothing(number: int) -> int:
@@ -55,36 +66,121 @@ def problem() -> SplitProblem:
     return SplitProblem(data, mkl.LpMKLClassifier(kernels=kernels, p=4 / 3), kernels, normalise="multiplicative")
 
 
-def measured() -> list[tuple[str, str]]:
-    """Lines of the table: what, and how much."""
+def message_bytes(what: Any) -> int:
+    """Bytes of a message with this in it, as distributed writes it."""
+    return sum(memoryview(frame).nbytes for frame in dumps({"x": to_serialize(what)}))
+
+
+def shards(M: int) -> dict[str, float]:
+    """One step on M kernels of a column each in two shards: forms and the sum, on workers and in one process."""
+    random = np.random.default_rng(0)
+    X, a, theta = random.standard_normal((SHARD_ROWS, M)), random.standard_normal(SHARD_ROWS), random.random(M)
+    kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), M)
+    found: dict[str, float] = {"kernels": M}
+    for name, backend in (("one process", "serial"), ("two workers", "dask")):
+        with sharded(kernels, X, count=2, backend=backend) as rows:
+            rows.weighted(theta), rows.forms(a)
+            rows.sent = rows.received = 0
+            spent = seconds(lambda rows=rows: [(rows.weighted(theta), rows.forms(a)) for _ in range(SHARD_STEPS)])
+            found[name] = spent / SHARD_STEPS
+    down = message_bytes(a) + message_bytes(theta[: M // 2])
+    up = message_bytes(np.zeros(M // 2)) + message_bytes(np.zeros((SHARD_ROWS, SHARD_ROWS)))
+    return found | {"arrays": (rows.sent + rows.received) / SHARD_STEPS / 2, "down": down, "up": up}
+
+
+def parts(n: int) -> dict[str, float]:
+    """A model of logistic loss on n rows in four parts: in one process and on two workers."""
+    random = np.random.default_rng(1)
+    X = random.standard_normal((n, 10))
+    cut = ArrayParts(X, X[:, 0] - np.sin(2 * X[:, 1]) + 0.3 * random.standard_normal(n) > 0, n // PARTS)
+    kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 10)
+    model = mkl.LpMKLClassifier(p=4 / 3, loss="logistic", C=1000 / n, kernels=kernels, approximation=mkl.Nystroem(20))
+    ways = (("one process", "serial"), ("two workers", "dask"))
+    return {"rows": n} | {
+        name: seconds(lambda way=way: fit_parts(model, cut, sample=2000, backend=way)) for name, way in ways
+    }
+
+
+def sweeps() -> dict[str, Any]:
+    """What a task and a megabyte cost, in seconds, and splits with and without workers."""
     sweep(nothing, range(4), "dask")
-    tasks = slope(TASKS, [seconds(lambda n=n: sweep(nothing, range(n), "dask")) for n in TASKS])
+    tasks = [seconds(lambda n=n: sweep(nothing, range(n), "dask")) for n in TASKS]
     heavy = [Heavy(np.zeros(int(mb * 1e6 / 8))) for mb in MEGABYTES]
-    sent = slope(MEGABYTES, [seconds(lambda run=run: sweep(run, range(2), "dask")) for run in heavy])
+    sent = [seconds(lambda run=run: sweep(run, range(2), "dask")) for run in heavy]
     asked, first = problem(), SplitSpec(0)
     repeat_splits(asked, 2, first, "dask")
-    here = seconds(lambda: repeat_splits(asked, 8, first))
-    there = seconds(lambda: repeat_splits(asked, 8, first, "dask"))
-    return [
-        ("one task, beside what it computes", f"{1e3 * tasks:.1f} ms"),
-        ("sending data to the scheduler and to both workers, per MB", f"{1e3 * sent:.1f} ms"),
-        ("8 splits of 1200 training rows and 40 kernels, one after the other", f"{here:.1f} s"),
-        ("the same on two workers", f"{there:.1f} s, {here / there:.2f} times as fast"),
+    here = seconds(lambda: repeat_splits(asked, SPLITS, first))
+    there = seconds(lambda: repeat_splits(asked, SPLITS, first, "dask"))
+    split = {"count": SPLITS, "one process": here, "two workers": there}
+    return {"task": slope(TASKS, tasks), "megabyte": slope(MEGABYTES, sent), "splits": split}
+
+
+def all_parts() -> list[dict[str, float]]:
+    """Fits on more and more rows, after one that compiles."""
+    parts(PART_ROWS[0] // 10)
+    return [parts(n) for n in PART_ROWS]
+
+
+SECTIONS: dict[str, Callable[[], Any]] = {
+    "sweeps": sweeps,
+    "shards": lambda: [shards(M) for M in SHARD_KERNELS],
+    "parts": all_parts,
+}
+
+
+def written(record: Mapping[str, Any]) -> dict[Path, str]:
+    """The table and the pictures of ``docs/scale/cluster.md``."""
+    found = record["found"]
+    split = found["sweeps"]["splits"]
+    lines = [
+        "| what | measured |",
+        "|---|---|",
+        f"| one task, beside what it computes | {1e3 * found['sweeps']['task']:.1f} ms |",
+        f"| sending data to the scheduler and to both workers, per MB | {1e3 * found['sweeps']['megabyte']:.1f} ms |",
+        f"| {split['count']} splits of 1200 training rows and 40 kernels, one after the other | {split['one process']:.1f} s |",
+        f"| the same on two workers | {_beside(split)} |",
     ]
+    for one in found["shards"]:
+        M, n = one["kernels"], SHARD_ROWS
+        guess = f"{8e-3 * (n + M / 2):.0f} KB and {8e-6 * (M / 2 + n * n):.2f} MB by counting numbers"
+        told = f"{1e-3 * one['down']:.0f} KB down and {1e-6 * one['up']:.2f} MB up per worker ({guess})"
+        lines.append(
+            f"| one step on {M:,} RBF kernels and {n} rows, two shards in one process | {one['one process']:.2f} s |"
+        )
+        lines.append(f"| the same, a shard on each of two workers | {_beside(one)}; {told} |")
+    for one in found["parts"]:
+        lines.append(
+            f"| logistic loss on {one['rows']:,} rows in {PARTS} parts, one process | {one['one process']:.1f} s |"
+        )
+        lines.append(f"| the same on two workers | {_beside(one)} |")
+    lines += ["", f"distributed {found['distributed']}."]
+    made = on_page("cluster", record, lines)
+    ways = ("one process", "two workers")
+    steps = {name: [(one["kernels"], one[name]) for one in found["shards"]] for name in ways}
+    fits = {name: [(one["rows"], one[name]) for one in found["parts"]] for name in ways}
+    made |= picture(
+        "shards", "Seconds of a step over kernels, with and without workers", "Seconds of one step over kernels", steps
+    )
+    return made | picture(
+        "parts", "Seconds of a fit over rows, with and without workers", "Seconds of one fit over rows in parts", fits
+    )
 
 
-def main() -> None:
-    import os
+def _beside(one: Mapping[str, float]) -> str:
+    """Seconds on two workers, and how many times as fast that is."""
+    return f"{one['two workers']:.2f} s, {one['one process'] / one['two workers']:.2f} times as fast"
 
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as found:
-        os.environ[SCHEDULER] = found.scheduler_address
-        lines = measured()
-    where = surroundings()
-    text = ["| what | measured |", "|---|---|", *(f"| {what} | {value} |" for what, value in lines)]
-    told = f"{where['day']}, {where['machine']}, load {where['load']}; distributed {distributed.__version__}."
-    PAGE.write_text(included(PAGE.read_text(encoding="utf-8"), "\n".join([*text, "", told])), encoding="utf-8")
-    print("\n".join(text))
+
+def main(names: Sequence[str]) -> None:
+    """Measure the sections named, all of them without a name, and keep the others as they are."""
+    found = kept("cluster")["found"] if names else {}
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
+        os.environ[SCHEDULER] = cluster.scheduler_address
+        for name in names or SECTIONS:
+            found[name] = SECTIONS[name]()
+            print(name, found[name], flush=True)
+    keep("cluster", found | {"distributed": distributed.__version__})
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,7 +1,7 @@
 """Very many kernels on few rows: CPU seconds, peak memory, gap, and growth over the number of kernels.
 
-python -m benchmarks.large_kernels          every line in a process of its own; keeps its record, from which docs/scale/kernels.md
-                                            has its table and its picture
+python -m benchmarks.large_kernels [M]      every line, or those of M kernels again, in a process of its own; keeps its
+                                            record, from which docs/scale/kernels.md has its table and its picture
 
 One kernel a column, nothing stored. Labels depend on four of the columns, linearly and not, with noise.
 """
@@ -21,7 +21,7 @@ import numpy as np
 
 import mklcore as mkl
 from benchmarks.__main__ import ROOT
-from benchmarks.records import growth, keep, on_page, picture
+from benchmarks.records import growth, keep, kept, on_page, picture
 from mklcore.kernels.checks import one_blas_thread
 
 N = 500
@@ -86,16 +86,18 @@ def written(record: Mapping[str, Any]) -> dict[Path, str]:
     return on_page("kernels", record, lines) | picture("kernels", title, what, curves)
 
 
-def main() -> None:
-    found = []
+def main(only: int | None = None) -> None:
+    """Measure all lines, or those of ``only`` so many kernels again."""
+    known = {} if only is None else {(one["kind"], one["p"], one["M"]): one for one in kept("large_kernels")["found"]}
     for kind, p, M in CASES:
-        found.append({"kind": kind, "p": p, "M": M, **alone(kind, p, M)})
-        print(found[-1], flush=True)
-    keep("large_kernels", found)
+        if only == M or (kind, p, M) not in known:
+            known[kind, p, M] = {"kind": kind, "p": p, "M": M, **alone(kind, p, M)}
+            print(known[kind, p, M], flush=True)
+    keep("large_kernels", [known[case] for case in CASES])
 
 
 if __name__ == "__main__":
     if len(sys.argv) == 4:
         print(json.dumps(measured(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]))))
     else:
-        main()
+        main(*map(int, sys.argv[1:]))

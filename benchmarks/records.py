@@ -20,7 +20,7 @@ from benchmarks.__main__ import ROOT, included, surroundings
 
 RECORDS = ROOT / "benchmarks" / "records"
 DOCS = ROOT / "docs"
-RECORDED = ("many_rows", "large_rows", "large_kernels")
+RECORDED = ("many_rows", "large_rows", "large_kernels", "cluster")
 WIDTH, HEIGHT, LEFT, LOW = 640, 300, 60, 250  # of a picture, and of what stands left of its curves and below them
 _DARK = "@media(prefers-color-scheme:dark){svg{color:#ccd}}"
 _INK = f"<style>svg{{color:#334}}text{{font:12px sans-serif;fill:currentColor}}{_DARK}</style>"

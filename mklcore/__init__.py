@@ -126,6 +126,7 @@ _ROOMS = (
     "script",
     "selection",
     "selection_loo",
+    "shards",
     "solvers",
     "store",
     "sweep",

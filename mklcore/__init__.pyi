@@ -30,6 +30,7 @@ from mklcore import (
     script as script,
     selection as selection,
     selection_loo as selection_loo,
+    shards as shards,
     solvers as solvers,
     store as store,
     sweep as sweep,

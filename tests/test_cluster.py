@@ -23,6 +23,7 @@ from mklcore.cluster import SCHEDULER, connected
 from mklcore.experiments import Experiment
 from mklcore.experiments.base import file_of, is_quick
 from mklcore.partitions import ArrayParts, ParquetParts, fit_parts, score_parts
+from mklcore.shards import fit_shards
 from mklcore.sweep import SplitProblem, repeat_splits, sweep
 
 distributed = pytest.importorskip("distributed", reason="The package distributed is not installed")
@@ -175,6 +176,17 @@ def test_an_address_without_a_scheduler_is_refused(monkeypatch):
         connected("tcp://127.0.0.1:9"),
     ):
         pass
+
+
+def test_kernels_in_shards_on_workers_give_the_model_of_one_process(scheduler):
+    data = load_sample("diabetes")
+    kernels = KernelDictionary.per_feature((Linear(), RBF(1.0, relative=True)), data.n_features)
+    asked = LpMKLRegressor(p=4 / 3, C=0.1, kernels=kernels)
+    X, y = data.X[:150], (data.y - data.y.mean())[:150] / data.y.std()
+    here, there = (fit_shards(asked, X, y, count=2, backend=backend) for backend in ("serial", "dask"))
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-10)
+    np.testing.assert_allclose(there.weights_, here.weights_, rtol=1e-10)
+    np.testing.assert_allclose(there.predict(data.X), here.predict(data.X), rtol=1e-10)
 
 
 def test_rows_in_parts_are_summed_on_workers_to_the_same_model(scheduler, tmp_path):

@@ -40,6 +40,7 @@ ROWS = {
     "mklcore.left_out": 12,
     "mklcore.model_search": 12,
     "mklcore.partitions": 12,
+    "mklcore.shards": 12,
     "mklcore.path_files": 12,
     "mklcore.probabilities": 12,
     "mklcore.references": 12,

@@ -34,6 +34,7 @@ QUICK_LIMIT_MB = 512.0  # the same where making a kernel again costs no more tha
 _BLOCK_MB = 256.0
 _OF_ROWS = ("classes_", "n_features_in_", "feature_names_in_", "row_fingerprints_", "sequence_names_", "n_numeric_")
 _FEWEST_ROWS = 256  # where blocks would hold fewer new rows, kernels are summed as they are computed
+_FEWEST_SUMMED = 64
 USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
 
 
@@ -382,7 +383,9 @@ class KernelEstimator(BaseEstimator):
         rows = self._checked_rows(X, reset=False)
         step = int(_BLOCK_MB * 1e6 / (8 * self._numbers_per_row))
         if step < _FEWEST_ROWS and self._scored_together and not isinstance(self._map, FeatureMap):
-            return self._joined(self._map.scores(rows, *self._machines()))
+            few = max(_FEWEST_SUMMED, int(0.25 * _BLOCK_MB * 1e6 / (8 * rows.shape[1])))  # rows may be very long, too
+            parts = (self._map.scores(rows[k : k + few], *self._machines()) for k in range(0, rows.shape[0], few))
+            return self._joined(np.concatenate(list(parts)))
         step = max(1, step)
         if rows.shape[0] <= step:
             return self._decide(self._map.cross(rows))
@@ -556,7 +559,7 @@ def kernels_of(stack: GramStack | KernelRows | FeatureStack) -> Any:
 
 def row_fingerprints(rows: Array) -> Array:
     """64 bits of the SHA-256 of every row of a table (n, d) of float64: which rows a model was fitted on, and in which order."""
-    plain = np.ascontiguousarray(rows, dtype="<f8") + 0.0  # one zero, not two
+    plain = (np.asarray(row, dtype="<f8") + 0.0 for row in rows)  # one zero, not two
     found = [hashlib.sha256(row.tobytes()).digest()[:8] for row in plain]
     return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64)
 

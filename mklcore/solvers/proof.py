@@ -13,6 +13,7 @@ A violation is a ``ProofError``, unless round-off explains it: then the kernels 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from mklcore.losses import Cost, Loss, total_loss
 from mklcore.penalties import Penalty
 from mklcore.solvers.stack import diagonals, products, quadratic_forms
 
+_AT_ONCE = 2_000_000  # roots of diagonals that are made together
 EXACT = 1e-6  # share of the objective up to which two computations of one number agree
 _SHARP = 1e-7  # the same where round-off is the reason: another machine may be ten times less lucky
 _TOO_MUCH = 3e-4  # share of the objective that round-off may cost at the very worst, which is hardly ever met
@@ -93,20 +95,34 @@ def passed_values(
 ) -> Values:
     """``weighted_values`` where the pass over the kernels was made already, or there is no stack to pass over."""
     f, Q, forms, diagonals = passed
-    roots = np.sqrt(np.maximum(diagonals, 0.0))
-    sizes = roots @ np.abs(dual)
-    noise = _ROUNDING * ((weights * sizes) @ roots)
+    sizes = _rooted_times(diagonals, np.abs(dual))
+    noise = np.zeros(y.size)
+    for part, roots in _rooted(diagonals):
+        noise += _ROUNDING * ((weights[part] * sizes[part]) @ roots)
     slack = _moved(loss, f + intercept, y, C, noise)
     floor = _moved(loss, y, y, C, np.full(y.size, _ROUNDING * max(1.0, float(np.abs(y).max()))))
     price = penalty.regulariser(weights * np.sqrt(Q))
     slack += abs(penalty.regulariser(weights * np.sqrt(Q + _ROUNDING * sizes**2)) - price)
     objective, scales = total_loss(loss, f, intercept, y, C) + price, scales_of(passed.diagonals, C)
-    slack += _ROUNDING * float(np.max(C)) * float(np.max(np.mean(roots**2, axis=1))) * abs(objective)
+    slack += _ROUNDING * float(np.max(C)) * float(np.max(np.mean(diagonals, axis=1))) * abs(objective)
     if dual_point is None:
         return Values(objective, None, slack, scales, floor, passed)
     price = penalty.dual_price(forms)
-    slack += penalty.dual_price(forms + _ROUNDING * (roots @ np.abs(dual_point)) ** 2) - price
+    slack += penalty.dual_price(forms + _ROUNDING * _rooted_times(diagonals, np.abs(dual_point)) ** 2) - price
     return Values(objective, loss.dual(dual_point, y, C) - price, slack, scales, floor, passed)
+
+
+def _rooted(diagonals: Array) -> Iterator[tuple[slice, Array]]:
+    """The roots of the ``diagonals`` (M, n), some kernels at a time: there may be very many."""
+    step = max(1, _AT_ONCE // diagonals.shape[1])
+    for top in range(0, len(diagonals), step):
+        part = slice(top, top + step)
+        yield part, np.sqrt(np.maximum(diagonals[part], 0.0))
+
+
+def _rooted_times(diagonals: Array, sizes: Array) -> Array:
+    """The roots of the ``diagonals`` (M, n) times ``sizes`` (n,), (M,)."""
+    return np.concatenate([roots @ sizes for _, roots in _rooted(diagonals)])
 
 
 def _moved(loss: Loss, t: Array, y: Array, C: Cost, noise: Array) -> float:
