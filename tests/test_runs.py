@@ -28,7 +28,7 @@ from pages._parts.runs.clock import DAY, Clock
 from pages._parts.runs.disk import FILE, StoreError
 from pages._parts.runs.results import Results, ResultsError
 from pages._parts.runs.secrets import digest, link_secret, new_secret
-from pages._parts.runs.store import GONE, File, Limits, Store
+from pages._parts.runs.store import GONE, UNREAD, File, Limits, Store
 from pages._parts.session import history, uploads
 from tests.pages import go, memory, open_app, quiet, table, upload, wait_for_path, wait_until, words
 
@@ -393,6 +393,31 @@ def test_what_still_reads_in_a_damaged_file_is_brought_over(store: Store, home: 
     with pytest.raises(StoreError, match="earlier runs are not shown"):
         store.runs(ANNA)
     store.save(ANNA, "New", "explore", RECIPE)
+
+
+def test_rows_that_changed_are_listed_so_that_they_can_be_deleted(store: Store) -> None:
+    run, other = (store.save(ANNA, name, "explore", RECIPE) for name in ("one", "other"))
+    with store.disk.open() as base:
+        base.execute("UPDATE runs SET used = 'x', recipe = '{' WHERE id = ?", (run.id,))
+    assert {found.name for found in store.runs(ANNA)} == {UNREAD, "other"}
+    with pytest.raises(StoreError, match=r"cannot be read\. Delete it and save the screen again"):
+        store.run(ANNA, run.id)
+    store.delete(ANNA, run.id)
+    with store.disk.open() as base:
+        base.execute("UPDATE runs SET used = 'x'")
+    with pytest.raises(StoreError, match="A part of what this server keeps cannot be read"):
+        store.holders()
+    assert [(found.id, found.name) for found in store.runs(ANNA)] == [(other.id, UNREAD)]
+
+
+@pytest.mark.parametrize("hand", ["'x'", "9e99", "1e400"])
+def test_a_clock_that_does_not_read_is_damage_and_runs_come_over(store: Store, hand: str) -> None:
+    kept = store.save(ANNA, "mine", "explore", RECIPE, [file()])
+    with store.disk.open() as base:
+        base.execute(f"UPDATE clock SET age = {hand}")
+    with pytest.raises(StoreError, match=r"damaged.*1 runs and 1 files could be read"):
+        store.tidy()
+    assert [run.id for run in store.runs(ANNA)] == [kept.id]
 
 
 def test_bytes_that_changed_in_the_file_are_refused(store: Store, home: Path) -> None:

@@ -4,12 +4,14 @@ What is kept leaves after days of the store's age, never of the calendar: a cloc
 hour, deletes nothing.
 """
 
+import math
 import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 DAY = 86400.0
+LATEST = 1e11  # no store is older, in the year 5138: what says so would have everything leave
 STRIDE = DAY  # the most the store ages between two looks of different processes: time nobody used it counts little
 
 
@@ -24,7 +26,7 @@ class Clock:
     def tell(self, base: sqlite3.Connection) -> float:
         """Return the age and write it down, inside a transaction that writes."""
         wall, steady = self.wall(), self.steady()
-        seen, age = base.execute("SELECT wall, age FROM clock").fetchone()
+        seen, age = _read(base)
         mine = self._last is not None and self._last[0] == seen
         passed = steady - self._last[1] if mine and self._last else min(max(wall - seen, 0.0), STRIDE)
         base.execute("UPDATE clock SET wall = ?, age = ?", (wall, age + passed))
@@ -34,4 +36,15 @@ class Clock:
 
 def age(base: sqlite3.Connection) -> float:
     """Return the age as it was told last."""
-    return float(base.execute("SELECT age FROM clock").fetchone()[0])
+    return _read(base)[1]
+
+
+def _read(base: sqlite3.Connection) -> tuple[float, float]:
+    """Return the hands of the clock; where they do not read, the file is as damaged as one SQLite itself refuses."""
+    row = base.execute("SELECT wall, age FROM clock").fetchone()
+    hands = row or ()
+    if len(hands) == 2 and all(isinstance(hand, float) and math.isfinite(hand) for hand in hands) and hands[1] < LATEST:
+        return hands[0], hands[1]
+    error = sqlite3.DatabaseError("the clock of the store does not read")
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    raise error

@@ -33,6 +33,9 @@ FULL = (
     "on without keeping."
 )
 AGAIN = "The folder of kept runs was deleted while the server ran. A fresh one is in use: earlier runs are gone."
+UNREADABLE = (
+    "A part of what this server keeps cannot be read: bytes of its file changed. What else it keeps is not touched."
+)
 T = TypeVar("T")
 
 
@@ -93,6 +96,8 @@ class Disk:
             raise _why(error) from error
         except (OSError, sqlite3.Error, OverflowError) as error:
             raise _why(error) from error
+        except (TypeError, ValueError, LookupError, AttributeError) as error:  # rows that changed into something else
+            raise StoreError(UNREADABLE) from error
         finally:
             if base is not None:
                 base.close()

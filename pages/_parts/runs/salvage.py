@@ -45,11 +45,20 @@ def _pairs(old: sqlite3.Connection, order: str) -> Iterator[tuple[str, int]]:
 
 
 def _is_whole(row: tuple) -> bool:
-    source, content = row[2], row[4]
-    return isinstance(content, bytes) and str(source).endswith(hashlib.sha256(content).hexdigest())
+    source, content, size = row[2], row[4], row[5]
+    if not _are((str, *row[1:4]), (float, row[6])) or not isinstance(content, bytes) or size != len(content):
+        return False
+    return str(source).endswith(hashlib.sha256(content).hexdigest())
+
+
+def _are(*told: tuple) -> bool:
+    """Tell whether values, each list after its kind, are of it: a changed byte turns a number into a text or nothing."""
+    return all(isinstance(value, kind) and value == value for kind, *values in told for value in values)
 
 
 def _is_read(row: tuple) -> bool:
+    if not _are((str, *row[:7]), (bytes | None, row[7]), (int, row[8]), (float, row[9])):
+        return False
     with suppress(ValueError, TypeError):
         return all(isinstance(json.loads(text), dict) for text in row[5:7])
     return False

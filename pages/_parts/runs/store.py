@@ -21,6 +21,7 @@ UNNAMED_DAYS = 7
 UNOPENED_DAYS = 180  # a named run leaves when nobody has opened it for so long
 LIVING_DAYS = 1  # what was used within these makes no room for anybody else
 LONGEST_NAME = 80
+UNREAD = "a run that cannot be read any more"
 GONE = "This run does not exist. It may have been deleted, or the link is not complete."
 _OUTCOMES = """CREATE TABLE IF NOT EXISTS outcomes (
     id INTEGER PRIMARY KEY AUTOINCREMENT, experiment TEXT NOT NULL, name TEXT NOT NULL, content TEXT NOT NULL)"""
@@ -187,7 +188,7 @@ class Store:
                 f"SELECT {_COLUMNS} FROM runs WHERE owner = ? ORDER BY created DESC, rowid DESC", (digest(owner),)
             ).fetchall()
             now = clock.age(base)
-            return [_run(row, _files_of(base, row[0]), now) for row in rows]
+            return [_listed(row, _files_of(base, row[0]), now) for row in rows]
 
     def run(self, owner: str, run: str) -> tuple[Run, list[File]]:
         """Return one of the owner's runs with its files."""
@@ -244,7 +245,7 @@ class Store:
                 "SELECT owner, sum(file), sum(1 - file), sum(size), max(used) FROM (SELECT owner, 1 AS file, size, used FROM files "
                 "UNION ALL SELECT owner, 0, size, used FROM runs) GROUP BY owner ORDER BY 4 DESC"
             ).fetchall()
-        return [Holder(who, files, runs, size, max(0.0, now - used) / DAY) for who, files, runs, size, used in found]
+            return [Holder(who, files, runs, size, max(0.0, now - used) / DAY) for who, files, runs, size, used in found]
 
     def let_go_unused(self, days: float) -> int:
         """Delete the unnamed files that nobody used for ``days``; return how many they were."""
@@ -449,13 +450,22 @@ def _no_room(whose: str, limit: float) -> str:
 
 
 def _run(row: Sequence[Any], files: tuple[tuple[str, str], ...], now: float) -> Run:
-    until = time.time() + row[7] + UNOPENED_DAYS * DAY - now
     try:
+        until = time.time() + row[7] + UNOPENED_DAYS * DAY - now
         recipe, facts = json.loads(row[3]), json.loads(row[4])
         parts = {str(key): str(value) for key, value in recipe.items()}
-        return Run(row[0], row[1], row[2], parts, dict(facts), row[5], row[6], files, until)
-    except (ValueError, TypeError, AttributeError) as error:
+        time.localtime(until), time.localtime(row[5])  # a list shows both as days
+        return Run(row[0], str(row[1]), str(row[2]), parts, dict(facts), row[5], row[6], files, until)
+    except (ValueError, TypeError, AttributeError, OverflowError, OSError) as error:
         raise StoreError("This run cannot be read. Delete it and save the screen again.") from error
+
+
+def _listed(row: Sequence[Any], files: tuple[tuple[str, str], ...], now: float) -> Run:
+    """Return a run for a list; one that does not read is there under a name that says so, and can be deleted."""
+    try:
+        return _run(row, files, now)
+    except StoreError:
+        return Run(str(row[0]), UNREAD, "data", {}, {}, 0.0, 0, files)
 
 
 def _files_of(base: sqlite3.Connection, run: str) -> tuple[tuple[str, str], ...]:
