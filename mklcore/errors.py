@@ -50,6 +50,10 @@ def warn_short(message: str, stacklevel: int = 2) -> None:
         warnings.warn(message, NotConvergedWarning, stacklevel=stacklevel + 1)
 
 
+def never_asked() -> None:
+    """What is called between stretches of work where nobody wants to end it."""
+
+
 @contextmanager
 def told_elsewhere() -> Iterator[None]:
     """Give no NotConvergedWarning inside, because whoever asks for the fit shows its status and gap.

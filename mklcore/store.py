@@ -52,6 +52,7 @@ MAX_BYTES = 2**30
 MAX_TEXT = 64 * 2**20
 MAX_ARRAYS = 20_000
 MAX_DEPTH = 40
+MOST_LETTERS = 600  # of a refusal
 TEXT = "model.json"
 _SAME_DAY = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes
 _PRIVATE = ("_map", "_nodes")  # besides the public attributes with a trailing underscore
@@ -146,12 +147,18 @@ def load_model(path: Target, *, max_bytes: int = MAX_BYTES) -> Any:
     """
     try:
         return _load(path, max_bytes)
-    except DataError:
-        raise
+    except DataError as error:
+        raise DataError(_in_short(str(error))) from error
     except OSError as error:
         raise DataError(f"The model file cannot be opened: {error.strerror or error}.") from error
     except Exception as error:  # a damaged file leads its reader into any of them
-        raise DataError(f"The model file is damaged: {type(error).__name__}: {str(error)[:300]}") from error
+        raise DataError(_in_short(f"The model file is damaged: {type(error).__name__}: {str(error)[:300]}")) from error
+
+
+def _in_short(sentence: str) -> str:
+    """A refusal that can be shown although it may quote the file: what is quoted may be long, or no text at all."""
+    shown = sentence if len(sentence) <= MOST_LETTERS else f"{sentence[:MOST_LETTERS]}..."
+    return shown.encode("utf-8", "replace").decode("utf-8")
 
 
 def _load(path: Target, max_bytes: int) -> Any:

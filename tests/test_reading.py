@@ -2,12 +2,13 @@
 
 import io
 import zipfile
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from mklcore.data.columns import MAX_NAME, clean_name, to_numbers
+from mklcore.data.columns import MAX_NAME, clean_name, to_numbers, told_apart
 from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError, ParameterError
 
@@ -537,3 +538,28 @@ class TestSummary:
             describe_table(b"")
         with pytest.raises(DataError, match="more than 2 rows"):
             describe_table(self.RAW, max_rows=2)
+
+
+class Enough(BaseException):
+    """Raised by who no longer wants to know."""
+
+
+@pytest.mark.parametrize("read", [read_table, describe_table])
+def test_a_reading_can_be_ended_between_rows_and_between_columns(read):
+    raw = "\n".join(["a,b,c,y", *(f"{k},{k % 7},{k % 5}.5,{k % 2}" for k in range(500))]).encode()
+    ticks = []
+    read(raw, tick=lambda: ticks.append(1))
+    assert len(ticks) > 3 + 4  # rows, columns as they are laid out and as they are looked at
+    for after in (0, 3, len(ticks) - 1):
+        beats = [None] * after + [Enough]
+        with pytest.raises(Enough):
+            read(raw, tick=Mock(side_effect=beats))
+
+
+def test_ten_thousand_names_that_look_alike_are_told_apart_in_one_pass():
+    names = told_apart(["a"] * 20_000 + ["a (2)", "b"])
+    assert names[:3] == ["a", "a (2)", "a (3)"]
+    assert names[-2:] == ["a (2) (2)", "b"]
+    assert len(set(names)) == 20_002
+    long = told_apart(["x" * 60, "x" * 60, "x" * 59 + "y", "x" * 59 + "y"], 55)
+    assert long[1::2] == ["x" * 55 + " (2)", "x" * 55 + " (3)"]

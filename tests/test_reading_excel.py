@@ -3,9 +3,10 @@
 import io
 import random
 import struct
-import subprocess
+import sys
 import zipfile
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -241,21 +242,21 @@ def test_entities_are_not_expanded():
 
 
 def test_the_reader_may_be_missing_slow_or_gone(monkeypatch: pytest.MonkeyPatch):
-    def ends(code: int, said: bytes):
-        return lambda *_, **__: SimpleNamespace(returncode=code, stdout=b"", stderr=said)
+    def says(program: str):
+        return lambda _, raw, tick: answered([sys.executable, "-I", "-c", f"import sys; {program}"], raw, tick)
 
-    monkeypatch.setattr(workbooks.subprocess, "run", ends(1, b"No module named 'python_calamine'"))
+    answered = workbooks._answered
+    monkeypatch.setattr(workbooks, "_answered", says("sys.exit('No module named python_calamine')"))
     with pytest.raises(DataError, match="needs the package python-calamine, which is not installed"):
         read_table(book(S=CELLS))
-    monkeypatch.setattr(workbooks.subprocess, "run", ends(-6, b"memory allocation failed"))
+    monkeypatch.setattr(workbooks, "_answered", says("sys.exit('memory allocation failed')"))
     with pytest.raises(DataError, match="damaged, or it spans too many cells"):
         read_table(book(S=CELLS))
-
-    def hangs(*_, **__):
-        raise subprocess.TimeoutExpired("reader", 1)
-
-    monkeypatch.setattr(workbooks.subprocess, "run", hangs)
-    with pytest.raises(DataError, match="more than 30 s to read"):
+    monkeypatch.setattr(workbooks, "_answered", says("import time; time.sleep(60)"))
+    with pytest.raises(KeyboardInterrupt):
+        read_table(book(S=CELLS), tick=Mock(side_effect=[None, KeyboardInterrupt]))
+    monkeypatch.setattr(workbooks, "SECONDS", 0)
+    with pytest.raises(DataError, match="more than 0 s to read"):
         read_table(book(S=CELLS))
 
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from mklcore.data.dataset import three_way_split
 from mklcore.errors import DataError, KernelError, MKLError
 from mklcore.kernels import checks, stacks
-from mklcore.kernels.stacks import _names, _target, block_of, is_stack, read_stack, rows_of, subset
+from mklcore.kernels.stacks import _target, block_of, is_stack, read_stack, rows_of, subset
 from pages._parts.session import uploads
 from tests.pages import go, memory, open_app, quiet, wait_until, words
 
@@ -67,13 +67,6 @@ def test_targets_are_classes_or_numbers():
 def test_doubled_and_blank_names_are_told_apart():
     names = read_stack(npz(K=K, y=Y, names=np.array(["a", "a", "", "b\n", "b", "a"]))).stack.names
     assert names == ("a", "a (2)", "kernel 3", "b", "b (2)", "a (3)")
-
-
-def test_many_equal_names_are_told_apart_in_one_pass():
-    names = _names(np.array(["a"] * 20_000 + ["a (2)", "b"]), 20_002)
-    assert names[:3] == ["a", "a (2)", "a (3)"]
-    assert names[-2:] == ["a (2) (2)", "b"]
-    assert len(set(names)) == 20_002
 
 
 class Enough(BaseException):

@@ -6,7 +6,7 @@ makes the same features of another file. `plain_reading` does so for a table tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,7 +30,7 @@ from mklcore.data.parsing import Source, Table, parse
 from mklcore.data.reading import _profiles, _settle_sentinels, _settled_uses
 from mklcore.data.sequences import composition
 from mklcore.data.sequences import letters as letters_of
-from mklcore.errors import DataError
+from mklcore.errors import DataError, never_asked
 
 
 @dataclass(frozen=True)
@@ -90,13 +90,15 @@ class Reading:
         max_bytes: int = MAX_BYTES,
         max_rows: int = MAX_ROWS,
         max_columns: int = MAX_COLUMNS,
+        tick: Callable[[], None] = never_asked,
     ) -> NewRows:
         """The rows of another file with the features of the training table; columns it does not need are left out.
 
         Missing numbers become the training median. DataError names columns that are missing, and the first cell of a
-        column of numbers that holds something else.
+        column of numbers that holds something else. tick : called now and then; what it raises ends the reading.
         """
-        table = parse(source, Format(delimiter, encoding, decimal, None, max_bytes, max_rows, max_columns))
+        form = Format(delimiter, encoding, decimal, None, max_bytes, max_rows, max_columns, tick=tick)
+        table = parse(source, form)
         return self.of_table(table)
 
     def of_table(self, table: Table) -> NewRows:
@@ -166,12 +168,13 @@ def learn_reading(
     decimal: str | None = None,
     header: bool | None = None,
     sheet: str | None = None,
+    tick: Callable[[], None] = never_asked,
 ) -> Reading:
     """How ``data`` was made from the table in ``source``; the arguments are those given to `read_table`.
 
     DataError where a feature of ``data`` does not come out of the file as it is: the table was changed after reading.
     """
-    table = parse(source, Format(delimiter, encoding, decimal, header, sheet=sheet))
+    table = parse(source, Format(delimiter, encoding, decimal, header, sheet=sheet, tick=tick))
     place = _place(table.names, data.target_name)
     rows = np.arange(table.n_rows)
     if place is not None:
@@ -180,7 +183,7 @@ def learn_reading(
     columns = [cells[rows] for k, cells in enumerate(table.columns) if k != place]
     settled, wanted = _settled_uses(table.names, uses or {}), set(data.feature_names)
     kept = {name for name in names if name in wanted}
-    profiles, stay = _profiles(names, columns, table.decimal, settled, kept, missing == "drop")
+    profiles, stay = _profiles(names, columns, table.decimal, settled, kept, missing == "drop", tick)
     settled_profiles, _ = _settle_sentinels(profiles, sentinels)
     found: dict[str, Feature] = {}
     for before, item in zip(profiles, settled_profiles, strict=True):

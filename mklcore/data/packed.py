@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,7 +20,7 @@ import pyarrow.parquet
 
 from mklcore.data.columns import clean_name
 from mklcore.data.dataset import listed
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import DataError, ParameterError, never_asked
 
 MAX_BYTES = 20 * 2**20
 MAX_ROWS = 100_000
@@ -26,6 +28,7 @@ MAX_COLUMNS = 10_000
 MAX_CELLS = 10_000_000
 MAX_EXPANSION = 10  # unpacked size of a packed file, in multiples of max_bytes
 
+T = TypeVar("T")
 _ALIASES = {"tab": "\t", "\\t": "\t", "whitespace": " ", "spaces": " ", "\\s+": " "}
 _SIGNATURES = {
     b"\x1f\x8b": "a gzip archive",
@@ -48,7 +51,10 @@ _JSON = re.compile(rb'\s*[{\[]\s*["{\[]')
 
 @dataclass(frozen=True)
 class Format:
-    """How to read a table, and the largest one to accept; None means: find out."""
+    """How to read a table, and the largest one to accept; None means: find out.
+
+    ``tick`` is called between stretches of work, a tenth of a second or so each; what it raises ends the reading.
+    """
 
     delimiter: str | None = None
     encoding: str | None = None
@@ -58,6 +64,7 @@ class Format:
     max_rows: int = MAX_ROWS
     max_columns: int = MAX_COLUMNS
     sheet: str | None = None
+    tick: Callable[[], None] = field(default=never_asked, compare=False)
 
     def __post_init__(self) -> None:
         if self.delimiter is not None:
@@ -90,6 +97,14 @@ def refuse_other_files(raw: bytes) -> None:
         )
 
 
+def ticked(parts: Iterable[T], tick: Callable[[], None], every: int = 1) -> Iterator[T]:
+    """The same parts one after the other, with a tick before every so many of them."""
+    for place, part in enumerate(parts):
+        if place % every == 0:
+            tick()
+        yield part
+
+
 def too_many(what: str, most: int, option: str) -> DataError:
     return DataError(f"The table has more than {most:,} {what}, the limit; take a part of it, or set {option}.")
 
@@ -119,6 +134,7 @@ def parquet_columns(raw: bytes, form: Format) -> tuple[list[str], tuple[np.ndarr
         if sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups)) > most:
             raise too_large
         flat = [one.name for one in fields if not pyarrow.types.is_nested(one.type)]
+        form.tick()
         frame = file.read(columns=flat).replace_schema_metadata(None).to_pandas()
     except DataError:
         raise
@@ -130,7 +146,7 @@ def parquet_columns(raw: bytes, form: Format) -> tuple[list[str], tuple[np.ndarr
     notes: list[str] = []
     if nested := [one.name for one in fields if pyarrow.types.is_nested(one.type)]:
         notes.append(f"Left out, lists or records in the cells: {listed(clean_name(name) for name in nested)}.")
-    columns = tuple(_cells(frame.iloc[:, j]) for j in range(frame.shape[1]))
+    columns = tuple(ticked((_cells(frame.iloc[:, j]) for j in range(frame.shape[1])), form.tick))
     if sum(len(cell) for column in columns if column.dtype == object for cell in column) > most:
         raise too_large
     return [str(name) for name in frame.columns], columns, notes

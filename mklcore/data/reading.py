@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -24,14 +24,15 @@ from mklcore.data.columns import (
     profile,
     strings_of,
     told,
+    told_apart,
 )
 from mklcore.data.dataset import TASKS, Dataset, Groups, counted, joined, listed
 from mklcore.data.grouping import families
-from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Format
+from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Format, ticked
 from mklcore.data.parsing import Source, Table, delimiter_in_words, parse
 from mklcore.data.sentinels import Sentinel, as_missing, sentinel_of
 from mklcore.data.target import guess_target
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import DataError, ParameterError, never_asked
 
 SURE_NAMES = ("target", "label", "class", "y")  # without any of them a table read for novelty has no target
 MAX_CLASSES = 50
@@ -69,10 +70,12 @@ def describe_table(
     max_bytes: int = MAX_BYTES,
     max_rows: int = MAX_ROWS,
     max_columns: int = MAX_COLUMNS,
+    tick: Callable[[], None] = never_asked,
 ) -> TableSummary:
     """Types, missing values and the first rows of a table; the arguments are those of `read_table`."""
-    table = parse(source, Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet))
-    profiles = [profile(name, cells, table.decimal) for name, cells in zip(table.names, table.columns, strict=True)]
+    table = parse(source, Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet, tick))
+    named = ticked(zip(table.names, table.columns, strict=True), tick)
+    profiles = [profile(name, cells, table.decimal) for name, cells in named]
     columns = tuple(item.column for item in profiles)
     rows = min(PREVIEW_ROWS, table.n_rows)
     preview = tuple(tuple(_shown(column[row]) for column in table.columns) for row in range(rows))
@@ -111,6 +114,7 @@ def read_table(
     max_bytes: int = MAX_BYTES,
     max_rows: int = MAX_ROWS,
     max_columns: int = MAX_COLUMNS,
+    tick: Callable[[], None] = never_asked,
 ) -> Dataset:
     """The data set in a CSV, TSV, Parquet, Excel or OpenDocument table.
 
@@ -123,7 +127,8 @@ def read_table(
     by name: "number", "category" or "left out". missing : "median" fills missing numbers, "indicator" also adds a column of
     0 and 1 that says where, "drop" leaves out rows with a missing cell. sentinels : "keep" tells of numbers that probably
     stand for a missing value (-200, 9999, impossible zeros), "missing" reads them so. sheet : which sheet of a workbook, the first
-    visible one if None. The other arguments override what is found in the file.
+    visible one if None. tick : called every tenth of a second or so; what it raises ends the reading. The other arguments
+    override what is found in the file.
 
     Missing numbers become the median of their column, categories become columns of 0 and 1, identifiers, free text,
     dates and constants are left out, rows without a target are dropped; `notes` tells all of it. Columns that share a
@@ -140,7 +145,7 @@ def read_table(
         raise ParameterError(f"missing is {missing!r}; expected one of {', '.join(MISSING_RULES)}.")
     if sentinels not in SENTINEL_RULES:
         raise ParameterError(f"sentinels is {sentinels!r}; expected one of {', '.join(SENTINEL_RULES)}.")
-    table = parse(source, Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet))
+    table = parse(source, Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet, tick))
     if len(table.names) == 1 and task != "novelty":
         raise DataError(_one_column(table))
     names = list(table.names)
@@ -159,13 +164,13 @@ def read_table(
         notes += more
         columns = [column[rows] for column in columns]
     settled = _settled_uses(table.names, uses or {})
-    profiles, rows = _profiles(names, columns, table.decimal, settled, kept, missing == "drop")
+    profiles, rows = _profiles(names, columns, table.decimal, settled, kept, missing == "drop", tick)
     if gone := len(y) - len(rows):
         y = y[rows]
         notes.append(f"Dropped {counted(gone, 'row')} with a missing cell in a column that is used.")
     profiles, more = _settle_sentinels(profiles, sentinels)
     notes += more
-    X, feature_names, columns_of = _features(profiles, kept, missing == "indicator")
+    X, feature_names, columns_of = _features(profiles, kept, missing == "indicator", tick)
     notes += told(profiles, kept, missing == "indicator")
     assert task is not None
     groups = families(columns_of)
@@ -185,14 +190,21 @@ def _settled_uses(names: Sequence[str], uses: Mapping[str, str]) -> dict[str, st
 
 
 def _profiles(
-    names: list[str], columns: list[np.ndarray], decimal: str, uses: Mapping[str, str], kept: set[str], drop: bool
+    names: list[str],
+    columns: list[np.ndarray],
+    decimal: str,
+    uses: Mapping[str, str],
+    kept: set[str],
+    drop: bool,
+    tick: Callable[[], None] = never_asked,
 ) -> tuple[list[Profile], np.ndarray]:
     """What each column is, on the rows that stay; ``kept`` takes in what has to be kept. Dropping rows may turn a column
     into another kind, so it goes on until no row in use has a gap."""
     rows = np.arange(len(columns[0]))
     while True:
         profiles = [
-            profile(name, cells[rows], decimal, uses.get(name)) for name, cells in zip(names, columns, strict=True)
+            profile(name, cells[rows], decimal, uses.get(name))
+            for name, cells in ticked(zip(names, columns, strict=True), tick)
         ]
         kept |= _spared_counters(profiles)
         gaps = [missing_rows(item) for item in profiles if _is_used(item, kept)]
@@ -376,12 +388,12 @@ def _spared_counters(profiles: list[Profile]) -> set[str]:
 
 
 def _features(
-    profiles: list[Profile], kept: set[str], indicator: bool = False
+    profiles: list[Profile], kept: set[str], indicator: bool = False, tick: Callable[[], None] = never_asked
 ) -> tuple[np.ndarray, tuple[str, ...], Groups]:
     names: list[str] = []
     values: list[np.ndarray] = []
     members: dict[str, tuple[int, ...]] = {}
-    for item in profiles:
+    for item in ticked(profiles, tick):
         if not _is_used(item, kept):
             continue
         new_names, new_values = encode(item, indicator)
@@ -399,7 +411,7 @@ def _features(
             f"With categories as columns of 0 and 1 the table has {len(values[0]):,} x {len(names):,} cells, more than "
             f"{MAX_CELLS:,}; take fewer rows or columns."
         )
-    return np.column_stack(values), _unique(names), tuple(members.items())
+    return np.column_stack(values), tuple(told_apart(map(clean_name, names))), tuple(members.items())
 
 
 def _nothing_left(profiles: list[Profile]) -> str:
@@ -413,16 +425,3 @@ def _nothing_left(profiles: list[Profile]) -> str:
         f"There is no numeric column and no category with few values to learn from; the columns are {found}. "
         "Add columns of numbers, name columns in keep=, or check delimiter= and decimal=."
     )
-
-
-def _unique(names: list[str]) -> tuple[str, ...]:
-    """Short enough and all different: levels of categories may be long, or repeat the name of another column."""
-    taken: dict[str, None] = {}
-    for raw in names:
-        stem = name = clean_name(raw)
-        again = 1
-        while name in taken:
-            again += 1
-            name = f"{stem} ({again})"
-        taken[name] = None
-    return tuple(taken)

@@ -10,18 +10,21 @@ import io
 import json
 import subprocess
 import sys
+import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from mklcore.data.columns import clean_name
 from mklcore.data.dataset import counted, listed
 from mklcore.data.packed import MAX_CELLS, MAX_EXPANSION, Format, check_cells, too_many
-from mklcore.errors import DataError
+from mklcore.errors import DataError, never_asked
 
 READER = Path(__file__).with_name("workbook_reader.py")
 MEMORY_MB = 1024
 SECONDS = 30
+BEAT_SECONDS = 0.1
 OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 
 _SAVE = "save the sheet as CSV"
@@ -41,7 +44,7 @@ def workbook_rows(raw: bytes, form: Format) -> tuple[list[list[str]], tuple[str,
     """One sheet as equal rows of cells, the names of the sheets, and notes. Raises DataError for other archives."""
     _check_archive(raw, form)
     limits = {"rows": form.max_rows, "cells": MAX_CELLS, "characters": MAX_EXPANSION * form.max_bytes}
-    answer = _ask(raw, form.sheet or "", limits)
+    answer = _ask(raw, form.sheet or "", limits, form.tick)
     sheets, rows = tuple(answer["sheets"]), answer["rows"]
     if not rows:
         raise DataError(f"The sheet {clean_name(answer['sheet'])!r} of the workbook is empty; {_other(sheets)}.")
@@ -87,27 +90,42 @@ def _check_archive(raw: bytes, form: Format) -> None:
         raise DataError(_REFUSED["characters"])
 
 
-def _ask(raw: bytes, sheet: str, limits: dict[str, int]) -> dict[str, Any]:
+def _ask(raw: bytes, sheet: str, limits: dict[str, int], tick: Callable[[], None] = never_asked) -> dict[str, Any]:
     """The answer of the reader; a DataError where it refused, ran out of its bounds or ended itself."""
     asked = json.dumps({"sheet": sheet, "limits": limits, "megabytes": MEMORY_MB, "seconds": SECONDS})
-    try:
-        done = subprocess.run(
-            [sys.executable, "-I", str(READER), asked], input=raw, capture_output=True, timeout=2 * SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise DataError(f"The workbook takes more than {SECONDS} s to read; {_SAVE}.") from None
-    if done.returncode:
-        missing = b"No module named" in done.stderr
+    code, out, errors = _answered([sys.executable, "-I", str(READER), asked], raw, tick)
+    if code:
+        missing = b"No module named" in errors
         raise DataError(
             f"Reading workbooks needs the package python-calamine, which is not installed; {_SAVE}."
             if missing
             else f"The workbook cannot be read: it is damaged, or it spans too many cells. Take the part with the table "
             f"and {_SAVE}."
         )
-    answer: dict[str, Any] = json.loads(done.stdout)
+    answer: dict[str, Any] = json.loads(out)
     if why := answer.get("refused"):
         raise _refusal(why, answer, sheet, limits)
     return answer
+
+
+def _answered(command: list[str], raw: bytes, tick: Callable[[], None]) -> tuple[int, bytes, bytes]:
+    """What a process says to some bytes, with a tick now and then; it ends with whoever waits for it."""
+    end = time.monotonic() + 2 * SECONDS
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        left: bytes | None = raw
+        try:
+            while True:
+                tick()
+                try:
+                    out, errors = process.communicate(left, timeout=BEAT_SECONDS)
+                    return process.returncode, out, errors
+                except subprocess.TimeoutExpired:
+                    left = None  # it goes on with what it was given
+                    if time.monotonic() > end:
+                        raise DataError(f"The workbook takes more than {SECONDS} s to read; {_SAVE}.") from None
+        finally:
+            process.kill()
 
 
 def _refusal(why: str, answer: dict[str, Any], sheet: str, limits: dict[str, int]) -> DataError:

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from threadpoolctl import ThreadpoolController
 
 from mklcore.arrays import Array
-from mklcore.errors import KernelError
+from mklcore.errors import KernelError, never_asked
 from mklcore.leaves import leaf
 
 SYMMETRY_TOLERANCE = 1e-8
@@ -43,10 +43,6 @@ def asymmetry(gram: Array) -> tuple[float, float]:
                     gap = max(gap, abs(gram[i, j] - gram[j, i]))
                     size = max(size, abs(gram[i, j]), abs(gram[j, i]))
     return gap, size
-
-
-def never_asked() -> None:
-    """What is called between stretches of work where nobody wants to end it."""
 
 
 def check_gram(name: str, gram: Array, tick: Callable[[], None] = never_asked) -> None:

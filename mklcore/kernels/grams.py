@@ -26,8 +26,8 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.checks import check_gram, clipped, never_asked, one_blas_thread
+from mklcore.errors import KernelError, ParameterError, never_asked
+from mklcore.kernels.checks import check_gram, clipped, one_blas_thread
 from mklcore.kernels.finishing import Finishing
 from mklcore.kernels.functions import KernelSpec, fill_base, seen_of
 from mklcore.kernels.maps import (

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mklcore.data.columns import are_texts, clean_name
+from mklcore.data.columns import are_texts, clean_name, told_apart
 from mklcore.data.dataset import Dataset, counted, joined, listed
-from mklcore.errors import DataError, KernelError
-from mklcore.kernels.checks import clip_gram, never_asked, one_blas_thread
+from mklcore.errors import DataError, KernelError, never_asked
+from mklcore.kernels.checks import clip_gram, one_blas_thread
 from mklcore.kernels.grams import Forecast, GramStack
 
 MAX_FILE_MB = 100
@@ -250,15 +249,7 @@ def _names(given: np.ndarray | None, count: int) -> list[str]:
     raw = [f"kernel {m + 1}" for m in range(count)]
     if given is not None:
         raw = [n.decode("utf-8", "replace") if isinstance(n, bytes) else str(n) for n in given.tolist()]
-    names: dict[str, None] = {}
-    used = Counter[str]()  # how often each stem was tried, so that a thousand equal names are not tried a million times
-    for place, text in enumerate(raw, start=1):
-        stem = name = clean_name(text) or f"kernel {place}"
-        while name in names:
-            used[stem] += 1
-            name = f"{stem} ({used[stem] + 1})"
-        names[name] = None
-    return list(names)
+    return told_apart(clean_name(text) or f"kernel {place}" for place, text in enumerate(raw, start=1))
 
 
 def _target(y: np.ndarray, task: str | None) -> tuple[np.ndarray, str, str]:

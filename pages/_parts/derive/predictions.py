@@ -11,6 +11,7 @@ from mklcore.errors import DataError
 from mklcore.estimators.explain import NOVELTY, column_influence, kernels_in_use, problem_names, typical_parts
 from mklcore.path import Path
 from pages._parts.derive import gram_stacks, paths, shelves, tables
+from pages._parts.derive.opening import opened
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
@@ -73,7 +74,11 @@ def reading(params: Params) -> Reading:
         "missing": params.missing,
         "sentinels": "missing" if params.gaps else "keep",
     }
-    return shelves.shelf(params).made(key, lambda: learn_reading(uploads.upload(params.data).content, table, **how))
+    content = uploads.upload(params.data).content
+    return opened(
+        shelves.shelf(params), key, content, "Reading the table once more",
+        lambda tick: learn_reading(content, table, tick=tick, **how),
+    )  # fmt: skip
 
 
 # The columns as controls

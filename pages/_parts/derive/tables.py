@@ -1,6 +1,6 @@
 """Derive the table in use from the parameters, how it was read, and its rows cut in three."""
 
-import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -18,13 +18,12 @@ from mklcore.errors import DataError
 from mklcore.kernels import stacks
 from mklcore.kernels.units import MOST_COLUMNS
 from pages._parts.derive import notes
+from pages._parts.derive.opening import opened
 from pages._parts.derive.shelves import shelf
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session.memory import Upload, memory
 from pages._parts.session.uploads import upload
-
-PATIENCE_SECONDS = 0.5
 
 
 @st.cache_resource(max_entries=len(SAMPLES), show_spinner=False)
@@ -38,8 +37,17 @@ def table(params: Params) -> Dataset:
         return stack_file(params).table
     if params.data.startswith(UPLOAD):
         file = upload(params.data)
-        key = ("table", replace(params.upto("data"), validation=0.25, test=0.25, seed=0, stratified=True, grouping=""))
-        data = shelf(params).made(key, lambda: _read(params, file))
+        usual: dict[str, Any] = {
+            "validation": 0.25,
+            "test": 0.25,
+            "seed": 0,
+            "stratified": True,
+            "grouping": "",
+            "spectra": "",
+            "clip": False,
+        }
+        key = "table", replace(params.upto("data"), **usual)
+        data = opened(shelf(params), key, file.content, "Reading the table", lambda tick: _read(params, file, tick))
     else:
         data = _sample(params.data)
     if params.grouping:
@@ -75,12 +83,12 @@ def like_training(params: Params, X: np.ndarray) -> np.ndarray:
     return prepared(rows, params.spectra).X
 
 
-def _read(params: Params, file: Upload) -> Dataset:
+def _read(params: Params, file: Upload, tick: Callable[[], None]) -> Dataset:
     """Read an uploaded table as the parameters ask for. Raises ``DataError`` in words."""
     with notes.for_people():
         return read_table(
             file.content, params.target or None, task=params.task or None, uses=uses(params), missing=params.missing,
-            sentinels="missing" if params.gaps else "keep",
+            sentinels="missing" if params.gaps else "keep", tick=tick,
             **as_read(params),
         )  # fmt: skip
 
@@ -118,8 +126,12 @@ def summary(params: Params) -> TableSummary:
     """Return what an uploaded file holds, column by column, before a target is chosen. Raises ``DataError`` in words."""
     file, how = upload(params.data), as_read(params)
     key = ("summary", params.data, *how.values())
-    with notes.for_people():
-        return shelf(params).made(key, lambda: describe_table(file.content, **how))
+
+    def read(tick: Callable[[], None]) -> TableSummary:
+        with notes.for_people():
+            return describe_table(file.content, tick=tick, **how)
+
+    return opened(shelf(params), key, file.content, "Looking at the columns", read)
 
 
 def sheets(params: Params) -> tuple[str, ...]:
@@ -136,29 +148,14 @@ def on_stack(params: Params) -> bool:
 
 def stack_file(params: Params) -> stacks.StackFile:
     """Return the uploaded stack on all its rows. Raises ``MKLError`` in words, or ``MissingFileError``."""
-    file = upload(params.data)
-    digest = params.data.removeprefix(UPLOAD)
-    return memory().shelves.stack.made(
-        (params.data, params.task, params.clip),
-        lambda: _read_stack(params, file, digest),
-    )
-
-
-def _read_stack(params: Params, file: Upload, digest: str) -> stacks.StackFile:
-    """Read a stack; whoever chooses something else meanwhile, presses Stop or leaves, ends it at the next beat of the line."""
-    told, begun = st.empty(), time.monotonic()
-
-    def tick() -> None:
-        seconds = time.monotonic() - begun
-        if seconds > PATIENCE_SECONDS:
-            told.caption(f"Reading the stack and checking its kernels: {seconds:.0f} s. Any other choice ends it.")
-
-    try:
-        return stacks.read_stack(
+    file, digest = upload(params.data), params.data.removeprefix(UPLOAD)
+    return opened(
+        memory().shelves.stack, (params.data, params.task, params.clip), file.content,
+        "Reading the stack and checking its kernels",
+        lambda tick: stacks.read_stack(
             file.content, task=params.task or None, clip=params.clip, fingerprint=digest, tick=tick
-        )
-    finally:
-        told.empty()
+        ),
+    )  # fmt: skip
 
 
 def split(params: Params) -> Split:

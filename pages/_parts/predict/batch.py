@@ -17,6 +17,7 @@ from mklcore.estimators.explain import kernels_in_use
 from mklcore.probabilities import Probabilities
 from mklcore.scoring import scored
 from pages._parts.derive import judging, paths, predictions, scores, tables
+from pages._parts.derive.opening import opened
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import controls, evidence, listings
 from pages._parts.jobs.job import Job, Piece
@@ -86,7 +87,11 @@ def _batch(point: Chosen, file: Upload) -> Batch | None:
     found = memory().shelves.batch.get(key)
     if found is not None:
         return found
-    new = predictions.reading(history.current()).apply(file.content)
+    reading = predictions.reading(history.current())
+    new = opened(
+        memory().shelves.batch_rows, key, file.content, "Reading the rows",
+        lambda tick: reading.apply(file.content, tick=tick),
+    )  # fmt: skip
     new = replace(new, X=tables.like_training(history.current(), new.X))
     if len(new.X) > MOST_ROWS:
         raise DataError(

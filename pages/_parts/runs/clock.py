@@ -42,9 +42,9 @@ def age(base: sqlite3.Connection) -> float:
 def _read(base: sqlite3.Connection) -> tuple[float, float]:
     """Return the hands of the clock; where they do not read, the file is as damaged as one SQLite itself refuses."""
     row = base.execute("SELECT wall, age FROM clock").fetchone()
-    hands = row or ()
-    if len(hands) == 2 and all(isinstance(hand, float) and math.isfinite(hand) for hand in hands) and hands[1] < LATEST:
-        return hands[0], hands[1]
+    wall, told = row or (None, None)
+    if isinstance(wall, float) and isinstance(told, float) and math.isfinite(wall) and 0 < told < LATEST:
+        return wall, told
     error = sqlite3.DatabaseError("the clock of the store does not read")
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     raise error

@@ -245,7 +245,9 @@ class Store:
                 "SELECT owner, sum(file), sum(1 - file), sum(size), max(used) FROM (SELECT owner, 1 AS file, size, used FROM files "
                 "UNION ALL SELECT owner, 0, size, used FROM runs) GROUP BY owner ORDER BY 4 DESC"
             ).fetchall()
-            return [Holder(who, files, runs, size, max(0.0, now - used) / DAY) for who, files, runs, size, used in found]
+            return [
+                Holder(who, files, runs, size, max(0.0, now - used) / DAY) for who, files, runs, size, used in found
+            ]
 
     def let_go_unused(self, days: float) -> int:
         """Delete the unnamed files that nobody used for ``days``; return how many they were."""

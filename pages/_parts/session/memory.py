@@ -70,6 +70,7 @@ class Shelves:
     stack: Shelf = field(default_factory=lambda: Shelf(1))  # it is large
     hull_points: Shelf = field(default_factory=lambda: Shelf(4))
     batch: Shelf = field(default_factory=lambda: Shelf(1))
+    batch_rows: Shelf = field(default_factory=lambda: Shelf(1))
     outcomes: Shelf = field(default_factory=lambda: Shelf(16))  # of experiments, opened from a file
 
 
