@@ -1,10 +1,14 @@
 """A class on one server: sessions that speak Streamlit's own WebSocket protocol upload, drag, choose another norm, open lessons.
 
     python -m benchmarks.classroom [SESSIONS] [SECONDS] [--layer workqueue] [--url URL]
+    python -m benchmarks.classroom --rss 200
 
 Without ``--url`` it starts a server of its own. Wanted on two cores, 30 sessions for 300 s: no errors, 95 % of the released
 cursors answered within 0.5 s, a first path for everybody within 30 s, health checks within 0.2 s. ``--layer`` names numba's
 threading layer. The last line tells how busy the machine was with other things.
+
+``--rss N`` asks something else: N tabs come one after the other, six at a time, each with a table of its own and a path, and
+close; a minute later the server holds at most a tenth more than after the first thirty.
 """
 
 from __future__ import annotations
@@ -35,6 +39,11 @@ from benchmarks.serving import running_app
 ROWS, COLUMNS, POINTS = 600, 20, 25
 KERNELS = "widths=8&linear=yes&degree=2&each=linear"  # 30 kernels on 300 training rows
 PATIENCE = 60.0
+FEW, AT_A_TIME, CALM = (
+    30,
+    6,
+    150.0,
+)  # tabs before the first look at memory; tabs at once; until a closed tab is forgotten
 
 
 @dataclass
@@ -322,6 +331,48 @@ async def lesson(sessions: int, seconds: float, url: str, process: int = 0) -> F
     return found
 
 
+async def coming_and_going(tabs: int, url: str, process: int) -> tuple[float, float, list[str]]:
+    """Let tabs come with a table, wait for its path and close; the server's memory after the first and after all, in MB."""
+    errors: list[str] = []
+    places = asyncio.Semaphore(AT_A_TIME)
+
+    async def tab(number: int) -> None:
+        async with places, Session(url, "", "widths=4&linear=yes&each=none&degree=0") as session:
+            await session.run()
+            await session.upload(f"table{number}.csv", table(number))
+            await session.run(page="explore")
+            if not await session.until(session.player, time.monotonic() + 4 * PATIENCE):
+                errors.append(f"tab {number}: no path, {session.faults[:1]}")
+
+    async def some(first: int, last: int) -> float:
+        ended = await asyncio.gather(*map(tab, range(first, last)), return_exceptions=True)
+        errors.extend(f"{type(end).__name__} {end}" for end in ended if isinstance(end, BaseException))
+        await asyncio.sleep(CALM)
+        return memory(process)
+
+    few = min(FEW, tabs // 2)
+    return await some(0, few), await some(few, tabs), errors
+
+
+def verdicts(found: Figures, sessions: int) -> list[str]:
+    """The targets, each with what was reached."""
+    never = sessions - len(found.first)
+    late = float(np.percentile(found.released, 95)) if found.released else np.inf
+    first = max(found.first, default=np.inf) if not never else np.inf
+    health = float(np.percentile(found.health, 95)) if found.health else np.inf
+    targets = (
+        ("errors", len(found.errors), "0", len(found.errors) == 0),
+        ("sessions without a first path", never, "0", never == 0),
+        ("released cursor to evidence, 95 %, s", late, "under 0.5", late < 0.5),
+        ("the slowest first path, s", first, "at most 30", first <= 30),
+        ("health check, 95 %, s", health, "under 0.2", health < 0.2),
+    )
+    return [
+        f"{'met    ' if met else 'not met'} {name}: {value:.4g}, wanted {wanted}"
+        for name, value, wanted, met in targets
+    ]
+
+
 def told(name: str, values: list[float]) -> str:
     """One line of figures."""
     if not values:
@@ -337,7 +388,13 @@ def main() -> None:
     asked.add_argument("seconds", type=float, nargs="?", default=300)
     asked.add_argument("--layer", default="", help="numba's threading layer, as workqueue")
     asked.add_argument("--url", default="", help="a server that runs already")
+    asked.add_argument(
+        "--rss", type=int, default=0, metavar="TABS", help="memory after so many tabs have come and gone"
+    )
     given = asked.parse_args()
+    if given.rss:
+        _tell_memory(given.rss)
+        return
     with ExitStack() as stack:
         url, process, printed = given.url, 0, ""
         if not url:
@@ -352,7 +409,7 @@ def main() -> None:
         ("lesson drawn", found.lesson), ("health check", found.health),
     ):  # fmt: skip
         print(told(name, values))
-    print(f"without a first path: {given.sessions - len(found.first)}")
+    print("\n".join(verdicts(found, given.sessions)))
     if found.megabytes:
         print(f"memory of the server: {max(found.megabytes):.0f} MB at most, {found.megabytes[-1]:.0f} MB at the end")
         print(f"the server computed for {computed:.0f} s of one core, its start included")
@@ -360,6 +417,15 @@ def main() -> None:
     if printed:
         print(f"the server printed:\n{printed[-3000:]}")
     print(f"{os.cpu_count()} cores; load of the last minute {os.getloadavg()[0]:.1f}, everything counted")
+
+
+def _tell_memory(tabs: int) -> None:
+    with running_app() as app:
+        few, all_of_them, errors = asyncio.run(coming_and_going(tabs, app.url, app.process))
+    growth = all_of_them / few - 1
+    verdict = "met    " if growth <= 0.1 else "not met"
+    print(f"{verdict} memory after {tabs} tabs: {all_of_them:.0f} MB, {growth:+.1%} beside {few:.0f} MB")
+    print(f"errors: {len(errors)} {errors[:5]}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,408 @@
+"""The app attacked as an outsider would: each attack carried out against real servers, processes and a real browser.
+
+    python -m benchmarks.attacks [NAME ...] [--table]
+
+One line per attack: what was done, how often, what a person saw, and whether it held. ``--table`` writes it as a table of
+Markdown. The exit code is 1 where something did not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import http.server
+import io
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.classroom import Session, cpu_seconds, memory, table
+from benchmarks.serving import ROOT, chromium, running_app, settled
+from mklcore.data.reading import read_table
+from mklcore.errors import DataError
+from pages._parts.runs.disk import StoreError
+from pages._parts.runs.secrets import link_secret, new_secret
+from pages._parts.runs.store import File, Limits, Store
+
+WAIT = 240.0
+HOSTILE = (
+    "<img src=x onerror=alert(1)>", "<script>alert(2)</script>", "\"><svg onload=alert(3)>", "</script><script>alert(4)</script>",
+    "![x](http://evil.example/x.png)", "[l](javascript:alert(5))", "{{7*7}}<iframe src=http://evil.example>", "'-alert(6)-'",
+)  # fmt: skip
+WRITER = """
+import sys
+from pathlib import Path
+from pages._parts.runs.disk import StoreError
+from pages._parts.runs.store import Store
+store, owner = Store(Path(sys.argv[1])), sys.argv[2]
+for turn in range(int(sys.argv[3])):
+    try:
+        run = store.save(owner, f"run {turn}", "explore", {"data": "iris", "seed": str(turn)}, results=bytes(20_000))
+        print(run.id, flush=True)
+        if turn % 3 == 2:
+            store.delete(owner, run.id)
+            print("-" + run.id, flush=True)
+    except StoreError as error:
+        print("!" + str(error), flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an attack did, how many times, what came of it, and whether that is as promised."""
+
+    tried: int
+    saw: str
+    held: bool
+
+
+def leaks() -> Found:
+    """Open a saved run by its link; look for its secret in logs, and in what other servers are sent."""
+    heard: list[str] = []
+
+    class Listener(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            heard.append(str(self.headers))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    other = http.server.HTTPServer(("127.0.0.1", 0), Listener)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    with tempfile.TemporaryDirectory() as home:
+        owner = new_secret()
+        run = Store(Path(home)).save(owner, "mine", "data", {"data": "iris"})
+        secret = link_secret(owner, run.id)
+        with running_app(MKL_EXPLORER_HOME=home) as app, chromium() as browser:
+            page = browser.new_page()
+            asked: list[str] = []
+            page.on("request", lambda request: asked.append(request.headers.get("referer", "")))
+            page.goto(f"{app.url}/?run={secret}")
+            settled(page, WAIT)
+            there = f"http://127.0.0.1:{other.server_port}/"
+            page.evaluate("place => fetch(place, {mode: 'no-cors'}).catch(() => 0)", there)
+            page.evaluate("place => { const one = new Image(); one.src = place; }", there)
+            page.goto(f"{app.url}/?run={secret}")
+            settled(page, WAIT)
+            page.evaluate("place => { location.href = place; }", there)
+            page.wait_for_url(there)
+            logged = app.log.read_text(encoding="utf-8", errors="replace")
+        kept = b"".join(part.read_bytes() for part in Path(home).iterdir())
+    other.shutdown()
+    found = {
+        "referrers of the app": sum(secret in one for one in asked),
+        "referrers elsewhere": sum("referer" in one.lower() for one in heard),
+        "the server's log": int(secret in logged),
+        "the data folder": int(secret.encode() in kept),
+    }
+    saw = ", ".join(f"{number} in {where}" for where, number in found.items())
+    return Found(len(asked) + len(heard), f"secret or referrer: {saw}", not any(found.values()) and len(heard) >= 3)
+
+
+def timing() -> Found:
+    """Ask for runs by wrong secrets, half of which begin like a right one, and compare how long the refusals take."""
+    with tempfile.TemporaryDirectory() as home:
+        store, owner = Store(Path(home)), new_secret()
+        right = [link_secret(owner, store.save(owner, str(k), "data", {}).id) for k in range(20)]
+        chance, spent = np.random.default_rng(0), {True: [], False: []}
+        for turn in range(3000):
+            near = bool(turn % 2)
+            wrong = right[turn % 20][:42] + "A" if near else new_secret()
+            if wrong in right:
+                continue
+            begun = time.perf_counter()
+            try:
+                store.linked(wrong)
+            except StoreError:
+                spent[near].append(time.perf_counter() - begun)
+    near, far = (np.array(spent[which]) for which in (True, False))
+    shuffled = np.concatenate([near, far])
+    gaps = []
+    for _ in range(500):
+        chance.shuffle(shuffled)
+        gaps.append(abs(np.median(shuffled[: len(near)]) - np.median(shuffled[len(near) :])))
+    gap, reach = abs(float(np.median(near) - np.median(far))), float(np.quantile(gaps, 0.99))
+    words = f"medians {1e6 * np.median(near):.0f} and {1e6 * np.median(far):.0f} microseconds apart by {1e6 * gap:.1f}"
+    return Found(len(shuffled), f"{words}; chance alone reaches {1e6 * reach:.1f}", gap <= reach)
+
+
+def hostile_names() -> Found:
+    """Open the report of a table with hostile names in a browser, and look into its notebook."""
+    chance = np.random.default_rng(0)
+    quoted = [f'"{name.replace(chr(34), chr(34) * 2)}"' for name in HOSTILE]
+    rows = [
+        ",".join([*(f"{v:.3f}" for v in row), quoted[k % 2]])
+        for k, row in enumerate(chance.standard_normal((60, len(HOSTILE))))
+    ]
+    raw = "\n".join([",".join([*quoted, '"<b id=injected>target</b>"']), *rows]).encode()
+    dialogs: list[str] = []
+    asked: list[str] = []
+    with tempfile.TemporaryDirectory() as folder, running_app() as app, chromium() as browser:
+        page = browser.new_page()
+        page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+        page.goto(f"{app.url}/?widths=1&each=none&degree=0")
+        settled(page, WAIT)
+        page.locator("[data-testid=stFileUploaderDropzoneInput]").first.set_input_files(
+            {"name": "<img src=x onerror=alert(7)>.csv", "mimeType": "text/csv", "buffer": raw}
+        )
+        page.get_by_text("60 rows").first.wait_for(timeout=1000 * WAIT)
+        page.get_by_role("link", name="Predict").first.click()
+        button = page.locator(".st-key-away_report button")
+        button.wait_for(state="attached", timeout=1000 * WAIT)
+        if not button.is_visible():
+            page.get_by_role("tab", name="Take away").click()
+        with page.expect_download(timeout=1000 * WAIT) as given:
+            button.click(timeout=1000 * WAIT)
+        report = Path(folder) / "report.html"
+        given.value.save_as(report)
+        injected = page.locator("#injected, img[src=x], iframe[src*=evil]").count()
+        fresh = browser.new_page()
+        fresh.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+        fresh.on("request", lambda request: asked.append(request.url))
+        fresh.goto(report.as_uri())
+        fresh.wait_for_load_state("networkidle")
+        injected += fresh.locator("#injected, img[src=x], iframe, [onerror], svg[onload]").count()
+    others = [url for url in asked if not url.startswith(("file:", "data:"))]
+    saw = f"{len(dialogs)} dialogs, {injected} injected nodes, {len(others)} requests from the report"
+    return Found(len(HOSTILE) + 2, saw, not dialogs and not injected and not others)
+
+
+def ten_experiments() -> Found:
+    """Press Run full size of ten experiments in one tab, past the page's own switch, and open Explore in another."""
+
+    async def go(url: str) -> tuple[int, float, int]:
+        keys = [one.key for one in _experiments()][:10]
+        async with (
+            Session(url, "experiments") as greedy,
+            Session(url, "explore", "data=iris&widths=2&each=none") as other,
+        ):
+            pressed = 0
+            for key in keys:
+                greedy.query = f"experiment={key}"
+                await greedy.run(page="experiments")
+                buttons = [one for one, _ in greedy.found("button") if "run_full" in one.id]
+                if buttons:
+                    state = greedy.widgets[buttons[0].id] = _pressed(buttons[0].id)
+                    await greedy.run()
+                    del greedy.widgets[state.id]
+                    pressed += 1
+            begun = time.monotonic()
+            await other.run()
+            await other.until(other.player, begun + WAIT)
+            return pressed, time.monotonic() - begun, len(greedy.faults) + len(other.faults)
+
+    with running_app() as app:
+        pressed, seconds, faults = asyncio.run(go(app.url))
+        trace = app.tracebacks()
+    words = (
+        f"one runs, each further one takes its place; another tab had its path after {seconds:.1f} s, {faults} faults"
+    )
+    return Found(pressed, words, not faults and not trace and seconds < WAIT)
+
+
+def vanishing() -> Found:
+    """Cut the line of a tab in the middle of a path; wait until the server rests, and look at its memory."""
+
+    async def go(url: str) -> None:
+        async with Session(url, "", "widths=20&each=rbf&linear=yes&laplacians=20") as session:
+            await session.run()
+            await session.upload("table.csv", table(1))
+            await session.run(page="explore")
+            await asyncio.sleep(1)
+            session.socket.transport.abort()
+
+    with running_app() as app:
+        asyncio.run(go(app.url))
+        cut, rest, before = time.monotonic(), 0.0, memory(app.process)
+        while time.monotonic() - cut < WAIT:
+            spent = cpu_seconds(app.process)
+            time.sleep(3)
+            if cpu_seconds(app.process) - spent < 0.3:
+                rest = time.monotonic() - cut
+                break
+        after, trace = memory(app.process), app.tracebacks()
+    words = f"the server rests {rest:.0f} s later and holds {after:.0f} MB, {before:.0f} MB when the line was cut"
+    return Found(1, words, 0 < rest < WAIT and not trace)
+
+
+def dead_reader() -> Found:
+    """Kill the process that reads a workbook, while it reads."""
+    killed: list[int] = []
+
+    def kill() -> None:
+        for child, command in _children(os.getpid()):
+            if "workbook_reader" in command:
+                os.kill(child, signal.SIGKILL)
+                killed.append(child)
+
+    book = io.BytesIO()
+    with zipfile.ZipFile(book, "w") as archive:
+        archive.writestr("xl/workbook.xml", b"<workbook/>" * 100_000)
+    try:
+        read_table(book.getvalue(), tick=kill)
+        said = "nothing"
+    except DataError as error:
+        said = str(error)
+    return Found(len(killed), said, bool(killed) and "cannot be read" in said)
+
+
+def dead_compiler() -> Found:
+    """Kill the process that compiles, at the first start of a machine, and wait for a path all the same."""
+
+    async def first(url: str) -> float:
+        begun = time.monotonic()
+        async with Session(url, "explore", "data=iris&widths=2&each=none&path=C") as session:
+            await session.run()
+            there = await session.until(session.player, begun + 4 * WAIT)
+        return time.monotonic() - begun if there else 0.0
+
+    with tempfile.TemporaryDirectory() as cache, running_app(NUMBA_CACHE_DIR=cache) as app:
+        killed = 0
+        end = time.monotonic() + WAIT
+        opened = threading.Thread(target=lambda: asyncio.run(first(app.url)), daemon=True)
+        opened.start()
+        while not killed and time.monotonic() < end:
+            for child in _children(app.process):
+                if "mklcore.compiling" in child[1]:
+                    os.kill(child[0], signal.SIGKILL)
+                    killed += 1
+            time.sleep(0.1)
+        seconds = asyncio.run(first(app.url))
+    return Found(killed, f"the server compiles itself; a path after {seconds:.0f} s", killed > 0 and seconds > 0)
+
+
+def two_servers() -> Found:
+    """Four processes save and delete in one folder at once; one is killed on the way. What was acknowledged is asked for."""
+    with tempfile.TemporaryDirectory() as folder:
+        home, owners = Path(folder) / "home", [new_secret() for _ in range(4)]
+        python = {**os.environ, "PYTHONPATH": str(ROOT)}
+        writers = [
+            subprocess.Popen(
+                [sys.executable, "-c", WRITER, str(home), owner, "40"], stdout=subprocess.PIPE, text=True, env=python
+            )
+            for owner in owners
+        ]
+        first = writers[0].stdout
+        said = [first.readline() for _ in range(8)] if first else []
+        writers[0].kill()
+        told = [
+            said + (writers[0].communicate()[0].splitlines()),
+            *(one.communicate()[0].splitlines() for one in writers[1:]),
+        ]
+        store, lost, back, refused, acknowledged = Store(home), 0, 0, 0, 0
+        for owner, lines in zip(owners, told, strict=True):
+            every = [line.strip() for line in lines]
+            gone = {line[1:] for line in every if line.startswith("-")}
+            saved = {line for line in every if len(line) == 32}
+            refused += sum(line.startswith("!") for line in every)
+            acknowledged += len(saved)
+            there = {run.id for run in store.runs(owner)}
+            lost += len(saved - gone - there)
+            back += len(gone & there)
+    killed_between = 1  # a run whose deletion was under way when the process was killed may be gone unsaid
+    words = f"{acknowledged} saved runs acknowledged, {lost} lost, {back} deleted ones came back, {refused} refusals"
+    return Found(acknowledged, words, lost <= killed_between and not back)
+
+
+def quota() -> Found:
+    """Two processes fill the share of one browser at once: together they keep no more than it."""
+    with tempfile.TemporaryDirectory() as folder:
+        home, owner = Path(folder) / "home", new_secret()
+        limits = Limits(owner_mb=4.0)
+        stores = Store(home, limits), Store(home, limits)
+        refused: list[str] = []
+
+        def fill(store: Store, first: int) -> None:
+            for k in range(first, first + 10):
+                content = hashlib.shake_256(bytes([k])).digest(400_000)
+                file = File(f"upload:{hashlib.sha256(content).hexdigest()}", f"{k}.csv", content)
+                try:
+                    store.save(owner, str(k), "data", {"data": file.source}, [file])
+                except StoreError as error:
+                    refused.append(str(error))
+
+        threads = [threading.Thread(target=fill, args=(store, 10 * k)) for k, store in enumerate(stores)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        held = sum(holder.size for holder in stores[0].holders()) / 1e6
+        most = stores[0].limits.owner_mb
+    kinds = statistics.multimode(refused)[0] if refused else "nothing"
+    return Found(
+        20, f"{held:.1f} MB kept of {most:.0f}; {len(refused)} refused: {kinds}", held <= most + 0.4 and bool(refused)
+    )
+
+
+ATTACKS: dict[str, Callable[[], Found]] = {
+    one.__name__: one
+    for one in (
+        leaks, timing, hostile_names, ten_experiments, vanishing, dead_reader, dead_compiler, two_servers, quota,
+    )
+}  # fmt: skip
+
+
+def _experiments() -> list:
+    from mklcore.experiments import EXPERIMENTS
+
+    return list(EXPERIMENTS.values())
+
+
+def _pressed(button: str):
+    from streamlit.proto.WidgetStates_pb2 import WidgetState
+
+    return WidgetState(id=button, trigger_value=True)
+
+
+def _children(process: int) -> list[tuple[int, str]]:
+    """The processes that another one started, with their commands."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int(place.joinpath("stat").read_text(encoding="ascii").rpartition(")")[2].split()[1])
+            if parent == process:
+                found.append((int(place.name), place.joinpath("cmdline").read_bytes().decode().replace("\0", " ")))
+        except (OSError, ValueError):  # it has ended meanwhile
+            continue
+    return found
+
+
+def main() -> int:
+    """Carry the attacks out, and tell."""
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("attacks", nargs="*", metavar="NAME")
+    asked.add_argument("--table", action="store_true")
+    given = asked.parse_args()
+    if unknown := set(given.attacks) - set(ATTACKS):
+        asked.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(ATTACKS)}")
+    held = True
+    if given.table:
+        print("| what was done | times | what came of it | |\n|---|---|---|---|")
+    for name in given.attacks or ATTACKS:
+        found = ATTACKS[name]()
+        held &= found.held
+        verdict, what = "held" if found.held else "DID NOT HOLD", (ATTACKS[name].__doc__ or "").strip()
+        told = {"attack": name, "tried": found.tried, "saw": found.saw, "held": found.held}
+        print(
+            f"| {what} | {found.tried:,} | {found.saw} | {verdict} |" if given.table else json.dumps(told), flush=True
+        )
+    return int(not held)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
