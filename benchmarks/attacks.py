@@ -37,7 +37,7 @@ from pages._parts.runs.disk import StoreError
 from pages._parts.runs.secrets import link_secret, new_secret
 from pages._parts.runs.store import File, Limits, Store
 
-WAIT = 240.0
+WAIT = 120.0
 HOSTILE = (
     "<img src=x onerror=alert(1)>", "<script>alert(2)</script>", "\"><svg onload=alert(3)>", "</script><script>alert(4)</script>",
     "![x](http://evil.example/x.png)", "[l](javascript:alert(5))", "{{7*7}}<iframe src=http://evil.example>", "'-alert(6)-'",
@@ -157,15 +157,14 @@ def hostile_names() -> Found:
         page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
         page.goto(f"{app.url}/?widths=1&each=none&degree=0")
         settled(page, WAIT)
-        page.locator("[data-testid=stFileUploaderDropzoneInput]").first.set_input_files(
-            {"name": "<img src=x onerror=alert(7)>.csv", "mimeType": "text/csv", "buffer": raw}
+        name = "<img src=x onerror=alert(7)>.csv"
+        page.set_input_files(
+            "[data-testid=stFileUploader] input[type=file]", {"name": name, "mimeType": "text/csv", "buffer": raw}
         )
-        page.get_by_text("60 rows").first.wait_for(timeout=1000 * WAIT)
+        page.get_by_text("2 classes").or_(page.get_by_text("two classes")).first.wait_for(timeout=1000 * WAIT)
         page.get_by_role("link", name="Predict").first.click()
+        page.get_by_role("tab", name="Take away").click(timeout=1000 * WAIT)
         button = page.locator(".st-key-away_report button")
-        button.wait_for(state="attached", timeout=1000 * WAIT)
-        if not button.is_visible():
-            page.get_by_role("tab", name="Take away").click()
         with page.expect_download(timeout=1000 * WAIT) as given:
             button.click(timeout=1000 * WAIT)
         report = Path(folder) / "report.html"
