@@ -6,12 +6,11 @@ python -m benchmarks.compiling
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
 
-from benchmarks.lines import Line, told
+from benchmarks.lines import Line, told, usual
 
 LIMITS = {"Explore": 4.0, "everything": 10.0, "import mklcore": 0.6}
 WORK = """
@@ -31,7 +30,7 @@ print(json.dumps(spent))
 def once() -> dict[str, float]:
     """CPU seconds of one process that begins with an empty cache."""
     with tempfile.TemporaryDirectory() as cache:
-        there = os.environ | {"NUMBA_CACHE_DIR": cache, "OPENBLAS_NUM_THREADS": "1"}
+        there = usual() | {"NUMBA_CACHE_DIR": cache, "OPENBLAS_NUM_THREADS": "1"}
         done = subprocess.run([sys.executable, "-c", WORK], env=there, capture_output=True, text=True, check=True)
         return dict(json.loads(done.stdout))
 

@@ -1,7 +1,8 @@
-"""One line of a benchmark: what was measured, how often, and beside what it stands."""
+"""One line of a benchmark: what was measured, how often, and beside what it stands; and where processes are measured."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -33,6 +34,12 @@ class Line:
     def ratio(self) -> float:
         """How many times as much the peer takes, or the limit allows: above 1 is good."""
         return self.beside / self.median if self.median else float("inf")
+
+
+def usual() -> dict[str, str]:
+    """The environment of a process of whoever installed this: Python keeps what it made of the sources, which a second start
+    then loads, although the process that measures may have been told to keep nothing."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def told(lines: Sequence[Line]) -> str:

@@ -18,6 +18,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from benchmarks.lines import usual
+
 ROOT = Path(__file__).resolve().parents[1]
 # Beside the sandbox switch, which root needs, these keep Chromium from looking for hosts of its own.
 CHROMIUM_FLAGS = [
@@ -72,7 +74,7 @@ def running_app(patience: float = 120.0, before: str = "", **environment: str) -
     with tempfile.TemporaryDirectory() as folder:
         app = App(url, Path(folder) / "server.log")
         with app.log.open("wb") as log:
-            home = os.environ | {"MKL_EXPLORER_HOME": str(Path(folder) / "home")} | environment  # no run of one's own
+            home = usual() | {"MKL_EXPLORER_HOME": str(Path(folder) / "home")} | environment  # no run of one's own
             server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=home)
         try:
             deadline = time.monotonic() + patience

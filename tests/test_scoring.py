@@ -2,13 +2,20 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import balanced_accuracy_score, f1_score, make_scorer, roc_auc_score, root_mean_squared_error
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    f1_score,
+    make_scorer,
+    roc_auc_score,
+    root_mean_squared_error,
+)
 from sklearn.model_selection import StratifiedKFold
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.path import rescored
-from mklcore.scoring import SCORINGS, label_of, rarest, scorings_for, usual_scoring
+from mklcore.scoring import SCORINGS, accuracy, label_of, rarest, scorings_for, usual_scoring
 from mklcore.selection import CrossValidatedSurface
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
@@ -20,6 +27,22 @@ def table():
     X = rng.standard_normal((120, 3))
     value = X[:, 0] + np.sin(2 * X[:, 1]) + 0.5 * rng.standard_normal(120)
     return X[:80], value[:80], X[80:], value[80:]
+
+
+@pytest.mark.parametrize("names", [(0, 1, 2), (-1.0, 1.0), ("no", "yes"), (False, True)], ids=str)
+def test_accuracy_is_scikit_learns(names):
+    y, predicted = np.random.default_rng(0).choice(names, (2, 40))
+    assert accuracy(y, predicted) == accuracy_score(y, predicted) < 1.0
+    assert accuracy(list(y), predicted) == accuracy_score(y, predicted)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
+@pytest.mark.parametrize(
+    ("y", "why"), [([0.0, np.nan], "NaN"), ([0.0, np.inf], "infinity"), ([0.0], "inconsistent"), ([0.5, 1.0], "mix")]
+)
+def test_what_scikit_learn_refuses_to_score_is_refused(y, why):
+    with pytest.raises(ValueError, match=why):
+        accuracy(np.array(y), np.array([0.0, 1.0]))
 
 
 @pytest.fixture(scope="module")

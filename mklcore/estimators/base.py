@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import r2_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -27,6 +27,7 @@ from mklcore.kernels.single import SingleRows
 from mklcore.kernels.sums import OTHER, way_of
 from mklcore.lowrank.features import FeatureMap, FeatureStack
 from mklcore.lowrank.nystroem import Nystroem
+from mklcore.scoring import accuracy
 from mklcore.solvers.driver import Fit, Status
 
 STACK_LIMIT_MB = 2048.0  # above this no stack is stored, where the method can do without
@@ -481,7 +482,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
         """The share of rows whose class was predicted."""
-        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        return accuracy(y, predicted, sample_weight)
 
     def _target(self, y: Any) -> Indices:
         y = column_or_1d(y, warn=True)
