@@ -95,7 +95,7 @@ class Decided:
 def accuracy(y: Any, predicted: Any, sample_weight: Array | None = None) -> float:
     """The share of rows whose class was predicted, as scikit-learn's ``accuracy_score`` has it, errors included.
 
-    Its checks of what it is given took a fifth of a path of 25 points; arrays of plain labels need none of them.
+    Its checks of what it is given took a seventh of a path of 25 points on 400 rows; arrays of plain labels need none of them.
     """
     if sample_weight is None and _kind(y) == _kind(predicted) != "" and y.shape == predicted.shape:
         return float(np.mean(y == predicted))
