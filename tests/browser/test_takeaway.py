@@ -96,8 +96,7 @@ def test_a_file_from_disk_drags_obeys_the_keys_and_turns_dark(window, tmp_path, 
     window.wait_for_function("([s, said]) => document.querySelector('[data-leads]').shadowRoot.querySelector('input')"
                              ".getAttribute('aria-valuetext') !== said", arg=[SLIDER, said])  # fmt: skip
     assert int(slider.input_value()) == before + 1
-    if kind != "lesson":  # whose pictures say all positions at once
-        assert pictures.first.get_attribute("aria-label") != drawn
+    assert pictures.first.get_attribute("aria-label") != drawn
     held = window.locator(".ground").first if kind in ("path", "lanes") else slider
     drag(window, held, 0.999)
     assert int(slider.input_value()) == steps

@@ -58,7 +58,7 @@ function draw(view, panel, frame) {
   const cursor = panel.cursor && make(svg, "line", { class: "cursor", y1: Y(0), y2: Y(1) });
   const dots = panel.dots.map((dot) => ({ dot, drawn: make(svg, "circle", { class: "dot", r: 0.34 * rem, fill: dot.colour }) }));
   if (panel.cursor) hold(view, panel, svg, (pixel) => (pixel - left) / w);
-  return { panel, X, Y, w, h, rem, bars, lines, cells, cursor, dots };
+  return { panel, svg, X, Y, w, h, rem, bars, lines, cells, cursor, dots };
 }
 
 // The panel with the cursor can be taken hold of anywhere.
@@ -73,7 +73,8 @@ function hold(view, panel, svg, place) {
 
 function paint(view) {
   const { index } = view.slider;
-  for (const { panel, X, Y, w, h, rem, bars, lines, cells, cursor, dots } of view.panels) {
+  for (const { panel, svg, X, Y, w, h, rem, bars, lines, cells, cursor, dots } of view.panels) {
+    svg.setAttribute("aria-label", panel.alt + " " + view.data.said[index]);
     for (const { bar, drawn, title } of bars) {
       const tall = bar.heights[index];
       drawn.setAttribute("y", Y(tall));
