@@ -18,6 +18,8 @@ STYLE = """<style>
 .st-key-heading [data-testid="stColumn"]:first-child { flex: 1 0 max-content; width: auto; min-width: 0; }
 .st-key-heading [data-testid="stColumn"]:nth-child(2) { flex: 0 1 24rem; width: auto; min-width: 0; }
 .st-key-heading [data-testid="stColumn"]:nth-child(2):not(:has([role="progressbar"], button)) { flex-basis: 0; }
+.st-key-heading [data-testid="stColumn"] [data-testid="stColumn"]:first-child { flex: 1 1 0; }
+.st-key-heading [data-testid="stColumn"] [data-testid="stColumn"]:last-child { flex: none; }
 [data-testid="stLayoutWrapper"]:has(> [data-testid="stVerticalBlock"] > * > .st-key-explore_cursor),
 [data-testid="stLayoutWrapper"]:has(> [data-testid="stVerticalBlock"] > .st-key-compare_player),
 [data-testid="stVerticalBlock"]:has(> * > .st-key-explore_cursor),
