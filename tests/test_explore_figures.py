@@ -91,6 +91,15 @@ def test_a_surface_draws_its_border_and_the_rows_by_class():
     assert [trace.name for trace in surface("class").data[1:]] == ["a", "b", "c"]
 
 
+def test_rows_at_one_place_of_a_surface_are_drawn_apart():
+    rows = np.array([[0.0, 0, 5], [1, 0, 9], *([[0.5, 0, 7]] * 40)])
+    marks = figures.surface_plot(Map(()), NAMES, rows, np.arange(42.0)).data[1]
+    drawn = np.column_stack([marks.x, marks.y])
+    assert len(np.unique(drawn, axis=0)) == 42
+    assert drawn[:2] == pytest.approx(rows[:2, [0, 2]])
+    assert np.abs(drawn[2:, 0] - 0.5).max() == pytest.approx(0.02, rel=0.05)
+
+
 def test_class_weights_show_the_largest_first_and_leave_out_the_rest():
     weights = np.eye(3, 30) + 0.5 * np.eye(3, 30, k=4)
     figure = figures.class_weights(weights, ("a", "b", "c"), [f"k{m}" for m in range(30)])

@@ -11,6 +11,7 @@ from mklcore.kernels.measures import (
     as_stack,
     duplicates,
     effective_rank,
+    effective_rows,
     eigenvalues,
     target_alignment,
     target_matrix,
@@ -96,6 +97,17 @@ def test_effective_rank_counts_directions(stack):
     spectra = eigenvalues(stack)
     np.testing.assert_allclose(effective_rank(stack), spectra.sum(1) ** 2 / (spectra**2).sum(1), rtol=1e-10)
     np.testing.assert_allclose(effective_rank(np.stack([np.eye(6), np.ones((6, 6))])), [6, 1])
+
+
+def test_effective_rows_count_those_a_kernel_hangs_on():
+    column = np.zeros(200)
+    column[[7, 90]] = 1.0  # two rows lie out
+    spread = np.random.default_rng(0).uniform(-1, 1, 200)
+    kernels = np.stack([np.eye(200), np.ones((200, 200)), np.outer(column, column), np.outer(spread, spread)])
+    rows = effective_rows(kernels)
+    np.testing.assert_allclose(rows[:3], [200, 0, 2], rtol=0.03)
+    away = (spread - spread.mean()) ** 2
+    np.testing.assert_allclose(rows[3], away.sum() ** 2 / (away**2).sum())
 
 
 def test_duplicates_are_grouped(stack):

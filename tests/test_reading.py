@@ -310,6 +310,7 @@ class TestTarget:
             ("weight,cell count,sick", "{r:.1f},{s},{c}", "sick", "the last column, 'sick'"),
             ("status,weight,size", "{w},{r:.1f},{s}", "status", "for its name"),
             ("x,y,weight,area (ha)", "{c},{c},{r:.1f},{s}", "area (ha)", "the last column"),
+            ("weight,price_eur,words", "{r:.1f},{s},text {i} of many", "price_eur", "for its name"),
             ("weight,Preis (EUR),place", "{r:.1f},{s},{w}", "Preis (EUR)", "for its name"),
             ("Date,CO,AH,,", "2017-12-01,{r:.1f},{s},,", "AH", "the last column, 'AH'"),
         ],

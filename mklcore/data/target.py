@@ -12,6 +12,7 @@ TARGET_NAMES = (
     "sale price", "result", "default", "churn", "churned", "exited", "attrition", "quality", "species", "sentiment",
     "klasse", "zielgröße", "preis", "classe", "cible", "prix", "clase", "objetivo", "precio",
 )  # fmt: skip
+UNITS = ("eur", "euro", "euros", "usd", "gbp", "chf", "dollars", "pct", "percent")
 LAST_WORDS = ("target", "label", "class", "outcome", "response", "survived", "diagnosis", "price", "value")
 # Words of what people want to foretell, but also of what they foretell it from: they count beside the place.
 CLASS_WORDS = (
@@ -19,7 +20,7 @@ CLASS_WORDS = (
 )  # fmt: skip
 AMOUNT_WORDS = (
     "charges", "cnt", "consumption", "cost", "count", "counts", "delay", "demand", "expectancy", "income", "medv", "mpg",
-    "profit", "rating", "rent", "revenue", "rings", "salary", "sales", "score", "strength", "wage", "yield",
+    "profit", "rating", "rent", "revenue", "rings", "salary", "sales", "score", "sold", "strength", "wage", "yield",
 )  # fmt: skip
 USELESS = ("empty", "constant", "identifier", "date", "text", "sequence")
 AMOUNT = 20  # a measured quantity has more different values
@@ -102,7 +103,8 @@ def _is_code(column: Column) -> bool:
 
 
 def _words(name: str) -> tuple[str, ...]:
-    """A name as lower-case words, without its unit: "SalePrice", "sale_price" and "Sale price (EUR)" are the same."""
+    """A name as lower-case words without its unit: "SalePrice", "sale_price_eur" and "Sale price (EUR)" are the same."""
     bare = re.sub(r"\s*[(\[][^)\]]*[)\]]", "", name) or name
     parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", bare)
-    return tuple(re.split(r"[\s_.\-:]+", parted.strip().lower()))
+    words = re.split(r"[\s_.\-:]+", parted.strip().lower())
+    return tuple(words[:-1] if len(words) > 1 and words[-1] in UNITS else words)

@@ -16,6 +16,8 @@ from mklcore.figures.weights import leaders
 
 MOST_KERNELS = 20
 MOST_POINTS = 400
+APART = 0.02  # of an axis: how far the outermost of many rows at one place is moved
+GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 COLUMNS = 3
 PANEL_HEIGHT = 170
 TICK_ROOM = 64  # pixels between two rows of panels
@@ -191,7 +193,7 @@ def _class_colour(k: int, dark: bool) -> str:
 
 def _rows_on_map(figure: go.Figure, surface: Any, rows: Array, labels: Array, dark: bool) -> None:
     step = max(1, len(rows) // MOST_POINTS)
-    at, called = rows[::step][:, list(surface.columns)], labels[::step]
+    at, called = _apart(rows[::step][:, list(surface.columns)]), labels[::step]
     edge = {"width": 1, "color": style.theme(dark).paper}
     if surface.kind == "number":
         low, high = float(np.min(surface.values)), float(np.max(surface.values))
@@ -211,6 +213,19 @@ def _rows_on_map(figure: go.Figure, surface: Any, rows: Array, labels: Array, da
             marker={"symbol": SYMBOLS[k % len(SYMBOLS)], "size": 7, "color": _class_colour(k, dark), "line": edge},
             hovertemplate=f"{style.short(name, 30)}<extra></extra>",
         )  # fmt: skip
+
+
+def _apart(at: Array) -> Array:
+    """Points (m, 2) with those at the same place moved a little around it, in the order of a sunflower's seeds, so that none
+    hides another. A place is left as it is where one row lies."""
+    moved = at.copy()
+    reach = APART * (np.ptp(at, axis=0) if len(at) else np.ones(2))
+    _, home, counts = np.unique(at, axis=0, return_inverse=True, return_counts=True)
+    for k in np.flatnonzero(counts > 1):
+        seeds = np.arange(counts[k])
+        angle, radius = seeds * GOLDEN_ANGLE, np.sqrt(seeds / max(int(counts.max()) - 1, 1))
+        moved[home.ravel() == k] += reach * np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    return moved
 
 
 def _surface_alt(surface: Any, names: Sequence[str]) -> str:

@@ -137,6 +137,23 @@ def constant_kernels(K: Any, tolerance: float = CONSTANT_TOLERANCE) -> Mask:
     return constant
 
 
+def effective_rows(K: Any) -> Array:
+    """On how many rows a kernel hangs: (sum_i s_i)^2 / sum_i s_i^2 of their squared distances s_i from the mean row, shape (M,).
+
+    n where all rows lie equally far from their mean in feature space, 2 where two rows lie out and all others together: such a
+    kernel aligns with any other that has a block there. 0 for a kernel that tells no two rows apart.
+
+    >>> effective_rows(np.diag([1.0, 1.0, 0.0, 0.0])[None]).round(3).tolist()
+    [2.769]
+    """
+    values = as_stack(K)
+    spreads = np.array([np.maximum(gram.diagonal() - 2 * gram.mean(axis=0) + gram.mean(), 0.0) for gram in values])
+    squares = (spreads**2).sum(axis=1)
+    rows: Array = np.divide(spreads.sum(axis=1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
+    rows[constant_kernels(values)] = 0.0
+    return rows
+
+
 @leaf()
 def _equal_up_to_scale(first: Array, second: Array, a: float, b: float, tolerance: float) -> bool:
     for i in range(first.shape[0]):

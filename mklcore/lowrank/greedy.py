@@ -38,11 +38,8 @@ class FeatureGOMP(GOMP):
         seed: int | None = None,
         allowed: Indices | None = None,
     ) -> None:
-        self.stack, self.Y, self.lam = stack, Y, lam
-        self.n_kernels, self.score_tol, self.n_candidates = n_kernels, score_tol, n_candidates
-        self.allowed = np.arange(stack.n_kernels) if allowed is None else np.asarray(allowed)
-        self._random = np.random.default_rng(seed)
-        self.sums = Sums.of(stack, Y, centred=False)
+        self.stack, self.sums = stack, Sums.of(stack, Y, centred=False)
+        self._choose(Y, lam, stack.n_kernels, n_kernels, score_tol, n_candidates, seed, allowed)
 
     def start(self) -> Point:
         self._energy, self._v = self._nothing(), np.zeros((self.stack.table.shape[1], self.Y.shape[1]))

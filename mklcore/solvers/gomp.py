@@ -80,12 +80,26 @@ class GOMP:
         allowed: Indices | None = None,
         spectra: Spectra | None = None,
     ) -> None:
-        self.K, self.Y, self.lam = K, Y, lam
-        self.n_kernels, self.score_tol, self.n_candidates = n_kernels, score_tol, n_candidates
-        self.allowed: Indices = np.arange(K.shape[0]) if allowed is None else np.asarray(allowed)
-        self.spectra = spectra
-        self._random = np.random.default_rng(seed)
+        self.K, self.spectra = K, spectra
         self._sum = np.zeros(K.shape[1:])
+        self._choose(Y, lam, K.shape[0], n_kernels, score_tol, n_candidates, seed, allowed)
+
+    def _choose(
+        self,
+        Y: Array,
+        lam: float,
+        of: int,
+        n_kernels: int,
+        score_tol: float,
+        n_candidates: int | None,
+        seed: int | None,
+        allowed: Indices | None,
+    ) -> None:
+        """Remember what is chosen how, among ``of`` kernels, however these are held."""
+        self.Y, self.lam = Y, lam
+        self.n_kernels, self.score_tol, self.n_candidates = n_kernels, score_tol, n_candidates
+        self.allowed: Indices = np.arange(of) if allowed is None else np.asarray(allowed)
+        self._random = np.random.default_rng(seed)
 
     def start(self) -> Point:
         self._sum[:] = 0.0

@@ -11,6 +11,7 @@ from mklcore.kernels.measures import (
     constant_kernels,
     duplicates,
     effective_rank,
+    effective_rows,
     eigenvalues,
     target_alignment,
 )
@@ -19,6 +20,9 @@ from pages._parts.derive.gram_stacks import grams, parts
 from pages._parts.derive.shelves import shelf
 from pages._parts.derive.tables import on_stack
 from pages._parts.params.parameters import Params
+
+FEW_ROWS = 5  # a kernel that hangs on fewer rows than this
+FEW_SHARE = 0.1  # of all, in small tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +53,15 @@ class Traits:
 
     ranks (M,): effective ranks. twin: the kernel that each repeats, by index, None where it repeats none. constant: which
     kernels are the same number everywhere. lost: names of kernels of the dictionary that were left out as constant.
+    rows (M,): on how many training rows each kernel hangs; few: which hang on next to none.
     """
 
     ranks: np.ndarray
     twin: tuple[int | None, ...]
     constant: tuple[bool, ...]
     lost: tuple[str, ...]
+    rows: np.ndarray
+    few: tuple[bool, ...]
 
 
 def traits(params: Params) -> Traits:
@@ -65,7 +72,9 @@ def traits(params: Params) -> Traits:
         first = {m: group[0] for group in duplicates(stack) for m in group[1:]}
         lost = () if on_stack(params) else tuple(n for n in dictionary(params).names if n not in set(stack.names))
         twins = tuple(first.get(m) for m in range(stack.n_kernels))
-        return Traits(effective_rank(stack), twins, tuple(constant_kernels(stack).tolist()), lost)
+        constant, rows = constant_kernels(stack), effective_rows(stack)
+        few = ~constant & (rows < min(FEW_ROWS, FEW_SHARE * stack.n_samples))
+        return Traits(effective_rank(stack), twins, tuple(constant.tolist()), lost, rows, tuple(few.tolist()))
 
     return shelf(params).made(("traits", params.upto("kernels"), normalisation(params)), look)
 

@@ -53,7 +53,7 @@ ADVICE = (
     ("Categories became columns", f"Number, or left out, is a choice {COLUMNS}."),
     ("counts as a category of its own", "Rows without a value are left out with Missing values, drop rows."),
     ("an identifier that only names", f"To keep it, use it as a number or a category {COLUMNS}."),
-    ("the same value in every row", f"To keep it, use it as a number {COLUMNS}."),
+    ("the same value in every row", f"To keep it, use it as a number or a category {COLUMNS}."),
     ("Left out, as asked", f"To use it again, choose as found {COLUMNS}."),
     ("not UTF-8", "If letters look wrong: How the file is read, Encoding."),
     ("Classes with fewer than", "Join or leave out rare classes in the file, or read it as a number: Task."),

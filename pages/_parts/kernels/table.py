@@ -77,7 +77,7 @@ def overview(shown: int) -> None:
                 width="small", format="%.3f", min_value=0.0, max_value=1.0, help="With the target"
             ),
             "rank": st.column_config.NumberColumn(width="small", format="%.1f", help="Effective rank"),
-            "look out": st.column_config.TextColumn(width="small", help="Repeated and constant kernels"),
+            "look out": st.column_config.TextColumn(width="small", help="Repeats another, constant, or hangs on a few rows"),
         },
     )  # fmt: skip
     listings.take(frame, "kernels", "csv_kernels")
@@ -87,6 +87,8 @@ def _warning(traits: measuring.Traits, names: Sequence[str], m: int) -> str:
     twin = traits.twin[m]
     if twin is not None:
         return f"repeats {names[twin]}"
+    if traits.few[m]:
+        return f"hangs on {counted(round(traits.rows[m]), 'row')}"
     return "constant" if traits.constant[m] else ""
 
 
@@ -112,7 +114,7 @@ def pick(key: str) -> None:
 
 
 def look_out() -> None:
-    """Say which kernels repeat others or are constant, each with a button that switches them off."""
+    """Say which kernels repeat others, are constant or hang on a few rows, each with a button that switches them off."""
     params = history.current()
     names, traits = gram_stacks.grams(params).train.names, measuring.traits(params)
     repeated = [names[m] for m, twin in enumerate(traits.twin) if twin is not None]
@@ -134,12 +136,22 @@ def look_out() -> None:
             f"{counted(len(constant), 'kernel')} {verb} the same number for all training rows: {{}}. That tells no two rows "
             f"apart.{out}",
         )
+    if few := {m: name for m, name in enumerate(names) if traits.few[m]}:
+        verb = "hangs" if len(few) == 1 else "hang"
+        _offer(
+            [f"{name} ({counted(round(traits.rows[m]), 'row')})" for m, name in few.items()],
+            "few",
+            f"{counted(len(few), 'kernel')} {verb} on a handful of training rows that lie far from all others: {{}}. What it says, "
+            "and what it looks like beside other kernels, may be those rows alone.",
+            tuple(few.values()),
+        )
 
 
-def _offer(names: list[str], what: str, sentence: str) -> None:
+def _offer(names: list[str], what: str, sentence: str, off: Sequence[str] = ()) -> None:
+    """Say it of these kernels, and offer to switch them off, or those named ``off``."""
     text, button = st.columns([5, 1], vertical_alignment="center", gap="small")
     text.info(sentence.format(words.plain(joined(names, 4))), icon=":material/content_copy:")
-    button.button("Switch off", key=f"off_{what}", on_click=switch_off, args=(tuple(names),), width="stretch")
+    button.button("Switch off", key=f"off_{what}", on_click=switch_off, args=(tuple(off or names),), width="stretch")
 
 
 def switch_off(names: tuple[str, ...]) -> None:
