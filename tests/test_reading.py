@@ -285,6 +285,13 @@ class TestColumns:
         german = to_numbers(texts("1.234,5", "12.345.678", "0,5", "1.5", "-,5"), ",")
         np.testing.assert_array_equal(german, [1234.5, 12345678, 0.5, 1.5, -0.5])
 
+    def test_rows_of_one_owner_are_noticed(self):
+        head = "subject,visit,marker,city,relapse"
+        cells = [f"S{i // 2:03d},{i % 2},{(i * 37) % 101 / 7:.2f},town {i % 60},{'yn'[i % 3 == 0]}" for i in range(120)]
+        note(read_table(table(cells, head)), "'subject' names 60 owners of rows, 2 rows each")
+        once = read_table(table([cells[i] for i in range(0, 120, 2)], head))
+        assert not any("owners of rows" in line for line in once.notes)
+
 
 class TestTarget:
     @pytest.mark.parametrize("name", ["target", "Label", "CLASS", "y"])

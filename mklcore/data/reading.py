@@ -12,6 +12,7 @@ from functools import cache
 
 import numpy as np
 
+from mklcore.data.belonging import rows_together
 from mklcore.data.columns import (
     MAX_NAME,
     USES,
@@ -172,6 +173,7 @@ def read_table(
     notes += more
     X, feature_names, columns_of = _features(profiles, kept, missing == "indicator", tick)
     notes += told(profiles, kept, missing == "indicator")
+    notes += rows_together(profiles)
     assert task is not None
     groups = families(columns_of)
     strings = tuple(

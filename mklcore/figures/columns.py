@@ -19,7 +19,8 @@ def column_figure(effect: Any, name: str, said: str = "the score", *, dark: bool
     ``effect`` with ``at`` and ``values`` (m,), ``names`` (m,) where it is a category, else (), and ``rows``: numbers (n,), or
     counts (m,). ``name`` of the column, ``said`` what the model's value is called.
     """
-    tone, hue = style.theme(dark), style.readable(style.FAMILY_HUES["rbf"], dark)
+    tone = style.theme(dark)
+    hue = tone.ink  # a sum over kernels of several families has the hue of none
     values = np.asarray(effect.values, dtype=float)
     figure = style.new_figure("", dark, height=260, margin={"l": 54, "r": 12, "t": 10, "b": 40}, bargap=0.05)
     if effect.names:

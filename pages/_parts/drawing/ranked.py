@@ -15,13 +15,15 @@ from pages._parts.session import words
 HEIGHT = 300
 ROW = 35  # pixels, of the table widget
 SURE = 2.0  # standard deviations above zero
+LEAST = 0.02  # of what the first column costs: less is not worth a word
 
 
 def sentence(ranked: Sequence[ColumnAnswer], score: str, measured: bool) -> str:
     """Return what the ranking says, in Markdown."""
     if not measured:
         return ":small[By share of weight; what the score loses without each column is being measured.]"
-    sure = [one for one in ranked if one.importance > SURE * one.importance_sd and one.importance > 0]
+    least = LEAST * max((one.importance for one in ranked), default=0.0)
+    sure = [one for one in ranked if one.importance > max(SURE * one.importance_sd, least, 0.0)]
     if not sure:
         return f":small[No column alone moves the validation {score} by more than chance: they can stand in for each other.]"
     first, *more = [f"**{words.plain(one.name)}**" for one in sure[:3]]
@@ -31,12 +33,16 @@ def sentence(ranked: Sequence[ColumnAnswer], score: str, measured: bool) -> str:
         *(f"{n} {v}" for n, v in zip(more, losses[1:], strict=True)),
     ]
     rest = len(ranked) - len(sure)
-    others = f"; {rest} of {len(ranked)} cost nothing that is sure" if rest else ""
+    others = (
+        f"; {rest} of {len(ranked)} {'costs' if rest == 1 else 'cost'} next to nothing, or nothing that is sure"
+        if rest
+        else ""
+    )
     return f":small[Shuffled among the rows, {style.in_words(told)}{others}.]"
 
 
 def _loss(value: float, score: str) -> str:
-    return f"{100 * value:.1f} points" if score in words.SHARES else style.number(value)
+    return f"{100 * value:.1f} points" if score in words.SHARES else f"{value:.3f}"
 
 
 def table(

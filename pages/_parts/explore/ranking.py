@@ -211,6 +211,8 @@ def _effect(shown: paths.Answer, index: int, unit: Unit) -> None:
         st.caption("Several columns at once have no single curve: give them kernels of their own to see each.")
         return
     said = "the prediction" if data.task == "regression" else "the score"
+    if data.task == "binary":
+        said += f" of {style.short(data.class_names[1], 14)}"
     draw = partial(column_figure, found, unit.name, said)
     charts.show(draw(dark=charts.is_dark()), "column_effect")
     downloads.strip(draw, f"What {unit.name} adds")

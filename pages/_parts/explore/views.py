@@ -187,7 +187,7 @@ def _against(path: Path, index: int, baselines: dict[str, Reference | None]) -> 
 
 def _apart(difference: float, score_name: str) -> str:
     share = score_name in telling.SHARES
-    by = f"{abs(100 * difference):.1f} points" if share else style.number(abs(difference))
+    by = f"{abs(100 * difference):.1f} points" if share else f"{abs(difference):.3f}"
     if abs(difference) < (5e-4 if share else 5e-3):
         return "the same as that of"
     return f"{by} {'above' if difference > 0 else 'below'} that of"
