@@ -1,5 +1,7 @@
 """A model taken apart: the parts sum to the whole, curves and surfaces are the model's own, shares add up."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -194,6 +196,13 @@ def test_the_effect_of_a_column_is_the_model_along_it(numbers: bool):
         assert np.argmin(found.values) == 1
     figure = mkl.figures.column_figure(found, "bent" if numbers else "kind")
     assert "most" in figure.layout.meta["alt"]
+
+
+def test_whole_numbers_have_a_bar_each_beside_their_curve():
+    hours = SimpleNamespace(at=np.linspace(0, 23, 5), values=np.arange(5.0), names=(), rows=np.tile(np.arange(24.0), 3))
+    bars = mkl.figures.column_figure(hours, "hour").data[-1]
+    assert bars.x.tolist() == list(range(24))
+    assert set(bars.y) == {3}
 
 
 def test_several_columns_that_are_no_category_have_no_single_curve():

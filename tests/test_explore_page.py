@@ -10,11 +10,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
+from mklcore.estimators.importance import ColumnAnswer
 from mklcore.estimators.registry import ESTIMATORS, EVERY_TASK
 from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.figures import moving, style
 from pages._parts.derive import gram_stacks, importance, looks, paths, tables
-from pages._parts.drawing import listings
+from pages._parts.drawing import listings, ranked
 from pages._parts.explore import ahead, rail, views
 from pages._parts.jobs import worker
 from pages._parts.params import link, parameters, places
@@ -75,10 +76,10 @@ def test_the_first_tab_says_which_columns_matter_beside_the_baselines(task: str)
     assert scores["weights"][0][4] == pytest.approx(np.nanmax(lane.val_score))
     assert scores["weights"][0][5] >= np.nanmax(paths.known(params).val_score) - 0.2
     assert "machine" in sentence or "linear model" in sentence
-    ranked = app.dataframe[0].value
+    ranking = app.dataframe[0].value
     told = importance.known(params, float(path.values[index]))
-    assert list(ranked["column"]) == [one.name for one in told]
-    assert set(ranked["column"]) == {name for name, _ in tables.table(params).columns}
+    assert list(ranking["column"]) == [one.name for one in told]
+    assert set(ranking["column"]) == {name for name, _ in tables.table(params).columns}
     assert f"Shuffled among the rows, **{told[0].name}" in words(app).replace("\\", "")
     place = [unit.name for unit in importance.seen(params)].index(told[-1].name) + 1
     memory(app).params = replace(params, column=place)
@@ -363,6 +364,15 @@ def test_what_is_computed_about_an_upload_stays_in_its_session() -> None:
     stranger = upload(open_app(), content)
     assert memory(stranger).params.data == params.data
     assert not [key for key in memory(stranger).shelves.results._items if key[0] in ("path", "shares")]
+
+
+def test_what_costs_next_to_nothing_is_not_named() -> None:
+    found = [("amount", 0.384, 0.05), ("speed", 0.323, 0.09), ("hour", 0.004, 0.001), ("age", 0.068, 0.04)]
+    said = ranked.sentence([ColumnAnswer(name, 0.1, *loss) for name, *loss in found], "accuracy", True)
+    assert (
+        "**amount** costs 38.4 points of validation accuracy and **speed** 32.3 points; 2 of 4 cost next to nothing"
+        in said
+    )
 
 
 def test_a_sentence_without_any_weight_says_so() -> None:

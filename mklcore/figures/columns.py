@@ -11,6 +11,7 @@ from mklcore.figures import style
 
 SPLIT = 0.26  # share of the height for the values below
 BINS = 30
+MOST_VALUES = 40  # whole numbers that have a bar each
 
 
 def column_figure(effect: Any, name: str, said: str = "the score", *, dark: bool = False) -> go.Figure:
@@ -40,7 +41,7 @@ def column_figure(effect: Any, name: str, said: str = "the score", *, dark: bool
             x=effect.at, y=values, mode="lines", line={"color": hue, "width": 2},
             hovertemplate=f"{style.short(name)} = %{{x:.3g}}<br>%{{y:+.3g}} to {said}<extra></extra>",
         )  # fmt: skip
-        counts, edges = np.histogram(effect.rows, bins=BINS)
+        counts, edges = np.histogram(effect.rows, bins=_bins(np.asarray(effect.rows, dtype=float)))
         figure.add_bar(
             x=(edges[:-1] + edges[1:]) / 2, y=counts, width=np.diff(edges), yaxis="y2", marker={"color": tone.grey},
             hovertemplate="%{x:.3g}: %{y} rows<extra></extra>",
@@ -52,6 +53,14 @@ def column_figure(effect: Any, name: str, said: str = "the score", *, dark: bool
     )
     figure.layout.meta["alt"] = _told(effect, name, said, values)
     return figure
+
+
+def _bins(rows: Any) -> Any:
+    """One bar per value of few whole numbers: equal bins beside them would be empty in turn."""
+    low, high = float(rows.min()), float(rows.max())
+    if high - low < MOST_VALUES and bool((rows == np.round(rows)).all()):
+        return np.arange(low - 0.5, high + 1.0)
+    return BINS
 
 
 def _told(effect: Any, name: str, said: str, values: Any) -> str:

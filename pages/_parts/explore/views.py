@@ -1,5 +1,6 @@
 """Explore, what follows the cursor: weights, shares per column and family, scores, facts and one sentence."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,6 +29,7 @@ from pages._parts.players.path_player import View
 from pages._parts.session import words as session_words
 
 FAMILY_NAMES = {"rbf": "RBF"}
+OTHERS = re.compile(r"\d+ others")  # what `weight_shares` calls a sum of the small ones
 LEAST_SHARE = 0.005  # less is not worth a word
 Rows = list[tuple[str, str, str]]
 
@@ -164,7 +166,8 @@ def _say(
     names: Sequence[str], row: Sequence[float], path: Path, index: int, baselines: dict[str, Reference | None]
 ) -> str:
     where = places.label(path.param, float(path.values[index]))
-    order = sorted((k for k in range(len(row)) if row[k] >= LEAST_SHARE), key=lambda k: -row[k])[:3]
+    named = [k for k in range(len(row)) if row[k] >= LEAST_SHARE and not OTHERS.fullmatch(names[k])]
+    order = sorted(named, key=lambda k: -row[k])[:3]
     if not order:
         return f"At {where} no kernel has a weight: the model is the same everywhere."
     parts = [f"**{names[k]}** ({100 * row[k]:.0f} %)" for k in order]
