@@ -18,7 +18,7 @@ from mklcore.scoring import ACCEPTED
 from pages._parts.derive import gram_stacks, looks, paths, references, shelves, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import asking, beside, charts, evidence
-from pages._parts.explore import ahead, bands, columns, inside, many_rows, rail, ranking, repeats, tuning
+from pages._parts.explore import ahead, bands, columns, edges, inside, many_rows, rail, ranking, repeats, tuning
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads, explorable, proof
 from pages._parts.frame import notices
@@ -175,7 +175,7 @@ def cursor(shown: paths.Answer, views: list[path_player.View], baselines: Baseli
                 save(shown, here.index)
         if not (shown.waiting or shown.earlier):
             proof.pocket(proof.of_point(Chosen(point, index, shown.params)), "explore")
-    edge(shown)
+    edges.draw(shown)
     ahead.draw(shown, baselines)
     if not shown.stage:
         st.caption(looks.rows_told(shown))
@@ -196,22 +196,6 @@ def save(shown: paths.Answer, index: int) -> None:
     explorable.path(
         params, shown.path, paths.algorithm(params), paths.told(params), index=index,
         shares=explore_views.shares(shown, "columns"), references=tuple(references.lines(known)),
-    )  # fmt: skip
-
-
-def edge(shown: paths.Answer) -> None:
-    """Say so where the best validation score lies at an end of the path, with the click that goes on."""
-    path, params = shown.path, shown.params
-    end = path.at_edge
-    if end is None or shown.waiting:
-        return
-    where = params_places.label(path.param, float(path.values[end]))
-    way = "beyond" if (end == -1) else "below"
-    said, press = st.columns([6, 1.4], vertical_alignment="center")
-    said.warning(f"Best at the edge: the validation score still rises at {where}, the last value tried.")
-    press.button(
-        f"Go on {way} it", key="go_further", on_click=history.change, kwargs={"further": params.further + 1, "at": None},
-        disabled=params.further >= 9, help=f"Solves up to {paths.GROW} more points.",
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.figures import moving, style
 from pages._parts.derive import gram_stacks, importance, looks, paths, tables
 from pages._parts.drawing import listings, ranked
-from pages._parts.explore import ahead, rail, views
+from pages._parts.explore import ahead, edges, rail, views
 from pages._parts.jobs import worker
 from pages._parts.params import link, parameters, places
 from pages._parts.params.parameters import Params
@@ -364,6 +364,15 @@ def test_what_is_computed_about_an_upload_stays_in_its_session() -> None:
     stranger = upload(open_app(), content)
     assert memory(stranger).params.data == params.data
     assert not [key for key in memory(stranger).shelves.results._items if key[0] in ("path", "shares")]
+
+
+def test_a_width_at_the_edge_of_its_grid_brings_one_more() -> None:
+    app = explore(data="diabetes", recipe="builders", widths="3", each="none", linear="0", path="C")
+    assert "Widths at their edge" in words(app)
+    assert "the narrowest kernel of its grid carries the most; a narrower one may do better" in words(app)
+    assert edges.with_one_more(memory(app).params, -1) == "rbf0.25m@*;rbf1m@*;rbf4m@*;rbf16m@*"
+    app.button(key="one_more_width").click().run()
+    assert app.query_params["edited"] == "rbf0.25m@*;rbf1m@*;rbf4m@*;rbf0.0625m@*"
 
 
 def test_what_costs_next_to_nothing_is_not_named() -> None:
