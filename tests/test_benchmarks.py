@@ -4,6 +4,7 @@ from importlib import import_module
 
 import pytest
 
+from benchmarks import strangers_record
 from benchmarks.__main__ import BENCHMARKS, MARKS, TABLES, as_json, included, slower
 from benchmarks.lines import Line, told
 from benchmarks.records import RECORDED, files, growth
@@ -49,3 +50,15 @@ def test_pages_and_pictures_of_a_record_are_written_by_its_script(name):
 
 def test_growth_is_the_exponent():
     assert growth([(n, 3.0 * n**1.5) for n in (10, 20, 40, 80)]) == pytest.approx(1.5)
+
+
+def test_a_table_measured_again_replaces_its_row_alone(tmp_path):
+    record = tmp_path / "record.json"
+    for name, score in (("a", 1), ("b", 2), ("a", 3)):
+        strangers_record.keep({"name": name, "score": score}, record)
+    assert [(row["name"], row["score"]) for row in strangers_record.read(record).values()] == [("a", 3), ("b", 2)]
+
+
+def test_the_page_on_strangers_tables_is_what_the_record_says():
+    page = strangers_record.PAGE.read_text(encoding="utf-8")
+    assert strangers_record.written(page, list(strangers_record.read().values())) == page

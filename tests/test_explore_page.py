@@ -367,12 +367,12 @@ def test_what_is_computed_about_an_upload_stays_in_its_session() -> None:
 
 
 def test_a_width_at_the_edge_of_its_grid_brings_one_more() -> None:
-    app = explore(data="diabetes", recipe="builders", widths="3", each="none", linear="0", path="C")
+    app = explore(data="diabetes", recipe="builders", widths="3", each="none", degree="0")
     assert "Widths at their edge" in words(app)
     assert "the narrowest kernel of its grid carries the most; a narrower one may do better" in words(app)
-    assert edges.with_one_more(memory(app).params, -1) == "rbf0.25m@*;rbf1m@*;rbf4m@*;rbf16m@*"
+    assert edges.with_one_more(memory(app).params, -1) == "rbf0.25m@*;rbf1m@*;rbf4m@*;lin@*;rbf16m@*"
     app.button(key="one_more_width").click().run()
-    assert app.query_params["edited"] == "rbf0.25m@*;rbf1m@*;rbf4m@*;rbf0.0625m@*"
+    assert app.query_params["edited"] == "rbf0.25m@*;rbf1m@*;rbf4m@*;lin@*;rbf0.0625m@*"
 
 
 def test_what_costs_next_to_nothing_is_not_named() -> None:
