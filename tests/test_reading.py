@@ -319,6 +319,7 @@ class TestTarget:
             ("x,y,weight,area (ha)", "{c},{c},{r:.1f},{s}", "area (ha)", "the last column"),
             ("weight,price_eur,words", "{r:.1f},{s},text {i} of many", "price_eur", "for its name"),
             ("weight,Preis (EUR),place", "{r:.1f},{s},{w}", "Preis (EUR)", "for its name"),
+            ("y (target),weight,y,size", "{r:.1f},{s},{w},{c}", "y", "for its name"),
             ("Date,CO,AH,,", "2017-12-01,{r:.1f},{s},,", "AH", "the last column, 'AH'"),
         ],
     )

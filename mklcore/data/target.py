@@ -47,10 +47,11 @@ def guess_target(names: Sequence[str], column: Look, header: bool, one_class: bo
 
 
 def _by_name(names: Sequence[str]) -> list[int]:
-    """The places whose names settle it, the most telling first."""
+    """The places whose names settle it, the most telling first; a name as it is before one without its unit."""
     words = [_words(name) for name in names]
     found = [j for wanted in TARGET_NAMES for j, told in enumerate(words) if " ".join(told) == wanted]
     found = [j for j in found if not (words[j] == ("y",) and ("x",) in words[:j] and j < len(words) - 1)]  # coordinates
+    found.sort(key=lambda j: _bare(names[j]) != names[j])
     return found + [j for wanted in LAST_WORDS for j, told in enumerate(words) if len(told) > 1 and told[-1] == wanted]
 
 
@@ -104,7 +105,11 @@ def _is_code(column: Column) -> bool:
 
 def _words(name: str) -> tuple[str, ...]:
     """A name as lower-case words without its unit: "SalePrice", "sale_price_eur" and "Sale price (EUR)" are the same."""
-    bare = re.sub(r"\s*[(\[][^)\]]*[)\]]", "", name) or name
-    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", bare)
+    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", _bare(name))
     words = re.split(r"[\s_.\-:]+", parted.strip().lower())
     return tuple(words[:-1] if len(words) > 1 and words[-1] in UNITS else words)
+
+
+def _bare(name: str) -> str:
+    """A name without what stands in brackets."""
+    return re.sub(r"\s*[(\[][^)\]]*[)\]]", "", name) or name
