@@ -25,7 +25,7 @@ AMOUNT_WORDS = (
 USELESS = ("empty", "constant", "identifier", "date", "text", "sequence")
 AMOUNT = 20  # a measured quantity has more different values
 CODES = 10  # a class written as a whole number has at most so many
-LAST, LIKELY, FIRST = 2.0, 2.0, 1.0  # what speaks for a column whose name alone does not settle it
+LAST, LIKELY, PAIR, FIRST = 2.0, 2.0, 1.5, 1.0  # what speaks for a column whose name alone does not settle it
 
 Look = Callable[[int], Column]
 
@@ -36,7 +36,8 @@ def guess_target(names: Sequence[str], column: Look, header: bool, one_class: bo
     A telling name, in any case: the whole name, then its last word. Else, in a table without a header, the one column of
     two words among numbers, or of few whole numbers among measured ones if it comes first. Else the last column, unless the
     first that can be one has the name of something people foretell (a count, an income, a rating), or the last cannot be
-    one because it names, dates or describes the rows or never changes: then the first. Empty columns have no place.
+    one because it names, dates or describes the rows or never changes: then the first, if the last that can be one has more than
+    two values. Empty columns have no place.
     ``one_class`` lets a constant column be the target.
     """
     for place in _by_name(names):
@@ -78,7 +79,7 @@ def _by_place(names: Sequence[str], column: Look) -> tuple[int, str]:
     first = next(j for j in range(count) if column(j).kind not in USELESS)
     likely = {j for j in range(count) if _is_likely(names[j], j, column)}
     points = {j: (FIRST if j == first else 0) + (LIKELY if j in likely else 0) for j in {first, last} | likely}
-    points[last] += LAST if last == end else 0
+    points[last] += LAST if last == end else PAIR if column(last).distinct == 2 else 0
     place = max(points, key=lambda j: (points[j], j))
     if place == last:
         where = "the last column" if last == count - 1 else "the last column that can be one"
