@@ -91,7 +91,13 @@ def test_greedy_steps_fall_geometrically_below_their_bound_and_copies_change_not
 
 
 def test_tables_of_hulls_on_a_file_and_on_made_rows(tmp_path, monkeypatch):
-    for name, value in {"CLASS_ROWS": 120, "LAMS": [1e-2, 1e-3], "HKL_LAMS": [1e-4], "GREEDY_SIZES": (4, 8)}.items():
+    for name, value in {
+        "CLASS_ROWS": 120,
+        "LAMS": [1e-2, 1e-3],
+        "L2_LAMS": [1e-3],
+        "HKL_LAMS": [1e-4],
+        "GREEDY_SIZES": (4, 8),
+    }.items():
         monkeypatch.setattr(hkl_tables, name, value)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 3))
