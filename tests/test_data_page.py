@@ -349,3 +349,10 @@ def test_numbers_that_mean_missing_are_offered_with_one_click():
     app = quiet(app.toggle(key="field_gaps").set_value(True).run())
     assert "Read as missing" in words(app)
     assert app.query_params["gaps"] in ("yes", ["yes"])
+
+
+def test_a_fasta_file_is_taken_by_its_own_name():
+    letters = "".join(f">s{i} {'yes' if i % 2 else 'no'}\n{'ACGT' * 5}{'ACGT'[i % 4] * 4}\n" for i in range(40))
+    app = upload(open_app(), letters.encode(), name="genes.fasta")
+    assert "A FASTA file" in words(app)
+    assert memory(app).params.data.startswith("upload")

@@ -18,7 +18,7 @@ OF_THE_TABLE = (
     "target", "task", "sheet", "encoding", "delimiter", "decimal", "header", "uses", "missing", "gaps", "grouping", "spectra",
     "clip", "edited",
 )  # fmt: skip
-KINDS = ["csv", "tsv", "txt", "xlsx", "xls", "xlsb", "ods", "parquet", "npz"]
+KINDS = ["csv", "tsv", "txt", "xlsx", "xls", "xlsb", "ods", "parquet", "fasta", "fa", "npz"]
 TASKS = {
     "": "as found",
     "classification": "classes",

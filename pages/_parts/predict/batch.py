@@ -56,7 +56,7 @@ def show(point: Chosen) -> None:
     """Draw the upload and the table of answers."""
     table = tables.table(point.params)
     st.file_uploader(
-        "A file with new rows", type=["csv", "tsv", "txt", "parquet", "xlsx"], key="batch_file", on_change=take,
+        "A file with new rows", type=["csv", "tsv", "txt", "parquet", "xlsx", "fasta", "fa"], key="batch_file", on_change=take,
         max_upload_size=uploads.UPLOAD_LIMIT_MB,
         help="The columns of the training table, in any order. The file stays in this session.",
     )  # fmt: skip
