@@ -77,6 +77,7 @@ def picture(name: str, title: str, what: str, curves: Mapping[str, list[tuple[fl
         return LEFT + 20 + right * (WIDTH - LEFT - 220), LOW - 20 - high * (LOW - 60)
 
     parts = [f'<text x="{LEFT}" y="18">{what}, both on log scales</text>']
+    ends = _apart({label: at(*points[-1])[1] + 4 for label, points in curves.items()})
     for k, (label, points) in enumerate(curves.items()):
         places = [at(*point) for point in points]
         dash = f' stroke-dasharray="{2 + 4 * k} {2 + 2 * k}"' if k else ""
@@ -85,11 +86,19 @@ def picture(name: str, title: str, what: str, curves: Mapping[str, list[tuple[fl
         for (x, y), (_, value) in zip(places, points, strict=True):
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="currentColor"/>')
             parts.append(f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="middle">{value:.3g}</text>')
-        parts.append(f'<text x="{places[-1][0] + 18:.1f}" y="{places[-1][1] + 4:.1f}">{label}</text>')
+        parts.append(f'<text x="{places[-1][0] + 18:.1f}" y="{ends[label]:.1f}">{label}</text>')
     ticks = sorted({x for points in curves.values() for x, _ in points})
     parts += [f'<text x="{at(x, 1.0)[0]:.1f}" y="{LOW + 24}" text-anchor="middle">{x:,.6g}</text>' for x in ticks]
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"><title>{title}</title>'
     return {DOCS / "pictures" / f"{name}.svg": f"{head}{_INK}{''.join(parts)}</svg>\n"}
+
+
+def _apart(heights: Mapping[str, float], least: float = 14.0) -> dict[str, float]:
+    """The heights of labels, pushed down where they would lie on one another."""
+    found: dict[str, float] = {}
+    for label, height in sorted(heights.items(), key=lambda one: one[1]):
+        found[label] = max(height, max(found.values(), default=-np.inf) + least)
+    return found
 
 
 def main() -> None:
