@@ -15,6 +15,7 @@ import http.server
 import io
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -38,6 +39,7 @@ from pages._parts.runs.secrets import link_secret, new_secret
 from pages._parts.runs.store import File, Limits, Store
 
 WAIT = 120.0
+SLOW = "widths=20&each=rbf&laplacians=20&subspaces=100&algorithm=smkl&rows=2000"  # a minute of work
 HOSTILE = (
     "<img src=x onerror=alert(1)>", "<script>alert(2)</script>", "\"><svg onload=alert(3)>", "</script><script>alert(4)</script>",
     "![x](http://evil.example/x.png)", "[l](javascript:alert(5))", "{{7*7}}<iframe src=http://evil.example>", "'-alert(6)-'",
@@ -142,7 +144,7 @@ def timing() -> Found:
 
 
 def hostile_names() -> Found:
-    """Open the report of a table with hostile names in a browser, and look into its notebook."""
+    """Open the report of a table with hostile names in a browser."""
     chance = np.random.default_rng(0)
     quoted = [f'"{name.replace(chr(34), chr(34) * 2)}"' for name in HOSTILE]
     rows = [
@@ -184,7 +186,7 @@ def hostile_names() -> Found:
 def ten_experiments() -> Found:
     """Press Run full size of ten experiments in one tab, past the page's own switch, and open Explore in another."""
 
-    async def go(url: str) -> tuple[int, float, int]:
+    async def go(url: str) -> tuple[int, int, float, int]:
         keys = [one.key for one in _experiments()][:10]
         async with (
             Session(url, "experiments") as greedy,
@@ -200,43 +202,47 @@ def ten_experiments() -> Found:
                     await greedy.run()
                     del greedy.widgets[state.id]
                     pressed += 1
-            begun = time.monotonic()
+            begun, lines = time.monotonic(), len(greedy.found("progress", "Experiment"))
             await other.run()
             await other.until(other.player, begun + WAIT)
-            return pressed, time.monotonic() - begun, len(greedy.faults) + len(other.faults)
+            return pressed, lines, time.monotonic() - begun, len(greedy.faults) + len(other.faults)
 
     with running_app() as app:
-        pressed, seconds, faults = asyncio.run(go(app.url))
+        pressed, lines, seconds, faults = asyncio.run(go(app.url))
         trace = app.tracebacks()
-    words = (
-        f"one runs, each further one takes its place; another tab had its path after {seconds:.1f} s, {faults} faults"
-    )
-    return Found(pressed, words, not faults and not trace and seconds < WAIT)
+    words = f"{lines} of them under way at the end; another tab had its path after {seconds:.1f} s, {faults} faults"
+    return Found(pressed, words, not faults and not trace and lines <= 1 and seconds < WAIT)
 
 
 def vanishing() -> Found:
     """Cut the line of a tab in the middle of a path; wait until the server rests, and look at its memory."""
 
-    async def go(url: str) -> None:
-        async with Session(url, "", "widths=20&each=rbf&linear=yes&laplacians=20") as session:
+    async def go(url: str) -> bool:
+        async with Session(url, "", SLOW) as session:
             await session.run()
             await session.upload("table.csv", table(1))
             await session.run(page="explore")
-            await asyncio.sleep(1)
+            under_way = await session.until(lambda: _points(session) > 0, time.monotonic() + WAIT)
             session.socket.transport.abort()
+            return under_way
 
     with running_app() as app:
-        asyncio.run(go(app.url))
-        cut, rest, before = time.monotonic(), 0.0, memory(app.process)
-        while time.monotonic() - cut < WAIT:
-            spent = cpu_seconds(app.process)
+        under_way = asyncio.run(go(app.url))
+        cut, last, before, calm = time.monotonic(), cpu_seconds(app.process), memory(app.process), 0
+        while calm < 4 and time.monotonic() - cut < 2 * WAIT:
             time.sleep(3)
-            if cpu_seconds(app.process) - spent < 0.3:
-                rest = time.monotonic() - cut
-                break
-        after, trace = memory(app.process), app.tracebacks()
+            spent, last = cpu_seconds(app.process) - last, cpu_seconds(app.process)
+            calm = calm + 1 if spent < 0.1 else 0
+        rest, after, trace = time.monotonic() - cut - 12, memory(app.process), app.tracebacks()
     words = f"the server rests {rest:.0f} s later and holds {after:.0f} MB, {before:.0f} MB when the line was cut"
-    return Found(1, words, 0 < rest < WAIT and not trace)
+    return Found(int(under_way), words, under_way and calm == 4 and not trace)
+
+
+def _points(session: Session) -> int:
+    """How many points of a path are solved, as its line of progress says."""
+    told = " ".join(str(one) for one, _ in session.found("progress", " points"))
+    found = re.search(r"(\d+) of \d+ points", told)
+    return int(found[1]) if found else 0
 
 
 def dead_reader() -> Found:
