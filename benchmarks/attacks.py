@@ -1,9 +1,9 @@
 """The app attacked as an outsider would: each attack carried out against real servers, processes and a real browser.
 
-    python -m benchmarks.attacks [NAME ...] [--table]
+    python -m benchmarks.attacks [NAME ...]
 
-One line per attack: what was done, how often, what a person saw, and whether it held. ``--table`` writes it as a table of
-Markdown. The exit code is 1 where something did not hold.
+One line per attack: what was done, how often, what a person saw, and whether it held. What came of it is kept, and
+``docs/attacked.md`` is written from what is kept. The exit code is 1 where something did not hold.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmarks.classroom import Session, cpu_seconds, memory, table
+from benchmarks.records import add, on_page
 from benchmarks.serving import ROOT, chromium, running_app, settled
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError
@@ -40,6 +42,13 @@ from pages._parts.runs.store import File, Limits, Store
 
 WAIT = 120.0
 SLOW = "widths=20&each=rbf&laplacians=20&subspaces=100&algorithm=smkl&rows=2000"  # a minute of work
+DRAWN = {
+    "links": "links, read alone",
+    "pages": "pages opened under a link",
+    "stacks": "kernel stacks",
+    "models": "model files",
+    "store": "kept work: full disks, clocks, damage, many browsers",
+}
 HOSTILE = (
     "<img src=x onerror=alert(1)>", "<script>alert(2)</script>", "\"><svg onload=alert(3)>", "</script><script>alert(4)</script>",
     "![x](http://evil.example/x.png)", "[l](javascript:alert(5))", "{{7*7}}<iframe src=http://evil.example>", "'-alert(6)-'",
@@ -362,6 +371,23 @@ ATTACKS: dict[str, Callable[[], Found]] = {
 }  # fmt: skip
 
 
+def written(record: dict[str, Any]) -> dict[Path, str]:
+    """The page of what was attacked: a table of attacks, and one of drawn inputs."""
+    lines = ["| what was done | times | what came of it | |", "|---|---|---|---|"]
+    for name, found in record["found"]["attacks"].items():
+        what, verdict = (ATTACKS[name].__doc__ or "").strip(), "held" if found["held"] else "DID NOT HOLD"
+        lines.append(f"| {what} | {found['tried']:,} | {found['saw']} | {verdict} |")
+    lines += [
+        "",
+        "| inputs drawn by hypothesis | tried | minutes | how they ended | findings |",
+        "|---|---|---|---|---|",
+    ]
+    for name, found in record["found"]["inputs"].items():
+        ended = ", ".join(f"{number:,} {end}" for end, number in found["ended"].items())
+        lines.append(f"| {DRAWN[name]} | {found['inputs']:,} | {found['minutes']} | {ended} | {found['findings']} |")
+    return on_page("attacked", record, lines)
+
+
 def _experiments() -> list:
     from mklcore.experiments import EXPERIMENTS
 
@@ -391,21 +417,16 @@ def main() -> int:
     """Carry the attacks out, and tell."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("attacks", nargs="*", metavar="NAME")
-    asked.add_argument("--table", action="store_true")
     given = asked.parse_args()
     if unknown := set(given.attacks) - set(ATTACKS):
         asked.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(ATTACKS)}")
     held = True
-    if given.table:
-        print("| what was done | times | what came of it | |\n|---|---|---|---|")
     for name in given.attacks or ATTACKS:
         found = ATTACKS[name]()
         held &= found.held
-        verdict, what = "held" if found.held else "DID NOT HOLD", (ATTACKS[name].__doc__ or "").strip()
-        told = {"attack": name, "tried": found.tried, "saw": found.saw, "held": found.held}
-        print(
-            f"| {what} | {found.tried:,} | {found.saw} | {verdict} |" if given.table else json.dumps(told), flush=True
-        )
+        told = asdict(found)
+        print(json.dumps({"attack": name, **told}), flush=True)
+        add("attacks", "attacks", name, told)
     return int(not held)
 
 

@@ -5,7 +5,8 @@
 
 Without ``--url`` it starts a server of its own. Wanted on two cores, 30 sessions for 300 s: no errors, 95 % of the released
 cursors answered within 0.5 s, a first path for everybody within 30 s, health checks within 0.2 s. ``--layer`` names numba's
-threading layer. The last line tells how busy the machine was with other things.
+threading layer. The last line tells how busy the machine was with other things. What was found is kept, and
+``docs/serving.md`` is written from what is kept.
 
 ``--rss N`` asks something else: N tabs come one after the other, six at a time, each with a table of its own and a path, and
 close; a minute later the server holds at most a tenth more than after the first thirty.
@@ -34,6 +35,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
+from benchmarks.records import add, on_page
 from benchmarks.serving import running_app
 
 ROWS, COLUMNS, POINTS = 600, 20, 25
@@ -354,23 +356,34 @@ async def coming_and_going(tabs: int, url: str, process: int) -> tuple[float, fl
     return await some(0, few), await some(few, tabs), errors
 
 
-def verdicts(found: Figures, sessions: int) -> list[str]:
-    """The targets, each with what was reached."""
+def verdicts(found: Figures, sessions: int) -> list[tuple[str, float, str, bool]]:
+    """The targets: what is measured, what was reached, what is wanted, and whether it is met."""
     never = sessions - len(found.first)
     late = float(np.percentile(found.released, 95)) if found.released else np.inf
     first = max(found.first, default=np.inf) if not never else np.inf
     health = float(np.percentile(found.health, 95)) if found.health else np.inf
-    targets = (
+    return [
         ("errors", len(found.errors), "0", len(found.errors) == 0),
         ("sessions without a first path", never, "0", never == 0),
         ("released cursor to evidence, 95 %, s", late, "under 0.5", late < 0.5),
         ("the slowest first path, s", first, "at most 30", first <= 30),
         ("health check, 95 %, s", health, "under 0.2", health < 0.2),
-    )
-    return [
-        f"{'met    ' if met else 'not met'} {name}: {value:.4g}, wanted {wanted}"
-        for name, value, wanted, met in targets
     ]
+
+
+def written(record: dict[str, Any]) -> dict[Path, str]:
+    """The figures on the page about serving a class."""
+    lessons = record["found"]["lessons"]
+    lines = ["|  | " + " | ".join(lessons) + " | wanted |", "|---|" + "---|" * (len(lessons) + 1)]
+    for k, (name, _, wanted, _) in enumerate(next(iter(lessons.values()))["targets"]):
+        reached = [f"{one['targets'][k][1]:.3g}" for one in lessons.values()]
+        lines.append(f"| {name} | {' | '.join(reached)} | {wanted} |")
+    held = [f"{one['megabytes']:.0f}" for one in lessons.values()]
+    lines.append(f"| memory, at most, MB | {' | '.join(held)} |  |")
+    for tabs, one in record["found"].get("memory", {}).items():
+        before = f"it held {one['few']:.0f} MB after the first {min(FEW, int(tabs) // 2)}."
+        lines += ["", f"After {tabs} tabs with a table and a path each the server holds {one['all']:.0f} MB; {before}"]
+    return on_page("serving", record, lines)
 
 
 def told(name: str, values: list[float]) -> str:
@@ -409,7 +422,12 @@ def main() -> None:
         ("lesson drawn", found.lesson), ("health check", found.health),
     ):  # fmt: skip
         print(told(name, values))
-    print("\n".join(verdicts(found, given.sessions)))
+    targets = verdicts(found, given.sessions)
+    for name, value, wanted, met in targets:
+        print(f"{'met    ' if met else 'not met'} {name}: {value:.4g}, wanted {wanted}")
+    if not given.url:
+        name = f"{given.sessions} sessions, {given.seconds:.0f} s{', ' * bool(given.layer)}{given.layer}"
+        add("classroom", "lessons", name, {"targets": targets, "megabytes": max(found.megabytes)})
     if found.megabytes:
         print(f"memory of the server: {max(found.megabytes):.0f} MB at most, {found.megabytes[-1]:.0f} MB at the end")
         print(f"the server computed for {computed:.0f} s of one core, its start included")
@@ -422,6 +440,7 @@ def main() -> None:
 def _tell_memory(tabs: int) -> None:
     with running_app() as app:
         few, all_of_them, errors = asyncio.run(coming_and_going(tabs, app.url, app.process))
+    add("classroom", "memory", str(tabs), {"few": few, "all": all_of_them})
     growth = all_of_them / few - 1
     verdict = "met    " if growth <= 0.1 else "not met"
     print(f"{verdict} memory after {tabs} tabs: {all_of_them:.0f} MB, {growth:+.1%} beside {few:.0f} MB")

@@ -160,7 +160,7 @@ def written(record: Mapping[str, Any]) -> dict[Path, str]:
         )
         lines.append(f"| the same on two workers | {_beside(one)} |")
     lines += ["", f"distributed {found['distributed']}."]
-    made = on_page("cluster", record, lines)
+    made = on_page("scale/cluster", record, lines)
     ways = ("one process", "two workers")
     steps = {name: [(one["kernels"], one[name]) for one in found["shards"]] for name in ways}
     fits = {name: [(one["rows"], one[name]) for one in found["parts"]] for name in ways}

@@ -83,7 +83,7 @@ def written(record: Mapping[str, Any]) -> dict[Path, str]:
         "CPU seconds of one fit over kernels",
         "Seconds of a fit grow hardly faster than the number of kernels",
     )
-    return on_page("kernels", record, lines) | picture("kernels", title, what, curves)
+    return on_page("scale/kernels", record, lines) | picture("kernels", title, what, curves)
 
 
 def main(only: int | None = None) -> None:

@@ -107,7 +107,7 @@ def written(record: Mapping[str, Any]) -> dict[Path, str]:
         "Seconds of a fit on features grow no faster than the rows",
     )
     named = {f"{way}, {slopes[way]}": points for way, points in curves.items()}
-    return on_page("rows", record, lines) | picture("rows", title, what, named)
+    return on_page("scale/rows", record, lines) | picture("rows", title, what, named)
 
 
 def main() -> None:

@@ -113,7 +113,7 @@ def written(record: Mapping[str, Any]) -> dict[Path, str]:
     places = {name: [(k + 1.0, one[name]) for k, one in enumerate(shown)] for name in ("wall", "cpu")}
     curves = {"on the wall": places["wall"], "of the processor": places["cpu"]}
     what, title = "Seconds to what stands in the table, line by line", "Seconds from an uploaded table to each answer"
-    return on_page("app", record, lines) | picture("app", title, what, curves)
+    return on_page("scale/app", record, lines) | picture("app", title, what, curves)
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from benchmarks.__main__ import ROOT, included, surroundings
 
 RECORDS = ROOT / "benchmarks" / "records"
 DOCS = ROOT / "docs"
-RECORDED = ("many_rows", "large_rows", "large_kernels", "cluster")
+RECORDED = ("many_rows", "large_rows", "large_kernels", "cluster", "attacks", "classroom")
 WIDTH, HEIGHT, LEFT, LOW = 640, 300, 60, 250  # of a picture, and of what stands left of its curves and below them
 _DARK = "@media(prefers-color-scheme:dark){svg{color:#ccd}}"
 _INK = f"<style>svg{{color:#334}}text{{font:12px sans-serif;fill:currentColor}}{_DARK}</style>"
@@ -33,6 +33,13 @@ def keep(name: str, found: Any) -> None:
     record = {"surroundings": where, "found": found}
     (RECORDS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     publish(name)
+
+
+def add(name: str, part: str, line: str, found: Any) -> None:
+    """Keep one line of a part of the record of ``name`` in place of what it was, and write its pages."""
+    everything = kept(name)["found"] if (RECORDS / f"{name}.json").exists() else {}
+    everything.setdefault(part, {})[line] = found
+    keep(name, everything)
 
 
 def kept(name: str) -> dict[str, Any]:
@@ -54,8 +61,8 @@ def publish(name: str) -> None:
 
 
 def on_page(page: str, record: Mapping[str, Any], lines: list[str]) -> dict[Path, str]:
-    """A page of ``docs/scale`` with these lines between its marks, and below them where they were measured."""
-    file, where = DOCS / "scale" / f"{page}.md", record["surroundings"]
+    """A page of ``docs`` with these lines between its marks, and below them where they were measured."""
+    file, where = DOCS / f"{page}.md", record["surroundings"]
     told = f"{where['day']}, {where['machine']}, load {where['load']}."
     return {file: included(file.read_text(encoding="utf-8"), "\n".join([*lines, "", told]))}
 

@@ -1,15 +1,14 @@
 """Attack by inputs that hypothesis draws, for some minutes each, and count them.
 
-    python -m benchmarks.fuzzing [links pages stacks models store] [--minutes 10] [--seed 0] [--out FILE]
+    python -m benchmarks.fuzzing [links pages stacks models store] [--minutes 10] [--seed 0]
 
 A finding is an input that led to anything but an answer or a refusal in words; it is printed at its smallest, and the run
-fails. The counts are added to FILE.
+fails. The counts are kept, and ``docs/attacked.md`` is written from what is kept.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 import traceback
@@ -23,6 +22,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, settings
 
 from benchmarks.fuzzing import TARGETS
 from benchmarks.fuzzing.targets import Target
+from benchmarks.records import add
 
 ROUND = 300  # inputs between two seeds
 
@@ -85,7 +85,6 @@ def main() -> int:
     asked.add_argument("targets", nargs="*", metavar="TARGET")
     asked.add_argument("--minutes", type=float, default=10.0)
     asked.add_argument("--seed", type=int, default=0)
-    asked.add_argument("--out", type=Path)
     given = asked.parse_args()
     unknown = set(given.targets) - set(TARGETS)
     if unknown:
@@ -95,15 +94,8 @@ def main() -> int:
         count = attack(TARGETS[name](), given.minutes, given.seed)
         findings += len(count.findings)
         print(told(name, count), flush=True)
-        if given.out is not None:
-            kept = json.loads(given.out.read_text(encoding="utf-8")) if given.out.exists() else {}
-            kept[name] = {
-                "inputs": count.tried,
-                "minutes": round(count.minutes, 1),
-                "ended": dict(count.ended),
-                "findings": len(count.findings),
-            }
-            given.out.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        counts = {"inputs": count.tried, "minutes": round(count.minutes, 1), "findings": len(count.findings)}
+        add("attacks", "inputs", name, {**counts, "ended": dict(count.ended.most_common())})
     return int(findings > 0)
 
 
