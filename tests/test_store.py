@@ -247,7 +247,7 @@ REFUSED = {
     "an empty file": (io.BytesIO(b""), "no saved model"),
     "a zip of something else": (rewritten(lambda t: t.update(format="other")), "no saved model"),
     "a version as long as a book": (rewritten(put("9" * 10_000, "version")), r"version '9{500,600}\.\.\.$"),
-    "a name that is no text": (rewritten(put("\ud800", "model", "estimator")), r"\?"),
+    "a name that is no text": (rewritten(put("\ud800", "model", "estimator")), r"asks for '\\ud800'"),
     "a later version": (rewritten(put(3, "version")), "version 3 of the format, this library reads version 1 and 2"),
     "an unknown estimator": (rewritten(put("os.system", "model", "estimator")), "os.system"),
     "an unknown parameter": (rewritten(put(1, "model", "parameters", "shell")), "no parameter 'shell'"),

@@ -15,6 +15,7 @@ from mklcore.path import Path, fit_path, path_grid
 KERNELS = "widths=2&degree=0&each=linear"  # in the app's address; ``known`` builds the same
 SOURCES = ("sample", "upload")
 BATCH = 12
+GROW = 12  # points by which the app goes on
 
 
 def prices(n: int = 90, seed: int = 5) -> bytes:
@@ -68,4 +69,5 @@ def path_of(source: str, algorithm: str) -> Path:
     model = method.estimator(task, kernels=here.kernels, stack=stack, **acting)
     grid = path_grid(model, stack, train.y, over, 50 if over == "s" else 25)
     rows, target = stack.cross(here.parts.validation.X), here.parts.validation.y
-    return fit_path(model, stack, train.y, over, grid, rows, target)
+    grow = GROW if over in ("C", "lam") else 0  # while the last point is the best
+    return fit_path(model, stack, train.y, over, grid, rows, target, grow=grow)

@@ -37,7 +37,7 @@ def _path(shown: paths.Answer) -> None:
 
 def _widths(shown: paths.Answer) -> None:
     path, params = shown.path, shown.params
-    if not path.can_choose or tables.on_stack(params) or path.weights.ndim != 2:
+    if shown.earlier or not path.can_choose or tables.on_stack(params) or path.weights.ndim != 2:
         return
     specs, weights = specs_of(path.estimators[path.first_look]), path.weights[path.first_look]
     end = width_at_edge(specs, weights) if len(specs) == len(weights) else None
