@@ -23,8 +23,8 @@ sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_WORKERS = 8
-# Browser tests wait half of their time, so there is one worker more than cores; but a browser, its server and their first
-# pages cost as much as fifty tests: all files of a line go to the same worker, and share them.
+# A browser, its server and their first pages cost as much as fifty tests: all files of a line go to the same worker, and
+# share them.
 WINDOWS = (
     ("browser/test_walk.py", "browser/test_walk_pages.py", "browser/test_hulls.py"),
     (
@@ -85,12 +85,15 @@ _nameless: list[str] = []
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Count the workers: one more than cores for folders, none for files, which are easier to debug in this process."""
+    """Count the workers: one per core for folders, none for files, which are easier to debug in this process.
+
+    One more fills the gaps in which browsers wait, and slows the others by as much.
+    """
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return int(os.environ["PYTEST_XDIST_AUTO_NUM_WORKERS"])
     if all(Path(argument.partition("::")[0]).is_file() for argument in config.args):
         return 0
-    return min(len(os.sched_getaffinity(0)) + 1, MOST_WORKERS)
+    return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
 
 
 class Scheduling(LoadFileScheduling):

@@ -43,7 +43,7 @@ def test_every_benchmark_can_be_run(name):
 @pytest.mark.parametrize("name", RECORDED)
 def test_pages_and_pictures_of_a_record_are_written_by_its_script(name):
     made = files(name)
-    assert {file.suffix for file in made} == {".md", ".svg"}
+    assert {".md"} <= {file.suffix for file in made} <= {".md", ".svg"}
     for file, text in made.items():
         assert file.read_text(encoding="utf-8") == text, f"{file}: write it again with python -m benchmarks.records"
 
