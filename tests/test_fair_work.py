@@ -9,6 +9,7 @@ import pytest
 from pages._parts.derive.shelves import LargePlace, WaitError
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Claims, Job, JobState, Piece, Progress, Report, make
+from pages._parts.session import board
 from pages._parts.session.presence import Presence
 
 
@@ -141,3 +142,19 @@ def test_a_large_stack_blocks_nobody_once_its_tab_is_gone() -> None:
     place._leave("newcomer")
     assert place._held is None
     assert not Presence().gone()  # outside a server nobody leaves
+
+
+def test_work_that_takes_the_place_of_one_nobody_has_shown_asks_for_another_run(monkeypatch):
+    held = SimpleNamespace(jobs={}, me="me")
+    monkeypatch.setattr(board, "memory", lambda: held)
+
+    def done_at_once(progress):
+        progress.state = JobState.DONE
+        progress.ended.set()
+
+    monkeypatch.setattr(board.worker, "hand_over", done_at_once)
+    first = board.ask(Job("lanes", "Lanes", ()))
+    assert first.told
+    assert board.ask(Job("plain models", "Plain models", ())).told
+    board.held().told = False  # it ended after the page had drawn what it had by then
+    assert not board.ask(Job("plain models", "Plain models", ())).told

@@ -11,12 +11,15 @@ def ask(job: Job) -> Progress:
     """Hand a job to its slot's worker; this session's earlier job there is asked to stop.
 
     Waits a moment, so that quick work is on the screen in the same run. A job that ends before the run does is known to be
-    told, so that no further run is needed to show it.
+    told, so that no further run is needed to show it; but where it takes the place of one that ended while this run was
+    being drawn, a further run has to show that one's.
     """
+    before = held(job.slot)
+    owed = before is not None and before.state is JobState.DONE and not before.told
     stop(job.slot)
     progress = memory().jobs[job.slot] = Progress(job, owner=memory().me)
     worker.hand_over(progress)
-    progress.told = progress.ended.wait(job.patience) and progress.state is JobState.DONE
+    progress.told = progress.ended.wait(job.patience) and progress.state is JobState.DONE and not owed
     return progress
 
 
