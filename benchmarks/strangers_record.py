@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from benchmarks.__main__ import included
+
 RECORD = Path(__file__).with_name("strangers.json")
 PAGE = Path(__file__).with_name("strangers.md")
-MARKS = "<!-- record -->\n", "<!-- /record -->"
 MODELS = ("ours", "linear", "RBF", "boosting")
 FAR = 0.02  # behind the better of linear model and RBF machine
 SLOW = 5.0  # CPU seconds until path and ranking are there
@@ -41,10 +42,7 @@ def keep(row: Row, record: Path = RECORD) -> None:
 
 def written(text: str, rows: Sequence[Row]) -> str:
     """The page with what the rows say between its marks."""
-    head, rest = text.split(MARKS[0], 1)
-    return (
-        head + MARKS[0] + "\n".join([*_table(rows), "", *_summary(rows)]) + "\n" + MARKS[1] + rest.split(MARKS[1], 1)[1]
-    )
+    return included(text, "\n".join([*_table(rows), "", *_summary(rows)]))
 
 
 def _table(rows: Sequence[Row]) -> list[str]:

@@ -12,6 +12,7 @@ A grid goes on while its best point is the last one, as long as that gains somet
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +46,8 @@ NEAR = 0.05  # of the best score so far: what a decade of C may bring
 HULL_LAMS = tuple(10.0**-k for k in range(1, 8))  # of the models a hull is compared with
 HULL_DEPTHS = (1.0, 4.0, 8.0, 16.0)  # prices of depth of the full kernel: 1 is the plain sum
 HULL_NODES = 40  # to which a hull grows greedily
+HULL_GREEDY, HULL_FLAT = HULL_LAMS[1:4:2], HULL_LAMS[:4]
+HULL_FITS = len(HULL_DEPTHS) * len(HULL_LAMS) + len(HULL_GREEDY) + len(HULL_FLAT)
 Tick = Callable[[int, int], Any] | None
 
 
@@ -193,42 +196,32 @@ def hull_references(
     lam. ``callback(done, total)`` after every fit, raise in it to cancel. Source: Bach (2008), section 5.
     """
     spread, labels = float(np.var(y_val)) or 1.0, set(np.unique(y).tolist()) <= {-1.0, 1.0}
-    total, done = len(HULL_LAMS) * len(HULL_DEPTHS) + 2 + 4, 0
+    found: dict[str, list[Reference]] = {"L2": [], "greedy": [], "MKL": []}
+    done = itertools.count(1)
 
-    def judged(said: Array, chosen: str, model: Any, name: str) -> Reference:
+    def judge(name: str, said: Array, chosen: str, model: Any) -> None:
         score = np.mean((said > 0) == (y_val > 0)) if labels else 1.0 - np.mean((said - y_val) ** 2) / spread
-        return Reference(name, float(score), chosen, model)
+        found[name].append(Reference(name, float(score), chosen, model))
 
-    def tick(found: list[Reference]) -> list[Reference]:
-        nonlocal done
-        done += 1
+    def tick() -> None:
         if callback is not None:
-            callback(done, total)
-        return found
+            callback(next(done), HULL_FITS)
 
-    best = list[Reference]()
     with told_elsewhere():
-        found = list[Reference]()
         for depth in HULL_DEPTHS:
             kernel = FullKernel(design, depth, scaled=True)
             for lam in HULL_LAMS:
                 model: Any = hkl_l2(kernel, y, lam, loss=loss)
-                chosen = f"λ = {lam:g}, depth priced at {depth:g}"
-                found += tick([judged(model.predict(X_val), chosen, model, "L2")])
-        best.append(max(found, key=lambda one: one.score))
-        found = []
-        for lam in HULL_LAMS[1:4:2]:
+                judge("L2", model.predict(X_val), f"λ = {lam:g}, depth priced at {depth:g}", model)
+                tick()
+        for lam in HULL_GREEDY:
             model = hkl_greedy(design, y, lam, HULL_NODES, loss=loss)
-            found += tick(
-                [
-                    judged(model.predict(X_val, size), f"λ = {lam:g}, {size} nodes", model, "greedy")
-                    for size in range(1, len(model.nodes) + 1)
-                ]
-            )
-        best.append(max(found, key=lambda one: one.score))
-        found = []
-        for lam in HULL_LAMS[:4]:
+            for size in range(1, len(model.nodes) + 1):
+                judge("greedy", model.predict(X_val, size), f"λ = {lam:g}, {size} nodes", model)
+            tick()
+        for lam in HULL_FLAT:
             model = hkl_flat_mkl(design, y, lam, loss=loss, tol=1e-2)
             used = int(np.count_nonzero(model.weights > NEARLY * model.weights.max()))
-            found += tick([judged(model.predict(X_val), f"λ = {lam:g}, {used} columns", model, "MKL")])
-    return (*best, max(found, key=lambda one: one.score))
+            judge("MKL", model.predict(X_val), f"λ = {lam:g}, {used} columns", model)
+            tick()
+    return tuple(max(models, key=lambda one: one.score) for models in found.values())

@@ -65,6 +65,11 @@ def of_losses() -> tuple[Control, ...]:
     )  # fmt: skip
 
 
+def of_machine(*own: Control) -> tuple[Control, ...]:
+    """The controls of a machine on kernels whose weights are no part of its problem, with those of how they are found."""
+    return LOSS_CLASS, LOSS_REAL, C, *of_losses(), *own, INTERCEPT, TOL, MAX_ITER
+
+
 def of_penalties() -> tuple[Control, ...]:
     """A control for every number of a penalty, shown where the penalty is chosen."""
     return tuple(

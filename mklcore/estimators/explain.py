@@ -154,20 +154,24 @@ def _above(model: Any, moved: Array, typical: Array, output: int) -> Array:
 
 def training_rows(model: Any) -> Array:
     """The training table (n, d) behind a fitted model, in the units it came in."""
-    transform = getattr(model, "_map", None)
-    if transform is None:
-        raise ParameterError(
-            "This model was fitted on a ready kernel stack, so it knows no columns. Fit it on a table with a KernelDictionary."
-        )
+    transform = _map_of(model)
     rows: Array = transform.rows * transform.column_scales + transform.column_means
     return rows
 
 
 def specs_of(model: Any) -> tuple[KernelSpec, ...]:
     """The kernels of a fitted model, with settled columns and widths; ParameterError for a model of a ready stack."""
-    training_rows(model)
-    specs: tuple[KernelSpec, ...] = model._map.specs
+    specs: tuple[KernelSpec, ...] = _map_of(model).specs
     return specs
+
+
+def _map_of(model: Any) -> Any:
+    transform = getattr(model, "_map", None)
+    if transform is None:
+        raise ParameterError(
+            "This model was fitted on a ready kernel stack, so it knows no columns. Fit it on a table with a KernelDictionary."
+        )
+    return transform
 
 
 @dataclass(frozen=True, eq=False)

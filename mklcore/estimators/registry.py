@@ -406,17 +406,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             UniformMKLClassifier,
             UniformMKLRegressor,
             (controls.PATHS["C"],),
-            Live(
-                lambda: (
-                    controls.LOSS_CLASS,
-                    controls.LOSS_REAL,
-                    controls.C,
-                    *controls.of_losses(),
-                    controls.INTERCEPT,
-                    controls.TOL,
-                    controls.MAX_ITER,
-                )
-            ),
+            Live(controls.of_machine),
             r"\min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\|w_m\|^2",
             "Whether learning weights pays: compare the validation score with the same C under ℓp-norm MKL.",
             "Equal weights say nothing about which kernels matter.",
@@ -431,11 +421,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             BestKernelRegressor,
             (controls.PATHS["C"],),
             Live(
-                lambda: (
-                    controls.LOSS_CLASS,
-                    controls.LOSS_REAL,
-                    controls.C,
-                    *controls.of_losses(),
+                lambda: controls.of_machine(
                     Control(
                         "select",
                         "Best by",
@@ -445,9 +431,6 @@ ESTIMATORS: dict[str, Algorithm] = {
                         "longer.",
                         choices=SELECT,
                     ),
-                    controls.INTERCEPT,
-                    controls.TOL,
-                    controls.MAX_ITER,
                 )
             ),
             r"\min_m\;\min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\|w\|^2,\qquad f=\langle w,\psi_m\rangle+b",
@@ -465,11 +448,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             AlignedMKLRegressor,
             (controls.PATHS["C"],),
             Live(
-                lambda: (
-                    controls.LOSS_CLASS,
-                    controls.LOSS_REAL,
-                    controls.C,
-                    *controls.of_losses(),
+                lambda: controls.of_machine(
                     Control(
                         "rule",
                         "Weights by",
@@ -480,9 +459,6 @@ ESTIMATORS: dict[str, Algorithm] = {
                         choices=RULES,
                         tasks=CLASSIFICATION,
                     ),
-                    controls.INTERCEPT,
-                    controls.TOL,
-                    controls.MAX_ITER,
                 )
             ),
             r"\mu=\arg\max_{\mu\ge 0}\frac{\langle\sum_m\mu_m K_m,\;yy^\top\rangle}{\|\sum_m\mu_m K_m\|_F},\qquad "

@@ -58,10 +58,10 @@ def check_summable(estimator: Any) -> None:
         raise ParameterError(
             "Rows in parts need an estimator with approximation=Nystroem(...): kernels between parts are never made."
         )
-    loss = estimator.loss_in_use if isinstance(estimator, LpBase) else None
-    able = is_passed(estimator) or (
-        loss.quadratic if loss is not None else getattr(estimator, "loss", "squared") == "squared"
-    )
+    if isinstance(estimator, LpBase):
+        able = estimator.loss_in_use.quadratic or is_passed(estimator)
+    else:
+        able = getattr(estimator, "loss", "squared") == "squared"
     if not able:
         raise ParameterError(
             'Rows in parts are read as sums, which loss="squared" and, in passes, loss="logistic" are made of; a loss with '
@@ -111,9 +111,7 @@ def fit_totals(estimator: Any, stack: FeatureStack, totals: Totals) -> Any:
     slope = stack.spread(fitted.weights_) * fitted.feature_coef_
     fitted.intercept_ = float(means[-1] - means[:-1] @ slope) if centred else 0.0
     fitted.objective_ = fitted.objective_ * scale
-    fitted.dual_coef_, fitted.dual_point_ = np.empty(0), None
-    fitted.n_train_, fitted.training_target_, fitted.row_fingerprints_ = totals.n, None, None
-    return fitted
+    return _without_rows(fitted, totals.n)
 
 
 def fit_in_passes(estimator: Any, stack: FeatureStack, ask: Ask) -> Any:
@@ -129,6 +127,11 @@ def fit_in_passes(estimator: Any, stack: FeatureStack, ask: Ask) -> Any:
     model._remember_kernels(none)
     spread = stack.spread(fit.weights)
     model.feature_coef_ = np.divide(v, spread, out=np.zeros_like(v), where=spread > 0.0)
-    model.dual_coef_, model.dual_point_ = np.empty(0), None
-    model.n_train_, model.training_target_, model.row_fingerprints_ = n, None, None
-    return model
+    return _without_rows(model, n)
+
+
+def _without_rows(fitted: Any, n: int) -> Any:
+    """The model of ``n`` rows, none of which it holds."""
+    fitted.dual_coef_, fitted.dual_point_ = np.empty(0), None
+    fitted.n_train_, fitted.training_target_, fitted.row_fingerprints_ = n, None, None
+    return fitted

@@ -261,18 +261,18 @@ class SingleRows(KernelRows):
             flat = np.flatnonzero(~(spread > _FLAT * diagonal.mean(axis=1)))
             if flat.size and not center:
                 spread[flat] = np.array(spreads_of(plain.subset(flat), diagonal[flat], True))
+        by_row = center or normalise == "spherical"
         for m in range(M):
             settled = finishing.settle(m, diagonal[m], sums[m], None if center else float(spread[m]))
-            if settled and (center or normalise == "spherical"):
+            if settled and by_row:
                 finish_triangle(
                     values[m], finishing.row_means[m], float(finishing.grand_means[m]), finishing.factors[m]
                 )
-        whole = center or normalise == "spherical"
         if center:
             diagonal += finishing.grand_means[:, None] - 2 * finishing.row_means
         diagonal *= finishing.factors**2
         kept, named = finishing.kept, dictionary.names
-        shares = np.ones(M) if whole else finishing.factors[:, 0] ** 2
+        shares = np.ones(M) if by_row else finishing.factors[:, 0] ** 2
         return cls(
             finishing.on(plain), [named[m] for m in kept], diagonal[kept], finishing.notes, values, kept, shares[kept]
         )
@@ -309,9 +309,8 @@ def _room(M: int, n: int, place: str) -> Single:
         return np.empty(shape, dtype=np.float32)
     try:
         with tempfile.TemporaryFile(prefix="mklcore-") as file:
-            os.posix_fallocate(
-                file.fileno(), 0, 4 * shape[0] * shape[1]
-            )  # a disk that fills up later would end the process
+            # Beforehand: a disk that fills up later would end the process.
+            os.posix_fallocate(file.fileno(), 0, 4 * shape[0] * shape[1])
             found: Single = np.asarray(np.memmap(file, dtype=np.float32, mode="w+", shape=shape))
             return found
     except OSError as error:

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from mklcore.references import HULL_DEPTHS, HULL_LAMS, Reference, hull_references
+from mklcore.references import HULL_FITS, Reference, hull_references
 from pages._parts.derive import hulls, shelves, tables
 from pages._parts.derive.hulls import Answer
 from pages._parts.jobs.job import Job, Piece, Report
@@ -15,7 +15,6 @@ LABELS = {
     "greedy": "greedy: a hull grown node by node, equal weights",
     "MKL": "MKL: single columns, no products",
 }
-STEPS = len(HULL_DEPTHS) * len(HULL_LAMS) + 6
 
 
 def can(params: Params) -> bool:
@@ -50,5 +49,5 @@ def job(shown: Answer) -> Job:
         design.release()
         return found
 
-    piece = Piece(fit, partial(shelves.shelf(params).put, name), STEPS)
+    piece = Piece(fit, partial(shelves.shelf(params).put, name), HULL_FITS)
     return Job(name, "Models beside the hulls", (piece,), lambda now: now.hulls() == params.hulls(), needs=hulls.NEEDS)

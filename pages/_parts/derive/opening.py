@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from mklcore.errors import MKLError
 from pages._parts.jobs.worker import CORES
@@ -60,19 +61,20 @@ def opened(shelf: Shelf, key: object, content: bytes, what: str, read: Callable[
 def _followed(what: str) -> Iterator[Callable[[], None]]:
     """Give what is called between stretches of work: any word to the screen is where Streamlit ends a run that is over."""
     place, begun = st.empty(), time.monotonic()
-    told: list[float] = []
-    lines = []
+    told: DeltaGenerator | None = None
+    due = PATIENCE_SECONDS
 
     def tick() -> None:
+        nonlocal told, due
         seconds = time.monotonic() - begun
-        if seconds < (told[-1] if told else 0.0) + PATIENCE_SECONDS:
+        if seconds < due:
             return
-        if not told:
+        if told is None:
             line = place.container(horizontal=True, vertical_alignment="center", gap="small")
-            lines.append(line.empty())
+            told = line.empty()
             line.button("Cancel", key=f"stop_reading_{next(_count)}", on_click=give_up, type="tertiary")
-        lines[0].caption(f"{what}: {seconds:.0f} s. Any other choice ends it.")
-        told.append(seconds)
+        told.caption(f"{what}: {seconds:.0f} s. Any other choice ends it.")
+        due = seconds + PATIENCE_SECONDS
 
     try:
         yield tick

@@ -1,5 +1,7 @@
 """Explore, where the best of what was tried is the last of it: a value on the path, or a width in the dictionary."""
 
+from typing import Any
+
 import streamlit as st
 
 from mklcore.estimators.explain import specs_of
@@ -27,9 +29,8 @@ def _path(shown: paths.Answer) -> None:
         return
     where = places.label(path.param, float(path.values[end]))
     way = "beyond" if (end == -1) else "below"
-    said, press = st.columns([6, 1.4], vertical_alignment="center")
-    said.warning(f"Best at the edge: the validation score still rises at {where}, the last value tried.")
-    press.button(
+    _offer(
+        f"Best at the edge: the validation score still rises at {where}, the last value tried.",
         f"Go on {way} it", key="go_further", on_click=history.change, kwargs={"further": params.further + 1, "at": None},
         disabled=params.further >= LARGEST, help=f"Solves up to {paths.GROW} more points.",
     )  # fmt: skip
@@ -44,15 +45,19 @@ def _widths(shown: paths.Answer) -> None:
     if end is None:
         return
     way, other = ("widest", "a wider one") if end == -1 else ("narrowest", "a narrower one")
-    said, press = st.columns([6, 1.4], vertical_alignment="center")
     where = words.plain(places.label(path.param, float(path.values[path.first_look])))
-    said.warning(
-        f"Widths at their edge: at {where} the {way} kernel of its grid carries the most; {other} may do better."
-    )
-    press.button(
+    _offer(
+        f"Widths at their edge: at {where} the {way} kernel of its grid carries the most; {other} may do better.",
         f"Add {other}", key="one_more_width", on_click=_one_more, args=(params, end),
         help="Adds one kernel, by the ratio of the last two widths, to the dictionary as a table on Kernels.",
     )  # fmt: skip
+
+
+def _offer(sentence: str, label: str, **button: Any) -> None:
+    """Draw what was found, and beside it the button that goes on."""
+    said, press = st.columns([6, 1.4], vertical_alignment="center")
+    said.warning(sentence)
+    press.button(label, **button)
 
 
 def _one_more(params: Params, end: int) -> None:

@@ -71,17 +71,13 @@ def _by_weight(shown: paths.Answer, index: int) -> None:
 
 def _without_model(shown: paths.Answer, index: int) -> None:
     """Draw the columns by their share of the weight at the cursor, while the model is still to be fitted here."""
-    found, named = (
-        explore_views.shares(shown, "columns", every=True),
-        {unit.name for unit in importance.seen(shown.params)},
-    )
-    shares = [
-        (name, float(share)) for name, share in zip(found.names, found.values[index], strict=True) if name in named
-    ]
-    ranking = [ColumnAnswer(name, share, np.nan, np.nan) for name, share in sorted(shares, key=lambda one: -one[1])]
-    st.markdown(
-        f"**Which columns carry the weight**, at {places.label(shown.path.param, float(shown.path.values[index]))}"
-    )
+    found = explore_views.shares(shown, "columns", every=True)
+    named = {unit.name for unit in importance.seen(shown.params)}
+    pairs = zip(found.names, found.values[index], strict=True)
+    shares = sorted([(name, float(share)) for name, share in pairs if name in named], key=lambda one: -one[1])
+    ranking = [ColumnAnswer(name, share, np.nan, np.nan) for name, share in shares]
+    where = places.label(shown.path.param, float(shown.path.values[index]))
+    st.markdown(f"**Which columns carry the weight**, at {where}")
     st.caption("What the score loses without each column is measured as soon as the model is fitted here.")
     ranked.table(ranking, shown.path.score_name, False, f"ranking_{hash((shown.tag, 'shares'))}")
 
