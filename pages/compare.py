@@ -181,7 +181,7 @@ def number_box(found: Steps, here: Place) -> None:
 
     fields.view(
         st.number_input, f"{sign}, exactly", f"compare_exact_{found.shared}", value, keep, **{"value": None, **limits},
-        placeholder=f"{sign}, exactly", label_visibility="collapsed",
+        placeholder=sign, label_visibility="collapsed",
         help=f"Solves every lane at this {sign}, also between the points of the paths.",
     )  # fmt: skip
 

@@ -245,9 +245,13 @@ def run(name: str) -> nbformat.NotebookNode:
 
 
 def told(notebook: nbformat.NotebookNode) -> list[str]:
-    """Everything the code cells say in words, in order."""
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    return [output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs]
+    """Everything the code cells say in words, in order; what a cell prints is one text, in however many pieces it came."""
+    texts = []
+    for cell in notebook.cells:
+        outputs = cell.get("outputs", [])
+        texts += ["".join(output["text"] for output in outputs if output.output_type == "stream")]
+        texts += [output["data"].get("text/plain", "") for output in outputs if "data" in output]
+    return texts
 
 
 if __name__ == "__main__":
