@@ -209,7 +209,7 @@ def cursor(drawn: Sequence[Shown]) -> None:
     compare_player.draw(drawn, found, here, exact, name)
     history.end()
     if not any(one.waiting for one in drawn):
-        explorable.lanes(history.current(), {one.label: one.path for one in drawn if one.path is not None}, here.step)
+        explorable.lanes(history.current(), drawn, here.step)
     shown = table.rows(drawn, here.indices, exact)
     table.draw(shown)
     if not any(one.earlier for one in drawn):

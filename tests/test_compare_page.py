@@ -18,6 +18,7 @@ from pages._parts.compare import rail, toy
 from pages._parts.compare import table as compare_table
 from pages._parts.derive import comparison, paths
 from pages._parts.derive.comparison import Shown
+from pages._parts.export import explorable
 from pages._parts.jobs.job import Job, JobState
 from pages._parts.params import lanes as params_lanes
 from pages._parts.params import link, parameters
@@ -501,3 +502,13 @@ def test_each_lane_is_told_with_the_problem_it_solves_and_its_figure_can_be_take
     before = len(app.get("plotly_chart"))
     app.session_state["take_lanes"] = True
     assert len(quiet(app.run()).get("plotly_chart")) == before + 1
+
+
+def test_a_file_of_lanes_tells_each_problem_once_with_the_lanes_that_solve_it() -> None:
+    params = Params(data="iris", lanes="lp,norm=block norm,q=4.0;lp;lp,p=2.0")
+    lanes = zip(("a", "b", "c"), comparison.lanes(params), strict=True)
+    drawn = [comparison.Shown(name, lane, comparison.lane_params(params, lane)) for name, lane in lanes]
+    block, plain = explorable.problems(drawn)
+    assert (block.title, plain.title) == ("a", "b and c")
+    assert plain.formula == METHODS["lp"].formula != block.formula
+    assert [one.title for one in explorable.problems(drawn[1:])] == [""]

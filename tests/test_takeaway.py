@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import html
 import json
 import re
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from mklcore.errors import ParameterError
-from mklcore.figures.takeaway import About, hulls_page, lanes_page, path_page
+from mklcore.figures.takeaway import About, Problem, hulls_page, lanes_page, path_page
 from mklcore.figures.takeaway.page import Palette, as_json
 from mklcore.figures.takeaway.words import markdown
 from mklcore.lessons import LESSONS
@@ -99,12 +100,26 @@ def test_lanes_share_kernels_and_a_slider():
     shares = other.weights / other.weights.sum(axis=1, keepdims=True)
     lines = {line["name"]: line["ys"] for line in shown["chart"]["panels"][2]["lines"]}
     np.testing.assert_allclose(lines[HOSTILE[0]], shares[:, 0], rtol=1e-3)
+    assert len(shown["say"]["texts"]) == len(shown["lead"]["steps"])
+    said = ["".join(text for _, text in line) for line in shown["say"]["texts"][-1][0]]
+    assert said[0].startswith(f"one at C = 10: {one.n_nonzero[-1]} of 5 kernels used, the largest ")
+    assert said[1].startswith(f"{HOSTILE[0]} at C = 10: ")
+    assert all("; validation accuracy 90.0 %. ○ not certified" in line for line in said)
     with pytest.raises(ParameterError, match=r"at least one path"):
         lanes_page({})
     with pytest.raises(ParameterError, match=r"steps 0 to \d+; got the step 99"):
         lanes_page({"one": one}, step=99)
     with pytest.raises(ParameterError, match=r"over the same kernels only"):
         lanes_page({"one": one, "two": a_path(names=("a", "b"))})
+
+
+def test_a_file_tells_every_problem_once_with_its_formula():
+    solved = (Problem("one", r"\min_\theta \|w\|", "how it bends"), Problem(HOSTILE[0], "C", cannot_tell="why"))
+    page = lanes_page({"one": a_path(), "two": a_path()}, About(problems=solved))
+    assert page.count("<math ") == 2
+    assert re.findall(r"<h2>(.*?)</h2>", page) == ["one", html.escape(HOSTILE[0])]
+    assert "<p><b>What to look for.</b> how it bends</p>" in page
+    assert "<math " not in lanes_page({"one": a_path()})
 
 
 def test_hulls_need_models_with_hulls():

@@ -49,13 +49,16 @@ def runs(text: str, kind: str = "") -> Line:
     return [["b" if k % 2 else kind, part] for k, part in enumerate(text.split("**")) if part]
 
 
-def certificate(path: Any, index: int, greedy: bool = False) -> Line:
-    """How far the point can be from the optimum, with its badge."""
+def certificate(path: Any, index: int, greedy: bool = False, short: bool = False) -> Line:
+    """How far the point can be from the optimum, with its badge; ``short`` where one line has to do."""
     gap, status = float(path.relative_gap[index]), path.statuses[index]
     if np.isnan(gap):
         return [["badge none", "○ no certificate" + (": greedy" if greedy else "")]]
     if status.ok:
-        return [["badge good", "✓ certified"], *runs(f"within **{style.percent(gap)}** of the optimum")]
+        return [
+            ["badge good", "✓ certified"],
+            *runs(f"within **{style.percent(gap)}**{'' if short else ' of the optimum'}"),
+        ]
     return [["badge open", "○ not certified"], *runs(f"gap **{style.percent(gap)}**; {status.value}")]
 
 

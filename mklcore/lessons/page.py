@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mklcore.errors import ParameterError
-from mklcore.figures.takeaway import About, Guess, scene_page
+from mklcore.figures.takeaway import About, Guess, Problem, scene_page
 from mklcore.lessons.base import Lesson, Story
 from mklcore.lessons.pictures import PICTURES
 from mklcore.lessons.words import fill, words
@@ -39,7 +39,8 @@ def lesson_page(
     told, facts = words(lesson), lesson.given | story.facts
     text = {name: fill(part, facts) for name, part in told.parts.items() if name != "formula"}
     guess = Guess(fill(told.question, lesson.given), told.options, story.answer, told.moral)
-    about = About(told.title, (("Level", told.level),), formula=told.parts["formula"], link=link, nearby=nearby)
+    problem = Problem(formula=told.parts["formula"])
+    about = About(told.title, (("Level", told.level),), (problem,), link=link, nearby=nearby)
     sections = (
         ("", text["reveal"]),
         ("Why", text["why"]),

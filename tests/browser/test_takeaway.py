@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from mklcore.figures.hull_states import HullLayout
-from mklcore.figures.takeaway import About, hulls_page, lanes_page, path_page
+from mklcore.figures.takeaway import About, Problem, hulls_page, lanes_page, path_page
 from mklcore.lessons import LESSONS
 from mklcore.lessons.page import lesson_page
 from tests.test_takeaway import HOSTILE, a_path
 
 EARLIER = File(__file__).resolve().parents[2] / "sample_data" / "earlier"
+ABOUT = About(HOSTILE[0], problems=(Problem(HOSTILE[1], r"\min_\theta \|w\|", HOSTILE[2]),), link="https://x/")
 SLIDER = "[data-leads] input[type=range]"
 
 
@@ -27,11 +28,11 @@ def tuples(value):
 
 
 def of_path() -> str:
-    return path_page(a_path(8), About(HOSTILE[0], link="https://x/"), columns=(HOSTILE, np.full((8, 5), 0.2)), index=3)
+    return path_page(a_path(8), ABOUT, columns=(HOSTILE, np.full((8, 5), 0.2)), index=3)
 
 
 def of_lanes() -> str:
-    return lanes_page({HOSTILE[0]: a_path(8), "b": a_path(8, seed=1)}, About(HOSTILE[1]), step=3)
+    return lanes_page({HOSTILE[0]: a_path(8), "b": a_path(8, seed=1)}, ABOUT, step=3)
 
 
 def of_hulls() -> str:
@@ -39,7 +40,7 @@ def of_hulls() -> str:
     found = unpacked(next(EARLIER.glob("hulls_sparse_polynomial_*.json.gz")))
     layout = HullLayout(**{name: tuples(value) for name, value in found["layout"].items()} | {"variables": HOSTILE * 9})
     path = a_path(len(found["states"]), param="lam")
-    return hulls_page(path, index=3, drawn=(layout, found["states"]))
+    return hulls_page(path, ABOUT, index=3, drawn=(layout, found["states"]))
 
 
 def of_lesson() -> str:
@@ -49,6 +50,12 @@ def of_lesson() -> str:
 
 
 KINDS = {"path": of_path, "lanes": of_lanes, "hulls": of_hulls, "lesson": of_lesson}
+WORDS = {
+    "path": "#say .texts",
+    "lanes": "#say .texts",
+    "hulls": ".said",
+    "lesson": ".said",
+}  # what is read at the cursor
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +97,7 @@ def test_a_file_from_disk_drags_obeys_the_keys_and_turns_dark(window, tmp_path, 
     steps = int(slider.get_attribute("max"))
     pictures = window.locator("[role=img], svg[role=group]")
     said, drawn = slider.get_attribute("aria-valuetext"), pictures.first.get_attribute("aria-label")
+    read = window.locator(WORDS[kind]).inner_text()
     window.evaluate("document.activeElement.blur()")
     before = int(slider.input_value())
     window.keyboard.press("ArrowRight")
@@ -97,6 +105,8 @@ def test_a_file_from_disk_drags_obeys_the_keys_and_turns_dark(window, tmp_path, 
                              ".getAttribute('aria-valuetext') !== said", arg=[SLIDER, said])  # fmt: skip
     assert int(slider.input_value()) == before + 1
     assert pictures.first.get_attribute("aria-label") != drawn
+    assert window.locator(WORDS[kind]).inner_text() != read
+    assert window.locator("math").count() > 0
     held = window.locator(".ground").first if kind in ("path", "lanes") else slider
     drag(window, held, 0.999)
     assert int(slider.input_value()) == steps

@@ -88,7 +88,7 @@ function furnish(view, panel, place, rem) {
   const { X, Y, at } = scales(panel, place);
   const { data, frame, moving, grounds } = view;
   const crowded = data.narrow && view.width < NARROW * rem;
-  drawAxes(frame, crowded ? { ...panel, y: { ...panel.y, title: "" } } : panel, { X, Y, rem });
+  drawAxes(frame, crowded ? sparing(panel) : panel, { X, Y, rem });
   if (panel.title)
     shorten(make(frame, "text", { class: "title", x: X(0), y: place.top - 0.6 * rem }, panel.title), place.width);
   for (const line of panel.lines) {
@@ -110,6 +110,12 @@ function furnish(view, panel, place, rem) {
     const drawn = make(moving, "circle", { class: "dot", r: 4, fill: line.colour });
     view.dots.push({ panel, line, X, at, drawn });
   }
+}
+
+// The axes of a panel too narrow for all that is written on them: a sign below, and no tick that reaches into the next panel.
+function sparing({ x, y }) {
+  const ticks = x.ticks.filter(([at]) => at > 0.15 && at < 0.85);
+  return { x: { ...x, ticks, title: x.title.split(" (")[0] }, y: { ...y, title: "" } };
 }
 
 function shorten(text, room) {

@@ -9,8 +9,8 @@ scenes.py    the page of a lesson's scene
 
 from mklcore.figures.takeaway.hulls import hulls_page
 from mklcore.figures.takeaway.lanes import lanes_page
-from mklcore.figures.takeaway.page import About
+from mklcore.figures.takeaway.page import About, Problem
 from mklcore.figures.takeaway.paths import path_page
 from mklcore.figures.takeaway.scenes import Guess, scene_page
 
-__all__ = ["About", "Guess", "hulls_page", "lanes_page", "path_page", "scene_page"]
+__all__ = ["About", "Guess", "Problem", "hulls_page", "lanes_page", "path_page", "scene_page"]

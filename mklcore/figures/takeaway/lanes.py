@@ -18,6 +18,7 @@ from mklcore.figures.takeaway.page import About, Mount, explanation, page, place
 from mklcore.figures.takeaway.paths import checked
 
 CHART = "lanes"
+ALIKE = 1.001  # times the smallest share in use: kernels that weigh the same have no largest one
 
 
 def lanes_page(paths: Mapping[str, Any], about: About | None = None, *, step: int | None = None) -> str:
@@ -35,7 +36,10 @@ def lanes_page(paths: Mapping[str, Any], about: About | None = None, *, step: in
     start = nearest_to(found, best) if step is None else step
     told = about or About()
     told = replace(told, title=told.title or "Kernel weights side by side")
-    body = f'<div class="side">{place("chart")}{place("lead", leads=True)}</div>{explanation(told)}'
+    body = (
+        f'<div class="side">{place("say", "say")}{place("chart")}{place("lead", leads=True)}</div>'
+        f'<div class="more"><div>{explanation(told)}</div></div>'
+    )
     return page(told, body, lambda dark: _mounts(paths, found, start, dark))
 
 
@@ -59,7 +63,35 @@ def _mounts(paths: Mapping[str, Any], found: Steps, start: int, dark: bool) -> l
         "place": {"step": start, "free": False, "indices": list(found.indices[start]), "label": found.labels[start]},
         "turn": 1,
     }
-    return [Mount("chart", "chart", chart), Mount("compare", "lead", lead)]
+    texts = _words(paths, found)
+    say = {"chart": CHART, "set": "", "texts": texts, "widths": [1], "index": start, "waiting": False}
+    return [Mount("texts", "say", say), Mount("chart", "chart", chart), Mount("compare", "lead", lead)]
+
+
+def _words(paths: Mapping[str, Any], found: Steps) -> list[list[list[telling.Line]]]:
+    """What is said at every step: a line per lane with the kernels in use, the score, and how sure the answer is."""
+    told = [_lines(title, path) for title, path in paths.items()]
+    return [[[lines[at] for lines, at in zip(told, points, strict=True) if at is not None]] for points in found.indices]
+
+
+def _lines(title: str, path: Any) -> list[telling.Line]:
+    names, shares = telling.labels(path.kernel_names, path.kernel_families), shares_of_weight(path.weights)
+    return [_line(title, path, k, names, shares[k]) for k in range(len(path.values))]
+
+
+def _line(title: str, path: Any, index: int, names: Sequence[str], shares: Array) -> telling.Line:
+    line = [["b", title], ["", f" at {telling.label(path.param, float(path.values[index]))}: "]]
+    line += telling.cost(path, index)[0]
+    top = int(np.argmax(shares))
+    if shares[top] > ALIKE * np.min(shares[shares > 0], initial=1.0):
+        line += [["", ", the largest "], ["b", names[top]], ["", f" ({100 * shares[top]:.0f} %)"]]
+    return [
+        *line,
+        ["", "; "],
+        *telling.measured(path, index)[1],
+        ["", ". "],
+        *telling.certificate(path, index, short=True),
+    ]
 
 
 def _chart(paths: Mapping[str, Any], found: Steps, dark: bool) -> dict[str, Any]:

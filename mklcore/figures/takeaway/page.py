@@ -32,16 +32,24 @@ _DARK = """ --st-text-color: #EDEDE8; --st-background-color: #171715; --st-secon
 
 
 @dataclass(frozen=True)
-class About:
-    """What a file tells of itself: ``title``; ``facts`` (name, text) about what was computed; the ``formula`` in LaTeX of the
-    problem, ``look_for`` and ``cannot_tell``; the ``link`` that opens the same screen, and the data's ``fingerprint``;
-    ``nearby`` (text, name of a file) are pages that lie in the same folder."""
+class Problem:
+    """A problem that is solved: its ``title`` where there are several, its ``formula`` in LaTeX, and how to read its answer."""
 
     title: str = ""
-    facts: tuple[tuple[str, str], ...] = ()
     formula: str = ""
     look_for: str = ""
     cannot_tell: str = ""
+
+
+@dataclass(frozen=True)
+class About:
+    """What a file tells of itself: ``title``; ``facts`` (name, text) about what was computed; the ``problems`` that were
+    solved; the ``link`` that opens the same screen, and the data's ``fingerprint``; ``nearby`` (text, name of a file) are
+    pages that lie in the same folder."""
+
+    title: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    problems: tuple[Problem, ...] = ()
     link: str = ""
     fingerprint: str = ""
     nearby: tuple[tuple[str, str], ...] = ()
@@ -134,11 +142,16 @@ def place(name: str, area: str = "", *, leads: bool = False) -> str:
 
 
 def explanation(about: About) -> str:
-    """The problem that is solved, and how to read its picture; nothing where neither is known."""
-    parts = [f'<div class="formula">{mathml(about.formula)}</div>'] if about.formula else []
-    words = (("What to look for.", about.look_for), ("What it cannot tell.", about.cannot_tell))
-    told = "".join(f"<p><b>{head}</b> {safe(text)}</p>" for head, text in words if text)
-    return "".join([*parts, f'<div class="two">{told}</div>' if told else ""])
+    """The problems that are solved, and how to read their pictures; nothing where neither is known."""
+    return "".join(_explained(problem) for problem in about.problems)
+
+
+def _explained(problem: Problem) -> str:
+    head = f"<h2>{safe(problem.title)}</h2>" if problem.title else ""
+    formula = f'<div class="formula">{mathml(problem.formula)}</div>' if problem.formula else ""
+    words = (("What to look for.", problem.look_for), ("What it cannot tell.", problem.cannot_tell))
+    told = "".join(f"<p><b>{name}</b> {safe(text)}</p>" for name, text in words if text)
+    return "".join([head, formula, f'<div class="two">{told}</div>' if told else ""])
 
 
 def _head(about: About, moral: str) -> str:

@@ -1,6 +1,6 @@
 """Export what moves: a path, lanes, hulls or a lesson as one file that drags without a server. It is written once asked for."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -10,15 +10,17 @@ import streamlit as st
 from mklcore.data.samples import SAMPLES
 from mklcore.estimators.explain import Shares
 from mklcore.estimators.registry import Algorithm, Variant
-from mklcore.figures.takeaway import About, hulls_page, lanes_page, path_page
+from mklcore.figures import style
+from mklcore.figures.takeaway import About, Problem, hulls_page, lanes_page, path_page
 from mklcore.figures.takeaway.hulls import Drawn
 from mklcore.lessons import Lesson
 from mklcore.lessons.page import Scenes, lesson_page
 from mklcore.path import Path
-from pages._parts.derive import gram_stacks, tables
+from pages._parts.derive import gram_stacks, paths, tables
+from pages._parts.derive.comparison import Shown
 from pages._parts.export.downloads import file_name
 from pages._parts.params import link
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import METHODS, Params
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import nav
 
@@ -41,20 +43,33 @@ def path(
     references: Sequence[tuple[str, float]],
 ) -> None:  # fmt: skip
     """Draw the download of Explore: the path from its cursor on, with the shares of the weight per column."""
-    about = _about(params, "explore", method, told)
+    about = _about(params, "explore", [method], [_problem(told)])
     columns = None if shares is None or not shares.names else (shares.names, shares.values)
     _button(partial(path_page, shown, about, index=index, columns=columns, references=tuple(references)), "Path")
 
 
-def lanes(params: Params, shown: Mapping[str, Path], step: int) -> None:
+def lanes(params: Params, drawn: Sequence[Shown], step: int) -> None:
     """Draw the download of Compare: every lane that has a path, from its slider on."""
-    about = _about(params, "compare")
+    shown = {one.label: one.path for one in drawn if one.path is not None}
+    told = [one for one in drawn if one.path is not None]
+    methods = dict.fromkeys(METHODS[one.lane.algorithm] for one in told)
+    about = _about(params, "compare", list(methods), problems(told))
     _button(partial(lanes_page, shown, about, step=step), "Lanes side by side")
+
+
+def problems(drawn: Sequence[Shown]) -> list[Problem]:
+    """Return what the lanes solve, each problem once, with the lanes that solve it where there are several."""
+    solved: dict[Algorithm | Variant, list[str]] = {}
+    for one in drawn:
+        solved.setdefault(paths.told(one.params), []).append(one.label)
+    if len(solved) == 1:
+        return [_problem(told) for told in solved]
+    return [_problem(told, style.in_words(labels)) for told, labels in solved.items()]
 
 
 def hulls(params: Params, shown: Path, drawn: Drawn, columns: Sequence[int], method: Algorithm, *, index: int) -> None:
     """Draw the download of Hulls: the path over λ from its cursor on; ``columns`` are those of the table that enter."""
-    about = _about(params, "hulls", method, method)
+    about = _about(params, "hulls", [method], [_problem(method)])
     numbers = [j + 1 for j in columns]
     _button(partial(hulls_page, shown, about, index=index, numbers=numbers, drawn=drawn), "Hulls")
 
@@ -64,20 +79,20 @@ def lesson(told: Lesson, story: Any, scene: Scenes, address: str) -> None:
     _button(partial(lesson_page, told, story, scene=scene, link=address), f"Lesson {told.key}")
 
 
-def _about(
-    params: Params, page: str, method: Algorithm | None = None, told: Algorithm | Variant | None = None
-) -> About:
-    """Return what the file tells of the table, its rows, the method and the way back to this screen."""
+def _problem(told: Algorithm | Variant, title: str = "") -> Problem:
+    return Problem(title, told.formula, told.look_for, told.cannot_tell)
+
+
+def _about(params: Params, page: str, methods: Sequence[Algorithm], solved: Sequence[Problem]) -> About:
+    """Return what the file tells of the table, its rows, the methods and the way back to this screen."""
     table, parts = tables.table(params), gram_stacks.parts(params)
     name = "uploaded file" if params.data.startswith(UPLOAD) else SAMPLES[params.data].label
     facts = [
         ("Table", f"{name}, target {table.target_name}"),
         ("Rows", f"{len(parts.train.y)} for training, {len(parts.validation.y)} for validation, seed {params.seed}"),
     ]
-    if method is not None:
-        facts.append(("Method", f"{method.label} ({method.paper})"))
+    facts += [("Method", f"{method.label} ({method.paper})") for method in methods]
     asked, here = urlencode(link.text(params)), (st.context.url or "").split("?")[0]
     question = next(room.question for room in nav.ROOMS if room.file == page)
-    formula, look_for, cannot_tell = ("", "", "") if told is None else (told.formula, told.look_for, told.cannot_tell)
     address = f"{here}?{asked}" if asked else here
-    return About(question, tuple(facts), formula, look_for, cannot_tell, address, table.fingerprint)
+    return About(question, tuple(facts), tuple(solved), address, table.fingerprint)
