@@ -1,8 +1,9 @@
 """Make the answers that come with the project: ``python -m sample_data.build_earlier [NAME ...]``
 
-The path and the usual lanes of Compare for every sample, its hulls, and every lesson, as the pages ask for
-them when nobody has moved a control. A name ("iris", "hulls_wine", "lesson_hull") makes again what begins with it; files
-that nothing asks for any more are removed. Run it after a change of what is usual, of a sample, or of a figure's states.
+The path and the usual lanes of Compare for every sample, the plain models beside them, its hulls, and every lesson, as the
+pages ask for them when nobody has moved a control. A name ("iris", "references_", "hulls_wine", "lesson_hull") makes again
+what begins with it; files that nothing asks for any more are removed. Run it after a change of what is usual, of a sample, or
+of a figure's states.
 """
 
 import logging
@@ -16,7 +17,8 @@ from mklcore.errors import told_elsewhere
 from mklcore.lessons import LESSONS, pictures
 from mklcore.path import Path
 from mklcore.path_files import write_paths
-from pages._parts.derive import comparison, earlier, hulls, paths, shelves, tables
+from mklcore.references import Reference
+from pages._parts.derive import comparison, earlier, hulls, paths, references, shelves, tables
 from pages._parts.jobs.job import Job, Progress, make
 from pages._parts.params.parameters import Params
 from pages._parts.players import hull_player
@@ -32,6 +34,9 @@ def everything(samples: Iterable[str] = SAMPLES, lessons: Iterable[str] = LESSON
             file = earlier.path_file(one)
             yield sample, file, lambda one=one, file=file: _write_path(solved(one), file)
         if tables.table(params).task != "novelty":
+            file = references.file(params)
+            make_them = lambda params=params, file=file: earlier.write_references(file, solved_references(params))  # noqa: E731
+            yield f"references_{sample}", file, make_them
             file = earlier.hulls_file(params)
             yield f"hulls_{sample}", file, lambda params=params, file=file: _write_hulls(params, file)
     for key in lessons:
@@ -50,6 +55,15 @@ def solved(params: Params) -> Path:
     """The path as the app's worker computes it."""
     with told_elsewhere():
         return paths.prepared(params).solve()
+
+
+def solved_references(params: Params) -> list[Reference]:
+    """The plain models as the app's worker computes them."""
+    references.forget(params)
+    _do(references.job(params))
+    found = [one for one in references.computed(params).values() if one is not None]
+    references.forget(params)
+    return found
 
 
 def solved_hulls(params: Params) -> earlier.Hulls:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mklcore.lessons import LESSONS
-from pages._parts.derive import comparison, earlier, hulls, paths, shelves
+from pages._parts.derive import comparison, earlier, hulls, paths, references, shelves
 from pages._parts.jobs.preparing import Preparation
 from pages._parts.params.parameters import Params
 from sample_data import build_earlier
@@ -57,6 +57,16 @@ def test_paths_are_what_would_be_computed(sample):
 
 
 @pytest.mark.parametrize("sample", [one for one in samples("iris") if "ring" not in str(one)])
+def test_plain_models_are_what_would_be_computed(sample):
+    params = Params(data=sample)
+    kept = {one.name: one for one in shipped(earlier.references(paths.baseline(params, "uniform")) or None)}
+    again = {one.name: one for one in build_earlier.solved_references(params)}
+    assert set(kept) == set(again)
+    for name, one in kept.items():
+        assert one.score == pytest.approx(again[name].score, abs=0.05), AGAIN
+
+
+@pytest.mark.parametrize("sample", [one for one in samples("iris") if "ring" not in str(one)])
 def test_hulls_are_what_would_be_computed(sample):
     kept, again = shipped(earlier.hulls(Params(data=sample))), build_earlier.solved_hulls(Params(data=sample))
     assert vars(kept.layout) == vars(again.layout), AGAIN
@@ -98,6 +108,7 @@ def new(folder, monkeypatch):
     params = Params(data="iris")
     for one in build_earlier.asked(params):
         shelves.shelf(one).drop(paths.key(one))
+    references.forget(params)
     for name in (hulls.key(params), hulls.quick_key(params)):
         shelves.hulls(params).drop(name)
 
@@ -107,6 +118,7 @@ def test_another_setting_has_no_answer_from_earlier(new, monkeypatch):
     assert earlier.path(usual) is not None, AGAIN
     for other in (usual.with_setting("p", 3.0), Params(data="iris", seed=1), Params(data="iris", widths=3)):
         assert earlier.path(other) is None
+    assert not earlier.references(paths.baseline(Params(data="iris", seed=1), "uniform"))
     assert earlier.hulls(Params(data="iris", hull_degree=2)) is None
     monkeypatch.setattr(earlier, "FOLDER", None)
     assert earlier.path(usual) is None
@@ -116,8 +128,15 @@ def test_another_setting_has_no_answer_from_earlier(new, monkeypatch):
 def test_what_cannot_be_read_is_computed(tmp_path, monkeypatch):
     monkeypatch.setattr(earlier, "FOLDER", tmp_path)
     asked = Params(data="iris")
-    for file in (earlier.path_file(asked), earlier.hulls_file(asked), tmp_path / "lesson_hull.json.gz"):
+    files = (
+        earlier.path_file(asked),
+        earlier.hulls_file(asked),
+        references.file(asked),
+        tmp_path / "lesson_hull.json.gz",
+    )
+    for file in files:
         file.write_bytes(b"no archive")
+    assert not earlier.references(paths.baseline(asked, "uniform"))
     assert earlier.path(asked) is earlier.hulls(asked) is earlier.story("hull") is None
 
 
@@ -139,6 +158,11 @@ def test_a_first_start_draws_before_anything_is_compiled(page, cold):
     asked = Params(data="iris")
     assert paths.known(asked) is None
     assert hulls.known(asked) is None
+    assert not any(references.computed(asked).values())
+    if page != "hulls":
+        told = " ".join(one.value for one in (*app.caption, *app.markdown))
+        assert "were computed earlier with these settings" in told
+        assert None not in references.known(asked).values()
 
 
 def test_a_lesson_is_there_before_anything_is_compiled(cold):

@@ -7,6 +7,7 @@ them is another one there is no such file, and the answer is computed. ``sample_
 import gzip
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path as File
@@ -19,6 +20,7 @@ from mklcore.errors import DataError
 from mklcore.figures.hull_states import HullLayout
 from mklcore.path import Path
 from mklcore.path_files import read_paths
+from mklcore.references import Reference
 from pages._parts.derive import dictionaries, tables
 from pages._parts.params import link
 from pages._parts.params.parameters import Params
@@ -53,6 +55,12 @@ def path(params: Params) -> Path | None:
     return _path(file) if file else None
 
 
+def references(params: Params) -> tuple[Reference, ...]:
+    """Return the plain models beside the uniform sum of these parameters that come with the project: their scores alone."""
+    file = _file(params) and references_file(params)
+    return _references(file) if file else ()
+
+
 def hulls(params: Params) -> Hulls | None:
     """Return the hulls these parameters ask for if they come with the project."""
     file = _file(params) and hulls_file(params)
@@ -82,13 +90,22 @@ def alike(one: Path, other: Path) -> bool:
 def path_file(params: Params) -> File:
     """Return the file for the path of these parameters."""
     asked = params.upto("path")
-    kernels = [dictionaries.dictionary(asked).names, dictionaries.normalisation(asked)]
-    return _named(f"path_{asked.data}_{asked.algorithm}", asked, kernels, ".npz")
+    return _named(f"path_{asked.data}_{asked.algorithm}", asked, _kernels(asked), ".npz")
+
+
+def references_file(params: Params) -> File:
+    """Return the file for the plain models beside the uniform sum of these parameters."""
+    asked = params.upto("path")
+    return _named(f"references_{asked.data}", asked, _kernels(asked), ".json.gz")
 
 
 def hulls_file(params: Params) -> File:
     """Return the file for the hulls of these parameters."""
     return _named(f"hulls_{params.data}", params.hulls(), [], ".json.gz")
+
+
+def _kernels(asked: Params) -> list[Any]:
+    return [dictionaries.dictionary(asked).names, dictionaries.normalisation(asked)]
 
 
 def _named(kind: str, asked: Params, more: list[Any], ending: str) -> File:
@@ -111,6 +128,11 @@ def _path(file: File) -> Path | None:
         return read_paths(file.read_bytes())["path"]
     except (OSError, DataError):  # there is none: it is computed
         return None
+
+
+@lru_cache(maxsize=32)
+def _references(file: File) -> tuple[Reference, ...]:
+    return tuple(Reference(name, score, chosen, None) for name, score, chosen in _json(file) or ())
 
 
 @lru_cache(maxsize=16)
@@ -144,4 +166,13 @@ def write(file: File, found: Hulls | Story) -> None:
     told = {name: value for name, value in vars(found).items() if name != "path"}
     if isinstance(found, Hulls):
         told["layout"] = asdict(found.layout)
+    _write(file, told)
+
+
+def write_references(file: File, found: Sequence[Reference]) -> None:
+    """Write what plain models scored, and what was chosen for each."""
+    _write(file, [(one.name, one.score, one.chosen) for one in found])
+
+
+def _write(file: File, told: Any) -> None:
     file.write_bytes(gzip.compress(json.dumps(told).encode(), mtime=0))

@@ -1,8 +1,9 @@
 """Derive what a score is worth: plain models on the same rows, the uniform sum, and the best single kernel."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path as File
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.path import Path
 from mklcore.references import PLAIN, Reference, best_single_kernel, plain_references
 from mklcore.scoring import scorer_of
-from pages._parts.derive import all_rows, gram_stacks, left_out, paths, scores, shelves, tables
+from pages._parts.derive import all_rows, earlier, gram_stacks, left_out, paths, scores, shelves, tables
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params import places
@@ -53,11 +54,39 @@ def key(params: Params) -> object:
 
 
 def known(params: Params) -> dict[str, Reference | None]:
-    """Return the references by name, None where one is not computed yet."""
+    """Return the references by name, None where one is not known yet; those that came with the project have no model."""
+    before = {one.name: one for one in earlier.references(_lane(params))}
+    return {name: one or before.get(name) for name, one in computed(params).items()}
+
+
+def computed(params: Params) -> dict[str, Reference | None]:
+    """Return the references by name, None where one has not been computed here."""
     shelf = shelves.shelf(params)
-    plain = {one.name: one for one in shelf.get(("plain", key(params))) or ()}
-    found = plain | {"uniform": _uniform(paths.known(_lane(params))), SINGLE: shelf.get(("single", key(params)))}
+    plain, single, lane = _names(params)
+    found = {one.name: one for one in shelf.get(plain) or ()}
+    found |= {"uniform": _uniform(shelf.get(lane)), SINGLE: shelf.get(single)}
     return {name: found.get(name) for name in names(params)}
+
+
+def forget(params: Params) -> None:
+    """Take what was computed off its shelf."""
+    for name in _names(params):
+        shelves.shelf(params).drop(name)
+
+
+def _names(params: Params) -> tuple[object, object, object]:
+    """Return under which names lie the plain models, the best single kernel and the path of the uniform sum."""
+    return ("plain", key(params)), ("single", key(params)), paths.key(_lane(params))
+
+
+def file(params: Params) -> File:
+    """Return the file in which the references of these parameters come with the project."""
+    return earlier.references_file(_lane(params))
+
+
+def came_earlier(found: Mapping[str, Reference | None]) -> bool:
+    """Tell whether some of them came with the project."""
+    return any(one is not None and one.model is None for one in found.values())
 
 
 def _uniform(path: Path | None) -> Reference | None:
@@ -82,7 +111,9 @@ def nobody_waits() -> bool:
 
 def job(params: Params) -> Job:
     """Return the work that gives the references that are missing, the quickest first."""
-    shelf, name, missing = shelves.shelf(params), key(params), {k for k, one in known(params).items() if one is None}
+    shelf, name = shelves.shelf(params), key(params)
+    missing = {k for k, one in computed(params).items() if one is None}
+    plain_name, single_name, _ = _names(params)
     parts, grams, given = gram_stacks.parts(params), gram_stacks.grams(params), paths.prepared(_lane(params))
     measure, rest = scores.scoring(params), tables.split(params).validation if all_rows.wanted(params) else None
     asked = [one for one in names(params) if one not in ("uniform", SINGLE)]
@@ -102,13 +133,13 @@ def job(params: Params) -> Job:
         return _on_all(found, rest, measure)
 
     if missing & set(asked):
-        pieces.append(_once(shelf, ("plain", name), plain, len(asked)))
+        pieces.append(_once(shelf, plain_name, plain, len(asked)))
     if "uniform" in missing:
         pieces.append(paths.piece(_lane(params)))
         if rest is not None:
             pieces.append(left_out.piece(_lane(params)))
     if SINGLE in missing:
-        pieces.append(_once(shelf, ("single", name), single, grams.train.n_kernels))
+        pieces.append(_once(shelf, single_name, single, grams.train.n_kernels))
     needs = paths.needs(_lane(params))
     return Job(
         name, "Plain models to compare with", tuple(pieces), lambda now: key(now) == name, needs=needs, asked=False

@@ -36,6 +36,8 @@ def table(params: Params, known: dict[str, Reference | None], score_name: str) -
     if rows:
         columns = ["plain model", f"validation {score_name}", "chosen on the validation rows"]
         st.table(pd.DataFrame(rows, columns=columns).set_index(columns[0]))
+    if references.came_earlier(known):
+        st.caption("The plain models were computed earlier with these settings.")
 
 
 def unfinished(params: Params, known: dict[str, Reference | None], waiting: bool) -> None:

@@ -146,7 +146,8 @@ def baselines_told(baselines: dict[str, Reference | None]) -> str:
     told = [full for _, full, _ in score_rows(baselines, dark=False)[1:] if ", at its best" in full]
     if not told:
         return "The baselines appear here when they are computed."
-    return "Baselines, each chosen on the validation rows: " + session_words.plain("; ".join(told)) + "."
+    when = " They were computed earlier with these settings." if references.came_earlier(baselines) else ""
+    return f"Baselines, each chosen on the validation rows: {session_words.plain('; '.join(told))}.{when}"
 
 
 # Words
