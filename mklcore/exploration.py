@@ -21,7 +21,8 @@ from mklcore.errors import DataError, KernelError
 from mklcore.estimators.explain import kernels_by_columns, specs_of, weight_shares
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
-from mklcore.figures.takeaway import About, path_page
+from mklcore.estimators.registry import ESTIMATORS
+from mklcore.figures.takeaway import About, Problem, path_page
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
@@ -88,7 +89,10 @@ class Exploration:
         members = kernels_by_columns(specs_of(self.model), seen, self._test.source_names)
         found = weight_shares(self.path.weights, members)
         told = about or About(f"Which columns count, along {self.path.param}")
-        told = replace(told, facts=(*told.facts, ("Rows for training", f"{self.rows.used:,} of {self.rows.of:,}")))
+        lp = ESTIMATORS["lp"]
+        solved = told.problems or (Problem("", lp.formula, lp.look_for, lp.cannot_tell),)
+        rows = ("Rows for training", f"{self.rows.used:,} of {self.rows.of:,}")
+        told = replace(told, problems=solved, facts=(*told.facts, rows))
         return path_page(
             self.path,
             told,

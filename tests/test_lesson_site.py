@@ -41,6 +41,7 @@ def test_every_page_leads_to_its_neighbours_and_all_of_them_lie_beside_it(site):
     for text in pages.values():
         assert not re.search(r'(?:src|href)="(?!data:,|index\.html|lesson_|path_)', text)
         assert "default-src 'none'" in text
+        assert ("<math " in text) == (text is not pages["index.html"])
         assert len(text.encode()) < 300_000
 
 
@@ -50,8 +51,9 @@ def test_the_pages_say_what_the_library_computes(site):
     block = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert json.loads(block[1])["answer"] == lesson.compute().answer
     assert told.title in text
-    found = explore(load_sample("iris"))
-    block = re.search(r'id="data">(.*?)</script>', (site / "path_iris.html").read_text(encoding="utf-8"), re.DOTALL)
+    found, text = explore(load_sample("iris")), (site / "path_iris.html").read_text(encoding="utf-8")
+    assert load_sample("iris").fingerprint in text
+    block = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
     shown = {mount["place"]: mount["data"] for mount in json.loads(block[1])["mounts"]}
     assert shown["play"]["index"] == found.index
     lines = {line["name"]: line["ys"] for line in shown["chart"]["panels"][0]["lines"]}

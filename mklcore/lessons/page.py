@@ -11,6 +11,7 @@ from mklcore.lessons.base import Lesson, Story
 from mklcore.lessons.pictures import PICTURES
 from mklcore.lessons.words import fill, words
 
+DATA = "Drawn from a fixed seed: the same rows, and the same answer, for everyone."
 Scenes = Callable[[bool], Mapping[str, Any]]
 
 
@@ -40,7 +41,8 @@ def lesson_page(
     text = {name: fill(part, facts) for name, part in told.parts.items() if name != "formula"}
     guess = Guess(fill(told.question, lesson.given), told.options, story.answer, told.moral)
     problem = Problem(formula=told.parts["formula"])
-    about = About(told.title, (("Level", told.level),), (problem,), link=link, nearby=nearby)
+    facts_told = (("Level", told.level), ("Data", DATA))
+    about = About(told.title, facts_told, (problem,), link=link, nearby=nearby)
     sections = (
         ("", text["reveal"]),
         ("Why", text["why"]),

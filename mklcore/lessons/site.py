@@ -73,8 +73,9 @@ def _lesson(key: str, nearby: tuple[tuple[str, str], ...]) -> str:
 
 def _path(name: str, nearby: tuple[tuple[str, str], ...]) -> str:
     sample = SAMPLES[name]
-    found = explore(load_sample(name))
-    return found.page(About(sample.label, (("What it teaches", sample.teaches),), nearby=nearby))
+    data = load_sample(name)
+    told = About(sample.label, (("What it teaches", sample.teaches),), fingerprint=data.fingerprint, nearby=nearby)
+    return explore(data).page(told)
 
 
 def _index(cards: list[Card]) -> str:

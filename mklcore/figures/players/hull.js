@@ -144,12 +144,12 @@ function paint(view) {
   });
 }
 
-// What the chosen node is at this point, where nothing else on the page tells it.
+// What the chosen node is at this point, or the hull while none is chosen, where nothing else on the page tells it.
 function told(view, state) {
   const k = view.data.nodes.findIndex((node) => node.id === view.selected);
   if (k >= 0) return view.roles[k] ? view.roles[k].hover : view.data.nodes[k].name + ": not here at this λ";
   const found = state.cells.find((cell) => idOf(view.data.grid, cell[0], cell[1]) === view.selected);
-  return found ? found[5] : "Choose a node, or a cell of the grid, to read what it is.";
+  return found ? found[5] : state.said + " Choose a node, or a cell of the grid, to read what it is.";
 }
 
 function idOf(grid, a, b) {
