@@ -130,6 +130,7 @@ _ROOMS = (
     "solvers",
     "store",
     "sweep",
+    "tallies",
     "theory",
     "verify",
     "verify_hull",

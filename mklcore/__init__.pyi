@@ -34,6 +34,7 @@ from mklcore import (
     solvers as solvers,
     store as store,
     sweep as sweep,
+    tallies as tallies,
     theory as theory,
     verify as verify,
     verify_hull as verify_hull,

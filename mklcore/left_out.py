@@ -14,8 +14,8 @@ import numpy as np
 
 from mklcore.arrays import Array, Labels
 from mklcore.kernels.grams import GramStack
-from mklcore.path import Path
-from mklcore.scoring import Scoring, scored
+from mklcore.path import Path, judged
+from mklcore.scoring import Scoring
 
 BLOCK_MB = 64.0  # of kernel values at a time
 
@@ -47,8 +47,4 @@ def scored_on(
         if callback is not None:
             callback(done, total)
     decided = [np.concatenate(parts) for parts in zip(*said, strict=True)]
-    if scoring is None:
-        scores = [p.path_score(p.label(own), y) for p, own in zip(points, decided, strict=True)]
-    else:
-        scores = [scored(p, own, y, scoring) for p, own in zip(points, decided, strict=True)]
-    return replace(path, val_score=np.array(scores, dtype=float))
+    return replace(path, val_score=judged(points, decided, y, scoring))

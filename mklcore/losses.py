@@ -127,7 +127,7 @@ def _best_multiple_of_linear(a: Array, linear: float, C: Cost, norm: float) -> f
     largest = float(np.max(np.abs(a), initial=0.0))
     if largest == 0.0 or linear <= 0.0:
         return 0.0
-    limit = _room(a, C)
+    limit = _room(a, C) if np.ndim(C) else float(C) / largest
     return limit if norm <= 0.0 else min(linear / (2.0 * norm), limit)
 
 
@@ -139,6 +139,13 @@ def _room(a: Array, C: Cost) -> float:
 def _inside(a: Array, low: Array, high: Array, C: Cost) -> bool:
     slack = 1e-9 * np.minimum(C, np.max(np.abs(a), initial=0.0))  # of the dual itself: a wide box forgives nothing
     return bool(np.all(a >= low - slack) and np.all(a <= high + slack))
+
+
+def _between(x: Array, most: float) -> bool:
+    """``_inside`` of duals that labels have turned to lie between 0 and ``most``: it is asked at every step of every method."""
+    low, high = float(np.min(x, initial=0.0)), float(np.max(x, initial=0.0))
+    slack = 1e-9 * min(most, max(high, -low))
+    return low >= -slack and high <= most + slack
 
 
 @dataclass(frozen=True)
@@ -157,7 +164,8 @@ class Hinge(Loss):
         return np.maximum(0.0, 1.0 - y * t)
 
     def dual(self, a: Array, y: Array, C: Cost) -> float:
-        return float(y @ a) if _inside(a, *self.box(y, C), C) else -np.inf
+        inside = _inside(a, *self.box(y, C), C) if np.ndim(C) else _between(y * a, float(C))
+        return float(y @ a) if inside else -np.inf
 
     def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
         return np.minimum(0.0, C * y), np.maximum(0.0, C * y)

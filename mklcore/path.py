@@ -17,7 +17,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.rows import KernelRows, RowBlocks
 from mklcore.lowrank.features import FeatureBlocks
 from mklcore.penalties import LpNorm
-from mklcore.scoring import ACCEPTED, Scoring, label_of, scored, scorer_of
+from mklcore.scoring import ACCEPTED, Judge, Scoring, label_of, scored, scorer_of
 from mklcore.solvers.driver import Status
 from mklcore.solvers.forms import Live
 
@@ -32,7 +32,8 @@ class PathEstimator(Protocol):
     """What a path asks of an estimator: every estimator of this library keeps it, and any other that does has paths too.
 
     Fitted, it has what a path collects: ``weights_``, ``objective_``, ``dual_gap_`` and ``relative_gap_`` (None where
-    nothing is certified), ``status_``, ``fit_``, ``n_kernels_`` and ``n_solves_``.
+    nothing is certified), ``status_``, ``fit_``, ``n_kernels_`` and ``n_solves_``. It may have ``training_decision``, its
+    decision values on the training rows where fitting has left them.
     """
 
     score_name: ClassVar[str]  # what ``path_score`` measures, in a word
@@ -381,10 +382,15 @@ def score_of(estimator: PathEstimator, blocks: Array, y: Any, scoring: Scoring =
 
 def scores_of(points: Sequence[PathEstimator], blocks: Any, y: Any, scoring: Scoring = None) -> Array:
     """The scores (L,) of the fitted points of a path on the same kernel blocks (M, n_new, n), which are read once."""
-    decided = points[0].decide_along(points, blocks)
+    return judged(points, points[0].decide_along(points, blocks), y, scoring)
+
+
+def judged(points: Sequence[PathEstimator], decided: Sequence[Array], y: Any, scoring: Scoring = None) -> Array:
+    """The scores (L,) of what the fitted points of a path have decided about the same rows with the target ``y``."""
     if scoring is None:
         return np.array([p.path_score(p.label(own), y) for p, own in zip(points, decided, strict=True)])
-    return np.array([scored(point, own, y, scoring) for point, own in zip(points, decided, strict=True)])
+    judge = Judge(y, scoring)
+    return np.array([judge(point, own) for point, own in zip(points, decided, strict=True)])
 
 
 def rescored(path: Path, X: Any, y: Any, X_val: Any = None, y_val: Any = None, scoring: Scoring = None) -> Path:
@@ -400,8 +406,16 @@ def rescored(path: Path, X: Any, y: Any, X_val: Any = None, y_val: Any = None, s
 def _scores(
     points: Sequence[Any], stack: Any, y: Any, blocks: Array | None, y_val: Any, scoring: Scoring
 ) -> tuple[Array, Array]:
-    """Scores (L,) of the points of a path on its training rows and on validation rows, NaN where there are none."""
-    train = scores_of(points, stack.blocks() if isinstance(stack, KernelRows) else stack.values, y, scoring)
+    """Scores (L,) of the points of a path on its training rows and on validation rows, NaN where there are none.
+
+    What the certificates of the points were computed from are their decisions about the training rows.
+    """
+    known = [getattr(point, "training_decision", None) for point in points]
+    mine = [decision for decision in known if decision is not None and len(decision) == stack.n_samples]
+    if len(mine) == len(points):
+        train = judged(points, mine, y, scoring)
+    else:
+        train = scores_of(points, stack.blocks() if isinstance(stack, KernelRows) else stack.values, y, scoring)
     return train, np.full(len(points), np.nan) if blocks is None else scores_of(points, blocks, y_val, scoring)
 
 

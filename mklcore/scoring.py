@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.metrics import accuracy_score, get_scorer
+from sklearn.metrics import accuracy_score, get_scorer, r2_score
 
 from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
+from mklcore.tallies import RANKED, Tally, kind_of, tally_of
 
 CLASSES = ("binary", "multiclass")
 RARE = 0.4  # share of an even share that the smallest class must reach
@@ -97,18 +98,16 @@ def accuracy(y: Any, predicted: Any, sample_weight: Array | None = None) -> floa
 
     Its checks of what it is given took a seventh of a path of 25 points on 400 rows; arrays of plain labels need none of them.
     """
-    if sample_weight is None and _kind(y) == _kind(predicted) != "" and y.shape == predicted.shape:
+    if sample_weight is None and kind_of(y) == kind_of(predicted) != "" and y.shape == predicted.shape:
         return float(np.mean(y == predicted))
     return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
 
-def _kind(labels: Any) -> str:
-    """What an array (n,) of labels holds: "words", "numbers" that are whole, or "" for all that needs another look."""
-    if not (isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.size):
-        return ""
-    kind = labels.dtype.kind
-    whole = kind in "iu" or (kind == "f" and bool(np.all(np.isfinite(labels) & (np.rint(labels) == labels))))
-    return "words" if kind == "U" else "numbers" if whole else ""
+def explained(y: Any, predicted: Any, sample_weight: Array | None = None) -> float:
+    """The share of the target's variance that is explained, as scikit-learn's ``r2_score`` has it, errors included."""
+    tally = tally_of("r2", y) if sample_weight is None else None
+    found = None if tally is None else tally(predicted)
+    return float(r2_score(y, predicted, sample_weight=sample_weight)) if found is None else found
 
 
 def scorer_of(scoring: Scoring) -> Callable[[Any, Any, Any], float]:
@@ -136,6 +135,48 @@ def label_of(scoring: Scoring) -> str:
     return str(getattr(inner, "__name__", "score")).replace("_", " ")
 
 
+class Judge:
+    """One score and one target, for as many models as there are: what the target is gets looked at once.
+
+    ``y`` (n,) the target, ``scoring`` as in ``scored``. ParameterError where there is no such score, or no target.
+    """
+
+    def __init__(self, y: Labels, scoring: Scoring) -> None:
+        self._scoring, self._scorer = scoring, scorer_of(scoring)
+        if y is None:
+            raise ParameterError(
+                f"The score {label_of(scoring)!r} compares with a target, and there is none: leave scoring out."
+            )
+        self._y = np.asarray(y)
+        self._tally: Tally | None = tally_of(scoring, self._y) if isinstance(scoring, str) else None
+
+    def __call__(self, model: Any, decision: Array, said: Labels | None = None) -> float:
+        """The score of decision values (n,) or (n, T) of a fitted ``model``; ``said`` (n,) as in ``scored``."""
+        found = self._counted(model, decision, said)
+        return self._looked_at(model, decision, said) if found is None else found
+
+    def _counted(self, model: Any, decision: Array, said: Labels | None) -> float | None:
+        if self._tally is None:
+            return None
+        if self._scoring in RANKED:
+            return self._tally(decision) if hasattr(model, "classes_") else None
+        return self._tally(model.label(decision) if said is None else said)
+
+    def _looked_at(self, model: Any, decision: Array, said: Labels | None) -> float:
+        """The score by scikit-learn's own scorer, whose refusals come in our words."""
+        try:
+            return float(self._scorer(Decided(model, decision, said), None, self._y))
+        except AttributeError:
+            raise ParameterError(
+                f"The scoring {label_of(self._scoring)!r} cannot judge these predictions: it asks for probabilities, and these "
+                f"machines give decision values. {_SOME}"
+            ) from None
+        except (TypeError, ValueError) as error:
+            raise ParameterError(
+                f"The scoring {label_of(self._scoring)!r} cannot judge these predictions: {str(error).splitlines()[0]} {_SOME}"
+            ) from None
+
+
 def scored(model: Any, decision: Array, y: Labels, scoring: Scoring, said: Labels | None = None) -> float:
     """The score by ``scoring`` of decision values (n,) or (n, T) of a fitted ``model`` against the target ``y`` (n,).
 
@@ -143,22 +184,7 @@ def scored(model: Any, decision: Array, y: Labels, scoring: Scoring, said: Label
     ParameterError where the scorer cannot judge them: probabilities asked of a machine that gives none, two classes asked
     where there are more, no target at all.
     """
-    scorer = scorer_of(scoring)
-    if y is None:
-        raise ParameterError(
-            f"The score {label_of(scoring)!r} compares with a target, and there is none: leave scoring out."
-        )
-    try:
-        return float(scorer(Decided(model, decision, said), None, np.asarray(y)))
-    except AttributeError:
-        raise ParameterError(
-            f"The scoring {label_of(scoring)!r} cannot judge these predictions: it asks for probabilities, and these machines "
-            f"give decision values. {_SOME}"
-        ) from None
-    except (TypeError, ValueError) as error:
-        raise ParameterError(
-            f"The scoring {label_of(scoring)!r} cannot judge these predictions: {str(error).splitlines()[0]} {_SOME}"
-        ) from None
+    return Judge(y, scoring)(model, decision, said)
 
 
 def rarest(data: Dataset) -> tuple[str, float] | None:

@@ -27,6 +27,7 @@ ROWS = {
     "mklcore.kernels": 3,
     "mklcore.losses": 4,
     "mklcore.scoring": 4,
+    "mklcore.tallies": 4,
     "mklcore.penalties": 5,
     "mklcore.machines": 6,
     "mklcore.solvers": 7,

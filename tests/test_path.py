@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from sklearn.base import is_classifier
 from sklearn.metrics import r2_score
 
 import mklcore as mkl
@@ -77,6 +78,28 @@ def test_points_predicted_together_predict_as_they_do_alone(model, table):
     ]
     for point, decided in zip(points, model.decide_along(points, blocks), strict=True):
         np.testing.assert_array_equal(point.label(decided), point.predict(X_val))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(mkl.LpMKLClassifier(kernels=KERNELS, p=p, tol=1e-2) for p in (1.0, 4 / 3, np.inf)),
+        mkl.LpMKLClassifier(kernels=KERNELS, p=2.0, loss="logistic", tol=1e-2),
+        mkl.LpMKLRegressor(kernels=KERNELS, p=2.0, tol=1e-2),
+        mkl.LpMKLRegressor(kernels=KERNELS, loss="epsilon_insensitive", tol=1e-2),
+        mkl.LpMKLClassifier(kernels=KERNELS, approximation=mkl.Nystroem(20), tol=1e-2),
+        mkl.LpMKLOneClass(kernels=KERNELS, tol=1e-2),
+        mkl.BestKernelClassifier(kernels=KERNELS, tol=1e-2),
+        mkl.AlignedMKLClassifier(kernels=KERNELS, tol=1e-2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_what_a_certificate_was_computed_from_is_the_decision_about_the_training_rows(model, table):
+    X, _, score, _, _, _ = table
+    y = np.digitize(score, np.quantile(score, [1 / 3, 2 / 3])) if is_classifier(model) else score
+    stack, target = model.training_stack(X, y)
+    for point in model.along(stack, target, "C", [0.01, 0.011, 1.0], "C"):
+        assert point.training_decision == pytest.approx(point.decide_blocks(stack.values), rel=1e-9, abs=1e-9)
 
 
 def test_regression_paths_score_by_r2(table):

@@ -6,12 +6,12 @@ import copy
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from html import escape
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -27,7 +27,7 @@ from mklcore.kernels.single import SingleRows
 from mklcore.kernels.sums import OTHER, way_of
 from mklcore.lowrank.features import FeatureMap, FeatureStack
 from mklcore.lowrank.nystroem import Nystroem
-from mklcore.scoring import accuracy
+from mklcore.scoring import accuracy, explained
 from mklcore.solvers.driver import Fit, Status
 
 STACK_LIMIT_MB = 2048.0  # above this no stack is stored, where the method can do without
@@ -302,7 +302,11 @@ class KernelEstimator(BaseEstimator):
         for name in [name for name in vars(fresh) if name.endswith("_") and not name.startswith("_")]:
             if name not in _OF_ROWS:
                 delattr(fresh, name)
-        fresh.set_params(**{attribute: value})
+        kind: Any = type(self)
+        if attribute in parameters_of(kind):
+            setattr(fresh, attribute, value)
+        else:
+            fresh.set_params(**{attribute: value})  # which refuses, and names those there are
         fresh._check_parameters()
         return fresh
 
@@ -324,6 +328,11 @@ class KernelEstimator(BaseEstimator):
         ends = np.cumsum([len(part) for part, _ in machines])[:-1]
         scores = np.split(weighted_blocks(blocks, weights, duals), ends, axis=1)
         return [point._joined(own) for point, own in zip(points, scores, strict=True)]
+
+    @property
+    def training_decision(self) -> Array | None:
+        """Decision values on the training rows where fitting has left them, which spares their kernels another pass."""
+        return None
 
     def path_score(self, predicted: Labels, y: Any) -> float:
         """What paths measure at every point, from predictions and the target ``y`` (n_new,)."""
@@ -524,7 +533,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
 
     def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
         """The share of the target's variance that is explained."""
-        return float(r2_score(y, predicted, sample_weight=sample_weight))
+        return explained(y, predicted, sample_weight)
 
     def _target(self, y: Any) -> Array:
         y = column_or_1d(y, warn=True)
@@ -541,6 +550,12 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
     def predict(self, X: Any) -> Array:
         """Predicted targets (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n)."""
         return self._decisions(X)
+
+
+@cache
+def parameters_of(kind: Any) -> frozenset[str]:
+    """The names of the parameters of a class of estimators: scikit-learn reads its signature whenever one is set."""
+    return frozenset(kind._get_param_names())
 
 
 def is_quick(dictionary: KernelDictionary) -> bool:

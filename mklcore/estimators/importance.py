@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from mklcore.estimators.base import weighted_blocks
 from mklcore.estimators.explain import kernels_by_columns
 from mklcore.kernels.maps import KernelMap
 from mklcore.kernels.units import Unit
-from mklcore.scoring import Scoring, scored
+from mklcore.scoring import Judge, Scoring
 
 REPEATS = 5
 Tick = Callable[[int, int], Any]
@@ -233,4 +234,4 @@ def _some_rows(part: Any, rows: Indices) -> Any:
 def _judge(model: Any, y: Labels, scoring: Scoring) -> Callable[[Array], float]:
     if scoring is None:
         return lambda decision: float(model.path_score(model.label(decision), y))
-    return lambda decision: scored(model, decision, y, scoring)
+    return partial(Judge(y, scoring), model)

@@ -87,6 +87,13 @@ class LpBase(KernelEstimator):
         return place_for(len(dictionary), n, may_use_disk=not self._wants_rows(dictionary, n))
 
     @property
+    def training_decision(self) -> Array | None:
+        """Decision values on the training rows as the certificate was computed from them; None where it was not."""
+        fits = self.fit_ if isinstance(self.fit_, tuple) else (self.fit_,)
+        parts = [fit.decision for fit in fits if fit.decision is not None and fit.decision.shape == (self.n_train_,)]
+        return self._joined(np.column_stack(parts)) if len(parts) == len(fits) else None
+
+    @property
     def _is_sum(self) -> bool:
         order = self.penalty_in_use.order
         return order is not None and bool(np.isinf(order))
@@ -145,9 +152,9 @@ class LpBase(KernelEstimator):
         duals = np.zeros((2, y.size))
         duals[0, kept] = fit.dual_coef
         if fit.dual_point is None:
-            return replace(fit, dual_coef=duals[0], carry=None)
+            return replace(fit, dual_coef=duals[0], carry=None, decision=None)
         duals[1, kept] = fit.dual_point
-        return replace(fit, dual_coef=duals[0], dual_point=duals[1], carry=None)
+        return replace(fit, dual_coef=duals[0], dual_point=duals[1], carry=None, decision=None)
 
 
 def _checked_weights(sample_weight: Any, X: Any, is_stack: bool) -> Array:

@@ -24,14 +24,14 @@ class Bound(NamedTuple):
 def dual_bound(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Cost) -> Bound:
     """max_s  Lin(s a) - price(s^2 Q)  over multiples that stay in the box; the dual value of the problem at its maximum.
 
-    ``a`` (n,) a dual in the box, ``Q`` (M,) its forms a'K_m a, ``y`` (n,), ``C`` the cost of one unit of loss. The price is
-    asked at the multiple itself, so a penalty that is not homogeneous gets a bound, too, if not by a closed form.
+    ``a`` (n,) a dual in the box, ``Q`` (M,) its forms a'K_m a, ``y`` (n,), ``C`` the cost of one unit of loss. A penalty that is
+    not homogeneous gets a bound, too, if not by a closed form: the price is then asked at the multiple itself.
     Source: Kloft et al. (2011), equation (17); specification of the lp-norm solver, section 1.
     """
     price = penalty.dual_price(Q)
     s = loss.best_multiple(a, y, C, price) if penalty.homogeneous else _searched(loss, penalty, a, Q, y, C)
     own, scaled = loss.dual(a, y, C) - price, s * a
-    cheaper = penalty.dual_price(s * s * Q)
+    cheaper = s * s * price if penalty.homogeneous else penalty.dual_price(s * s * Q)
     better = loss.dual(scaled, y, C) - cheaper
     return Bound(better, scaled, cheaper) if better > own else Bound(own, a, price)
 

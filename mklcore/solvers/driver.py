@@ -128,6 +128,9 @@ class Fit:
     carry: Any = field(default=None, repr=False)  # what the method hands to the fit of a neighbouring problem
     dual_point: Array | None = field(default=None, repr=False)
     passed: Passed | None = field(default=None, repr=False)  # what its values were computed from, where the method says
+    decision: Array | None = field(
+        default=None, repr=False
+    )  # f (n,) on the training rows without the intercept, from there
 
     @property
     def gap(self) -> float | None:
@@ -337,6 +340,7 @@ def _driven(method: Method, tol: float, max_iter: int, callback: Callable[[Recor
         getattr(method, "carry", None),
         board.dual_point,
         None if values is None else values.passed,
+        None if values is None or values.passed is None else values.passed.decision,
     )
 
 

@@ -4,7 +4,7 @@ Algorithm 2 of Kloft, Brefeld, Sonnenburg, Zien (2011), for the hinge and the ep
 a, g_m = K_m a (M, n) and theta:
 
     a <- 0, g <- 0, theta <- equal weights
-    repeat   n / 4 pairs, each by largest violation and largest decrease of v = y - sum_m theta_m g_m;
+    repeat   n / 4 pairs (n where kernels are stored), each by largest violation and largest decrease of v = y - sum_m theta_m g_m;
              g_m += K_m[:, pair] (a_new - a_old)           kernel rows on the fly, least recently used rows cached
              if the machine's own gap is within the gap of the weights:   theta <- analytic update (19)
     until    best primal - best dual <= tol * R
@@ -38,6 +38,9 @@ from mklcore.solvers.running import moved
 from mklcore.solvers.stack import products, quadratic_forms
 
 CACHE_MB = 512.0
+_QUARTER = (
+    4  # of the rows are moved in a chunk where rows are dear, so that weights follow sooner; all where they are stored
+)
 _LAST_CHUNKS = 10
 _EVERY = 10  # chunks between looks at what the rounding of rows has done
 _SHOWS = 0.1  # of the gap that is asked for: rounding that moves the loss by more is too much
@@ -210,7 +213,8 @@ class Interleaved:
         self._board: Progress | None = None
         self._told = False
         self.running = None if warm is None else warm.running  # products of a stored stack that no pair has touched
-        self._exact = isinstance(self.cache.source, StackRows)  # sums in double precision: cached rows are in single
+        self._exact = False  # sums in double precision: cached rows are in single
+        self._is_stored = isinstance(self.cache.source, StackRows)
         self._fresh: tuple[Point, Passed] | None = None
         n = problem.y.size
         room = int(np.clip(MIXED_MB * 1e6 / (8 * n), 3, n)) if n > 3 else 3
@@ -269,7 +273,7 @@ class Interleaved:
 
     def _advance(self, target: float) -> Point | Status:
         """One chunk of pairs, and new weights once the machine is as good as they are."""
-        moved = self._pairs(max(50, self.a.size // 4))
+        moved = self._pairs(max(50, self.a.size // (1 if self._is_stored else _QUARTER)))
         self._fruitless = 0 if moved else self._fruitless + 1
         if self._fruitless > 20:
             return Status.STALLED
@@ -282,11 +286,18 @@ class Interleaved:
         return point
 
     def _next_weights(self, Q: Array) -> Array:
-        """The analytic update, taken farther and farther in log theta while the dual does not move (small C, p near 1)."""
+        """The analytic update, gone on in log theta: by the multiple that suits all speeds at which weights settle, and farther
+        and farther while the dual does not move (small C, p near 1).
+
+        Near the optimum the update leaves between nothing and 2 / (p + 1) of what is missing of log theta, by how strongly the
+        dual answers; (p + 1) / p times the way leaves at most 1 / p of it wherever in between.
+        """
         updated, order = self._penalty.update(self.theta, Q), self._penalty.order
-        if self._fruitless < 2 or order is None or not 1.0 < order < np.inf or not np.all(self.theta > 0.0):
+        if order is None or not 1.0 < order < np.inf or not np.all(self.theta > 0.0):
             return updated
-        times = min(2.0**self._fruitless, (order + 1.0) / (order - 1.0))  # the most is where a fixed dual calls for it
+        times = (order + 1.0) / order
+        if self._fruitless >= 2:
+            times = max(times, min(2.0**self._fruitless, (order + 1.0) / (order - 1.0)))  # the most: for a fixed dual
         ratio = np.maximum(updated / self.theta, 1e-300)
         change = times * np.log(ratio)
         return self._penalty.scale(np.maximum(self.theta * np.exp(change - change.max()), 1e-12))
@@ -349,7 +360,7 @@ class Interleaved:
             cache.fetch(np.array([missing]))
             self.pulse.spend(self.diagonal.size)
         rows, source = np.flatnonzero(change), cache.source
-        if isinstance(source, StackRows):
+        if self._exact and isinstance(source, StackRows):
             self.g += products(source.values, change, rows, np.arange(len(source.values)))
             return moved
         for first_row in range(0, rows.size, PIECE):
@@ -401,7 +412,7 @@ class Interleaved:
         if not isinstance(source, StackRows):
             self.g, forms = products_over(source, self.a, proof, self.pulse)
             return forms
-        self.running = moved(self.running, source.values, np.arange(len(source.values)), self.a)
+        self.running = moved(self.running, source.values, np.arange(len(source.values)), self.a.copy())  # pairs move a
         self.g = self.running.products.copy()
         return self.running.at(proof).forms
 

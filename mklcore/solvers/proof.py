@@ -95,9 +95,10 @@ def passed_values(
 ) -> Values:
     """``weighted_values`` where the pass over the kernels was made already, or there is no stack to pass over."""
     f, Q, forms, diagonals = passed
-    sizes = _rooted_times(diagonals, np.abs(dual))
-    noise = np.zeros(y.size)
+    sides = np.abs(dual), np.zeros(y.size) if dual_point is None else np.abs(dual_point)
+    sizes, proofs, noise = np.empty(weights.size), np.empty(weights.size), np.zeros(y.size)
     for part, roots in _rooted(diagonals):
+        sizes[part], proofs[part] = (roots @ side for side in sides)
         noise += _ROUNDING * ((weights[part] * sizes[part]) @ roots)
     slack = _moved(loss, f + intercept, y, C, noise)
     floor = _moved(loss, y, y, C, np.full(y.size, _ROUNDING * max(1.0, float(np.abs(y).max()))))
@@ -108,7 +109,7 @@ def passed_values(
     if dual_point is None:
         return Values(objective, None, slack, scales, floor, passed)
     price = penalty.dual_price(forms)
-    slack += penalty.dual_price(forms + _ROUNDING * _rooted_times(diagonals, np.abs(dual_point)) ** 2) - price
+    slack += penalty.dual_price(forms + _ROUNDING * proofs**2) - price
     return Values(objective, loss.dual(dual_point, y, C) - price, slack, scales, floor, passed)
 
 
@@ -118,11 +119,6 @@ def _rooted(diagonals: Array) -> Iterator[tuple[slice, Array]]:
     for top in range(0, len(diagonals), step):
         part = slice(top, top + step)
         yield part, np.sqrt(np.maximum(diagonals[part], 0.0))
-
-
-def _rooted_times(diagonals: Array, sizes: Array) -> Array:
-    """The roots of the ``diagonals`` (M, n) times ``sizes`` (n,), (M,)."""
-    return np.concatenate([roots @ sizes for _, roots in _rooted(diagonals)])
 
 
 def _moved(loss: Loss, t: Array, y: Array, C: Cost, noise: Array) -> float:
