@@ -28,16 +28,17 @@ from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.units import units
 from mklcore.notebook.framing import framed
-from mklcore.path import GROWTH, Path, fit_path, grown, joined, path_grid
+from mklcore.path import GROWTH, Path, fit_path, grown, path_grid, score_of
 from mklcore.references import FLAT, PLAIN, Reference, best_single_kernel, plain_references
 from mklcore.scoring import Scoring, label_of, rarest, scorer_of
 from mklcore.widths import widened
 
-POINTS = 13
+POINTS, COARSE = 13, 7  # of the usual grid, and where every point is the work of many classes
 FURTHER = 12  # points beyond the usual grid, while the last is the best
+MANY_CLASSES = 4  # from which the grid is coarse
 WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of kernels of everything, where a plain RBF machine is ahead
+WIDTH_ROWS = 400  # training rows on which it is found how far the widths go
 RIVALS = {"linear": "a linear model", "RBF": "an RBF machine"}
-LEAST = 6  # points before the score is looked at: those beyond the best one are the slow ones
 BEHIND = 3  # points after the best one that have to be no better before the path ends
 SURE_ROWS = 500  # validation rows by which a score hardly wavers: then one fewer is enough
 STACK_MB = 300.0
@@ -134,7 +135,8 @@ def explore(
     the last. Where a linear model or an RBF machine is ahead on the validation rows, the kernels that model is made of and
     p = 2 are tried as well, and ``notes`` tell what was taken. ``scoring`` : a scikit-learn scorer or its name; None is
     accuracy for classes and R2 for numbers.
-    ``callback(done, total)`` is called between steps; raise in it to cancel. DataError for a table without a target.
+    ``callback(done, total)`` is called between steps; raise in it to cancel. ``baselines=False`` fits no plain models, so that
+    nothing is tried where one is ahead: the first look. DataError for a table without a target.
 
     >>> from mklcore.data.samples import load_sample
     >>> found = explore(load_sample("iris"))
@@ -154,8 +156,8 @@ def explore(
     tick(0, 4)
     stack = dictionary.grams(train)
     blocks = stack.cross(judge)
-    problem = _Problem(data, dictionary, stack, blocks, train, judge, scoring)
-    plain = plain_references(train, judge, scoring)
+    problem = _Problem(data, dictionary, stack, blocks, train, judge, scoring, seed)
+    plain = plain_references(train, judge, scoring) if baselines else ()
     problem, path, notes = _bettered(problem, plain)
     index = int(np.nanargmax(path.val_score))
     model = path.estimators[index]
@@ -193,6 +195,7 @@ class _Problem(NamedTuple):
     train: Dataset
     judge: Dataset
     scoring: Scoring
+    seed: int
     p: float = 1.0
 
     def on(self, dictionary: KernelDictionary) -> _Problem:
@@ -200,10 +203,15 @@ class _Problem(NamedTuple):
         stack = dictionary.grams(self.train)
         return self._replace(dictionary=dictionary, stack=stack, blocks=stack.cross(self.judge))
 
-    def along(self, model: Any, values: Any, start: Any = None) -> Path:
-        """The path of ``model`` over values of C."""
+    def fewer(self, most: int) -> _Problem:
+        """At most ``most`` of the training rows, without kernels on them."""
+        few = self.train.n_samples > most
+        return self._replace(train=self.train.drawn(most, self.seed)) if few else self
+
+    def along(self, model: Any, values: Any, until: Callable[[Any], bool] | None = None) -> Path:
+        """The path of ``model`` over values of C, up to where ``until`` says so of a point."""
         return fit_path(
-            model, self.stack, self.train.y, "C", values, self.blocks, self.judge.y, start=start, scoring=self.scoring
+            model, self.stack, self.train.y, "C", values, self.blocks, self.judge.y, scoring=self.scoring, until=until
         )
 
 
@@ -233,22 +241,32 @@ def _path(problem: _Problem) -> tuple[Path, list[str]]:
     """The path over C, continued while its best point is the last, and what is to be said."""
     kind = LpMKLRegressor if problem.data.task == "regression" else LpMKLClassifier
     asked = kind(kernels=problem.dictionary, p=problem.p)
-    grid = path_grid(asked, problem.stack, problem.train.y, "C", POINTS)
-    pieces = [problem.along(asked, grid[:LEAST])]
-    scores = pieces[0].val_score
-    behind = BEHIND - (problem.judge.n_samples >= SURE_ROWS)
-    for first in range(LEAST, len(grid)):
-        if int(scores.argmax()) < len(scores) - behind:
-            return joined(pieces), []
-        pieces.append(problem.along(asked, grid[first : first + 1], pieces[-1].estimators[-1]))
-        scores = np.append(scores, pieces[-1].val_score)
-    path = joined(pieces)
+    many = problem.data.task == "multiclass" and len(problem.data.class_names) >= MANY_CLASSES
+    points = COARSE if many else POINTS
+    grid = path_grid(asked, problem.stack, problem.train.y, "C", points)
+    path = problem.along(asked, grid, _no_better(problem, points // 2))
+    if len(path) < len(grid):
+        return path, []
     given = problem.stack, problem.train.y, problem.blocks, problem.judge.y
     with suppress(KernelError):  # as far as double precision carries
-        while len(path) < POINTS + FURTHER and path.at_edge is not None:
+        while len(path) < points + FURTHER and path.at_edge is not None:
             path = grown(path, asked, *given, scoring=problem.scoring, grow=GROWTH)
     told = f"Best at the edge: the score still rises at C = {path.values[-1]:.4g}, the largest that was tried."
     return path, [told] if path.at_edge == -1 else []
+
+
+def _no_better(problem: _Problem, least: int) -> Callable[[Any], bool]:
+    """Whether the points after the best one have been no better for long enough: those that would follow are the slow ones.
+
+    ``least`` points are looked at together first."""
+    behind = BEHIND - (problem.judge.n_samples >= SURE_ROWS)
+    scores: list[float] = []
+
+    def ends(point: Any) -> bool:
+        scores.append(score_of(point, problem.blocks, problem.judge.y, problem.scoring))
+        return len(scores) >= least and int(np.argmax(scores)) < len(scores) - behind
+
+    return ends
 
 
 # Where a plain model is ahead
@@ -259,14 +277,22 @@ _Answer = tuple[_Problem, Path, list[str]]
 def _bettered(problem: _Problem, plain: Sequence[Reference]) -> _Answer:
     """The recommended kernels at p = 1, or what does better on the validation rows where a plain model is ahead there.
 
-    Tried are then the kernels that model is made of, and all recommended ones at p = 2, where many count a little.
+    Tried are then the kernels that model is made of, that of the better one first, and all recommended ones at p = 2, where
+    many count a little; each as long as its model is still ahead of what was found.
     """
     found = _answer(problem)
-    first = _best(found[1])
-    ahead = {one.name: one.score for one in plain if one.name in RIVALS and one.score > first + FLAT}
-    for told, make in _others(problem, ahead):
+    first, rivals = _best(found[1]), {one.name: one.score for one in plain if one.name in RIVALS}
+    ahead = {
+        name: rivals[name]
+        for name in sorted(rivals, key=rivals.__getitem__, reverse=True)
+        if rivals[name] > first + FLAT
+    }
+    for names, told, make in _others(problem, ahead):
+        best = _best(found[1])
+        if all(ahead[name] <= best + FLAT for name in names):
+            continue
         other, path, notes = make()
-        if _best(path) > _best(found[1]) + FLAT:
+        if _best(path) > best + FLAT:
             models = " and ".join(f"{RIVALS[name]} ({score:.3g})" for name, score in ahead.items())
             why = f"The recommended kernels reach {first:.3g} on the validation rows, behind {models}"
             found = other, path, [*notes, f"{why}: {told} reach {_best(path):.3g} and are used instead."]
@@ -277,15 +303,17 @@ def _best(path: Path) -> float:
     return float(np.nanmax(path.val_score))
 
 
-def _others(problem: _Problem, ahead: Mapping[str, float]) -> Iterator[tuple[str, Callable[[], _Answer]]]:
-    """What to try where these plain models are ahead, in words."""
-    if "linear" in ahead:
-        straight = KernelDictionary.recommended(problem.data, curved=False)
-        yield "their straight lines alone", lambda: _answer(problem.on(straight))
-    if "RBF" in ahead and not problem.data.sequences:
-        yield "kernels of all columns together, at several widths,", lambda: _whole(problem)
-    if ahead:
-        yield "all of them at once (p = 2)", lambda: _answer(problem._replace(p=2.0))
+def _others(
+    problem: _Problem, ahead: Mapping[str, float]
+) -> Iterator[tuple[tuple[str, ...], str, Callable[[], _Answer]]]:
+    """What to try where these plain models are ahead: the models it is tried for, in words, and what makes it."""
+    straight = KernelDictionary.recommended(problem.data, curved=False)
+    for name in ahead:
+        if name == "linear":
+            yield ("linear",), "their straight lines alone", lambda: _answer(problem.on(straight))
+        elif not problem.data.sequences:
+            yield ("RBF",), "kernels of all columns together, at several widths,", lambda: _whole(problem)
+    yield tuple(ahead), "all of them at once (p = 2)", lambda: _answer(problem._replace(p=2.0))
 
 
 def _answer(problem: _Problem) -> _Answer:
@@ -293,22 +321,23 @@ def _answer(problem: _Problem) -> _Answer:
 
 
 def _whole(problem: _Problem) -> _Answer:
-    """Kernels of everything in a grid of widths, which goes on while its end carries most and the score gains."""
+    """Kernels of everything in a grid of widths, which goes on while its end carries most and the score gains.
+
+    Which widths is found on at most ``WIDTH_ROWS`` rows: there a path takes a fraction of the time."""
     start = KernelDictionary.rbf_grid(WIDTHS) + KernelDictionary((Linear(),))
+    few = problem.fewer(WIDTH_ROWS)
     tried: dict[KernelDictionary, _Answer] = {}
 
     def fit(dictionary: KernelDictionary) -> Path:
-        tried[dictionary] = _answer(problem.on(dictionary))
+        tried[dictionary] = _answer(few.on(dictionary))
         return tried[dictionary][1]
 
     found = widened(fit, start)
-    other, path, notes = tried[found.dictionary]
+    again = tried[found.dictionary] if few is problem else _answer(problem.on(found.dictionary))
+    if found.at_edge is None:
+        return again
     way = "widest" if found.at_edge == -1 else "narrowest"
-    return (
-        other,
-        path,
-        notes if found.at_edge is None else [*notes, f"Best at the edge: the {way} kernel carries most."],
-    )
+    return again[0], again[1], [*again[2], f"Best at the edge: the {way} kernel carries most."]
 
 
 def _as_far(along: Callable[[Any], Path], values: Any) -> Path:

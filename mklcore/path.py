@@ -214,6 +214,7 @@ def fit_path(
     scoring: Scoring = None,
     grow: int = 0,
     so_far: Callable[[Callable[[], Path]], Any] | None = None,
+    until: Callable[[Any], Any] | None = None,
 ) -> Path:
     """Fit ``estimator`` at every value of ``param``, each fit started from the one before (weights and dual carried).
 
@@ -234,6 +235,7 @@ def fit_path(
     grow : how many points C or lam may go on beyond the ends of ``values``, by the ratio of the last two, while the best
         validation score lies at an end and still gains; a path that ends there all the same has ``at_edge``
     so_far : called after every point but the last of ``values`` with what makes the path through the points solved so far
+    until : called with every fitted point; a true answer ends the path there, and the values beyond are not solved
 
     Kernels are built once. A point that did not converge keeps its gap and its ``Status`` and warns.
     """
@@ -256,8 +258,10 @@ def fit_path(
             callback(len(points), grid.size)
         if so_far is not None and len(points) < grid.size:
             so_far(lambda: _collect(param, grid[: len(points)], points, seconds, stack, y, blocks, y_val, scoring))
+        if until is not None and until(fitted):
+            break
         clock = time.perf_counter()
-    path = _collect(param, grid, points, seconds, stack, y, blocks, y_val, scoring)
+    path = _collect(param, grid[: len(points)], points, seconds, stack, y, blocks, y_val, scoring)
     if blocks is None or not grow:
         return path
     return grown(path, estimator, stack if hasattr(stack, "values") else X, y, blocks, y_val, callback, scoring, grow)

@@ -105,7 +105,7 @@ def _regressors(spread: float) -> list[Maker]:
         ("linear", "1/alpha", np.geomspace(1e-3, 1e3, 7).tolist(),
          lambda C: make_pipeline(StandardScaler(), Ridge(1.0 / C))),
         ("RBF", "C", [0.1, 1.0, 10.0, 100.0],
-         lambda C: make_pipeline(StandardScaler(), SVR(C=C * spread, epsilon=0.1 * spread))),
+         lambda C: make_pipeline(StandardScaler(), SVR(C=C * spread, epsilon=0.1 * spread, tol=1e-3 * spread))),
     ]  # fmt: skip
 
 

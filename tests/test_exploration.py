@@ -83,10 +83,26 @@ def test_where_a_linear_model_is_ahead_straight_lines_are_tried_and_told():
     X = rng.normal(size=(120, 8)) @ np.exp(-((at - np.linspace(0, 59, 8)[:, None]) ** 2) / 200)
     y = X[:, 20] - X[:, 28] + X[:, 40]
     data = Dataset(X, y + 0.02 * rng.normal(size=120), tuple(f"{900 + 2 * j}" for j in at), task="regression")
-    found = mkl.explore(data, baselines=False)
+    found = mkl.explore(data)
     assert all(isinstance(spec, Linear) for spec in found.dictionary)
     told = next(note for note in found.notes if "behind a linear model" in note)
     assert told.endswith(f"their straight lines alone reach {found.score:.3g} and are used instead.")
+
+
+def test_a_first_look_fits_no_plain_models_and_tries_nothing_else():
+    looked = mkl.explore(made(120), baselines=False)
+    assert looked.baselines == {}
+    assert looked.dictionary == mkl.KernelDictionary.recommended(made(120))
+    assert set(looked.test_scores()) == {"ours"}
+
+
+def test_with_many_classes_the_grid_is_coarse_and_its_ratio_larger():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(120, 2)), np.arange(120) % 5
+    X[:, 0] += y
+    found = mkl.explore(Dataset(X, y, task="multiclass"), baselines=False)
+    few = mkl.explore(Dataset(X, y % 3, task="multiclass"), baselines=False)
+    assert found.path.values[1] / found.path.values[0] > 5.0 > few.path.values[1] / few.path.values[0]
 
 
 def test_columns_that_carry_the_same_are_one_cluster():

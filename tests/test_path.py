@@ -261,3 +261,12 @@ def test_a_path_can_be_looked_at_while_it_is_solved():
     assert [len(part) for part in seen] == [1, 2]
     np.testing.assert_array_equal(seen[1].weights, path.weights[:2])
     np.testing.assert_array_equal(seen[1].val_score, path.val_score[:2])
+
+
+def test_a_path_ends_where_it_is_told_that_a_point_is_enough(table):
+    X, y, _, X_val, y_val, _ = table
+    given = mkl.LpMKLClassifier(kernels=KERNELS), X, y, "C", [0.1, 1.0, 10.0, 100.0], X_val, y_val
+    whole, short = mkl.fit_path(*given), mkl.fit_path(*given, until=lambda point: point.C >= 1.0)
+    np.testing.assert_array_equal(short.values, [0.1, 1.0])
+    np.testing.assert_array_equal(short.weights, whole.weights[:2])
+    np.testing.assert_array_equal(short.val_score, whole.val_score[:2])

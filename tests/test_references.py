@@ -31,6 +31,17 @@ def test_plain_models_are_chosen_on_validation_rows():
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
+def test_the_unit_of_the_target_changes_neither_score_nor_work_of_plain_models():
+    data = numbers()
+    told = []
+    for unit in (1.0, 1000.0):
+        train, judge = mkl.Dataset(data.X, unit * data.y, task="regression").split(0.4, seed=0)
+        machine = plain_references(train, judge, only=["RBF"])[0]
+        told.append((machine.score, machine.chosen, machine.model[-1].n_iter_))
+    assert told[0][0] == pytest.approx(told[1][0], abs=1e-6)
+    assert told[0][1:] == told[1][1:]
+
+
 def test_a_plain_grid_goes_on_while_its_last_point_is_the_best():
     train, judge = numbers(60, noise=0.0).split(0.4, seed=0)
     straight = plain_references(train, judge)[1]
