@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from pages._parts.derive.shelves import LargePlace, WaitError
+from pages._parts.frame import progress
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Claims, Job, JobState, Piece, Progress, Report, make
 from pages._parts.session import board
@@ -90,6 +91,16 @@ def test_what_is_expected_learns_from_what_was_measured() -> None:
     assert line.expected(wait) == pytest.approx(20.0, rel=0.05)  # paths took five times as long as told
     assert line.expected(other) == 4.0
     assert line.seconds_before(other, 1) == 0.0
+
+
+@pytest.mark.parametrize(("before", "seconds", "every"), [(0, 1.0, 0.5), (0, 12.0, 1.2), (3, 12.0, 2.0)])
+def test_a_page_looks_less_often_at_work_that_takes_long(
+    before: int, seconds: float, every: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = line_of(*(job(seconds, waited=1.0) for _ in range(before)), mine := job(seconds))
+    monkeypatch.setitem(worker.LINES, "short", line)
+    monkeypatch.setattr(board, "all_held", lambda: [mine])
+    assert progress.every() == pytest.approx(every)
 
 
 def test_what_two_ask_for_is_made_once() -> None:

@@ -23,7 +23,12 @@ def column_figure(effect: Any, name: str, said: str = "the score", *, dark: bool
     tone = style.theme(dark)
     hue = tone.ink  # a sum over kernels of several families has the hue of none
     values = np.asarray(effect.values, dtype=float)
-    figure = style.new_figure("", dark, height=260, margin={"l": 54, "r": 12, "t": 10, "b": 40}, bargap=0.05)
+    figure = style.new_figure(
+        _told(effect, name, said, values), dark, height=260, margin={"l": 54, "r": 12, "t": 10, "b": 40}, bargap=0.05,
+        yaxis=style.axis(f"adds to {said}", dark, domain=[SPLIT + 0.06, 1], zeroline=True, nticks=5),
+        yaxis2=style.axis("rows", dark, domain=[0, SPLIT], nticks=2, showgrid=False),
+        xaxis=style.axis(style.short(name, 40), dark, anchor="y2", showgrid=False),
+    )  # fmt: skip
     if effect.names:
         shown = [style.short(one, 14) for one in effect.names]
         figure.add_bar(
@@ -46,12 +51,6 @@ def column_figure(effect: Any, name: str, said: str = "the score", *, dark: bool
             x=(edges[:-1] + edges[1:]) / 2, y=counts, width=np.diff(edges), yaxis="y2", marker={"color": tone.grey},
             hovertemplate="%{x:.3g}: %{y} rows<extra></extra>",
         )  # fmt: skip
-    figure.update_layout(
-        yaxis=style.axis(f"adds to {said}", dark, domain=[SPLIT + 0.06, 1], zeroline=True, nticks=5),
-        yaxis2=style.axis("rows", dark, domain=[0, SPLIT], nticks=2, showgrid=False),
-        xaxis=style.axis(style.short(name, 40), dark, anchor="y2", showgrid=False),
-    )
-    figure.layout.meta["alt"] = _told(effect, name, said, values)
     return figure
 
 

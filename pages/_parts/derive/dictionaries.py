@@ -21,6 +21,10 @@ def dictionary(params: Params) -> KernelDictionary:
     """Return the kernels the parameters ask for. Raises ``KernelError`` or ``ParameterError`` in words."""
     if on_stack(params):
         raise KernelError("The upload is a ready kernel stack: it has no columns to build kernels on.")
+    return shelf(params).made(("dictionary", params.upto("kernels")), lambda: _dictionary(params))
+
+
+def _dictionary(params: Params) -> KernelDictionary:
     specs = tuple(entry.spec for entry in entries(params) if entry.on)
     if not specs:
         raise KernelError("The dictionary is empty. Switch on at least one kind of kernel.")

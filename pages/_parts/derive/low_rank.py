@@ -46,7 +46,7 @@ def in_use(params: Params) -> bool:
 
 def exactly(params: Params) -> Params:
     """Return the same parameters with the kernels themselves, on the rows that a stack holds."""
-    return replace(params, way="", landmarks=0)
+    return replace(params, way="", landmarks=0) if params.way or params.landmarks else params
 
 
 def approximately(params: Params) -> Params:

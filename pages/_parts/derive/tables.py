@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,16 +38,7 @@ def table(params: Params) -> Dataset:
         return stack_file(params).table
     if params.data.startswith(UPLOAD):
         file = upload(params.data)
-        usual: dict[str, Any] = {
-            "validation": 0.25,
-            "test": 0.25,
-            "seed": 0,
-            "stratified": True,
-            "grouping": "",
-            "spectra": "",
-            "clip": False,
-        }
-        key = "table", replace(params.upto("data"), **usual)
+        key = "table", _of_file(params.upto("data"))
         data = opened(shelf(params), key, file.content, "Reading the table", lambda tick: _read(params, file, tick))
     else:
         data = _sample(params.data)
@@ -56,6 +48,14 @@ def table(params: Params) -> Dataset:
     if not params.spectra:
         return data
     return shelf(params).made(("spectra", data.fingerprint, params.spectra), lambda: prepared(data, params.spectra))
+
+
+@lru_cache(maxsize=256)
+def _of_file(data: Params) -> Params:
+    """Return what the reading of a file depends on: not how its rows are cut, nor what is made of its columns afterwards."""
+    return replace(
+        data, validation=0.25, test=0.25, seed=0, stratified=True, grouping="", spectra="", clip=False
+    )  # fmt: skip
 
 
 def unprepared(params: Params) -> Dataset:

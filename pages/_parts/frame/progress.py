@@ -15,6 +15,10 @@ from pages._parts.params.parameters import Params
 from pages._parts.session import board, history, nav
 
 REFRESH_SECONDS = 0.5
+SELDOM_SECONDS = (
+    2.0  # where it takes long: thirty people who look twice a second are as much work as what they wait for
+)
+LOOKS = 10  # at work that is on its way, as far as the two above allow
 CANCEL = {"short": "job_cancel", "long": "long_job_cancel"}
 
 
@@ -40,7 +44,7 @@ def bar() -> None:
     """
     watched = any(not job.told for job in board.all_held())
 
-    @st.fragment(run_every=REFRESH_SECONDS if watched else None)
+    @st.fragment(run_every=every() if watched else None)
     def progress() -> None:
         jobs = [job for job in board.all_held() if not job.told]
         for job in jobs:
@@ -57,6 +61,15 @@ def bar() -> None:
             _line_of(job)
 
     progress()
+
+
+def every() -> float:
+    """Return after how many seconds to look again: the sooner this session's next job is expected to end, the sooner."""
+    left = [
+        worker.LINES[job.job.slot].seconds_before(job, worker.MOST[job.job.slot]) + worker.LINES[job.job.slot].expected(job)
+        for job in board.all_held() if not job.told
+    ]  # fmt: skip
+    return min(max(min(left) / LOOKS, REFRESH_SECONDS), SELDOM_SECONDS)
 
 
 def _line_of(job: Progress) -> None:

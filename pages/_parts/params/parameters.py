@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cache, cached_property
 from typing import Any
 
 from mklcore.data.grouping import GROUPS
@@ -212,14 +213,17 @@ class Params:
 
     def upto(self, stage: str) -> "Params":
         """Return these parameters with every later stage at its usual values: the key of what ``stage`` computes."""
-        later = STAGES[STAGES.index(stage) + 1 :]
-        usual = {f.name: f.default for f in fields(self) if f.metadata["stage"] in later}
-        return replace(self, **usual)  # type: ignore[arg-type]
+        if stage not in self._upto:
+            self._upto[stage] = replace(self, **_usual(STAGES[STAGES.index(stage) + 1 :]))
+        return self._upto[stage]
+
+    @cached_property
+    def _upto(self) -> dict[str, "Params"]:
+        return {}  # a page asks for its keys hundreds of times, and to make one anew takes a hundred fields
 
     def hulls(self) -> "Params":
         """Return what the hulls depend on: the table and the fields of their own, everything else at its usual value."""
-        others = {f.name: f.default for f in fields(self) if f.metadata["stage"] in ("kernels", "path", "view")}
-        return replace(self, **others)  # type: ignore[arg-type]
+        return replace(self, **_usual(("kernels", "path", "view")))
 
     @property
     def recommended(self) -> bool:
@@ -237,6 +241,12 @@ class Params:
         """Return what is set for ``control``, or its usual value where nothing usable is set."""
         value = dict(self.settings).get(control.name, control.default)
         return value if accepts(control, value) else control.default
+
+
+@cache
+def _usual(stages: tuple[str, ...]) -> dict[str, Any]:
+    """Return the usual values of all parameters of ``stages``."""
+    return {f.name: f.default for f in fields(Params) if f.metadata["stage"] in stages}
 
 
 def accepts(control: Control, value: Setting) -> bool:

@@ -241,6 +241,7 @@ class Memory:
 
 def memory() -> Memory:
     """Return what this session remembers."""
-    if KEY not in st.session_state:
-        st.session_state[KEY] = Memory()
-    return st.session_state[KEY]
+    found: Memory | None = st.session_state.get(KEY)
+    if found is None:
+        found = st.session_state[KEY] = Memory()
+    return found

@@ -39,17 +39,18 @@ KEEPER = Room("keeper", "Keeper", ":material/shield_person:", "What does this se
 
 def _pages() -> dict[str, StreamlitPage]:
     """Build the pages; the first one is the default and lives at ``/``."""
-    return {
-        room.file: st.Page(
-            f"pages/{room.file}.py",
-            title=room.title,
-            icon=room.icon,
-            url_path=room.file,
-            default=room is ROOMS[0],
-            visibility="hidden" if room is KEEPER else "visible",
-        )
-        for room in (*ROOMS, KEEPER)
-    }
+    return {room.file: _page(room) for room in (*ROOMS, KEEPER)}
+
+
+def _page(room: Room) -> StreamlitPage:
+    return st.Page(
+        f"pages/{room.file}.py", title=room.title, icon=room.icon, url_path=room.file, default=room is ROOMS[0],
+        visibility="hidden" if room is KEEPER else "visible",
+    )  # fmt: skip
+
+
+def _called(file: str) -> StreamlitPage:
+    return _page(next(room for room in (*ROOMS, KEEPER) if room.file == file))
 
 
 def frame() -> None:
@@ -67,12 +68,12 @@ def menu() -> tuple[StreamlitPage, Room]:
 
 def link(file: str, label: str) -> None:
     """Draw a link to another page of the app."""
-    st.page_link(_pages()[file], label=label, icon=":material/arrow_forward:")
+    st.page_link(_called(file), label=label, icon=":material/arrow_forward:")
 
 
 def go(file: str) -> None:
     """Leave for another page of the app; the parameters stay."""
-    st.switch_page(_pages()[file])
+    st.switch_page(_called(file))
 
 
 def through_app() -> None:
