@@ -101,6 +101,8 @@ def test_a_page_looks_less_often_at_work_that_takes_long(
     monkeypatch.setitem(worker.LINES, "short", line)
     monkeypatch.setattr(board, "all_held", lambda: [mine])
     assert progress.every() == pytest.approx(every)
+    for one in line.everyone():
+        line.leave(one)
 
 
 def test_what_two_ask_for_is_made_once() -> None:
