@@ -68,8 +68,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Server]]:
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server per process for the tests that do not need a fresh one."""
-    running = Server(tmp_path_factory.mktemp("server") / "server.log")
+    """One server per process for the tests that do not need a fresh one, on the layer of threads that forgives least."""
+    running = Server(tmp_path_factory.mktemp("server") / "server.log", NUMBA_THREADING_LAYER="workqueue")
     yield running
     running.stop()
 

@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Callable
 from functools import wraps
+from itertools import count
 from pathlib import Path as File
 from typing import ClassVar, ParamSpec
 from urllib.parse import urlparse
@@ -19,14 +20,28 @@ from mklcore.path import Path, fit_path, path_grid
 
 WAIT = 300_000  # for a condition; on a loaded machine that still compiles, the first page takes minutes
 P = ParamSpec("P")
+TURNS = count()
 PATIENCE = 60.0
 CHART = ".st-key-path_chart .js-plotly-plot"
 CURSOR = f"{CHART} .path-cursor line"
 RANGES = """(chart) => { const {xaxis, yaxis} = document.querySelector(chart)._fullLayout;
   return [...xaxis.range, ...yaxis.range]; }"""
-# The lessons are computed while the visitor goes on; for everything else one waits.
-QUIET = """() => !document.querySelector('[data-testid=stStatusWidget]') && !document.querySelector('[data-stale=true]')
-  && [...document.querySelectorAll('[data-testid=stProgress]')].every(bar => bar.textContent.startsWith('Lessons: '))"""
+# What was sent to the server and not answered yet; a page that is left forgets it.
+LISTEN = """() => { const Socket = window.WebSocket; window.unanswered = false;
+  window.WebSocket = class extends Socket {
+    constructor(...all) { super(...all); this.addEventListener('message', () => { window.unanswered = false; }); }
+    send(...all) { window.unanswered = true; super.send(...all); } }; }"""
+# Nothing runs, is asked for or is out of date, for as long as asked, by the page's own clock: what a click or a key has
+# begun there comes before the next look, however busy the machine. The lessons are computed while the visitor goes on, and
+# looked after twice a second; everything else one waits for.
+AT_REST = """([turn, quiet]) => { const all = (name) => [...document.querySelectorAll(`[data-testid=${name}]`)];
+  const bars = all('stProgress'), lessons = bars.filter(bar => bar.textContent.startsWith('Lessons: '));
+  const still = all('stApp').some(app => app.dataset.testScriptState === 'notRunning') && !window.unanswered;
+  const busy = all('stStatusWidget').length || bars.length > lessons.length || !(still || lessons.length)
+    || document.querySelector('[data-stale=true]'), now = performance.now();
+  if (busy || window.rest?.turn !== turn) window.rest = {turn, since: busy ? Infinity : now};
+  window.rest.since = Math.min(window.rest.since, now);
+  return !busy && now - window.rest.since >= quiet; }"""
 
 
 def patiently(check: Callable[P, None]) -> Callable[P, None]:
@@ -62,6 +77,7 @@ class Visitor:
         self.page = self.context.new_page()
         self.url, self.errors, self.hosts = url, [], set()
         self.page.set_default_timeout(WAIT)
+        self.page.add_init_script(f"({LISTEN})()")
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", self._ask)
@@ -108,17 +124,13 @@ class Visitor:
         self.page.wait_for_selector(current, state="attached")
         self.settle()
 
-    def settle(self, quiet: float = 0.4) -> None:
+    def settle(self, quiet: float = 0.3) -> None:
         """Wait until nothing has run for a moment."""
-        since, until = None, time.monotonic() + WAIT / 1000
-        while time.monotonic() < until:
-            if not self.page.evaluate(QUIET):
-                since = None
-            elif since is None:
-                since = time.monotonic()
-            elif time.monotonic() - since > quiet:
-                return
-            self.page.wait_for_timeout(100)
+        try:
+            self.page.wait_for_function(AT_REST, arg=[next(TURNS), 1000 * quiet], polling=50)
+            return
+        except PlaywrightTimeout:
+            pass
         bars = self.page.locator("[data-testid=stProgress]").all_inner_texts()
         raise TimeoutError(f"The page did not come to rest within {WAIT // 1000} s; work under way: {bars or 'none'}.")
 

@@ -1,6 +1,9 @@
 """The app as a person meets it, in a real browser."""
 
 import io
+import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -141,24 +144,6 @@ def test_the_zoom_of_a_chart_stays_while_the_cursor_moves_and_a_value_is_solved(
     assert not visitor.errors
 
 
-@pytest.fixture(scope="module")
-def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server on another layer of threads that nobody has asked for anything."""
-    running = Server(tmp_path_factory.mktemp("fresh") / "server.log", NUMBA_THREADING_LAYER="workqueue")
-    yield running
-    running.stop()
-
-
-def test_a_deep_link_may_be_the_first_request_of_a_server(fresh: Server, visit) -> None:
-    visitor = visit(fresh.url)
-    visitor.page.goto(f"{visitor.url}/explore?data=iris&each=linear&widths=2&look=path")
-    visitor.wait_for_path()
-    assert "Which kernels are used" in visitor.text()
-    assert visitor.page.locator("[data-testid=stException]").count() == 0
-    assert "of 8 kernels used" in visitor.facts()
-    assert "data=iris" in visitor.page.url
-
-
 def test_quick_key_presses_on_a_slider_lose_none(server: Server, visit) -> None:
     visitor = visit(server.url)
     visitor.open("kernels?data=iris&widths=2")
@@ -180,10 +165,17 @@ def test_back_forward_and_undo_return_to_what_was(server: Server, visit) -> None
     visitor.open()
     visitor.page.get_by_role("button", name="Wine").click()
     visitor.page.wait_for_selector("text=178 rows")
+    visitor.settle(1.2)
     visitor.page.get_by_role("button", name="Iris").click()
+    visitor.page.wait_for_url(lambda url: "iris" in url)
+    visitor.page.go_back()  # within a second of the change
+    visitor.page.wait_for_selector("text=178 rows")
+    visitor.settle(1.5)
+    assert "data=wine" in visitor.page.url
+    visitor.page.go_forward()
     visitor.page.wait_for_selector("text=150 rows")
     visitor.settle(1.2)
-    visitor.page.go_back()
+    visitor.page.go_back()  # long after it
     visitor.page.wait_for_selector("text=178 rows")
     visitor.page.go_forward()
     visitor.page.wait_for_selector("text=150 rows")
@@ -220,10 +212,21 @@ class Pulse(threading.Thread):
             self.slowest = max(self.slowest, time.monotonic() - began)
 
 
-def test_two_sessions_at_once_on_the_workqueue_layer(fresh: Server, server: Server, visit) -> None:
-    server, idle = fresh, server
+@pytest.fixture
+def idle(tmp_path) -> Iterator[str]:
+    """The address of a server that has nothing to do."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    command = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(tmp_path), port]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        yield f"http://127.0.0.1:{port}"
+        process.terminate()
+
+
+def test_two_sessions_at_once_on_the_workqueue_layer(server: Server, idle: str, visit) -> None:
     first, second = visit(server.url), visit(server.url, apart=True)
-    pulse, control = Pulse(server.url), Pulse(idle.url)  # on a starved machine an idle server is slow as well
+    pulse, control = Pulse(server.url), Pulse(idle)  # on a starved machine an idle server is slow as well
     for visitor, name, seed in ((first, "one.csv", 1), (second, "two.csv", 2)):
         visitor.open("?recipe=builders&widths=2&each=none&look=path")
         upload(visitor, table(seed=seed), name)
@@ -252,13 +255,9 @@ def test_two_sessions_at_once_on_the_workqueue_layer(fresh: Server, server: Serv
     assert server.process.poll() is None
     assert pulse.failed == 0
     assert pulse.slowest < 3.0 + 3 * control.slowest  # a leaf that kept the lock froze it for 5.6 s on an idle machine
-    stranger = visit(server.url, apart=True)
     for visitor, mine, other in ((first, "one.csv", "two.csv"), (second, "two.csv", "one.csv")):
         assert visitor.page.locator("[data-testid=stException]").count() == 0
-        link = visitor.page.url
         visitor.go("Data")
         visitor.page.get_by_text("Other tables").click()
         visitor.page.wait_for_selector(f"text={mine}")
         assert other not in visitor.text()
-        stranger.page.goto(link)
-        stranger.page.wait_for_selector("text=Files stay with the person who uploaded them")

@@ -35,14 +35,21 @@ TEXTS = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def page(chromium):
+@pytest.fixture(scope="module")
+def context(chromium):
+    """What the pages share, so that plotly is compiled once."""
     context = chromium.new_context(viewport={"width": 900, "height": 600})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context):
     page = context.new_page()
     page.errors = []
     page.on("pageerror", lambda error: page.errors.append(str(error)))
     yield page
-    context.close()
+    page.close()
 
 
 @pytest.mark.parametrize("name", PLAYERS)

@@ -51,10 +51,16 @@ def test_a_screen_is_saved_reloaded_restarted_shared_and_deleted(
 
     server.stop()
     server = start(port=port)
-    owner.open("explore")  # this browser knows its runs after the restart
-    open_corner(owner)
+    owner.page.goto(f"{owner.url}/explore?data=iris&each=linear&widths=2&look=path")  # its first request is a deep link
+    owner.wait_for_path()
+    assert "Which kernels are used" in owner.text()
+    assert "of 8 kernels used" in owner.facts()
+    assert "data=iris" in owner.page.url
+    open_corner(owner)  # this browser knows its runs after the restart
     owner.page.locator("[class*=st-key-runs_open_] button").click()
+    owner.page.wait_for_url(lambda url: "data=iris" not in url)
     wait_for_answer(owner)
+    assert "of 8 kernels used" not in owner.text()
     assert "run=" not in owner.page.url
 
     friend = visit(server.url, apart=True)
@@ -81,20 +87,3 @@ def test_a_screen_is_saved_reloaded_restarted_shared_and_deleted(
     for visitor in (owner, friend, stranger):
         assert visitor.hosts == {urlparse(server.url).netloc}
         assert visitor.page.locator("[data-testid=stException]").count() == 0
-
-
-def test_back_within_a_second_of_a_change_is_not_lost(server: Server, visit) -> None:
-    visitor = visit(server.url)
-    visitor.open()
-    visitor.page.get_by_role("button", name="Wine").click()
-    visitor.page.wait_for_selector("text=178 rows")
-    visitor.settle(1.2)
-    visitor.page.get_by_role("button", name="Iris").click()
-    visitor.page.wait_for_url(lambda url: "iris" in url)
-    visitor.page.go_back()
-    visitor.page.wait_for_selector("text=178 rows")
-    visitor.settle(1.5)
-    assert "data=wine" in visitor.page.url
-    visitor.page.go_forward()
-    visitor.page.wait_for_selector("text=150 rows")
-    assert not visitor.errors

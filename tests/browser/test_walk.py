@@ -67,7 +67,7 @@ def pairwise() -> list[Walk]:
     return walks
 
 
-WALKS = pairwise()
+WALKS = sorted(pairwise(), key=lambda walk: THEMES.index(walk.theme))  # a change of theme draws everything anew
 
 
 def test_the_walks_hold_every_pair_of_choices() -> None:
