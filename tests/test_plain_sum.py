@@ -6,14 +6,14 @@ import pytest
 import mklcore.estimators.base as base
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.functions import Linear
+from mklcore.kernels.functions import RBF, Linear
 from mklcore.kernels.rows import KernelRows, SummedRows
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
-from mklcore.solvers import fit_weighted
+from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.driver import Status, run
 from mklcore.solvers.plain_sum import PlainSum
-from mklcore.solvers.reweighting import Problem
+from mklcore.solvers.reweighting import Problem, Reweighting
 
 KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 40)
 
@@ -82,3 +82,27 @@ def test_a_path_sums_once(table, monkeypatch):
     for C in (0.1, 1.0, 10.0):
         fit_weighted(rows, labels, C, make_loss("hinge"), LpNorm(np.inf), True)
     assert asked == [90]
+
+
+@pytest.mark.parametrize("kernels", [1, 2])
+def test_where_hardly_a_slope_pays_the_certificate_reaches_its_tolerance(kernels):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(300, 2)), np.where(np.arange(300) < 15, 1.0, -1.0)  # no column sees the rare class
+    K = KernelDictionary.per_feature(RBF(1.0, relative=True), 2).grams(x).values[:kernels]
+    problem = Problem(K, y, 100.0, make_loss("hinge"), LpNorm(np.inf), True)
+    pairs = run(Reweighting(problem, tol=1e-3), tol=1e-3, max_iter=50)
+    fit = fit_weighted(K, y, 100.0, make_loss("hinge"), LpNorm(np.inf), True)
+    assert fit.status is Status.CONVERGED
+    assert fit.gap < 0.01 * pairs.gap  # where coordinates in pairs stand still
+    assert pairs.dual_objective <= fit.objective <= 3000.0  # the constant errs on every row of the rare class
+    np.testing.assert_array_equal(fit.weights, np.ones(kernels))
+    told = certificate(K, y, fit.weights, fit.dual_coef, fit.intercept, "hinge", 100.0, LpNorm(np.inf), fit.dual_point)
+    assert told == pytest.approx((fit.objective, fit.dual_objective), abs=1e-8)
+
+
+def test_a_model_that_is_a_constant_is_told_as_one():
+    x, y = np.random.default_rng(0).normal(size=300), np.where(np.arange(300) < 12, 1.0, -1.0)
+    fit = fit_weighted(np.outer(x, x)[None], y, 100.0, make_loss("hinge"), LpNorm(np.inf), True)
+    assert fit.status is Status.CONVERGED
+    assert fit.objective == pytest.approx(2400.0, rel=1e-12)
+    assert fit.intercept == pytest.approx(-1.0)

@@ -21,7 +21,7 @@ from mklcore.solvers.kinked import Kinked
 from mklcore.solvers.neighbour import Kept, Neighbour, keeping
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.opening import FINEST, MOST_ROWS, Opening
-from mklcore.solvers.plain_sum import PlainSum
+from mklcore.solvers.plain_sum import OneMachine, PlainSum
 from mklcore.solvers.priced import FEWEST, Priced, most_kernels
 from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
 from mklcore.solvers.silp import SILP
@@ -52,8 +52,10 @@ def _opens(problem: Problem, tol: float) -> bool:
 
 
 def _wrapper(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Reweighting | PlainSum:
-    """The analytic update; at p = infinity without a stack, one machine on the sum."""
-    return (PlainSum if _is_plain_sum(problem.K, problem.penalty) else Reweighting)(problem, tol=tol, warm=warm)
+    """The analytic update; at p = infinity one machine on the sum, which without a stack is made first."""
+    if problem.penalty.order != np.inf:
+        return Reweighting(problem, tol=tol, warm=warm)
+    return (PlainSum if isinstance(problem.K, KernelRows) else OneMachine)(problem, tol=tol, warm=warm)
 
 
 def _interleaved(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Interleaved | Opening | Priced:
