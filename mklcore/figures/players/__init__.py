@@ -9,6 +9,7 @@ custom properties ``--st-text-color``, ``--st-background-color``, ``--st-primary
     marks                                marks of a picture that are chosen by a click or by keys alone
     path, bars, texts                    a slider along a path; bars and texts that follow it from elsewhere on the page
     chart                                lines of a path on a canvas, for a page without plotly
+    rest                                 nothing to see: it has drawn anew what only Python can draw, when the cursor rests
     compare, hull, lesson                several paths at once; hulls along lambda; the picture of a lesson
 """
 
@@ -29,6 +30,7 @@ PLAYERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "hull": (("elements", "slider", "marks"), ("slider", "rows")),
     "lesson": (("elements", "slider", "axes"), ("slider",)),
     "chart": (("elements", "cursor", "axes"), ()),
+    "rest": (("elements",), ()),
 }
 
 

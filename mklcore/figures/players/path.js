@@ -69,6 +69,8 @@ export default function ({ parentElement, data, setStateValue }) {
   document.addEventListener("path-cursor-where", view.asked);
   attach(view);
   arrange(view);
+  // Data come anew once Python has taken in where the cursor was released.
+  document.dispatchEvent(new CustomEvent("path-cursor-rest", { detail: { chart: data.chart, index: data.index } }));
   return ending(view, () => {
     view.observer.disconnect();
     view.resized.disconnect();

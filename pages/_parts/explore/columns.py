@@ -42,7 +42,7 @@ def pictures(shown: paths.Answer, index: int, baselines: Baselines) -> None:
     path_player.texts(said, path, index, [1], waiting=waiting)
     left, middle, right = st.columns([2, 1.1, 1.1], gap="medium")
     with left:
-        ranking.draw(shown, index)
+        ranking.at_rest(shown, index, history.current().column)
     with middle:
         rows = explore_views.share_rows(by_column, "columns", dark=dark)
         title = "Share at " if tables.on_stack(shown.params) else "Weight at "

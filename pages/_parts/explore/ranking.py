@@ -17,13 +17,29 @@ from pages._parts.drawing import charts, ranked
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads
 from pages._parts.params import places
+from pages._parts.players import path_player
 from pages._parts.session import board, fields, history, words
 
 MOST_KERNELS = 6
+BY_WEIGHT = ":small[By share of weight here; what the score loses without each column is measured on request.]"
 
 
-def draw(shown: paths.Answer, index: int) -> None:
-    """Draw every column with what the score loses without it, its share of weight, and how often it stays in refits."""
+@st.fragment
+def at_rest(shown: paths.Answer, settled: int, column: int) -> None:
+    """Draw the ranking where the cursor was released: that runs only this. The page was drawn at the point ``settled``."""
+    params, index = history.current(), places.place(shown.path, history.current().at).index
+    asked = board.mine(importance.key(shown.params, float(shown.path.values[index])))
+    if params.column != column or (index != settled and asked is not None and asked.live):
+        history.rerun()  # the whole app: another column to look at below, or work whose progress is to be watched
+    draw(shown, index, elsewhere=index != settled)
+    path_player.rest(index)
+
+
+def draw(shown: paths.Answer, index: int, *, elsewhere: bool = False) -> None:
+    """Draw every column with what the score loses without it, its share of weight, and how often it stays in refits.
+
+    What it loses is measured unasked where the page was drawn, not ``elsewhere``: a drag would start work at every stop.
+    """
     path, params = shown.path, shown.params
     if path.estimators[index] is None:
         _without_model(shown, index)
@@ -33,11 +49,13 @@ def draw(shown: paths.Answer, index: int) -> None:
         return
     value = float(path.values[index])
     found, asked = importance.known(params, value), board.mine(importance.key(params, value))
-    ranking = found or shown.columns or _unranked(shown, index)
-    measured = ranking is found or ranking is shown.columns
+    first = () if elsewhere else shown.columns
+    ranking = found or first or _unranked(shown, index)
+    measured = ranking is found or ranking is first
     st.markdown(f"**Which columns count**, at {places.label(path.param, value)}")
-    st.markdown(ranked.sentence(ranking, path.score_name, measured))
-    if found is None and not shown.waiting and asked is not None and asked.broke_off:
+    offered = found is None and not shown.waiting and (elsewhere if asked is None else asked.broke_off)
+    st.markdown(BY_WEIGHT if offered and asked is None else ranked.sentence(ranking, path.score_name, measured))
+    if offered:
         st.button("Rank the columns", key="ask_importance", on_click=_ask, args=(shown, index))
     _table(shown, index, ranking, measured)
 
@@ -84,7 +102,7 @@ def _without_model(shown: paths.Answer, index: int) -> None:
 
 def _table(shown: paths.Answer, index: int, ranking: Sequence[ColumnAnswer], measured: bool) -> None:
     """Draw the ranking as a table: a click on a row looks at that column."""
-    key, names = f"ranking_{hash((shown.tag, measured))}", tuple(one.name for one in ranking)
+    key, names = f"ranking_{hash((shown.tag, measured, index))}", tuple(one.name for one in ranking)
     ranked.table(
         ranking, shown.path.score_name, measured, key, _often(shown, index),
         picked=partial(_pick, key, names, _places(shown)),

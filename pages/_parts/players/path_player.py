@@ -19,8 +19,9 @@ from pages._parts.session import fields, history
 from pages._parts.session.memory import memory
 
 CHART, SCORES = "path_chart", "score_chart"
-KEY = "player"
+KEY, REST = "player", "player_rest"
 _player = st.components.v2.component("path_player", **players.player("path")._asdict())
+_rest = st.components.v2.component("path_rest", **players.player("rest")._asdict())
 _bars = st.components.v2.component("path_bars", **players.player("bars")._asdict())
 _texts = st.components.v2.component("path_texts", **players.player("texts")._asdict())
 
@@ -32,6 +33,11 @@ def listen(path: Path, name: object) -> None:
         index = min(max(int(report["index"]), 0), len(path.values) - 1)
         cursor.said = float(path.values[index])
         history.change(at=cursor.said)
+
+
+def rest(index: int) -> None:
+    """Have the fragment around this, which shows the point ``index``, run again when the cursor comes to rest at another."""
+    _rest(key=REST, data={"chart": CHART, "index": index}, default={"report": None}, on_report_change=lambda: None)
 
 
 @dataclass(frozen=True)
