@@ -42,7 +42,9 @@ def test_menu_cursor_and_presentation_are_reached_by_keys_alone(server: Server, 
     assert float(parse_qs(urlparse(page.url).query)["at"][0]) == pytest.approx(
         path_of("sample", "lp").values[visitor.index()]
     )
-    assert visitor.slider.get_attribute("aria-valuetext").startswith("C = ")
+    spoken = visitor.slider.get_attribute("aria-valuetext")
+    assert spoken.startswith("C = ")
+    page.locator("p", has_text=f"Which columns count, at {spoken.split(',')[0]}").wait_for()
     tab_to(visitor, ".st-key-present button", back=True)
     keys.press("Enter")
     page.wait_for_url("**present=yes*")

@@ -145,7 +145,8 @@ def detail(shown: paths.Answer, index: int) -> None:
     unit = seen[params.column - 1] if 0 < params.column <= len(seen) else _first(shown, index, seen)
     left, right = st.columns([1, 1.6], gap="large")
     with left:
-        st.markdown(f"**{words.plain(unit.name)}**")
+        where = places.label(path.param, float(path.values[index]))
+        st.markdown(f"**{words.plain(unit.name)}**, at {words.plain(where)}")
         st.markdown("\n".join(_facts(shown, index, unit)))
     if unit.kind == "kernel":
         return
