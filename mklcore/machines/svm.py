@@ -209,6 +209,11 @@ def _mark(x: Array, shift: Array, low: float, high: float, most: int, chosen: In
             upper = middle
             if 2 * above > most:
                 low, count = middle, above
+    if count <= most:
+        for k in range(x.size):
+            if x[k] + shift[k] > low:
+                chosen[k] = 1
+        return
     left = most
     for least, end in ((upper, np.inf), (low, upper)):  # what is alike is taken in order
         k = 0
