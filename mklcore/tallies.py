@@ -24,6 +24,8 @@ def kind_of(labels: Any) -> str:
     kind = labels.dtype.kind
     if kind == "f" and bool(np.all(np.isfinite(labels) & (np.rint(labels) == labels))):
         return "numbers"
+    if kind == "O":  # words as pandas holds them
+        return "words" if all(type(label) is str for label in labels) else ""
     return {"U": "words", "b": "truths", "i": "numbers", "u": "numbers"}.get(kind, "")
 
 
@@ -48,7 +50,7 @@ def _counted(score: Callable[[Indices], float], y: Labels, labels: Labels, codes
     kind, size = kind_of(y), labels.size
 
     def tally(said: Any) -> float | None:
-        if not (isinstance(said, np.ndarray) and said.shape == codes.shape and said.dtype.kind in _KINDS[kind]):
+        if not (isinstance(said, np.ndarray) and said.shape == codes.shape and kind_of(said) == kind):
             return None
         places = np.minimum(np.searchsorted(labels, said), size - 1)
         if np.any(labels[places] != said):
@@ -56,9 +58,6 @@ def _counted(score: Callable[[Indices], float], y: Labels, labels: Labels, codes
         return score(np.bincount(codes * size + places, minlength=size * size).reshape(size, size))
 
     return tally
-
-
-_KINDS = {"words": "U", "truths": "b", "numbers": "iuf"}
 
 
 def _accuracy(table: Indices) -> float:

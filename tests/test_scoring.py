@@ -86,7 +86,9 @@ def as_scikit_learn(name, model, decision, y):
     return get_scorer(name)(Decided(model, decision), None, y)
 
 
-@pytest.mark.parametrize("labels", [WORDS, np.array([0, 1, 2]), np.array([-1.0, 1.0, 4.0])], ids=str)
+@pytest.mark.parametrize(
+    "labels", [WORDS, WORDS.astype(object), np.array([0, 1, 2]), np.array([-1.0, 1.0, 4.0])], ids=str
+)
 @pytest.mark.parametrize(("k", "name"), PLAIN)
 def test_what_is_counted_is_scikit_learns_to_the_last_digit(k, name, labels):
     y, decision, model = judged_rows(k, labels)
