@@ -17,6 +17,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset, three_way_split
+from mklcore.data.spectra import PREPARATIONS, measured_columns, prepared
 from mklcore.errors import DataError, KernelError
 from mklcore.estimators.explain import kernels_by_columns, specs_of, weight_shares
 from mklcore.estimators.importance import ColumnAnswer, column_importance
@@ -38,6 +39,13 @@ FURTHER = 12  # points beyond the usual grid, while the last is the best
 MANY_CLASSES = 4  # from which the grid is coarse
 WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of kernels of everything, where a plain RBF machine is ahead
 WIDTH_ROWS = 400  # training rows on which it is found how far the widths go
+PREPARED_GAIN = 5e-3  # of a score: less is no reason to prepare spectra
+PREPARED = {
+    "": "as they are",
+    "rows": "standardised row by row",
+    "differences": "with second differences",
+    "both": "standardised row by row, with second differences",
+}
 RIVALS = {"linear": "a linear model", "RBF": "an RBF machine"}
 BEHIND = 3  # points after the best one that have to be no better before the path ends
 SURE_ROWS = 500  # validation rows by which a score hardly wavers: then one fewer is enough
@@ -59,7 +67,9 @@ class Rows(NamedTuple):
 class Exploration:
     """The first answer. ``columns`` are sorted by importance; ``baselines`` name -> validation score; ``index`` is the
     point of ``path`` chosen on validation rows, at most ``SCORED_ROWS`` of them, and ``model`` the fit there; ``score`` and
-    ``baselines`` count all validation rows. ``seconds`` of processor and wall clock until path and columns were known."""
+    ``baselines`` count all validation rows. ``seconds`` of processor and wall clock until path and columns were known.
+    ``preparation`` of spectra that was taken, as ``data.spectra.prepared`` has it: model and dictionary see rows prepared so,
+    plain models rows as they are."""
 
     rows: Rows
     dictionary: KernelDictionary
@@ -72,13 +82,14 @@ class Exploration:
     scoring: str
     notes: tuple[str, ...]
     seconds: tuple[float, float]
+    preparation: str
     _fitted: dict[str, Any] = field(repr=False)
     _test: Dataset = field(repr=False)
     _scorer: Any = field(repr=False)
 
     def test_scores(self) -> dict[str, float]:
         """The scores on all test rows: "ours" and every baseline; look once, after choosing."""
-        return _scores(self._scorer, {"ours": self.model} | self._fitted, self._test)
+        return _scores(self._scorer, {"ours": self.model} | self._fitted, self._test, self.preparation)
 
     def __repr__(self) -> str:
         told = f"{self.scoring} {self.score:.2f} on validation rows, {len(self.path.kernel_names)} kernels"
@@ -86,8 +97,9 @@ class Exploration:
 
     def page(self, about: About | None = None) -> str:
         """One HTML file in which a person drags along the path, with the share of every column and the plain models beside it."""
-        seen = [(one.name, one.columns) for one in units(self._test)]
-        members = kernels_by_columns(specs_of(self.model), seen, self._test.source_names)
+        test = prepared(self._test, self.preparation)
+        seen = [(one.name, one.columns) for one in units(test)]
+        members = kernels_by_columns(specs_of(self.model), seen, test.source_names)
         found = weight_shares(self.path.weights, members)
         told = about or About(f"Which columns count, along {self.path.param}")
         lp = ESTIMATORS["lp"]
@@ -127,6 +139,7 @@ def explore(
     scoring: Any = None,
     callback: Tick | None = None,
     baselines: bool = True,
+    preparation: str | None = None,
 ) -> Exploration:
     """Which columns of this table count, and how well do they predict?
 
@@ -136,7 +149,8 @@ def explore(
     p = 2 are tried as well, and ``notes`` tell what was taken. ``scoring`` : a scikit-learn scorer or its name; None is
     accuracy for classes and R2 for numbers.
     ``callback(done, total)`` is called between steps; raise in it to cancel. ``baselines=False`` fits no plain models, so that
-    nothing is tried where one is ahead: the first look. DataError for a table without a target.
+    nothing is tried where one is ahead: the first look. ``preparation`` of spectra, "" for as they are; None tries all on the
+    validation rows where the columns are an ordered axis, and ``notes`` tell which was taken. DataError without a target.
 
     >>> from mklcore.data.samples import load_sample
     >>> found = explore(load_sample("iris"))
@@ -158,30 +172,31 @@ def explore(
     blocks = stack.cross(judge)
     problem = _Problem(data, dictionary, stack, blocks, train, judge, scoring, seed)
     plain = plain_references(train, judge, scoring) if baselines else ()
-    problem, path, notes = _bettered(problem, plain)
+    how, spoken = ("", []) if preparation is None and not baselines else _preparation(problem, preparation)
+    problem, path, notes = _bettered(problem.prepared(how), plain)
     index = int(np.nanargmax(path.val_score))
     model = path.estimators[index]
     tick(1, 4)
-    shuffled = judge.drawn(PERMUTED_ROWS, seed)
-    columns = column_importance(model, shuffled.table, shuffled.y, units(data), scoring=scoring, seed=seed)
+    shuffled = problem.judge.drawn(PERMUTED_ROWS, seed)
+    columns = column_importance(model, shuffled.table, shuffled.y, units(problem.data), scoring=scoring, seed=seed)
     seconds = time.process_time() - clock[0], time.perf_counter() - clock[1]
     tick(2, 4)
     fitted, beside = _baselines(problem, path, plain) if baselines else ({}, {})
     tick(3, 4)
     score = float(path.val_score[index])
     if judge.n_samples < parts.validation.n_samples:
-        told = _scores(scorer, {"ours": model} | fitted, parts.validation)
+        told = _scores(scorer, {"ours": model} | fitted, parts.validation, how)
         score, beside = told["ours"], {one: told[one] for one in fitted}
     tick(4, 4)
     return Exploration(
         rows, problem.dictionary, path, index, model, columns, beside, score, name,
-        (*_about(data), *notes), seconds, fitted, parts.test, scorer,
+        (*_about(data), *spoken, *notes), seconds, how, fitted, parts.test, scorer,
     )  # fmt: skip
 
 
-def _scores(scorer: Any, models: dict[str, Any], rows: Dataset) -> dict[str, float]:
-    """The score of every model on all these rows; plain models see the columns alone."""
-    seen = {name: rows.X if name in PLAIN else rows.table for name in models}
+def _scores(scorer: Any, models: dict[str, Any], rows: Dataset, how: str) -> dict[str, float]:
+    """The score of every model on all these rows; plain models see the columns alone, as they are."""
+    seen = {name: rows.X if name in PLAIN else prepared(rows, how).table for name in models}
     return {name: float(scorer(model, seen[name], rows.y)) for name, model in models.items()}
 
 
@@ -202,6 +217,13 @@ class _Problem(NamedTuple):
         """The same rows with other kernels."""
         stack = dictionary.grams(self.train)
         return self._replace(dictionary=dictionary, stack=stack, blocks=stack.cross(self.judge))
+
+    def prepared(self, how: str) -> _Problem:
+        """The same rows with spectra prepared so, and the kernels that are recommended for them."""
+        if not how:
+            return self
+        data, train, judge = (prepared(part, how) for part in (self.data, self.train, self.judge))
+        return self._replace(data=data, train=train, judge=judge).on(KernelDictionary.recommended(data))
 
     def fewer(self, most: int) -> _Problem:
         """At most ``most`` of the training rows, without kernels on them."""
@@ -267,6 +289,22 @@ def _no_better(problem: _Problem, least: int) -> Callable[[Any], bool]:
         return len(scores) >= least and int(np.argmax(scores)) < len(scores) - behind
 
     return ends
+
+
+def _preparation(problem: _Problem, asked: str | None) -> tuple[str, list[str]]:
+    """How spectra are prepared, and what is to be said: what was asked for, or what does best on the validation rows."""
+    if asked is not None or not measured_columns(problem.data):
+        return asked or "", []
+    few = problem.fewer(WIDTH_ROWS)
+    few = problem if few is problem else few.on(problem.dictionary)
+    scores = {how: _best(_path(few.prepared(how))[0]) for how in ("", *PREPARATIONS)}
+    how = max(scores, key=scores.__getitem__)
+    if how and scores[how] <= scores[""] + PREPARED_GAIN:
+        how = ""
+    told = ", ".join(f"{PREPARED[one]} {score:.3g}" for one, score in scores.items())
+    return how, [
+        f'Spectra are taken {PREPARED[how]} (validation scores: {told}); preparation="" leaves them as they are.'
+    ]
 
 
 # Where a plain model is ahead

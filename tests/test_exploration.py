@@ -105,6 +105,26 @@ def test_with_many_classes_the_grid_is_coarse_and_its_ratio_larger():
     assert found.path.values[1] / found.path.values[0] > 5.0 > few.path.values[1] / few.path.values[0]
 
 
+def test_spectra_are_prepared_as_the_validation_rows_prefer_and_left_alone_on_request():
+    rng = np.random.default_rng(0)
+    at, hidden = np.arange(50), rng.uniform(1, 2, size=(90, 2))
+    peaks = np.exp(-((at - np.array([[15], [35]])) ** 2) / 30)
+    X = hidden @ peaks * rng.uniform(0.5, 2, size=(90, 1)) + rng.normal(size=(90, 1))  # other strength, other offset
+    y = hidden[:, 0] / hidden[:, 1]
+    names = (*(f"{900 + 2 * j}" for j in at), "weight")
+    data = Dataset(np.column_stack([X, rng.normal(size=90)]), y, names, task="regression")
+    found, plain = mkl.explore(data), mkl.explore(data, preparation="")
+    assert (found.preparation in ("rows", "both"), plain.preparation) == (True, "")
+    assert found.score > plain.score + 0.1
+    assert any(
+        "Spectra are taken standardised row by row (validation scores: as they are" in note for note in found.notes
+    )
+    assert found.test_scores()["ours"] > 0.9
+    assert found.test_scores()["linear"] == plain.test_scores()["linear"]  # of rows as they are
+    assert {one.name for one in found.columns} == {one.name for one in plain.columns}
+    assert "weight" in found._repr_html_()
+
+
 def test_columns_that_carry_the_same_are_one_cluster():
     sources = RNG.normal(size=(200, 10))
     X = np.hstack([sources + 0.05 * RNG.normal(size=(200, 10)) for _ in range(6)])

@@ -9,6 +9,7 @@ from mklcore.data.dataset import Dataset, standardise
 from mklcore.data.spectra import (
     average_neighbours,
     band_edges,
+    measured_columns,
     prepared,
     read_spectra,
     standardise_spectra,
@@ -254,3 +255,16 @@ def test_figures_of_the_wrong_length_are_refused(change, words):
     }
     with pytest.raises(ParameterError, match=words):
         selected_bands(**(whole | change))
+
+
+def test_columns_beside_the_wavelengths_stay_as_they_are():
+    X = np.random.default_rng(0).normal(size=(5, 7))
+    data = Dataset(X, X[:, 0], ("water", "900", "910", "920", "930", "940", "ash"), task="regression")
+    assert measured_columns(data) == [1, 2, 3, 4, 5]
+    curved = prepared(data, "differences")
+    assert curved.feature_names[7:] == ("Δ²910", "Δ²920", "Δ²930")
+    np.testing.assert_allclose(curved.X[:, 7:], np.diff(X[:, 1:6], n=2, axis=1))
+    assert dict(curved.columns)["910"] == (2, 7)
+    alike = prepared(data, "rows").X
+    np.testing.assert_array_equal(alike[:, [0, 6]], X[:, [0, 6]])
+    np.testing.assert_allclose(alike[:, 1:6].std(axis=1), 1.0)

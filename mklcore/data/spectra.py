@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.data.dataset import Dataset, counted, listed, standardise
+from mklcore.data.dataset import Dataset, Groups, counted, listed, standardise
 from mklcore.data.parsing import Source
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError, ParameterError
@@ -101,33 +101,54 @@ def standardise_spectra(train: Dataset, *others: Dataset, by: str = "spectrum") 
     return tuple(_each_row(part) for part in (train, *others))
 
 
-def with_second_differences(data: Dataset) -> Dataset:
+def with_second_differences(data: Dataset, columns: Sequence[int] | None = None) -> Dataset:
     """x_{j+1} - 2 x_j + x_{j-1} appended for every inner wavelength j: curvature, free of offset and slope.
 
-    The new columns are called Δ² and the wavelength of j, and join the band of j.
+    ``columns`` are the wavelengths in their order, all columns unless told. The new columns are called Δ² and the wavelength of
+    j, and join the band and the source column of j.
     """
-    if data.n_features < LEAST:
-        raise DataError(f"Second differences need at least {LEAST} wavelengths; the table has {data.n_features}.")
-    wavelengths(data)
-    if any(name.startswith(SECOND) for name in data.feature_names):
+    along = list(range(data.n_features) if columns is None else columns)
+    if len(along) < LEAST:
+        raise DataError(f"Second differences need at least {LEAST} wavelengths; the table has {len(along)}.")
+    names = [data.feature_names[j] for j in along]
+    wavelengths(names)
+    if any(name.startswith(SECOND) for name in names):
         raise DataError("The second differences are appended already.")
-    X = np.hstack([data.X, np.diff(data.X, n=2, axis=1)])
-    names = (*data.feature_names, *(SECOND + name for name in data.feature_names[1:-1]))
-    place = {j: data.n_features + j - 1 for j in range(1, data.n_features - 1)}
-    groups = tuple((name, (*cols, *(place[j] for j in cols if j in place))) for name, cols in data.groups)
+    X = np.hstack([data.X, np.diff(data.X[:, along], n=2, axis=1)])
+    place = {j: data.n_features + k for k, j in enumerate(along[1:-1])}
+
+    def joined(sets: Groups) -> Groups:
+        return tuple((name, (*cols, *(place[j] for j in cols if j in place))) for name, cols in sets)
+
     note = f"{counted(len(place), 'second difference')} appended."
-    columns = tuple((name, (*cols, *(place[j] for j in cols if j in place))) for name, cols in data.columns)
-    return replace(data, X=X, feature_names=names, groups=groups, columns=columns, notes=(*data.notes, note))
+    return replace(
+        data, X=X, feature_names=(*data.feature_names, *(SECOND + name for name in names[1:-1])),
+        groups=joined(data.groups), columns=joined(data.columns), notes=(*data.notes, note),
+    )  # fmt: skip
 
 
 def prepared(data: Dataset, how: str) -> Dataset:
     """The spectra with one of ``PREPARATIONS``: "rows", every spectrum brought to mean 0 and deviation 1 by itself; "differences",
-    second differences appended; "both", in this order. "" leaves them alone. ParameterError for any other."""
+    second differences appended; "both", in this order. "" leaves them alone. Columns beside the wavelengths stay as they are.
+    ParameterError for any other."""
     if how and how not in PREPARATIONS:
         raise ParameterError(f"how is {how!r}; expected one of {', '.join(PREPARATIONS)}, or '' for none.")
+    along = measured_columns(data) or list(range(data.n_features))
     if how in ("rows", "both"):
-        (data,) = standardise_spectra(data)
-    return with_second_differences(data) if how in ("differences", "both") else data
+        data = _each_row(data, along)
+    return with_second_differences(data, along) if how in ("differences", "both") else data
+
+
+def measured_columns(data: Dataset) -> list[int]:
+    """The columns that were measured along an axis, in its order, where most of the table was; none elsewhere: x1, x2, x3 are
+    numbered, not measured."""
+    names = [name.removeprefix(SECOND) for name in data.feature_names]
+    family = sorted(spectral_columns(names))
+    if len(family) < LEAST or 2 * len(family) <= len(data.columns):
+        return []
+    places = wavelengths([names[j] for j in family])
+    numbered = float(np.ptp(places)) == len(places) - 1 and places.min() in (0.0, 1.0)
+    return [] if numbered else family
 
 
 def with_bands(data: Dataset, n_bands: int) -> Dataset:
@@ -161,11 +182,14 @@ def spectral_columns(names: Sequence[str]) -> list[int]:
     return max(families, key=len, default=[])
 
 
-def _each_row(data: Dataset) -> Dataset:
-    centred = data.X - data.X.mean(axis=1, keepdims=True)
-    scale = data.X.std(axis=1, keepdims=True)
-    scale[np.ptp(data.X, axis=1) == 0] = 1.0
-    return replace(data, X=centred / scale, notes=(*data.notes, "Every spectrum was brought to mean 0, deviation 1."))
+def _each_row(data: Dataset, columns: Sequence[int] | None = None) -> Dataset:
+    along = list(range(data.n_features) if columns is None else columns)
+    part = data.X[:, along]
+    scale = part.std(axis=1, keepdims=True)
+    scale[np.ptp(part, axis=1) == 0] = 1.0
+    X = data.X.copy()
+    X[:, along] = (part - part.mean(axis=1, keepdims=True)) / scale
+    return replace(data, X=X, notes=(*data.notes, "Every spectrum was brought to mean 0, deviation 1."))
 
 
 def _check_whole(name: str, value: Any, least: int, most: int) -> None:

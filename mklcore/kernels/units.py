@@ -11,7 +11,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from mklcore.data.dataset import Dataset
-from mklcore.data.spectra import LEAST, SECOND, spectral_columns, wavelengths, with_bands
+from mklcore.data.spectra import measured_columns, wavelengths, with_bands
 
 MOST_COLUMNS = 40  # source columns beyond which kernels see groups, bands or clusters of them
 MOST_UNITS = 20
@@ -55,7 +55,7 @@ def _numeric(data: Dataset, most_columns: int) -> tuple[Unit, ...]:
         return tuple(Unit(name, members, _kind(data, members)) for name, members in data.columns)
     if data.groups:
         return tuple(Unit(name, members, "group") for name, members in data.groups)
-    if measured := _measured(data):
+    if measured := measured_columns(data):
         bands = _within(data, measured, _bands)
         rest = [j for j in range(data.n_features) if j not in set(measured)]
         return bands + (_within(data, rest, lambda part: _numeric(part, most_columns)) if rest else ())
@@ -66,17 +66,6 @@ def _within(data: Dataset, columns: Sequence[int], found: Callable[[Dataset], tu
     """The units that are found in a part of the columns, by their places in the whole table."""
     part = replace(data.select(columns), sequences=())
     return tuple(unit._replace(columns=tuple(columns[j] for j in unit.columns)) for unit in found(part))
-
-
-def _measured(data: Dataset) -> list[int]:
-    """The columns that were measured along an axis, where most of the table was; x1, x2, x3 are numbered, not measured."""
-    names = [name.removeprefix(SECOND) for name in data.feature_names]
-    family = sorted(spectral_columns(names))
-    if len(family) < LEAST or 2 * len(family) <= len(data.columns):
-        return []
-    places = wavelengths([names[j] for j in family])
-    numbered = float(np.ptp(places)) == len(places) - 1 and places.min() in (0.0, 1.0)
-    return [] if numbered else family
 
 
 def _bands(data: Dataset) -> tuple[Unit, ...]:
