@@ -18,7 +18,19 @@ from mklcore.scoring import ACCEPTED
 from pages._parts.derive import gram_stacks, looks, paths, references, shelves, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import asking, beside, charts, evidence
-from pages._parts.explore import ahead, bands, columns, edges, inside, many_rows, rail, ranking, repeats, tuning
+from pages._parts.explore import (
+    ahead,
+    bands,
+    columns,
+    edges,
+    inside,
+    many_rows,
+    preparing,
+    rail,
+    ranking,
+    repeats,
+    tuning,
+)
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads, explorable, proof
 from pages._parts.frame import notices
@@ -221,6 +233,7 @@ def show(shown: paths.Answer) -> None:
     if shown.stage:
         st.caption(looks.rows_told(shown))
     many_rows.draw(shown)
+    preparing.draw()
     views: list[path_player.View] = []
     if params.look == "columns":
         ranking.see_to(shown, here.index)
@@ -247,6 +260,7 @@ def show(shown: paths.Answer) -> None:
     if not (shown.waiting or shown.earlier):
         beside.score_all([shown.params])
         many_rows.follow(shown)
+        preparing.follow(shown)
     tuning.draw(shown)
     repeats.repeats(shown.params)
     evidence.explanation(paths.algorithm(shown.params), paths.told(shown.params))
@@ -283,6 +297,7 @@ def usable() -> bool:
 
 if usable():
     many_rows.settle()
+    preparing.settle()
     with st.sidebar:
         rail.draw()
     try:

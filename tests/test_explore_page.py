@@ -16,7 +16,7 @@ from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.figures import moving, style
 from pages._parts.derive import gram_stacks, importance, looks, paths, tables
 from pages._parts.drawing import listings, ranked
-from pages._parts.explore import ahead, edges, rail, views
+from pages._parts.explore import ahead, edges, preparing, rail, views
 from pages._parts.jobs import worker
 from pages._parts.params import link, parameters, places
 from pages._parts.params.parameters import Params
@@ -119,6 +119,25 @@ def test_spectra_are_prepared_and_the_stretches_in_use_are_drawn() -> None:
     np.testing.assert_allclose(tables.like_training(params, raw), tables.table(params).X[:4])
     assert any(chart.proto.alt.startswith("Mean spectrum with") for chart in app.get("plotly_chart"))
     assert "Which stretches are used" in words(app)
+
+
+def test_how_spectra_are_prepared_is_tried_unasked_and_undone_with_a_click() -> None:
+    rng = np.random.default_rng(0)
+    at, hidden = np.arange(45), rng.uniform(1, 2, size=(80, 2))
+    peaks = np.exp(-((at - np.array([[12], [32]])) ** 2) / 30)
+    X = hidden @ peaks * rng.uniform(0.5, 2, size=(80, 1)) + rng.normal(size=(80, 1))  # other strength, other offset
+    head = ",".join([*(f"{900 + 2 * j}" for j in at), "target"])
+    rows = [
+        ",".join(f"{v:.6g}" for v in (*row, ratio)) for row, ratio in zip(X, hidden[:, 0] / hidden[:, 1], strict=True)
+    ]
+    app = go(upload(open_app(), "\n".join([head, *rows]).encode()), "pages/explore.py")
+    wait_until(lambda: bool(memory(app).prepared), app)
+    taken = memory(app).params.spectra
+    assert taken in ("rows", "both")
+    assert f"Spectra {preparing.PREPARED[taken]}, tried unasked" in words(wait_for_path(app)).replace("*", "")
+    app.button(key="spectra_back").click().run()
+    assert memory(wait_for_path(app)).params.spectra == ""  # and it is not taken again
+    assert "tried unasked" not in words(app)
 
 
 def test_the_baselines_are_the_paths_explore_shows_for_them() -> None:

@@ -13,7 +13,7 @@ from mklcore.data.dataset import Dataset, Split, three_way_split
 from mklcore.data.grouping import regrouped
 from mklcore.data.reading import TableSummary, describe_table, read_table
 from mklcore.data.samples import SAMPLES
-from mklcore.data.spectra import prepared, wavelengths
+from mklcore.data.spectra import measured_columns, prepared, wavelengths
 from mklcore.data.workbooks import workbook_sheets
 from mklcore.errors import DataError
 from mklcore.kernels import stacks
@@ -67,8 +67,11 @@ def are_spectra(params: Params) -> bool:
     """Tell whether the columns are called by places along an axis, so that their neighbours mean something."""
     if on_stack(params):
         return False
+    data = unprepared(params)
+    if len(measured_columns(data)) > MOST_COLUMNS:
+        return True
     with suppress(DataError):
-        return len(wavelengths(unprepared(params))) > MOST_COLUMNS
+        return len(wavelengths(data)) > MOST_COLUMNS
     return False
 
 

@@ -1,0 +1,59 @@
+"""Derive how spectra of an upload are best prepared: a first look at every way, compared on the validation rows."""
+
+from dataclasses import dataclass, replace
+
+from mklcore.data.spectra import PREPARATIONS
+from pages._parts.derive import looks, paths, tables
+from pages._parts.jobs.job import Job
+from pages._parts.params.parameters import Params
+from pages._parts.params.rules import UPLOAD
+
+GAIN = 0.005  # of a score: less is no reason to prepare spectra
+
+
+@dataclass(frozen=True)
+class Tried:
+    """The best validation score of the first look at every preparation, by its key, and what the score is called."""
+
+    scores: dict[str, float]
+    score_name: str
+
+    @property
+    def best(self) -> str:
+        """Return the preparation to take: as they are, unless another gains."""
+        how = max(self.scores, key=self.scores.__getitem__)
+        return how if self.scores[how] > self.scores[""] + GAIN else ""
+
+
+def wanted(params: Params) -> bool:
+    """Tell whether ways of preparing are to be tried: nobody has chosen one, and neighbouring columns mean something."""
+    ours = params.data.startswith(UPLOAD) and params.recommended and not (params.spectra or params.edited)
+    return ours and tables.are_spectra(params) and tables.table(params).task != "novelty"
+
+
+def _ways(params: Params) -> dict[str, Params]:
+    return {how: replace(params, spectra=how, at=None) for how in ("", *PREPARATIONS)}
+
+
+def known(params: Params) -> Tried | None:
+    """Return what was tried, once all of it is known."""
+    found = {how: looks.known(one) for how, one in _ways(params).items()}
+    scored = {how: look.path for how, look in found.items() if look is not None and look.path.can_choose}
+    if len(scored) < len(found):
+        return None
+    return Tried({how: float(path.val_score[path.first_look]) for how, path in scored.items()}, scored[""].score_name)
+
+
+def key(params: Params) -> object:
+    """Return the name of the work that tries them."""
+    return "preparations", paths.key(replace(params, spectra=""))
+
+
+def job(params: Params) -> Job:
+    """Return the work that looks at every preparation for a moment."""
+    name = key(params)
+    pieces = tuple(piece for one in _ways(params).values() for piece in looks.job(one).pieces)
+    return Job(
+        name, "Ways to prepare the spectra", pieces, lambda now: key(now) == name, counts="points",
+        needs=paths.needs(params), asked=False,
+    )  # fmt: skip

@@ -1,0 +1,71 @@
+"""Explore, spectra: how they are prepared is tried unasked, the best way taken, told in a line, and undone with a click."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from pages._parts.derive import paths, preparations
+from pages._parts.derive.preparations import Tried
+from pages._parts.params.parameters import Params
+from pages._parts.session import board, history, words
+from pages._parts.session.memory import memory
+
+PREPARED = {
+    "": "as they are",
+    "rows": "each row to mean 0, deviation 1",
+    "differences": "with second differences",
+    "both": "each row to mean 0, deviation 1, with second differences",
+}
+
+
+def settle() -> None:
+    """Take the best preparation once all are known; not a step of the person's, and never again for the same target."""
+    mind, params = memory(), history.current()
+    if _place(params) in mind.prepared or not preparations.wanted(params):
+        return
+    tried = preparations.known(params)
+    if tried is None:
+        return
+    mind.prepared[_place(params)] = tried
+    if tried.best:
+        mind.params = replace(params, spectra=tried.best, at=None)
+        history.rerun()  # what stands above the page has been drawn with the others
+
+
+def _place(params: Params) -> tuple[str, str]:
+    return params.data, params.target
+
+
+def follow(shown: paths.Answer) -> None:
+    """Have the answer followed by a look at every preparation, where the session waits for nothing else."""
+    params = history.current()
+    if shown.waiting or _place(params) in memory().prepared or not preparations.wanted(params):
+        return
+    held = board.held()
+    if (held is not None and held.live) or board.mine(preparations.key(params)) is not None:
+        return
+    board.ask(preparations.job(params))
+    history.rerun()  # the whole app, so that its progress is drawn and watched
+
+
+def draw() -> None:
+    """Say which preparation was taken and what the others score, with the click that undoes it."""
+    params = history.current()
+    tried = memory().prepared.get(_place(params))
+    if tried is None or params.spectra != tried.best:
+        return
+    said, press = st.columns([6, 1.4], vertical_alignment="center")
+    said.caption(told(tried))
+    if tried.best:
+        press.button("As they are", key="spectra_back", on_click=history.change, kwargs={"spectra": "", "at": None})
+
+
+def told(tried: Tried) -> str:
+    """Return in a sentence what was taken and what all of them score."""
+    others = ", ".join(
+        f"{PREPARED[how]} {words.score(tried.score_name, score)}"
+        for how, score in tried.scores.items()
+        if how != tried.best
+    )
+    mine = words.score(tried.score_name, tried.scores[tried.best])
+    return f"Spectra **{PREPARED[tried.best]}**, tried unasked: {mine} in a first look; {others}."
