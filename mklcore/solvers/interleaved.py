@@ -171,12 +171,13 @@ def lacking(loss: Loss, penalty: Penalty) -> str:
 
 
 class Pulse:
-    """Asks a listener, every ``EVERY`` kernel values computed, whether the work should end: a long fit hears it in between.
+    """Asks a listener, every ``EVERY`` kernel values computed or summed, whether the work should end: a long fit hears it in
+    between.
 
     ``ended`` says that the listener answered yes; an exception it raises passes through.
     """
 
-    EVERY = 20_000_000  # values: about a tenth of a second
+    EVERY = 12_000_000  # values: about a twentieth of a second, or a fifth where a kernel has hundreds of columns
 
     def __init__(self) -> None:
         self.listen(None)
@@ -186,7 +187,7 @@ class Pulse:
         self._listener, self.ended, self._spent = listener, False, 0
 
     def spend(self, values: int) -> None:
-        """``values`` kernel values were computed."""
+        """``values`` kernel values were computed, or as many multiplied and added."""
         self._spent += values
         if self._listener is not None and self._spent >= self.EVERY:
             self._spent = 0
@@ -342,35 +343,44 @@ class Interleaved:
             point, passed = self._fresh
             if best.dual is point.dual and dual_point is point.dual_point:
                 return values_of(self.problem, passed, best, dual_point)
-        return values_over(self.problem, self.cache.source, best, dual_point)
+        return values_over(self.problem, self.cache.source, best, dual_point, self.pulse)
 
     def _pairs(self, most: int) -> int:
         """Move up to ``most`` pairs (or single points, without an intercept) at the present weights; returns how many."""
         cache, diagonal, moved = self.cache, self.theta @ self.diagonal, 0
         v, change = self.problem.loss.linear(self.problem.y) - self.theta @ self.g, np.zeros(self.a.size)
         self._place[:], self._owner[:] = -1, -1
-        while True:
+        size = self.diagonal.size  # of one row of all kernels
+        few = max(1, self.pulse.EVERY // (2 * size))  # pairs: each may mix two rows
+        while moved < most and not self.pulse.ended:
+            asked = min(few, most - moved)
             steps, missing = pairs(
                 self.a, v, change, self.theta, cache.slab, cache.slot, self._mixed, self._place, self._owner, self._hand,
-                diagonal, self.low, self.high, self.tube, self.problem.fit_intercept, self._tolerance, most - moved,
+                diagonal, self.low, self.high, self.tube, self.problem.fit_intercept, self._tolerance, asked,
             )  # fmt: skip
             moved += steps
-            if missing < 0 or self.pulse.ended:
+            self.pulse.spend(2 * steps * size)
+            if missing >= 0:
+                cache.fetch(np.array([missing]))
+                self.pulse.spend(size)
+            elif steps < asked:
                 break
-            cache.fetch(np.array([missing]))
-            self.pulse.spend(self.diagonal.size)
-        rows, source = np.flatnonzero(change), cache.source
+        self._sum(change)
+        return moved
+
+    def _sum(self, change: Array) -> None:
+        """g += K_m change, row by row of what has changed."""
+        rows, cache, source = np.flatnonzero(change), self.cache, self.cache.source
         if self._exact and isinstance(source, StackRows):
             self.g += products(source.values, change, rows, np.arange(len(source.values)))
-            return moved
+            return
         for first_row in range(0, rows.size, PIECE):
             part = rows[first_row : first_row + PIECE]
             if self._exact:
                 self.g += np.einsum("mrn,r->mn", source.block(part), change[part], optimize=True)
-                self.pulse.spend(part.size * self.diagonal.size)
             else:
                 add_rows(self.g, cache.slab, cache.fetch(part), change[part])
-        return moved
+            self.pulse.spend(part.size * self.diagonal.size)
 
     def _read(self, solves: int) -> Point:
         task, a = self.problem, self.a.copy()
@@ -437,9 +447,11 @@ def products_over(
     return G, np.maximum(forms, 0.0)
 
 
-def values_over(problem: Problem, source: KernelRows | StackRows, best: Point, dual_point: Array | None) -> Values:
-    """Objective and dual value of published parts from one pass over the rows of ``source``."""
+def values_over(
+    problem: Problem, source: KernelRows | StackRows, best: Point, dual_point: Array | None, pulse: Pulse | None = None
+) -> Values:
+    """Objective and dual value of published parts from one pass over the rows of ``source``, of which ``pulse`` is told."""
     proof = np.zeros(best.dual.size) if dual_point is None else dual_point
-    G, forms = products_over(source, best.dual, proof)
+    G, forms = products_over(source, best.dual, proof, pulse)
     passed = Passed(best.weights @ G, np.maximum(G @ best.dual, 0.0), forms, source.diagonal)
     return values_of(problem, passed, best, dual_point)
