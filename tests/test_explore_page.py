@@ -126,7 +126,10 @@ def test_how_spectra_are_prepared_is_tried_unasked_and_undone_with_a_click() -> 
     at, hidden = np.arange(45), rng.uniform(1, 2, size=(80, 2))
     peaks = np.exp(-((at - np.array([[12], [32]])) ** 2) / 30)
     X = hidden @ peaks * rng.uniform(0.5, 2, size=(80, 1)) + rng.normal(size=(80, 1))  # other strength, other offset
-    head = ",".join([*(f"{900 + 2 * j}" for j in at), "target"])
+    X, head = (
+        np.column_stack([X, rng.normal(size=80)]),
+        ",".join([*(f"nm{900 + 2 * j}" for j in at), "weight", "target"]),
+    )
     rows = [
         ",".join(f"{v:.6g}" for v in (*row, ratio)) for row, ratio in zip(X, hidden[:, 0] / hidden[:, 1], strict=True)
     ]
@@ -135,6 +138,7 @@ def test_how_spectra_are_prepared_is_tried_unasked_and_undone_with_a_click() -> 
     taken = memory(app).params.spectra
     assert taken in ("rows", "both")
     assert f"Spectra {preparing.PREPARED[taken]}, tried unasked" in words(wait_for_path(app)).replace("*", "")
+    assert any(chart.proto.alt.startswith("Mean spectrum with") for chart in app.get("plotly_chart"))
     app.button(key="spectra_back").click().run()
     assert memory(wait_for_path(app)).params.spectra == ""  # and it is not taken again
     assert "tried unasked" not in words(app)

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from mklcore.data.spectra import wavelengths
+from mklcore.data.spectra import measured_columns, wavelengths
 from mklcore.errors import MKLError
 from mklcore.figures import selected_bands
 from mklcore.kernels.spectra import kernel_edges
@@ -18,15 +18,21 @@ from pages._parts.params import places
 
 
 def axis_of(shown: paths.Answer) -> np.ndarray | None:
-    """Return the wavelengths of the columns, where the table is a set of spectra that kernels see in stretches."""
+    """Return the wavelengths of the columns, where the table has spectra that kernels see in stretches.
+
+    Columns that stand beside the spectra have none: not a number.
+    """
     params = shown.params
     if shown.earlier or shown.waiting or tables.on_stack(params):
         return None
-    if not {unit.kind for unit in importance.seen(params)} <= {"band", "group"}:
+    kinds, data = {unit.kind for unit in importance.seen(params)}, tables.table(params)
+    if not kinds & {"band", "group"}:
         return None
+    along = measured_columns(data) or (list(range(data.n_features)) if kinds <= {"band", "group"} else [])
+    axis = np.full(data.n_features, np.nan)
     with suppress(MKLError):
-        return wavelengths(tables.table(params))
-    return None
+        axis[along] = wavelengths([data.feature_names[j] for j in along])
+    return axis if np.isfinite(axis).any() else None
 
 
 def draw(shown: paths.Answer, point: Path, index: int) -> None:
@@ -36,13 +42,14 @@ def draw(shown: paths.Answer, point: Path, index: int) -> None:
         return
     stack, train = gram_stacks.grams(shown.params).train, gram_stacks.parts(shown.params).train
     specs, weights = stack.specs or (), np.asarray(point.weights[index], dtype=float)
-    part = [m for m, spec in enumerate(specs) if len(spec.settled) < train.n_features]
+    along = np.flatnonzero(np.isfinite(axis))
+    part = [m for m, spec in enumerate(specs) if len(spec.settled) < along.size and np.isin(spec.settled, along).all()]
     if not part or len(weights) != len(specs):
         return
     edges = kernel_edges([specs[m] for m in part], axis)
-    order = np.argsort(axis, kind="stable")
+    order = along[np.argsort(axis[along], kind="stable")]
     order = order[np.concatenate([[True], np.diff(axis[order]) > 0])]  # second differences lie at the same wavelengths
-    unit = "nm" if any(name.endswith("nm") for name in train.feature_names) else ""
+    unit = "nm" if any("nm" in (name[:2], name[-2:]) for name in train.feature_names) else ""
     picture = partial(
         selected_bands, axis[order], train.X[:, order].mean(axis=0), edges, weights[part],
         [stack.names[m] for m in part], [stack.families[m] for m in part], spread=train.X[:, order].std(axis=0), unit=unit,
@@ -51,7 +58,7 @@ def draw(shown: paths.Answer, point: Path, index: int) -> None:
     downloads.titled(f"**Which stretches are used**, at {where}", lambda: picture(), "Bands in use")
     charts.show(picture(dark=charts.is_dark()), "bands_in_use")
     total = float(weights.sum()) or 1.0
-    whole = 1.0 - float(weights[part].sum()) / total
+    whole = sum(float(weights[m]) for m, spec in enumerate(specs) if len(spec.settled) >= along.size) / total
     st.caption(
         "Line: the mean of the training rows, with one standard deviation around it. Shaded: stretches that a kernel in use sees. "
         + (f"Kernels of all wavelengths carry {100 * whole:.0f} % of the weight." if whole > 0.005 else "")

@@ -200,7 +200,7 @@ def _reveal(params: Params, said: Words, found: Any, facts: dict[str, str]) -> N
     st.markdown(fill(said.parts["reveal"], facts))
     short = facts.get("short", "0")
     if short != "0":
-        st.caption(f"{short} of {facts['machines']} machines stopped short of their tolerance.")
+        st.caption(f"{short} of the {facts['machines']} models behind this picture are less exact than was asked for.")
 
 
 @st.fragment
