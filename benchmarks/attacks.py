@@ -36,6 +36,7 @@ from benchmarks.records import add, on_page
 from benchmarks.serving import ROOT, chromium, running_app, settled
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError
+from mklcore.sweep import sweep
 from pages._parts.runs.disk import StoreError
 from pages._parts.runs.secrets import link_secret, new_secret
 from pages._parts.runs.store import File, Limits, Store
@@ -300,6 +301,59 @@ def dead_compiler() -> Found:
     return Found(killed, f"the server compiles itself; a path after {seconds:.0f} s", killed > 0 and seconds > 0)
 
 
+def dead_runner() -> Found:
+    """Kill one of the processes that a sweep runs in, in the middle of it."""
+    killed: list[int] = []
+
+    def kill() -> None:
+        end = time.monotonic() + WAIT
+        while not killed and time.monotonic() < end:
+            time.sleep(0.5)
+            workers = [child for child, command in _children(os.getpid()) if "popen_loky" in command]
+            if done and workers:
+                os.kill(workers[0], signal.SIGKILL)
+                killed.append(workers[0])
+
+    done: dict[int, float] = {}
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    rows = sweep(_in_a_while, range(40), "processes", 2, done)
+    killer.join(1)
+    right = rows == {number: number**0.5 for number in range(40)}
+    return Found(len(killed), f"{len(rows)} of 40 runs came out, each as it should: {right}", bool(killed) and right)
+
+
+def _in_a_while(number: int) -> float:
+    time.sleep(0.2)
+    return float(number**0.5)
+
+
+def two_apps() -> Found:
+    """Two servers on one folder of kept work: a run is opened in both, deleted in one, and asked for again in the other."""
+
+    async def opened(url: str, secret: str) -> str:
+        async with Session(url, "", f"run={secret}") as session:
+            await session.run()
+            told = " ".join(str(one) for kind in ("alert", "markdown") for one, _ in session.found(kind))
+            return "fault" if session.faults else "gone" if "no run" in told or "deleted" in told else "there"
+
+    with tempfile.TemporaryDirectory() as home:
+        owner = new_secret()
+        store = Store(Path(home))
+        saved = [store.save(owner, f"run {k}", "data", {"data": "iris"}) for k in range(4)]
+        secrets = [link_secret(owner, run.id) for run in saved]
+        with running_app(MKL_EXPLORER_HOME=home) as one, running_app(MKL_EXPLORER_HOME=home) as other:
+            both = [asyncio.run(opened(app.url, secret)) for secret in secrets for app in (one, other)]
+            for run in saved[:2]:
+                store.delete(owner, run.id)
+            after = [asyncio.run(opened(app.url, secret)) for secret in secrets for app in (one, other)]
+            trace = one.tracebacks() + other.tracebacks()
+    there, gone = after.count("there"), after.count("gone")
+    words = f"before: {both.count('there')} of 8 there; after two were deleted: {there} there, {gone} gone"
+    held = both == ["there"] * 8 and after == ["gone"] * 4 + ["there"] * 4
+    return Found(8, words, held and not trace)
+
+
 def two_servers() -> Found:
     """Four processes save and delete in one folder at once; one is killed on the way. What was acknowledged is asked for."""
     with tempfile.TemporaryDirectory() as folder:
@@ -366,7 +420,8 @@ def quota() -> Found:
 ATTACKS: dict[str, Callable[[], Found]] = {
     one.__name__: one
     for one in (
-        leaks, timing, hostile_names, ten_experiments, vanishing, dead_reader, dead_compiler, two_servers, quota,
+        leaks, timing, hostile_names, ten_experiments, vanishing, dead_reader, dead_compiler, dead_runner, two_servers, two_apps,
+        quota,
     )
 }  # fmt: skip
 

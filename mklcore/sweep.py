@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, TypeVar
@@ -22,7 +23,7 @@ from sklearn.base import clone
 from mklcore.arrays import Array
 from mklcore.cluster import alone, connected, on_cluster
 from mklcore.data.dataset import Dataset, Split, three_way_split
-from mklcore.errors import ParameterError
+from mklcore.errors import MKLError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.scoring import Scoring, scorer_of
@@ -52,7 +53,7 @@ def sweep(
     backend : "serial", "processes" (joblib, ``n_jobs`` of them), "dask" (the cluster of the current ``distributed`` client, of
         the scheduler that ``MKL_EXPLORER_SCHEDULER`` names, or a local one; needs ``pip install mklcore[dask]``), or an executor
         of your own. Every run has one BLAS thread, so that the rows are the same to the last digit; on a cluster ``run`` and the
-        data in it are sent once, and what dies with its worker is run again
+        data in it are sent once. What dies with its process or worker is run again, in processes once
     known : rows from an earlier sweep; their specs are not run again
     callback : callback(done, total) before the first and after every run, on a cluster also while it waits; raise in it to stop,
         what ran is then lost unless ``known`` is a dict, into which every row is written as it arrives
@@ -87,11 +88,30 @@ def _results(
     elif backend == "serial":
         yield from ((spec, alone(run, spec)) for spec in specs)
     elif backend == "processes":
-        rows = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(alone)(run, spec) for spec in specs)
-        yield from zip(specs, rows, strict=True)
+        yield from _in_processes(run, specs, n_jobs)
     else:
         with connected() as client:
             yield from on_cluster(client, run, specs)
+
+
+def _in_processes(run: Callable[[S], R], specs: Sequence[S], n_jobs: int) -> Iterator[tuple[S, R]]:
+    """Pairs in the order of the specs; what dies with its process is run once more."""
+    done = 0
+    for again in (False, True):
+        try:
+            for row in Parallel(n_jobs=n_jobs, return_as="generator")(
+                delayed(alone)(run, spec) for spec in specs[done:]
+            ):
+                done += 1
+                yield specs[done - 1], row
+            return
+        except BrokenProcessPool:
+            if again:
+                raise MKLError(
+                    "A process that ran a part of the sweep was ended from outside, twice: often there was not enough memory. "
+                    f"Of {len(specs)} runs {done} are done. Take fewer processes (n_jobs) or smaller runs, and go on with "
+                    "what is in known."
+                ) from None
 
 
 def _on(executor: Executor, run: Callable[[S], R], specs: Sequence[S]) -> Iterator[tuple[S, R] | None]:

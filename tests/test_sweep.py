@@ -1,8 +1,11 @@
 """Sweeps: every backend gives the same rows, known rows are not run again, and repeated splits are what they say."""
 
 import os
+import signal
 import sys
+import tempfile
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from mklcore import (
     KernelDictionary,
     Linear,
     LpMKLClassifier,
+    MKLError,
     ParameterError,
     load_sample,
 )
@@ -31,6 +35,15 @@ def where(number: int) -> int:
 
 def fails(number: int) -> int:
     raise ParameterError("The number is not allowed.")
+
+
+def dies(spec: tuple[str, int, int]) -> int:
+    """The third run ends with its process, the first so many times."""
+    place, times, number = spec
+    if number == 2 and len(list(Path(place).iterdir())) < times:
+        tempfile.mkstemp(dir=place)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number**3
 
 
 def problem(p: float = 1.0) -> SplitProblem:
@@ -51,6 +64,19 @@ def test_every_backend_gives_the_same_rows_in_the_order_of_the_specs(backend: st
 
 def test_processes_are_other_processes() -> None:
     assert os.getpid() not in sweep(where, [1, 2], "processes", 2).values()
+
+
+def test_what_dies_with_its_process_is_run_once_more(tmp_path: Path) -> None:
+    specs = [(str(tmp_path), 1, number) for number in range(4)]
+    assert list(sweep(dies, specs, "processes", 2).values()) == [0, 1, 8, 27]
+
+
+def test_a_run_that_dies_again_is_told_in_words_and_nothing_done_is_lost(tmp_path: Path) -> None:
+    specs, known = [(str(tmp_path), 2, number) for number in range(4)], {}
+    with pytest.raises(MKLError, match=r"ended from outside, twice.*Of 4 runs \d are done\. Take fewer processes"):
+        sweep(dies, specs, "processes", 2, known)
+    assert set(known.values()) <= {0, 1}
+    assert list(sweep(dies, specs, "processes", 2, known).values()) == [0, 1, 8, 27]
 
 
 def test_without_dask_the_backend_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
