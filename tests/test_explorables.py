@@ -1,5 +1,6 @@
 """What `explore` shows in a notebook: one page in a frame of its own, a table for viewers without frames, and an index."""
 
+import re
 import sys
 from html import unescape
 
@@ -38,6 +39,8 @@ def test_a_hull_and_a_path_of_hulls_explore_themselves_with_the_names_of_their_c
     for page in (path.explore(names=["left", "right"]).page, path.estimators[1].explore(names=["left", "right"]).page):
         assert "<title>Hulls along λ</title>" in page
         assert '"left"' in page
+        assert "the largest: left" in page
+        assert not re.search(r'"said":"[^"]*\bx[12]\b', page)
     assert path.explore(index=0, widget=True).model.lam == 0.1
 
 

@@ -90,7 +90,7 @@ def hull_state(model: Any, layout: HullLayout) -> dict[str, Any]:
     shares of the largest relevance, ``certified``, ``said`` in words for those who do not see the picture.
     """
     norms = dict(zip(model.hull_, own_norms(model), strict=True))
-    called = dict(zip(model.hull_, model.kernel_names_, strict=True))
+    called = {node: node_name(node, layout.variables, model) for node in model.hull_}
     top, extreme = max(norms.values()) or 1.0, set(model.extreme_points_)
     place = {node: k for k, node in enumerate(layout.nodes)}
     shares = _shares(model)
@@ -110,7 +110,7 @@ def hull_state(model: Any, layout: HullLayout) -> dict[str, Any]:
         "bars": [round(float(shares[i]), 5) for i in layout.bars],
         "certified": bool(model.certified_),
         "left_out": len(model.hull_) - len(inside),
-        "said": _said(model, layout, outside),
+        "said": _said(model, layout, called, outside),
     }
 
 
@@ -281,14 +281,14 @@ def _grid(
     return {"cells": cells}
 
 
-def _said(model: Any, layout: HullLayout, outside: Sequence[Sequence[Any]]) -> str:
-    parts = [f"{style.counted(len(model.hull_), 'node')} in the hull, the largest: {_largest(model)}."]
+def _said(model: Any, layout: HullLayout, called: dict[Levels, str], outside: Sequence[Sequence[Any]]) -> str:
+    parts = [f"{style.counted(len(model.hull_), 'node')} in the hull, the largest: {_largest(model, called)}."]
     if outside:
         ways = [f"{layout.names[k]} ({share} of the way)" for k, _, share, _ in outside[:3]]
         parts.append(f"Next to enter: {style.in_words(ways)}.")
     return " ".join(parts) + certificate_words(model)
 
 
-def _largest(model: Any) -> str:
+def _largest(model: Any, called: dict[Levels, str]) -> str:
     order = np.argsort(-np.array(own_norms(model)), kind="stable")[:3]
-    return style.in_words([model.kernel_names_[k] for k in order])
+    return style.in_words([called[model.hull_[k]] for k in order])
