@@ -65,6 +65,7 @@ N_NAMED = 6
 STEP_BACK = 0.35
 TRANSPARENT = "rgba(0,0,0,0)"
 LABEL_SIZE = 11
+STANDOFF = 10  # px from ticks to title: their size is taken before the font is there, and it is a little larger
 LABEL_GAP = 14
 FIGURE_HEIGHT = 330
 
@@ -271,7 +272,7 @@ def axis(title: str, dark: bool, **more: Any) -> dict[str, Any]:
     """A linear axis: quiet ticks, hair grid, its title with the symbol and the unit."""
     tone = theme(dark)
     return {
-        "title": {"text": title, "font": {"color": tone.muted, "size": 12}, "standoff": 6},
+        "title": {"text": title, "font": {"color": tone.muted, "size": 12}, "standoff": STANDOFF},
         "tickfont": {"color": tone.muted, "size": LABEL_SIZE},
         "gridcolor": tone.grid,
         "zerolinecolor": tone.muted,

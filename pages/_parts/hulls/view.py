@@ -32,7 +32,7 @@ def number_box(shown: Answer, value: float) -> None:
 def facts(shown: Answer, hull: Hull) -> None:
     """Say how sure the hull is, how large, out of how many, and how well it predicts."""
     fitted, params = hull.fitted, shown.params
-    box, sure, size, score = st.columns([1.5, 3.3, 3.1, 2.2], vertical_alignment="center")
+    box, sure, size, score = st.columns([2.0, 3.1, 3.0, 2.1], vertical_alignment="center")
     with box:
         number_box(shown, hull.value)
     table, tolerance = tables.table(params), f"tolerance {fitted.tol:g}, training rows"
