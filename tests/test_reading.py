@@ -275,6 +275,7 @@ class TestColumns:
         rows = [",".join(str((i * (j + 2)) % 11) for j in range(7)) + f",{i % 2}" for i in range(12)]
         data = read_table(table(rows, header))
         assert data.groups == (("fou", (0, 1, 2)), ("kar", (3, 4, 5)), ("other columns", (6,)))
+        note(data, "Columns whose names begin alike are groups: 'fou', 'kar', 'other columns'.")
         for other in (header.replace("kar_", "kar"), header.replace("fou_3", "more")):
             assert read_table(table(rows, other)).groups == ()
 

@@ -176,6 +176,8 @@ def read_table(
     notes += rows_together(profiles)
     assert task is not None
     groups = families(columns_of)
+    if groups:
+        notes.append(f"Columns whose names begin alike are groups: {listed([name for name, _ in groups])}.")
     strings = tuple(
         (item.column.name, strings_of(item)) for item in profiles if item.column.kind == "sequence" and item.column.used
     )

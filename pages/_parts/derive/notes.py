@@ -54,6 +54,7 @@ ADVICE = (
     ("counts as a category of its own", "Rows without a value are left out with Missing values, drop rows."),
     ("an identifier that only names", f"To keep it, use it as a number or a category {COLUMNS}."),
     ("the same value in every row", f"To keep it, use it as a number or a category {COLUMNS}."),
+    ("whose names begin alike are groups", "Other groups, or none: Group columns."),
     ("Left out, as asked", f"To use it again, choose as found {COLUMNS}."),
     ("not UTF-8", "If letters look wrong: How the file is read, Encoding."),
     ("Classes with fewer than", "Join or leave out rare classes in the file, or read it as a number: Task."),
