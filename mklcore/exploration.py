@@ -17,7 +17,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset, three_way_split
-from mklcore.data.spectra import PREPARATIONS, measured_columns, prepared
+from mklcore.data.spectra import PREPARATIONS, prepared
 from mklcore.errors import DataError, KernelError
 from mklcore.estimators.explain import kernels_by_columns, specs_of, weight_shares
 from mklcore.estimators.importance import ColumnAnswer, column_importance
@@ -29,7 +29,7 @@ from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.units import units
 from mklcore.notebook.framing import framed
-from mklcore.path import GROWTH, Path, fit_path, grown, path_grid, score_of
+from mklcore.path import GROWTH, Path, fit_path, grown, no_better, path_grid
 from mklcore.references import FLAT, PLAIN, Reference, best_single_kernel, plain_references
 from mklcore.scoring import Scoring, label_of, rarest, scorer_of
 from mklcore.widths import widened
@@ -259,14 +259,19 @@ def _about(data: Dataset) -> list[str]:
     return notes
 
 
+def grid_points(data: Dataset) -> int:
+    """The points of a first path over C: fewer where every point is the work of many classes."""
+    return COARSE if data.task == "multiclass" and len(data.class_names) >= MANY_CLASSES else POINTS
+
+
 def _path(problem: _Problem) -> tuple[Path, list[str]]:
     """The path over C, continued while its best point is the last, and what is to be said."""
     kind = LpMKLRegressor if problem.data.task == "regression" else LpMKLClassifier
     asked = kind(kernels=problem.dictionary, p=problem.p)
-    many = problem.data.task == "multiclass" and len(problem.data.class_names) >= MANY_CLASSES
-    points = COARSE if many else POINTS
+    points = grid_points(problem.data)
     grid = path_grid(asked, problem.stack, problem.train.y, "C", points)
-    path = problem.along(asked, grid, _no_better(problem, points // 2))
+    behind = BEHIND - (problem.judge.n_samples >= SURE_ROWS)
+    path = problem.along(asked, grid, no_better(problem.blocks, problem.judge.y, points // 2, behind, problem.scoring))
     if len(path) < len(grid):
         return path, []
     given = problem.stack, problem.train.y, problem.blocks, problem.judge.y
@@ -277,23 +282,9 @@ def _path(problem: _Problem) -> tuple[Path, list[str]]:
     return path, [told] if path.at_edge == -1 else []
 
 
-def _no_better(problem: _Problem, least: int) -> Callable[[Any], bool]:
-    """Whether the points after the best one have been no better for long enough: those that would follow are the slow ones.
-
-    ``least`` points are looked at together first."""
-    behind = BEHIND - (problem.judge.n_samples >= SURE_ROWS)
-    scores: list[float] = []
-
-    def ends(point: Any) -> bool:
-        scores.append(score_of(point, problem.blocks, problem.judge.y, problem.scoring))
-        return len(scores) >= least and int(np.argmax(scores)) < len(scores) - behind
-
-    return ends
-
-
 def _preparation(problem: _Problem, asked: str | None) -> tuple[str, list[str]]:
     """How spectra are prepared, and what is to be said: what was asked for, or what does best on the validation rows."""
-    if asked is not None or not measured_columns(problem.data):
+    if asked is not None or not any(unit.kind == "band" for unit in units(problem.data)):
         return asked or "", []
     few = problem.fewer(WIDTH_ROWS)
     few = problem if few is problem else few.on(problem.dictionary)

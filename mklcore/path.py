@@ -296,6 +296,21 @@ def grown(
     return path
 
 
+def no_better(blocks: Any, y: Any, least: int, behind: int, scoring: Scoring = None) -> Callable[[Any], bool]:
+    """What ``fit_path`` takes as ``until``: whether the last ``behind`` points are no better than one before them.
+
+    Beyond the best point of a path over C lie the slow ones. ``blocks`` (M, n_val, n) and ``y`` (n_val,) of validation rows;
+    ``least`` points are solved before anything is decided.
+    """
+    scores: list[float] = []
+
+    def ends(point: Any) -> bool:
+        scores.append(score_of(point, blocks, y, scoring))
+        return len(scores) >= least and int(np.argmax(scores)) < len(scores) - behind
+
+    return ends
+
+
 def _tick_after(callback: Callable[[int, int], Any] | None, past: int, most: int) -> Callable[[int, int], Any] | None:
     return None if callback is None else lambda k, _: callback(past + k, most)
 

@@ -261,6 +261,8 @@ def test_columns_beside_the_wavelengths_stay_as_they_are():
     X = np.random.default_rng(0).normal(size=(5, 7))
     data = Dataset(X, X[:, 0], ("water", "900", "910", "920", "930", "940", "ash"), task="regression")
     assert measured_columns(data) == [1, 2, 3, 4, 5]
+    numbered = Dataset(X, X[:, 0], ("x1", "x3", "x4", "x5", "x6", "x7", "ash"), task="regression")
+    assert measured_columns(numbered) == []
     curved = prepared(data, "differences")
     assert curved.feature_names[7:] == ("Δ²910", "Δ²920", "Δ²930")
     np.testing.assert_allclose(curved.X[:, 7:], np.diff(X[:, 1:6], n=2, axis=1))

@@ -147,7 +147,8 @@ def measured_columns(data: Dataset) -> list[int]:
     if len(family) < LEAST or 2 * len(family) <= len(data.columns):
         return []
     places = wavelengths([names[j] for j in family])
-    numbered = float(np.ptp(places)) == len(places) - 1 and places.min() in (0.0, 1.0)
+    whole = bool(np.all(places == np.round(places))) and places.min() in (0.0, 1.0)
+    numbered = whole and float(np.ptp(places)) < 2 * len(places)  # some may have been left out
     return [] if numbered else family
 
 

@@ -6,14 +6,15 @@ from typing import Any
 
 from mklcore.data.dataset import counted
 from mklcore.estimators.importance import ColumnAnswer, column_importance
+from mklcore.exploration import grid_points
 from mklcore.kernels.measures import alignment_matrix
-from mklcore.path import Path, fit_path, path_grid
+from mklcore.path import Path, fit_path, no_better, path_grid
 from pages._parts.derive import dictionaries, gram_stacks, left_out, low_rank, paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import Params
 
 ROWS = 300
-POINTS = 13
+BEHIND = 3  # points after the best one that have to be no better before the path ends
 REPEATS = 3
 LEAST = 6  # points from which a path that is being solved says more than the first look
 ENTRIES = 6e6  # kernels x rows x rows up to which the answer itself is there as soon
@@ -52,16 +53,18 @@ def job(params: Params) -> Job:
     train, judge = cut.train.drawn(ROWS, params.seed), cut.validation.drawn(ROWS, params.seed)
     kernels, make, over = dictionaries.dictionary(params), paths.maker(params), paths.runs_over(params).key
     named, scoring, center = dictionaries.normalisation(params), scores.scoring(params), params.center
+    points = grid_points(cut.train)
 
     def look(report: Report) -> Look:
         stack = kernels.grams(train, None if named == "none" else named, center)
         asked: Any = report.heard_by(make(lambda: stack, lambda: alignment_matrix(stack)))
-        values = path_grid(asked, stack, train.y, over, POINTS)
-        path = fit_path(asked, stack, train.y, over, values, judge, judge.y, report.tick, scoring=scoring)
+        values, blocks = path_grid(asked, stack, train.y, over, points), stack.cross(judge)
+        until = no_better(blocks, judge.y, points // 2, BEHIND, scoring) if over == "C" else None
+        path = fit_path(asked, stack, train.y, over, values, blocks, judge.y, report.tick, scoring=scoring, until=until)
         best = path.estimators[path.first_look]
         return Look(path, column_importance(best, judge.table, judge.y, seen, scoring=scoring, repeats=REPEATS))
 
-    piece = Piece(look, partial(shelves.shelf(params).put, name), POINTS)
+    piece = Piece(look, partial(shelves.shelf(params).put, name), points)
     return Job(
         name,
         "First look",
