@@ -36,20 +36,23 @@ TEXTS = {
 
 
 @pytest.fixture(scope="module")
-def context(chromium):
-    """What the pages share, so that plotly is compiled once."""
+def hall(chromium):
+    """A window that keeps plotly, which takes seconds to load, while all else in it is replaced."""
     context = chromium.new_context(viewport={"width": 900, "height": 600})
-    yield context
+    page = context.new_page()
+    page.errors = []
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.set_content(f"<script>{get_plotlyjs()}</script>")
+    yield page
     context.close()
 
 
 @pytest.fixture
-def page(context):
-    page = context.new_page()
-    page.errors = []
-    page.on("pageerror", lambda error: page.errors.append(str(error)))
-    yield page
-    page.close()
+def page(hall):
+    hall.errors.clear()
+    hall.set_content("")  # with the listeners of the players before
+    hall.evaluate("() => { delete window.reports; delete window.players; }")
+    return hall
 
 
 @pytest.mark.parametrize("name", PLAYERS)
@@ -68,8 +71,8 @@ def stage(page):
         f"<div id='{name}'><style>{player(name).css}</style>{player(name).html}</div>"
         for name in ("bars", "texts", "path")
     )
-    page.set_content(f"<script>{get_plotlyjs()}</script>{made}{rooms}")
-    page.wait_for_function("document.querySelector('#chart')._fullLayout")
+    page.set_content(f"{made}{rooms}")
+    page.wait_for_function("document.querySelector('#chart')?._fullLayout")
     for name, data in (("bars", BARS), ("texts", TEXTS), ("path", PATH)):
         page.evaluate(BEGIN, {"name": name, "js": player(name).js, "data": data})
     return page
