@@ -7,17 +7,23 @@ import pytest
 
 from tests.browser.server import Server
 from tests.browser.steps import NEXT_FRAME, Visitor
+from tests.browser.walker import let_go
 
+SLIDER = ".hull input[type=range]"
 NODE = ".hull .node[data-node='{}']"
 WATCH = """(label) => { window.seen = []; window.watch = new MutationObserver(() => window.seen.push(performance.now()));
   window.watch.observe(label, {childList: true, characterData: true, subtree: true}); }"""
 
 
-def opened(visitor: Visitor, **query: str) -> Visitor:
-    visitor.page.goto(f"{visitor.url}/hulls?" + "&".join(f"{name}={value}" for name, value in query.items()))
+@pytest.fixture(scope="module")
+def window(server: Server, chromium, guests):
+    """One window for all of them: what one leaves, the next finds."""
+    visitor = Visitor(chromium, server.url, guests)
+    visitor.page.goto(f"{visitor.url}/hulls?data=diabetes&hull_columns=3,4,9&hull_degree=2")
     visitor.page.locator(".hull .badge", has_text=re.compile("^certified$")).wait_for()
     visitor.settle()
-    return visitor
+    yield visitor
+    visitor.close()
 
 
 def shown(visitor: Visitor) -> dict[str, set[str]]:
@@ -28,9 +34,9 @@ def shown(visitor: Visitor) -> dict[str, set[str]]:
     return {role: {node for part, node in marks if part == role} for role in ("inside", "extreme", "outside")}
 
 
-def test_dragging_lambda_repaints_grid_graph_and_relevance_without_the_server(server: Server, visit) -> None:
-    visitor = opened(visit(server.url), data="diabetes", hull_columns="3,4,9", hull_degree="2")
-    slider = visitor.page.locator(".hull input[type=range]")
+def test_dragging_lambda_repaints_grid_graph_and_relevance_without_the_server(window: Visitor) -> None:
+    visitor, slider = window, window.page.locator(SLIDER)
+    let_go(visitor, slider, 1.0)
     box = slider.bounding_box()
     middle, low, span = box["y"] + box["height"] / 2, box["x"] + 9, box["width"] - 18
     index = int(slider.input_value())
@@ -50,24 +56,25 @@ def test_dragging_lambda_repaints_grid_graph_and_relevance_without_the_server(se
     assert visitor.page.locator(".hull .cell").evaluate_all(cells) != grid
     assert visitor.page.locator(".hull .bar").evaluate_all("all => all.map(one => one.style.transform)") != bars
     visitor.page.mouse.up()
-    visitor.page.wait_for_url("**hull_at=*")
+    visitor.page.wait_for_url(lambda url: url != link and "hull_at=" in url)
     visitor.settle()
     assert slider.input_value() == "0"
     label = visitor.page.locator(".hull output").inner_text().removeprefix("λ = ")
     exact = visitor.page.locator("input[aria-label='λ, exactly']")
     assert float(exact.input_value()) == pytest.approx(float(label), rel=0.01)
     slider.focus()
-    let_go = visitor.page.url
+    released = visitor.page.url
     for _ in range(3):
         visitor.page.keyboard.press("ArrowRight")
-    visitor.page.wait_for_url(lambda url: url != let_go)
+    visitor.page.wait_for_url(lambda url: url != released)
     visitor.settle()
     assert slider.input_value() == "3"
     assert visitor.errors == []
 
 
-def test_a_clicked_node_of_graph_and_grid_shows_what_it_adds(server: Server, visit) -> None:
-    visitor = opened(visit(server.url), data="diabetes", hull_columns="3,4,9", hull_degree="2", hull_at="0.0001")
+def test_a_clicked_node_of_graph_and_grid_shows_what_it_adds(window: Visitor) -> None:
+    visitor = window
+    let_go(visitor, visitor.page.locator(SLIDER), 1.0)  # to the smallest λ
     visitor.page.locator(NODE.format("9^1")).locator("circle").nth(1).click()
     visitor.page.wait_for_url("**hull_node=9%5E1*")
     visitor.settle()
@@ -81,10 +88,9 @@ def test_a_clicked_node_of_graph_and_grid_shows_what_it_adds(server: Server, vis
     assert visitor.errors == []
 
 
-def test_the_pictures_stand_below_each_other_where_it_is_narrow(server: Server, visit) -> None:
-    visitor = opened(visit(server.url), data="diabetes", hull_columns="3,4,9", hull_degree="2")
-    places = {}
-    for width in (1280, 420):
+def test_the_pictures_stand_below_each_other_where_it_is_narrow(window: Visitor) -> None:
+    visitor, places = window, {}
+    for width in (420, 1280):
         visitor.page.set_viewport_size({"width": width, "height": 900})
         visitor.page.wait_for_function("width => document.documentElement.clientWidth === width", arg=width)
         visitor.settle()
