@@ -85,27 +85,27 @@ def chromium() -> Iterator[object]:
 
 
 @pytest.fixture(scope="package")
-def walker(server: Server, chromium):
-    """One window for each source, with its table and kernels chosen as a person does it."""
+def guests(chromium):
+    """What the windows of the tests share, so that a page's scripts are fetched and compiled once."""
+    context = new_context(chromium)
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="package")
+def walker(server: Server, chromium, guests):
+    """One window for each source, with its table and kernels chosen as a person does it; nobody shares what is uploaded."""
     windows: dict[str, Walker] = {}
 
     def at(source: str) -> Walker:
         if source not in windows:
-            windows[source] = Walker(chromium, server.url)
+            windows[source] = Walker(chromium, server.url, guests if source == "sample" else None)
             begin(windows[source], source)
         return windows[source]
 
     yield at
     for visitor in windows.values():
         visitor.close()
-
-
-@pytest.fixture(scope="package")
-def guests(chromium):
-    """What the windows of the tests share, so that a page's scripts are fetched and compiled once."""
-    context = new_context(chromium)
-    yield context
-    context.close()
 
 
 @pytest.fixture

@@ -126,6 +126,26 @@ def test_a_walk_with_one_algorithm_shows_what_the_library_computes(server: Serve
     assert_sound(visitor, server)
 
 
+def test_a_figure_is_taken_as_svg_png_and_html(server: Server, walker) -> None:
+    visitor, path = walker("sample"), path_of("sample", "lp")
+    visitor.go("Predict")
+    page = visitor.page
+    page.wait_for_selector("text=kernels used")
+    page.get_by_role("tab", name="Take away").click()
+    page.locator(".st-key-take_weights-at-the-cursor button").first.click()
+    page.locator(".st-key-copy_weights-at-the-cursor .modebar-btn").first.wait_for(state="attached")
+    visitor.settle()
+    svg = visitor.take("SVG").decode()
+    assert svg.startswith("<svg")
+    for name in path.kernel_names:
+        assert name.removeprefix("linear ").split(" (")[0] in svg
+    assert visitor.take("PNG").startswith(b"\x89PNG\r\n\x1a\n")
+    html = visitor.take("HTML").decode()
+    assert "Content-Security-Policy" in html
+    assert "<script src=" not in html
+    assert_sound(visitor, server)
+
+
 # Every run opens each page where its sizes are looked at, and with every algorithm without a browser.
 @pytest.mark.full
 @pytest.mark.parametrize(("source", "algorithm"), [("sample", "lp"), ("upload", "smkl")])

@@ -1,4 +1,4 @@
-"""Keys alone, figures to take away, a lesson; every page in every size and both themes."""
+"""Keys alone, a lesson; every page in every size and both themes."""
 
 from urllib.parse import parse_qs, urlparse
 
@@ -13,14 +13,15 @@ from tests.browser.walker import Walker, assert_named, assert_sound, assert_them
 
 SIZES = ((1280, 720), (390, 844), (1920, 1080))
 FILES = [room.file for room in ROOMS]
+# By the button of that name, or by a link.
 MORE = (
-    (FILES.index("explore"), "look=path"),
-    (FILES.index("explore"), "look=inside"),
+    (FILES.index("explore"), "Path"),
+    (FILES.index("explore"), "Inside"),
     (FILES.index("lessons"), "lesson=copies&lesson_step=why"),
 )
 
 
-# Keys, figures, lessons
+# Keys, lessons
 
 
 def test_menu_cursor_and_presentation_are_reached_by_keys_alone(server: Server, visit) -> None:
@@ -72,26 +73,6 @@ def tab_to(visitor: Visitor, selector: str, text: str = "", back: bool = False) 
     raise AssertionError(f"Tab does not reach {selector} {text}.")
 
 
-def test_a_figure_is_taken_as_svg_png_and_html(server: Server, walker) -> None:
-    visitor, path = walker("sample"), path_of("sample", "lp")
-    visitor.go("Predict")
-    page = visitor.page
-    page.wait_for_selector("text=kernels used")
-    page.get_by_role("tab", name="Take away").click()
-    page.locator(".st-key-take_weights-at-the-cursor button").first.click()
-    page.locator(".st-key-copy_weights-at-the-cursor .modebar-btn").first.wait_for(state="attached")
-    visitor.settle()
-    svg = visitor.take("SVG").decode()
-    assert svg.startswith("<svg")
-    for name in path.kernel_names:
-        assert name.removeprefix("linear ").split(" (")[0] in svg
-    assert visitor.take("PNG").startswith(b"\x89PNG\r\n\x1a\n")
-    html = visitor.take("HTML").decode()
-    assert "Content-Security-Policy" in html
-    assert "<script src=" not in html
-    assert_sound(visitor, server)
-
-
 def test_a_lesson_is_guessed_revealed_and_explained_by_keys(server: Server, visit) -> None:
     visitor, lesson = visit(server.url), LESSONS["copies"]
     page, found = visitor.page, lesson.compute()
@@ -132,9 +113,9 @@ def test_a_lesson_is_guessed_revealed_and_explained_by_keys(server: Server, visi
 
 
 @pytest.fixture(scope="module")
-def window(server: Server, chromium):
+def window(server: Server, chromium, guests):
     """One window for all pages: it is made wider and narrower, lighter and darker."""
-    visitor = Walker(chromium, server.url)
+    visitor = Walker(chromium, server.url, guests)
     visitor.open(f"?data=iris&{KERNELS}")
     yield visitor
     visitor.close()
@@ -142,12 +123,16 @@ def window(server: Server, chromium):
 
 @pytest.mark.parametrize(("place", "more"), [*((place, "") for place in range(len(ROOMS))), *MORE])
 def test_every_page_fits_every_screen_and_is_seen_in_both_themes(server: Server, window, place: int, more: str) -> None:
-    """By the menu, as a person goes, and by a link where a page has more than one look."""
-    if more:
+    """By the menu, as a person goes, and further where a page has more than one look."""
+    if "=" in more:
         window.open(f"{ROOMS[place].file}?data=iris&{KERNELS}&{more}")
     else:
         window.go(ROOMS[place].title)
         window.page.locator("h1", has_text=ROOMS[place].question).wait_for()
+        window.settle()
+    if more in ("Path", "Inside"):
+        window.page.get_by_text(more, exact=True).first.click()
+        window.page.wait_for_url(f"**look={more.lower()}*")
         window.settle()
     for turn, (width, height) in enumerate(SIZES):
         theme = ("light", "dark")[(place + (turn == 2)) % 2]  # over the pages every size is met in both
