@@ -16,6 +16,7 @@ from mklcore.path import Path
 from mklcore.references import Reference
 from mklcore.scoring import ACCEPTED
 from pages._parts.derive import gram_stacks, looks, paths, references, shelves, tables
+from pages._parts.derive import shares as derive_shares
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import asking, beside, charts, evidence
 from pages._parts.explore import (
@@ -207,7 +208,7 @@ def save(shown: paths.Answer, index: int) -> None:
     known = beside.found(shown.params, True)
     explorable.path(
         params, shown.path, paths.algorithm(params), paths.told(params), index=index,
-        shares=explore_views.shares(shown, "columns"), references=tuple(references.lines(known)),
+        shares=derive_shares.shares(shown, "columns"), references=tuple(references.lines(known)),
     )  # fmt: skip
 
 

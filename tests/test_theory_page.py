@@ -282,7 +282,7 @@ def test_sliders_start_at_the_numbers_of_the_table():
 def test_another_class_is_another_target():
     app = theory_page("lp")
     params = memory(app).params
-    assert bounds.key(params, "lp") != bounds.key(Params(**{**params.__dict__, "theory_class": 2}), "lp")
+    assert bounds.key(params, "lp") != bounds.key(dataclasses.replace(params, theory_class=2), "lp")
     box = app.selectbox(key="field_theory_class")
     settled(box.set_value(2).run())
     assert memory(app).params.theory_class == 2

@@ -32,7 +32,7 @@ def of_path() -> str:
 
 
 def of_lanes() -> str:
-    return lanes_page({HOSTILE[0]: a_path(8), "b": a_path(8, seed=1)}, ABOUT, step=3)
+    return lanes_page({HOSTILE[0]: a_path(8), "b": a_path(8, seed=1)}, ABOUT, step=3, columns={HOSTILE[2]: [0, 1]})
 
 
 def of_hulls() -> str:

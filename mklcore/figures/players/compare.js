@@ -50,6 +50,7 @@ function build(view) {
     data.lanes.forEach((_, lane) => view.columns[lane].facts.push(cellOf(row, "fact")));
   });
   data.names.forEach((name, m) => {
+    if (data.parts?.[m]) rowOf(table, data.parts[m], data.parts[m], "row kernel part");
     const row = rowOf(table, name, data.full[m], "row kernel");
     data.lanes.forEach((_, lane) => {
       const place = cellOf(row, "bar-cell");

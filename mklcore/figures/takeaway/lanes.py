@@ -12,6 +12,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import lanes, scenes, style, telling
 from mklcore.figures.compare import AXIS_TITLES, peak_shares, shares_of_weight
+from mklcore.figures.moving import NAME_LENGTH
 from mklcore.figures.steps import Steps, nearest_to, steps
 from mklcore.figures.takeaway import charts
 from mklcore.figures.takeaway.page import About, Mount, explanation, page, place
@@ -21,11 +22,18 @@ CHART = "lanes"
 ALIKE = 1.001  # times the smallest share in use: kernels that weigh the same have no largest one
 
 
-def lanes_page(paths: Mapping[str, Any], about: About | None = None, *, step: int | None = None) -> str:
+def lanes_page(
+    paths: Mapping[str, Any],
+    about: About | None = None,
+    *,
+    step: int | None = None,
+    columns: Mapping[str, Sequence[int]] | None = None,
+) -> str:
     """One HTML file with several paths over the same kernels side by side, by their titles, led by one slider, offline.
 
-    The slider begins where the first lane scores best, or at ``step``. Raises ``ParameterError`` for no paths, paths without
-    points, or paths over different kernels.
+    The slider begins where the first lane scores best, or at ``step``. ``columns`` name the places of the kernels that see
+    each column of a table: then its share of the weight is told as well. Raises ``ParameterError`` for no paths, paths
+    without points or over different kernels, and columns of kernels that there are not.
     """
     if not paths:
         raise ParameterError("There is no lane to draw. Hand over at least one path, by its title.")
@@ -40,10 +48,12 @@ def lanes_page(paths: Mapping[str, Any], about: About | None = None, *, step: in
         f'<div class="side">{place("say", "say")}{place("chart")}{place("lead", leads=True)}</div>'
         f'<div class="more"><div>{explanation(told)}</div></div>'
     )
-    return page(told, body, lambda dark: _mounts(paths, found, start, dark))
+    return page(told, body, lambda dark: _mounts(paths, found, start, columns or {}, dark))
 
 
-def _mounts(paths: Mapping[str, Any], found: Steps, start: int, dark: bool) -> list[Mount]:
+def _mounts(
+    paths: Mapping[str, Any], found: Steps, start: int, columns: Mapping[str, Sequence[int]], dark: bool
+) -> list[Mount]:
     every = list(paths.values())
     shown = lanes.order(every)
     chart = _chart(paths, found, dark)
@@ -51,10 +61,13 @@ def _mounts(paths: Mapping[str, Any], found: Steps, start: int, dark: bool) -> l
         lanes.lane(title, [path], panel["xs"], shown)
         for (title, path), panel in zip(paths.items(), chart["panels"][::2], strict=True)
     ]
+    rows = lanes.kernels(every, shown, dark=dark)
+    if columns:
+        rows = _with_columns(rows, each, every, columns, dark)
     lead = {
         "chart": CHART,
         "facts": lanes.facts(every),
-        **lanes.kernels(every, shown, dark=dark),
+        **rows,
         "lanes": each,
         "most": lanes.longest(each),
         "steps": [
@@ -66,6 +79,34 @@ def _mounts(paths: Mapping[str, Any], found: Steps, start: int, dark: bool) -> l
     texts = _words(paths, found)
     say = {"chart": CHART, "set": "", "texts": texts, "widths": [1], "index": start, "waiting": False}
     return [Mount("texts", "say", say), Mount("chart", "chart", chart), Mount("compare", "lead", lead)]
+
+
+def _with_columns(
+    rows: dict[str, Any], each: list[dict[str, Any]], paths: Sequence[Any], columns: Mapping[str, Sequence[int]], dark: bool
+) -> dict[str, Any]:  # fmt: skip
+    """The rows of the kernels with one for each column below them, the largest anywhere first; lanes get their shares."""
+    last = len(paths[0].kernel_names) - 1
+    strange = [name for name, kernels in columns.items() if not all(0 <= m <= last for m in kernels)]
+    if strange:
+        raise ParameterError(f"The paths have kernels 0 to {last}; got others for {', '.join(strange)}.")
+    tables = [_by_column(path, columns) for path in paths]
+    order = np.argsort(-np.concatenate(tables).max(axis=0), kind="stable")[: lanes.N_BARS]
+    for lane, table in zip(each, tables, strict=True):
+        shares = np.round(table[:, order], 5).tolist()
+        lane["weights"] = [kernels + own for kernels, own in zip(lane["weights"], shares, strict=True)]
+    names = [list(columns)[g] for g in order]
+    told = "Columns" if len(order) == len(columns) else f"Columns, the largest of {len(columns)}"
+    return {
+        "names": [*rows["names"], *(style.cut(name, NAME_LENGTH) for name in names)],
+        "full": [*rows["full"], *names],
+        "colours": [*rows["colours"], *(style.theme(dark).grey for _ in names)],
+        "parts": {str(len(rows["names"])): told},
+    }
+
+
+def _by_column(path: Any, columns: Mapping[str, Sequence[int]]) -> Array:
+    shares = shares_of_weight(path.weights)
+    return np.column_stack([shares[:, list(kernels)].sum(axis=1) for kernels in columns.values()])
 
 
 def _words(paths: Mapping[str, Any], found: Steps) -> list[list[list[telling.Line]]]:

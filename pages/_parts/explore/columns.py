@@ -11,6 +11,7 @@ from mklcore.path import Path
 from mklcore.references import Reference
 from mklcore.selection import SelectionFrequency
 from pages._parts.derive import importance, paths, tables
+from pages._parts.derive import shares as derive_shares
 from pages._parts.drawing import beside, charts
 from pages._parts.explore import ranking
 from pages._parts.explore import views as explore_views
@@ -25,7 +26,7 @@ Baselines = dict[str, Reference | None]
 
 def views(shown: paths.Answer, baselines: Baselines) -> list[path_player.View]:
     """Return what follows the cursor on this tab."""
-    columns, families = (explore_views.shares(shown, what) for what in ("columns", "families"))
+    columns, families = (derive_shares.shares(shown, what) for what in ("columns", "families"))
     return [
         explore_views.sentence(shown, columns, baselines),
         explore_views.share_view(columns, "columns"),
@@ -38,7 +39,7 @@ def pictures(shown: paths.Answer, index: int, baselines: Baselines) -> None:
     """Draw the sentence, the shares per column and family, and the scores beside the baselines'."""
     path, dark, waiting = shown.path, charts.is_dark(), shown.older
     said, columns, families, scores = views(shown, baselines)
-    by_column, by_family = (explore_views.shares(shown, what) for what in ("columns", "families"))
+    by_column, by_family = (derive_shares.shares(shown, what) for what in ("columns", "families"))
     path_player.texts(said, path, index, [1], waiting=waiting)
     left, middle, right = st.columns([2, 1.1, 1.1], gap="medium")
     with left:
@@ -107,7 +108,7 @@ def _ask(shown: paths.Answer, value: float) -> None:
 
 
 def _frequencies(shown: paths.Answer, found: SelectionFrequency, where: str) -> None:
-    members = explore_views.shares(shown, "columns")
+    members = derive_shares.shares(shown, "columns")
     left, right = st.columns([1.6, 1], gap="large")
     with left:
         families = _families(shown.path, found)

@@ -13,8 +13,8 @@ from mklcore.estimators.positions import positional_importance
 from mklcore.figures import column_figure, positions_figure, style
 from mklcore.kernels.units import Unit
 from pages._parts.derive import gram_stacks, importance, paths, shelves, tables
+from pages._parts.derive import shares as derive_shares
 from pages._parts.drawing import charts, ranked
-from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads
 from pages._parts.params import places
 from pages._parts.players import path_player
@@ -89,7 +89,7 @@ def _by_weight(shown: paths.Answer, index: int) -> None:
 
 def _without_model(shown: paths.Answer, index: int) -> None:
     """Draw the columns by their share of the weight at the cursor, while the model is still to be fitted here."""
-    found = explore_views.shares(shown, "columns", every=True)
+    found = derive_shares.shares(shown, "columns", every=True)
     named = {unit.name for unit in importance.seen(shown.params)}
     pairs = zip(found.names, found.values[index], strict=True)
     shares = sorted([(name, float(share)) for name, share in pairs if name in named], key=lambda one: -one[1])

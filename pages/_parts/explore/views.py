@@ -2,27 +2,21 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mklcore.estimators.explain import (
     ALL_COLUMNS,
-    N_SHARES,
     SEVERAL_GROUPS,
     Shares,
-    kernels_by_columns,
-    kernels_by_family,
-    specs_of,
     weight_shares,
 )
 from mklcore.estimators.registry import Algorithm
 from mklcore.figures import moving, style, telling
-from mklcore.kernels.functions import KernelSpec
 from mklcore.path import Path
 from mklcore.references import Reference
-from pages._parts.derive import dictionaries, gram_stacks, importance, paths, references, shelves, tables
+from pages._parts.derive import dictionaries, paths, references, tables
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
 from pages._parts.players.path_player import View
@@ -44,42 +38,6 @@ def kernels(path: Path) -> View:
 
 
 # Columns and families
-
-
-def shares(shown: paths.Answer, what: str, *, every: bool = False) -> Shares:
-    """Return the shares of the kernel weights per group of columns or per family along the path: of the largest, or all."""
-    path = shown.path
-
-    def make() -> Shares:
-        members = _members(shown, what)
-        return weight_shares(path.weights, members, limit=len(members) if every else N_SHARES)
-
-    return shelves.shelf(shown.params).made(("shares", what, every, shown.tag), make)
-
-
-def _members(shown: paths.Answer, what: str) -> dict[str, list[int]]:
-    path, table = shown.path, tables.table(shown.params)
-    if what == "families":
-        return kernels_by_family(path.kernel_families)
-    if tables.on_stack(shown.params):
-        return {name: [m] for m, name in enumerate(path.kernel_names)}
-    fitted = path.estimators[0]  # a path that was kept has none until it is solved anew
-    if fitted is not None:
-        specs = specs_of(fitted)
-    else:
-        specs = _specs(shown.params, path) if shown.earlier else gram_stacks.grams(shown.params).train.specs or ()
-    units = [(unit.name, unit.columns) for unit in importance.seen(shown.params)]
-    return kernels_by_columns(specs, units, table.source_names)
-
-
-def _specs(params: Params, path: Path) -> tuple[KernelSpec, ...]:
-    """Return the kernels of a path that came with the project from the dictionary: no matrix is built to draw it."""
-    made, every = dictionaries.dictionary(params), range(tables.table(params).n_features)
-    spec = {
-        name: replace(one, features=one.features or tuple(every))
-        for name, one in zip(made.names, made.specs, strict=True)
-    }
-    return tuple(spec[name] for name in path.kernel_names)
 
 
 def share_view(found: Shares, name: str) -> View:

@@ -16,7 +16,8 @@ from mklcore.figures.takeaway.hulls import Drawn
 from mklcore.lessons import Lesson
 from mklcore.lessons.page import Scenes, lesson_page
 from mklcore.path import Path
-from pages._parts.derive import gram_stacks, paths, tables
+from pages._parts.derive import gram_stacks, paths, shelves, tables
+from pages._parts.derive import shares as derive_shares
 from pages._parts.derive.comparison import Shown
 from pages._parts.export.downloads import file_name
 from pages._parts.params import link
@@ -54,7 +55,17 @@ def lanes(params: Params, drawn: Sequence[Shown], step: int) -> None:
     told = [one for one in drawn if one.path is not None]
     methods = dict.fromkeys(METHODS[one.lane.algorithm] for one in told)
     about = _about(params, "compare", list(methods), problems(told))
-    _button(partial(lanes_page, shown, about, step=step), "Lanes side by side")
+    _button(partial(lanes_page, shown, about, step=step, columns=_columns(told)), "Lanes side by side")
+
+
+def _columns(told: Sequence[Shown]) -> dict[str, list[int]]:
+    """Return which kernels see which column, the same in all lanes; none of a ready stack, which knows no columns."""
+    one = next((one for one in told if one.path is not None), None)
+    if one is None or one.path is None or tables.on_stack(one.params):
+        return {}
+    answer = paths.Answer(one.path, one.params, waiting=False, earlier=one.earlier)
+    name = "columns seen", paths.key(one.params), one.earlier
+    return shelves.shelf(one.params).made(name, lambda: derive_shares.members(answer, "columns"))
 
 
 def problems(drawn: Sequence[Shown]) -> list[Problem]:
