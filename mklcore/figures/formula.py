@@ -104,7 +104,7 @@ class _Parts:
             said.append(self._tokens[self._place])
             self._place += 1
         self._place += 1
-        return html.escape("".join(said))
+        return html.escape("".join(said)).replace(" ", "\u00a0")  # browsers drop other spaces at the ends
 
 
 def _leaf(sign: str) -> str:

@@ -95,7 +95,7 @@ def _with_columns(
         shares = np.round(table[:, order], 5).tolist()
         lane["weights"] = [kernels + own for kernels, own in zip(lane["weights"], shares, strict=True)]
     names = [list(columns)[g] for g in order]
-    told = "Columns" if len(order) == len(columns) else f"Columns, the largest of {len(columns)}"
+    told = "Columns" if len(order) == len(columns) else f"{len(order)} of {len(columns)} columns"
     return {
         "names": [*rows["names"], *(style.cut(name, NAME_LENGTH) for name in names)],
         "full": [*rows["full"], *names],
