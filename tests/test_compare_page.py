@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from mklcore.data.samples import load_sample
 from mklcore.errors import ParameterError
 from mklcore.figures import lanes_figure, sparsity_figure, style
 from mklcore.figures import steps as lane_steps
 from mklcore.figures.compare import LaneView, level_colour, peak_shares, shares_of_weight
+from mklcore.model_search import candidates
 from mklcore.path import Path, fit_path
 from pages._parts.compare import rail, toy
 from pages._parts.compare import table as compare_table
@@ -512,3 +514,10 @@ def test_a_file_of_lanes_tells_each_problem_once_with_the_lanes_that_solve_it() 
     assert (block.title, plain.title) == ("a", "b and c")
     assert plain.formula == METHODS["lp"].formula != block.formula
     assert [one.title for one in explorable.problems(drawn[1:])] == [""]
+
+
+def test_before_a_search_stands_what_it_will_try() -> None:
+    app = open_app("pages/compare.py", data="iris", compare="search")
+    (tried,) = [one.value for one in app.dataframe]
+    assert list(tried["model"]) == [one.name for one in candidates(load_sample("iris"))]
+    assert f"{len(tried)} models, each with its own parameter" in words(app)

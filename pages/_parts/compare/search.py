@@ -1,11 +1,13 @@
 """Compare, the search: methods, dictionaries and norms tried on the same folds in the time a person gives."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
 from mklcore.figures import style
-from mklcore.model_search import ModelSearch, Tried
-from pages._parts.derive import searches
+from mklcore.model_search import Candidate, ModelSearch, Tried
+from pages._parts.derive import searches, tables
 from pages._parts.drawing import controls, listings
 from pages._parts.jobs.job import Progress
 from pages._parts.params.parameters import Params
@@ -42,10 +44,19 @@ def show(params: Params) -> None:
         _ended(progress)
     if found is not None:
         _found(found)
+    elif not tables.on_stack(params):
+        _asked(searches.wanted(params))
 
 
 def _ask(params: Params) -> None:
     board.ask(searches.job(params))
+
+
+def _asked(wanted: Sequence[Candidate]) -> None:
+    """Draw what a search tries, while nothing of it has been."""
+    st.markdown(f"**What is tried**: {len(wanted)} models, each with its own parameter chosen inside every fold")
+    rows = [{"model": one.name, "chosen": SIGNS.get(one.param, one.param)} for one in wanted]
+    st.dataframe(pd.DataFrame(rows), hide_index=True, key="search_asked", alt=f"{len(rows)} models that are tried")
 
 
 def _is_over(found: ModelSearch | None) -> bool:

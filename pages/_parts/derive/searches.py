@@ -8,7 +8,7 @@ import numpy as np
 from mklcore.data.dataset import Dataset
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.stacks import rows_of
-from mklcore.model_search import ModelSearch, Outcome, Trial, candidates, search_models
+from mklcore.model_search import Candidate, ModelSearch, Outcome, Trial, candidates, search_models
 from pages._parts.derive import gram_stacks, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import Params
@@ -38,6 +38,11 @@ def key(params: Params) -> object:
 
 def _about(params: Params) -> object:
     return params.upto("data"), params.edited if tables.on_stack(params) else ""
+
+
+def wanted(params: Params) -> tuple[Candidate, ...]:
+    """Return what a search of a table tries."""
+    return shelves.shelf(params).made(("searched for", _about(params)), lambda: candidates(learned(params)))
 
 
 def known(params: Params) -> ModelSearch | None:
