@@ -2,6 +2,7 @@
 
 import threading
 import time
+import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +12,8 @@ from pages._parts.frame import progress
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Claims, Job, JobState, Piece, Progress, Report, make
 from pages._parts.session import board
+from pages._parts.session.leaving import Leaving
+from pages._parts.session.memory import Memory
 from pages._parts.session.presence import Presence
 
 
@@ -171,3 +174,46 @@ def test_work_that_takes_the_place_of_one_nobody_has_shown_asks_for_another_run(
     assert board.ask(Job("plain models", "Plain models", ())).told
     board.held().told = False  # it ended after the page had drawn what it had by then
     assert not board.ask(Job("plain models", "Plain models", ())).told
+
+
+class Tab:
+    """What a session holds, and whether its tab is closed."""
+
+    def __init__(self) -> None:
+        self.left, self.forgot = False, False
+
+    def is_left(self) -> bool:
+        return self.left
+
+    def let_go(self) -> None:
+        self.forgot = True
+
+
+def test_what_a_closed_tab_held_is_let_go_when_it_cannot_come_back() -> None:
+    now = [0.0]
+    leaving, tabs = Leaving(130.0, lambda: now[0]), [Tab(), Tab(), Tab()]
+    for tab in tabs:
+        leaving.follow(tab)
+    tabs[1].left = tabs[2].left = True
+    assert leaving.look() == 0
+    now[0], tabs[2].left = 100.0, False  # it lost its connection, and is back
+    assert leaving.look() == 0
+    now[0], tabs[2].left = 131.0, True
+    assert leaving.look() == 1
+    assert [tab.forgot for tab in tabs] == [False, True, False]
+    now[0] = 262.0
+    assert leaving.look() == 1
+    assert [tab.forgot for tab in tabs] == [False, True, True]
+    place = weakref.ref(tabs.pop(0))
+    assert leaving.look() == 0
+    assert place() is None  # nobody else holds it
+
+
+def test_a_session_that_lets_go_holds_nothing_and_stops_its_work() -> None:
+    mind = Memory()
+    mind.jobs["short"] = mine = job(5)
+    mind.shelves.results.put("path", "models")
+    mind.uploads["upload:1"] = "a file"
+    mind.let_go()
+    assert mine.stop.is_set()
+    assert (mind.jobs, mind.uploads, mind.shelves.results.get("path"), mind.answer) == ({}, {}, None, None)

@@ -15,6 +15,7 @@ from mklcore.path import Path
 from pages._parts.jobs.job import Progress
 from pages._parts.params.lanes import Lane
 from pages._parts.params.parameters import Params
+from pages._parts.session.leaving import leaving
 from pages._parts.session.presence import Presence
 from pages._parts.session.shelf import Shelf
 
@@ -204,7 +205,7 @@ class Kept:
     two: list[str] | None = None
 
 
-@dataclass
+@dataclass(eq=False)
 class Memory:
     """Everything one visitor's tab remembers."""
 
@@ -239,10 +240,21 @@ class Memory:
     keeper: str = ""  # the hash whose password this session knew
     keeper_told: str = ""
 
+    def is_left(self) -> bool:
+        """Tell whether the tab is closed."""
+        return self.me.gone()
+
+    def let_go(self) -> None:
+        """Forget everything, files and results first of all."""
+        for job in self.jobs.values():
+            job.stop.set()
+        vars(self).update(vars(Memory()))
+
 
 def memory() -> Memory:
     """Return what this session remembers."""
     found: Memory | None = st.session_state.get(KEY)
     if found is None:
         found = st.session_state[KEY] = Memory()
+        leaving().follow(found)
     return found
