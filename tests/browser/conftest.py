@@ -25,7 +25,7 @@ FLAGS = [
     "--disable-site-isolation-trials",
     "--in-process-gpu",
     "--num-raster-threads=1",
-    "--js-flags=--max-lazy,--no-turbofan,--no-maglev",  # a page is over before it pays to optimise its scripts
+    "--js-flags=--max-lazy",
 ]
 
 
