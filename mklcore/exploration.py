@@ -17,7 +17,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset, three_way_split
-from mklcore.data.spectra import PREPARATIONS, prepared
+from mklcore.data.spectra import PREPARATIONS, can_be_prepared, prepared
 from mklcore.errors import DataError, KernelError
 from mklcore.estimators.explain import kernels_by_columns, specs_of, weight_shares
 from mklcore.estimators.importance import ColumnAnswer, column_importance
@@ -284,7 +284,9 @@ def _path(problem: _Problem) -> tuple[Path, list[str]]:
 
 def _preparation(problem: _Problem, asked: str | None) -> tuple[str, list[str]]:
     """How spectra are prepared, and what is to be said: what was asked for, or what does best on the validation rows."""
-    if asked is not None or not any(unit.kind == "band" for unit in units(problem.data)):
+    if asked is not None or not (
+        can_be_prepared(problem.data) and any(unit.kind == "band" for unit in units(problem.data))
+    ):
         return asked or "", []
     few = problem.fewer(WIDTH_ROWS)
     few = problem if few is problem else few.on(problem.dictionary)

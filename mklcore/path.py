@@ -306,7 +306,8 @@ def no_better(blocks: Any, y: Any, least: int, behind: int, scoring: Scoring = N
 
     def ends(point: Any) -> bool:
         scores.append(score_of(point, blocks, y, scoring))
-        return len(scores) >= least and int(np.argmax(scores)) < len(scores) - behind
+        known = np.nan_to_num(scores, nan=-np.inf)  # a point that cannot be measured is not the best
+        return len(scores) >= least and bool(np.isfinite(known).any()) and int(known.argmax()) < len(scores) - behind
 
     return ends
 

@@ -53,7 +53,7 @@ def sweep(
     backend : "serial", "processes" (joblib, ``n_jobs`` of them), "dask" (the cluster of the current ``distributed`` client, of
         the scheduler that ``MKL_EXPLORER_SCHEDULER`` names, or a local one; needs ``pip install mklcore[dask]``), or an executor
         of your own. Every run has one BLAS thread, so that the rows are the same to the last digit; on a cluster ``run`` and the
-        data in it are sent once. What dies with its process or worker is run again, in processes once
+        data in it are sent once. What dies with its worker is run again; in processes once in a sweep
     known : rows from an earlier sweep; their specs are not run again
     callback : callback(done, total) before the first and after every run, on a cluster also while it waits; raise in it to stop,
         what ran is then lost unless ``known`` is a dict, into which every row is written as it arrives

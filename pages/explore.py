@@ -234,7 +234,7 @@ def show(shown: paths.Answer) -> None:
     if shown.stage:
         st.caption(looks.rows_told(shown))
     many_rows.draw(shown)
-    preparing.draw()
+    preparing.draw(shown)
     views: list[path_player.View] = []
     if params.look == "columns":
         ranking.see_to(shown, here.index)

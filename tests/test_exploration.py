@@ -5,6 +5,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.data.dataset import Dataset
+from mklcore.data.spectra import prepared
 from mklcore.errors import DataError
 from mklcore.kernels.functions import Delta, Linear
 from mklcore.kernels.units import MOST_UNITS, units
@@ -121,6 +122,7 @@ def test_spectra_are_prepared_as_the_validation_rows_prefer_and_left_alone_on_re
     assert found.test_scores()["linear"] == plain.test_scores()["linear"]  # of rows as they are
     assert {one.name for one in found.columns} == {one.name for one in plain.columns}
     assert "weight" in found._repr_html_()
+    assert mkl.explore(prepared(data, "differences"), baselines=False).preparation == ""  # nothing is left to try
 
 
 def test_columns_that_carry_the_same_are_one_cluster():

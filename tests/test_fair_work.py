@@ -102,6 +102,7 @@ def test_a_page_looks_less_often_at_work_that_takes_long(
 ) -> None:
     line = line_of(*(job(seconds, waited=1.0) for _ in range(before)), mine := job(seconds))
     monkeypatch.setitem(worker.LINES, "short", line)
+    monkeypatch.setitem(worker.MOST, "short", 1)
     monkeypatch.setattr(board, "all_held", lambda: [mine])
     assert progress.every() == pytest.approx(every)
     for one in line.everyone():

@@ -263,6 +263,13 @@ def test_a_path_can_be_looked_at_while_it_is_solved():
     np.testing.assert_array_equal(seen[1].val_score, path.val_score[:2])
 
 
+def test_no_better_waits_for_a_score_that_can_be_measured(monkeypatch):
+    scores = iter([np.nan, np.nan, np.nan, 0.5, np.nan, 0.4])
+    monkeypatch.setattr(mkl.path, "score_of", lambda *_: next(scores))
+    ends = mkl.path.no_better(None, None, least=2, behind=2)
+    assert [ends(None) for _ in range(6)] == [False, False, False, False, False, True]
+
+
 def test_a_path_ends_where_it_is_told_that_a_point_is_enough(table):
     X, y, _, X_val, y_val, _ = table
     given = mkl.LpMKLClassifier(kernels=KERNELS), X, y, "C", [0.1, 1.0, 10.0, 100.0], X_val, y_val

@@ -1,6 +1,7 @@
 """Spectra: wavelengths out of names, the usual steps before kernels, dictionaries over bands, the figure, and the point."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from mklcore.data.dataset import Dataset, standardise
 from mklcore.data.spectra import (
     average_neighbours,
     band_edges,
+    can_be_prepared,
     measured_columns,
     prepared,
     read_spectra,
@@ -267,6 +269,10 @@ def test_columns_beside_the_wavelengths_stay_as_they_are():
     assert curved.feature_names[7:] == ("Δ²910", "Δ²920", "Δ²930")
     np.testing.assert_allclose(curved.X[:, 7:], np.diff(X[:, 1:6], n=2, axis=1))
     assert dict(curved.columns)["910"] == (2, 7)
+    assert (can_be_prepared(data), can_be_prepared(curved), can_be_prepared(numbered)) == (True, False, False)
+    turned = replace(data, feature_names=("water", "1000", "1010", "970", "980", "990", "ash"))  # in the order of text
+    assert measured_columns(turned) == [3, 4, 5, 1, 2]
+    np.testing.assert_allclose(prepared(turned, "differences").X[:, 7:], np.diff(X[:, [3, 4, 5, 1, 2]], n=2, axis=1))
     alike = prepared(data, "rows").X
     np.testing.assert_array_equal(alike[:, [0, 6]], X[:, [0, 6]])
     np.testing.assert_allclose(alike[:, 1:6].std(axis=1), 1.0)

@@ -149,7 +149,12 @@ def measured_columns(data: Dataset) -> list[int]:
     places = wavelengths([names[j] for j in family])
     whole = bool(np.all(places == np.round(places))) and places.min() in (0.0, 1.0)
     numbered = whole and float(np.ptp(places)) < 2 * len(places)  # some may have been left out
-    return [] if numbered else family
+    return [] if numbered else [family[k] for k in np.argsort(places, kind="stable")]
+
+
+def can_be_prepared(data: Dataset) -> bool:
+    """Whether ``prepared`` has something to do: columns measured along an axis, without second differences yet."""
+    return bool(measured_columns(data)) and not any(name.startswith(SECOND) for name in data.feature_names)
 
 
 def with_bands(data: Dataset, n_bands: int) -> Dataset:

@@ -56,7 +56,7 @@ def _numeric(data: Dataset, most_columns: int) -> tuple[Unit, ...]:
     if data.groups:
         return tuple(Unit(name, members, "group") for name, members in data.groups)
     if measured := measured_columns(data):
-        bands = _within(data, measured, _bands)
+        bands = _within(data, sorted(measured), _bands)
         rest = [j for j in range(data.n_features) if j not in set(measured)]
         return bands + (_within(data, rest, lambda part: _numeric(part, most_columns)) if rest else ())
     return _clusters(data)

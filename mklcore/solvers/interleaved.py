@@ -38,9 +38,8 @@ from mklcore.solvers.running import moved
 from mklcore.solvers.stack import products, quadratic_forms
 
 CACHE_MB = 512.0
-_QUARTER = (
-    4  # of the rows are moved in a chunk where rows are dear, so that weights follow sooner; all where they are stored
-)
+# Where rows are dear a round goes in so many chunks, so that weights follow sooner; in one where they are stored.
+_CHUNKS_OF_ROUND = 4
 _LAST_CHUNKS = 10
 _EVERY = 10  # chunks between looks at what the rounding of rows has done
 _SHOWS = 0.1  # of the gap that is asked for: rounding that moves the loss by more is too much
@@ -274,7 +273,7 @@ class Interleaved:
 
     def _advance(self, target: float) -> Point | Status:
         """One chunk of pairs, and new weights once the machine is as good as they are."""
-        moved = self._pairs(max(50, self.a.size // (1 if self._is_stored else _QUARTER)))
+        moved = self._pairs(max(50, self.a.size // (1 if self._is_stored else _CHUNKS_OF_ROUND)))
         self._fruitless = 0 if moved else self._fruitless + 1
         if self._fruitless > 20:
             return Status.STALLED

@@ -21,6 +21,7 @@ def dictionary(params: Params) -> KernelDictionary:
     """Return the kernels the parameters ask for. Raises ``KernelError`` or ``ParameterError`` in words."""
     if on_stack(params):
         raise KernelError("The upload is a ready kernel stack: it has no columns to build kernels on.")
+    edited_text(params)  # one that is kept in another session is refused, although its kernels may lie on the shelf
     return shelf(params).made(("dictionary", params.upto("kernels")), lambda: _dictionary(params))
 
 

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass, replace
 
-from mklcore.data.spectra import PREPARATIONS
+from mklcore.data.spectra import PREPARATIONS, can_be_prepared
+from mklcore.exploration import PREPARED_GAIN
 from pages._parts.derive import looks, paths, tables
 from pages._parts.jobs.job import Job
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
-
-GAIN = 0.005  # of a score: less is no reason to prepare spectra
 
 
 @dataclass(frozen=True)
@@ -22,13 +21,15 @@ class Tried:
     def best(self) -> str:
         """Return the preparation to take: as they are, unless another gains."""
         how = max(self.scores, key=self.scores.__getitem__)
-        return how if self.scores[how] > self.scores[""] + GAIN else ""
+        return how if self.scores[how] > self.scores[""] + PREPARED_GAIN else ""
 
 
 def wanted(params: Params) -> bool:
     """Tell whether ways of preparing are to be tried: nobody has chosen one, and neighbouring columns mean something."""
     ours = params.data.startswith(UPLOAD) and params.recommended and not (params.spectra or params.edited)
-    return ours and tables.are_spectra(params) and tables.table(params).task != "novelty"
+    if not (ours and tables.are_spectra(params)):
+        return False
+    return can_be_prepared(tables.unprepared(params)) and tables.table(params).task != "novelty"
 
 
 def _ways(params: Params) -> dict[str, Params]:
@@ -52,7 +53,8 @@ def key(params: Params) -> object:
 def job(params: Params) -> Job:
     """Return the work that looks at every preparation for a moment."""
     name = key(params)
-    pieces = tuple(piece for one in _ways(params).values() for piece in looks.job(one).pieces)
+    missing = [one for one in _ways(params).values() if looks.known(one) is None]
+    pieces = tuple(piece for one in missing for piece in looks.job(one).pieces)
     return Job(
         name, "Ways to prepare the spectra", pieces, lambda now: key(now) == name, counts="points",
         needs=paths.needs(params), asked=False,

@@ -42,17 +42,20 @@ def follow(shown: paths.Answer) -> None:
     if shown.waiting or _place(params) in memory().prepared or not preparations.wanted(params):
         return
     held = board.held()
-    if (held is not None and held.live) or board.mine(preparations.key(params)) is not None:
+    mine = board.mine(preparations.key(params))
+    if mine is not None and not mine.live and preparations.known(params) is None:
+        memory().prepared[_place(params)] = None  # it was cancelled, or no score could choose
+    if (held is not None and held.live) or mine is not None:
         return
     board.ask(preparations.job(params))
     history.rerun()  # the whole app, so that its progress is drawn and watched
 
 
-def draw() -> None:
+def draw(shown: paths.Answer) -> None:
     """Say which preparation was taken and what the others score, with the click that undoes it."""
     params = history.current()
     tried = memory().prepared.get(_place(params))
-    if tried is None or params.spectra != tried.best:
+    if tried is None or params.spectra != tried.best or tried.score_name != shown.path.score_name:
         return
     said, press = st.columns([6, 1.4], vertical_alignment="center")
     said.caption(told(tried))

@@ -51,8 +51,8 @@ def path(
 
 def lanes(params: Params, drawn: Sequence[Shown], step: int) -> None:
     """Draw the download of Compare: every lane that has a path, from its slider on."""
-    shown = {one.label: one.path for one in drawn if one.path is not None}
     told = [one for one in drawn if one.path is not None]
+    shown = {one.label: one.path for one in told if one.path is not None}
     methods = dict.fromkeys(METHODS[one.lane.algorithm] for one in told)
     about = _about(params, "compare", list(methods), problems(told))
     _button(partial(lanes_page, shown, about, step=step, columns=_columns(told)), "Lanes side by side")

@@ -64,12 +64,12 @@ def bar() -> None:
 
 
 def every() -> float:
-    """Return after how many seconds to look again: the sooner this session's next job is expected to end, the sooner."""
+    """Return after how many seconds to look again: the sooner this session's next job was expected to end, the sooner."""
     left = [
         worker.LINES[job.job.slot].seconds_before(job, worker.MOST[job.job.slot]) + worker.LINES[job.job.slot].expected(job)
         for job in board.all_held() if not job.told
     ]  # fmt: skip
-    return min(max(min(left) / LOOKS, REFRESH_SECONDS), SELDOM_SECONDS)
+    return min(max(min(left, default=0.0) / LOOKS, REFRESH_SECONDS), SELDOM_SECONDS)
 
 
 def _line_of(job: Progress) -> None:

@@ -213,9 +213,10 @@ class Params:
 
     def upto(self, stage: str) -> "Params":
         """Return these parameters with every later stage at its usual values: the key of what ``stage`` computes."""
-        if stage not in self._upto:
-            self._upto[stage] = replace(self, **_usual(STAGES[STAGES.index(stage) + 1 :]))
-        return self._upto[stage]
+        made = self._upto
+        if stage not in made:
+            made[stage] = replace(self, **_usual(STAGES[STAGES.index(stage) + 1 :]))
+        return made[stage]
 
     @cached_property
     def _upto(self) -> dict[str, "Params"]:

@@ -306,6 +306,7 @@ def open_run(run_id: str) -> None:
 def show_results(run: Run) -> None:
     """Show the kept path at once, as the answer that waits for its successor: the models are fitted anew when needed."""
     params = history.current()
+    memory().prepared.setdefault((params.data, params.target), None)  # the screen is shown as it was kept
     try:
         content = store().results(run.id)
         found = runs_results.read(content) if content else None

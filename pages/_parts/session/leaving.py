@@ -7,11 +7,12 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 import streamlit as st
 
-LOOK_SECONDS = 15.0
+LOOK_SECONDS = 5.0
 
 
 class Held(Protocol):
@@ -49,8 +50,9 @@ class Leaving:
         now = self._clock()
         over = held is None
         if held is not None and held.is_left() and since is not None and now - since > self._patience:
-            held.let_go()
             over = True
+            with suppress(Exception):  # the border of the thread: the other sessions are still to be looked after
+                held.let_go()
         with self._lock:
             if over:
                 del self._held[place]
@@ -68,6 +70,6 @@ class Leaving:
 @st.cache_resource(max_entries=1, show_spinner=False)
 def leaving() -> Leaving:
     """Return who looks after the sessions of this server; a closed tab may come back for as long as Streamlit lets it."""
-    found = Leaving(float(st.get_option("server.disconnectedSessionTTL")) + LOOK_SECONDS)
+    found = Leaving(float(st.get_option("server.disconnectedSessionTTL")))
     threading.Thread(target=found.watch, name="leaving", daemon=True).start()
     return found

@@ -246,7 +246,7 @@ class Memory:
 
     def let_go(self) -> None:
         """Forget everything, files and results first of all."""
-        for job in self.jobs.values():
+        for job in list(self.jobs.values()):
             job.stop.set()
         vars(self).update(vars(Memory()))
 
