@@ -5,8 +5,10 @@ import base64
 from typing import Any
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from pages._parts.frame.guard import FORBIDDEN, METRICS, Guard
+from pages._parts.frame.left_page import SECONDS, LeftPage
 from pages._parts.keeper import password
 
 SECRET = "a long enough password"
@@ -77,3 +79,44 @@ def test_what_is_no_request_passes() -> None:
     for kind in ("websocket", "lifespan"):
         asyncio.run(Guard(app)({"type": kind, "path": METRICS}, None, None))
     assert seen == ["websocket", "lifespan"]
+
+
+def said(page: str, fragment: str = "") -> dict[str, Any]:
+    """What a browser sends: it wants a page, or a part of one, drawn."""
+    asked = BackMsg()
+    asked.rerun_script.page_script_hash, asked.rerun_script.fragment_id = page, fragment
+    return {"type": "websocket.receive", "bytes": asked.SerializeToString()}
+
+
+def heard(*messages: dict[str, Any]) -> list[dict[str, Any]]:
+    """Those that reach an application behind the guard."""
+    come, arrived = iter([*messages, {"type": "websocket.disconnect"}]), []
+
+    async def everything(scope, receive, send) -> None:
+        while (message := await receive())["type"] != "websocket.disconnect":
+            arrived.append(message)
+
+    async def receive() -> dict[str, Any]:
+        return next(come)
+
+    asyncio.run(Guard(everything)({"type": "websocket", "path": "/_stcore/stream", "headers": []}, receive, None))
+    return arrived
+
+
+def test_a_part_of_the_page_that_was_just_left_is_not_heard() -> None:
+    first, part, second = said("one"), said("one", "pocket"), said("two")
+    assert heard(first, part, second, part, said("two", "bar"), said("two")) == [
+        first, part, second, said("two", "bar"), said("two"),
+    ]  # fmt: skip
+    assert heard(said(""), said("two"), part) == [said(""), said("two")]  # a link opened the first page
+    odd = [{"type": "websocket.receive", "text": "hello"}, {"type": "websocket.receive", "bytes": b"\xff\xff"}]
+    assert heard(second, *odd) == [second, *odd]
+
+
+def test_a_page_the_server_went_to_by_itself_is_heard_a_moment_later() -> None:
+    now = [0.0]
+    left = LeftPage(lambda: now[0])
+    assert not left.speaks(said("one")["bytes"])
+    now[0] = SECONDS + 1.0
+    assert not left.speaks(said("two", "slider")["bytes"])
+    assert not left.speaks(said("two", "slider")["bytes"])

@@ -1,0 +1,39 @@
+"""Frame, before the server: what a page still says after the browser has left it is not passed on.
+
+A click on the menu also closes what is open on the page, and each of the two tells the server. Streamlit answers the second
+for the old page after the new one is drawn, and the browser takes the new one away: a white page.
+"""
+
+import time
+from collections.abc import Callable
+
+from google.protobuf.message import DecodeError
+from streamlit.proto.BackMsg_pb2 import BackMsg
+
+SECONDS = 2.0  # after a change of page; later a page of another name may be the server's own doing
+LONGEST = 1_000_000  # bytes that are looked at
+
+
+class LeftPage:
+    """What one browser says, in its order."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._page, self._since = "", -SECONDS
+
+    def speaks(self, message: bytes) -> bool:
+        """Tell whether a message is of a part of the page that was just left."""
+        try:
+            asked = BackMsg.FromString(message) if len(message) <= LONGEST else BackMsg()
+        except DecodeError:  # the server knows what to do with it
+            return False
+        page = asked.rerun_script.page_script_hash
+        if not page or page == self._page:
+            return False
+        recently = self._clock() - self._since < SECONDS
+        if asked.rerun_script.fragment_id and recently:
+            return True
+        if not asked.rerun_script.fragment_id:
+            self._since = self._clock()
+        self._page = page
+        return False
