@@ -192,21 +192,21 @@ class Tab:
 
 def test_what_a_closed_tab_held_is_let_go_when_it_cannot_come_back() -> None:
     now = [0.0]
-    leaving, tabs = Leaving(130.0, lambda: now[0]), [Tab(), Tab(), Tab()]
+    leaving, tabs = Leaving(lambda: now[0]), [Tab(), Tab(), Tab()]
     for tab in tabs:
         leaving.follow(tab)
     tabs[1].left = tabs[2].left = True
-    assert leaving.look() == 0
+    assert leaving.look(130.0) == 0
     now[0], tabs[2].left = 100.0, False  # it lost its connection, and is back
-    assert leaving.look() == 0
+    assert leaving.look(130.0) == 0
     now[0], tabs[2].left = 131.0, True
-    assert leaving.look() == 1
+    assert leaving.look(130.0) == 1
     assert [tab.forgot for tab in tabs] == [False, True, False]
     now[0] = 262.0
-    assert leaving.look() == 1
+    assert leaving.look(130.0) == 1
     assert [tab.forgot for tab in tabs] == [False, True, True]
     place = weakref.ref(tabs.pop(0))
-    assert leaving.look() == 0
+    assert leaving.look(130.0) == 0
     assert place() is None  # nobody else holds it
 
 

@@ -95,7 +95,6 @@ BLIND = {
 # Where Streamlit's caches may live: what a value hangs on is decided in these places only.
 CACHES = {f"pages._parts.{place}" for place in (
     "derive.shelves", "derive.tables", "derive.gram_stacks", "jobs.worker", "jobs.preparing", "runs.server",
-    "session.leaving",
 )}  # fmt: skip
 UNSAFE_MODULES = {"pickle", "cloudpickle", "dill", "marshal", "shelve"}
 UNSAFE_CALLS = {"eval", "exec", "compile", "__import__", "joblib.load", "joblib.dump"}

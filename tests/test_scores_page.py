@@ -64,7 +64,7 @@ def test_a_score_of_another_task_is_left_alone_and_a_wrong_one_is_refused() -> N
 
 @pytest.mark.parametrize("ready", [False, True])
 def test_a_search_tells_what_was_tried_and_what_to_expect(ready: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searches, "candidates", lambda rows, stack: candidates(rows, stack)[-2:])
+    monkeypatch.setattr(searches, "candidates", lambda rows, stack=None: candidates(rows, stack)[-2:])
     asked = {"compare": "search", "search_seconds": "1800", "seed": "6"}
     app = open_app("" if ready else "pages/compare.py", **asked, **({} if ready else {"data": "iris"}))
     if ready:

@@ -1,5 +1,6 @@
 """Frame, how the server starts: while the browser still loads its own scripts, it imports what every page needs."""
 
+import asyncio
 import gc
 import threading
 import webbrowser
@@ -9,6 +10,8 @@ from importlib import import_module
 
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
+
+from pages._parts.session.leaving import look_after
 
 # The rooms of the library first, then what stands behind the pages: all of it in one thread, because two threads that enter
 # a package and one of its modules at once would find it half made.
@@ -28,7 +31,11 @@ async def serving(_: st.App) -> AsyncIterator[None]:
     PagesManager.uses_pages_directory = False  # the very first link to a page reaches app.py, too, not the page's file
     if not st.get_option("server.headless"):
         threading.Thread(target=webbrowser.open, args=(address(),), daemon=True).start()
-    yield
+    looking = asyncio.create_task(look_after())
+    try:
+        yield
+    finally:
+        looking.cancel()
 
 
 def _import() -> None:

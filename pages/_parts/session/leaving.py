@@ -1,8 +1,9 @@
-"""Session and its end: what a tab held is let go once it can no longer come back.
+"""Session and its end: what a tab held is let go once it can hardly come back.
 
 Streamlit forgets a session when a later one closes. After a class the server would go on holding what its last tabs made.
 """
 
+import asyncio
 import threading
 import time
 import weakref
@@ -13,6 +14,7 @@ from typing import Protocol
 import streamlit as st
 
 LOOK_SECONDS = 5.0
+EARLY_SECONDS = 10.0  # before Streamlit itself would no longer find the session, and could not close it
 
 
 class Held(Protocol):
@@ -30,8 +32,8 @@ class Held(Protocol):
 class Leaving:
     """The sessions of the server, and since when the tabs of some are closed."""
 
-    def __init__(self, patience: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._patience, self._clock = patience, clock
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._held: dict[weakref.ref[Held], float | None] = {}
         self._lock = threading.Lock()
 
@@ -40,18 +42,18 @@ class Leaving:
         with self._lock:
             self._held[weakref.ref(held)] = None
 
-    def look(self) -> int:
-        """Let go of what belongs to tabs that are closed for longer than one can come back; return of how many."""
+    def look(self, patience: float) -> int:
+        """Let go of what belongs to tabs that are closed for more than ``patience`` seconds; return of how many."""
         with self._lock:
             known = [(place, place(), since) for place, since in self._held.items()]
-        return sum(self._judge(place, held, since) for place, held, since in known)
+        return sum(self._judge(place, held, since, patience) for place, held, since in known)
 
-    def _judge(self, place: weakref.ref[Held], held: Held | None, since: float | None) -> bool:
+    def _judge(self, place: weakref.ref[Held], held: Held | None, since: float | None, patience: float) -> bool:
         now = self._clock()
         over = held is None
-        if held is not None and held.is_left() and since is not None and now - since > self._patience:
+        if held is not None and held.is_left() and since is not None and now - since > patience:
             over = True
-            with suppress(Exception):  # the border of the thread: the other sessions are still to be looked after
+            with suppress(Exception):  # the border of the server: the other sessions are still to be looked after
                 held.let_go()
         with self._lock:
             if over:
@@ -60,16 +62,12 @@ class Leaving:
                 self._held[place] = (now if since is None else since) if held is not None and held.is_left() else None
         return over and held is not None
 
-    def watch(self) -> None:
-        """Look now and then, for as long as the server runs."""
-        while True:
-            time.sleep(LOOK_SECONDS)
-            self.look()
+
+LEAVING = Leaving()
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
-def leaving() -> Leaving:
-    """Return who looks after the sessions of this server; a closed tab may come back for as long as Streamlit lets it."""
-    found = Leaving(float(st.get_option("server.disconnectedSessionTTL")))
-    threading.Thread(target=found.watch, name="leaving", daemon=True).start()
-    return found
+async def look_after() -> None:
+    """Look now and then, for as long as the server runs, in its own thread: only there Streamlit closes a session."""
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        LEAVING.look(float(st.get_option("server.disconnectedSessionTTL")) - EARLY_SECONDS)

@@ -15,7 +15,7 @@ from mklcore.path import Path
 from pages._parts.jobs.job import Progress
 from pages._parts.params.lanes import Lane
 from pages._parts.params.parameters import Params
-from pages._parts.session.leaving import leaving
+from pages._parts.session.leaving import LEAVING
 from pages._parts.session.presence import Presence
 from pages._parts.session.shelf import Shelf
 
@@ -245,7 +245,8 @@ class Memory:
         return self.me.gone()
 
     def let_go(self) -> None:
-        """Forget everything, files and results first of all."""
+        """Forget everything, and have Streamlit forget the session: what its page was drawn from holds paths, too."""
+        self.me.close()
         for job in list(self.jobs.values()):
             job.stop.set()
         vars(self).update(vars(Memory()))
@@ -256,5 +257,5 @@ def memory() -> Memory:
     found: Memory | None = st.session_state.get(KEY)
     if found is None:
         found = st.session_state[KEY] = Memory()
-        leaving().follow(found)
+        LEAVING.follow(found)
     return found

@@ -14,3 +14,8 @@ class Presence:
     def gone(self) -> bool:
         """Tell whether the tab has been closed or lost its connection."""
         return bool(self._session) and runtime.exists() and not runtime.get_instance().is_active_session(self._session)
+
+    def close(self) -> None:
+        """Have the server forget the session; to be called in the server's own thread."""
+        if self._session and runtime.exists():
+            runtime.get_instance().close_session(self._session)
