@@ -4,6 +4,8 @@ Streamlit forgets a session when a later one closes. After a class the server wo
 """
 
 import asyncio
+import ctypes
+import gc
 import threading
 import time
 import weakref
@@ -70,4 +72,13 @@ async def look_after() -> None:
     """Look now and then, for as long as the server runs, in its own thread: only there Streamlit closes a session."""
     while True:
         await asyncio.sleep(LOOK_SECONDS)
-        LEAVING.look(float(st.get_option("server.disconnectedSessionTTL")) - EARLY_SECONDS)
+        if LEAVING.look(float(st.get_option("server.disconnectedSessionTTL")) - EARLY_SECONDS):
+            await asyncio.to_thread(give_back)
+
+
+def give_back() -> None:
+    """Give the memory of what was let go back to the system: sessions hold themselves in circles, and the allocator keeps what
+    is small."""
+    gc.collect()
+    with suppress(AttributeError, OSError):  # not every system's C library can
+        ctypes.CDLL(None).malloc_trim(0)
