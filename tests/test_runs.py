@@ -338,6 +338,32 @@ def test_only_the_account_of_the_server_can_read_the_folder(store: Store, home: 
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
 
 
+class Elsewhere(sqlite3.Connection):
+    """A connection to a file that two others are just setting up."""
+
+    others = 2
+
+    def execute(self, statement: str, *values: object) -> sqlite3.Cursor:
+        if "journal_mode" in statement and self.others:
+            self.others -= 1
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise error
+        return super().execute(statement, *values)
+
+
+def test_whoever_sets_the_file_up_at_the_same_moment_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "new.sqlite", isolation_level=None, factory=Elsewhere)) as base:
+        schema.settle(base)
+        assert base.execute("PRAGMA user_version").fetchone() == (schema.SCHEMA,)
+    monkeypatch.setattr(schema, "PATIENCE_SECONDS", -1.0)
+    other = sqlite3.connect(tmp_path / "other.sqlite", isolation_level=None, factory=Elsewhere)
+    with contextlib.closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):
+        schema.settle(other)
+
+
 def test_many_writers_at_once_lose_nothing(home: Path) -> None:
     errors: list[BaseException] = []
 

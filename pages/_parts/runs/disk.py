@@ -22,7 +22,6 @@ from pages._parts.runs import salvage, schema
 
 HOME, OFF = "MKL_EXPLORER_HOME", "off"
 FILE, RESERVE = "runs.sqlite", "room.reserve"
-PATIENCE_SECONDS = 10.0
 RESERVE_BYTES = 4 * 2**20
 STEP_BYTES = 2**20  # zeroed at a time; the log never holds more
 STEP_PAGES = 128
@@ -126,7 +125,7 @@ class Disk:
     def _connected(self, place: Path) -> sqlite3.Connection:
         """Connect; where there is no room even for the file by which connections agree, alone and without it."""
         for mode in ("NORMAL", "EXCLUSIVE"):
-            base = sqlite3.connect(place, timeout=PATIENCE_SECONDS, isolation_level=None)
+            base = sqlite3.connect(place, timeout=schema.PATIENCE_SECONDS, isolation_level=None)
             try:
                 base.execute(f"PRAGMA locking_mode = {mode}")
                 with self._repairing:

@@ -30,6 +30,9 @@ FROM_1 = (
 )
 
 
+PATIENCE_SECONDS = 10.0  # for another connection that writes
+
+
 def settle(base: sqlite3.Connection) -> None:
     """Set a connection up, and make the tables that are not there yet."""
     base.execute("PRAGMA secure_delete = ON")
@@ -42,7 +45,7 @@ def settle(base: sqlite3.Connection) -> None:
         raise sqlite3.NotSupportedError("the file of kept runs was written by a later release")
     if version == 0:
         base.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        base.execute("PRAGMA journal_mode = WAL")
+        _log_beside(base)
     base.execute("BEGIN IMMEDIATE")
     try:
         _bring_up_to_date(base)
@@ -51,6 +54,19 @@ def settle(base: sqlite3.Connection) -> None:
         with suppress(sqlite3.Error):
             base.execute("ROLLBACK")
         raise
+
+
+def _log_beside(base: sqlite3.Connection) -> None:
+    """Have changes kept in a log beside the file. Whoever does the same at this moment is waited for: SQLite does not, here."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            base.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
 
 
 def _bring_up_to_date(base: sqlite3.Connection) -> None:
