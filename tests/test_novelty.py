@@ -48,8 +48,11 @@ def test_a_path_is_certified_and_scored_by_the_share_accepted(ring, param):
     assert all(status.ok for status in found.statuses)
     assert found.relative_gap.max() <= 1e-3
     for fitted, train, validation in zip(found.estimators, found.train_score, found.val_score, strict=True):
-        assert train == fitted.score(stack.values) == np.mean(fitted.decision_function(stack.values) >= 0)
-        assert validation == fitted.score(stack.cross(data.X[80:]))
+        decision, fresh = fitted.decision_function(stack.values), fitted.decision_function(stack.cross(data.X[80:]))
+        for told, values in ((train, decision), (validation, fresh)):
+            on_the_border = np.abs(values) < 1e-9  # whether such a row is inside hangs on the last digit
+            assert told == pytest.approx(np.mean(values >= 0), abs=np.mean(on_the_border) + 1e-12)
+        assert fitted.score(stack.values) == np.mean(decision >= 0)
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0, np.inf])

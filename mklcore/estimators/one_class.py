@@ -67,6 +67,11 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         self.callback = callback
 
     @property
+    def training_decision(self) -> None:
+        """None: rows on the border, which a sphere has, are counted by ``score``'s own sums, to their last digit."""
+        return None
+
+    @property
     def loss(self) -> str:
         return "one_class" if self.nu is None else "nu_one_class"
 
