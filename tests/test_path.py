@@ -88,7 +88,6 @@ def test_points_predicted_together_predict_as_they_do_alone(model, table):
         mkl.LpMKLRegressor(kernels=KERNELS, p=2.0, tol=1e-2),
         mkl.LpMKLRegressor(kernels=KERNELS, loss="epsilon_insensitive", tol=1e-2),
         mkl.LpMKLClassifier(kernels=KERNELS, approximation=mkl.Nystroem(20), tol=1e-2),
-        mkl.LpMKLOneClass(kernels=KERNELS, tol=1e-2),
         mkl.BestKernelClassifier(kernels=KERNELS, tol=1e-2),
         mkl.AlignedMKLClassifier(kernels=KERNELS, tol=1e-2),
     ],
