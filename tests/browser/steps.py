@@ -53,7 +53,7 @@ def patiently(check: Callable[P, None]) -> Callable[P, None]:
         while True:
             try:
                 return check(*args, **kwargs)
-            except AssertionError:
+            except (AssertionError, KeyError, ValueError):  # or what is looked for is not there yet
                 if time.monotonic() > until:
                     raise
                 args[0].page.wait_for_timeout(200)
@@ -197,6 +197,21 @@ def expected_path(content: bytes, values=None, start=None) -> Path:
     model = LpMKLClassifier(p=1.0, kernels=kernels)
     grid = path_grid(model, stack, train.y, "C") if values is None else values
     return fit_path(model, stack, train.y, "C", grid, stack.cross(validation.X), validation.y, start=start)
+
+
+@patiently
+def assert_reads(visitor: Visitor, *texts: str, gone: str = "") -> None:
+    """The page says all of this, and does not say what is gone."""
+    shown = visitor.text()
+    for text in texts:
+        assert text in shown
+    assert not gone or gone not in shown
+
+
+@patiently
+def assert_at(visitor: Visitor, index: int) -> None:
+    """The cursor stands at this point of the path."""
+    assert visitor.index() == index
 
 
 @patiently

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.browser.server import Server
-from tests.browser.steps import NEXT_FRAME, Visitor
+from tests.browser.steps import NEXT_FRAME, Visitor, assert_reads, patiently
 from tests.browser.walker import let_go
 
 SLIDER = ".hull input[type=range]"
@@ -59,9 +59,7 @@ def test_dragging_lambda_repaints_grid_graph_and_relevance_without_the_server(wi
     visitor.page.wait_for_url(lambda url: url != link and "hull_at=" in url)
     visitor.settle()
     assert slider.input_value() == "0"
-    label = visitor.page.locator(".hull output").inner_text().removeprefix("λ = ")
-    exact = visitor.page.locator("input[aria-label='λ, exactly']")
-    assert float(exact.input_value()) == pytest.approx(float(label), rel=0.01)
+    assert_exactly(visitor)
     slider.focus()
     released = visitor.page.url
     for _ in range(3):
@@ -72,31 +70,42 @@ def test_dragging_lambda_repaints_grid_graph_and_relevance_without_the_server(wi
     assert visitor.errors == []
 
 
+@patiently
+def assert_exactly(visitor: Visitor) -> None:
+    """The number box says the λ the slider is at."""
+    label = visitor.page.locator(".hull output").inner_text().removeprefix("λ = ")
+    exact = visitor.page.locator("input[aria-label='λ, exactly']")
+    assert float(exact.input_value()) == pytest.approx(float(label), rel=0.01)
+
+
 def test_a_clicked_node_of_graph_and_grid_shows_what_it_adds(window: Visitor) -> None:
     visitor = window
     let_go(visitor, visitor.page.locator(SLIDER), 1.0)  # to the smallest λ
     visitor.page.locator(NODE.format("9^1")).locator("circle").nth(1).click()
     visitor.page.wait_for_url("**hull_node=9%5E1*")
     visitor.settle()
-    assert "s5, depth 1" in visitor.text()
-    chart = visitor.page.locator("[data-testid=stPlotlyChart] [role=figure], [data-testid=stPlotlyChart][role=figure]")
-    assert "What s5 adds" in (chart.first.get_attribute("aria-label") or "")
+    assert_reads(visitor, "s5, depth 1")
+    chart = "[data-testid=stPlotlyChart]"
+    visitor.page.wait_for_selector(f"{chart}[role=figure][aria-label*='What s5 adds'], "
+                                   f"{chart} [role=figure][aria-label*='What s5 adds']")  # fmt: skip
     visitor.page.locator(".hull .cell[data-cell='1,1']").click()
     visitor.page.wait_for_url("**hull_node=3%5E1*9%5E1*")
     visitor.settle()
-    assert "bmi·s5, depth 2" in visitor.text()
+    assert_reads(visitor, "bmi·s5, depth 2")
     assert visitor.errors == []
 
 
 def test_the_pictures_stand_below_each_other_where_it_is_narrow(window: Visitor) -> None:
-    visitor, places = window, {}
-    for width in (420, 1280):
-        visitor.page.set_viewport_size({"width": width, "height": 900})
-        visitor.page.wait_for_function("width => document.documentElement.clientWidth === width", arg=width)
-        visitor.settle()
-        places[width] = [
-            visitor.page.locator(f".hull .{name}").first.bounding_box() for name in ("grid", "graph", "relevance")
-        ]
-        assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in places[width])
-    assert len({round(box["y"]) for box in places[1280]}) == 1
-    assert len({round(box["x"]) for box in places[420]}) == 1
+    for width, edge in ((420, "x"), (1280, "y")):
+        window.page.set_viewport_size({"width": width, "height": 900})
+        window.page.wait_for_function("width => document.documentElement.clientWidth === width", arg=width)
+        window.settle()
+        assert_in_line(window, width, edge)
+
+
+@patiently
+def assert_in_line(visitor: Visitor, width: int, edge: str) -> None:
+    """The three pictures are within the window, and begin at the same edge."""
+    boxes = [visitor.page.locator(f".hull .{name}").first.bounding_box() for name in ("grid", "graph", "relevance")]
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    assert len({round(box[edge]) for box in boxes}) == 1

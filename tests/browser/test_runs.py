@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 from tests.browser.server import Server
-from tests.browser.steps import Visitor, table, upload
+from tests.browser.steps import Visitor, assert_reads, table, upload
 
 
 def open_corner(visitor: Visitor) -> None:
@@ -53,15 +53,15 @@ def test_a_screen_is_saved_reloaded_restarted_shared_and_deleted(
     server = start(port=port)
     owner.page.goto(f"{owner.url}/explore?data=iris&each=linear&widths=2&look=path")  # its first request is a deep link
     owner.wait_for_path()
-    assert "Which kernels are used" in owner.text()
+    assert_reads(owner, "Which kernels are used")
     assert "of 8 kernels used" in owner.facts()
     assert "data=iris" in owner.page.url
     open_corner(owner)  # this browser knows its runs after the restart
     owner.page.locator("[class*=st-key-runs_open_] button").click()
     owner.page.wait_for_url(lambda url: "data=iris" not in url)
     wait_for_answer(owner)
-    assert "of 8 kernels used" not in owner.text()
-    assert "run=" not in owner.page.url
+    assert_reads(owner, gone="of 8 kernels used")
+    owner.page.wait_for_url(lambda url: "run=" not in url)
 
     friend = visit(server.url, apart=True)
     friend.open(f"explore?run={secret}")

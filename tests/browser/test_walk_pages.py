@@ -14,7 +14,7 @@ from pages._parts.theory.tabs import TABS
 from tests.browser.known import KERNELS, SOURCES, known, path_of
 from tests.browser.server import Server
 from tests.browser.steps import Visitor, patiently
-from tests.browser.walker import assert_named, assert_sound, let_go, near, number, resize
+from tests.browser.walker import Walker, assert_named, assert_sound, let_go, near, number, resize
 
 LANES = ("lp;uniform;best;smkl", "lp;gomp;greedy")  # over one parameter, and over different ones
 NARROW, WIDE = (390, 844), (1280, 900)
@@ -108,14 +108,20 @@ def test_hulls_show_what_the_library_computes(server: Server, walker, source: st
     let_go(visitor, slider, 0.5)
     k = int(slider.input_value())
     assert abs(k - 0.5 * 15) <= 0.5
+    assert_hull(visitor, path, k)
+    assert_named(visitor)
+    assert_sound(visitor, server)
+
+
+@patiently
+def assert_hull(visitor: Walker, path: Path, k: int) -> None:
+    """Link, hull and score are those of one point of the path."""
     assert float(visitor.query["hull_at"]) == pytest.approx(path.values[k])
-    fitted, text = path.estimators[k], visitor.text()
-    assert f"{len(fitted.hull_)} nodes in the hull" in text
+    text = visitor.text()
+    assert f"{len(path.estimators[k].hull_)} nodes in the hull" in text
     told = re.search(rf"validation {path.score_name} ([^\n]+)", text)
     assert told is not None
     assert number(told[1]) == near(path, path.val_score[k])
-    assert_named(visitor)
-    assert_sound(visitor, server)
 
 
 @pytest.mark.parametrize("source", [pytest.param("sample", marks=pytest.mark.full), "upload"])

@@ -8,7 +8,7 @@ from mklcore.lessons import LESSONS
 from pages._parts.session.nav import ROOMS
 from tests.browser.known import KERNELS, path_of
 from tests.browser.server import Server
-from tests.browser.steps import Visitor
+from tests.browser.steps import Visitor, assert_at, assert_reads
 from tests.browser.walker import Walker, assert_named, assert_sound, assert_theme, let_go, resize
 
 SIZES = ((1280, 720), (390, 844), (1920, 1080))
@@ -38,8 +38,8 @@ def test_menu_cursor_and_presentation_are_reached_by_keys_alone(server: Server, 
     step = "ArrowLeft" if start else "ArrowRight"
     keys.press(step)
     page.wait_for_url("**at=*")
+    assert_at(visitor, abs(start - 1))
     visitor.settle()
-    assert visitor.index() == abs(start - 1)
     assert float(parse_qs(urlparse(page.url).query)["at"][0]) == pytest.approx(
         path_of("sample", "lp").values[visitor.index()]
     )
@@ -51,13 +51,13 @@ def test_menu_cursor_and_presentation_are_reached_by_keys_alone(server: Server, 
     page.wait_for_url("**present=yes*")
     visitor.settle()
     menu = page.locator("[data-testid=stTopNavLink]").first
-    assert not menu.is_visible()
-    assert not page.locator("[data-testid=stSidebar]").is_visible()
+    menu.wait_for(state="hidden")
+    page.locator("[data-testid=stSidebar]").wait_for(state="hidden")
     page.locator("h1").click()  # a fresh page: nothing has the focus
     keys.press("Escape")
     page.wait_for_url(lambda url: "present" not in url)
+    menu.wait_for()  # it is measured anew before it is shown
     visitor.settle()
-    assert menu.is_visible()
     assert_sound(visitor, server)
 
 
@@ -88,9 +88,9 @@ def test_a_lesson_is_guessed_revealed_and_explained_by_keys(server: Server, visi
     slider.wait_for()
     visitor.settle()
     assert lesson.options[0] != found.answer
-    assert "It depends on the solver" in visitor.text()
-    assert f"B is the largest from {found.facts['turns']} copies on" in visitor.text()
-    assert page.locator(".scene svg[role=img][aria-label]").count() == page.locator(".scene svg").count() > 0
+    assert_reads(visitor, "It depends on the solver", f"B is the largest from {found.facts['turns']} copies on")
+    page.locator(".scene svg").first.wait_for()
+    assert page.locator(".scene svg[role=img][aria-label]").count() == page.locator(".scene svg").count()
     let_go(visitor, slider, 0.9)
     said = page.locator(".scene .said").inner_text()
     let_go(visitor, slider, 0.1)
@@ -98,9 +98,8 @@ def test_a_lesson_is_guessed_revealed_and_explained_by_keys(server: Server, visi
     page.keyboard.press("PageDown")
     page.wait_for_url("**lesson_step=why*")
     visitor.settle()
-    why = visitor.text()
-    assert f"it uses {found.facts['gomp_kept']} of {found.facts['kernels']} kernels" in why
-    assert "What it cannot tell." in why
+    kept = f"it uses {found.facts['gomp_kept']} of {found.facts['kernels']} kernels"
+    assert_reads(visitor, kept, "What it cannot tell.")
     link = page.url
     again = visit(server.url)
     again.page.goto(link)

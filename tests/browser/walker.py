@@ -44,6 +44,7 @@ def assert_sound(visitor: Visitor, server: Server) -> None:
     assert "Traceback" not in server.log.read_text(errors="replace")
 
 
+@patiently
 def assert_named(visitor: Visitor) -> None:
     """Every figure can be heard."""
     figures = "[data-testid=stPlotlyChart]"
@@ -95,15 +96,22 @@ def let_go(visitor: Visitor, slider, to: float) -> None:
     visitor.settle()
 
 
+@patiently
+def assert_wide_enough(visitor: Visitor, width: int) -> None:
+    """Nothing sticks out of the window."""
+    assert visitor.page.evaluate(TOO_WIDE) == [0, 0], width
+
+
 def resize(visitor: Visitor, width: int, height: int) -> None:
     """Give the window another size, and find nothing that sticks out of it."""
     if visitor.page.viewport_size != {"width": width, "height": height}:
         visitor.page.set_viewport_size({"width": width, "height": height})
         visitor.page.wait_for_function("width => document.documentElement.clientWidth === width", arg=width)
         visitor.settle()
-    assert visitor.page.evaluate(TOO_WIDE) == [0, 0], width
+    assert_wide_enough(visitor, width)
 
 
+@patiently
 def assert_theme(visitor: Visitor, theme: str) -> None:
     """The page is as light or dark as asked for, and so are its figures, wherever it was turned."""
     background = visitor.page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
