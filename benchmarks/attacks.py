@@ -39,7 +39,7 @@ from mklcore.errors import DataError
 from mklcore.sweep import sweep
 from pages._parts.runs.disk import StoreError
 from pages._parts.runs.secrets import link_secret, new_secret
-from pages._parts.runs.store import File, Limits, Store
+from pages._parts.runs.store import GONE, File, Limits, Store
 
 WAIT = 120.0
 SLOW = "widths=20&each=rbf&laplacians=20&subspaces=100&algorithm=smkl&rows=2000"  # a minute of work
@@ -335,7 +335,7 @@ def two_apps() -> Found:
         async with Session(url, "", f"run={secret}") as session:
             await session.run()
             told = " ".join(str(one) for kind in ("alert", "markdown") for one, _ in session.found(kind))
-            return "fault" if session.faults else "gone" if "no run" in told or "deleted" in told else "there"
+            return "fault" if session.faults else "gone" if GONE in told else "there"
 
     with tempfile.TemporaryDirectory() as home:
         owner = new_secret()

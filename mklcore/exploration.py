@@ -282,6 +282,12 @@ def _path(problem: _Problem) -> tuple[Path, list[str]]:
     return path, [told] if path.at_edge == -1 else []
 
 
+def best_preparation(scores: Mapping[str, float]) -> str:
+    """Which preparation of spectra to take, by their scores: as they are (""), unless another gains."""
+    how = max(scores, key=scores.__getitem__)
+    return how if scores[how] > scores[""] + PREPARED_GAIN else ""
+
+
 def _preparation(problem: _Problem, asked: str | None) -> tuple[str, list[str]]:
     """How spectra are prepared, and what is to be said: what was asked for, or what does best on the validation rows."""
     if asked is not None or not (
@@ -291,9 +297,7 @@ def _preparation(problem: _Problem, asked: str | None) -> tuple[str, list[str]]:
     few = problem.fewer(WIDTH_ROWS)
     few = problem if few is problem else few.on(problem.dictionary)
     scores = {how: _best(_path(few.prepared(how))[0]) for how in ("", *PREPARATIONS)}
-    how = max(scores, key=scores.__getitem__)
-    if how and scores[how] <= scores[""] + PREPARED_GAIN:
-        how = ""
+    how = best_preparation(scores)
     told = ", ".join(f"{PREPARED[one]} {score:.3g}" for one, score in scores.items())
     return how, [
         f'Spectra are taken {PREPARED[how]} (validation scores: {told}); preparation="" leaves them as they are.'

@@ -128,9 +128,7 @@ class Fit:
     carry: Any = field(default=None, repr=False)  # what the method hands to the fit of a neighbouring problem
     dual_point: Array | None = field(default=None, repr=False)
     passed: Passed | None = field(default=None, repr=False)  # what its values were computed from, where the method says
-    decision: Array | None = field(
-        default=None, repr=False
-    )  # f (n,) on the training rows without the intercept, from there
+    decision: Array | None = field(default=None, repr=False)  # from there: f (n,) on the training rows, no intercept
 
     @property
     def gap(self) -> float | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from mklcore.data.dataset import counted
 from mklcore.estimators.importance import ColumnAnswer, column_importance
-from mklcore.exploration import grid_points
+from mklcore.exploration import BEHIND, grid_points
 from mklcore.kernels.measures import alignment_matrix
 from mklcore.path import Path, fit_path, no_better, path_grid
 from pages._parts.derive import dictionaries, gram_stacks, left_out, low_rank, paths, scores, shelves, tables
@@ -14,7 +14,6 @@ from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import Params
 
 ROWS = 300
-BEHIND = 3  # points after the best one that have to be no better before the path ends
 REPEATS = 3
 LEAST = 6  # points from which a path that is being solved says more than the first look
 ENTRIES = 6e6  # kernels x rows x rows up to which the answer itself is there as soon

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from mklcore.data.spectra import PREPARATIONS, can_be_prepared
-from mklcore.exploration import PREPARED_GAIN
+from mklcore.data.spectra import PREPARATIONS
+from mklcore.exploration import best_preparation
 from pages._parts.derive import looks, paths, tables
 from pages._parts.jobs.job import Job
 from pages._parts.params.parameters import Params
@@ -19,9 +19,8 @@ class Tried:
 
     @property
     def best(self) -> str:
-        """Return the preparation to take: as they are, unless another gains."""
-        how = max(self.scores, key=self.scores.__getitem__)
-        return how if self.scores[how] > self.scores[""] + PREPARED_GAIN else ""
+        """Return the preparation to take."""
+        return best_preparation(self.scores)
 
 
 def wanted(params: Params) -> bool:
@@ -29,7 +28,7 @@ def wanted(params: Params) -> bool:
     ours = params.data.startswith(UPLOAD) and params.recommended and not (params.spectra or params.edited)
     if not (ours and tables.are_spectra(params)):
         return False
-    return can_be_prepared(tables.unprepared(params)) and tables.table(params).task != "novelty"
+    return tables.can_be_prepared(params) and tables.table(params).task != "novelty"
 
 
 def _ways(params: Params) -> dict[str, Params]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from mklcore.data import spectra
 from mklcore.data.dataset import Dataset, Split, three_way_split
 from mklcore.data.grouping import regrouped
 from mklcore.data.reading import TableSummary, describe_table, read_table
@@ -68,6 +69,16 @@ def are_spectra(params: Params) -> bool:
     if on_stack(params):
         return False
     data = unprepared(params)
+    return shelf(params).made(("are spectra", data.fingerprint), lambda: _along_an_axis(data))
+
+
+def can_be_prepared(params: Params) -> bool:
+    """Tell whether there is something to prepare: columns measured along an axis, with no second differences yet."""
+    data = unprepared(params)
+    return shelf(params).made(("can be prepared", data.fingerprint), lambda: spectra.can_be_prepared(data))
+
+
+def _along_an_axis(data: Dataset) -> bool:
     if len(measured_columns(data)) > MOST_COLUMNS:
         return True
     with suppress(DataError):

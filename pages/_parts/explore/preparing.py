@@ -4,18 +4,12 @@ from dataclasses import replace
 
 import streamlit as st
 
+from mklcore.exploration import PREPARED
 from pages._parts.derive import paths, preparations
 from pages._parts.derive.preparations import Tried
 from pages._parts.params.parameters import Params
 from pages._parts.session import board, history, words
 from pages._parts.session.memory import memory
-
-PREPARED = {
-    "": "as they are",
-    "rows": "each row to mean 0, deviation 1",
-    "differences": "with second differences",
-    "both": "each row to mean 0, deviation 1, with second differences",
-}
 
 
 def settle() -> None:

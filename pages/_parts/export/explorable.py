@@ -51,19 +51,19 @@ def path(
 
 def lanes(params: Params, drawn: Sequence[Shown], step: int) -> None:
     """Draw the download of Compare: every lane that has a path, from its slider on."""
-    told = [one for one in drawn if one.path is not None]
-    shown = {one.label: one.path for one in told if one.path is not None}
-    methods = dict.fromkeys(METHODS[one.lane.algorithm] for one in told)
-    about = _about(params, "compare", list(methods), problems(told))
-    _button(partial(lanes_page, shown, about, step=step, columns=_columns(told)), "Lanes side by side")
+    told = [(one, one.path) for one in drawn if one.path is not None]
+    methods = dict.fromkeys(METHODS[one.lane.algorithm] for one, _ in told)
+    about = _about(params, "compare", list(methods), problems([one for one, _ in told]))
+    shown = {one.label: path for one, path in told}
+    columns = _columns(*told[0]) if told else {}
+    _button(partial(lanes_page, shown, about, step=step, columns=columns), "Lanes side by side")
 
 
-def _columns(told: Sequence[Shown]) -> dict[str, list[int]]:
+def _columns(one: Shown, path: Path) -> dict[str, list[int]]:
     """Return which kernels see which column, the same in all lanes; none of a ready stack, which knows no columns."""
-    one = next((one for one in told if one.path is not None), None)
-    if one is None or one.path is None or tables.on_stack(one.params):
+    if tables.on_stack(one.params):
         return {}
-    answer = paths.Answer(one.path, one.params, waiting=False, earlier=one.earlier)
+    answer = paths.Answer(path, one.params, waiting=False, earlier=one.earlier)
     name = "columns seen", paths.key(one.params), one.earlier
     return shelves.shelf(one.params).made(name, lambda: derive_shares.members(answer, "columns"))
 

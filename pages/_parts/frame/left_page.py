@@ -30,10 +30,10 @@ class LeftPage:
         page = asked.rerun_script.page_script_hash
         if not page or page == self._page:
             return False
-        recently = self._clock() - self._since < SECONDS
-        if asked.rerun_script.fragment_id and recently:
-            return True
+        now = self._clock()
         if not asked.rerun_script.fragment_id:
-            self._since = self._clock()
+            self._since = now
+        elif now - self._since < SECONDS:
+            return True
         self._page = page
         return False

@@ -15,9 +15,8 @@ from pages._parts.params.parameters import Params
 from pages._parts.session import board, history, nav
 
 REFRESH_SECONDS = 0.5
-SELDOM_SECONDS = (
-    2.0  # where it takes long: thirty people who look twice a second are as much work as what they wait for
-)
+# Where it takes long: thirty people who look twice a second are as much work as what they wait for.
+SELDOM_SECONDS = 2.0
 LOOKS = 10  # at work that is on its way, as far as the two above allow
 CANCEL = {"short": "job_cancel", "long": "long_job_cancel"}
 

@@ -51,18 +51,17 @@ class Leaving:
         return sum(self._judge(place, held, since, patience) for place, held, since in known)
 
     def _judge(self, place: weakref.ref[Held], held: Held | None, since: float | None, patience: float) -> bool:
-        now = self._clock()
-        over = held is None
-        if held is not None and held.is_left() and since is not None and now - since > patience:
-            over = True
+        now, left = self._clock(), held is not None and held.is_left()
+        over = left and since is not None and now - since > patience
+        if held is not None and over:
             with suppress(Exception):  # the border of the server: the other sessions are still to be looked after
                 held.let_go()
         with self._lock:
-            if over:
+            if held is None or over:
                 del self._held[place]
             else:
-                self._held[place] = (now if since is None else since) if held is not None and held.is_left() else None
-        return over and held is not None
+                self._held[place] = (now if since is None else since) if left else None
+        return over
 
 
 LEAVING = Leaving()
