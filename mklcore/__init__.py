@@ -101,6 +101,7 @@ _ROOMS = (
     "cluster",
     "compiling",
     "data",
+    "errands",
     "errors",
     "estimators",
     "experiments",

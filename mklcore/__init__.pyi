@@ -5,6 +5,7 @@ from mklcore import (
     cluster as cluster,
     compiling as compiling,
     data as data,
+    errands as errands,
     errors as errors,
     estimators as estimators,
     experiments as experiments,

@@ -19,6 +19,7 @@ import pyarrow.parquet
 from sklearn.base import clone, is_classifier
 
 from mklcore.arrays import Array
+from mklcore.cluster import one_client
 from mklcore.errors import DataError
 from mklcore.estimators.totals import Totals, check_summable, fit_in_passes, fit_totals, is_passed, signed_target
 from mklcore.lowrank.passing import LossSums
@@ -109,6 +110,11 @@ def fit_parts(
     that do not fit each other.
     """
     check_summable(estimator)
+    with one_client(backend):
+        return _fitted(estimator, parts, sample, seed, backend, callback)
+
+
+def _fitted(estimator: Any, parts: Parts, sample: int, seed: int, backend: str | Executor, callback: Progress) -> Any:
     drawn = sweep(_Drawn(parts, -(-sample // len(parts)), seed), range(len(parts)), backend).values()
     X, y = np.concatenate([rows for rows, _ in drawn]), np.concatenate([target for _, target in drawn])
     started = clone(estimator)
@@ -120,9 +126,10 @@ def fit_parts(
             "class against the rest at a time."
         )
     if is_passed(started):
+        run = _Passed(parts, stack.transform, started)
 
         def ask(v: Array, b: float) -> LossSums:
-            found = sweep(_Passed(parts, stack.transform, started, v, b), range(len(parts)), backend, callback=callback)
+            found = sweep(run, [_Place(k, v, b) for k in range(len(parts))], backend, callback=callback)
             return reduce(LossSums.__add__, found.values())
 
         return fit_in_passes(started, stack, ask)
@@ -174,18 +181,25 @@ class _Summed:
 
 
 @dataclass(frozen=True, eq=False)
+class _Place:
+    """A part, and the model at which its losses are summed: all that is sent with every pass."""
+
+    k: int
+    v: Array
+    b: float
+
+
+@dataclass(frozen=True, eq=False)
 class _Passed:
     parts: Parts
     transform: Any
     started: Any
-    v: Array
-    b: float
 
-    def __call__(self, k: int) -> LossSums:
-        X, y = self.parts(k)
+    def __call__(self, at: _Place) -> LossSums:
+        X, y = self.parts(at.k)
         signed, loss = signed_target(self.started, y), self.started.loss_in_use
         pieces = (slice(top, top + _ROWS) for top in range(0, len(X), _ROWS))
-        own = (LossSums.of(loss, self.transform.cross(X[p]).table, signed[p], self.v, self.b) for p in pieces)
+        own = (LossSums.of(loss, self.transform.cross(X[p]).table, signed[p], at.v, at.b) for p in pieces)
         return reduce(LossSums.__add__, own)
 
 

@@ -17,9 +17,10 @@ from mklcore import (
     MKLError,
     Nystroem,
     ParameterError,
+    errands,
     load_sample,
 )
-from mklcore.cluster import SCHEDULER, connected
+from mklcore.cluster import SCHEDULER, afar, connected, one_client
 from mklcore.experiments import Experiment
 from mklcore.experiments.base import file_of, is_quick
 from mklcore.partitions import ArrayParts, ParquetParts, fit_parts, score_parts
@@ -167,6 +168,89 @@ def cube(number: int) -> int:
 
     sleep(0.1)
     return number**3
+
+
+class Patient:
+    """Work that tells how far it is until somebody no longer wants it, and leaves a mark then; or does 3 steps."""
+
+    def __init__(self, mark: Path, steps: int):
+        self.mark, self.steps = mark, steps
+
+    def __call__(self, tell) -> tuple[int, int]:
+        from threading import Event
+
+        for done in range(self.steps):
+            try:
+                tell(done, self.steps)
+            except InterruptedError:
+                self.mark.write_text("ended")
+                raise
+            Event().wait(0.1)
+        return os.getpid(), threads(0)
+
+
+def test_one_piece_of_work_is_done_on_a_worker_which_tells_how_far_it_is_and_can_be_ended(scheduler, tmp_path):
+    heard: list[tuple[int, int]] = []
+    where, blas = afar(Patient(tmp_path / "no", 8), lambda *told: heard.append(told))
+    assert where != os.getpid()
+    assert blas == 1
+    assert 0 < max(done for done, _ in heard) < 8
+    assert not (tmp_path / "no").exists()
+
+    def cancel(done, total):
+        if done:
+            raise InterruptedError("enough")
+
+    with pytest.raises(InterruptedError, match="enough"):
+        afar(Patient(tmp_path / "yes", 10_000), cancel)
+    sweep(seen, [tmp_path / "yes"], "dask")
+    with pytest.raises(ParameterError, match="not allowed"):
+        afar(refused)
+
+
+def seen(mark: Path) -> None:
+    """Wait until the mark is there."""
+    from threading import Event
+
+    while not mark.exists():
+        Event().wait(0.05)
+
+
+def test_full_size_fits_come_back_from_a_worker_as_they_are_made_here(scheduler, monkeypatch):
+    data = load_sample("diabetes")
+    X, z, rest, left = data.X[:300], data.y[:300] / 100.0, data.X[300:], data.y[300:] / 100.0
+    kernels = KernelDictionary((RBF(1.0, relative=True), Linear()))
+
+    def made() -> list[np.ndarray]:
+        path = errands.run(
+            errands.FeaturePath(
+                LpMKLRegressor(p=4 / 3, kernels=kernels, approximation=Nystroem(20)), kernels, Nystroem(20),
+                "multiplicative", False, X, z, rest, left, "C", 5, 2,
+            ),
+            lambda done, total: told.append((done, total)),
+        )  # fmt: skip
+        asked = LpMKLRegressor(p=4 / 3, C=10.0, tol=1e-9, kernels=kernels)
+        model, score = errands.run(errands.WholeFit(asked, X, z, rest, left), lambda *now: told.append(now))
+        assert score == model.score(rest, left)
+        assert (model.callback, path.estimators[0].callback) == (None, None)
+        return [path.weights, path.val_score, model.weights_, model.dual_coef_]
+
+    told: list[tuple[int, int]] = []
+    there = made()
+    monkeypatch.delenv(SCHEDULER)
+    told.clear()
+    for far, here in zip(there, made(), strict=True):
+        assert far.tobytes() == here.tobytes()
+    assert (2, 2) in told
+    assert {total for _, total in told} == {2, errands.STEPS}
+
+
+def test_within_one_client_what_is_run_is_sent_once_however_often_it_is_swept(scheduler):
+    run = Heavy()
+    with one_client("dask"):
+        found = [sweep(run, range(4), "dask").values() for _ in range(2)]
+    copies = {(pid, copy) for rows in found for pid, copy, _ in rows}
+    assert len(copies) == len({pid for pid, _ in copies})
 
 
 def test_an_address_without_a_scheduler_is_refused(monkeypatch):

@@ -51,6 +51,7 @@ ROWS = {
     "mklcore.verify_hull": 12,
     "mklcore.sweep": 12,
     "mklcore.cluster": 12,
+    "mklcore.errands": 12,
     "mklcore.warmup": 12,
     "mklcore.widths": 12,
     "mklcore.compiling": 12,

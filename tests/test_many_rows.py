@@ -7,6 +7,7 @@ import mklcore as mkl
 from mklcore.left_out import scored_on
 from mklcore.lowrank.inside import through_features
 from pages._parts.derive import gram_stacks, left_out, low_rank, many_rows, paths, shelves, tables
+from pages._parts.jobs.job import Progress, Report
 from pages._parts.params.parameters import LOW_RANK, SAMPLE, Params
 from tests.pages import memory, open_app, quiet, wait_until, words
 from tests.test_exports import handed_out, run_script
@@ -51,6 +52,24 @@ def test_low_rank_follows_the_first_answer_and_leaves_the_exact_ones_beside_it(f
     quiet(app.run())
     assert memory(app).params.way == SAMPLE
     assert memory(app).answer.path is paths.known(low_rank.exactly(params))
+
+
+def test_with_a_scheduler_full_size_fits_are_sent_there(few, monkeypatch):
+    params = Params(data="diabetes", widths=2, seed=41)
+    sent: list[object] = []
+    monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
+    monkeypatch.setattr("mklcore.errands.afar", lambda errand, tell: sent.append(errand) or errand(tell))
+    low = low_rank.approximately(params)
+    job, whole = many_rows.job(params), many_rows.whole_job(params, 1.0)
+    report = Report(Progress(job))
+    path = job.pieces[0].make(report)
+    assert report.progress.done == path.values.size
+    found = whole.pieces[0].make(Report(Progress(whole)))
+    assert [type(errand).__name__ for errand in sent] == ["FeaturePath", "WholeFit"]
+    assert (path.estimators[0].n_train_, found.rows) == (len(tables.split(params).train.y),) * 2
+    here = paths.prepared(low).solve()
+    np.testing.assert_allclose(path.weights, here.weights, atol=1e-12)
+    np.testing.assert_allclose(path.val_score, here.val_score, atol=1e-12)
 
 
 def test_what_cannot_be_approximated_says_so_and_goes_on_with_exact_kernels():

@@ -1,16 +1,15 @@
 """Derive the three ways with many rows: exact on a sample, low rank on all of them, and exact on as many as can be."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from mklcore import errands
 from mklcore.errors import MKLError
 from mklcore.estimators.lp import LpBase
 from mklcore.path import Path
-from mklcore.scoring import scorer_of
 from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.interleaved import lacking
 from pages._parts.derive import all_rows, dictionaries, gram_stacks, left_out, low_rank, paths, scores, shelves, tables
@@ -18,7 +17,6 @@ from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import LOW_RANK, Params
 
 PAIRED_ROWS = 20_000  # on which pairs of rows are worked with, and no sum of kernels is stored
-STEPS = 100
 
 
 def is_many(params: Params) -> bool:
@@ -130,30 +128,19 @@ def whole_job(params: Params, value: float) -> Job:
     full, n = tables.split(exact), most_rows(exact)
     train = full.train if n == len(full.train.y) else full.train.drawn(n, exact.seed)
 
+    rest = full.validation
+    errand = errands.WholeFit(asked, train.X, train.y, rest.X, rest.y, measure)
+
     def solve(report: Report) -> Whole:
-        asked.set_params(callback=_heard(report, float(asked.tol)))
-        fitted = asked.fit(train.X, train.y)
-        rest = full.validation
-        score = float(fitted.score(rest.X, rest.y) if measure is None else scorer_of(measure)(fitted, rest.X, rest.y))
+        fitted, score = errands.run(errand, report.tick)
         gap = None if fitted.relative_gap_ is None else float(np.max(fitted.relative_gap_))
         fits = fitted.fit_ if isinstance(fitted.fit_, tuple) else (fitted.fit_,)
         seconds = sum(fit.history[-1].seconds for fit in fits)
-        return Whole(n, value, score, gap, seconds, fitted.set_params(callback=None))
+        return Whole(n, value, score, gap, seconds, fitted)
 
     name = whole_key(params)
-    piece = Piece(solve, partial(shelves.shelf(params).put, name), STEPS)
+    piece = Piece(solve, partial(shelves.shelf(params).put, name), errands.STEPS)
     return Job(name, "Exact on many rows", (piece,), slot="long", counts="% of the digits", needs=paths.needs(exact))
-
-
-def _heard(report: Report, tol: float) -> Callable[[Any], None]:
-    """Return what a solver tells after each of its steps: how far the logarithm of its gap has come."""
-
-    def hear(record: Any) -> None:
-        gap = getattr(record, "relative_gap", None)
-        done = 0.0 if not gap or not np.isfinite(gap) else np.log(max(gap, tol)) / np.log(tol)
-        report.tick(int(STEPS * np.clip(done, 0.0, 1.0)), STEPS)
-
-    return hear
 
 
 # The three beside each other

@@ -8,6 +8,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from mklcore import cluster, errands
 from mklcore.data.dataset import Split
 from mklcore.errors import told_elsewhere
 from mklcore.estimators.importance import ColumnAnswer
@@ -220,10 +221,24 @@ def piece(params: Params, refused: Callable[[str], None] | None = None) -> Piece
     shorter = None if not params.further else known(replace(params, further=params.further - 1))
     if shorter is not None and shorter.estimators[0] is not None:
         return Piece(lambda report: given.further(given.again(shorter), report), lay, GROW, refused)
+    make: Callable[[Report], Path] = partial(_shown, given, partial(shelves.shelf(params).put, so_far_key(params)))
+    if low_rank.in_use(params) and cluster.scheduler_address():
+        make = _afar(params, given)
     return Piece(
-        partial(_shown, given, partial(shelves.shelf(params).put, so_far_key(params))), lay, given.size, refused,
-        key(params), partial(shelves.shelf(params).get, key(params)),
+        make, lay, given.size, refused, key(params), partial(shelves.shelf(params).get, key(params)),
     )  # fmt: skip
+
+
+def _afar(params: Params, given: Prepared) -> Callable[[Report], Path]:
+    """Return what has a worker of the cluster make the features of all rows and solve the path on them."""
+    how, named = low_rank.approximation(params), dictionaries.normalisation(params)
+    assert how is not None
+    train, judges = given.parts.train, given.parts.validation
+    errand = errands.FeaturePath(
+        given.asked, dictionaries.dictionary(params), how, None if named == "none" else named, params.center,
+        train.table, train.y, judges.table, judges.y, given.over, given.size, given.first, given.grow, given.scoring,
+    )  # fmt: skip
+    return lambda report: errands.run(errand, report.tick)
 
 
 def _shown(given: Prepared, lay: Callable[[Path], None], report: Report) -> Path:
