@@ -60,6 +60,10 @@ def test_with_a_scheduler_full_size_fits_are_sent_there(few, monkeypatch):
     monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
     monkeypatch.setattr("mklcore.errands.afar", lambda errand, tell: sent.append(errand) or errand(tell))
     low = low_rank.approximately(params)
+    assert many_rows.room(params) == "its kernels in double precision, 0.0 GB"
+    with monkeypatch.context() as short:
+        short.setattr("mklcore.estimators.base.STACK_LIMIT_MB", 1e-3)
+        assert many_rows.room(params) == "its kernels in single precision, 0.0 GB"
     job, whole = many_rows.job(params), many_rows.whole_job(params, 1.0)
     report = Report(Progress(job))
     path = job.pieces[0].make(report)

@@ -1,6 +1,7 @@
 """Kernels in single precision: sums as those of the stack, certificates in double precision, bytes as foreseen."""
 
 import tempfile
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -92,6 +93,32 @@ def test_estimators_store_in_single_precision_what_is_too_large_in_double(table,
     assert "single precision" in found.fit_.solver
     monkeypatch.setattr(base, "STACK_LIMIT_MB", 2048.0)
     assert found.objective_ == pytest.approx(mkl.LpMKLRegressor(p=2.0, kernels=KERNELS).fit(X, z).objective_, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("asked", "n", "stored", "size"),
+    [
+        (mkl.LpMKLClassifier(p=4 / 3), 1000, "double", 8 * 9 * 1000**2),
+        (mkl.LpMKLClassifier(p=4 / 3), 6000, "single", 2 * 8 * 6000 * 6001),
+        (mkl.LpMKLRegressor(p=2.0), 20_000, "single, on disk", 2 * 8 * 20_000 * 20_001),
+        (mkl.LpMKLClassifier(p=4 / 3), 20_000, "not stored", 0),
+        (mkl.LpMKLClassifier(p=4 / 3, approximation=mkl.Nystroem(50)), 20_000, "features", 4 * 8 * 20_000 * 50),
+        (mkl.GreedyMKLClassifier(), 6000, "double", 8 * 9 * 6000**2),
+    ],
+)
+def test_bytes_are_foreseen_as_the_estimator_stores_them(asked, n, stored, size, monkeypatch):
+    monkeypatch.setattr(single, "ON_DISK_MB", 1e5)
+    monkeypatch.setattr(single.shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**12))
+    found = asked.set_params(kernels=KERNELS).foresee(n, 4)
+    assert (found.stored, found.bytes, found.n_kernels) == (stored, size, len(KERNELS))
+
+
+def test_what_is_foreseen_is_what_lies_there_and_ready_stacks_are_not_foreseen(table, monkeypatch):
+    monkeypatch.setattr(base, "STACK_LIMIT_MB", 0.1)
+    asked = mkl.LpMKLClassifier(p=4 / 3, kernels=KERNELS)
+    assert asked.foresee(*table[0].shape).bytes == asked.training_stack(table[0], table[1] > 0)[0].values.nbytes
+    with pytest.raises(mkl.ParameterError, match="Ready stacks are as large as they are"):
+        mkl.LpMKLClassifier(kernels="precomputed").foresee(10, 1)
 
 
 def test_triangles_on_disk_are_those_in_memory_and_a_full_disk_is_refused_in_words(table, monkeypatch):

@@ -20,10 +20,10 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import lengths
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.grams import UNCUT, GramStack
+from mklcore.kernels.grams import UNCUT, Forecast, GramStack
 from mklcore.kernels.rows import KernelRows, RowBlocks
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
-from mklcore.kernels.single import SingleRows
+from mklcore.kernels.single import SingleRows, triangle_bytes
 from mklcore.kernels.sums import OTHER, way_of
 from mklcore.lowrank.features import FeatureMap, FeatureStack
 from mklcore.lowrank.nystroem import Nystroem
@@ -109,6 +109,25 @@ class KernelEstimator(BaseEstimator):
         if self._wants_rows(dictionary, X.shape[0]):
             return KernelRows.build(dictionary, X, normalise=normalise, center=self.center)
         return dictionary.grams(X, normalise=normalise, center=self.center)
+
+    def foresee(self, n_samples: int, n_features: int) -> Forecast:
+        """Bytes in which ``fit`` will hold the kernels of ``n_samples`` rows, and in which form, before anything is made.
+
+        The form is what this estimator takes by itself: a stack in double precision (8 M n² bytes), above the limit one
+        triangle of each kernel in single precision (2 M n (n + 1)), in memory or on disk, features where there is an
+        ``approximation``, or none. What a solver keeps beside them, such as the sum of the kernels, is not counted.
+        """
+        if self._is_precomputed:
+            raise ParameterError("Ready stacks are as large as they are; what is foreseen are kernels of a dictionary.")
+        dictionary = KernelDictionary.default(n_features) if self.kernels is None else self.kernels
+        plain, approximation = dictionary.foresee(n_samples, n_features), getattr(self, "approximation", None)
+        if approximation is not None:
+            return replace(plain, bytes=approximation.foresee(len(dictionary), n_samples), stored="features")
+        place = self._single_place(dictionary, n_samples)
+        if place is not None:
+            told = "single" if place == "memory" else "single, on disk"
+            return replace(plain, bytes=triangle_bytes(len(dictionary), n_samples), stored=told)
+        return replace(plain, bytes=0, stored="not stored") if self._wants_rows(dictionary, n_samples) else plain
 
     def _default_kernels(self, X: Any) -> KernelDictionary:
         """A dictionary for columns, for sequences, or for both."""

@@ -93,11 +93,15 @@ def finish_square(gram: Array, means: Array, grand: float, factors: Array) -> No
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a stack will cost before it is built: bytes while building, a rough time in seconds, kernels."""
+    """What a stack will cost before it is built: bytes while building, a rough time in seconds, kernels, and how it is stored.
+
+    ``stored``: "double", "single" (one triangle of each kernel), "single, on disk", "features" or "not stored".
+    """
 
     bytes: int
     seconds: float
     n_kernels: int
+    stored: str = "double"
 
     @property
     def megabytes(self) -> float:
@@ -106,7 +110,7 @@ class Forecast:
     def with_block(self, n_samples: int, n_new: int) -> "Forecast":
         """The same with the block (M, n_new, n_samples) of new rows against those of the stack."""
         more = 8 * self.n_kernels * n_samples * n_new
-        return Forecast(self.bytes + more, self.seconds * (1 + n_new / n_samples), self.n_kernels)
+        return Forecast(self.bytes + more, self.seconds * (1 + n_new / n_samples), self.n_kernels, self.stored)
 
 
 def forecast(n_kernels: int, n_samples: int, n_bases: int = 1, n_columns: int = 0, n_medians: int = 0) -> Forecast:

@@ -101,6 +101,17 @@ def most_rows(params: Params) -> int:
     return min(len(tables.split(params).train.y), PAIRED_ROWS if paired else MOST_SUMMED)
 
 
+def room(params: Params) -> str:
+    """Return in words how the exact model on many rows holds its kernels."""
+    exact = low_rank.exactly(params)
+    asked: Any = paths.estimator(exact)
+    found = asked.foresee(most_rows(exact), tables.table(exact).X.shape[1])
+    if not found.bytes:
+        return "its kernels computed again and again, none of them stored"
+    single, _, disk = found.stored.partition(", ")
+    return f"its kernels in {single} precision, {found.bytes / 1e9:.1f} GB{f' {disk}' if disk else ''}"
+
+
 def at(shown: Params, path: Path, index: int) -> float:
     """Return the value of the path's parameter that weighs errors on so many rows as the point of ``path`` does on its own."""
     value = float(path.values[index])

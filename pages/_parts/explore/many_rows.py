@@ -142,7 +142,7 @@ def _whole_row(way: Way, score_name: str, shown: paths.Answer) -> None:
     place.button(
         "Compute it", key="way_whole", on_click=_ask_whole, args=(params, shown, index), width="stretch",
         disabled=busy is not None or shown.path.estimators[index] is None,
-        help="One exact model at the cursor, its kernels computed again and again: minutes, beside whatever else you do."
+        help=f"One exact model at the cursor, {many_rows.room(params)}: minutes, beside whatever else you do."
         if busy is None else f"After this: {busy.job.title}, {worker.told(busy.seconds_left)} left.",
     )  # fmt: skip
 
