@@ -28,6 +28,7 @@ from scipy.stats import t as student
 from sklearn.base import clone
 
 from mklcore.arrays import Array, Indices
+from mklcore.cuts import folds
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, MKLError, ParameterError, told_elsewhere
 from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
@@ -40,7 +41,6 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.stacks import rows_of
 from mklcore.path import PATH_ATTRIBUTES, Path, check_scoring, fit_path, path_grid, score_name
 from mklcore.scoring import Scoring, scorer_of
-from mklcore.selection import folds
 from mklcore.sweep import sweep
 from mklcore.widths import widened
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_outlier_detector
@@ -16,78 +16,16 @@ from mklcore.errors import ParameterError
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.rows import KernelRows, RowBlocks
 from mklcore.lowrank.features import FeatureBlocks
+from mklcore.path_estimator import PathEstimator
 from mklcore.penalties import LpNorm
 from mklcore.scoring import ACCEPTED, Judge, Scoring, label_of, scored, scorer_of
 from mklcore.solvers.driver import Status
-from mklcore.solvers.forms import Live
 
 FLAT = 1e-3  # share of the spread of the scores along a path; a gain below it is none
 GROWTH = 3  # points by which a path goes on at a time
 MOVING = 3  # points that a path needs to have ends
 _GRID_ROWS = 256  # of kernels made row by row, to scale a grid
 PATH_ATTRIBUTES = {"C": "C", "lam": "lam", "p": "p", "s": "n_kernels"}
-
-
-class PathEstimator(Protocol):
-    """What a path asks of an estimator: every estimator of this library keeps it, and any other that does has paths too.
-
-    Fitted, it has what a path collects: ``weights_``, ``objective_``, ``dual_gap_`` and ``relative_gap_`` (None where
-    nothing is certified), ``status_``, ``fit_``, ``n_kernels_`` and ``n_solves_``. It may have ``training_decision``, its
-    decision values on the training rows where fitting has left them.
-    """
-
-    score_name: ClassVar[str]  # what ``path_score`` measures, in a word
-    objective_: Any
-    status_: Any
-    fit_: Any
-    n_kernels_: int
-    n_solves_: int
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name, as scikit-learn has them."""
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit alone, without neighbours."""
-
-    def copy_with(self, attribute: str, value: Any) -> Self:
-        """An unfitted copy with one parameter changed."""
-
-    def training_stack(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """The kernels of the training rows, a ``GramStack`` or what stands for it, and the checked target."""
-
-    def along(
-        self, stack: Any, y: Any, param: str, values: Sequence[float], attribute: str, start: Any = None
-    ) -> Iterator[Self]:
-        """One fitted copy per value of ``param``, which the estimator calls ``attribute``; ``start`` a fitted neighbour."""
-
-    def path_table(self, points: Sequence[Any], stack: Any) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
-        """Weights (L, M) of the fitted points, and the names and families of the M kernels."""
-
-    def decide_blocks(self, blocks: Any) -> Any:
-        """Decision values from kernel blocks (M, n_new, n)."""
-
-    def predict_blocks(self, blocks: Any) -> Any:
-        """Predictions from kernel blocks (M, n_new, n)."""
-
-    @staticmethod
-    def decide_along(points: Sequence[Any], blocks: Any) -> list[Any]:
-        """The decision values of several fitted points from the same kernel blocks, in their order."""
-
-    def label(self, decision: Any) -> Any:
-        """Predictions from decision values."""
-
-    def path_score(self, predicted: Any, y: Any) -> float:
-        """The score of predictions."""
-
-    def lam_range(self, stack: Any, y: Any) -> tuple[float, float]:
-        """The smallest and the largest lambda of a path; estimators without a parameter lam are not asked."""
-
-
-class SizedEstimator(PathEstimator, Protocol):
-    """An estimator that adds kernels one at a time, so that one run answers for every number of them."""
-
-    def along_grid(self, stack: Any, y: Any, lams: Sequence[float], sizes: Sequence[int]) -> Iterator[tuple[Any, ...]]:
-        """For every lam the fitted copies of all ``sizes``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -475,60 +413,6 @@ def _collect(
         families,
         score_name(points[0], scoring),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Interval:
-    """The optimum at ``value`` lies between ``low`` and ``high``, by the solved points beside it and no new solve.
-
-    Sums over the one-vs-rest problems, as ``Path.objective``. ``nearest`` is the point of the path to start from.
-    """
-
-    value: float
-    low: float
-    high: float
-    nearest: int
-
-    @property
-    def relative_gap(self) -> float:
-        """The width as a share of the upper end."""
-        return (self.high - self.low) / max(abs(self.high), 1e-300)
-
-
-def interval_along(path: Path, X: Any, y: Any, value: float) -> Interval | None:
-    """Between which numbers the optimum at an unsolved ``value`` lies: at once, from the two solved points beside it.
-
-    The weights of a neighbour give an upper end, its dual, scaled to the new C where the loss allows, a lower one.
-    ``X`` the training stack of the path (M, n, n) or a ``GramStack``, ``y`` (n,) its target. None for paths over other
-    parameters than C and p, and for methods without a dual. O(M n^2) for the products, no machine is solved.
-    Source: specification of the lp-norm solver, section 5, live slider design.
-    """
-    first = path.estimators[0]
-    if path.param not in ("C", "p") or not hasattr(first, "penalty_in_use") or path.dual_gap is None:
-        return None
-    if np.isnan(path.dual_gap).all() or getattr(first, "nu", None) is not None:
-        return None
-    sides = (np.flatnonzero(path.values <= value), np.flatnonzero(path.values >= value))
-    beside = [int(side[nearest_by_ratio(path.values[side], value)]) for side in sides if side.size]
-    found = [_nearby(path.estimators[i], X, y, path.param, value) for i in dict.fromkeys(beside)]
-    return Interval(float(value), max(low for low, _ in found), min(high for _, high in found), path.nearest(value))
-
-
-def _nearby(fitted: Any, X: Any, y: Any, param: str, value: float) -> tuple[float, float]:
-    """Lower and upper end by one solved neighbour, summed over its one-vs-rest problems."""
-    K = X if hasattr(X, "coefficients") else np.asarray(getattr(X, "values", X), dtype=float)
-    fits = fitted.fit_ if isinstance(fitted.fit_, tuple) else (fitted.fit_,)
-    moved = fitted.copy_with(param, value)
-    low = high = 0.0
-    for k, fit in enumerate(fits):
-        positive = k if len(fits) > 1 else 1
-        target = np.ones(K.shape[1]) if is_outlier_detector(fitted) else y
-        if hasattr(fitted, "classes_"):
-            target = np.where(np.asarray(y) == fitted.classes_[positive], 1.0, -1.0)
-        live = Live(K, np.asarray(target, dtype=float), fit, fitted.C, fitted.loss_in_use)
-        ends = live.at(p=moved.p) if param == "p" else live.at(penalty=moved.penalty_in_use, C=moved.C)
-        low, high = low + ends.dual, high + ends.primal
-    return low, high
 
 
 def path_grid(estimator: Any, X: Any, y: Any, param: str, n: int = 25) -> Array:

@@ -6,25 +6,20 @@ Ties are broken the same way everywhere: the highest score, then the fewest kern
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, overload
 
 import numpy as np
-from sklearn.base import clone, is_classifier
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
+from sklearn.base import clone
 
 from mklcore.arrays import Array, Indices, Labels, Mask
-from mklcore.data.dataset import Dataset
-from mklcore.errors import DataError, ParameterError, warn_short
-from mklcore.kernels.grams import GramStack
-from mklcore.lowrank.features import FeatureStack
+from mklcore.cuts import cut, halves, parts_of
+from mklcore.errors import ParameterError, warn_short
 from mklcore.path import (
     PATH_ATTRIBUTES,
     Path,
-    PathEstimator,
-    SizedEstimator,
     check_scoring,
     checked_values,
     fit_path,
@@ -32,6 +27,7 @@ from mklcore.path import (
     scores_of,
     validation_blocks,
 )
+from mklcore.path_estimator import PathEstimator, SizedEstimator
 from mklcore.scoring import ACCEPTED, Scoring
 
 RULES = ("best", "1se", "sparsest")
@@ -230,8 +226,8 @@ def cross_validate_path(
     axes = _axes(param, values, params)
     check_scoring(estimator, scoring)
     target = np.asarray(y)
-    parts = _parts(estimator, X, target, n_splits, seed, cv)
-    cuts = [(_cut(X, train, test, target.shape[0]), train, test) for train, test in parts]
+    parts = parts_of(estimator, X, target, n_splits, seed, cv)
+    cuts = [(cut(X, train, test, target.shape[0]), train, test) for train, test in parts]
     if len(axes) == 2:
         return _surface(estimator, cuts, target, axes, callback, scoring)
     ((name, grid),) = axes
@@ -260,16 +256,6 @@ def _axes(param: str | None, values: Any, params: Mapping[str, Any] | None) -> l
     if not 1 <= len(asked) <= 2:
         raise ParameterError(f"params names one or two parameters with their values; got {len(asked)}.")
     return [(name, checked_values(name, grid)) for name, grid in asked.items()]
-
-
-def _parts(estimator: Any, X: Any, y: Labels, n_splits: int, seed: int, cv: Any) -> list[tuple[Indices, Indices]]:
-    if cv is None or isinstance(cv, (int, np.integer)):
-        return folds(estimator, y, n_splits if cv is None else int(cv), seed)
-    found = cv.split(np.zeros((y.shape[0], 1)), y) if hasattr(cv, "split") else cv
-    parts = [(np.asarray(train), np.asarray(test)) for train, test in found]
-    if len(parts) < 2:
-        raise ParameterError(f"cv gives {len(parts)} folds; a mean with its error needs at least two.")
-    return parts
 
 
 def _after(done: int, total: int, callback: Callable[[int, int], Any] | None) -> Callable[[int, int], Any] | None:
@@ -317,39 +303,6 @@ def _surface(
     return CrossValidatedSurface(
         (outer, inner), (rows, columns), scores, used.mean(axis=0), score_name(estimator, scoring)
     )
-
-
-def folds(estimator: Any, y: Labels, n_splits: int, seed: int) -> list[tuple[Indices, Indices]]:
-    """Training rows and rows left out of every fold: shuffled, and stratified for classifiers; ``y`` (n,) or (n, T)."""
-    whole = isinstance(n_splits, (int, np.integer)) and not isinstance(n_splits, bool)
-    if not (whole and 2 <= n_splits <= y.shape[0]):
-        raise ParameterError(f"n_splits must be a whole number from 2 to the {y.shape[0]} rows; got {n_splits!r}.")
-    if not is_classifier(estimator):
-        return list(KFold(n_splits, shuffle=True, random_state=seed).split(y))
-    smallest = int(np.unique(y, return_counts=True)[1].min())
-    if smallest < n_splits:
-        raise DataError(
-            f"The smallest class has {smallest} rows, fewer than the {n_splits} folds: some fold would train without it. "
-            f"Use n_splits={max(smallest, 2)} or merge small classes."
-        )
-    return list(StratifiedKFold(n_splits, shuffle=True, random_state=seed).split(y, y))
-
-
-def _cut(X: Any, train: Indices, test: Indices, n: int) -> tuple[Any, Any]:
-    """The training part of ``X`` and the part left out: rows of a table, or blocks of a stack."""
-    size = (
-        X.n_samples if isinstance(X, GramStack | FeatureStack | Dataset) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
-    )
-    if size != n:
-        raise DataError(f"X has {size} rows and the target has {n}; they must be the same rows.")
-    if isinstance(X, Dataset):
-        return X.take(train), X.take(test)
-    if isinstance(X, GramStack | FeatureStack):
-        return X.take(train), X.block(test, train)
-    if np.ndim(X) == 3:
-        stack = np.asarray(X)
-        return np.ascontiguousarray(stack[:, train[:, None], train]), stack[:, test[:, None], train]
-    return (X.iloc[train], X.iloc[test]) if hasattr(X, "iloc") else (np.asarray(X)[train], np.asarray(X)[test])
 
 
 @overload
@@ -513,8 +466,8 @@ def selection_frequency(
     names: dict[str, int] = {}
     if callback is not None:
         callback(0, n_resamples)
-    for half, rest in _halves(estimator, target, int(n_resamples), seed):
-        rows, _ = _cut(X, half, rest, target.shape[0])
+    for half, rest in halves(estimator, target, int(n_resamples), seed):
+        rows, _ = cut(X, half, rest, target.shape[0])
         fitted = clone(estimator).fit(rows, target[half])
         called = [fitted.kernel_names_[m] for m in fitted.selected_]
         for name in fitted.kernel_names_:
@@ -526,15 +479,3 @@ def selection_frequency(
     for row, called in zip(used, found, strict=True):
         row[[names[name] for name in called]] = True
     return SelectionFrequency(used, tuple(names))
-
-
-def _halves(estimator: Any, y: Array, n: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
-    if y.shape[0] < 4:
-        raise DataError(f"Halves need at least 4 rows; there are {y.shape[0]}.")
-    if not is_classifier(estimator):
-        yield from ShuffleSplit(n, train_size=0.5, random_state=seed).split(y)
-        return
-    smallest = int(np.unique(y, return_counts=True)[1].min())
-    if smallest < 2:
-        raise DataError("The smallest class has one row, so half of the rows would miss it. Merge small classes.")
-    yield from StratifiedShuffleSplit(n, train_size=0.5, random_state=seed).split(y, y)

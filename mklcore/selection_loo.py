@@ -21,15 +21,16 @@ import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 
 from mklcore.arrays import Array, Indices, Labels
+from mklcore.cuts import folds
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import Loss, make_loss
 from mklcore.lowrank.features import FeatureStack
-from mklcore.path import PathEstimator, check_scoring, score_name, score_of
+from mklcore.path import check_scoring, score_name, score_of
+from mklcore.path_estimator import PathEstimator
 from mklcore.scoring import Scoring, label_of
-from mklcore.selection import folds
 
 RULES = ("auto", "loo", "xi_alpha", "kfold")
 

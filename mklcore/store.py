@@ -18,7 +18,7 @@ import os
 import re
 import zipfile
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -28,18 +28,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mklcore import estimators
-from mklcore.data.columns import are_texts
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.composed import COMPOSED
 from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns
-from mklcore.kernels.finishing import NORMALISATIONS
-from mklcore.kernels.functions import KERNELS, KernelSpec
+from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.maps import KernelMap
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 from mklcore.losses import LOSSES
 from mklcore.lowrank.features import FeatureMap
 from mklcore.lowrank.nystroem import Nystroem
+from mklcore.model_archive import KINDS, Members, write_archive
+from mklcore.model_checks import check_features, check_fitted, check_map, check_prediction, numbers
 from mklcore.penalties import PENALTIES, SumOfTerms
 from mklcore.solvers.driver import Fit, Record, Status
 from mklcore.solvers.hkl.bases import BASES
@@ -49,15 +49,9 @@ from mklcore.solvers.hkl.levels import Matrices, Scaling, Table
 FORMAT, VERSION = "mklcore model", 2
 READABLE = (1, 2)  # version 1 lacks what proves an answer: target, row fingerprints, sample weights, dual point
 MAX_BYTES = 2**30
-MAX_TEXT = 64 * 2**20
-MAX_ARRAYS = 20_000
 MAX_DEPTH = 40
 MOST_LETTERS = 600  # of a refusal
-TEXT = "model.json"
-_SAME_DAY = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes
 _PRIVATE = ("_map", "_nodes")  # besides the public attributes with a trailing underscore
-_KINDS = "fiubU"
-_PROVES = ("training_target_", "row_fingerprints_", "sample_weight_", "dual_point_")
 
 Target = str | os.PathLike[str] | IO[bytes]
 
@@ -131,12 +125,12 @@ def save_model(path: Target, estimator: Any) -> None:
         beside = place.with_name(f".{place.name}.{os.getpid()}")
         try:
             with beside.open("wb") as file:
-                _write(file, raw, writer.arrays)
+                write_archive(file, raw, writer.arrays)
             beside.replace(place)
         finally:
             beside.unlink(missing_ok=True)
     else:
-        _write(path, raw, writer.arrays)
+        write_archive(path, raw, writer.arrays)
 
 
 def load_model(path: Target, *, max_bytes: int = MAX_BYTES) -> Any:
@@ -176,7 +170,7 @@ def _read(file: IO[bytes], max_bytes: int) -> Any:
     except zipfile.BadZipFile:
         raise DataError("The file is no saved model; expected one that save_model wrote.") from None
     with archive:
-        store = _Store(archive, max_bytes)
+        store = Members(archive, max_bytes)
         text = store.text()
         if not isinstance(text, dict) or text.get("format") != FORMAT:
             raise DataError("The file is no saved model; expected one that save_model wrote.")
@@ -189,69 +183,6 @@ def _read(file: IO[bytes], max_bytes: int) -> Any:
 
 
 # The archive
-
-
-def _write(file: IO[bytes], text: bytes, arrays: list[np.ndarray]) -> None:
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        entry = zipfile.ZipInfo(TEXT, _SAME_DAY)
-        entry.compress_type = zipfile.ZIP_DEFLATED
-        archive.writestr(entry, text)
-        for k, array in enumerate(arrays):
-            with archive.open(zipfile.ZipInfo(f"arrays/{k}.npy", _SAME_DAY), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
-
-
-class _Store:
-    """The members of an archive, each read once its size is known to be within bounds."""
-
-    def __init__(self, archive: zipfile.ZipFile, max_bytes: int) -> None:
-        members = archive.infolist()
-        self._archive, self._members = archive, {member.filename: member for member in members}
-        self._unread = set(range(len(members)))  # an array read again and again takes more than the file says
-        size = sum(member.file_size for member in members)
-        if len(members) > MAX_ARRAYS or len(self._members) < len(members):
-            raise DataError(
-                f"The model file has {len(members)} entries, some of them doubled or more than {MAX_ARRAYS}."
-            )
-        if size > max_bytes:
-            raise DataError(
-                f"The model file unpacks to {size / 1e6:,.0f} MB, more than the limit of {max_bytes / 1e6:,.0f} MB. "
-                "If you trust it, raise max_bytes."
-            )
-
-    def text(self) -> Any:
-        member = self._members.get(TEXT)
-        if member is None:
-            raise DataError("The file is no saved model; expected one that save_model wrote.")
-        if member.file_size > MAX_TEXT:
-            raise DataError(f"The description in the model file is longer than {MAX_TEXT // 2**20} MB.")
-        return json.loads(self._archive.read(member).decode("utf-8"), parse_constant=_no_constant)
-
-    def array(self, k: Any) -> np.ndarray:
-        member = self._members.get(f"arrays/{k}.npy") if isinstance(k, int) else None
-        if member is None:
-            raise DataError(f"The model file lacks its array {k!r}.")
-        if k not in self._unread:
-            raise DataError(f"The model file uses its array {k!r} twice.")
-        self._unread.remove(k)
-        with self._archive.open(member) as file:
-            major, _ = np.lib.format.read_magic(file)
-            header = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
-            shape, by_columns, dtype = header(file)
-            if dtype.kind not in _KINDS or dtype.hasobject or not dtype.isnative:
-                raise DataError(f"Array {k} of the model file holds {dtype}; expected numbers or texts.")
-            size = math.prod(shape) * dtype.itemsize
-            content = file.read(size + 1) if 0 <= size <= member.file_size else b""
-            if len(content) != size:
-                raise DataError(f"Array {k} of the model file has another size than it says.")
-        array = np.frombuffer(content, dtype).reshape(shape, order="F" if by_columns else "C").copy(order="K")
-        if not are_texts(array):
-            raise DataError(f"Array {k} of the model file holds signs that no text can hold.")
-        return array
-
-
-def _no_constant(name: str) -> Any:
-    raise DataError(f"The description in the model file holds {name}, which is no number.")
 
 
 # From objects to text and arrays
@@ -303,7 +234,7 @@ class _Writer:
         if value.dtype.kind == "O":
             items = [self.value(item, where) for item in value.ravel().tolist()]
             return {"is": "objects", "shape": list(value.shape), "of": items}
-        if value.dtype.kind not in _KINDS:
+        if value.dtype.kind not in KINDS:
             raise ParameterError(f"{where} is an array of {value.dtype}, which a model file cannot hold.")
         self.arrays.append(value)
         return {"is": "array", "at": len(self.arrays) - 1}
@@ -339,7 +270,7 @@ def _of_design(design: Design) -> dict[str, Any]:
 class _Reader:
     """Rebuilds what `_Writer` described, each part through its own class, which checks its values."""
 
-    def __init__(self, store: _Store, max_bytes: int) -> None:
+    def __init__(self, store: Members, max_bytes: int) -> None:
         self._store, self._max_bytes, self._parts = store, max_bytes, _parts()
         self._makers: dict[str, Callable[[Any, int], Any]] = {
             "array": lambda node, depth: self._store.array(node.get("at")),
@@ -357,7 +288,7 @@ class _Reader:
     def whole(self, node: Any) -> Any:
         """The estimator, tried on one row."""
         estimator = self.estimator(node, 0)
-        _try(estimator)
+        check_prediction(estimator)
         return estimator
 
     def estimator(self, node: Any, depth: int) -> Any:
@@ -374,7 +305,7 @@ class _Reader:
             if name not in _PRIVATE and (not re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_]*_", name) or hasattr(kind, name)):
                 raise DataError(f"The model file sets {name[:60]!r}, which fitting {kind.__name__} does not.")
             setattr(estimator, name, self.value(value, depth + 1))
-        _check_fitted(estimator)
+        check_fitted(estimator)
         return estimator
 
     def value(self, node: Any, depth: int) -> Any:
@@ -395,9 +326,9 @@ class _Reader:
             raise DataError(f"{name} has no part {strange[0][:60]!r}; the model file gives one.")
         made = kind(**parts)
         if isinstance(made, KernelMap):
-            _check_map(made)
+            check_map(made)
         if isinstance(made, FeatureMap):
-            _check_features(made)
+            check_features(made)
         return made
 
     def _objects(self, node: Any, depth: int) -> np.ndarray:
@@ -429,8 +360,8 @@ class _Reader:
 def _table_design(design: Design, parts: dict[str, Any]) -> None:
     """A design over columns: its levels are computed again from the stored (standardised) rows."""
     levels = Table.__new__(Table)
-    levels.basis, levels.X, levels.states = parts["basis"], _numbers(parts["X"], 2, "rows"), parts["states"]
-    levels.mean, levels.scale = _numbers(parts["mean"], 1, "means"), np.asarray(parts["scale"], dtype=np.float64)
+    levels.basis, levels.X, levels.states = parts["basis"], numbers(parts["X"], 2, "rows"), parts["states"]
+    levels.mean, levels.scale = numbers(parts["mean"], 1, "means"), np.asarray(parts["scale"], dtype=np.float64)
     levels.p, levels.n = levels.X.shape
     levels.q = levels.basis.q
     if levels.mean.shape != (levels.p,) or levels.scale.shape != (levels.p,) or not (levels.scale > 0).all():
@@ -445,11 +376,11 @@ def _table_design(design: Design, parts: dict[str, Any]) -> None:
 
 def _matrix_design(design: Design, parts: dict[str, Any]) -> None:
     """A design over Gram matrices that were given: everything is stored, the matrices themselves are not needed."""
-    design.columns = _numbers(parts["columns"], 3, "columns")
+    design.columns = numbers(parts["columns"], 3, "columns")
     design.p, levels_count, design.n = design.columns.shape
     design.q = levels_count - 1
     design.row_in, design.unit = np.asarray(parts["row_in"], dtype=np.int64), np.asarray(parts["unit"], dtype=bool)
-    design.blocks = _numbers(parts["blocks"], 2, "blocks")
+    design.blocks = numbers(parts["blocks"], 2, "blocks")
     anchors = np.asarray(parts["anchors"], dtype=np.int64)
     grid = (design.p, levels_count)
     packed = design.n * (design.n + 1) // 2
@@ -462,7 +393,7 @@ def _matrix_design(design: Design, parts: dict[str, Any]) -> None:
     if (anchors >= design.n).any():
         raise DataError("The levels in the model file do not fit together.")
     if parts["roots"] is not None:
-        levels._roots = _numbers(parts["roots"], 2, "roots")
+        levels._roots = numbers(parts["roots"], 2, "roots")
     design.levels = levels
     design.scaling = [[None if scale is None else _scaling(scale) for scale in row] for row in parts["scaling"]]
     design.root_is_constant = bool(design.unit.all())
@@ -487,113 +418,3 @@ def _long(text: Any) -> int:
 
 def _named(node: Any, key: str) -> str:
     return repr(node.get(key))[:80] if isinstance(node, dict) else "something"
-
-
-def _numbers(value: Any, ndim: int, what: str) -> np.ndarray:
-    array = np.asarray(value)
-    if array.dtype.kind not in "fiu" or array.ndim != ndim or not np.isfinite(array).all():
-        raise DataError(f"The {what} in the model file are not finite numbers in {ndim} dimension(s).")
-    return np.ascontiguousarray(array, dtype=np.float64)
-
-
-def _check_map(found: KernelMap) -> None:
-    M = len(found.specs)
-    n, d = _numbers(found.rows, 2, "training rows").shape
-    shapes = {
-        "column_means": (d,), "column_scales": (d,), "scales": (M,), "factors": (M, n), "row_means": (M, n),
-        "grand_means": (M,),
-    }  # fmt: skip
-    for name, shape in shapes.items():
-        if _numbers(getattr(found, name), len(shape), name).shape != shape:
-            raise DataError(f"{name} in the model file does not fit {M} kernels, {n} rows and {d} columns.")
-    if found.normalise not in NORMALISATIONS or not isinstance(found.center, bool):
-        raise DataError(f"The model file asks for the normalisation {str(found.normalise)[:60]!r}, which is unknown.")
-    if found.kept.dtype.kind not in "iu" or found.kept.ndim != 1 or not ((found.kept >= 0) & (found.kept < n)).all():
-        raise DataError("The model file refers to training rows that are not in it.")
-    if not (found.scales > 0).all() or not (found.column_scales > 0).all():
-        raise DataError("Scales in the model file must be above 0.")
-    for spec in _all_specs(found.specs):
-        if not isinstance(spec.features, tuple) or max(spec.features) >= d or spec.is_relative:
-            raise DataError(f"A kernel of the model file does not fit its {d} columns: {spec!r}")
-
-
-def _all_specs(specs: Sequence[KernelSpec]) -> Iterator[KernelSpec]:
-    """The kernels and those they are made of."""
-    for spec in specs:
-        yield spec
-        yield from _all_specs(getattr(spec, "parts", ()))
-
-
-def _check_features(found: FeatureMap) -> None:
-    """Numbers of a map to features that have to agree before anything is computed from them."""
-    M = len(found.specs)
-    m, D = _numbers(found.roots, 2, "roots").shape
-    ends, places = np.asarray(found.ends), np.asarray(found.places)
-    whole = isinstance(found.landmarks, KernelMap) and m == len(found.landmarks.rows) and found.landmarks.kept.size == m
-    spans = ends.dtype.kind in "iu" and places.dtype.kind in "iu" and ends.shape == (M + 1,) and places.shape == (M,)
-    if not (whole and spans and ends[0] == 0 and ends[-1] == D and np.array_equal(places, ends[:-1])):
-        raise DataError("The features in the model file do not fit their landmarks.")
-    if (np.diff(ends) < 0).any() or _numbers(found.means, 1, "means").size != D or not (found.scales > 0).all():
-        raise DataError("The features in the model file do not fit their kernels.")
-    if found.scales.shape != (M,) or found.normalise not in NORMALISATIONS or not isinstance(found.center, bool):
-        raise DataError("The scales of the features in the model file do not fit their kernels.")
-
-
-def _check_fitted(estimator: Any) -> None:
-    """Sizes that have to agree before anything is computed from them."""
-    check_is_fitted(estimator)
-    for name in _PROVES:  # version 1 lacks them
-        if not hasattr(estimator, name):
-            setattr(estimator, name, None)
-    M, n = len(estimator.kernel_names_), estimator.n_train_
-    if not all(isinstance(name, str) for name in (*estimator.kernel_names_, *estimator.kernel_families_)):
-        raise DataError("The names of the kernels in the model file are no texts.")
-    for name in ("weights_", "dual_coef_", "dual_point_", "intercept_", "offset_", "refit_coef_", "refit_intercept_"):
-        value = getattr(estimator, name, None)
-        if value is not None and not np.isfinite(np.asarray(value, dtype=np.float64)).all():
-            raise DataError(f"{name} in the model file holds values that are not finite.")
-    for name in ("training_target_", "row_fingerprints_", "sample_weight_"):
-        value = getattr(estimator, name)
-        if value is not None and (np.shape(value)[:1] != (n,) or np.asarray(value).dtype.kind not in "fiu"):
-            raise DataError(f"{name} in the model file does not hold numbers for each of {n} training rows.")
-    weights, dual = np.asarray(estimator.weights_), np.asarray(estimator.dual_coef_)
-    if weights.ndim not in (1, 2) or weights.shape[-1] != M or (weights < 0).any():
-        raise DataError(f"weights_ in the model file does not hold one weight from 0 on for each of {M} kernels.")
-    summed = dual.shape == (0,) and isinstance(getattr(estimator, "_map", None), FeatureMap)  # of rows in parts
-    if (n not in dual.shape and not summed) or len(estimator.kernel_families_) != M:
-        raise DataError(f"dual_coef_ in the model file does not fit {n!r} training rows.")
-    found = getattr(estimator, "_map", None)
-    if isinstance(found, FeatureMap):
-        _check_coefficients(estimator, found, M)
-    elif found is not None and (not isinstance(found, KernelMap) or (len(found.specs), found.kept.size) != (M, n)):
-        raise DataError("The kernels in the model file do not fit its weights.")
-    design = getattr(estimator, "design_", None)
-    if design is not None and (not isinstance(design, Design) or design.n != n or len(estimator._nodes) != M):
-        raise DataError("The nodes in the model file do not fit its design.")
-
-
-def _check_coefficients(estimator: Any, found: FeatureMap, M: int) -> None:
-    coefficients = np.asarray(getattr(estimator, "feature_coef_", None), dtype=np.float64)
-    if len(found.specs) != M or int(found.ends[-1]) not in coefficients.shape or coefficients.ndim not in (1, 2):
-        raise DataError("The features in the model file do not fit its weights.")
-    if coefficients.ndim != np.ndim(estimator.dual_coef_) or not np.isfinite(coefficients).all():
-        raise DataError("feature_coef_ in the model file does not fit its features.")
-
-
-def _try(estimator: Any) -> None:
-    """One prediction: what does not fit together in a way no check foresees shows here."""
-    design, found = getattr(estimator, "design_", None), getattr(estimator, "_map", None)
-    if found is not None:
-        rows = found.rows[:1] * found.column_scales + found.column_means
-    elif design is not None and isinstance(design.levels, Table):
-        scale = np.where(np.isfinite(design.levels.scale), design.levels.scale, 0.0)
-        rows = (design.levels.X[:, 0] * scale + design.levels.mean)[None]
-    elif design is not None:
-        rows = np.zeros((design.p, design.q + 1, 1, design.n))
-    else:
-        rows = np.zeros((len(estimator.kernel_names_), 1, estimator.n_train_))
-    decision = estimator._decisions(rows)
-    if decision.shape[0] != 1 or not np.isfinite(decision).all():
-        raise DataError("The model in the file does not predict finite numbers.")
-    if np.shape(estimator.predict(rows))[0] != 1:
-        raise DataError("The model in the file does not predict one value per row.")

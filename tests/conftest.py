@@ -183,6 +183,16 @@ def nothing_earlier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(earlier, "FOLDER", None)
 
 
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which the server keeps files, new for every test."""
+    from pages._parts.runs import disk
+
+    place = tmp_path / "home"
+    monkeypatch.setenv(disk.HOME, str(place))
+    return place
+
+
 # Nothing is left out silently
 
 

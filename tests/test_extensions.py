@@ -17,7 +17,8 @@ from mklcore.estimators.algorithm import Control
 from mklcore.experiments import EXPERIMENTS
 from mklcore.experiments.base import Experiment, Outcome
 from mklcore.figures import style
-from mklcore.kernels.functions import KERNELS, KernelEntry, KernelSpec, fill_power
+from mklcore.kernels.fills import fill_power
+from mklcore.kernels.functions import KERNELS, KernelEntry, KernelSpec
 from mklcore.kernels.notation import read_entries, write_entries
 from mklcore.lessons import LESSONS, Lesson
 from mklcore.losses import Loss

@@ -5,20 +5,11 @@ import pytest
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial_kernel, rbf_kernel
 
 from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.bases import base_diagonal, fill_base
+from mklcore.kernels.columns import columns_in_words
 from mklcore.kernels.dictionary import Band, KernelDictionary
-from mklcore.kernels.functions import (
-    KERNELS,
-    RBF,
-    Laplacian,
-    Linear,
-    Polynomial,
-    base_diagonal,
-    columns_in_words,
-    fill_absolute,
-    fill_base,
-    fill_exponential,
-    fill_squared,
-)
+from mklcore.kernels.fills import fill_absolute, fill_exponential, fill_squared
+from mklcore.kernels.functions import KERNELS, RBF, Laplacian, Linear, Polynomial
 
 REFERENCES = [
     (Linear(), linear_kernel),

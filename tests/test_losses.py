@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mklcore.errors import ParameterError
-from mklcore.losses import LOSSES, EpsilonInsensitive, NuOneClass, make_loss, total_loss
+from mklcore.intercepts import total_loss
+from mklcore.losses import LOSSES, EpsilonInsensitive, NuOneClass, make_loss
 
 C = 0.7
 

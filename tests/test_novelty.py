@@ -7,7 +7,7 @@ import mklcore as mkl
 from mklcore.data.synthetic import RING_GAP
 from mklcore.errors import ParameterError
 from mklcore.estimators.explain import NOVELTY, decision_surface
-from mklcore.path import interval_along
+from mklcore.intervals import interval_along
 from mklcore.scoring import ACCEPTED
 from mklcore.selection import choose, cross_validate_path, selection_frequency
 from mklcore.selection_loo import choose_C

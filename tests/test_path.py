@@ -9,7 +9,7 @@ from sklearn.metrics import r2_score
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.path import PathEstimator
+from mklcore.path_estimator import PathEstimator
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,8 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import DataError
-from mklcore.losses import best_intercept, make_loss, total_loss
+from mklcore.intercepts import best_intercept, total_loss
+from mklcore.losses import make_loss
 from tests.test_lp_properties import draw
 
 LOSSES = {"hinge": True, "logistic": True, "squared": False, "epsilon_insensitive": False, "huber": False}

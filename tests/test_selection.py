@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 import mklcore as mkl
-from mklcore import selection
+from mklcore import cuts, selection
 from mklcore.errors import DataError, NotConvergedWarning, ParameterError
 from mklcore.solvers.driver import Status
 
@@ -102,7 +102,7 @@ def test_curves_on_stacks_and_their_refusals(table):
 def test_folds_build_their_kernels_on_their_own_rows(table):
     X, y, _ = table
     found = mkl.cross_validate_path(mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [1, 3], n_splits=3, seed=4)
-    for k, (train, test) in enumerate(selection.folds(mkl.GOMPClassifier(), y, 3, 4)):
+    for k, (train, test) in enumerate(cuts.folds(mkl.GOMPClassifier(), y, 3, 4)):
         for column, size in enumerate([1, 3]):
             model = mkl.GOMPClassifier(kernels=KERNELS, n_kernels=size).fit(X[train], y[train])
             assert found.scores[k, column] == accuracy_score(y[test], model.predict(X[test]))
@@ -120,7 +120,7 @@ def test_stacks_are_cut(table):
     on_array = mkl.cross_validate_path(model, stack.values, target, "lam", [0.1, 0.01], n_splits=3)
     on_stack = mkl.cross_validate_path(mkl.GreedyMKLRegressor(), stack, target, "lam", [0.1, 0.01], n_splits=3)
     assert on_array.scores == pytest.approx(on_stack.scores)
-    for k, (train, test) in enumerate(selection.folds(model, target, 3, 0)):
+    for k, (train, test) in enumerate(cuts.folds(model, target, 3, 0)):
         K = stack.values[:, train[:, None], train]
         cold = mkl.GreedyMKLRegressor(kernels="precomputed", lam=0.01).fit(K, target[train])
         assert on_array.scores[k, 1] == pytest.approx(cold.score(stack.values[:, test[:, None], train], target[test]))

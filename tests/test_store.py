@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import mklcore as mkl
-from mklcore import store
+from mklcore import model_archive, store
 from mklcore.errors import DataError, MKLError, ParameterError
 from mklcore.estimators.registry import ESTIMATORS
 from mklcore.solvers.hkl.bases import BASES
@@ -311,7 +311,7 @@ def test_what_is_nested_without_end_is_refused():
 def test_a_file_that_unpacks_beyond_the_limit_is_refused_before_it_is_unpacked(tmp_path):
     bomb = tmp_path / "bomb.mkl"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("model.json", b"0" * (store.MAX_TEXT + 1))
+        archive.writestr("model.json", b"0" * (model_archive.MAX_TEXT + 1))
     assert bomb.stat().st_size < 10**6
     with pytest.raises(DataError, match="longer than 64 MB"):
         load_model(bomb)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -11,24 +10,23 @@ from html import escape
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mklcore.arrays import Array, Indices, Labels
-from mklcore.data.dataset import Dataset
+from mklcore.arrays import Array, Labels
+from mklcore.data.dataset import Dataset, row_fingerprints
 from mklcore.data.sequences import lengths
 from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.estimators.problems import weighted_blocks
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import UNCUT, Forecast, GramStack
-from mklcore.kernels.rows import KernelRows, RowBlocks
+from mklcore.kernels.rows import KernelRows
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.single import SingleRows, triangle_bytes
 from mklcore.kernels.sums import OTHER, way_of
 from mklcore.lowrank.features import FeatureMap, FeatureStack
 from mklcore.lowrank.nystroem import Nystroem
-from mklcore.scoring import accuracy, explained
-from mklcore.solvers.driver import Fit, Status
+from mklcore.solvers.driver import Fit
 
 STACK_LIMIT_MB = 2048.0  # above this no stack is stored, where the method can do without
 QUICK_LIMIT_MB = 512.0  # the same where making a kernel again costs no more than reading it
@@ -282,7 +280,7 @@ class KernelEstimator(BaseEstimator):
         if not hasattr(self, "selected_"):
             self.selected_ = used
 
-    # -- along a path: what ``mklcore.path.PathEstimator`` asks for --------------------------------------------------
+    # -- along a path: what ``mklcore.path_estimator.PathEstimator`` asks for --------------------------------------------------
 
     def training_stack(self, X: Any, y: Any) -> tuple[Any, Labels]:
         """The kernels of the training rows ``X``, built or checked, and the checked target, ready for ``along``."""
@@ -499,78 +497,6 @@ class KernelEstimator(BaseEstimator):
         )
 
 
-class KernelClassifier(ClassifierMixin, KernelEstimator):
-    """Targets as class codes; ``decision_function`` > 0 means ``classes_[1]`` for two classes."""
-
-    score_name: ClassVar[str] = "accuracy"
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted; of a ``Dataset`` the target may be left out."""
-        return float(super().score(X, target_of(X, y), sample_weight))
-
-    def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
-        """The share of rows whose class was predicted."""
-        return accuracy(y, predicted, sample_weight)
-
-    def _target(self, y: Any) -> Indices:
-        y = column_or_1d(y, warn=True)
-        if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
-            raise DataError("The target holds NaN or infinite values; drop or fill these rows first.")
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if self.classes_.size < 2:
-            raise DataError(
-                f"A classifier needs at least two classes; the training target holds one class only ({self.classes_[0]!r})."
-            )
-        return codes
-
-    def decision_function(self, X: Any) -> Array:
-        """Signed scores of rows X (n_new, d), or of a test block (M, n_new, n).
-
-        (n_new,) for two classes, positive for ``classes_[1]``; (n_new, n_classes) for more, the largest wins.
-        """
-        return self._decisions(X)
-
-    def predict(self, X: Any) -> Array:
-        """The class of every row of X (n_new, d), or of a test block (M, n_new, n), as (n_new,)."""
-        return self.label(self._decisions(X))
-
-    def label(self, decision: Array) -> Array:
-        codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else np.argmax(decision, axis=1)
-        labels: Labels = self.classes_[codes]
-        return labels
-
-
-class KernelRegressor(RegressorMixin, KernelEstimator):
-    """Targets as floats."""
-
-    score_name: ClassVar[str] = "R²"
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of the target's variance that is explained; of a ``Dataset`` the target may be left out."""
-        return float(super().score(X, target_of(X, y), sample_weight))
-
-    def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
-        """The share of the target's variance that is explained."""
-        return explained(y, predicted, sample_weight)
-
-    def _target(self, y: Any) -> Array:
-        y = column_or_1d(y, warn=True)
-        try:
-            numbers: Array = y.astype(np.float64)
-        except (TypeError, ValueError):
-            raise DataError(
-                f"Unknown label type: a regressor needs a numeric target; got one of type {y.dtype}. For classes use a classifier."
-            ) from None
-        if not np.all(np.isfinite(numbers)):
-            raise DataError("The target holds NaN or infinite values; drop or fill these rows first.")
-        return numbers
-
-    def predict(self, X: Any) -> Array:
-        """Predicted targets (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n)."""
-        return self._decisions(X)
-
-
 @cache
 def parameters_of(kind: Any) -> frozenset[str]:
     """The names of the parameters of a class of estimators: scikit-learn reads its signature whenever one is set."""
@@ -585,45 +511,3 @@ def is_quick(dictionary: KernelDictionary) -> bool:
 def target_of(X: Any, y: Any) -> Any:
     """The target, which a ``Dataset`` brings along."""
     return X.y if y is None and isinstance(X, Dataset) else y
-
-
-def kernels_of(stack: GramStack | KernelRows | FeatureStack) -> Any:
-    """What solvers take: the values of a stored stack, or what stands for kernels that are not stored."""
-    return stack if isinstance(stack, (KernelRows, FeatureStack)) else stack.values
-
-
-def row_fingerprints(rows: Array) -> Array:
-    """64 bits of the SHA-256 of every row of a table (n, d) of float64: which rows a model was fitted on, and in which order."""
-    plain = (np.asarray(row, dtype="<f8") + 0.0 for row in rows)  # one zero, not two
-    found = [hashlib.sha256(row.tobytes()).digest()[:8] for row in plain]
-    return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64)
-
-
-def signs(codes: Array, positive: int) -> Array:
-    """Labels -1 / +1 for one class against the rest."""
-    return np.where(codes == positive, 1.0, -1.0)
-
-
-def dual_points(fits: Sequence[Fit]) -> Array | None:
-    """The dual points (P, n) that prove several fits; None where one of them has none."""
-    points = [fit.dual_point for fit in fits if fit.dual_point is not None]
-    return np.array(points) if len(points) == len(fits) else None
-
-
-def worst(statuses: Sequence[Status]) -> Status:
-    """The status to report for several binary problems: the first that is not well, else the first."""
-    return next((status for status in statuses if not status.ok), statuses[0])
-
-
-def weighted_blocks(blocks: Array | RowBlocks, weights: Array, duals: Array) -> Array:
-    """Scores (n_new, T) of T machines, sum_m weights[t, m] blocks[m] @ duals[t], from blocks (M, n_new, n).
-
-    ``weights`` (T, M), ``duals`` (T, n). Every block is read once for all machines, and only by those that give it weight.
-    """
-    if isinstance(blocks, RowBlocks):
-        return blocks.scores(weights, duals)
-    out = np.zeros((blocks.shape[1], len(duals)))
-    for m in np.flatnonzero(weights.any(axis=0)):
-        used = np.flatnonzero(weights[:, m])
-        out[:, used] += (blocks[m] @ duals[used].T) * weights[used, m]
-    return out

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.cuts import folds
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import Kernels
 from mklcore.estimators.lp import LpBase, _LpClassifier, _LpRegressor
 from mklcore.losses import Loss
 from mklcore.penalties import LpNorm, Penalty
-from mklcore.selection import folds
 from mklcore.solvers.driver import Fit, warn_unless_converged
 from mklcore.solvers.reweighting import WarmStart
 

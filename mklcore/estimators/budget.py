@@ -10,7 +10,8 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import KernelEstimator, kernels_of
+from mklcore.estimators.base import KernelEstimator
+from mklcore.estimators.problems import kernels_of
 from mklcore.kernels.grams import GramStack
 from mklcore.solvers.driver import Fit, Status
 from mklcore.solvers.spectra import Spectra

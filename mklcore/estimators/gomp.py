@@ -9,9 +9,11 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import KernelClassifier, KernelRegressor, Kernels, kernels_of, signs
+from mklcore.estimators.base import Kernels
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.copies import without_copies
+from mklcore.estimators.problems import kernels_of, signs
+from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import Loss, make_loss

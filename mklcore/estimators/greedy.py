@@ -10,8 +10,10 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import KernelClassifier, KernelRegressor, Kernels, dual_points, signs, worst
+from mklcore.estimators.base import Kernels
 from mklcore.estimators.budget import BudgetedEstimator, truncated
+from mklcore.estimators.problems import dual_points, signs, worst
+from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.grams import GramStack
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam, unit_step_divisors

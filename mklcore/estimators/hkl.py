@@ -9,18 +9,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mklcore.arrays import Array
-from mklcore.data.dataset import Dataset
+from mklcore.data.dataset import Dataset, row_fingerprints
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.estimators.base import (
-    _BLOCK_MB,
-    KernelClassifier,
-    KernelEstimator,
-    KernelRegressor,
-    dual_points,
-    row_fingerprints,
-    signs,
-    worst,
-)
+from mklcore.estimators.base import _BLOCK_MB, KernelEstimator
+from mklcore.estimators.problems import dual_points, signs, worst
+from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.solvers.driver import Fit, Status, run, warn_unless_converged

@@ -12,17 +12,9 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import (
-    KernelClassifier,
-    KernelEstimator,
-    KernelRegressor,
-    Kernels,
-    dual_points,
-    is_quick,
-    kernels_of,
-    signs,
-    worst,
-)
+from mklcore.estimators.base import KernelEstimator, Kernels, is_quick
+from mklcore.estimators.problems import dual_points, kernels_of, signs, worst
+from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.rows import KernelRows

@@ -11,17 +11,10 @@ from sklearn.utils import check_random_state
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import (
-    KernelClassifier,
-    KernelEstimator,
-    KernelRegressor,
-    Kernels,
-    kernels_of,
-    signs,
-    weighted_blocks,
-    worst,
-)
+from mklcore.estimators.base import KernelEstimator, Kernels
 from mklcore.estimators.copies import without_copies
+from mklcore.estimators.problems import kernels_of, signs, weighted_blocks, worst
+from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack

@@ -15,7 +15,8 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.functions import KernelSpec, RowKernel, base_diagonal, fill_base, seen_of
+from mklcore.kernels.bases import base_diagonal, fill_base, seen_of
+from mklcore.kernels.functions import KernelSpec, RowKernel
 from mklcore.kernels.grams import median_distance
 
 MOST_PARTS = 8

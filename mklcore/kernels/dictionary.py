@@ -15,7 +15,8 @@ import numpy as np
 
 from mklcore.data.dataset import Dataset
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.functions import RBF, Delta, KernelSpec, LazyColumns, Linear, Polynomial
+from mklcore.kernels.columns import LazyColumns
+from mklcore.kernels.functions import RBF, Delta, KernelSpec, Linear, Polynomial
 from mklcore.kernels.grams import Forecast, GramStack, build_grams, forecast, kernel_table
 from mklcore.kernels.maps import as_rows
 from mklcore.kernels.sequences import USUAL_DEGREE, USUAL_K, on_sequence

@@ -17,9 +17,8 @@ what figures draw it in.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
-from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -28,186 +27,19 @@ from scipy.special import gammaln, kve
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
-from mklcore.leaves import leaf, part
+from mklcore.kernels.columns import LazyColumns, as_features, columns_in_words
+from mklcore.kernels.fills import fill_exponential, fill_matern, fill_power
 from mklcore.parameters import Parameter
 
-LOG2_E = math.log2(math.e)
-# ln 2 in two parts: k * LN2_HIGH is exact for every exponent k of a double, LN2_LOW carries the rest.
-LN2_HIGH = 6.93147180369123816490e-01
-LN2_LOW = 1.90821492927058770002e-10
-# Adding 1.5 * 2^52 rounds a double to the nearest integer and leaves that integer in its lowest bits.
-ROUNDER = 6755399441055744.0
-# Below this, exp is no normal double any more and the fill writes 0.
-SMALLEST_EXPONENT = -708.0
 WIDTH_RANGE = (1e-100, 1e100)
 MAX_DEGREE = 100
 NU_RANGE = (0.1, 20.0)
-
-
-@leaf({"contract"})
-def fill_squared(left: Array, right: Array, upper: bool, out: Array) -> None:
-    """Squared Euclidean distances; columns come feature by feature, left (s, a), right (s, b), out (a, b)."""
-    for i in range(out.shape[0]):
-        start = i if upper else 0
-        target = out[i, start:]
-        target[:] = 0.0
-        for k in range(left.shape[0]):
-            here = left[k, i]
-            source = right[k, start:]
-            for j in range(target.size):
-                gap = source[j] - here
-                target[j] += gap * gap
-
-
-@leaf()
-def fill_absolute(left: Array, right: Array, upper: bool, out: Array) -> None:
-    """City-block distances, laid out as in `fill_squared`."""
-    for i in range(out.shape[0]):
-        start = i if upper else 0
-        target = out[i, start:]
-        target[:] = 0.0
-        for k in range(left.shape[0]):
-            here = left[k, i]
-            source = right[k, start:]
-            for j in range(target.size):
-                target[j] += abs(source[j] - here)
-
-
-@leaf()
-def fill_power(base: Array, coef0: float, degree: int, upper: bool, out: Array) -> None:
-    """out = (base + coef0)^degree by repeated products; only j >= i when `upper`."""
-    for i in range(out.shape[0]):
-        start = i if upper else 0
-        source = base[i, start:]
-        target = out[i, start:]
-        for j in range(target.size):
-            target[j] = source[j] + coef0
-        for _ in range(degree - 1):
-            for j in range(target.size):
-                target[j] *= source[j] + coef0
-
-
-@part({"contract"})
-def exponentials(source: Array, rate: float, target: Array) -> None:
-    """target = exp(-rate * source) for one row of source >= 0. Relative error below 3e-16, 0 below e^-708.
-
-    exp(x) = 2^k exp(r) with |r| <= ln(2) / 2 and the Taylor polynomial of degree 13 for exp(r). Written out with
-    conditional values instead of calls: in this shape the loop becomes vector instructions, math.exp does not.
-    """
-    for j in range(target.size):
-        x = -rate * source[j]
-        t = x if x > SMALLEST_EXPONENT else SMALLEST_EXPONENT
-        shifted = t * LOG2_E + ROUNDER
-        k = shifted - ROUNDER
-        r = (t - k * LN2_HIGH) - k * LN2_LOW
-        s = 1 / 479001600 + r * (1 / 6227020800)
-        s = 1 / 39916800 + r * s
-        s = 1 / 3628800 + r * s
-        s = 1 / 362880 + r * s
-        s = 1 / 40320 + r * s
-        s = 1 / 5040 + r * s
-        s = 1 / 720 + r * s
-        s = 1 / 120 + r * s
-        s = 1 / 24 + r * s
-        s = 1 / 6 + r * s
-        s = 0.5 + r * s
-        s = 1.0 + r * s
-        s = 1.0 + r * s
-        power = np.int64((np.float64(shifted).view(np.int64) + 1023) << 52).view(np.float64)
-        target[j] = s * power if x > SMALLEST_EXPONENT else 0.0
-
-
-@leaf()
-def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
-    """out = exp(-rate * base) for base >= 0, by `exponentials`; only j >= i when `upper`."""
-    for i in range(out.shape[0]):
-        start = i if upper else 0
-        exponentials(base[i, start:], rate, out[i, start:])
-
-
-@leaf()
-def fill_matern(base: Array, rate: float, terms: Array, upper: bool, out: Array) -> None:
-    """out = exp(-r) sum_k terms[k] r^k with r = rate sqrt(base) for base >= 0; only j >= i when `upper`."""
-    for i in range(out.shape[0]):
-        start = i if upper else 0
-        source = base[i, start:]
-        target = out[i, start:]
-        for j in range(target.size):
-            r = rate * math.sqrt(source[j])
-            value = 0.0
-            for k in range(terms.size - 1, -1, -1):
-                value = value * r + terms[k]
-            target[j] = value * math.exp(-r)
-
-
-def fill_base(kind: Base, left: Array, right: Array, upper: bool, out: Array) -> None:
-    """Base numbers of every pair of rows: left (a, s), right (b, s) into out (a, b). Entries below the diagonal are
-    undefined when `upper`."""
-    if isinstance(kind, RowKernel):
-        kind.between(left, right, upper, out)
-        return
-    fill_across(kind, left, right.T if kind == "inner" else np.array(right.T, order="C"), upper, out)
-
-
-def fill_across(kind: str, left: Array, columns: Array, upper: bool, out: Array) -> None:
-    """The same for right rows that come column by column, ``columns`` (s, b), C-contiguous."""
-    if kind == "inner":
-        np.dot(left, columns, out=out)
-        return
-    fill = fill_squared if kind == "squared" else fill_absolute
-    fill(np.array(left.T, order="C"), columns, upper, out)
-
-
-def base_diagonal(kind: Base, rows: Array) -> Array:
-    """Base number of every row with itself, shape (a,)."""
-    if isinstance(kind, RowKernel):
-        return kind.own(rows)
-    return np.einsum("ij,ij->i", rows, rows) if kind == "inner" else np.zeros(rows.shape[0])
-
-
-def seen_of(kind: Base, rows: Array, columns: Sequence[int]) -> Array:
-    """What of rows (n, d) a base is computed from: its columns, or whole rows."""
-    return rows if isinstance(kind, RowKernel) else np.take(rows, columns, axis=1)
-
-
-class LazyColumns:
-    """Columns chosen once their number is known; subclasses are frozen dataclasses."""
-
-    def resolve(self, n_features: int) -> tuple[int, ...]:
-        raise NotImplementedError
 
 
 def _as_real(owner: str, name: str, value: Any, low: float, high: float) -> float:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not low <= float(value) <= high:
         raise ParameterError(f"{owner}: {name} must be a number between {low:g} and {high:g}, got {value!r}.")
     return float(value)
-
-
-def _as_features(owner: str, features: Any) -> tuple[int, ...] | LazyColumns | None:
-    if features is None or isinstance(features, LazyColumns):
-        return features
-    if isinstance(features, str) or not isinstance(features, Iterable):
-        raise ParameterError(f"{owner}: features must be a tuple of column indices or None, got {features!r}.")
-    columns = list(features)
-    if not columns:
-        raise ParameterError(f"{owner}: features is empty; give at least one column index, or None for all columns.")
-    for column in columns:
-        if isinstance(column, bool | np.bool_) or not isinstance(column, Integral) or column < 0:
-            raise ParameterError(f"{owner}: features must hold column indices from 0 on, got {column!r}.")
-    if len(set(columns)) != len(columns):
-        raise ParameterError(f"{owner}: features names a column twice: {tuple(columns)}. Give each column once.")
-    return tuple(int(column) for column in columns)
-
-
-def columns_in_words(features: Sequence[int], feature_names: Sequence[str] | None = None) -> str:
-    """Columns as a reader says them: "worst radius", "x0, x3, x7", "x0 … x9", "x0, x4, … (12 columns)"."""
-    known = () if feature_names is None else feature_names
-    words = [str(known[j]) if j < len(known) else f"x{j}" for j in features]
-    if len(words) <= 3:
-        return ", ".join(words)
-    if all(b == a + 1 for a, b in pairwise(features)):
-        return f"{words[0]} … {words[-1]}"
-    return f"{words[0]}, {words[1]}, … ({len(words)} columns)"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -223,7 +55,7 @@ class KernelSpec:
     hue: ClassVar[str] = ""  # #rrggbb; one that no other family has where empty
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "features", _as_features(type(self).__name__, self.features))
+        object.__setattr__(self, "features", as_features(type(self).__name__, self.features))
         if self.label is not None:
             object.__setattr__(self, "label", str(self.label))
 

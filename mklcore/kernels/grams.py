@@ -27,9 +27,10 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ParameterError, never_asked
+from mklcore.kernels.bases import fill_base, seen_of
 from mklcore.kernels.checks import check_gram, clipped, one_blas_thread
 from mklcore.kernels.finishing import Finishing
-from mklcore.kernels.functions import KernelSpec, fill_base, seen_of
+from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.maps import (
     KernelMap,
     as_rows,

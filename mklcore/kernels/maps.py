@@ -19,7 +19,8 @@ from mklcore.arrays import Array, Indices
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import as_strings, letters
 from mklcore.errors import DataError
-from mklcore.kernels.functions import Base, KernelSpec, RowKernel, base_diagonal, fill_across, seen_of
+from mklcore.kernels.bases import base_diagonal, fill_across, seen_of
+from mklcore.kernels.functions import Base, KernelSpec, RowKernel
 from mklcore.kernels.sums import KernelSums
 from mklcore.leaves import leaf
 

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
+from mklcore.kernels.bases import base_diagonal, fill_base, seen_of
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.finishing import Finishing
-from mklcore.kernels.functions import KernelSpec, base_diagonal, fill_base, seen_of
+from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.grams import median_distance
 from mklcore.kernels.maps import (
     KernelMap,

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from mklcore.arrays import Array, Indices, read_only
 from mklcore.errors import KernelError
+from mklcore.kernels.bases import fill_across, seen_of
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.functions import RowKernel, fill_across, seen_of
+from mklcore.kernels.functions import RowKernel
 from mklcore.kernels.maps import KernelMap, share_bases
 from mklcore.kernels.rows import KernelRows, diagonals_of, row_sums_of, spreads_of, unscaled
 from mklcore.kernels.sums import mirror

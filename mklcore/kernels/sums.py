@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.functions import KernelSpec, exponentials
+from mklcore.kernels.fills import exponentials
+from mklcore.kernels.functions import KernelSpec
 from mklcore.leaves import leaf, part
 
 LINEAR, RADIAL, OTHER = range(3)  # ways to a sum

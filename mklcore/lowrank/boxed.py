@@ -18,8 +18,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mklcore.arrays import Array, Indices
+from mklcore.intercepts import best_intercept
 from mklcore.leaves import leaf
-from mklcore.losses import Cost, Loss, best_intercept
+from mklcore.losses import Cost, Loss
 from mklcore.lowrank.features import FeatureStack, Table
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 

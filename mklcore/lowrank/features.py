@@ -18,7 +18,8 @@ from scipy.linalg.blas import dsyrk
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError
-from mklcore.kernels.functions import KernelSpec, base_diagonal, seen_of
+from mklcore.kernels.bases import base_diagonal, seen_of
+from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.grams import GramStack, kernel_table
 from mklcore.kernels.maps import KernelMap, as_rows, read_only, share_bases, spherical_factors, standardise_rows
 

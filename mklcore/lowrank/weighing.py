@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from mklcore.arrays import Array, Indices
-from mklcore.losses import best_intercept, total_loss
+from mklcore.intercepts import best_intercept, total_loss
 from mklcore.lowrank.boxed import inverse_times, solve_boxed
 from mklcore.lowrank.features import FeatureStack
 from mklcore.lowrank.gradual import solve_gradual

@@ -11,7 +11,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from mklcore.arrays import Array
-from mklcore.losses import Cost, Loss, best_intercept, total_loss
+from mklcore.intercepts import best_intercept, total_loss
+from mklcore.losses import Cost, Loss
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
 _MAX_NEWTON = 100

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.losses import Cost, Loss, total_loss
+from mklcore.intercepts import total_loss
+from mklcore.losses import Cost, Loss
 
 
 @dataclass(frozen=True, eq=False)

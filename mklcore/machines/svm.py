@@ -18,8 +18,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mklcore.arrays import Array, Indices, writable
+from mklcore.intercepts import best_intercept
 from mklcore.leaves import leaf, part
-from mklcore.losses import Cost, Loss, best_intercept
+from mklcore.losses import Cost, Loss
 from mklcore.machines.constant import without_slope
 from mklcore.machines.extremes import larger, smaller
 from mklcore.machines.solution import Solution, dual_gap, feasible_start

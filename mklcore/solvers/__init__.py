@@ -11,9 +11,10 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
+from mklcore.intercepts import total_loss
 from mklcore.kernels.rows import KernelRows
 from mklcore.kernels.single import SingleRows
-from mklcore.losses import Cost, Loss, make_loss, total_loss
+from mklcore.losses import Cost, Loss, make_loss
 from mklcore.penalties import Penalty
 from mklcore.solvers.driver import Fit, Status, run
 from mklcore.solvers.interleaved import Interleaved, lacking

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.arrays import Array, Indices, read_only
+from mklcore.intercepts import best_intercept, total_loss
 from mklcore.kernels.rows import KernelRows
-from mklcore.losses import best_intercept, total_loss
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers import trail
 from mklcore.solvers.bound import forms_of_multiple

@@ -15,7 +15,8 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.losses import Loss, total_loss
+from mklcore.intercepts import total_loss
+from mklcore.losses import Loss
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.bound import dual_bound

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mklcore.arrays import Array, Indices
-from mklcore.losses import best_intercept, total_loss
+from mklcore.intercepts import best_intercept, total_loss
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, keeping_dual

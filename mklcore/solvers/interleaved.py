@@ -25,9 +25,10 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
+from mklcore.intercepts import best_intercept, total_loss
 from mklcore.kernels.rows import PIECE, KernelRows, RowCache, StackRows
 from mklcore.leaves import leaf, part
-from mklcore.losses import Loss, best_intercept, total_loss
+from mklcore.losses import Loss
 from mklcore.machines.svm import best_partner, first, move_pair, move_single, offsets, pair_update
 from mklcore.penalties import Penalty
 from mklcore.solvers.bound import dual_bound, forms_of_multiple

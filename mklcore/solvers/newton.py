@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve
 
 from mklcore.arrays import Array, Indices
-from mklcore.losses import best_intercept, total_loss
+from mklcore.intercepts import best_intercept, total_loss
 from mklcore.machines.svm import smo_pairs
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Point, Progress, Status

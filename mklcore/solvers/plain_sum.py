@@ -16,8 +16,8 @@ from dataclasses import replace
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.intercepts import best_intercept, total_loss
 from mklcore.kernels.rows import KernelRows, SummedRows
-from mklcore.losses import best_intercept, total_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.interior import Interior

@@ -20,8 +20,9 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ProofError
+from mklcore.intercepts import total_loss
 from mklcore.kernels.rows import KernelRows
-from mklcore.losses import Cost, Loss, total_loss
+from mklcore.losses import Cost, Loss
 from mklcore.penalties import Penalty
 from mklcore.solvers.stack import diagonals, products, quadratic_forms
 

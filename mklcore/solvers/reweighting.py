@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.losses import Cost, Loss, best_intercept, total_loss
+from mklcore.intercepts import best_intercept, total_loss
+from mklcore.losses import Cost, Loss
 from mklcore.machines import machine_of
 from mklcore.machines.svm import NO_SLOPE
 from mklcore.penalties import Penalty

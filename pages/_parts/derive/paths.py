@@ -13,8 +13,9 @@ from mklcore.data.dataset import Split
 from mklcore.errors import told_elsewhere
 from mklcore.estimators.importance import ColumnAnswer
 from mklcore.estimators.registry import Algorithm, Control, PathParameter, Variant
+from mklcore.intervals import Interval, interval_along
 from mklcore.kernels.grams import GramStack
-from mklcore.path import Interval, Path, fit_path, grown, interval_along, path_grid, rescored
+from mklcore.path import Path, fit_path, grown, path_grid, rescored
 from mklcore.scoring import SCORINGS
 from mklcore.selection import SelectionFrequency, selection_frequency
 from pages._parts.derive import (

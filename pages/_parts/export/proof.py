@@ -18,10 +18,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mklcore.data.dataset import Dataset
+from mklcore.data.dataset import Dataset, row_fingerprints
 from mklcore.data.reading import read_table
 from mklcore.errors import MKLError
-from mklcore.estimators.base import row_fingerprints
 from mklcore.store import save_model
 from mklcore.verify import report
 from pages._parts.derive import gram_stacks, hulls, low_rank, shelves, tables

@@ -1,0 +1,87 @@
+"""Kernel estimators by task: classes as codes, or numbers; the other half of every estimator is its method."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from mklcore.arrays import Array, Indices, Labels
+from mklcore.errors import DataError
+from mklcore.estimators.base import KernelEstimator, target_of
+from mklcore.scoring import accuracy, explained
+
+
+class KernelClassifier(ClassifierMixin, KernelEstimator):
+    """Targets as class codes; ``decision_function`` > 0 means ``classes_[1]`` for two classes."""
+
+    score_name: ClassVar[str] = "accuracy"
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted; of a ``Dataset`` the target may be left out."""
+        return float(super().score(X, target_of(X, y), sample_weight))
+
+    def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
+        """The share of rows whose class was predicted."""
+        return accuracy(y, predicted, sample_weight)
+
+    def _target(self, y: Any) -> Indices:
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+            raise DataError("The target holds NaN or infinite values; drop or fill these rows first.")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.classes_.size < 2:
+            raise DataError(
+                f"A classifier needs at least two classes; the training target holds one class only ({self.classes_[0]!r})."
+            )
+        return codes
+
+    def decision_function(self, X: Any) -> Array:
+        """Signed scores of rows X (n_new, d), or of a test block (M, n_new, n).
+
+        (n_new,) for two classes, positive for ``classes_[1]``; (n_new, n_classes) for more, the largest wins.
+        """
+        return self._decisions(X)
+
+    def predict(self, X: Any) -> Array:
+        """The class of every row of X (n_new, d), or of a test block (M, n_new, n), as (n_new,)."""
+        return self.label(self._decisions(X))
+
+    def label(self, decision: Array) -> Array:
+        codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else np.argmax(decision, axis=1)
+        labels: Labels = self.classes_[codes]
+        return labels
+
+
+class KernelRegressor(RegressorMixin, KernelEstimator):
+    """Targets as floats."""
+
+    score_name: ClassVar[str] = "R²"
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of the target's variance that is explained; of a ``Dataset`` the target may be left out."""
+        return float(super().score(X, target_of(X, y), sample_weight))
+
+    def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
+        """The share of the target's variance that is explained."""
+        return explained(y, predicted, sample_weight)
+
+    def _target(self, y: Any) -> Array:
+        y = column_or_1d(y, warn=True)
+        try:
+            numbers: Array = y.astype(np.float64)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"Unknown label type: a regressor needs a numeric target; got one of type {y.dtype}. For classes use a classifier."
+            ) from None
+        if not np.all(np.isfinite(numbers)):
+            raise DataError("The target holds NaN or infinite values; drop or fill these rows first.")
+        return numbers
+
+    def predict(self, X: Any) -> Array:
+        """Predicted targets (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n)."""
+        return self._decisions(X)

@@ -1,0 +1,49 @@
+"""The best intercept of decision values under a loss, and the total loss with it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mklcore.arrays import Array
+from mklcore.losses import Cost, Loss
+
+
+def best_intercept(loss: Loss, f: Array, y: Array, C: Cost) -> float:
+    """The b that minimises sum_i C_i V(f_i + b, y_i), plus total * b; the midpoint where an interval does. ``C`` as in ``Loss``."""
+    if np.ndim(C) == 0:
+        return loss.best_intercept(f, y)
+    w: Array = np.asarray(C)
+    if loss.quadratic:
+        return float(w @ (y - f) / w.sum())
+    if loss.piecewise_linear:
+        return _weighted_median(loss, f, y, w)
+    low, high = float(np.min(-np.abs(y) - f)) - 45.0, float(np.max(np.abs(y) - f)) + 45.0
+    for _ in range(200):
+        b = 0.5 * (low + high)
+        slope = loss.slope(f + b, y) if loss.smooth else np.clip(f + b - y, -loss.reach, loss.reach)
+        low, high = (b, high) if w @ slope < 0 else (low, b)
+        if high - low <= 1e-15 * max(1.0, abs(b)):
+            break
+    return 0.5 * (low + high)
+
+
+def _weighted_median(loss: Loss, f: Array, y: Array, w: Array) -> float:
+    """``best_intercept`` where V has kinks only: the slope rises by w_i at each, from what it is far to the left."""
+    if loss.signed:
+        kinks, rises, slope = y - f, w, -float(w[y > 0].sum())
+    elif loss.total:
+        kinks, rises, slope = -f, w, loss.total - float(w.sum())
+    else:
+        kinks, rises = np.concatenate([y - f - loss.tube, y - f + loss.tube]), np.concatenate([w, w])
+        slope = -float(w.sum())
+    order = np.argsort(kinks, kind="stable")
+    kinks, slopes = kinks[order], slope + np.cumsum(rises[order])
+    level = 1e-12 * float(w.sum())
+    at = min(int(np.searchsorted(slopes, -level)), kinks.size - 1)
+    flat = abs(slopes[at]) <= level and at + 1 < kinks.size
+    return float(0.5 * (kinks[at] + kinks[at + 1]) if flat else kinks[at])
+
+
+def total_loss(loss: Loss, f: Array, b: float, y: Array, C: Cost) -> float:
+    """C sum_i V(f_i + b, y_i), plus the intercept's own term where the loss has one."""
+    return float(np.sum(C * loss.value(f + b, y))) + loss.total * b
