@@ -1,0 +1,76 @@
+"""Compare, the paths of the lanes: asked for, on their way, failed, or to be started by a person."""
+
+import streamlit as st
+
+from mklcore.figures import style
+from pages._parts.derive import comparison, gram_stacks
+from pages._parts.derive import paths as derive_paths
+from pages._parts.derive.comparison import Shown
+from pages._parts.jobs.preparing import preparation
+from pages._parts.params.parameters import Params
+from pages._parts.session import board, history
+
+REFRESH_SECONDS = 0.5
+
+
+def request(params: Params) -> None:
+    """See to it that every lane's path is there or on its way; large work waits for its button."""
+    wanted = comparison.missing(params)
+    job = board.mine(comparison.key(params))
+    if not wanted or (job is not None and job.live):
+        return
+    if job is None and comparison.is_small(params, wanted):
+        ask(params)
+        return
+    paths = style.counted(len(wanted), "path")
+    if job is None:
+        stack = gram_stacks.grams(params).train
+        st.info(f"{paths} over {stack.n_kernels} kernels on {stack.n_samples} rows take a while. Start when you like.")
+    elif job.error:
+        st.warning(f"The paths {board.ending(job)}")
+    elif job.broke_off:
+        st.warning(f"The work on the lanes {board.ending(job)} Lanes that had ended stay.")
+    st.button(f"Compute {paths}", key="compare_run", type="primary", on_click=ask, args=(params,))
+
+
+def ask(params: Params) -> None:
+    """Have the worker compute every missing path."""
+    job = comparison.job(params)
+    if job.pieces:
+        board.ask(job)
+
+
+def again(params: Params) -> None:
+    """Forget what failed and start once more."""
+    comparison.forget_errors(params)
+    ask(params)
+
+
+def watch(params: Params) -> None:
+    """Run the page again when one more lane has ended."""
+    job, before = board.mine(comparison.key(params)), len(comparison.missing(params))
+    live = job is not None and job.live
+
+    @st.fragment(run_every=REFRESH_SECONDS if live else None)
+    def look() -> None:
+        if live and len(comparison.missing(params)) != before:
+            history.rerun()
+
+    look()
+
+
+def note(one: Shown, params: Params) -> str:
+    """Say why a lane has no path to show."""
+    if one.error:
+        return one.error
+    job = board.mine(comparison.key(params))
+    return "Its path is on its way." if job is not None and job.live else "No path yet."
+
+
+def follow(params: Params) -> None:
+    """See to it that the models of paths that came with the project are fitted, after they are drawn."""
+    st.caption("Computed earlier with these settings. The models are being fitted here; what needs them appears then.")
+    if preparation().ready(derive_paths.needs(*comparison.missing(params))):
+        request(params)
+        if not comparison.missing(params):
+            history.rerun()

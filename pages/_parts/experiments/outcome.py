@@ -1,0 +1,81 @@
+"""Experiments, what came out: drawn beside the reference, said in a sentence, and every number of it."""
+
+import numpy as np
+import streamlit as st
+
+from mklcore.experiments import Comparison, Experiment, Outcome
+from mklcore.figures import comparison_plot
+from pages._parts.drawing import charts, listings
+from pages._parts.experiments import work
+from pages._parts.session import fields, history, words
+
+LEVEL = 0.95
+
+
+def picture(experiment: Experiment, comparison: Comparison) -> None:
+    """Draw ours and the reference, one group of columns at a time."""
+    panels, place = experiment.groups(), history.current().experiment_panel
+    if len(panels) > 1:
+        fields.field_view(
+            st.segmented_control, "Measured", "experiment_panel", options=range(len(panels)), required=True,
+            format_func=lambda k: panels[k][0], to=lambda k: min(k, len(panels) - 1), label_visibility="collapsed",
+        )  # fmt: skip
+    title, part = panels[min(place, len(panels) - 1)]
+    floor = [experiment.floor[experiment.rows.index(row)] for row in comparison.rows] if experiment.floor else None
+    figure = comparison_plot(
+        comparison, part, y_title=title, row_name=experiment.row_name, ordered=experiment.ordered,
+        floor=floor if part.start == 0 else None, dark=charts.is_dark(),
+    )  # fmt: skip
+    charts.show(figure, "experiment_figure")
+    st.caption("Filled: ours, with one standard error. Hollow: the reference. Dotted: the error no method can beat.")
+
+
+def verdict(comparison: Comparison, outcome: Outcome) -> None:
+    """Say in one sentence how ours and the reference agree, or that there is nothing to agree with."""
+    if not comparison.compared:
+        told = "There is no published number to set beside these"
+        st.markdown(f"{told}. {work.label(outcome)[:1].upper()}{work.label(outcome)[1:]}.")
+        return
+    agreeing, compared, reach = comparison.agreeing(LEVEL), comparison.compared, comparison.reach(LEVEL)
+    differences = np.abs(comparison.difference) / np.where(reach > 0, reach, np.nan)
+    told = f"**{agreeing} of {compared}** numbers differ from the reference by no more than chance allows"
+    told += f" at the {100 * LEVEL:.0f} % level"
+    if agreeing < compared and np.isfinite(differences).any():
+        i, j = np.unravel_index(int(np.nanargmax(differences)), differences.shape)
+        far = f"{comparison.columns[j]} at {comparison.rows[i]}: {comparison.difference[i, j]:+.3g}"
+        told += f"; the farthest is {words.plain(far)} ± {comparison.joint_error[i, j]:.2g}"
+    told += f". About {(1 - LEVEL) * compared:.0f} would lie outside if nothing but chance were at work"
+    rough = " So few repetitions leave the standard errors rough." if outcome.repetitions <= work.SMALL else ""
+    st.markdown(f"{told}. {work.label(outcome)[:1].upper()}{work.label(outcome)[1:]}.{rough}")
+
+
+def numbers(experiment: Experiment, comparison: Comparison, outcome: Outcome) -> None:
+    """Draw every number beside the reference, and the files to take away."""
+    table = work.frame(experiment, comparison).dropna(axis="columns", how="all")
+    two = st.column_config.NumberColumn
+    st.dataframe(
+        table,
+        hide_index=True,
+        height=300,
+        alt="Every number of the run beside the reference",
+        column_config={
+            experiment.row_name: st.column_config.TextColumn(width="small"),
+            "ours": two("ours", format="%.4g"),
+            "ours_error": two("± standard error", format="%.2g"),
+            "reference": two("reference", format="%.4g"),
+            "reference_error": two("± standard error ", format="%.2g"),
+            "difference": two("difference", format="%+.3g"),
+            "joint_error": two("± joint", format="%.2g"),
+            "in_joint_errors": two("in joint errors", format="%+.1f"),
+        },
+    )
+    st.caption(
+        "Difference: ours minus the reference, with the standard error of both together. Where the reference does not tell "
+        "its spread, it is taken to be ours. Chance is judged by Student's t, which is generous to few repetitions."
+    )
+    left, right, _ = st.columns([1, 1.4, 3])
+    listings.take(lambda: work.whole(experiment, outcome), experiment.key, "experiment_csv", place=left)
+    right.download_button(
+        "All samples as JSON", lambda: work.as_json(experiment, outcome), f"{experiment.key}.json",
+        "application/json", key="experiment_json", icon=":material/download:", on_click="ignore",
+    )  # fmt: skip

@@ -1,0 +1,23 @@
+"""Experiments, the rail: which paper, which experiment of it, and with which seed."""
+
+import streamlit as st
+
+from mklcore.experiments import EXPERIMENTS
+from pages._parts.experiments import work
+from pages._parts.session import fields, history
+
+
+def draw() -> None:
+    """Draw them."""
+    papers, shown = work.by_paper(), EXPERIMENTS.get(history.current().experiment, next(iter(EXPERIMENTS.values())))
+    fields.view(
+        st.selectbox, "Paper", "paper", shown.article, lambda paper: history.change(experiment=papers[paper][0]),
+        options=list(papers),
+    )  # fmt: skip
+    keys = papers[shown.article]
+    fields.field_view(
+        st.radio, "Experiment", "experiment", options=keys, format_func=lambda key: EXPERIMENTS[key].place,
+        captions=[EXPERIMENTS[key].title for key in keys], to=lambda key: key if key in keys else keys[0],
+    )  # fmt: skip
+    fields.field_view(st.number_input, "Seed", "experiment_seed", min_value=0, max_value=9999, step=1)
+    st.caption("Another seed: other made data, and numbers that differ by their standard errors.")

@@ -1,0 +1,49 @@
+"""Explore, the answer: asked for, looked at first on a few rows, or to be started by a person."""
+
+from pages._parts.derive import gram_stacks, looks, paths
+from pages._parts.drawing.asking import see_to
+from pages._parts.jobs.preparing import preparation
+from pages._parts.params import parameters
+from pages._parts.session import board, history
+
+
+def request() -> bool:
+    """See to it that the path is there or on its way; tell whether a person has to ask for it first."""
+    params = history.current()
+    if paths.known(params) is not None:
+        return False
+    cost = gram_stacks.foresee(params)
+    rows = len(gram_stacks.parts(params).train.y)
+    return see_to(
+        paths.key(params), lambda: board.ask(paths.job(params)),
+        small=lambda: paths.is_small(params),
+        waits=lambda: f"A path over {cost.n_kernels} kernels on {rows} rows takes a while. Start it when you like.",
+        ended=lambda progress: f"The path {board.ending(progress)}",
+        label="Compute the path", button="compute",
+    )  # fmt: skip
+
+
+def look() -> bool:
+    """See to it that a first look is there or on its way where it is worth its while; tell whether it is on its way."""
+    params = history.current()
+    if not looks.wanted(params) or looks.known(params) is not None or board.mine(paths.key(params)) is not None:
+        return False
+    asked = board.mine(looks.key(params)) or board.ask(looks.job(params))
+    return asked.live
+
+
+def go_on() -> None:
+    """Have the first look followed by the answer itself, once it has been drawn."""
+    before = board.mine(paths.key(history.current()))
+    request()
+    now = board.mine(paths.key(history.current()))
+    if now is not before and now is not None:
+        history.rerun()  # the whole app, so that its progress is drawn and watched
+
+
+def follow(params: parameters.Params) -> None:
+    """See to it that the models of a path that came with the project are fitted, after it is drawn and its solvers are ready."""
+    if preparation().ready(paths.needs(params)):
+        request()
+        if paths.known(params) is not None:
+            history.rerun()

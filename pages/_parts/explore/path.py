@@ -1,0 +1,54 @@
+"""Explore, the path: weights as bars that follow the cursor, beside weights and scores along the whole path."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from mklcore.figures import moving, score_path, telling, weight_path
+from pages._parts.derive import paths, references, shelves
+from pages._parts.drawing import charts
+from pages._parts.explore import columns, views
+from pages._parts.export import downloads
+from pages._parts.params import places as params_places
+from pages._parts.players import path_player
+from pages._parts.session import history
+
+COLUMNS = (1.1, 2.1, 1.15)
+
+
+def draw(shown: paths.Answer, index: int, baselines: columns.Baselines) -> list[path_player.View]:
+    """Draw bars and figures; return what follows the cursor."""
+    path, kernels = shown.path, views.kernels(shown.path)
+    left, right = st.columns((COLUMNS[0], COLUMNS[1] + COLUMNS[2]), gap="medium")
+    with left:
+        rows = moving.kernel_rows(path, dark=charts.is_dark())
+        most = moving.longest_kernel(kernels.of(path), rows, len(path.kernel_names))
+        path_player.bars(
+            kernels, path, index, rows, "Kernel weights θ at ", waiting=shown.older, most=most, sortable=True,
+        )  # fmt: skip
+    with right:
+        _figures(shown, baselines)
+    return [kernels]
+
+
+def _figures(shown: paths.Answer, baselines: columns.Baselines) -> None:
+    """Draw the weights and the scores along the path: constant figures, over which the browser lays the cursor."""
+    dark, (name, path) = charts.is_dark(), paths.picture(shown.params, shown.path, shown.tag)
+    named = replace(path, kernel_names=telling.labels(path.kernel_names, path.kernel_families))
+    plain = tuple(references.lines(baselines))
+    score_name = f"{path.score_name[:1].upper()}{path.score_name[1:]}"
+    drawn = {
+        path_player.CHART: ("Solution path", lambda: weight_path(named, dark=dark), lambda k: weight_path(named, k)),
+        path_player.SCORES: (
+            score_name,
+            lambda: score_path(path, dark=dark, narrow=True, references=plain),
+            lambda k: score_path(path, k, references=plain),
+        ),
+    }
+    places = st.columns(COLUMNS[1:], gap="small")
+    for place, (key, (title, make, at)) in zip(places, drawn.items(), strict=True):
+        made = shelves.shelf(shown.params).made((key, name, dark, plain), make)
+        with place:
+            take = lambda at=at: at(params_places.place(path, history.current().at).index)  # noqa: E731  where the cursor is by then
+            downloads.titled(f":small[**{title}**]", take, title)
+            charts.show(charts.dimmed(made, dark=dark) if shown.older else made, key)
