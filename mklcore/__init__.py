@@ -97,6 +97,7 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
+    "apart",
     "arrays",
     "cluster",
     "compiling",

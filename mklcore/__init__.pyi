@@ -1,6 +1,7 @@
 """The public names with their types; ``__init__.py`` loads them when they are first used."""
 
 from mklcore import (
+    apart as apart,
     arrays as arrays,
     cluster as cluster,
     compiling as compiling,

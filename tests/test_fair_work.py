@@ -15,6 +15,7 @@ from pages._parts.session import board
 from pages._parts.session.leaving import Leaving
 from pages._parts.session.memory import Memory
 from pages._parts.session.presence import Presence
+from pages._parts.session.turns import Turns
 
 
 def job(
@@ -218,3 +219,41 @@ def test_a_session_that_lets_go_holds_nothing_and_stops_its_work() -> None:
     mind.let_go()
     assert mine.stop.is_set()
     assert (mind.jobs, mind.uploads, mind.shelves.results.get("path"), mind.answer) == ({}, {}, None, None)
+
+
+def test_pages_are_drawn_in_turns_and_a_turn_that_is_given_back_is_the_next_ones() -> None:
+    turns, drawn = Turns(patience=30), []
+
+    def draw(name: str) -> None:
+        with turns.taken() as had:
+            drawn.append((name, had))
+
+    with turns.taken() as mine:
+        other = threading.Thread(target=draw, args=("second",))
+        other.start()
+        other.join(0.05)
+        assert mine
+        assert not drawn
+        turns.give_back()  # what comes now takes long
+        other.join(30)
+        assert drawn == [("second", True)]
+        turns.give_back()  # nothing is left to give
+    draw("third")
+    assert drawn[1:] == [("third", True)]
+
+
+def test_nobody_waits_for_a_turn_for_ever() -> None:
+    turns, had = Turns(patience=0.01), []
+    with turns.taken():
+        other = threading.Thread(target=lambda: had.append(turns.taken().__enter__()))
+        other.start()
+        other.join(30)
+    assert had == [False]
+
+
+def test_whoever_has_others_before_them_does_not_wait_on_the_spot(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = job(1)
+    for before, waits in ((0, True), (worker.MOST["short"], False)):
+        with monkeypatch.context() as patch:
+            patch.setitem(worker.LINES, "short", line_of(*(job(0.1) for _ in range(before)), mine))
+            assert (board._patience(mine) > 0) is waits

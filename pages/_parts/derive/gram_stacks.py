@@ -12,6 +12,7 @@ from mklcore.errors import DataError, KernelError
 from mklcore.kernels import stacks
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
+from pages._parts.derive import crew
 from pages._parts.derive.budget import SHARE, Budget, memory_bytes
 from pages._parts.derive.dictionaries import dictionary, normalisation
 from pages._parts.derive.shelves import LargePlace, shelf
@@ -19,6 +20,7 @@ from pages._parts.derive.tables import on_stack, split, stack_file
 from pages._parts.jobs.preparing import preparation
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
+from pages._parts.session import turns
 from pages._parts.session.memory import memory
 from pages._parts.session.uploads import ON_STACK, edited_text
 
@@ -104,14 +106,14 @@ def _cut_grams(key: object, _parts: Split, _stack: GramStack) -> Grams:
 @st.cache_resource(max_entries=1, show_spinner=False)
 def budget() -> Budget:
     """Return the server's room for stacks; each is the same object for everyone who asks."""
-    return Budget(SHARE * memory_bytes())
+    return Budget(SHARE * memory_bytes() - crew.count() * crew.EACH)
 
 
 def _grams_cut(key: object, cut: Split, stack: GramStack) -> Grams:
     size = 8.0 * stack.n_kernels * len(cut.train.y) * (len(cut.train.y) + len(cut.validation.y))
 
     def make() -> Grams:
-        with st.spinner("Cutting the stack"):
+        with turns.slow("Cutting the stack"):
             return _cut_grams(key, cut, stack)
 
     return budget().made(key, size, make, memory().me)
@@ -136,7 +138,7 @@ def grams(params: Params) -> Grams:
     owner = memory().me if params.data.startswith(UPLOAD) else None
 
     def make() -> Grams:
-        with st.spinner("Building the kernels"):
+        with turns.slow("Building the kernels"):
             return _build_grams(settled, cut, kernels)
 
     return budget().made(settled, cost.bytes, make, owner)
@@ -145,7 +147,7 @@ def grams(params: Params) -> Grams:
 def _large_grams(settled: Params) -> Grams:
     """Return a stack above the usual limit from the server's one place for it."""
     cut, kernels = parts(settled), dictionary(settled)
-    with st.spinner("Building the kernels"):
+    with turns.slow("Building the kernels"):
         return large_place().made(settled, memory().me, lambda: _build_grams(settled, cut, kernels))
 
 

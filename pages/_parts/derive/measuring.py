@@ -4,7 +4,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 
 from mklcore.kernels.measures import (
     alignment_matrix,
@@ -20,6 +19,7 @@ from pages._parts.derive.gram_stacks import grams, parts
 from pages._parts.derive.shelves import shelf
 from pages._parts.derive.tables import on_stack
 from pages._parts.params.parameters import Params
+from pages._parts.session import turns
 
 FEW_ROWS = 5  # a kernel that hangs on fewer rows than this
 FEW_SHARE = 0.1  # of all, in small tables
@@ -43,7 +43,7 @@ def measures(params: Params) -> Measures:
         return Measures(alignment_matrix(stack), target_alignment(stack, train.y, train.task))
 
     known = shelf(params).get(("measures", params.upto("kernels")))
-    with nullcontext() if known is not None else st.spinner("Comparing the kernels"):
+    with nullcontext() if known is not None else turns.slow("Comparing the kernels"):
         return shelf(params).made(("measures", params.upto("kernels")), compare)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from mklcore import cluster, errands
+from mklcore.apart import SHOWN_EVERY
 from mklcore.data.dataset import Split
 from mklcore.errors import told_elsewhere
 from mklcore.estimators.importance import ColumnAnswer
@@ -20,6 +21,7 @@ from mklcore.scoring import SCORINGS
 from mklcore.selection import SelectionFrequency, selection_frequency
 from pages._parts.derive import (
     all_rows,
+    crew,
     dictionaries,
     earlier,
     gram_stacks,
@@ -39,7 +41,6 @@ FEATURE_POINTS, FEATURE_FIRST = (
     13,
     9,
 )  # on features: as coarse a grid, of which the first are solved; the rest while it pays
-SHOWN_EVERY = 1.0  # seconds between two looks at a path that is being solved
 GROW = (
     12  # points by which C or lambda go on beyond the usual grid while the last is the best; as many again per request
 )
@@ -143,22 +144,24 @@ class Prepared:
         report: Report | None = None,
         values: Sequence[float] | None = None,
         start: Any = None,
-        so_far: Callable[[Callable[[], Path]], None] | None = None,
+        show: Callable[[Path], None] | None = None,
     ) -> Path:
         """Return the path through ``values``, or the whole one; ``start`` is the nearest model that is known.
 
-        ``so_far`` hears after every point how to make the path through the points solved by then.
+        ``show`` is given now and then the path through the points solved by then. Where the server has much to do, the
+        whole path is solved in a process of its own, to the same numbers.
         """
-        train, validation, asked = self.parts.train, self.parts.validation, self.asked
-        if report is not None:
-            report.heard_by(asked)
-        grams = self.grams
-        whole = path_grid(asked, grams.train, train.y, self.over, self.size)[: self.first] if values is None else values
-        return fit_path(
-            asked, grams.train, train.y, self.over, whole, grams.validation, validation.y,
-            None if report is None else report.tick, start, scoring=self.scoring, grow=self.grow if values is None else 0,
-            so_far=so_far,
-        )  # fmt: skip
+        asked, grams, y, y_val = self.asked, self.grams, self.parts.train.y, self.parts.validation.y
+        whole = path_grid(asked, grams.train, y, self.over, self.size)[: self.first] if values is None else values
+        given = asked, grams.train, y, self.over, whole, grams.validation, y_val
+        more: dict[str, Any] = {"scoring": self.scoring, "grow": self.grow if values is None else 0}
+        if report is None:
+            return fit_path(*given, start=start, **more)
+        apart = None if start is not None else crew.path(report, grams, *given, news=show, **more)
+        if apart is not None:
+            return apart
+        report.heard_by(asked)
+        return fit_path(*given, report.tick, start, so_far=None if show is None else _seldom(show), **more)
 
     def further(self, path: Path, report: Report) -> Path:
         """Return a path that is solved already, gone on where its best point lies at an end."""
@@ -244,15 +247,24 @@ def _afar(params: Params, given: Prepared) -> Callable[[Report], Path]:
 
 def _shown(given: Prepared, lay: Callable[[Path], None], report: Report) -> Path:
     """Return the whole path; on the way there lay what is solved so far, now and then."""
+
+    def show(path: Path) -> None:
+        lay(path)
+        report.news()
+
+    return given.solve(report, show=show)
+
+
+def _seldom(show: Callable[[Path], None]) -> Callable[[Callable[[], Path]], None]:
+    """Return what ``fit_path`` tells of the points so far, which ``show`` then hears of now and then."""
     clock = [time.monotonic()]
 
     def so_far(make: Callable[[], Path]) -> None:
         if time.monotonic() - clock[0] > SHOWN_EVERY:
-            lay(make())
-            report.news()
+            show(make())
             clock[0] = time.monotonic()
 
-    return given.solve(report, so_far=so_far)
+    return so_far
 
 
 def so_far_key(params: Params) -> object:

@@ -7,11 +7,16 @@ from pages._parts.frame import heading, layout, present
 from pages._parts.frame import notices as frame_notices
 from pages._parts.frame import progress as frame_progress
 from pages._parts.runs import keeping
-from pages._parts.session import board, history, nav
+from pages._parts.session import board, history, nav, turns
 
 
 def draw() -> None:
-    """Draw the frame and in it the page asked for."""
+    """Draw the frame and in it the page asked for, when it is its turn."""
+    with turns.PAGES.taken():
+        _draw()
+
+
+def _draw() -> None:
     nav.frame()
     page, room = nav.menu()
     history.begin(room.file)

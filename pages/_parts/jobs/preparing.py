@@ -1,7 +1,6 @@
 """Jobs, what they need first: the solvers compiled, once after an installation, while the server goes on answering."""
 
 import gc
-import sys
 import threading
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import CancelledError
@@ -14,8 +13,6 @@ from mklcore import compiling
 from mklcore.compiling import Compiler
 from mklcore.estimators.registry import ESTIMATORS
 
-# Between its leaves a solver holds the interpreter; at the usual 5 ms a turn, the server answered 70 times more slowly.
-SWITCH_SECONDS = 0.0005
 PATIENCE_SECONDS = 10.0  # for a first page to be drawn
 
 
@@ -103,6 +100,5 @@ def calm() -> None:
 def preparation() -> Preparation:
     """Start compiling the leaves, once per server."""
     progress = Preparation()
-    sys.setswitchinterval(SWITCH_SECONDS)
     threading.Thread(target=progress.go_through, name="preparing", daemon=True).start()
     return progress

@@ -3,6 +3,7 @@
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Job, JobState, Progress
 from pages._parts.params.parameters import Params
+from pages._parts.session import turns
 from pages._parts.session.memory import memory
 from pages._parts.session.words import plain
 
@@ -10,17 +11,26 @@ from pages._parts.session.words import plain
 def ask(job: Job) -> Progress:
     """Hand a job to its slot's worker; this session's earlier job there is asked to stop.
 
-    Waits a moment, so that quick work is on the screen in the same run. A job that ends before the run does is known to be
-    told, so that no further run is needed to show it; but where it takes the place of one that ended while this run was
-    being drawn, a further run has to show that one's.
+    Waits a moment, so that quick work is on the screen in the same run, unless others are before it. A job that ends before
+    the run does is known to be told, so that no further run is needed to show it; but where it takes the place of one that
+    ended while this run was being drawn, a further run has to show that one's.
     """
     before = held(job.slot)
     owed = before is not None and before.state is JobState.DONE and not before.told
     stop(job.slot)
     progress = memory().jobs[job.slot] = Progress(job, owner=memory().me)
     worker.hand_over(progress)
-    progress.told = progress.ended.wait(job.patience) and progress.state is JobState.DONE and not owed
+    progress.told = progress.ended.wait(_patience(progress)) and progress.state is JobState.DONE and not owed
     return progress
+
+
+def _patience(progress: Progress) -> float:
+    """Return for how many seconds to wait for a job that has just been handed over, and let others draw meanwhile."""
+    slot = progress.job.slot
+    if worker.LINES[slot].ahead(progress) >= worker.MOST[slot]:
+        return 0.0
+    turns.PAGES.give_back()
+    return progress.job.patience
 
 
 def held(slot: str = "short") -> Progress | None:

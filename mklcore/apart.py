@@ -1,0 +1,353 @@
+"""Work apart: solving in a process of its own, of lower priority, so that whoever asked for it goes on answering.
+
+Python runs one thread of a process at a time, and a solver holds it between its leaves: beside thirty people who look at
+pages, a path of a third of a second took two. Here a path is asked for over a socket that only the two processes have; its
+progress, its first points and the whole path come back the same way. Kernels are sent once and kept until others come, and
+what an answer says of them is said by name. When the socket closes, the process ends.
+
+What is pickled here was made by one of the two processes, never by a stranger.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import pickle
+import select
+import socket
+import struct
+import subprocess
+import sys
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError
+from contextlib import closing, suppress
+from typing import Any, Protocol
+
+import numpy as np
+
+from mklcore.compiling import SOURCES
+from mklcore.errors import MKLError, told_elsewhere
+from mklcore.path import Path, fit_path
+
+NICE = 10  # whoever looks at a page goes first
+LARGE = 1 << 16  # bytes from which an array travels as it is
+TOLD_EVERY, SHOWN_EVERY = 0.05, 1.0  # seconds between two signs of progress, and between two looks at the path so far
+LOOK_EVERY = 0.1  # seconds between two looks at whether the work is still wanted
+STOPS_WITHIN = 0.5  # seconds in which a solver hears that it is not; a process that does not is ended
+POSSIBLE = os.name == "posix"
+
+
+class EndedError(Exception):
+    """The process on the other side has ended."""
+
+
+class UnsendableError(Exception):
+    """Something of what was to be sent is known to one of the two processes alone."""
+
+
+class Hearer(Protocol):
+    """Who asked, and hears how far the work is; every call may raise ``CancelledError``."""
+
+    def tick(self, done: int, total: int) -> None:
+        """So much is done."""
+
+    def pulse(self) -> None:
+        """It goes on."""
+
+
+# What passes between the two
+
+
+class _Writer(pickle.Pickler):
+    """Writes a name for what the other side has, and leaves out large arrays, which ``large`` takes."""
+
+    def __init__(self, stream: io.BytesIO, names: Mapping[int, str], large: list[pickle.PickleBuffer]) -> None:
+        super().__init__(stream, protocol=5, buffer_callback=self._stays)
+        self._names, self._large = names, large
+
+    def _stays(self, one: pickle.PickleBuffer) -> bool:
+        if one.raw().nbytes < LARGE:
+            return True
+        self._large.append(one)
+        return False
+
+    def persistent_id(self, value: Any) -> str | None:
+        return self._names.get(id(value))
+
+
+class _Reader(pickle.Unpickler):
+    def __init__(self, stream: io.BytesIO, known: Mapping[str, Any], large: list[bytearray | memoryview]) -> None:
+        super().__init__(stream, buffers=large)
+        self._known = known
+
+    def persistent_load(self, name: Any) -> Any:
+        return self._known[name]
+
+
+def named(shared: Mapping[str, Any]) -> dict[str, Any]:
+    """What both sides have, by name: the objects themselves, and the arrays, tuples and objects they are made of."""
+    found = dict(shared)
+    for name, value in shared.items():
+        for part, inner in getattr(value, "__dict__", {}).items():
+            if isinstance(inner, np.ndarray) or hasattr(inner, "__dict__") or (isinstance(inner, tuple) and inner):
+                found[f"{name}.{part}"] = inner
+    return found
+
+
+class Line:
+    """One end of the socket: whole messages, large arrays as they are."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._end, self.known = end, dict[str, Any]()
+        end.setblocking(True)
+
+    def send(self, message: Any) -> None:
+        """Send a message. Raises ``EndedError`` where nobody is left to hear it, ``UnsendableError`` before anything is sent."""
+        stream, large = io.BytesIO(), list[pickle.PickleBuffer]()
+        try:
+            _Writer(stream, {id(value): name for name, value in self.known.items()}, large).dump(message)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise UnsendableError(str(error)) from None
+        pieces = [stream.getbuffer(), *(one.raw() for one in large)]
+        try:
+            self._end.sendall(struct.pack(f"<I{len(pieces)}Q", len(pieces), *(piece.nbytes for piece in pieces)))
+            for piece in pieces:
+                self._end.sendall(piece)
+        except OSError:
+            raise EndedError from None
+
+    def receive(self) -> Any:
+        """The next message, waited for. Raises ``EndedError`` where none will come."""
+        (count,) = struct.unpack("<I", self._bytes(4))
+        sizes = struct.unpack(f"<{count}Q", self._bytes(8 * count))
+        first, *large = (self._bytes(size) for size in sizes)
+        try:
+            return _Reader(io.BytesIO(first), self.known, [memoryview(one).toreadonly() for one in large]).load()
+        except (ImportError, AttributeError, KeyError) as error:
+            raise UnsendableError(str(error)) from None
+
+    def _bytes(self, size: int) -> bytearray:
+        found = bytearray(size)
+        left = memoryview(found)
+        while left:
+            try:
+                got = self._end.recv_into(left)
+            except OSError:
+                raise EndedError from None
+            if not got:
+                raise EndedError
+            left = left[got:]
+        return found
+
+    def has(self, seconds: float = 0.0) -> bool:
+        """Whether a message, or the end, comes within so many seconds."""
+        return bool(select.select([self._end], [], [], seconds)[0])
+
+    def close(self) -> None:
+        """Let the other side know that this one has ended."""
+        self._end.close()
+
+
+# The side that asks
+
+
+class Apart:
+    """A process that solves; ready some seconds after it was made. One thread at a time asks it.
+
+    ``command``: what Python runs, with the number of its end of the socket as the last argument.
+    """
+
+    def __init__(self, command: tuple[str, ...] = ("-m", "mklcore.apart")) -> None:
+        ours, theirs = socket.socketpair()
+        there = os.pathsep.join(filter(None, [str(SOURCES.parent), os.environ.get("PYTHONPATH")]))
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, *command, str(theirs.fileno())], pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": there, "OPENBLAS_NUM_THREADS": "1"},
+            )  # fmt: skip
+        self._line, self._ready = Line(ours), False
+        self._held = dict[str, Callable[[], Any]]()
+        weakref.finalize(self, _end, self._process, self._line)
+
+    def ready(self, seconds: float = 0.0) -> bool:
+        """Whether it has loaded its solvers, waited for at most so long. Raises ``EndedError`` where it ended instead."""
+        if not self._ready and self._line.has(seconds):
+            self._ready = self._line.receive() == ("ready",)
+        return self._ready
+
+    def fit_path(
+        self,
+        hearer: Hearer,
+        shared: Mapping[str, Any],
+        *given: Any,
+        news: Callable[[Path], None] | None = None,
+        **more: Any,
+    ) -> Path:
+        """``fit_path`` of the same arguments, solved over there, to the same numbers.
+
+        ``shared``: those among the arguments that are large, by any names; sent again only where they are others than the
+        last time. ``news`` hears now and then of the path through the points so far. What the hearer raises ends the work
+        here and there, and so does an error there, which is raised here. Raises ``EndedError`` where the process ends, and
+        ``UnsendableError`` for what cannot be asked over there.
+        """
+        try:
+            self._keep(shared)
+            self._line.known = named(shared)
+            self._line.send(("path", given, more, news is not None))
+            while True:
+                if not self._line.has(LOOK_EVERY):
+                    hearer.pulse()
+                    continue
+                what, *told = self._line.receive()
+                if what == "tick":
+                    hearer.tick(*told)
+                elif what == "news" and news is not None:
+                    news(*told)
+                elif what == "path":
+                    return told[0]  # type: ignore[no-any-return]
+                elif what == "failed":
+                    raise told[0]
+        except EndedError:
+            raise
+        except BaseException:
+            self._held = {}
+            self._stop()
+            raise
+        finally:
+            self._line.known = {}
+
+    def _keep(self, shared: Mapping[str, Any]) -> None:
+        if self._held.keys() == shared.keys() and all(self._held[name]() is value for name, value in shared.items()):
+            return
+        self._line.send(("keep", dict(shared)))
+        self._held = {name: weakref.ref(value) for name, value in shared.items()}
+
+    def _stop(self) -> None:
+        """Have it stop what it does, or end it: the next answer must not be the one nobody waits for any more."""
+        with suppress(EndedError):
+            self._line.send(("stop",))
+            end = time.monotonic() + STOPS_WITHIN
+            while self._line.has(max(end - time.monotonic(), 0.0)):
+                if self._line.receive() == ("stopped",):
+                    return
+        self.end()
+
+    def end(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+        self._line.close()
+
+    @property
+    def over(self) -> bool:
+        """Whether the process has ended."""
+        return self._process.poll() is not None
+
+    @property
+    def number(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+
+def _end(process: subprocess.Popen[bytes], line: Line) -> None:
+    line.close()
+    process.kill()
+    process.wait()
+
+
+# The side that solves
+
+
+class _Solving:
+    """What is being solved for the other side: tells it how far it is, and hears whether it is still wanted."""
+
+    now: _Solving | None = None
+
+    def __init__(self, line: Line) -> None:
+        self._line, self._told, self._shown = line, 0.0, time.monotonic()
+
+    def tick(self, done: int, total: int) -> None:
+        if time.monotonic() - self._told > TOLD_EVERY:
+            self.listen()
+            self._line.send(("tick", done, total))
+            self._told = time.monotonic()
+
+    def listen(self) -> None:
+        if self._line.has():
+            self._line.receive()  # there is nothing to say meanwhile but that it should stop
+            raise CancelledError
+
+    def so_far(self, make: Callable[[], Path]) -> None:
+        if time.monotonic() - self._shown > SHOWN_EVERY:
+            self._line.send(("news", make()))
+            self._shown = time.monotonic()
+
+
+def heard(record: Any) -> None:
+    """Listen between two steps of a solver; a plain function, because estimators are copied with their parameters."""
+    if _Solving.now is not None:
+        _Solving.now.listen()
+
+
+def serve(end: socket.socket) -> None:
+    """Solve what is asked for until nobody is left to ask."""
+    line = Line(end)
+    with closing(line), suppress(EndedError), told_elsewhere():
+        line.send(("ready",))
+        while True:
+            try:
+                what, *told = line.receive()
+            except UnsendableError as error:
+                line.send(("failed", error))
+                continue
+            if what == "keep":
+                line.known = {}
+                gc.collect()
+                line.known = named(told[0])
+            elif what == "path":
+                _answer(line, *told)
+            elif what == "stop":
+                line.send(("stopped",))
+
+
+def _answer(line: Line, given: tuple[Any, ...], more: dict[str, Any], shows: bool) -> None:
+    solving = _Solving.now = _Solving(line)
+    estimator, *rest = given
+    try:
+        solve: Callable[..., Path] = fit_path
+        so_far = solving.so_far if shows else None
+        path = solve(estimator.set_params(callback=heard), *rest, callback=solving.tick, so_far=so_far, **more)
+        line.send(("path", path))
+    except CancelledError:
+        line.send(("stopped",))
+    except EndedError:
+        raise
+    except (MKLError, UnsendableError) as error:
+        line.send(("failed", error))
+    except Exception as error:  # the border of the process: whatever went wrong is told on the other side
+        line.send(("failed", RuntimeError(f"{type(error).__name__}: {error}")))
+    finally:
+        _Solving.now = None
+
+
+def main(number: str) -> None:
+    """Load all solvers, then serve the end of a socket with this number."""
+    os.nice(NICE)
+    from threadpoolctl import threadpool_limits
+
+    from mklcore.warmup import warm_up
+
+    threadpool_limits(1, user_api="blas")
+    warm_up()
+    gc.collect()
+    gc.freeze()
+    serve(socket.socket(fileno=int(number)))
+
+
+if __name__ == "__main__":
+    from mklcore import apart  # by its own name, so that what is sent is known by it
+
+    apart.main(sys.argv[1])

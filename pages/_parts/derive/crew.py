@@ -1,0 +1,133 @@
+"""Derive apart: the processes that solve paths while the server draws pages, started once two sessions have work at a time.
+
+Whoever is alone needs none: until they are ready, where they cannot be had, and for what is too large to be sent, a path is
+solved in the server.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mklcore.apart import POSSIBLE, Apart, EndedError, UnsendableError
+from mklcore.errors import MKLError
+from mklcore.path import Path
+from pages._parts.derive.budget import memory_bytes
+from pages._parts.jobs import worker
+from pages._parts.jobs.job import Report
+from pages._parts.jobs.preparing import preparation
+
+MOST = 4
+MOST_SENT = 100e6  # bytes of kernels; larger ones are solved in leaves, which leave the server free as well
+EACH = 350e6 + MOST_SENT  # bytes that one takes with what was sent to it
+SHARE = 0.25  # of the memory, for all of them
+START_SECONDS = 60.0
+
+
+def count() -> int:
+    """Return how many processes this machine is good for: as many as solve at a time, none where it is small."""
+    if not POSSIBLE or worker.CORES < 2:
+        return 0
+    return min(MOST, worker.MOST["short"], int(SHARE * memory_bytes() / EACH))
+
+
+class Crew:
+    """So many processes, each solving one path at a time; one that dies is replaced."""
+
+    def __init__(self, most: Callable[[], int] = count, make: Callable[[], Apart] = Apart) -> None:
+        self._most, self._make = most, make
+        self._free, self._changed = list[Apart](), threading.Condition()
+        self._begun = 0
+
+    def want(self) -> None:
+        """Have the processes started, in the background, unless they are."""
+        with self._changed:
+            missing, self._begun = max(self._most() - self._begun, 0), max(self._most(), self._begun)
+        if missing:
+            threading.Thread(target=self._start, args=(missing,), name="crew", daemon=True).start()
+
+    def _start(self, missing: int) -> None:
+        preparation().wait(preparation().stages)  # before that they would compile what is being compiled
+        for _ in range(missing):
+            one = self._make()
+            end = time.monotonic() + START_SECONDS
+            try:
+                while not one.ready(1.0):
+                    if time.monotonic() > end:
+                        raise EndedError
+            except EndedError:
+                one.end()  # and nobody tries again: here it cannot be had
+                continue
+            self._put(one)
+
+    def _put(self, one: Apart) -> None:
+        with self._changed:
+            self._free.append(one)
+            self._changed.notify()
+
+    def _take(self, seconds: float, tick: Callable[[], None]) -> Apart | None:
+        end = time.monotonic() + seconds
+        with self._changed:
+            while not self._free:
+                if time.monotonic() >= end:
+                    return None
+                tick()
+                self._changed.wait(0.1)
+            return self._free.pop()
+
+    def path(
+        self, report: Report, shared: Mapping[str, Any], *given: Any, news: Callable[[Path], None] | None, **more: Any
+    ) -> Path | None:
+        """Return ``fit_path`` of what is given, solved apart; None where it has to be solved here.
+
+        What dies with its process is run once more, in another one. Raises ``MKLError`` in words where that dies, too.
+        """
+        for seconds in (0.0, START_SECONDS):
+            one = self._take(seconds, report.pulse)
+            if one is None:
+                if seconds:
+                    break
+                return None
+            try:
+                return one.fit_path(report, shared, *given, news=news, **more)
+            except UnsendableError:
+                return None
+            except EndedError:
+                one.end()
+            finally:
+                self._give_back(one)
+        raise MKLError(
+            "The process that solved this was ended from outside, twice: often there was not enough memory. Ask again, with "
+            "fewer rows or kernels."
+        )
+
+    def _give_back(self, one: Apart) -> None:
+        if not one.over:
+            self._put(one)
+            return
+        with self._changed:
+            self._begun -= 1
+        self.want()
+
+    def end(self) -> None:
+        """End those that are idle."""
+        with self._changed:
+            while self._free:
+                self._free.pop().end()
+
+
+CREW = Crew()
+
+
+def path(
+    report: Report, grams: Any, *given: Any, news: Callable[[Path], None] | None = None, **more: Any
+) -> Path | None:
+    """Return ``fit_path`` of what is given, solved apart where that is worth its while; None where it has to be solved here."""
+    shared = {"stack": grams.train, "blocks": grams.validation}
+    sizes = [getattr(getattr(one, "values", one), "nbytes", None) for one in shared.values()]
+    if worker.instead is not None or None in sizes or sum(filter(None, sizes)) > MOST_SENT:
+        return None
+    owners = {id(job.owner) for job in worker.LINES["short"].everyone()}
+    if len(owners) > 1:
+        CREW.want()
+    return CREW.path(report, shared, *given, news=news, **more)
