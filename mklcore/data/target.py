@@ -25,7 +25,15 @@ AMOUNT_WORDS = (
 USELESS = ("empty", "constant", "identifier", "date", "text", "sequence")
 AMOUNT = 20  # a measured quantity has more different values
 CODES = 10  # a class written as a whole number has at most so many
-LAST, LIKELY, PAIR, FIRST = 2.0, 2.0, 1.5, 1.0  # what speaks for a column whose name alone does not settle it
+ASKED = ("is", "has", "was", "will")  # what a column of yes and no asks: is_fraud, has_churned
+YES_OR_NO = ("default", "churn", "churned", "fraud", "attrition")  # first words that name what happens or does not
+TELLING, LAST, LIKELY, PAIR, FIRST = (
+    2.5,
+    2.0,
+    2.0,
+    1.5,
+    1.0,
+)  # what speaks for a column whose name alone does not settle it
 
 Look = Callable[[int], Column]
 
@@ -34,10 +42,11 @@ def guess_target(names: Sequence[str], column: Look, header: bool, one_class: bo
     """The place of the target and why it was taken, in words; ``column`` looks at a column where that is asked.
 
     A telling name, in any case: the whole name, then its last word. Else, in a table without a header, the one column of
-    two words among numbers, or of few whole numbers among measured ones if it comes first. Else the last column, unless the
-    first that can be one has the name of something people foretell (a count, an income, a rating), or the last cannot be
-    one because it names, dates or describes the rows or never changes: then the first, if the last that can be one has more than
-    two values. Empty columns have no place.
+    two words among numbers, or of few whole numbers among measured ones if it comes first. Else the last column, with two
+    exceptions. A name of something people foretell (a count, an income, a rating) takes it away for the first column that
+    can be a target, and for any column of two values (is_fraud, an income above or not). And where the last cannot be one,
+    because it names, dates or describes the rows or never changes, the first is taken if the last that can be one has more
+    than two values. Empty columns have no place.
     ``one_class`` lets a constant column be the target.
     """
     for place in _by_name(names):
@@ -77,8 +86,8 @@ def _by_place(names: Sequence[str], column: Look) -> tuple[int, str]:
     if last is None:
         return count - 1, f"the last column, {names[-1]!r}, is taken."
     first = next(j for j in range(count) if column(j).kind not in USELESS)
-    likely = {j for j in range(count) if _is_likely(names[j], j, column)}
-    points = {j: (FIRST if j == first else 0) + (LIKELY if j in likely else 0) for j in {first, last} | likely}
+    likely = {j: worth for j in range(count) if (worth := _likely(names[j], j, column))}
+    points = {j: (FIRST if j == first else 0) + likely.get(j, 0.0) for j in {first, last} | likely.keys()}
     points[last] += LAST if last == end else PAIR if column(last).distinct == 2 else 0
     place = max(points, key=lambda j: (points[j], j))
     if place == last:
@@ -88,12 +97,21 @@ def _by_place(names: Sequence[str], column: Look) -> tuple[int, str]:
     return place, f"the {'first ' if place == first else ''}column {names[place]!r} is taken, {why}."
 
 
-def _is_likely(name: str, place: int, column: Look) -> bool:
-    """Whether a name and what stands in the column agree that this is what people foretell."""
-    word = _words(name)[-1]
-    if word in AMOUNT_WORDS:
-        return _is_amount(column(place))
-    return word in CLASS_WORDS and column(place).kind not in USELESS and column(place).distinct <= AMOUNT
+def _likely(name: str, place: int, column: Look) -> float:
+    """How much a name and what stands in the column together say that this is what people foretell; 0 for nothing."""
+    words = _words(name)
+    asked = words[0] in ASKED and words[-1] in (*CLASS_WORDS, *YES_OR_NO)
+    if (asked or words[0] in YES_OR_NO or words[-1] in AMOUNT_WORDS) and _is_pair(column(place)):
+        return TELLING
+    if words[-1] in AMOUNT_WORDS:
+        return LIKELY * _is_amount(column(place))
+    return LIKELY * (
+        words[-1] in CLASS_WORDS and column(place).kind not in USELESS and column(place).distinct <= AMOUNT
+    )
+
+
+def _is_pair(column: Column) -> bool:
+    return column.kind not in USELESS and column.distinct == 2
 
 
 def _is_amount(column: Column) -> bool:
