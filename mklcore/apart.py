@@ -1,7 +1,7 @@
 """Work apart: solving in a process of its own, of lower priority, so that whoever asked for it goes on answering.
 
 Python runs one thread of a process at a time, and a solver holds it between its leaves: beside thirty people who look at
-pages, a path of a third of a second took two. Here a path is asked for over a socket that only the two processes have; its
+pages, a path of a third of a second took two. Here it is asked for over a socket that only the two processes have; its
 progress, its first points and the whole path come back the same way. Kernels are sent once and kept until others come, and
 what an answer says of them is said by name. When the socket closes, the process ends.
 
@@ -24,20 +24,23 @@ import weakref
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
 from contextlib import closing, suppress
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from mklcore.compiling import SOURCES
 from mklcore.errors import MKLError, told_elsewhere
-from mklcore.path import Path, fit_path
 
 NICE = 10  # whoever looks at a page goes first
 LARGE = 1 << 16  # bytes from which an array travels as it is
-TOLD_EVERY, SHOWN_EVERY = 0.05, 1.0  # seconds between two signs of progress, and between two looks at the path so far
+TOLD_EVERY, SHOWN_EVERY = (
+    0.05,
+    1.0,
+)  # seconds between two signs of progress, and between two looks at what there is so far
 LOOK_EVERY = 0.1  # seconds between two looks at whether the work is still wanted
 STOPS_WITHIN = 0.5  # seconds in which a solver hears that it is not; a process that does not is ended
 POSSIBLE = os.name == "posix"
+T = TypeVar("T")
 
 
 class EndedError(Exception):
@@ -178,25 +181,27 @@ class Apart:
             self._ready = self._line.receive() == ("ready",)
         return self._ready
 
-    def fit_path(
+    def do(
         self,
+        work: Callable[..., T],
         hearer: Hearer,
         shared: Mapping[str, Any],
         *given: Any,
-        news: Callable[[Path], None] | None = None,
+        news: Callable[[Any], None] | None = None,
         **more: Any,
-    ) -> Path:
-        """``fit_path`` of the same arguments, solved over there, to the same numbers.
+    ) -> T:
+        """``work`` of the same arguments, done over there, to the same numbers: a function of a module, as ``fit_path``,
+        whose first argument is an estimator and which reports to ``callback`` and, where there are ``news``, to ``so_far``.
 
         ``shared``: those among the arguments that are large, by any names; sent again only where they are others than the
-        last time. ``news`` hears now and then of the path through the points so far. What the hearer raises ends the work
-        here and there, and so does an error there, which is raised here. Raises ``EndedError`` where the process ends, and
+        last time. ``news`` hears now and then of what there is so far. What the hearer raises ends the work here and there,
+        and so does an error there, which is raised here. Raises ``EndedError`` where the process ends, and
         ``UnsendableError`` for what cannot be asked over there.
         """
         try:
             self._keep(shared)
             self._line.known = named(shared)
-            self._line.send(("path", given, more, news is not None))
+            self._line.send(("do", work, given, more, news is not None))
             while True:
                 if not self._line.has(LOOK_EVERY):
                     hearer.pulse()
@@ -206,7 +211,7 @@ class Apart:
                     hearer.tick(*told)
                 elif what == "news" and news is not None:
                     news(*told)
-                elif what == "path":
+                elif what == "done":
                     return told[0]  # type: ignore[no-any-return]
                 elif what == "failed":
                     raise told[0]
@@ -280,7 +285,7 @@ class _Solving:
             self._line.receive()  # there is nothing to say meanwhile but that it should stop
             raise CancelledError
 
-    def so_far(self, make: Callable[[], Path]) -> None:
+    def so_far(self, make: Callable[[], Any]) -> None:
         if time.monotonic() - self._shown > SHOWN_EVERY:
             self._line.send(("news", make()))
             self._shown = time.monotonic()
@@ -307,20 +312,18 @@ def serve(end: socket.socket) -> None:
                 line.known = {}
                 gc.collect()
                 line.known = named(told[0])
-            elif what == "path":
+            elif what == "do":
                 _answer(line, *told)
             elif what == "stop":
                 line.send(("stopped",))
 
 
-def _answer(line: Line, given: tuple[Any, ...], more: dict[str, Any], shows: bool) -> None:
+def _answer(line: Line, work: Callable[..., Any], given: tuple[Any, ...], more: dict[str, Any], shows: bool) -> None:
     solving = _Solving.now = _Solving(line)
-    estimator, *rest = given
     try:
-        solve: Callable[..., Path] = fit_path
-        so_far = solving.so_far if shows else None
-        path = solve(estimator.set_params(callback=heard), *rest, callback=solving.tick, so_far=so_far, **more)
-        line.send(("path", path))
+        given[0].set_params(callback=heard)
+        listening = {"so_far": solving.so_far} if shows else {}
+        line.send(("done", work(*given, callback=solving.tick, **listening, **more)))
     except CancelledError:
         line.send(("stopped",))
     except EndedError:

@@ -71,7 +71,7 @@ def other(monkeypatch):
 def asked(other, problem, hearer=None, **more):
     model, stack, y, blocks, y_val = problem
     shared = {"stack": stack, "blocks": blocks}
-    return other.fit_path(hearer or Hearer(), shared, model, stack, y, "C", VALUES, blocks, y_val, **more)
+    return other.do(fit_path, hearer or Hearer(), shared, model, stack, y, "C", VALUES, blocks, y_val, **more)
 
 
 def test_a_path_from_another_process_is_the_path_from_here(other, problem, monkeypatch):
@@ -137,7 +137,7 @@ class Fake:
     def ready(self, seconds):
         return True
 
-    def fit_path(self, *given, **more):
+    def do(self, *given, **more):
         if self.what is apart.EndedError:
             self.over = True
         if isinstance(self.what, type):
@@ -158,7 +158,7 @@ def crew_of(monkeypatch, *fakes, most=1):
 
 
 def path_of(crew):
-    return crew.path(Report(Progress(Job("path", "Path", ()))), {}, news=None)
+    return crew.do(fit_path, Report(Progress(Job("path", "Path", ()))), {})
 
 
 def test_what_dies_is_run_again_elsewhere_and_twice_is_told(monkeypatch):

@@ -1,17 +1,16 @@
-"""Derive apart: the processes that solve paths while the server draws pages, started once two sessions have work at a time.
+"""Derive apart: the processes that solve while the server draws pages, started once two sessions have work at a time.
 
-Whoever is alone needs none: until they are ready, where they cannot be had, and for what is too large to be sent, a path is
+Whoever is alone needs none: until they are ready, where they cannot be had, and for what is too large to be sent, it is
 solved in the server.
 """
 
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from mklcore.apart import POSSIBLE, Apart, EndedError, UnsendableError
 from mklcore.errors import MKLError
-from mklcore.path import Path
 from pages._parts.derive.budget import memory_bytes
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Report
@@ -22,6 +21,7 @@ MOST_SENT = 100e6  # bytes of kernels; larger ones are solved in leaves, which l
 EACH = 350e6 + MOST_SENT  # bytes that one takes with what was sent to it
 SHARE = 0.25  # of the memory, for all of them
 START_SECONDS = 60.0
+T = TypeVar("T")
 
 
 def count() -> int:
@@ -32,7 +32,7 @@ def count() -> int:
 
 
 class Crew:
-    """So many processes, each solving one path at a time; one that dies is replaced."""
+    """So many processes, each doing one thing at a time; one that dies is replaced."""
 
     def __init__(self, most: Callable[[], int] = count, make: Callable[[], Apart] = Apart) -> None:
         self._most, self._make = most, make
@@ -75,10 +75,10 @@ class Crew:
                 self._changed.wait(0.1)
             return self._free.pop()
 
-    def path(
-        self, report: Report, shared: Mapping[str, Any], *given: Any, news: Callable[[Path], None] | None, **more: Any
-    ) -> Path | None:
-        """Return ``fit_path`` of what is given, solved apart; None where it has to be solved here.
+    def do(
+        self, work: Callable[..., T], report: Report, shared: Mapping[str, Any], *given: Any, **more: Any
+    ) -> T | None:
+        """Return what ``work`` gives of these arguments, done apart; None where it has to be done here.
 
         What dies with its process is run once more, in another one. Raises ``MKLError`` in words where that dies, too.
         """
@@ -89,7 +89,7 @@ class Crew:
                     break
                 return None
             try:
-                return one.fit_path(report, shared, *given, news=news, **more)
+                return one.do(work, report, shared, *given, **more)
             except UnsendableError:
                 return None
             except EndedError:
@@ -119,15 +119,18 @@ class Crew:
 CREW = Crew()
 
 
-def path(
-    report: Report, grams: Any, *given: Any, news: Callable[[Path], None] | None = None, **more: Any
-) -> Path | None:
-    """Return ``fit_path`` of what is given, solved apart where that is worth its while; None where it has to be solved here."""
+def done(work: Callable[..., T], report: Report, grams: Any, *given: Any, **more: Any) -> T | None:
+    """Return what ``work`` gives of these arguments, on these kernels, done apart; None where it has to be done here.
+
+    Arguments as of ``Apart.do``; ``grams`` are None where the work is on something else, which is done here.
+    """
+    if grams is None or worker.instead is not None:
+        return None
     shared = {"stack": grams.train, "blocks": grams.validation}
     sizes = [getattr(getattr(one, "values", one), "nbytes", None) for one in shared.values()]
-    if worker.instead is not None or None in sizes or sum(filter(None, sizes)) > MOST_SENT:
+    if None in sizes or sum(filter(None, sizes)) > MOST_SENT:
         return None
     owners = {id(job.owner) for job in worker.LINES["short"].everyone()}
     if len(owners) > 1:
         CREW.want()
-    return CREW.path(report, shared, *given, news=news, **more)
+    return CREW.do(work, report, shared, *given, **more)

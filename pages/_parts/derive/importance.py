@@ -9,7 +9,7 @@ import numpy as np
 from mklcore.estimators.importance import ColumnAnswer, column_importance, kernel_units
 from mklcore.kernels.units import Unit
 from mklcore.path import Path, fit_path
-from pages._parts.derive import dictionaries, gram_stacks, low_rank, paths, scores, shelves, tables
+from pages._parts.derive import crew, dictionaries, gram_stacks, low_rank, paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import Params
 
@@ -44,9 +44,13 @@ def job(params: Params, path: Path, index: int) -> Job:
     value, shelf = float(path.values[index]), shelves.shelf(params)
     model, columns, scoring = path.estimators[index], seen(params), scores.scoring(params)
     rows, y = _rows(params)
+    grams = None if low_rank.in_use(params) else gram_stacks.grams(params)
+    more: dict[str, Any] = {"scoring": scoring, "seed": params.seed}
 
     def shuffle(report: Report) -> tuple[ColumnAnswer, ...]:
-        return column_importance(model, rows, y, columns, scoring=scoring, seed=params.seed, callback=report.tick)
+        given = model, rows, y, columns
+        apart = crew.done(column_importance, report, grams, *given, **more)
+        return column_importance(*given, callback=report.tick, **more) if apart is None else apart
 
     pieces = [Piece(shuffle, partial(shelf.put, key(params, value)), len(columns))]
     rest = _apart(params)

@@ -157,7 +157,7 @@ class Prepared:
         more: dict[str, Any] = {"scoring": self.scoring, "grow": self.grow if values is None else 0}
         if report is None:
             return fit_path(*given, start=start, **more)
-        apart = None if start is not None else crew.path(report, grams, *given, news=show, **more)
+        apart = None if start is not None else crew.done(fit_path, report, grams, *given, news=show, **more)
         if apart is not None:
             return apart
         report.heard_by(asked)
