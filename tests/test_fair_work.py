@@ -222,33 +222,40 @@ def test_a_session_that_lets_go_holds_nothing_and_stops_its_work() -> None:
 
 
 def test_pages_are_drawn_in_turns_and_a_turn_that_is_given_back_is_the_next_ones() -> None:
-    turns, drawn = Turns(patience=30), []
+    turns, drawn = Turns(longest=30), []
 
     def draw(name: str) -> None:
-        with turns.taken() as had:
-            drawn.append((name, had))
+        with turns.taken():
+            drawn.append(name)
 
-    with turns.taken() as mine:
-        other = threading.Thread(target=draw, args=("second",))
-        other.start()
-        other.join(0.05)
-        assert mine
+    with turns.taken():
+        others = [threading.Thread(target=draw, args=(name,)) for name in ("second", "third")]
+        for place, other in enumerate(others, 1):
+            other.start()
+            while len(turns._line) < place:
+                time.sleep(0.001)
         assert not drawn
         turns.give_back()  # what comes now takes long
-        other.join(30)
-        assert drawn == [("second", True)]
+        for other in others:
+            other.join(30)
+        assert drawn == ["second", "third"]
         turns.give_back()  # nothing is left to give
-    draw("third")
-    assert drawn[1:] == [("third", True)]
+    draw("fourth")
+    assert drawn[2:] == ["fourth"]
 
 
-def test_nobody_waits_for_a_turn_for_ever() -> None:
-    turns, had = Turns(patience=0.01), []
+def test_nobody_waits_for_ever_for_somebody_elses_turn() -> None:
+    turns, other = Turns(longest=0.01), threading.Event()
+
+    def draw() -> None:
+        with turns.taken():
+            other.set()
+
     with turns.taken():
-        other = threading.Thread(target=lambda: had.append(turns.taken().__enter__()))
-        other.start()
-        other.join(30)
-    assert had == [False]
+        drawing = threading.Thread(target=draw)
+        drawing.start()
+        assert other.wait(30)
+    drawing.join(30)
 
 
 def test_whoever_has_others_before_them_does_not_wait_on_the_spot(monkeypatch: pytest.MonkeyPatch) -> None:

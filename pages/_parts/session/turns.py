@@ -5,36 +5,54 @@ answer beside them; drawn one after the other they take no longer in all, and th
 """
 
 import threading
+import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import streamlit as st
 
-PLACES = 1
-PATIENCE_SECONDS = 2.0  # then the page is drawn all the same: nobody knows what the one in front is waiting for
+LONGEST_SECONDS = 2.0  # of a turn; then the next one begins all the same: nobody knows what this one is waiting for
 
 
 class Turns:
-    """So many at a time, each by its thread; whoever has waited for ``patience`` seconds goes on without a turn."""
+    """One at a time, who came first first; whoever takes longer than ``longest`` seconds has the next one beside it."""
 
-    def __init__(self, places: int = PLACES, patience: float = PATIENCE_SECONDS) -> None:
-        self._places, self._patience = threading.BoundedSemaphore(places), patience
+    def __init__(self, longest: float = LONGEST_SECONDS) -> None:
+        self._longest, self._lock = longest, threading.Lock()
+        self._line: deque[threading.Event] = deque()
+        self._now: threading.Event | None = None
+        self._since = 0.0
         self._mine = threading.local()
 
     @contextmanager
-    def taken(self) -> Iterator[bool]:
-        """Wait for a turn and keep it until the end, or until it is given back; tells whether there was one."""
-        self._mine.held = self._places.acquire(timeout=self._patience)
+    def taken(self) -> Iterator[None]:
+        """Wait for a turn and keep it until the end, or until it is given back."""
+        self._mine.turn = mine = threading.Event()
+        with self._lock:
+            self._line.append(mine)
+            self._go_on()
+        while not mine.wait(self._longest):
+            with self._lock:
+                self._go_on()
         try:
-            yield self._mine.held
+            yield
         finally:
             self.give_back()
 
     def give_back(self) -> None:
         """Let the next one begin: what this thread does now takes long, or is waiting."""
-        if getattr(self._mine, "held", False):
-            self._mine.held = False
-            self._places.release()
+        with self._lock:
+            if self._now is getattr(self._mine, "turn", None):
+                self._now = None
+                self._go_on()
+
+    def _go_on(self) -> None:
+        """Give the turn to the first in the line if it is free, or has been taken for too long."""
+        over = self._now is None or time.monotonic() > self._since + self._longest
+        if over and self._line:
+            self._now, self._since = self._line.popleft(), time.monotonic()
+            self._now.set()
 
 
 PAGES = Turns()
