@@ -21,17 +21,19 @@ import pandas as pd
 from distributed.protocol import dumps, to_serialize
 
 import mklcore as mkl
-from benchmarks.records import keep, kept, on_page, picture
-from mklcore.cluster import SCHEDULER
+from benchmarks.records import growth, keep, kept, on_page, picture
+from mklcore.cluster import SCHEDULER, keeping_memory
 from mklcore.partitions import ParquetParts, fit_parts
-from mklcore.shards import sharded
+from mklcore.shards import fit_shards, sharded
 from mklcore.sweep import SplitProblem, SplitSpec, repeat_splits, sweep
 
 TASKS = (50, 100, 200, 400)
 MEGABYTES = (1, 4, 16, 64)
 SPLITS = 8
 SHARD_ROWS, SHARD_KERNELS, SHARD_STEPS = 500, (250, 500, 1000, 2000), 2
-PART_ROWS, PARTS = (5000, 10_000, 20_000, 40_000), 4
+FAR_ROWS, FAR_PART, FAR_KERNELS, FAR_WORKERS = (10**6, 10**8), 10**5, (10**6,), (2, 16, 64)
+WIRE = 1e9  # bytes a second of a network of ten gigabits
+PART_ROWS, PARTS, PART_LANDMARKS = (20_000, 40_000, 80_000, 160_000), 4, 50
 
 
 def nothing(number: int) -> int:
@@ -56,6 +58,13 @@ def seconds(work) -> float:
     return time.perf_counter() - began
 
 
+def cpu_seconds(work) -> float:
+    """Seconds of this process's processor: what is foreseen from them does not hang on who else was at work."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
 def slope(sizes, values) -> float:
     """Seconds per unit, by least squares."""
     return float(np.polyfit(sizes, values, 1)[0])
@@ -78,13 +87,15 @@ def shards(M: int) -> dict[str, float]:
     random = np.random.default_rng(0)
     X, a, theta = random.standard_normal((SHARD_ROWS, M)), random.standard_normal(SHARD_ROWS), random.random(M)
     kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), M)
-    found: dict[str, float] = {"kernels": M}
+    found: dict[str, float] = {"kernels": M, "rows": SHARD_ROWS}
     for name, backend in (("one process", "serial"), ("two workers", "dask")):
         with sharded(kernels, X, count=2, backend=backend) as rows:
             rows.weighted(theta), rows.forms(a)
             rows.sent = rows.received = 0
             spent = seconds(lambda rows=rows: [(rows.weighted(theta), rows.forms(a)) for _ in range(SHARD_STEPS)])
             found[name] = spent / SHARD_STEPS
+            if backend == "serial":
+                found["cpu"] = cpu_seconds(lambda rows=rows: (rows.weighted(theta), rows.forms(a)))
     down = message_bytes(a) + message_bytes(theta[: M // 2])
     up = message_bytes(np.zeros(M // 2)) + message_bytes(np.zeros((SHARD_ROWS, SHARD_ROWS)))
     return found | {"arrays": (rows.sent + rows.received) / SHARD_STEPS / 2, "down": down, "up": up}
@@ -96,7 +107,9 @@ def parts(n: int) -> dict[str, float]:
     X = random.standard_normal((n, 10))
     y = X[:, 0] - np.sin(2 * X[:, 1]) + 0.3 * random.standard_normal(n) > 0
     kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 10)
-    model = mkl.LpMKLClassifier(p=4 / 3, loss="logistic", C=1000 / n, kernels=kernels, approximation=mkl.Nystroem(20))
+    model = mkl.LpMKLClassifier(
+        p=4 / 3, loss="logistic", C=1000 / n, kernels=kernels, approximation=mkl.Nystroem(PART_LANDMARKS)
+    )
     with TemporaryDirectory() as folder:
         frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(10)]).assign(y=y)
         for k in range(PARTS):
@@ -104,7 +117,19 @@ def parts(n: int) -> dict[str, float]:
         cut = ParquetParts.of(folder, "y")
         ways = (("one process", "serial"), ("two workers", "dask"))
         told = {name: seconds(lambda way=way: fit_parts(model, cut, sample=2000, backend=way)) for name, way in ways}
-    return {"rows": n} | told
+        fitted: list[Any] = []
+        cpu = cpu_seconds(lambda: fitted.append(fit_parts(model, cut, sample=2000)))
+    found = fitted[0]
+    return {"rows": n, "cpu": cpu, "passes": found.n_iter_ + 1, "features": found.feature_coef_.size} | told
+
+
+def steps() -> int:
+    """In how many steps a model of many kernels is found, each a sum and the forms of all of them."""
+    random = np.random.default_rng(2)
+    X = random.standard_normal((SHARD_ROWS, SHARD_KERNELS[0]))
+    y = np.where(X[:, 0] + X[:, 1] + 0.5 * random.standard_normal(SHARD_ROWS) > 0, 1.0, -1.0)
+    kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), X.shape[1])
+    return int(fit_shards(mkl.LpMKLClassifier(p=4 / 3, kernels=kernels), X, y, count=2, backend="serial").n_iter_) + 1
 
 
 def sweeps() -> dict[str, Any]:
@@ -130,6 +155,7 @@ def all_parts() -> list[dict[str, float]]:
 SECTIONS: dict[str, Callable[[], Any]] = {
     "sweeps": sweeps,
     "shards": lambda: [shards(M) for M in SHARD_KERNELS],
+    "steps": steps,
     "parts": all_parts,
 }
 
@@ -159,17 +185,61 @@ def written(record: Mapping[str, Any]) -> dict[Path, str]:
             f"| logistic loss on {one['rows']:,} rows in {PARTS} files, one process | {one['one process']:.1f} s |"
         )
         lines.append(f"| the same on two workers | {_beside(one)} |")
-    lines += ["", f"distributed {found['distributed']}."]
+    lines += ["", f"distributed {found['distributed']}.", "", *foreseen(found)]
     made = on_page("scale/cluster", record, lines)
     ways = ("one process", "two workers")
-    steps = {name: [(one["kernels"], one[name]) for one in found["shards"]] for name in ways}
-    fits = {name: [(one["rows"], one[name]) for one in found["parts"]] for name in ways}
+    steps = _named("M", {name: [(one["kernels"], one[name]) for one in found["shards"]] for name in ways})
+    fits = _named("n", {name: [(one["rows"], one[name]) for one in found["parts"]] for name in ways})
     made |= picture(
         "shards", "Seconds of a step over kernels, with and without workers", "Seconds of one step over kernels", steps
     )
     return made | picture(
         "parts", "Seconds of a fit over rows, with and without workers", "Seconds of one fit over rows in parts", fits
     )
+
+
+def _named(what: str, curves: Mapping[str, list[tuple[float, float]]]) -> dict[str, list[tuple[float, float]]]:
+    """The curves with their growth in their names."""
+    return {f"{name}, {what}^{growth(points):.2f}": points for name, points in curves.items()}
+
+
+def foreseen(found: Mapping[str, Any]) -> list[str]:
+    """What far more rows and kernels would take, from what was measured: seconds, memory, bytes, and where it stops scaling."""
+    task, rows, kernels = found["sweeps"]["task"], found["parts"], found["shards"]
+    D, passes = int(rows[-1]["features"]), max(one["passes"] for one in rows)
+    per_row = slope([one["rows"] for one in rows], [one["cpu"] / one["passes"] for one in rows])
+    n, per_kernel = SHARD_ROWS, slope([one["kernels"] for one in kernels], [one["cpu"] for one in kernels])
+    lines = [
+        f"From these: a row costs {1e6 * per_row:.1f} µs of a processor in each of {passes} passes ({D} features), a kernel "
+        f"{1e3 * per_kernel:.2f} ms in each of {found['steps']} steps ({n} rows), a task {1e3 * task:.0f} ms of the scheduler. "
+        f"With {FAR_PART:,} rows in a part:",
+        "",
+        "| what | workers | seconds | data in a worker | on the wire in all | more workers help up to |",
+        "|---|---|---|---|---|---|",
+    ]
+    for N in FAR_ROWS:
+        count = N // FAR_PART
+        most = min(count, FAR_PART * per_row / task)
+        for workers in FAR_WORKERS:
+            spent = passes * max(N * per_row / min(workers, count), count * task)
+            memory = 1e-9 * (8 * FAR_PART * 12 + 4096 * 24 * D + 24 * D * D)
+            wire = 1e-9 * passes * count * 8 * (D + 1) ** 2
+            lines.append(_far(f"{N:,} rows, logistic loss", workers, spent, memory, wire, most))
+    for M in FAR_KERNELS:
+        sums = 8 * n * n / WIRE  # seconds in which the sum of one more shard arrives
+        most = (M * per_kernel / (sums + task)) ** 0.5
+        for workers in FAR_WORKERS:
+            spent = found["steps"] * (M * per_kernel / workers + workers * (sums + task))
+            memory, wire = (
+                1e-9 * (16 * n * M / workers + 16 * n * n),
+                1e-9 * found["steps"] * (16 * M + workers * 8 * (n + n * n)),
+            )
+            lines.append(_far(f"{M:,} RBF kernels, {n} rows", workers, spent, memory, wire, most))
+    return [*lines, "", f"Bytes are taken to arrive at {1e-6 * WIRE:.0f} MB a second, and no worker waits for a disk."]
+
+
+def _far(what: str, workers: int, spent: float, memory: float, wire: float, most: float) -> str:
+    return f"| {what} | {workers} | {spent:,.0f} | {memory:.2f} GB | {wire:.2f} GB | {max(1.0, most):,.0f} |"
 
 
 def _beside(one: Mapping[str, float]) -> str:
@@ -180,7 +250,10 @@ def _beside(one: Mapping[str, float]) -> str:
 def main(names: Sequence[str]) -> None:
     """Measure the sections named, all of them without a name, and keep the others as they are."""
     found = kept("cluster")["found"] if names else {}
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
+    with (
+        keeping_memory(),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
+    ):
         os.environ[SCHEDULER] = cluster.scheduler_address
         for name in names or SECTIONS:
             found[name] = SECTIONS[name]()

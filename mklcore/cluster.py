@@ -27,6 +27,9 @@ _LOOK = 0.02  # seconds between looks at what has arrived
 _TICK = 0.3  # seconds after which a sweep that waits is told so, and may be cancelled
 _LARGEST_GRAPH = "100GB"  # the data travel inside the first task, once
 _CONNECT, _CLOSE = "10s", 10.0
+# Workers of Dask give every large array back to the system at once, and finding its pages again takes them as long as what
+# they compute: so much is kept (glibc, bytes; read when a process starts).
+KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 2**28, "MALLOC_MMAP_THRESHOLD_": 2**25}
 S = TypeVar("S")
 R = TypeVar("R")
 Tell: TypeAlias = Callable[[int, int], Any]  # how much is done, of how much; what it raises ends the work
@@ -76,9 +79,10 @@ def connected(address: str | None = None) -> Iterator[Any]:
         if asked:
             client = distributed.Client(asked, timeout=_CONNECT, set_as_default=False)
         else:
-            client = distributed.Client(
-                processes=True, threads_per_worker=1, dashboard_address="127.0.0.1:0", set_as_default=False
-            )
+            with keeping_memory():
+                client = distributed.Client(
+                    processes=True, threads_per_worker=1, dashboard_address="127.0.0.1:0", set_as_default=False
+                )
     except (OSError, ValueError) as error:
         raise ParameterError(
             f"No scheduler answers at {asked}: {error}. Start one with `dask scheduler`, or unset {SCHEDULER}."
@@ -88,6 +92,16 @@ def connected(address: str | None = None) -> Iterator[Any]:
     finally:
         with suppress(TimeoutError):  # nobody is there to say goodbye to
             client.close(timeout=_CLOSE if client.status == "running" else 0.5)
+
+
+@contextmanager
+def keeping_memory() -> Iterator[None]:
+    """Workers that are started here within keep the memory of large arrays for the next ones (``KEPT_MEMORY``)."""
+    import dask
+
+    where = "distributed.nanny.pre-spawn-environ"
+    with dask.config.set({where: {**dask.config.get(where, {}), **KEPT_MEMORY}}):
+        yield
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from mklcore import (
     errands,
     load_sample,
 )
-from mklcore.cluster import SCHEDULER, afar, connected, one_client
+from mklcore.cluster import KEPT_MEMORY, SCHEDULER, afar, connected, keeping_memory, one_client
 from mklcore.experiments import Experiment
 from mklcore.experiments.base import file_of, is_quick
 from mklcore.partitions import ArrayParts, ParquetParts, fit_parts, score_parts
@@ -33,7 +33,9 @@ QUIET = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
 
 @pytest.fixture(scope="module")
 def cluster():
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **QUIET) as found:
+    with keeping_memory():
+        found = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **QUIET)
+    with found:
         yield found
 
 
@@ -115,6 +117,7 @@ def test_an_experiment_measures_the_same_wherever_it_is_run(scheduler, tmp_path)
 
 def test_workers_use_one_blas_thread_and_errors_reach_the_caller(scheduler):
     assert set(sweep(threads, [1, 2], "dask").values()) == {1}
+    assert sweep(os.getenv, KEPT_MEMORY, "dask") == {name: str(size) for name, size in KEPT_MEMORY.items()}
     with pytest.raises(ParameterError, match="not allowed"):
         sweep(refused, [1, 2], "dask")
 
