@@ -23,7 +23,7 @@ import random
 import secrets
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -313,9 +313,22 @@ def cpu_seconds(process: int) -> float:
 
 
 def memory(process: int) -> float:
-    """What a process holds in memory, in megabytes."""
-    lines = Path(f"/proc/{process}/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmRSS"))
+    """What a process and those that it started hold in memory, in megabytes."""
+    found = 0.0
+    for one in (str(process), *_started_by(process)):
+        with suppress(OSError, StopIteration):  # it has ended meanwhile
+            lines = Path(f"/proc/{one}/status").read_text(encoding="ascii").splitlines()
+            found += next(int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmRSS"))
+    return found
+
+
+def _started_by(process: int) -> list[str]:
+    """The numbers of the processes that a process has started."""
+    found = []
+    for thread in Path(f"/proc/{process}/task").iterdir():
+        with suppress(OSError):
+            found += (thread / "children").read_text(encoding="ascii").split()
+    return found
 
 
 async def lesson(sessions: int, seconds: float, url: str, process: int = 0) -> Figures:

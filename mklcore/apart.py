@@ -15,6 +15,7 @@ import io
 import os
 import pickle
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -147,7 +148,9 @@ class Line:
 
     def has(self, seconds: float = 0.0) -> bool:
         """Whether a message, or the end, comes within so many seconds."""
-        return bool(select.select([self._end], [], [], seconds)[0])
+        poll = select.poll()  # ``select`` knows no numbers from 1024 on, which a server with many visitors comes to
+        poll.register(self._end, select.POLLIN)
+        return bool(poll.poll(1000 * seconds))
 
     def close(self) -> None:
         """Let the other side know that this one has ended."""
@@ -338,6 +341,7 @@ def _answer(line: Line, work: Callable[..., Any], given: tuple[Any, ...], more: 
 
 def main(number: str) -> None:
     """Load all solvers, then serve the end of a socket with this number."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # pressed in the server's terminal: the server ends, and this with it
     os.nice(NICE)
     from threadpoolctl import threadpool_limits
 
