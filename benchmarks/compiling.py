@@ -1,6 +1,7 @@
 """CPU seconds of compiling every leaf from an empty cache, and those of the stages that Explore needs, against their limits.
 
-python -m benchmarks.compiling
+python -m benchmarks.compiling             the figures
+python -m benchmarks.compiling --leaves    where they come from: the functions that take longest, without what they call
 """
 
 from __future__ import annotations
@@ -26,12 +27,39 @@ spent["everything"] = seen[-1][1]
 print(json.dumps(spent))
 """
 
+LEAVES = """
+import json, time
+from collections import defaultdict
+from numba.core import event
+import mklcore
+open_, spent = [], defaultdict(float)
 
-def once() -> dict[str, float]:
-    """CPU seconds of one process that begins with an empty cache."""
+class Listener(event.Listener):
+    def on_start(self, event):
+        open_.append([time.process_time(), 0.0])
+
+    def on_end(self, event):
+        begun, inside = open_.pop()
+        took = time.process_time() - begun
+        if open_:
+            open_[-1][1] += took
+        function = event.data["dispatcher"].py_func
+        module = function.__module__
+        name = f"{module}.{function.__name__}" if module.startswith("mklcore") else "functions of numba's own"
+        spent[name] += took - inside
+
+with event.install_listener("numba:compile", Listener()):
+    mklcore.warmup.warm_up()
+print(json.dumps(spent))
+"""
+SHOWN = 25
+
+
+def once(work: str = WORK) -> dict[str, float]:
+    """What ``work`` prints, CPU seconds by name, in a process that begins with an empty cache."""
     with tempfile.TemporaryDirectory() as cache:
         there = usual() | {"NUMBA_CACHE_DIR": cache, "OPENBLAS_NUM_THREADS": "1"}
-        done = subprocess.run([sys.executable, "-c", WORK], env=there, capture_output=True, text=True, check=True)
+        done = subprocess.run([sys.executable, "-c", work], env=there, capture_output=True, text=True, check=True)
         return dict(json.loads(done.stdout))
 
 
@@ -43,5 +71,13 @@ def run(repeats: int = 3) -> list[Line]:
     ]
 
 
+def leaves() -> str:
+    """The functions that take longest to compile, CPU seconds each, and what all others take together."""
+    spent = sorted(once(LEAVES).items(), key=lambda one: one[1], reverse=True)
+    rest = sum(seconds for _, seconds in spent[SHOWN:])
+    rows = [*spent[:SHOWN], (f"{len(spent[SHOWN:])} others", rest), ("all", sum(seconds for _, seconds in spent))]
+    return "\n".join(f"{seconds:6.2f}  {name.removeprefix('mklcore.')}" for name, seconds in rows)
+
+
 if __name__ == "__main__":
-    print(told(run()))
+    print(leaves() if "--leaves" in sys.argv else told(run()))
