@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import hostile_names
 from benchmarks.classroom import Session, cpu_seconds, memory, table
 from benchmarks.records import add, on_page
 from benchmarks.serving import ROOT, chromium, running_app, settled
@@ -50,10 +51,6 @@ DRAWN = {
     "models": "model files",
     "store": "kept work: full disks, clocks, damage, many browsers",
 }
-HOSTILE = (
-    "<img src=x onerror=alert(1)>", "<script>alert(2)</script>", "\"><svg onload=alert(3)>", "</script><script>alert(4)</script>",
-    "![x](http://evil.example/x.png)", "[l](javascript:alert(5))", "{{7*7}}<iframe src=http://evil.example>", "'-alert(6)-'",
-)  # fmt: skip
 WRITER = """
 import sys
 from pathlib import Path
@@ -153,44 +150,14 @@ def timing() -> Found:
     return Found(len(shuffled), f"{words}; chance alone reaches {1e6 * reach:.1f}", gap <= reach)
 
 
-def hostile_names() -> Found:
+def hostile_names_in_report() -> Found:
     """Open the report of a table with hostile names in a browser."""
-    chance = np.random.default_rng(0)
-    quoted = [f'"{name.replace(chr(34), chr(34) * 2)}"' for name in HOSTILE]
-    rows = [
-        ",".join([*(f"{v:.3f}" for v in row), quoted[k % 2]])
-        for k, row in enumerate(chance.standard_normal((60, len(HOSTILE))))
-    ]
-    raw = "\n".join([",".join([*quoted, '"<b id=injected>target</b>"']), *rows]).encode()
-    dialogs: list[str] = []
-    asked: list[str] = []
-    with tempfile.TemporaryDirectory() as folder, running_app() as app, chromium() as browser:
-        page = browser.new_page()
-        page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-        page.goto(f"{app.url}/?widths=1&each=none&degree=0")
-        settled(page, WAIT)
-        name = "<img src=x onerror=alert(7)>.csv"
-        page.set_input_files(
-            "[data-testid=stFileUploader] input[type=file]", {"name": name, "mimeType": "text/csv", "buffer": raw}
-        )
-        page.get_by_text("2 classes").or_(page.get_by_text("two classes")).first.wait_for(timeout=1000 * WAIT)
-        page.get_by_role("link", name="Predict").first.click()
-        page.get_by_role("tab", name="Take away").click(timeout=1000 * WAIT)
-        button = page.locator(".st-key-away_report button")
-        with page.expect_download(timeout=1000 * WAIT) as given:
-            button.click(timeout=1000 * WAIT)
-        report = Path(folder) / "report.html"
-        given.value.save_as(report)
-        injected = page.locator("#injected, img[src=x], iframe[src*=evil]").count()
-        fresh = browser.new_page()
-        fresh.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-        fresh.on("request", lambda request: asked.append(request.url))
-        fresh.goto(report.as_uri())
-        fresh.wait_for_load_state("networkidle")
-        injected += fresh.locator("#injected, img[src=x], iframe, [onerror], svg[onload]").count()
-    others = [url for url in asked if not url.startswith(("file:", "data:"))]
-    saw = f"{len(dialogs)} dialogs, {injected} injected nodes, {len(others)} requests from the report"
-    return Found(len(HOSTILE) + 2, saw, not dialogs and not injected and not others)
+    return Found(*hostile_names.report())
+
+
+def hostile_names_in_notebook() -> Found:
+    """Run the notebook of a table with hostile names and lay it open in a browser, every text and output as it is."""
+    return Found(*hostile_names.notebook())
 
 
 def ten_experiments() -> Found:
@@ -420,8 +387,8 @@ def quota() -> Found:
 ATTACKS: dict[str, Callable[[], Found]] = {
     one.__name__: one
     for one in (
-        leaks, timing, hostile_names, ten_experiments, vanishing, dead_reader, dead_compiler, dead_runner, two_servers, two_apps,
-        quota,
+        leaks, timing, hostile_names_in_report, hostile_names_in_notebook, ten_experiments, vanishing, dead_reader, dead_compiler,
+        dead_runner, two_servers, two_apps, quota,
     )
 }  # fmt: skip
 
