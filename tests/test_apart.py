@@ -4,6 +4,7 @@ import contextlib
 import os
 import socket
 import threading
+import time
 from concurrent.futures import CancelledError
 
 import numpy as np
@@ -169,8 +170,13 @@ def test_what_dies_is_run_again_elsewhere_and_twice_is_told(monkeypatch):
 
 def test_without_a_free_process_the_server_solves(monkeypatch):
     assert path_of(Crew(lambda: 0)) is None
-    crew = crew_of(monkeypatch, apart.UnsendableError, "answer")
+    crew = crew_of(monkeypatch, apart.UnsendableError, "another")
     assert path_of(crew) is None
     assert not crew._free[0].over  # it lives on
+    crew._free[0].over = True  # it died while it was idle: another one comes
+    path_of(crew)
+    while not crew._free:
+        time.sleep(0.001)
+    assert path_of(crew) == "another"
     crew.end()
     assert path_of(crew) is None

@@ -68,12 +68,15 @@ class Crew:
     def _take(self, seconds: float, tick: Callable[[], None]) -> Apart | None:
         end = time.monotonic() + seconds
         with self._changed:
-            while not self._free:
+            while True:
+                while self._free:
+                    if not (one := self._free.pop()).over:
+                        return one
+                    self._replace()  # it died while it was idle
                 if time.monotonic() >= end:
                     return None
                 tick()
                 self._changed.wait(0.1)
-            return self._free.pop()
 
     def do(
         self, work: Callable[..., T], report: Report, shared: Mapping[str, Any], *given: Any, **more: Any
@@ -105,6 +108,9 @@ class Crew:
         if not one.over:
             self._put(one)
             return
+        self._replace()
+
+    def _replace(self) -> None:
         with self._changed:
             self._begun -= 1
         self.want()
