@@ -196,9 +196,9 @@ def afar(work: Callable[[Tell], R], callback: Tell | None = None) -> R:
     raises ends the work there, too, when it tells next. Work that dies with its worker begins again on another. MKLError
     where the scheduler ends before the work does.
     """
-    import distributed
-
     with connected() as client:
+        import distributed
+
         name, heard = f"mklcore-{uuid4().hex}", deque([(0, 1)], maxlen=1)
         over = distributed.Event(name, client)
         client.subscribe_topic(name, lambda event: heard.append(event[1]))

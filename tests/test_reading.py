@@ -319,6 +319,8 @@ class TestTarget:
             ("status,weight,size", "{w},{r:.1f},{s}", "status", "for its name"),
             ("amount,is_fraud,size", "{r:.1f},{w},{s}", "is_fraud", "for its name"),
             ("age,income,hours", "{r:.1f},{w},{c}", "income", "for its name"),
+            ("age,purchased,city", "{r:.1f},{w},{c}", "purchased", "for its name"),
+            ("age,house type,city", "{r:.1f},{w},{c}", "city", "the last column"),
             ("age,DefaultPayment next,hours", "{r:.1f},{w},{c}", "DefaultPayment next", "for its name"),
             ("age,income,hours", "{r:.1f},{s},{c}", "hours", "the last column"),
             ("age,is_new,hours", "{r:.1f},{w},{c}", "hours", "the last column"),

@@ -27,6 +27,7 @@ AMOUNT = 20  # a measured quantity has more different values
 CODES = 10  # a class written as a whole number has at most so many
 ASKED = ("is", "has", "was", "will")  # what a column of yes and no asks: is_fraud, has_churned
 YES_OR_NO = ("default", "churn", "churned", "fraud", "attrition")  # first words that name what happens or does not
+HAPPENED = ("approved", "bought", "death", "died", "fraud", "purchased")  # last words that do
 TELLING, LAST, LIKELY, PAIR, FIRST = (
     2.5,
     2.0,
@@ -44,9 +45,9 @@ def guess_target(names: Sequence[str], column: Look, header: bool, one_class: bo
     A telling name, in any case: the whole name, then its last word. Else, in a table without a header, the one column of
     two words among numbers, or of few whole numbers among measured ones if it comes first. Else the last column, with two
     exceptions. A name of something people foretell (a count, an income, a rating) takes it away for the first column that
-    can be a target, and for any column of two values (is_fraud, an income above or not). And where the last cannot be one,
-    because it names, dates or describes the rows or never changes, the first is taken if the last that can be one has more
-    than two values. Empty columns have no place.
+    can be a target, and for a column of two values that says whether something happens (purchased, is_fraud, an income
+    above or not). And where the last cannot be one, because it names, dates or describes the rows or never changes, the
+    first is taken if the last that can be one has more than two values. Empty columns have no place.
     ``one_class`` lets a constant column be the target.
     """
     for place in _by_name(names):
@@ -101,7 +102,7 @@ def _likely(name: str, place: int, column: Look) -> float:
     """How much a name and what stands in the column together say that this is what people foretell; 0 for nothing."""
     words = _words(name)
     asked = words[0] in ASKED and words[-1] in (*CLASS_WORDS, *YES_OR_NO)
-    if (asked or words[0] in YES_OR_NO or words[-1] in AMOUNT_WORDS) and _is_pair(column(place)):
+    if (asked or words[0] in YES_OR_NO or words[-1] in (*HAPPENED, *AMOUNT_WORDS)) and _is_pair(column(place)):
         return TELLING
     if words[-1] in AMOUNT_WORDS:
         return LIKELY * _is_amount(column(place))
