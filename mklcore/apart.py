@@ -25,6 +25,8 @@ import weakref
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
 from contextlib import closing, suppress
+from copy import copy
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -39,7 +41,7 @@ TOLD_EVERY, SHOWN_EVERY = (
     1.0,
 )  # seconds between two signs of progress, and between two looks at what there is so far
 LOOK_EVERY = 0.1  # seconds between two looks at whether the work is still wanted
-STOPS_WITHIN = 0.5  # seconds in which a solver hears that it is not; a process that does not is ended
+STOPS_WITHIN = 2.0  # seconds in which a solver hears that it is not; a process that does not is ended
 POSSIBLE = os.name == "posix"
 T = TypeVar("T")
 
@@ -108,14 +110,21 @@ class Line:
         self._end, self.known = end, dict[str, Any]()
         end.setblocking(True)
 
-    def send(self, message: Any) -> None:
-        """Send a message. Raises ``EndedError`` where nobody is left to hear it, ``UnsendableError`` before anything is sent."""
+    def packed(self, message: Any) -> list[memoryview]:
+        """A message as it is sent. Raises ``UnsendableError`` where that cannot be."""
         stream, large = io.BytesIO(), list[pickle.PickleBuffer]()
         try:
             _Writer(stream, {id(value): name for name, value in self.known.items()}, large).dump(message)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise UnsendableError(str(error)) from None
-        pieces = [stream.getbuffer(), *(one.raw() for one in large)]
+        except Exception as error:  # whatever an object's own way of being pickled raises
+            raise UnsendableError(f"{type(error).__name__}: {error}") from None
+        return [stream.getbuffer(), *(one.raw() for one in large)]
+
+    def send(self, message: Any) -> None:
+        """Send a message. Raises ``EndedError`` where nobody is left to hear it, ``UnsendableError`` before anything is sent."""
+        self.post(self.packed(message))
+
+    def post(self, pieces: list[memoryview]) -> None:
+        """Send what is packed. Raises ``EndedError`` where nobody is left to hear it."""
         try:
             self._end.sendall(struct.pack(f"<I{len(pieces)}Q", len(pieces), *(piece.nbytes for piece in pieces)))
             for piece in pieces:
@@ -130,8 +139,8 @@ class Line:
         first, *large = (self._bytes(size) for size in sizes)
         try:
             return _Reader(io.BytesIO(first), self.known, [memoryview(one).toreadonly() for one in large]).load()
-        except (ImportError, AttributeError, KeyError) as error:
-            raise UnsendableError(str(error)) from None
+        except Exception as error:  # what one side can write the other may not be able to read
+            raise UnsendableError(f"{type(error).__name__}: {error}") from None
 
     def _bytes(self, size: int) -> bytearray:
         found = bytearray(size)
@@ -202,9 +211,14 @@ class Apart:
         ``UnsendableError`` for what cannot be asked over there.
         """
         try:
+            self._line.known = named(shared)
+            asked = self._line.packed(("do", work, given, more, news is not None))
+        finally:
+            self._line.known = {}
+        try:
             self._keep(shared)
             self._line.known = named(shared)
-            self._line.send(("do", work, given, more, news is not None))
+            self._line.post(asked)
             while True:
                 if not self._line.has(LOOK_EVERY):
                     hearer.pulse()
@@ -230,8 +244,15 @@ class Apart:
     def _keep(self, shared: Mapping[str, Any]) -> None:
         if self._held.keys() == shared.keys() and all(self._held[name]() is value for name, value in shared.items()):
             return
+        self.forget()  # before the others come: it never holds both
         self._line.send(("keep", dict(shared)))
         self._held = {name: weakref.ref(value) for name, value in shared.items()}
+
+    def forget(self, left: bool = False) -> None:
+        """Have it let go of what was sent once; if ``left``, only where somebody has let go of that here, too."""
+        if self._held and not (left and all(one() is not None for one in self._held.values())):
+            self._held = {}
+            self._line.send(("keep", {}))
 
     def _stop(self) -> None:
         """Have it stop what it does, or end it: the next answer must not be the one nobody waits for any more."""
@@ -290,8 +311,15 @@ class _Solving:
 
     def so_far(self, make: Callable[[], Any]) -> None:
         if time.monotonic() - self._shown > SHOWN_EVERY:
-            self._line.send(("news", make()))
+            self._line.send(("news", _shown(make())))
             self._shown = time.monotonic()
+
+
+def _shown(path: Any) -> Any:
+    """A path to be looked at, without what its last point hands on to the next, which is large."""
+    last = copy(path.estimators[-1])
+    last._carry = None
+    return replace(path, estimators=(*path.estimators[:-1], last))
 
 
 def heard(record: Any) -> None:

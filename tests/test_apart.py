@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from concurrent.futures import CancelledError
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -56,6 +57,7 @@ def other(monkeypatch):
     monkeypatch.setattr(apart, "TOLD_EVERY", 0.0)
     monkeypatch.setattr(apart, "SHOWN_EVERY", 0.0)
     monkeypatch.setattr(apart, "STOPS_WITHIN", 30.0)
+    monkeypatch.setattr(apart, "LARGE", 64)
     ours, theirs = socket.socketpair()
     one = apart.Apart(WAITS)
     first, one._line = one._line, apart.Line(ours)
@@ -89,6 +91,20 @@ def test_a_path_from_another_process_is_the_path_from_here(other, problem, monke
     assert hearer.heard[0] == (0, 3)
     assert [len(path) for path in shown] == [1, 2]
     assert sent.count("keep") == 1
+    assert all(vars(point).get("_carry") is None for path in shown for point in path.estimators)
+    assert asked(other, (model.set_params(p=2.0), *problem[1:]), news=shown.append).values.tolist() == VALUES
+    assert all(vars(point).get("_carry") is None for path in shown for point in path.estimators)
+
+
+def test_kernels_that_nobody_has_any_more_are_let_go(other, problem, monkeypatch):
+    sent, send = [], apart.Line.send
+    monkeypatch.setattr(apart.Line, "send", lambda line, message: (sent.append(message), send(line, message))[1])
+    asked(other, problem)
+    other.forget(left=True)
+    assert ("keep", {}) not in sent
+    other.forget()
+    assert sent[-1] == ("keep", {})
+    assert len(asked(other, problem)) == 3
 
 
 def test_whoever_changes_their_mind_stops_it_and_the_next_path_is_whole(other, problem):
@@ -148,6 +164,10 @@ class Fake:
     def end(self):
         self.over = True
 
+    def forget(self, left):
+        if self.what is apart.EndedError:
+            raise self.what
+
 
 def crew_of(monkeypatch, *fakes, most=1):
     monkeypatch.setattr("pages._parts.derive.crew.preparation", contextlib.nullcontext)
@@ -166,6 +186,29 @@ def test_what_dies_is_run_again_elsewhere_and_twice_is_told(monkeypatch):
     assert path_of(crew_of(monkeypatch, apart.EndedError, "answer")) == "answer"
     with pytest.raises(MKLError, match=r"ended from outside, twice.*fewer rows or kernels"):
         path_of(crew_of(monkeypatch, apart.EndedError, apart.EndedError, "never"))
+    monkeypatch.setattr("pages._parts.derive.crew.WAIT_SECONDS", 0.01)
+    alone = crew_of(monkeypatch, apart.EndedError)
+    monkeypatch.setattr(alone, "want", lambda: None)
+    with pytest.raises(MKLError, match=r"no other came in its place\. Ask again"):
+        path_of(alone)
+
+
+def test_a_process_that_cannot_be_had_is_tried_three_times(monkeypatch):
+    monkeypatch.setattr("pages._parts.derive.crew.preparation", lambda: SimpleNamespace(stages=(), wait=lambda _: None))
+    tried = []
+
+    def make():
+        tried.append(1)
+        raise OSError
+
+    crew = Crew(lambda: 1, make)
+    for wanted in range(1, 6):
+        crew._begun = crew._begun or 1
+        crew._start(1)
+        assert crew._begun == (wanted >= 3)
+        if wanted >= 3:
+            break
+    assert len(tried) == 3
 
 
 def test_without_a_free_process_the_server_solves(monkeypatch):
@@ -178,5 +221,5 @@ def test_without_a_free_process_the_server_solves(monkeypatch):
     while not crew._free:
         time.sleep(0.001)
     assert path_of(crew) == "another"
-    crew.end()
-    assert path_of(crew) is None
+    crew.forget()
+    assert path_of(crew) == "another"

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from mklcore.errors import KernelError
 from pages._parts.jobs.job import Claims
+from pages._parts.session import turns
 
 SHARE = 0.4  # of the memory; the rest is for solving, tables, paths and the system
 MOST = 60
@@ -63,7 +64,7 @@ class Budget:
                 "Use fewer kernels or rows."
             )
         name = key if owner is None else (id(owner), key)
-        with self._claims.held(name, lambda: None):
+        with self._claims.held(name, turns.PAGES.give_back):
             with self._lock:
                 if name in self._held:
                     self._held.move_to_end(name)

@@ -7,6 +7,8 @@ solved in the server.
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from copy import copy
 from typing import Any, TypeVar
 
 from mklcore.apart import POSSIBLE, Apart, EndedError, UnsendableError
@@ -15,12 +17,15 @@ from pages._parts.derive.budget import memory_bytes
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Report
 from pages._parts.jobs.preparing import preparation
+from pages._parts.session.leaving import LEAVING
 
 MOST = 4
 MOST_SENT = 100e6  # bytes of kernels; larger ones are solved in leaves, which leave the server free as well
-EACH = 350e6 + MOST_SENT  # bytes that one takes with what was sent to it
+EACH = 400e6 + MOST_SENT  # bytes that one takes with what was sent to it
 SHARE = 0.25  # of the memory, for all of them
-START_SECONDS = 60.0
+START_SECONDS = 300.0  # for one to load its solvers behind everything else that runs
+WAIT_SECONDS = 60.0  # for another one where one has died
+MOST_FAILURES = 3  # of starting; then it cannot be had here
 T = TypeVar("T")
 
 
@@ -37,7 +42,7 @@ class Crew:
     def __init__(self, most: Callable[[], int] = count, make: Callable[[], Apart] = Apart) -> None:
         self._most, self._make = most, make
         self._free, self._changed = list[Apart](), threading.Condition()
-        self._begun = 0
+        self._begun = self._failures = 0
 
     def want(self) -> None:
         """Have the processes started, in the background, unless they are."""
@@ -49,16 +54,28 @@ class Crew:
     def _start(self, missing: int) -> None:
         preparation().wait(preparation().stages)  # before that they would compile what is being compiled
         for _ in range(missing):
-            one = self._make()
-            end = time.monotonic() + START_SECONDS
-            try:
-                while not one.ready(1.0):
-                    if time.monotonic() > end:
-                        raise EndedError
-            except EndedError:
-                one.end()  # and nobody tries again: here it cannot be had
+            one = self._started()
+            if one is not None:
+                self._put(one)
                 continue
-            self._put(one)
+            with self._changed:
+                self._failures += 1
+                self._begun -= self._failures < MOST_FAILURES  # whoever wants one next tries again
+
+    def _started(self) -> Apart | None:
+        """Return a process that is ready; None where it is not in time, or cannot be had."""
+        try:
+            one = self._make()
+        except OSError:
+            return None
+        end = time.monotonic() + START_SECONDS
+        with suppress(EndedError):
+            while not one.ready(1.0):
+                if time.monotonic() > end:
+                    raise EndedError
+            return one
+        one.end()
+        return None
 
     def _put(self, one: Apart) -> None:
         with self._changed:
@@ -83,13 +100,16 @@ class Crew:
     ) -> T | None:
         """Return what ``work`` gives of these arguments, done apart; None where it has to be done here.
 
-        What dies with its process is run once more, in another one. Raises ``MKLError`` in words where that dies, too.
+        What dies with its process is run once more, in another one. Raises ``MKLError`` in words where that dies, too, or does
+        not come.
         """
-        for seconds in (0.0, START_SECONDS):
+        for seconds in (0.0, WAIT_SECONDS):
             one = self._take(seconds, report.pulse)
+            if one is None and seconds:
+                raise MKLError(
+                    "The process that solved this was ended from outside, and no other came in its place. Ask again."
+                )
             if one is None:
-                if seconds:
-                    break
                 return None
             try:
                 return one.do(work, report, shared, *given, **more)
@@ -115,14 +135,27 @@ class Crew:
             self._begun -= 1
         self.want()
 
-    def end(self) -> None:
-        """End those that are idle."""
+    def forget(self, left: bool = True) -> None:
+        """Have idle processes let go of kernels that nobody in the server holds any more, or, if not ``left``, of all."""
         with self._changed:
-            while self._free:
-                self._free.pop().end()
+            idle, self._free = self._free, []
+        for one in idle:
+            try:
+                one.forget(left)
+            except EndedError:
+                one.end()
+            self._give_back(one)
 
 
 CREW = Crew()
+LEAVING.then(CREW.forget)
+
+
+def quiet(model: Any) -> Any:
+    """Return a fitted model without whoever listened to its fitting, so that it can be sent."""
+    silent = copy(model)
+    silent.callback = None
+    return silent
 
 
 def done(work: Callable[..., T], report: Report, grams: Any, *given: Any, **more: Any) -> T | None:

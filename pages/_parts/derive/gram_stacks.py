@@ -106,7 +106,8 @@ def _cut_grams(key: object, _parts: Split, _stack: GramStack) -> Grams:
 @st.cache_resource(max_entries=1, show_spinner=False)
 def budget() -> Budget:
     """Return the server's room for stacks; each is the same object for everyone who asks."""
-    return Budget(SHARE * memory_bytes() - crew.count() * crew.EACH)
+    share = SHARE * memory_bytes()
+    return Budget(max(share - crew.count() * crew.EACH, min(share, 1e6 * MEMORY_LIMIT_MB)))
 
 
 def _grams_cut(key: object, cut: Split, stack: GramStack) -> Grams:

@@ -48,7 +48,7 @@ def job(params: Params, path: Path, index: int) -> Job:
     more: dict[str, Any] = {"scoring": scoring, "seed": params.seed}
 
     def shuffle(report: Report) -> tuple[ColumnAnswer, ...]:
-        given = model, rows, y, columns
+        given = crew.quiet(model), rows, y, columns
         apart = crew.done(column_importance, report, grams, *given, **more)
         return column_importance(*given, callback=report.tick, **more) if apart is None else apart
 

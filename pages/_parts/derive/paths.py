@@ -148,8 +148,8 @@ class Prepared:
     ) -> Path:
         """Return the path through ``values``, or the whole one; ``start`` is the nearest model that is known.
 
-        ``show`` is given now and then the path through the points solved by then. Where the server has much to do, the
-        whole path is solved in a process of its own, to the same numbers.
+        ``show`` is given now and then the path through the points solved by then. Where there are processes to
+        solve it, the whole path is solved in one of them, to the same numbers.
         """
         asked, grams, y, y_val = self.asked, self.grams, self.parts.train.y, self.parts.validation.y
         whole = path_grid(asked, grams.train, y, self.over, self.size)[: self.first] if values is None else values

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages._parts.derive import gram_stacks
+from pages._parts.derive import crew, gram_stacks
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import JobState
 from pages._parts.keeper import password
@@ -138,7 +138,12 @@ def _do(act: Callable[[], str]) -> None:
         memory().keeper_told = str(error)
 
 
+def _free_kernels() -> None:
+    gram_stacks.budget().empty()
+    crew.CREW.forget(left=False)
+
+
 def _memory() -> None:
     st.subheader("Kernels in memory")
     st.caption("They are built again when a page asks for them; work that runs keeps its own until it ends.")
-    st.button("Free them", on_click=gram_stacks.budget().empty)
+    st.button("Free them", on_click=_free_kernels)

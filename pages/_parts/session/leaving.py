@@ -38,6 +38,11 @@ class Leaving:
         self._clock = clock
         self._held: dict[weakref.ref[Held], float | None] = {}
         self._lock = threading.Lock()
+        self._then = list[Callable[[], None]]()
+
+    def then(self, act: Callable[[], None]) -> None:
+        """Have this done whenever something was let go."""
+        self._then.append(act)
 
     def follow(self, held: Held) -> None:
         """Look after what one session holds, without holding it."""
@@ -63,6 +68,16 @@ class Leaving:
                 self._held[place] = (now if since is None else since) if left else None
         return over
 
+    def give_back(self) -> None:
+        """Give the memory of what was let go back to the system: sessions hold themselves in circles, and the allocator keeps
+        what is small."""
+        gc.collect()
+        for act in self._then:
+            with suppress(Exception):  # the border of the server, as above
+                act()
+        with suppress(AttributeError, OSError):  # not every system's C library can
+            ctypes.CDLL(None).malloc_trim(0)
+
 
 LEAVING = Leaving()
 
@@ -72,12 +87,4 @@ async def look_after() -> None:
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         if LEAVING.look(float(st.get_option("server.disconnectedSessionTTL")) - EARLY_SECONDS):
-            await asyncio.to_thread(give_back)
-
-
-def give_back() -> None:
-    """Give the memory of what was let go back to the system: sessions hold themselves in circles, and the allocator keeps what
-    is small."""
-    gc.collect()
-    with suppress(AttributeError, OSError):  # not every system's C library can
-        ctypes.CDLL(None).malloc_trim(0)
+            await asyncio.to_thread(LEAVING.give_back)

@@ -32,7 +32,7 @@ class Turns:
         with self._lock:
             self._line.append(mine)
             self._go_on()
-        while not mine.wait(self._longest):
+        while not mine.wait(max(self._since + self._longest - time.monotonic(), 0.01)):
             with self._lock:
                 self._go_on()
         try:
