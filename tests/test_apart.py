@@ -15,6 +15,7 @@ import mklcore as mkl
 from mklcore import apart
 from mklcore.errors import MKLError, ParameterError
 from mklcore.path import fit_path
+from pages._parts.derive import crew
 from pages._parts.derive.crew import Crew
 from pages._parts.jobs.job import Job, Progress, Report
 
@@ -209,6 +210,14 @@ def test_a_process_that_cannot_be_had_is_tried_three_times(monkeypatch):
         if wanted >= 3:
             break
     assert len(tried) == 3
+
+
+@pytest.mark.parametrize(("asked", "most"), [("0", 0), ("1", 1), ("99", crew.MOST), ("many", None), ("", None)])
+def test_the_keeper_says_how_many_there_are(monkeypatch, asked, most):
+    monkeypatch.delenv(crew.SOLVERS, raising=False)
+    usual = crew.count()
+    monkeypatch.setenv(crew.SOLVERS, asked)
+    assert crew.count() == (usual if most is None else most)
 
 
 def test_without_a_free_process_the_server_solves(monkeypatch):

@@ -68,8 +68,12 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Server]]:
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server per process for the tests that do not need a fresh one, on the layer of threads that forgives least."""
-    running = Server(tmp_path_factory.mktemp("server") / "server.log", NUMBA_THREADING_LAYER="workqueue")
+    """One server per process for the tests that do not need a fresh one, on the layer of threads that forgives least.
+
+    One process solves beside it: two would take longer to load than they help here.
+    """
+    more = {"NUMBA_THREADING_LAYER": "workqueue", "MKL_EXPLORER_SOLVERS": "1"}
+    running = Server(tmp_path_factory.mktemp("server") / "server.log", **more)
     yield running
     running.stop()
 

@@ -31,7 +31,8 @@ class Server:
         self.url, self.log = f"http://127.0.0.1:{port}", log
         command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
         command += ["--server.port", str(port), "--server.fileWatcherType", "none"]
-        surroundings = os.environ | {"MKL_EXPLORER_HOME": str(log.parent / "home")} | environment
+        usual = {"MKL_EXPLORER_HOME": str(log.parent / "home"), "MKL_EXPLORER_SOLVERS": "0"}
+        surroundings = os.environ | usual | environment
         with log.open("wb") as output:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=surroundings

@@ -4,6 +4,7 @@ Whoever is alone needs none: until they are ready, where they cannot be had, and
 solved in the server.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from pages._parts.jobs.job import Report
 from pages._parts.jobs.preparing import preparation
 from pages._parts.session.leaving import LEAVING
 
+SOLVERS = "MKL_EXPLORER_SOLVERS"  # the environment variable that says how many; 0 for none
 MOST = 4
 MOST_SENT = 100e6  # bytes of kernels; larger ones are solved in leaves, which leave the server free as well
 EACH = 400e6 + MOST_SENT  # bytes that one takes with what was sent to it
@@ -30,8 +32,11 @@ T = TypeVar("T")
 
 
 def count() -> int:
-    """Return how many processes this machine is good for: as many as solve at a time, none where it is small."""
-    if not POSSIBLE or worker.CORES < 2:
+    """Return how many processes there may be: as many as the keeper says, else as solve at a time, none on a small machine."""
+    asked = os.environ.get(SOLVERS, "")
+    if not POSSIBLE or asked.isdecimal():
+        return min(int(asked or 0), MOST) * POSSIBLE
+    if worker.CORES < 2:
         return 0
     return min(MOST, worker.MOST["short"], int(SHARE * memory_bytes() / EACH))
 
