@@ -205,6 +205,24 @@ def fit_path(
     return grown(path, estimator, stack if hasattr(stack, "values") else X, y, blocks, y_val, callback, scoring, grow)
 
 
+def fit_path_of(
+    estimator: PathEstimator,
+    stack: GramStack,
+    kernels: Sequence[int],
+    y: Any,
+    param: str,
+    values: Sequence[float] | Array,
+    blocks: Array,
+    y_val: Any,
+    callback: Callable[[int, int], Any] | None = None,
+    scoring: Scoring = None,
+) -> Path:
+    """``fit_path`` on some kernels of a stack and of its test blocks (M, n_val, n), by index; all else as there."""
+    return fit_path(
+        estimator, stack.some(kernels), y, param, values, blocks[list(kernels)], y_val, callback, scoring=scoring
+    )
+
+
 def grown(
     path: Path,
     estimator: PathEstimator,

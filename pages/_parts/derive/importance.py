@@ -8,7 +8,7 @@ import numpy as np
 
 from mklcore.estimators.importance import ColumnAnswer, column_importance, kernel_units
 from mklcore.kernels.units import Unit
-from mklcore.path import Path, fit_path
+from mklcore.path import Path, fit_path_of
 from pages._parts.derive import crew, dictionaries, gram_stacks, low_rank, paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import Params
@@ -82,14 +82,13 @@ def _apart(params: Params) -> list[int] | None:
 def _without(params: Params, path: Path, index: int, rest: list[int]) -> Callable[[Report], tuple[float]]:
     """Return what solves the point without kernels of everything, and how much of the score they are worth."""
     given, value = paths.prepared(params), float(path.values[index])
-    stack, blocks = given.grams.train.some(rest), given.grams.validation
+    grams, parts, asked = given.grams, given.parts, crew.quiet(given.asked)
+    more = grams.train, rest, parts.train.y, path.param, [value], grams.validation, parts.validation.y
 
     def leave_out(report: Report) -> tuple[float]:
-        asked = report.heard_by(given.asked)
-        parts = given.parts
-        found = fit_path(
-            asked, stack, parts.train.y, path.param, [value], blocks[rest], parts.validation.y, scoring=given.scoring
-        )
+        found = crew.done(fit_path_of, report, grams, asked, *more, scoring=given.scoring)
+        if found is None:
+            found = fit_path_of(report.heard_by(asked), *more, scoring=given.scoring)
         return (float(path.val_score[index] - found.val_score[0]),)
 
     return leave_out
