@@ -14,8 +14,8 @@ from mklcore import compiling
 from mklcore.compiling import Compiler
 from mklcore.estimators.registry import ESTIMATORS
 
-# Threads that compute hold the interpreter for so long while others wait. In a class of thirty, health checks are answered
-# later at the usual 5 ms; at 0.5 ms much of the work goes into changing hands.
+# Between its leaves a solver holds the interpreter. At the usual 5 ms a turn everybody waits long beside a path that is solved
+# here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.
 SWITCH_SECONDS = 0.002
 PATIENCE_SECONDS = 10.0  # for a first page to be drawn
 
