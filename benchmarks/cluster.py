@@ -21,6 +21,7 @@ import pandas as pd
 from distributed.protocol import dumps, to_serialize
 
 import mklcore as mkl
+from benchmarks.lines import cpu
 from benchmarks.records import growth, keep, kept, on_page, picture
 from mklcore.cluster import SCHEDULER, keeping_memory
 from mklcore.partitions import ParquetParts, fit_parts
@@ -58,13 +59,6 @@ def seconds(work) -> float:
     return time.perf_counter() - began
 
 
-def cpu_seconds(work) -> float:
-    """Seconds of this process's processor: what is foreseen from them does not hang on who else was at work."""
-    began = time.process_time()
-    work()
-    return time.process_time() - began
-
-
 def slope(sizes, values) -> float:
     """Seconds per unit, by least squares."""
     return float(np.polyfit(sizes, values, 1)[0])
@@ -95,7 +89,7 @@ def shards(M: int) -> dict[str, float]:
             spent = seconds(lambda rows=rows: [(rows.weighted(theta), rows.forms(a)) for _ in range(SHARD_STEPS)])
             found[name] = spent / SHARD_STEPS
             if backend == "serial":
-                found["cpu"] = cpu_seconds(lambda rows=rows: (rows.weighted(theta), rows.forms(a)))
+                found["cpu"], _ = cpu(lambda rows=rows: (rows.weighted(theta), rows.forms(a)))
     down = message_bytes(a) + message_bytes(theta[: M // 2])
     up = message_bytes(np.zeros(M // 2)) + message_bytes(np.zeros((SHARD_ROWS, SHARD_ROWS)))
     return found | {"arrays": (rows.sent + rows.received) / SHARD_STEPS / 2, "down": down, "up": up}
@@ -117,10 +111,8 @@ def parts(n: int) -> dict[str, float]:
         cut = ParquetParts.of(folder, "y")
         ways = (("one process", "serial"), ("two workers", "dask"))
         told = {name: seconds(lambda way=way: fit_parts(model, cut, sample=2000, backend=way)) for name, way in ways}
-        fitted: list[Any] = []
-        cpu = cpu_seconds(lambda: fitted.append(fit_parts(model, cut, sample=2000)))
-    found = fitted[0]
-    return {"rows": n, "cpu": cpu, "passes": found.n_iter_ + 1, "features": found.feature_coef_.size} | told
+        spent, found = cpu(lambda: fit_parts(model, cut, sample=2000))
+    return {"rows": n, "cpu": spent, "passes": found.n_iter_ + 1, "features": found.feature_coef_.size} | told
 
 
 def steps() -> int:

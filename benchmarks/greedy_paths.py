@@ -1,12 +1,9 @@
 """A path of 30 kernels over 20 lambdas at n = 500, M = 100, and what one more lambda costs against the first."""
 
-import time
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 import mklcore as mkl
+from benchmarks.lines import cpu
 from mklcore.kernels.checks import one_blas_thread
 
 N, N_VALIDATION, FEATURES, SIZE = 500, 250, 60, 30
@@ -21,13 +18,6 @@ def problem() -> tuple[mkl.GramStack, np.ndarray, np.ndarray, np.ndarray]:
     kernels += mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), FEATURES)
     stack = kernels.grams(X[:N])
     return stack, y[:N], stack.cross(X[N:]), y[N:]
-
-
-def cpu(task: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds of one thread, and the answer: other work on the machine does not count."""
-    began = time.process_time()
-    answer = task()
-    return time.process_time() - began, answer
 
 
 def main() -> None:

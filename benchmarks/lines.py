@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +36,13 @@ class Line:
     def ratio(self) -> float:
         """How many times as much the peer takes, or the limit allows: above 1 is good."""
         return self.beside / self.median if self.median else float("inf")
+
+
+def cpu(task: Callable[[], Any]) -> tuple[float, Any]:
+    """CPU seconds of one thread, and the answer: other work on the machine does not count."""
+    began = time.process_time()
+    answer = task()
+    return time.process_time() - began, answer
 
 
 def usual() -> dict[str, str]:

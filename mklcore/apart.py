@@ -36,10 +36,8 @@ from mklcore.errors import MKLError, told_elsewhere
 
 NICE = 10  # whoever looks at a page goes first
 LARGE = 1 << 16  # bytes from which an array travels as it is
-TOLD_EVERY, SHOWN_EVERY = (
-    0.05,
-    1.0,
-)  # seconds between two signs of progress, and between two looks at what there is so far
+TOLD_EVERY = 0.05  # seconds between two signs of progress
+SHOWN_EVERY = 1.0  # seconds between two looks at what there is so far
 LOOK_EVERY = 0.1  # seconds between two looks at whether the work is still wanted
 STOPS_WITHIN = 2.0  # seconds in which a solver hears that it is not; a process that does not is ended
 POSSIBLE = os.name == "posix"

@@ -33,9 +33,8 @@ KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 2**28, "MALLOC_MMAP_THRESHOLD_": 2**25}
 S = TypeVar("S")
 R = TypeVar("R")
 Tell: TypeAlias = Callable[[int, int], Any]  # how much is done, of how much; what it raises ends the work
-_SENT: ContextVar[dict[int, tuple[Any, Any]] | None] = ContextVar(
-    "sent", default=None
-)  # what is run, and where it lies
+# What is run, and where it lies.
+_SENT: ContextVar[dict[int, tuple[Any, Any]] | None] = ContextVar("sent", default=None)
 
 
 def alone(run: Callable[[S], R], spec: S) -> R:
@@ -146,11 +145,8 @@ def on_cluster(client: Any, run: Callable[[S], R], specs: Sequence[S]) -> Iterat
             for future, row in zip(well, client.gather(well) if well else (), strict=True):
                 yield waiting.pop(future), row
             for future in arrived:
-                if future in waiting:
-                    yield (
-                        waiting.pop(future),
-                        future.result(),
-                    )  # which raises, after all that went well has been handed on
+                if future in waiting:  # this raises, after all that went well has been handed on
+                    yield waiting.pop(future), future.result()
             if not arrived:
                 time.sleep(_LOOK)
             if time.monotonic() - told > _TICK:

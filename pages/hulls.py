@@ -106,7 +106,7 @@ def came_earlier(found: earlier.Hulls, params: Params) -> None:
         explorable.hulls(params, found.path, made, hulls.columns(params), hulls.METHOD, index=index)
 
     draw()
-    st.caption("Computed earlier with these settings. The models are being fitted here; what needs them appears then.")
+    st.caption(words.EARLIER)
     evidence.explanation(hulls.METHOD)
     if preparation().ready(hulls.NEEDS):
         request()

@@ -47,7 +47,7 @@ _ONE, _ZERO = np.float32(1.0), np.float32(0.0)
 def store_exponentials(base: Single, rate: Any, first: int, out: Single) -> float:
     """exp(-rate * base[i, j]) for j >= i into rows ``first``, first + 1, ... of a triangle; returns the sum off the diagonal.
 
-    base (r, n - first) float32, of rows against themselves and all that follow. As ``functions.exponentials`` in half the
+    base (r, n - first) float32, of rows against themselves and all that follow. As ``fills.exponentials`` in half the
     digits: a polynomial of degree 6, relative error 2e-7.
     """
     n, total = first + base.shape[1], 0.0

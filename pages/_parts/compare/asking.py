@@ -8,7 +8,7 @@ from pages._parts.derive import paths as derive_paths
 from pages._parts.derive.comparison import Shown
 from pages._parts.jobs.preparing import preparation
 from pages._parts.params.parameters import Params
-from pages._parts.session import board, history
+from pages._parts.session import board, history, words
 
 REFRESH_SECONDS = 0.5
 
@@ -69,7 +69,7 @@ def note(one: Shown, params: Params) -> str:
 
 def follow(params: Params) -> None:
     """See to it that the models of paths that came with the project are fitted, after they are drawn."""
-    st.caption("Computed earlier with these settings. The models are being fitted here; what needs them appears then.")
+    st.caption(words.EARLIER)
     if preparation().ready(derive_paths.needs(*comparison.missing(params))):
         request(params)
         if not comparison.missing(params):

@@ -75,10 +75,9 @@ class Crew:
             return None
         end = time.monotonic() + START_SECONDS
         with suppress(EndedError):
-            while not one.ready(1.0):
-                if time.monotonic() > end:
-                    raise EndedError
-            return one
+            while time.monotonic() < end:
+                if one.ready(1.0):
+                    return one
         one.end()
         return None
 
@@ -110,12 +109,12 @@ class Crew:
         """
         for seconds in (0.0, WAIT_SECONDS):
             one = self._take(seconds, report.pulse)
-            if one is None and seconds:
+            if one is None:
+                if not seconds:
+                    return None
                 raise MKLError(
                     "The process that solved this was ended from outside, and no other came in its place. Ask again."
                 )
-            if one is None:
-                return None
             try:
                 return one.do(work, report, shared, *given, **more)
             except UnsendableError:
@@ -156,17 +155,11 @@ CREW = Crew()
 LEAVING.then(CREW.forget)
 
 
-def quiet(model: Any) -> Any:
-    """Return a fitted model without whoever listened to its fitting, so that it can be sent."""
-    silent = copy(model)
-    silent.callback = None
-    return silent
-
-
-def done(work: Callable[..., T], report: Report, grams: Any, *given: Any, **more: Any) -> T | None:
+def done(work: Callable[..., T], report: Report, grams: Any, model: Any, *given: Any, **more: Any) -> T | None:
     """Return what ``work`` gives of these arguments, on these kernels, done apart; None where it has to be done here.
 
-    Arguments as of ``Apart.do``; ``grams`` are None where the work is on something else, which is done here.
+    Arguments as of ``Apart.do``; ``grams`` are None where the work is on something else, which is done here. Whoever listened
+    to the fitting of ``model`` is not sent.
     """
     if grams is None or worker.instead is not None:
         return None
@@ -177,4 +170,6 @@ def done(work: Callable[..., T], report: Report, grams: Any, *given: Any, **more
     owners = {id(job.owner) for job in worker.LINES["short"].everyone()}
     if len(owners) > 1:
         CREW.want()
-    return CREW.do(work, report, shared, *given, **more)
+    silent = copy(model)
+    silent.callback = None
+    return CREW.do(work, report, shared, silent, *given, **more)

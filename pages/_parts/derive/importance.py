@@ -48,7 +48,7 @@ def job(params: Params, path: Path, index: int) -> Job:
     more: dict[str, Any] = {"scoring": scoring, "seed": params.seed}
 
     def shuffle(report: Report) -> tuple[ColumnAnswer, ...]:
-        given = crew.quiet(model), rows, y, columns
+        given = model, rows, y, columns
         apart = crew.done(column_importance, report, grams, *given, **more)
         return column_importance(*given, callback=report.tick, **more) if apart is None else apart
 
@@ -82,7 +82,7 @@ def _apart(params: Params) -> list[int] | None:
 def _without(params: Params, path: Path, index: int, rest: list[int]) -> Callable[[Report], tuple[float]]:
     """Return what solves the point without kernels of everything, and how much of the score they are worth."""
     given, value = paths.prepared(params), float(path.values[index])
-    grams, parts, asked = given.grams, given.parts, crew.quiet(given.asked)
+    grams, parts, asked = given.grams, given.parts, given.asked
     more = grams.train, rest, parts.train.y, path.param, [value], grams.validation, parts.validation.y
 
     def leave_out(report: Report) -> tuple[float]:

@@ -16,8 +16,6 @@ from pages._parts.params import places as params_places
 from pages._parts.players import path_player
 from pages._parts.session import board, history, words
 
-EARLIER = "Computed earlier with these settings. The models are being fitted here; what needs them appears then."
-
 
 def _exact_point(shown: paths.Answer, value: float) -> Path | None:
     """Return the answer between the path's points. Until it is solved, say between which numbers its optimum lies."""
@@ -67,7 +65,7 @@ def draw(shown: paths.Answer, follows: list[path_player.View], baselines: column
     here, exact = params_places.place(path, params.at), None
     row, below = st.container(key="explore_cursor"), st.container()
     if here.exact and shown.earlier:
-        below.info(EARLIER)
+        below.info(words.EARLIER)
     elif here.exact and not shown.waiting:
         try:
             with below:
@@ -77,7 +75,7 @@ def draw(shown: paths.Answer, follows: list[path_player.View], baselines: column
             here = params_places.place(path, None)
     facts = views.facts(shown)
     with row:
-        left, right = st.columns((1.1, 3.25), gap="medium", vertical_alignment="center")
+        left, right = st.columns((views.LEFT, sum(views.RIGHT)), gap="medium", vertical_alignment="center")
         with left:
             evidence.number_box(path, here)
         with right:
@@ -100,7 +98,7 @@ def draw(shown: paths.Answer, follows: list[path_player.View], baselines: column
     if not shown.stage:
         st.caption(looks.rows_told(shown))
     if shown.earlier and not params.present:
-        st.caption(EARLIER)
+        st.caption(words.EARLIER)
     if params.look == "columns":
         bands.draw(shown, point, index)
         columns.stability(shown, point, index)

@@ -13,13 +13,11 @@ from pages._parts.params import places as params_places
 from pages._parts.players import path_player
 from pages._parts.session import history
 
-COLUMNS = (1.1, 2.1, 1.15)
-
 
 def draw(shown: paths.Answer, index: int, baselines: columns.Baselines) -> list[path_player.View]:
     """Draw bars and figures; return what follows the cursor."""
     path, kernels = shown.path, views.kernels(shown.path)
-    left, right = st.columns((COLUMNS[0], COLUMNS[1] + COLUMNS[2]), gap="medium")
+    left, right = st.columns((views.LEFT, sum(views.RIGHT)), gap="medium")
     with left:
         rows = moving.kernel_rows(path, dark=charts.is_dark())
         most = moving.longest_kernel(kernels.of(path), rows, len(path.kernel_names))
@@ -45,7 +43,7 @@ def _figures(shown: paths.Answer, baselines: columns.Baselines) -> None:
             lambda k: score_path(path, k, references=plain),
         ),
     }
-    places = st.columns(COLUMNS[1:], gap="small")
+    places = st.columns(views.RIGHT, gap="small")
     for place, (key, (title, make, at)) in zip(places, drawn.items(), strict=True):
         made = shelves.shelf(shown.params).made((key, name, dark, plain), make)
         with place:

@@ -6,6 +6,7 @@ from pathlib import Path as File
 from mklcore.figures.telling import SHARES, score, seconds
 
 __all__ = ["SHARES", "plain", "score", "seconds", "text"]
+EARLIER = "Computed earlier with these settings. The models are being fitted here; what needs them appears then."
 SCALES = {  # what a normalisation does to kernels
     "multiplicative": "scaled to unit variance",
     "spherical": "scaled to rows of unit length",
