@@ -14,6 +14,8 @@ from mklcore.kernels.rows import KernelRows
 from mklcore.lowrank.features import FeatureBlocks, FeatureStack
 
 _SAME_SCALE = 1e-9
+_LOOKED_AT = 40  # rows on which kernels are compared first
+_MAYBE_SAME = 1e-8
 
 
 def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
@@ -30,18 +32,27 @@ def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
 
 
 def copies_among(rows: KernelRows) -> tuple[tuple[int, ...], ...]:
-    """The same for kernels that are not stored: copies have equal forms at every vector, and others at no random one."""
-    random = np.random.default_rng(0)
-    first, second = (rows.forms(random.standard_normal(rows.n_samples)) for _ in range(2))
+    """The same for kernels that are not stored: copies have equal forms at every vector, and others at no random one.
+
+    A vector that is zero on most rows is cheap to ask for, and leaves few kernels to ask more about.
+    """
+    random, n = np.random.default_rng(0), rows.n_samples
+    hint = np.zeros(n)
+    hint[random.permutation(n)[:_LOOKED_AT]] = random.standard_normal(min(n, _LOOKED_AT))
+    found = rows.forms(hint)
+    order = np.argsort(found, kind="stable")
+    near = np.diff(found[order]) <= _MAYBE_SAME * found[order][1:]
+    asked = np.sort(order[np.append(near, False) | np.append(False, near)])
+    first, second = (rows.forms(random.standard_normal(n), asked) for _ in range(2)) if asked.size else (found, found)
     groups: list[list[int]] = []
-    for m in np.argsort(first, kind="stable").tolist():
+    for m in np.argsort(first[: asked.size], kind="stable").tolist():
         last = groups[-1][0] if groups else -1
         same = last >= 0 and all(abs(f[m] - f[last]) <= _SAME_SCALE * max(f[m], f[last]) for f in (first, second))
         if same:
             groups[-1].append(m)
         else:
             groups.append([m])
-    return tuple(sorted(tuple(sorted(members)) for members in groups if len(members) > 1))
+    return tuple(sorted(tuple(asked[sorted(members)].tolist()) for members in groups if len(members) > 1))
 
 
 def equal_blocks(blocks: FeatureBlocks) -> tuple[tuple[int, ...], ...]:

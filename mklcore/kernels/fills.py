@@ -62,6 +62,18 @@ def fill_power(base: Array, coef0: float, degree: int, upper: bool, out: Array) 
                 target[j] *= source[j] + coef0
 
 
+@part()
+def bases(column: Array, here: float, squared: bool, out: Array) -> None:
+    """Squared or absolute differences of the entries of ``column`` to ``here``."""
+    if squared:
+        for k in range(out.size):
+            gap = column[k] - here
+            out[k] = gap * gap
+    else:
+        for k in range(out.size):
+            out[k] = abs(column[k] - here)
+
+
 @part({"contract"})
 def exponentials(source: Array, rate: float, target: Array) -> None:
     """target = exp(-rate * source) for one row of source >= 0. Relative error below 3e-16, 0 below e^-708.

@@ -17,6 +17,7 @@ import numpy as np
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.bases import base_diagonal, fill_base, seen_of
 from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.factors import pivoted
 from mklcore.kernels.finishing import Finishing
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.grams import median_distance
@@ -27,40 +28,11 @@ from mklcore.kernels.maps import (
     share_bases,
     standardise_rows,
 )
-from mklcore.leaves import leaf
 
 _BLOCK = 256  # rows per block of the first pass
 PIECE = 64  # rows computed together: M * PIECE * n doubles of scratch
 _COLUMNS = 4096  # linear kernels of a single column that are looked at together
 _TOGETHER = 32  # kernels of one piece of a sum: enough to share what they are computed from
-
-
-@leaf()
-def pivoted(K: Array) -> Array:
-    """The Cholesky factor (n, r) of a positive semidefinite K, largest pivots first, to n eps of its largest diagonal entry."""
-    n = K.shape[0]
-    rows, left = np.empty((n, n)), np.empty(n)
-    for i in range(n):
-        left[i] = K[i, i]
-    floor, r = n * np.finfo(np.float64).eps * left.max(), 0
-    while r < n:
-        pivot = int(np.argmax(left))
-        if left[pivot] <= floor:
-            break
-        row = rows[r]
-        for k in range(n):
-            row[k] = K[pivot, k]
-        for s in range(r):
-            earlier, share = rows[s], rows[s, pivot]
-            for k in range(n):
-                row[k] -= share * earlier[k]
-        root = np.sqrt(left[pivot])
-        for k in range(n):
-            row[k] /= root
-            left[k] -= row[k] * row[k]
-        left[pivot] = 0.0
-        r += 1
-    return rows[:r].T.copy()
 
 
 class KernelRows:
@@ -159,21 +131,17 @@ class KernelRows:
 
     def stack_of(self, kernels: np.ndarray) -> Array:
         """The Gram matrices of some of the kernels, (k, n, n)."""
+        _ = self.transform.by_column  # laid out once, and handed to every subset
         return self.transform.subset(kernels).cross_standardised(self.transform.rows)
 
     def factor(self, m: int) -> Array:
-        """L (n, r) with K_m = L L': the columns a linear kernel sees, else a Cholesky factor with the largest pivots first,
-        ended where what is left of the trace is rounding."""
+        """The rows (r, n) of L' with K_m = L L': the columns a linear kernel sees, else a Cholesky factor with the largest
+        pivots first, ended where what is left of the trace is rounding."""
         there = self.transform
-        if m in self._linear:
-            columns: Array = there.rows[:, list(self.specs[m].settled)] / np.sqrt(self.scales[m])
-            return columns - columns.mean(axis=0) if there.center else columns
-        found: Array = pivoted(self.stack_of(np.array([m]))[0])
-        return found
-
-    @cached_property
-    def _linear(self) -> frozenset[int]:
-        return frozenset(self.transform.sums.linear.tolist())
+        found: Array | None = there.sums.factor(m)
+        if found is None:
+            return pivoted(self.stack_of(np.array([m]))[0])
+        return found - found.mean(axis=1)[:, None] if there.center else found
 
     @cached_property
     def total(self) -> Array:

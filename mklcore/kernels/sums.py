@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.fills import exponentials
+from mklcore.kernels.factors import pivoted_radial
+from mklcore.kernels.fills import bases, exponentials
 from mklcore.kernels.functions import KernelSpec
 from mklcore.leaves import leaf, part
 
@@ -28,17 +29,6 @@ _COLUMNS = 4096  # of a table weighed at a time: a copy of them is made
 _TILE = 32  # kernels whose columns stay in the processor's cache while the rows of a sum go by
 _ROWS = 64  # rows of a block of any other kernel
 _TOGETHER = 32  # other kernels in one block: enough to share what they are computed from
-
-
-@part()
-def _bases(column: Array, here: float, squared: bool, out: Array) -> None:
-    if squared:
-        for k in range(out.size):
-            gap = column[k] - here
-            out[k] = gap * gap
-    else:
-        for k in range(out.size):
-            out[k] = abs(column[k] - here)
 
 
 @part({"reassoc", "contract"})
@@ -64,7 +54,7 @@ def radial_forms(
         for i in range(s):
             x[i] = column[support[i]]
         for i in range(s):
-            _bases(x[i:], x[i], squared[q], base[i:])
+            bases(x[i:], x[i], squared[q], base[i:])
             exponentials(base[i:], rates[q], values[i:])
             total += own[i] * (2.0 * inner_product(values[i:], own[i:]) - own[i])
         out[q] = total
@@ -79,7 +69,7 @@ def radial_products(columns: Array, where: Indices, squared: Any, rates: Array, 
         column, target = columns[where[q]], out[q]
         target[:] = 0.0
         for i in range(n):
-            _bases(column[i:], column[i], squared[q], base[i:])
+            bases(column[i:], column[i], squared[q], base[i:])
             exponentials(base[i:], rates[q], values[i:])
             mine, left, tail = values[i:], a[i], target[i:]
             target[i] += inner_product(mine, a[i:]) - left  # the diagonal, 1, comes again below
@@ -97,7 +87,7 @@ def add_radial(columns: Array, where: Indices, squared: Any, rates: Array, weigh
             row = out[i, i:]
             for q in range(first, min(first + _TILE, where.size)):
                 column, w = columns[where[q]], weights[q]
-                _bases(column[i:], column[i], squared[q], base[i:])
+                bases(column[i:], column[i], squared[q], base[i:])
                 exponentials(base[i:], rates[q], values[i:])
                 mine = values[i:]
                 for k in range(row.size):
@@ -114,7 +104,7 @@ def radial_scores(
     for q in range(where.size):
         column, fresh = columns[where[q]], new[where[q]]
         for i in range(fresh.size):
-            _bases(column, fresh[i], squared[q], base)
+            bases(column, fresh[i], squared[q], base)
             exponentials(base, rates[q], values)
             for t in range(duals.shape[0]):
                 w = weights[t, q]
@@ -240,6 +230,18 @@ class KernelSums:
                 block = part.cross_standardised(new[top : top + _ROWS])
                 out[top : top + _ROWS] += np.einsum("mik,tk,tm->it", block, duals, weights[:, few], optimize=True)
         return out
+
+    def factor(self, m: int) -> Array | None:
+        """The rows (r, n) of L' with K_m = L L' before centring, for a linear kernel or an exponential of one column."""
+        size = float(np.sqrt(self.factors[m]))
+        at = int(np.searchsorted(self.radial, m))
+        if at < self.radial.size and self.radial[at] == m:
+            column = self.source.by_column[self._where[at]]
+            return size * pivoted_radial(column, bool(self._squared[at]), float(self._rates[at]))
+        at = int(np.searchsorted(self.linear, m))
+        if at < self.linear.size and self.linear[at] == m:
+            return size * np.array(self.source.rows[:, list(self.source.specs[m].settled)].T, order="C")
+        return None
 
     def _seen(self) -> tuple[Indices, Indices]:
         """The columns of all linear kernels end to end, and which of these kernels sees each."""

@@ -30,11 +30,12 @@ from scipy.linalg import cho_factor, cho_solve
 
 from mklcore.arrays import Array, Indices, writable
 from mklcore.errors import ParameterError
+from mklcore.kernels.rows import KernelRows
 from mklcore.losses import Hinge
 from mklcore.machines.svm import smo_single, solve_svm
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.proof import Values
-from mklcore.solvers.spectra import Spectra
+from mklcore.solvers.spectra import Spectra, exact_score
 from mklcore.solvers.stack import gram
 
 __all__ = ["GOMP", "Chosen", "HingeGOMP", "Spectra"]
@@ -44,6 +45,7 @@ HINGE_TOL = (
 )
 _SAME, _ROUNDED = 1e-6, 1e-12  # shares of the objective and of the loss of f = 0 by which one number may seem two
 _CHUNK = 20_000_000  # matrix entries touched in one call of the leaf, so that a cancel is heard
+_SINGLE = 1e-5  # share of the residual's energy by which scores in single precision may be wrong, and more
 _ROUNDS = 2  # of scores, the second for the kernels that may still win
 
 
@@ -148,7 +150,13 @@ class GOMP:
             self.spectra = Spectra.of(self.K)
         residual = self.Y - self._sum @ last.dual if last.selected else self.Y
         scored = self.allowed if self.n_candidates is None else candidates
-        return self.spectra.scores(residual, self.lam * self.Y.shape[0], scored)
+        shrink = self.lam * self.Y.shape[0]
+        scores = self.spectra.scores(residual, shrink, scored)
+        if isinstance(self.K, KernelRows):  # in single precision: those that may be the largest again, in double
+            close = float(scores[candidates].max()) - _SINGLE * float(np.sum(residual**2)) / len(residual)
+            for j in candidates[scores[candidates] >= close]:
+                scores[j] = exact_score(self.K.factor(int(j)), residual, shrink)
+        return scores
 
     def _refit(self, chosen: tuple[int, ...], last: Point, scores: Array) -> Point:
         n = self.Y.shape[0]
