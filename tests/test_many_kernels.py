@@ -7,6 +7,7 @@ import mklcore as mkl
 import mklcore.estimators.base as base
 from mklcore.errors import KernelError
 from mklcore.kernels.factors import pivoted
+from mklcore.kernels.lean import LeanRows
 from mklcore.kernels.rows import KernelRows
 from mklcore.losses import LOSSES, make_loss
 from mklcore.penalties import BlockNorm, ElasticNet, LpNorm
@@ -158,6 +159,21 @@ def test_a_path_without_a_stack_is_the_path_with_one(table, monkeypatch):
         found.append(mkl.fit_path(model, X[:30], y[:30], "C", [0.1, 1.0], X[30:], y[30:]))
     for name in ("objective", "train_score", "val_score"):
         assert getattr(found[1], name) == pytest.approx(getattr(found[0], name), rel=5e-3)
+
+
+def test_sums_in_single_precision_lead_to_a_certificate_in_double(table):
+    X, loss, y = table[0], make_loss("hinge"), np.where(table[1] > 0, 1.0, -1.0)
+    dictionary = mkl.KernelDictionary.per_feature((mkl.RBF(1.0), mkl.Laplacian(2.0)), 60)
+    rows, K, a = KernelRows.build(dictionary, X), dictionary.grams(X).values, np.cos(np.arange(N))
+    lean, theta = LeanRows(rows), np.linspace(0.0, 1.0, 120)
+    np.testing.assert_allclose(lean.forms(a), np.einsum("mij,i,j->m", K, a, a), rtol=2e-6)
+    np.testing.assert_allclose(lean.weighted(theta), np.tensordot(theta, K, 1), rtol=2e-6)
+    fit = fit_weighted(rows, y, 1.0, loss, LpNorm(4 / 3), True)
+    assert fit.status.ok
+    assert "in single precision, proved in double" in fit.solver
+    parts = fit.weights, fit.dual_coef, fit.intercept
+    told = certificate(K, y, *parts, loss, 1.0, LpNorm(4 / 3), fit.dual_point)
+    assert told == pytest.approx((fit.objective, fit.dual_objective), rel=1e-10)
 
 
 def test_eigenvectors_that_would_not_fit_are_refused(table, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,10 @@ LN2_LOW = 1.90821492927058770002e-10
 ROUNDER = 6755399441055744.0
 # Below this, exp is no normal double any more and the fill writes 0.
 SMALLEST_EXPONENT = -708.0
+# In single precision powers of two are taken: nothing has to be split, and r is exact.
+SINGLE_LOG2_E, SINGLE_ROUNDER, SINGLE_SMALLEST = np.float32(LOG2_E), np.float32(12582912.0), np.float32(-126.0)
+P1, P2, P3, P4, P5, P6 = (np.float32(math.log(2.0) ** k / math.factorial(k)) for k in range(1, 7))
+ONE, ZERO = np.float32(1.0), np.float32(0.0)
 
 
 @leaf({"contract"})
@@ -102,6 +107,21 @@ def exponentials(source: Array, rate: float, target: Array) -> None:
         s = 1.0 + r * s
         power = np.int64((np.float64(shifted).view(np.int64) + 1023) << 52).view(np.float64)
         target[j] = s * power if x > SMALLEST_EXPONENT else 0.0
+
+
+@part({"contract", "reassoc"})
+def single_power(x: Any) -> Any:
+    """2^x for a float32 x <= 0 in single precision: 2^k times a polynomial of degree 6, relative error 3e-7, 2^-126 below that."""
+    t = x if x > SINGLE_SMALLEST else SINGLE_SMALLEST
+    shifted = t + SINGLE_ROUNDER
+    r = t - (shifted - SINGLE_ROUNDER)
+    s = P5 + r * P6
+    s = P4 + r * s
+    s = P3 + r * s
+    s = P2 + r * s
+    s = P1 + r * s
+    s = ONE + r * s
+    return s * np.int32((np.float32(shifted).view(np.int32) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
 @leaf()

@@ -32,6 +32,7 @@ from mklcore.kernels.maps import (
 _BLOCK = 256  # rows per block of the first pass
 PIECE = 64  # rows computed together: M * PIECE * n doubles of scratch
 _COLUMNS = 4096  # linear kernels of a single column that are looked at together
+_SUMMED = 4000  # rows up to which a sum of kernels is made for what could do without
 _TOGETHER = 32  # kernels of one piece of a sum: enough to share what they are computed from
 
 
@@ -109,6 +110,8 @@ class KernelRows:
 
     def decision(self, weights: Array, dual: Array) -> Array:
         """sum_m weights_m K_m dual on the training rows, (n,)."""
+        if self.n_samples <= _SUMMED:  # each pair of rows once
+            return self.transform.sums.weighted(weights) @ dual
         return self.transform.sums.scores(self.transform.rows, weights[None], dual[None])[:, 0]
 
     def blocks(self, X_new: Any = None) -> RowBlocks:

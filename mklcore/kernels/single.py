@@ -24,6 +24,7 @@ from mklcore.errors import KernelError
 from mklcore.kernels.bases import fill_across, seen_of
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.fills import SINGLE_LOG2_E, single_power
 from mklcore.kernels.functions import RowKernel
 from mklcore.kernels.maps import KernelMap, share_bases
 from mklcore.kernels.rows import KernelRows, diagonals_of, row_sums_of, spreads_of, unscaled
@@ -37,37 +38,21 @@ ON_DISK_MB = 2048.0  # the same in memory where the triangles lie on disk
 _BLOCK = 256  # rows whose base numbers are made at a time
 _ROWS = 8  # of a sum that stay in the processor's cache while kernels go by
 _FLAT = 1e-3  # share of the trace: the variance of a flatter kernel is found in double precision
-_LOG2_E, _LN2_HIGH, _LN2_LOW = np.float32(1.4426950408889634), np.float32(0.693359375), np.float32(-2.12194440e-4)
-_ROUNDER, _SMALLEST = np.float32(12582912.0), np.float32(-87.0)
-_C2, _C3, _C4, _C5, _C6 = (np.float32(1.0 / k) for k in (2, 6, 24, 120, 720))
-_ONE, _ZERO = np.float32(1.0), np.float32(0.0)
 
 
 @leaf({"contract", "reassoc"})
 def store_exponentials(base: Single, rate: Any, first: int, out: Single) -> float:
     """exp(-rate * base[i, j]) for j >= i into rows ``first``, first + 1, ... of a triangle; returns the sum off the diagonal.
 
-    base (r, n - first) float32, of rows against themselves and all that follow. As ``fills.exponentials`` in half the
-    digits: a polynomial of degree 6, relative error 2e-7.
+    base (r, n - first) float32, of rows against themselves and all that follow. By
+    ``fills.single_power``.
     """
     n, total = first + base.shape[1], 0.0
     for i in range(base.shape[0]):
         at = _row_at(first + i, n)
         source, target = base[i, i:], out[at : at + n - first - i]
         for j in range(target.size):
-            x = -rate * source[j]
-            t = x if x > _SMALLEST else _SMALLEST
-            shifted = t * _LOG2_E + _ROUNDER
-            k = shifted - _ROUNDER
-            r = (t - k * _LN2_HIGH) - k * _LN2_LOW
-            s = _C5 + r * _C6
-            s = _C4 + r * s
-            s = _C3 + r * s
-            s = _C2 + r * s
-            s = _ONE + r * s
-            s = _ONE + r * s
-            power = np.int32((np.float32(shifted).view(np.int32) + np.int32(127)) << np.int32(23)).view(np.float32)
-            target[j] = s * power if x > _SMALLEST else _ZERO
+            target[j] = single_power(-rate * SINGLE_LOG2_E * source[j])
         own = 0.0
         for j in range(1, target.size):
             own += np.float64(target[j])

@@ -151,11 +151,8 @@ class KernelSums:
             out[self.linear] = found * self.factors[self.linear]
         some = self._among(self.radial, asked)
         if some.size:
-            own, support, values = self.radial[some], np.flatnonzero(centred), np.empty(some.size)
-            radial_forms(
-                self.source.by_column, self._where[some], self._squared[some], self._rates[some], centred, support, values
-            )  # fmt: skip
-            out[own] = values * self.factors[own]
+            own = self.radial[some]
+            out[own] = self._radial_forms(some, centred) * self.factors[own]
         some = self._among(self.other, asked)
         self._other_forms(self.other[some], a, out)
         np.maximum(out, 0.0, out=out)
@@ -193,10 +190,7 @@ class KernelSums:
         shares = theta * self.factors
         live = np.flatnonzero(shares[self.radial])
         if live.size:
-            own = shares[self.radial[live]]
-            add_radial(
-                self.source.by_column, self._where[live], self._squared[live], self._rates[live], own, out
-            )  # fmt: skip
+            self._add_radial(live, shares[self.radial[live]], out)
             mirror(out)
         self._add_linear(shares, out)
         if self.source.center and self.linear.size + self.radial.size:
@@ -242,6 +236,18 @@ class KernelSums:
         if at < self.linear.size and self.linear[at] == m:
             return size * np.array(self.source.rows[:, list(self.source.specs[m].settled)].T, order="C")
         return None
+
+    def _radial_forms(self, some: Indices, a: Array) -> Array:
+        """The forms of some exponentials of one column, before their scales."""
+        out = np.empty(some.size)
+        radial_forms(
+            self.source.by_column, self._where[some], self._squared[some], self._rates[some], a, np.flatnonzero(a), out
+        )  # fmt: skip
+        return out
+
+    def _add_radial(self, live: Indices, weights: Array, out: Array) -> None:
+        """Right of the diagonal: their weighted sum."""
+        add_radial(self.source.by_column, self._where[live], self._squared[live], self._rates[live], weights, out)
 
     def _seen(self) -> tuple[Indices, Indices]:
         """The columns of all linear kernels end to end, and which of these kernels sees each."""

@@ -12,6 +12,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.intercepts import total_loss
+from mklcore.kernels.lean import LeanRows
 from mklcore.kernels.rows import KernelRows
 from mklcore.kernels.single import SingleRows
 from mklcore.losses import Cost, Loss, make_loss
@@ -171,19 +172,33 @@ def fit_weighted(
         warm = replace(warm, carry=warm.carry.carry, running=warm.carry.running)
     opened = not isinstance(K, KernelRows) and solver == "auto" and chosen == "newton" and _opens(problem, tol)
     free = is_made_afresh(K) and solver == "auto" and not _is_plain_sum(K, penalty)
-    make: Callable[..., Any] = Opening if opened else _without_stack if free else SOLVERS[chosen]
-    if isinstance(K, SingleRows):
-        make = partial(SinglePrecision, inside=make)
-    method = make(problem, tol=tol, warm=warm)
+    inside: Callable[..., Any] = Opening if opened else _without_stack if free else SOLVERS[chosen]
+    lean = _lean(problem, tol) if free else None
+    make = partial(SinglePrecision, inside=inside) if lean is not None or isinstance(K, SingleRows) else inside
+    method = make(lean or problem, tol=tol, warm=warm)
     if reason:
         method.name += f", chosen because {reason}"
     fit = _kept(problem, method, tol, max_iter, callback)
+    if lean is not None and fit.status is Status.STALLED:
+        again = WarmStart(fit.weights, fit.dual_coef, C)
+        return _kept(problem, inside(problem, tol=tol, warm=again), tol, max_iter, callback)
     if isinstance(K, SingleRows) and fit.status is Status.STALLED:
         again = WarmStart(fit.weights, fit.dual_coef, C)
         return fit_weighted(
             K.exact, y, C, loss, penalty, fit_intercept, tol=tol, max_iter=max_iter, warm=again, callback=callback
         )
     return fit
+
+
+def _lean(problem: Problem, tol: float) -> Problem | None:
+    """The problem with exponentials in single precision, where sums of them are most of the work and have the digits asked for."""
+    K: Any = problem.K
+    order = problem.penalty.order
+    summed = order is not None and order > 1.0 and _summed_in_blocks(K, problem.loss, problem.penalty)
+    if not (summed and tol >= FINEST_SINGLE and K.transform.sums.radial.size >= MANY):
+        return None
+    lean: Any = LeanRows(K)
+    return replace(problem, K=lean)
 
 
 def _kept(problem: Problem, method: Any, tol: float, max_iter: int, callback: Callable[..., Any] | None) -> Fit:

@@ -1,6 +1,6 @@
 """Kernels in single precision inside, double precision in every number that is told at the end.
 
-    repeat   steps of another method (Newton, the analytic update, a working set) on ``SingleRows``
+    repeat   steps of another method (Newton, the analytic update, a working set) on ``SingleRows`` or ``LeanRows``
     until    its gap is within the tolerance, less a hundredth of it for what single precision may hide
     then     objective and dual value of the best point by one pass over the kernels from their columns, in float64
 
@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from mklcore.arrays import Array
+from mklcore.kernels.lean import LeanRows
 from mklcore.kernels.single import SingleRows
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.interleaved import values_over
-from mklcore.solvers.proof import Values
+from mklcore.solvers.proof import Values, weighted_values
 from mklcore.solvers.reweighting import Problem, WarmStart
 
 FINEST = 1e-5  # finer tolerances are not asked of single precision
@@ -27,7 +28,7 @@ _KEPT_BACK = 0.01  # of the tolerance
 
 
 class SinglePrecision:
-    """``inside``, a method for stored kernels, on ``SingleRows``, with the certificate in double precision."""
+    """``inside``, a method for stored kernels on ``SingleRows`` or for sums on ``LeanRows``, certified in double precision."""
 
     keeps_points = False
 
@@ -35,7 +36,7 @@ class SinglePrecision:
         self, problem: Problem, *, tol: float, warm: WarmStart | None = None, inside: Callable[..., Any]
     ) -> None:
         kernels: Any = problem.K
-        assert isinstance(kernels, SingleRows)
+        assert isinstance(kernels, SingleRows | LeanRows)
         self.problem, self.tol, self._exact = problem, tol, kernels.exact
         self.method: Any = inside(problem, tol=tol, warm=warm)
         self.name = f"{self.method.name}, kernels in single precision, proved in double"
@@ -79,7 +80,20 @@ class SinglePrecision:
         """Objective and dual value of published parts from the columns, in double precision."""
         if self._proved is not None and self._proved[0] is best and self._proved[1] is dual_point:
             return self._proved[2]
-        return values_over(self.problem, self._exact, best, dual_point)
+        task, kernels = self.problem, cast(Any, self.problem.K)
+        if isinstance(kernels, LeanRows):
+            return weighted_values(
+                self._exact,
+                task.y,
+                task.C,
+                task.loss,
+                task.penalty,
+                best.weights,
+                best.dual,
+                best.intercept,
+                dual_point,
+            )
+        return values_over(task, self._exact, best, dual_point)
 
     def _less(self, point: Point) -> Point:
         """What a point proves, less what single precision may hide."""
