@@ -33,13 +33,13 @@ def buttons(experiment: Experiment) -> None:
     small.button(
         f"Run small ({work.foreseen(experiment, work.SMALL)})", key="run_small", type="primary",
         on_click=work.ask, args=(experiment, work.SMALL, seed), disabled=busy,
-        help=f"{work.SMALL} repetitions of every row. The time is that of an idle machine.",
+        help=f"{work.SMALL} repetitions of every row. The time is that of the processor on one core.",
     )  # fmt: skip
     full.button(
         f"Run full size ({work.foreseen(experiment, experiment.repetitions)})", key="run_full",
         on_click=work.ask, args=(experiment, experiment.repetitions, seed), disabled=busy,
         help=f"{experiment.repetitions} repetitions, in the background: it goes on while you use the other pages. "
-        "The time is that of an idle machine.",
+        "The time is that of the processor on one core.",
     )  # fmt: skip
     run = work.progress(experiment)
     if busy:
@@ -56,8 +56,10 @@ def outcome_of(experiment: Experiment) -> Outcome | None:
     if len(kept) < 2:
         return kept[0] if kept else None
     return st.selectbox(
-        "Run", kept, format_func=work.label, key=f"run_{experiment.key}_{work.label(kept[0])}", width=320
-    )
+        "Run", kept, format_func=work.label, key=f"run_{experiment.key}_{work.label(kept[0])}", width=380,
+        help="CPU s: seconds of the processor, summed over all processes. By the clock: a run of an earlier version, timed "
+        "with whatever else the machine did.",
+    )  # fmt: skip
 
 
 def reopen(experiment: Experiment) -> None:

@@ -1,6 +1,7 @@
 """Runs of published experiments: rows at hand, small runs, backends, records of other releases, and what is certain."""
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -53,6 +54,21 @@ def test_an_outcome_tells_what_it_was_computed_with_and_older_ones_load():
     assert np.isnan(TINY.compare(narrow).ours[0, 1])
 
 
+def test_seconds_are_those_of_the_processor_and_older_ones_of_the_clock():
+    def idle(row, seed, repetition):
+        time.sleep(0.05)
+        return [0.0, 0.0]
+
+    slept = replace(TINY, measure=idle).run(1, ["made"])
+    assert 0 <= slept.seconds < 0.04
+    now = replace(slept, seconds=73.04)
+    assert (now.took, replace(now, seconds=np.nan).took) == ("73.0 CPU s", "")
+    assert Outcome.from_json(now.to_json()).took == now.took
+    old = Outcome.from_json(now.to_json().replace("cpu_seconds", "seconds").replace("73.04", "2306.4"))
+    assert old.took == "2306 s by the clock"
+    assert Outcome.from_json(old.to_json()).took == old.took
+
+
 def test_an_executor_measures_the_same():
     with ThreadPoolExecutor(2) as executor:
         found = TINY.run(3, ["made", "made too"], seed=1, backend=executor)
@@ -72,7 +88,10 @@ def test_a_run_that_was_cut_short_goes_on_and_keeps_what_it_measured(tmp_path, m
     again = replace(TINY, measure=lambda row, seed, repetition: [-1.0, -1.0])  # what is measured now
     found = again.run(2, rows, known=kept)
     assert found.samples[:, :, 1].tolist() == [[0.0, 1.0], [0.0, -1.0]]
-    assert kept.seconds_of(rows, 2) == pytest.approx(sum(kept.seconds.values()))
+    assert found.seconds == sum(one.seconds for one in kept.values())
+    assert Ledger(path) == kept
+    path.write_text(path.read_text().replace("cpu_seconds", "seconds"))  # of an earlier version: by the clock
+    assert np.isnan(TINY.run(2, rows, known=Ledger(path)).seconds)
     path.write_text("[1, 2]\n")
     with pytest.raises(DataError, match=r"is no file of lines that a run left; delete it"):
         Ledger(path)

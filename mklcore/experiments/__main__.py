@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +38,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             count, asked.rows or None, asked.seed, _tell,
             quick=asked.small, data=asked.data, backend=asked.backend, known=ledger,
         )  # fmt: skip
-        if ledger is not None:
-            found = replace(found, seconds=ledger.seconds_of(found.rows, found.repetitions))
     except MKLError as error:
         print(error, file=sys.stderr)
         return 1
@@ -79,7 +76,7 @@ def _told(experiment: Experiment, found: Outcome) -> Iterable[str]:
     compared = experiment.compare(found)
     yield f"{experiment.paper}: {experiment.title}"
     yield f"Reference: {experiment.source}."
-    yield f"{found.repetitions} repetitions, seed {found.seed}, {found.seconds:.1f} s{', small' if found.quick else ''}"
+    yield f"{found.repetitions} repetitions, seed {found.seed}, {found.took}{', small' if found.quick else ''}"
     yield "\t".join([experiment.row_name, *found.columns])
     for i, row in enumerate(found.rows):
         yield "\t".join([row, *(_cell(compared, i, j) for j in range(len(found.columns)))])

@@ -14,7 +14,7 @@ from functools import partial
 from html import escape
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.stats import t as student_t
@@ -87,7 +87,8 @@ def _installed(name: str) -> bool:
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """Measured numbers: ``samples`` (rows, repetitions, columns), with the labels of rows and columns, ``seed`` and
-    ``seconds`` of the run. ``quick``: a small run, on fewer rows of data where the experiment says so; ``versions`` of what it was
+    ``seconds`` of the processor, summed over all lines wherever they ran; ``by_clock``: those of a clock instead, as runs of
+    earlier versions tell them, other work on the machine included. ``quick``: a small run, on fewer rows of data where the experiment says so; ``versions`` of what it was
     computed with, () where they are not known."""
 
     key: str
@@ -98,6 +99,15 @@ class Outcome:
     seconds: float = float("nan")
     quick: bool = False
     versions: tuple[tuple[str, str], ...] = ()
+    by_clock: bool = False
+
+    @property
+    def took(self) -> str:
+        """How long it took, in words; empty where that is not known."""
+        if not np.isfinite(self.seconds):
+            return ""
+        count = f"{self.seconds:.1f}" if self.seconds < 100 else f"{self.seconds:.0f}"
+        return f"{count} s by the clock" if self.by_clock else f"{count} CPU s"
 
     @property
     def repetitions(self) -> int:
@@ -124,7 +134,7 @@ class Outcome:
                 "format": _FORMAT,
                 "experiment": self.key,
                 "seed": self.seed,
-                "seconds": seconds,
+                "seconds" if self.by_clock else "cpu_seconds": seconds,
                 "quick": self.quick,
                 "versions": dict(sorted(self.versions)),
                 "rows": list(self.rows),
@@ -145,11 +155,13 @@ class Outcome:
             if found["format"] != _FORMAT:
                 raise ValueError(found["format"])
             samples = np.array(found["samples"], dtype=np.float64)
-            seconds = float("nan") if found["seconds"] is None else float(found["seconds"])
+            by_clock = "cpu_seconds" not in found
+            took = found["seconds" if by_clock else "cpu_seconds"]
+            seconds = float("nan") if took is None else float(took)
             rows, columns = (tuple(map(str, found[name])) for name in ("rows", "columns"))
             told = tuple((str(k)[:40], str(v)[:40]) for k, v in sorted(dict(found.get("versions") or {}).items()))[:20]
             quick = bool(found.get("quick", False))
-            read = cls(str(found["experiment"]), rows, columns, samples, int(found["seed"]), seconds, quick, told)
+            read = cls(str(found["experiment"]), rows, columns, samples, int(found["seed"]), seconds, quick, told, by_clock)
         except (KeyError, TypeError, ValueError, RecursionError, OverflowError):
             raise DataError("This is not an outcome of an experiment written by this library.") from None
         if max(len(rows), len(columns)) > _MOST_LABELS or samples.ndim != 3 or samples.shape[1] < 1:
@@ -248,7 +260,7 @@ class Experiment:
     ``rows``, ``columns``, ``unit`` of the table; ``replicated`` (rows, columns) the reference numbers, NaN where there are
     none, and ``source`` where they come from: the paper's table, or an independent replication where the paper has a figure
     only; ``spread`` (rows, columns) their standard deviations over the repetitions, if known; ``repetitions`` of the
-    reference, and of a run at full size; ``measure(row, seed, repetition)`` one line of the table, in ``seconds`` or so.
+    reference, and of a run at full size; ``measure(row, seed, repetition)`` one line of the table, in ``seconds`` of the processor or so.
 
     For pictures: ``panels`` cut the columns into groups of one unit, each (title, number of columns); ``ordered`` says that
     the rows follow an order; ``floor`` is the error no method can beat in each row, if known.
@@ -366,7 +378,7 @@ class Experiment:
         quick: bool = False,
         data: str | Path | None = None,
         backend: str | Executor = "serial",
-        known: dict[Line, list[float]] | None = None,
+        known: dict[Line, Measured] | None = None,
     ) -> Outcome:
         """Do it again. ``rows`` some of the row labels (by default all that are at hand, see ``rows_at_hand``);
         ``callback(done, total)`` may raise to cancel, and so may ``listen()``, which is called within a repetition too.
@@ -389,7 +401,6 @@ class Experiment:
         unknown = [row for row in chosen if row not in self.rows]
         if unknown or not chosen:
             raise ParameterError(f"rows must be among {', '.join(self.rows)}; got {list(chosen)!r}.")
-        clock = time.perf_counter()
         listening = _PAUSE.set(listen)
         where = str(Path(data).resolve()) if data is not None else ""
         lines = [[Line(self.key, row, int(seed), k, quick, where) for k in range(count)] for row in chosen]
@@ -398,8 +409,8 @@ class Experiment:
             found = sweep(partial(_measured, self.measure), specs, backend, known=known, callback=_after(callback))
         finally:
             _PAUSE.reset(listening)
-        samples = np.array([[found[line] for line in row] for row in lines], dtype=float)
-        seconds = time.perf_counter() - clock
+        samples = np.array([[found[line].values for line in row] for row in lines], dtype=float)
+        seconds = float(sum(one.seconds for one in found.values()))
         return Outcome(self.key, chosen, self.columns, samples, int(seed), seconds, quick, tuple(versions().items()))
 
     def reference(self, rows: Sequence[str]) -> Array:
@@ -419,11 +430,20 @@ class Line:
     folder: str
 
 
-def _measured(measure: Callable[[str, int, int], Sequence[float]], line: Line) -> list[float]:
-    """Measure a line, in this process or in another."""
+class Measured(NamedTuple):
+    """What one line measured, and the ``seconds`` of the processor that took; NaN where they are not known."""
+
+    values: list[float]
+    seconds: float
+
+
+def _measured(measure: Callable[[str, int, int], Sequence[float]], line: Line) -> Measured:
+    """Measure a line, in this process or in another. A fit keeps to its thread, so its seconds are those of the thread."""
     tokens = _QUICK.set(line.quick), _FOLDER.set(Path(line.folder) if line.folder else None)
+    clock = time.thread_time()
     try:
-        return [float(value) for value in measure(line.row, line.seed, line.repetition)]
+        values = [float(value) for value in measure(line.row, line.seed, line.repetition)]
+        return Measured(values, time.thread_time() - clock)
     finally:
         _QUICK.reset(tokens[0])
         _FOLDER.reset(tokens[1])

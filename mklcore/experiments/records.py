@@ -27,7 +27,7 @@ def record(key: str) -> Outcome | None:
 
 def heading() -> tuple[str, ...]:
     """The names of what ``summary`` tells."""
-    return "key", "published in", "rows", "repetitions", "compared", "beyond 3 s.e.", "seconds"
+    return "key", "published in", "rows", "repetitions", "compared", "beyond 3 s.e.", "took"
 
 
 def summary(key: str, experiment: Experiment) -> list[tuple[str, ...]]:
@@ -40,5 +40,5 @@ def summary(key: str, experiment: Experiment) -> list[tuple[str, ...]]:
         compared = experiment.compare(run)
         size = f"{run.repetitions}{', small' if run.quick else ''}"
         counts = (f"{len(run.rows)} of {len(experiment.rows)}", size, compared.compared, int(compared.beyond().sum()))
-        lines.append((key, experiment.paper, *map(str, counts), f"{run.seconds:.1f}"))
+        lines.append((key, experiment.paper, *map(str, counts), run.took))
     return lines

@@ -160,9 +160,8 @@ def foreseen(experiment: Experiment, repetitions: int) -> str:
 
 def label(outcome: Outcome) -> str:
     """Return what a run is called in a list."""
-    took = "" if math.isnan(outcome.seconds) else f", {outcome.seconds:.1f} s"
     count = "1 repetition" if outcome.repetitions == 1 else f"{outcome.repetitions} repetitions"
-    return f"{count}, seed {outcome.seed}{took}"
+    return f"{count}, seed {outcome.seed}{', ' * bool(outcome.took)}{outcome.took}"
 
 
 def frame(experiment: Experiment, comparison: Comparison) -> pd.DataFrame:
