@@ -186,10 +186,39 @@ def test_ours_is_filled_and_the_reference_hollow(dark):
     symbols = {trace.name: trace.marker.symbol for trace in figure.data if trace.marker.symbol}
     assert symbols["with a reference, ours"] == "circle"
     assert symbols["with a reference, reference"] == "diamond-open"
-    bars = {trace.name: trace.error_y.array for trace in figure.data if trace.error_y.array is not None}
+    bars = {trace.name: trace.error_x.array for trace in figure.data if trace.error_x.array is not None}
     assert bars["with a reference, ours"].tolist() == found.ours_error[:, 1].tolist()
     assert "unknown" not in figure.layout.meta["alt"]
     assert figure.layout.paper_bgcolor == "rgba(0,0,0,0)"
+
+
+def test_lines_end_where_a_series_does():
+    experiment = mkl.EXPERIMENTS["hkl_fig2"]
+    found = experiment.compare(record("hkl_fig2"))
+    figure = comparison_plot(
+        found, slice(0, 3), y_title="error", row_name="p", marks=experiment.marks_of(found.rows), floor=experiment.floor
+    )
+    lines = [trace for trace in figure.data if trace.name == "HKL, ours"]
+    assert [len(line.x) for line in lines] == [6, 6]
+    assert max(lines[0].x) + 1 < min(lines[1].x)  # a gap
+    assert np.concatenate([line.y for line in lines]).tolist() == found.ours[:, 2].tolist()
+    assert list(figure.layout.xaxis.ticktext) == ["4", "8", "16", "32", "64", "128"] * 2
+    assert {"<b>as drawn</b>", "<b>rotated</b>"} <= {note.text for note in figure.layout.annotations}
+
+
+@pytest.mark.parametrize(("key", "named"), [("smkl_table4", True), ("hkl_table1", False)])
+def test_a_table_lies_one_row_below_the_other_and_needs_no_foot(key, named):
+    experiment = mkl.EXPERIMENTS[key]
+    found = experiment.compare(record(key)) if named else experiment.alone()
+    part = experiment.groups()[0][1]
+    figure = comparison_plot(found, part, y_title="error", row_name="data", ordered=False)
+    ticks = list(figure.layout.yaxis.ticktext)
+    assert ticks == list(found.columns[part]) * len(found.rows) if named else len(ticks) == len(found.rows)
+    low, high = figure.layout.xaxis.range
+    values = np.concatenate([trace.x for trace in figure.data])
+    values = values[np.isfinite(values)]
+    assert low < values.min() < values.max() < high
+    assert low == 0 or values.min() - low < 0.4 * (high - low)
 
 
 def test_hulls_on_twonorm_in_small(monkeypatch):

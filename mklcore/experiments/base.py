@@ -88,8 +88,8 @@ def _installed(name: str) -> bool:
 class Outcome:
     """Measured numbers: ``samples`` (rows, repetitions, columns), with the labels of rows and columns, ``seed`` and
     ``seconds`` of the processor, summed over all lines wherever they ran; ``by_clock``: those of a clock instead, as runs of
-    earlier versions tell them, other work on the machine included. ``quick``: a small run, on fewer rows of data where the experiment says so; ``versions`` of what it was
-    computed with, () where they are not known."""
+    earlier versions tell them, other work on the machine included. ``quick``: a small run, on fewer rows of data where the
+    experiment says so; ``versions`` of what it was computed with, () where they are not known."""
 
     key: str
     rows: tuple[str, ...]
@@ -161,7 +161,9 @@ class Outcome:
             rows, columns = (tuple(map(str, found[name])) for name in ("rows", "columns"))
             told = tuple((str(k)[:40], str(v)[:40]) for k, v in sorted(dict(found.get("versions") or {}).items()))[:20]
             quick = bool(found.get("quick", False))
-            read = cls(str(found["experiment"]), rows, columns, samples, int(found["seed"]), seconds, quick, told, by_clock)
+            read = cls(
+                str(found["experiment"]), rows, columns, samples, int(found["seed"]), seconds, quick, told, by_clock
+            )
         except (KeyError, TypeError, ValueError, RecursionError, OverflowError):
             raise DataError("This is not an outcome of an experiment written by this library.") from None
         if max(len(rows), len(columns)) > _MOST_LABELS or samples.ndim != 3 or samples.shape[1] < 1:
@@ -260,11 +262,12 @@ class Experiment:
     ``rows``, ``columns``, ``unit`` of the table; ``replicated`` (rows, columns) the reference numbers, NaN where there are
     none, and ``source`` where they come from: the paper's table, or an independent replication where the paper has a figure
     only; ``spread`` (rows, columns) their standard deviations over the repetitions, if known; ``repetitions`` of the
-    reference, and of a run at full size; ``measure(row, seed, repetition)`` one line of the table, in ``seconds`` of the processor or so.
+    reference, and of a run at full size; ``measure(row, seed, repetition)`` one line of the table, in ``seconds`` of the processor.
 
     For pictures: ``panels`` cut the columns into groups of one unit, each (title, number of columns); ``ordered`` says that
     the rows follow an order; ``floor`` is the error no method can beat in each row, if known.
     ``quick``: the rows of a small run, all by default; ``files``: (row, file) pairs, rows that need a file of a folder of data.
+    ``marks``: (series, tick) of every row where they are of several series, for a picture with ``mark_name`` below its ticks.
     ``drawn``: repetitions of the reference, where these are others than those of a run at full size.
     """
 
@@ -290,6 +293,8 @@ class Experiment:
     quick: tuple[str, ...] = ()
     files: tuple[tuple[str, str], ...] = ()
     drawn: int = 0
+    marks: tuple[tuple[str, str], ...] = ()
+    mark_name: str = ""
 
     @property
     def article(self) -> str:
@@ -309,6 +314,11 @@ class Experiment:
             found.append((title, slice(start, start + count)))
             start += count
         return found
+
+    def marks_of(self, rows: Sequence[str]) -> list[tuple[str, str]]:
+        """The series and the tick of some rows."""
+        known = dict(zip(self.rows, self.marks, strict=True)) if self.marks else {}
+        return [known.get(row, ("", row)) for row in rows]
 
     def compare(self, outcome: Outcome) -> Comparison:
         """Set an outcome beside the reference.

@@ -86,4 +86,5 @@ GREEDY_RATE = Experiment(
     source="none: the paper has no experiment",
     ordered=True,
     seconds=0.05,
+    marks=(*(("", str(count)) for count in STEPS), ("copies", str(STEPS[-1]))),
 )

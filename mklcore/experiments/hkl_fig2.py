@@ -96,4 +96,6 @@ HKL_FIG2 = Experiment(
     floor=(0.04,) * len(_ROWS),
     quick=("p = 4, as drawn", "p = 32, as drawn", "p = 32, rotated"),
     seconds=30.0,
+    marks=tuple((kind, str(p)) for kind in ("as drawn", "rotated") for p in SIZES),
+    mark_name="variables p",
 )

@@ -45,4 +45,6 @@ LP_FIG3 = Experiment(
     floor=(lp_toy.BAYES,) * (2 * len(_TOY.rows)),
     quick=(f"n = 50, ν = {_TOY.rows[3]}", f"n = 50, ν = {_TOY.rows[5]}", f"n = 800, ν = {_TOY.rows[5]}"),
     seconds=10.0,
+    marks=tuple((f"n = {n}", f"{100 * float(row):.0f}") for n in SIZES for row in _TOY.rows),
+    mark_name="share of features without information in %",
 )

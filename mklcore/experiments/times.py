@@ -95,6 +95,8 @@ LP_FIG7 = Experiment(
     source="none: a stand-in, and the paper shows curves only",
     quick=("n = 100", "n = 400", "M = 25", "M = 100"),
     seconds=10.0,
+    marks=(*(("rows n", str(n)) for n in ROWS), *(("kernels M", str(M)) for M in KERNELS)),
+    mark_name="size",
 )
 SMKL_TIMES = Experiment(
     key="smkl_times",

@@ -22,12 +22,20 @@ def picture(experiment: Experiment, comparison: Comparison) -> None:
         )  # fmt: skip
     title, part = panels[min(place, len(panels) - 1)]
     floor = [experiment.floor[experiment.rows.index(row)] for row in comparison.rows] if experiment.floor else None
+    floor = floor if part.start == 0 else None
     figure = comparison_plot(
-        comparison, part, y_title=title, row_name=experiment.row_name, ordered=experiment.ordered,
-        floor=floor if part.start == 0 else None, dark=charts.is_dark(),
+        comparison, part, y_title=title, row_name=experiment.mark_name or experiment.row_name,
+        ordered=experiment.ordered, floor=floor, marks=experiment.marks_of(comparison.rows), dark=charts.is_dark(),
     )  # fmt: skip
     charts.show(figure, "experiment_figure")
-    st.caption("Filled: ours, with one standard error. Hollow: the reference. Dotted: the error no method can beat.")
+    st.caption(_read_as(comparison, part, floor is not None))
+
+
+def _read_as(comparison: Comparison, part: slice, with_floor: bool) -> str:
+    """Say what the marks in the picture mean, those that are there."""
+    told = ["Filled: ours, with one standard error."] * bool(np.isfinite(comparison.ours[:, part]).any())
+    told += ["Hollow: the reference."] * bool(np.isfinite(comparison.reference[:, part]).any())
+    return " ".join([*told, *["Dotted: the error no method can beat."] * with_floor])
 
 
 def verdict(comparison: Comparison, outcome: Outcome) -> None:
