@@ -160,7 +160,7 @@ def test_matrices_give_what_the_table_gives(cls, table):
 
 def test_one_design_serves_lambdas_losses_and_targets(table):
     X, y, labels = table
-    design = Design(X, PolynomialBasis(2))
+    design = Design(X, GaussianBasis(2))
     first = HKLRegressor(lam=1e-2).fit(design, y)
     kept = design._tables
     assert len(kept) == 1
@@ -168,10 +168,10 @@ def test_one_design_serves_lambdas_losses_and_targets(table):
     third = HKLClassifier(lam=1e-2, loss="hinge").fit(design, labels)
     assert first.design_ is second.design_ is third.design_ is design
     assert design._tables is kept
-    assert first.objective_ == HKLRegressor(PolynomialBasis(2), lam=1e-2).fit(X, y).objective_
+    assert first.objective_ == HKLRegressor(GaussianBasis(2), lam=1e-2).fit(X, y).objective_
     assert (
         third.predict(X).tolist()
-        == HKLClassifier(PolynomialBasis(2), lam=1e-2, loss="hinge").fit(X, labels).predict(X).tolist()
+        == HKLClassifier(GaussianBasis(2), lam=1e-2, loss="hinge").fit(X, labels).predict(X).tolist()
     )
 
 

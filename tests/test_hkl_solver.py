@@ -39,6 +39,7 @@ from mklcore.solvers.hkl.dag import (
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.inner import Barrier, EtaFixedPoint, Reduced
 from mklcore.solvers.hkl.machine import ColumnMachine, GramMachine, Task
+from mklcore.solvers.hkl.plan import Plan
 from mklcore.solvers.hkl.search import HullSearch, Limits, lambda_range
 from tests.reference_hkl import brute_descendant_sums, hull_optima
 
@@ -155,6 +156,13 @@ def test_the_fixed_point_never_goes_up():
 # The sums
 
 
+def test_products_are_shared_by_the_nodes_that_need_them():
+    triples = [tuple((i, 1) for i in three) for three in combinations(range(32), 3)]
+    plan = Plan.of(triples, 32)
+    assert len(plan.products) < 900 < len(triples) == len(plan.single) + 8 * len(plan.eights)
+    assert len(plan.single) < len(triples) / 5
+
+
 @by_name
 @pytest.mark.parametrize("normalize", [True, False])
 @pytest.mark.parametrize("memory_mb", [64, 0.05], ids=["tables", "streamed"])
@@ -165,17 +173,18 @@ def test_factorised_descendant_sums_are_the_brute_force_sums(basis, normalize, m
     a = balanced(len(rows))
     found = design.descendant_sums(nodes, a, DepthWeights(2.5, 0.3))
     assert found == pytest.approx(brute_descendant_sums(design, nodes, a, 2.5), rel=1e-12)
-    assert bool(design._tables) == (memory_mb == 64)
+    assert bool(design._tables) == (memory_mb == 64 and design.blocks.size > 0)
 
 
 def test_many_tiles_and_any_order_of_nodes_give_the_same_sums():
-    X = np.random.default_rng(3).standard_normal((75, 6))  # 2850 packed entries: six tiles
+    X = np.random.default_rng(3).standard_normal((75, 6))  # 2850 packed entries: twelve tiles
     design, a = Design(X, PolynomialBasis(2)), balanced(75)
     nodes = [touched(v) for v in ((0, 1, 0, 0, 2, 0), (1, 0, 0, 0, 0, 0), (0, 0, 0, 0, 0, 1), (1, 1, 1, 0, 0, 1))]
     weights = DepthWeights(3.0, 1.0)
     together = design.descendant_sums(nodes, a, weights)
     alone = [design.descendant_sums([node], a, weights)[0] for node in nodes]
     assert together == pytest.approx(alone, rel=1e-13)
+    assert design.descendant_sums(nodes[:1] * 2, a, weights).tolist() == alone[:1] * 2
     shares = weights.shares(2)
     product = np.ones((75, 75))
     for i, level in enumerate(levels(nodes[0], 6)):

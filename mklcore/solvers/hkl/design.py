@@ -17,17 +17,8 @@ from mklcore.errors import KernelError, ParameterError
 from mklcore.solvers.hkl.bases import BASES, PolynomialBasis
 from mklcore.solvers.hkl.dag import DepthWeights, Node, level_of
 from mklcore.solvers.hkl.levels import Matrices, Scaling, Table, numeric
-from mklcore.solvers.hkl.sums import (
-    Plan,
-    chunk_of,
-    column_forms,
-    cost_of_entry,
-    fill_table,
-    multiply_packed,
-    node_columns,
-    pack,
-    walk,
-)
+from mklcore.solvers.hkl.plan import TILE, Plan
+from mklcore.solvers.hkl.sums import add_forms, column_forms, fill_table, multiply_packed, node_columns, pack
 from mklcore.solvers.hkl.work import Work
 
 # Shares of the budget that the levels leave: tables of levels, Gram matrices kept, Gram matrices a hull trains on.
@@ -214,7 +205,7 @@ class Design:
         one, every = np.empty((1, self.n * (self.n + 1) // 2)), np.ones((self.q + 1, self.q + 1))
         shares = every if shares is None else shares
         for i in range(self.p):
-            fill_table(one, shares[:1], self.columns[i : i + 1], self.row_in[i : i + 1], self.blocks, self.n)
+            fill_table(one, shares[:1], self.columns[i : i + 1], self.row_in[i : i + 1], self.blocks)
             multiply_packed(total, one[0])
         return total
 
@@ -229,14 +220,16 @@ class Design:
         return total
 
     def _table(self, weights: DepthWeights) -> Array | None:
-        """Level matrices M_i(t), if they fit the budget."""
+        """Level matrices M_i(t), where they hold blocks and fit the budget; sums of columns are as soon made as read."""
+        if not self.blocks.size:
+            return None
         if weights.base not in self._tables:
             size = self.n * (self.n + 1) // 2
             rows = self.p * (self.q + 1)
             if self._crowded or rows * size * 8 > _TABLE_SHARE * self._spare:
                 return None
             table = np.empty((rows, size))
-            fill_table(table, weights.shares(self.q), self.columns, self.row_in, self.blocks, self.n)
+            fill_table(table, weights.shares(self.q), self.columns, self.row_in, self.blocks)
             self._tables = {weights.base: table}
         return self._tables[weights.base]
 
@@ -249,21 +242,21 @@ class Design:
         unit: Mask,
         work: Work | None,
     ) -> Array:
-        plan = Plan.of(nodes, self.p)
         out, size = np.zeros(len(nodes)), self.n * (self.n + 1) // 2
+        if not nodes:
+            return out
+        plan = Plan.of(nodes, self.p, unit)
         where = plan.pairs[:, 0] * (self.q + 1) + plan.pairs[:, 1]
         a = np.ascontiguousarray(a)
-        for first in range(0, size, chunk := chunk_of(plan, self.p)):
-            walk(
-                first, min(first + chunk, size), table is not None, np.empty((0, 0)) if table is None else table, a, shares,
-                self.columns, self.row_in, self.blocks, unit, plan.starts, plan.variables, plan.slots, plan.last,
-                plan.ends, plan.pairs, where, plan.deepest, out,
+        for first in range(0, size, chunk := plan.chunk):
+            add_forms(
+                first, min(first + chunk, size), TILE, table is not None, np.empty((0, 0)) if table is None else table,
+                a, shares, self.columns, self.row_in, self.blocks, plan.pairs, where, plan.products, plan.single, plan.eights,
+                out,
             )  # fmt: skip
-            if work is not None and work.spend(min(chunk, size - first) * cost_of_entry(plan, self.p)):
+            if work is not None and work.spend(min(chunk, size - first) * plan.cost_of_entry):
                 return np.full(len(nodes), np.inf)
-        found = np.empty(len(nodes))
-        found[plan.order] = out
-        return found
+        return out
 
     @property
     def values(self) -> Rows:
