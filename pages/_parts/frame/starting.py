@@ -11,6 +11,7 @@ from importlib import import_module
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
+from pages._parts.frame import sending
 from pages._parts.session.leaving import look_after
 
 # The rooms of the library first, then what stands behind the pages: all of it in one thread, because two threads that enter
@@ -26,6 +27,7 @@ _importing: threading.Thread | None = None
 async def serving(_: st.App) -> AsyncIterator[None]:
     """Import in a thread from the server's first moment on, and open the browser unless the server is headless."""
     global _importing
+    sending.gather()
     _importing = threading.Thread(target=_import, name="imports", daemon=True)
     _importing.start()
     PagesManager.uses_pages_directory = False  # the very first link to a page reaches app.py, too, not the page's file

@@ -1,0 +1,66 @@
+"""Frame, from a page to the browser: what a run draws is handed to the server's thread some at a time.
+
+Streamlit wakes that thread for every element. Each time the run gives up the interpreter and waits to have it back: 140 times for
+one page, behind whoever else computes, and a third of the page's processor time goes into it.
+"""
+
+import asyncio
+from collections import deque
+from contextlib import suppress
+from typing import Any
+
+from streamlit.runtime import websocket_session_manager
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.scriptrunner import ScriptRunnerEvent
+
+GATHERED_SECONDS = 0.02  # an element waits at most so long for others; the start and the end of a run wait for none
+
+
+class GatheringSession(AppSession):
+    """A session whose runs are heard in their order, many elements at a time."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        self._told: deque[tuple[Any, ScriptRunnerEvent, dict[str, Any]]] = deque()
+        self._is_due = False  # the server's thread knows that it is to look
+        super().__init__(*args, **named)
+
+    def _on_scriptrunner_event(self, sender: Any, event: ScriptRunnerEvent, *none: Any, **told: Any) -> None:
+        """Hear a run, in the run's own thread."""
+        self._told.append((sender, event, told))
+        if event != ScriptRunnerEvent.ENQUEUE_FORWARD_MSG:
+            self._call_soon_on_event_loop(self._take)
+        elif not self._is_due:
+            self._is_due = True
+            self._call_soon_on_event_loop(self._look_later)
+
+    def _look_later(self) -> None:
+        self._event_loop.call_later(GATHERED_SECONDS, self._look)
+
+    def _look(self) -> None:
+        self._is_due = False  # before the look: what is drawn from now on asks for another one
+        self._take()
+
+    def request_rerun(self, client_state: Any) -> None:
+        """Run the page or a part of it again; what was drawn before counts, although from now on another run may be heard."""
+        with suppress(RuntimeError):  # a watcher of files asks from a thread of its own
+            if asyncio.get_running_loop() is self._event_loop:
+                self._take()
+        super().request_rerun(client_state)
+
+    def _take(self) -> None:
+        """Take what the runs have told so far, in the server's thread; it is woken once for all elements."""
+        drawn = False
+        while self._told:
+            sender, event, told = self._told.popleft()
+            if event != ScriptRunnerEvent.ENQUEUE_FORWARD_MSG:
+                self._handle_scriptrunner_event_on_event_loop(sender, event, **told)
+            elif sender is self._scriptrunner:  # another run has not taken its place
+                self._browser_queue.enqueue(told["forward_msg"])
+                drawn = True
+        if drawn and self._message_enqueued_callback:
+            self._message_enqueued_callback()
+
+
+def gather() -> None:
+    """Have the sessions of this server be such sessions; before the first one comes."""
+    websocket_session_manager.AppSession = GatheringSession  # type: ignore[misc]  # what it calls to begin a session

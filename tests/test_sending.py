@@ -1,0 +1,97 @@
+"""What a page draws reaches the browser in order, many elements at a time, and the end of a run waits for nothing."""
+
+import asyncio
+
+import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime import websocket_session_manager
+from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.scriptrunner import ScriptRunnerEvent
+
+from pages._parts.frame import sending
+
+ELEMENTS = 30
+STARTED, STOPPED = ScriptRunnerEvent.SCRIPT_STARTED, ScriptRunnerEvent.SCRIPT_STOPPED_WITH_SUCCESS
+
+
+@pytest.fixture
+def session(monkeypatch):
+    """A session without a server, the run it listens to, and what it takes: events, and how many elements at once."""
+    monkeypatch.setattr(AppSession, "__init__", lambda self: None)
+    found = sending.GatheringSession()
+    found.taken, found._state = [], AppSessionState.SHUTDOWN_REQUESTED
+    found._scriptrunner, found._browser_queue = object(), ForwardMsgQueue()
+    found._message_enqueued_callback = lambda: found.taken.append(len(found._browser_queue))
+
+    def handled(self, sender, event):
+        self.taken.append((event, numbers(self)))
+
+    monkeypatch.setattr(AppSession, "_handle_scriptrunner_event_on_event_loop", handled)
+    return found
+
+
+def draw(session, run, *told):
+    """Draw as a run does, in a thread of its own."""
+    for one in told:
+        if isinstance(one, ScriptRunnerEvent):
+            session._on_scriptrunner_event(run, one)
+            continue
+        message = ForwardMsg()
+        message.page_info_changed.query_string = str(one)
+        session._on_scriptrunner_event(run, ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, forward_msg=message)
+
+
+def numbers(session):
+    return [int(message.page_info_changed.query_string) for message in session._browser_queue.flush()]
+
+
+def test_elements_come_together_between_the_start_and_the_end_of_their_run(session, monkeypatch):
+    monkeypatch.setattr(sending, "GATHERED_SECONDS", 3600.0)  # nothing but start and end bring them
+
+    async def lesson():
+        session._event_loop = asyncio.get_running_loop()
+        draw(session, session._scriptrunner, 0, STARTED, *range(1, ELEMENTS), STOPPED)  # nobody looks meanwhile
+        await asyncio.sleep(0)
+
+    asyncio.run(lesson())
+    assert session.taken == [(STARTED, [0]), (STOPPED, list(range(1, ELEMENTS))), 0]
+
+
+def test_what_is_drawn_before_a_long_wait_is_seen_without_the_end(session, monkeypatch):
+    monkeypatch.setattr(sending, "GATHERED_SECONDS", 0.0)
+
+    async def lesson():
+        session._event_loop = asyncio.get_running_loop()
+        for k in range(2):  # the second asks for a look of its own
+            await asyncio.to_thread(draw, session, session._scriptrunner, 2 * k, 2 * k + 1)
+            while len(session._browser_queue) < 2 * k + 2:
+                await asyncio.sleep(0)
+
+    asyncio.run(asyncio.wait_for(lesson(), 60))
+    assert numbers(session) == [0, 1, 2, 3]
+
+
+def test_a_replaced_run_is_heard_until_then(session, monkeypatch):
+    monkeypatch.setattr(sending, "GATHERED_SECONDS", 3600.0)
+    monkeypatch.setattr(AppSession, "request_rerun", lambda self, _: setattr(self, "_scriptrunner", object()))
+
+    async def lesson():
+        session._event_loop, before = asyncio.get_running_loop(), session._scriptrunner
+        draw(session, before, 0, 1)
+        session.request_rerun(None)
+        draw(session, before, 2, 3)
+        draw(session, session._scriptrunner, 4, STOPPED)
+        await asyncio.sleep(0)
+
+    asyncio.run(lesson())
+    assert session.taken == [2, (STOPPED, [0, 1, 4]), 0]
+
+
+def test_streamlit_begins_such_sessions_and_calls_what_they_change(monkeypatch):
+    monkeypatch.setattr(websocket_session_manager, "AppSession", AppSession)
+    sending.gather()
+    assert websocket_session_manager.AppSession is sending.GatheringSession
+    assert "AppSession" in websocket_session_manager.WebsocketSessionManager.connect_session.__code__.co_names
+    assert "_on_scriptrunner_event" in AppSession._create_scriptrunner.__code__.co_names
+    assert "request_rerun" in AppSession._handle_rerun_script_request.__code__.co_names
