@@ -20,7 +20,7 @@ def best_intercept(loss: Loss, f: Array, y: Array, C: Cost) -> float:
     low, high = float(np.min(-np.abs(y) - f)) - 45.0, float(np.max(np.abs(y) - f)) + 45.0
     for _ in range(200):
         b = 0.5 * (low + high)
-        slope = loss.slope(f + b, y) if loss.smooth else np.clip(f + b - y, -loss.reach, loss.reach)
+        slope = loss.slope(f + b, y) if loss.sloped else np.clip(f + b - y, -loss.reach, loss.reach)
         low, high = (b, high) if w @ slope < 0 else (low, b)
         if high - low <= 1e-15 * max(1.0, abs(b)):
             break

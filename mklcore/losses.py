@@ -39,8 +39,9 @@ class Loss:
     | ``machine`` | the key of the machine in ``machines.MACHINES`` that solves it for one kernel; "" where there is none |
     | ``piecewise_linear`` | V is piecewise linear, and so is Lin on its box: several duals can be optimal together |
     | ``quadratic`` | V is a parabola of y - t, and one linear system is the optimum |
-    | ``smooth`` | ``slope`` and ``bend`` give V' and V'' everywhere, and the optimal dual lies strictly inside its box |
-    | ``signed`` | labels are -1 and +1, and 0 <= y_i a_i <= C |
+    | ``sloped`` | ``slope`` gives V' and ``bend`` V'', which may jump: sums of both over rows are enough to learn from |
+    | ``smooth`` | V'' does not jump either, and the optimal dual lies strictly inside its box |
+    | ``signed`` | labels are -1 and +1, and y_i a_i >= 0 |
     | ``box_is_scaled_by_C`` | the box is C times that of C = 1, so that a dual can be carried to another C |
     | ``takes_intercept`` | False for a loss that is stated without one |
     | ``tube`` | Lin has the kink -tube |a_i|; 0 where there is none |
@@ -56,6 +57,7 @@ class Loss:
     machine: ClassVar[str] = ""
     piecewise_linear: ClassVar[bool] = False
     quadratic: ClassVar[bool] = False
+    sloped: ClassVar[bool] = False
     smooth: ClassVar[bool] = False
     signed: ClassVar[bool] = False
     box_is_scaled_by_C: ClassVar[bool] = True
@@ -81,11 +83,11 @@ class Loss:
         raise NotImplementedError
 
     def slope(self, t: Array, y: Array) -> Array:
-        """dV/dt for every point; smooth losses have it."""
+        """dV/dt for every point; sloped losses have it."""
         raise NotImplementedError
 
     def bend(self, t: Array, y: Array) -> Array:
-        """d2V/dt2 for every point; smooth losses have it."""
+        """d2V/dt2 for every point; sloped losses have it."""
         raise NotImplementedError
 
     def dual(self, a: Array, y: Array, C: Cost) -> float:
@@ -121,6 +123,18 @@ def _median_interval(breakpoints: Array, rank: int) -> float:
         return float(breakpoints.max())
     ordered = np.partition(breakpoints, (rank - 1, rank))
     return float(0.5 * (ordered[rank - 1] + ordered[rank]))
+
+
+def _flat_middle(ends: Array, slope: Callable[[float], float], level: float) -> float:
+    """Where an increasing ``slope``, straight between sorted ``ends``, is zero: the midpoint of an interval of such places."""
+    low, high = 0, ends.size - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if slope(ends[middle]) < 0.0 else (low, middle)
+    below, above = slope(ends[low]), slope(ends[high])
+    first = ends[high] - above * (ends[high] - ends[low]) / (above - below) if above > below else ends[high]
+    flat = abs(above) <= level and high + 1 < ends.size and abs(slope(ends[high + 1])) <= level
+    return float(0.5 * (ends[high] + ends[high + 1]) if flat else first)
 
 
 def _best_multiple_of_linear(a: Array, linear: float, C: Cost, norm: float) -> float:
@@ -176,6 +190,53 @@ class Hinge(Loss):
 
     def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
         return _best_multiple_of_linear(a, float(y @ a), C, norm)
+
+
+@dataclass(frozen=True)
+class SquaredHinge(Loss):
+    """V(t, y) = max(0, 1 - y t)^2 / 2, labels y in {-1, +1}: the support vector machine with squared slacks.
+
+    The conjugate is that of the squared loss on a half line: Lin(a) = y'a - a'a / (2 C) for y_i a_i >= 0, so that no dual is at
+    an upper bound. Source: Cortes and Vapnik (1995), Support-vector networks, section 3; the conjugate by maximising.
+    """
+
+    name: ClassVar[str] = "squared_hinge"
+    label: ClassVar[str] = "squared hinge (support vector machine)"
+    formula: ClassVar[str] = r"\tfrac12\max(0,\,1-y_i f(x_i))^2"
+    tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
+    machine: ClassVar[str] = "svm"
+    sloped: ClassVar[bool] = True
+    signed: ClassVar[bool] = True
+    box_is_scaled_by_C: ClassVar[bool] = False
+
+    @property
+    def reach(self) -> float:
+        return np.inf
+
+    def value(self, t: Array, y: Array) -> Array:
+        return 0.5 * np.maximum(0.0, 1.0 - y * t) ** 2
+
+    def slope(self, t: Array, y: Array) -> Array:
+        return -y * np.maximum(0.0, 1.0 - y * t)
+
+    def bend(self, t: Array, y: Array) -> Array:
+        return np.where(y * t < 1.0, 1.0, 0.0)
+
+    def dual(self, a: Array, y: Array, C: Cost) -> float:
+        return float(y @ a - np.sum(a * a / (2.0 * C))) if _inside(a, *self.box(y, C), C) else -np.inf
+
+    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
+        return np.where(y > 0, 0.0, -np.inf), np.where(y > 0, np.inf, 0.0)
+
+    def curvature(self, a: Array, y: Array, C: Cost) -> Array:
+        return np.full_like(a, 1.0 / C)
+
+    def best_intercept(self, f: Array, y: Array) -> float:
+        return _flat_middle(np.sort(y - f), lambda b: float(self.slope(f + b, y).sum()), 1e-14 * y.size)
+
+    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
+        bend = float(np.sum(a * a / C)) + 2.0 * norm
+        return max(0.0, float(y @ a) / bend) if bend > 0.0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -308,15 +369,7 @@ class Huber(Loss):
             """The increasing derivative of the sum, straight between the sorted ends."""
             return float(np.clip(b - r, -self.delta, self.delta).sum())
 
-        low, high = 0, ends.size - 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if slope(ends[middle]) < 0.0 else (low, middle)
-        below, above = slope(ends[low]), slope(ends[high])
-        first = ends[high] - above * (ends[high] - ends[low]) / (above - below) if above > below else ends[high]
-        flat = abs(above) <= 1e-12 * self.delta * y.size and high + 1 < ends.size
-        level = flat and abs(slope(ends[high + 1])) <= 1e-12 * self.delta * y.size  # an interval does
-        return float(0.5 * (ends[high] + ends[high + 1]) if level else first)
+        return _flat_middle(ends, slope, 1e-12 * self.delta * y.size)
 
     def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
         largest, bend = float(np.max(np.abs(a), initial=0.0)), float(np.sum(a * a / C)) + 2.0 * norm
@@ -335,6 +388,7 @@ class Logistic(Loss):
     formula: ClassVar[str] = r"\log(1+e^{-y_i f(x_i)})"
     tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
     machine: ClassVar[str] = "smooth"
+    sloped: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     signed: ClassVar[bool] = True
 
@@ -465,7 +519,8 @@ class NuOneClass(Loss):
 
 Able = Callable[["Loss | type[Loss]"], bool]
 LOSSES: dict[str, type[Loss]] = {
-    loss.name: loss for loss in (Hinge, Logistic, Squared, EpsilonInsensitive, Huber, OneClass, NuOneClass)
+    loss.name: loss
+    for loss in (Hinge, Logistic, Squared, SquaredHinge, EpsilonInsensitive, Huber, OneClass, NuOneClass)
 }
 
 

@@ -1,4 +1,4 @@
-"""Rows in parts that are never together: models of squared and logistic loss from sums, predictions and scores part by part.
+"""Rows in parts that are never together: models of squared and sloped losses from sums, predictions and scores part by part.
 
 A part is what ``parts(k)`` gives, a table X (n_k, d) and a target y (n_k,); it is read where it is used, in this process, in
 others, or on the workers of a cluster, which send back sums of size (D + 1, D + 1) or the predictions of the part. Landmarks,
@@ -101,12 +101,12 @@ def fit_parts(
     backend: str | Executor = "serial",
     callback: Progress = None,
 ) -> Any:
-    """``estimator`` fitted on all rows of ``parts``: an lp-norm estimator with squared or logistic loss, or MKL-GOMP, for a number
-    or for two classes, with ``approximation=Nystroem(...)``. It is not changed.
+    """``estimator`` fitted on all rows of ``parts``: an lp-norm estimator with squared or logistic loss or the squared hinge, or
+    MKL-GOMP, for a number or for two classes, with ``approximation=Nystroem(...)``. It is not changed.
 
     ``sample`` rows, drawn from all parts with ``seed``, give landmarks, scales and widths. ``backend`` as in ``sweep``; the sums
     are added in the order of the parts, so that the model is the same wherever they were made. ``callback(done, total)``
-    after every part; logistic loss reads all parts about ten times. ParameterError for other estimators; DataError for parts
+    after every part; sloped losses read all parts about ten times. ParameterError for other estimators; DataError for parts
     that do not fit each other.
     """
     check_summable(estimator)

@@ -244,6 +244,8 @@ def loss_value(loss: Any, t: Array, y: Array) -> Array:
         return np.maximum(0.0, margin - (y * t if kind == "hinge" else t))
     if kind == "logistic":
         return np.logaddexp(0.0, -y * t)
+    if kind == "squared_hinge":
+        return 0.5 * np.maximum(0.0, 1.0 - y * t) ** 2
     if kind == "epsilon_insensitive":
         return np.maximum(0.0, r - value)
     if kind == "huber":
@@ -256,6 +258,8 @@ def loss_dual(loss: Any, a: Array, y: Array, C: Array) -> float:
     kind, value = loss
     slack = 1e-8 * min(float(np.max(C)), float(np.abs(a).max(initial=0.0)))
     one_sided = {"hinge": y * a, "logistic": y * a, "one_class": a, "nu_one_class": a}
+    if kind == "squared_hinge" and np.any(y * a < -slack):
+        return -np.inf
     if kind in one_sided and (np.any(one_sided[kind] < -slack) or np.any(one_sided[kind] > C + slack)):
         return -np.inf
     limit = {"epsilon_insensitive": 1.0, "huber": value}.get(kind)
@@ -269,7 +273,7 @@ def loss_dual(loss: Any, a: Array, y: Array, C: Array) -> float:
         return 0.0
     if kind == "epsilon_insensitive":
         return float(y @ a - value * np.abs(a).sum())
-    return float(y @ a) - (float(np.sum(a * a / (2.0 * C))) if kind in ("squared", "huber") else 0.0)
+    return float(y @ a) - (float(np.sum(a * a / (2.0 * C))) if kind in ("squared", "squared_hinge", "huber") else 0.0)
 
 
 def norm(v: Array, order: float) -> float:
@@ -425,7 +429,10 @@ def weighted(model: dict[str, Any], K: Array, case: Case) -> list[Line]:
     kind = ("one_class" if p.get("nu") is None else "nu_one_class") if novelty else p["loss"]
     loss: Any = (kind, p.get("epsilon", 0.1))
     if isinstance(kind, dict):
-        names = {"Huber": "huber", "EpsilonInsensitive": "epsilon_insensitive", "Hinge": "hinge", "Squared": "squared"}
+        names = {
+            "Huber": "huber", "EpsilonInsensitive": "epsilon_insensitive", "Hinge": "hinge", "Squared": "squared",
+            "SquaredHinge": "squared_hinge",
+        }  # fmt: skip
         loss = (names.get(kind["is"], "logistic"), kind.get("delta", kind.get("epsilon", 0.1)))
     elif kind == "huber":
         loss = ("huber", 1.0)

@@ -60,7 +60,14 @@ def test_the_share_of_the_trace_that_is_lost_is_that_of_the_traces_and_falls_wit
     assert stack.table.dtype == np.float32
 
 
-LOSSES = [("hinge", 3.0), ("squared", 3.0), ("logistic", 3.0), ("epsilon_insensitive", 0.3), (mkl.Huber(0.5), 1.0)]
+LOSSES = [
+    ("hinge", 3.0),
+    ("squared_hinge", 3.0),
+    ("squared", 3.0),
+    ("logistic", 3.0),
+    ("epsilon_insensitive", 0.3),
+    (mkl.Huber(0.5), 1.0),
+]
 PENALTIES = [mkl.LpNorm(1.0), mkl.LpNorm(4 / 3), mkl.LpNorm(np.inf), mkl.BlockNorm(4.0), mkl.ElasticNet(0.5)]
 
 

@@ -40,7 +40,7 @@ def draw(seed: int, loss: str, n: int = 24, M: int = 4) -> Drawn:
     K = np.stack([np.exp(-squared / width) for width in np.geomspace(0.5, 8.0, M - 1)] + [X @ X.T / 3])
     real = X[:, 0] + np.sin(X[:, 1]) + 0.3 * rng.standard_normal(n)
     labels = np.where(real > np.median(real), 1.0, -1.0)
-    y = {"hinge": labels, "logistic": labels, "one_class": np.ones(n)}.get(loss, real)
+    y = {"hinge": labels, "logistic": labels, "squared_hinge": labels, "one_class": np.ones(n)}.get(loss, real)
     return Drawn(K, y, loss != "one_class")
 
 

@@ -1,5 +1,7 @@
 """Many rows in the app: low rank follows the first answer, stands beside exact kernels, and leaves as a script."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,8 @@ def test_low_rank_follows_the_first_answer_and_leaves_the_exact_ones_beside_it(f
     assert low.val_score[2] == pytest.approx(low.estimators[2].score(rest.X, rest.y))
     assert f"**{len(parts.train.y)} training rows: three ways**" in words(app)
     assert "Half of the kernels lose less than" in words(app)
+    assert low.val_score[low.first_look] >= 0.99 * sampled.val_score[sampled.first_look]
+    assert words(app).count("best of these") == 1
     script, _ = handed_out(params, "explore")
     names = run_script(script, tmp_path, monkeypatch)
     np.testing.assert_allclose(names["path"].weights, low.weights, atol=1e-12)
@@ -52,6 +56,27 @@ def test_low_rank_follows_the_first_answer_and_leaves_the_exact_ones_beside_it(f
     quiet(app.run())
     assert memory(app).params.way == SAMPLE
     assert memory(app).answer.path is paths.known(low_rank.exactly(params))
+
+
+@pytest.mark.parametrize(("sampled", "many", "final", "taken"), [
+    (0.7, 0.8, True, True), (0.8, 0.7, True, False), (0.7, 0.8, False, False), (0.8, 0.8, True, True), (None, 0.1, True, True),
+])  # fmt: skip
+def test_nobody_is_moved_to_a_worse_model(monkeypatch, sampled, many, final, taken):
+    params, path = Params(data="diabetes"), SimpleNamespace(estimators=[object()])
+    told = (many_rows.Way("sample", params, 40, sampled, 1.0, final), many_rows.Way("all", params, 300, many, 1.0),
+            many_rows.Way("whole", None, 300, None, None))  # fmt: skip
+    lost = many_rows.Lost(15, 30, {"A": 0.1, "B": 0.6})
+    for place, name, value in ((many_rows, "is_many", lambda params: True), (many_rows, "ways", lambda params: told),
+                               (paths, "known", lambda params: path), (many_rows, "lost", lambda path: lost)):  # fmt: skip
+        monkeypatch.setattr(place, name, value)
+    assert (many_rows.may_take(params) is not None) == taken
+    known = sampled is not None and final
+    assert many_rows.best(told) is (
+        (told[0] if sampled > many else max(told[:2], key=lambda way: way.score)) if known else None
+    )
+    short = many_rows.falls_short(params)
+    assert (short is lost) == (known and sampled > many)
+    assert lost.worst == "B"
 
 
 def test_with_a_scheduler_full_size_fits_are_sent_there(few, monkeypatch):

@@ -40,13 +40,14 @@ def test_a_model_from_sums_is_the_model_of_all_rows(p, intercept):
     assert asked.fit_intercept is intercept
 
 
-@pytest.mark.parametrize(("p", "C", "intercept"), [(1.0, 0.1, True), (4 / 3, 10.0, True), (2.0, 10.0, False)])
-def test_logistic_loss_takes_a_few_passes_to_the_model_of_all_rows(p, C, intercept):
+@pytest.mark.parametrize(("loss", "p", "C", "intercept"), [
+    ("logistic", 1.0, 0.1, True), ("logistic", 4 / 3, 10.0, True), ("logistic", 2.0, 10.0, False),
+    ("squared_hinge", 1.0, 0.1, True), ("squared_hinge", 4 / 3, 10.0, True), ("squared_hinge", 2.0, 10.0, False),
+])  # fmt: skip
+def test_losses_with_slopes_take_a_few_passes_to_the_model_of_all_rows(loss, p, C, intercept):
     y = np.where(DATA.y > 150, "high", "low")
     told = []
-    asked = mkl.LpMKLClassifier(
-        p=p, C=C, loss="logistic", tol=1e-9, fit_intercept=intercept, callback=told.append, **HOW
-    )
+    asked = mkl.LpMKLClassifier(p=p, C=C, loss=loss, tol=1e-9, fit_intercept=intercept, callback=told.append, **HOW)
     cut, together = (fit_parts(asked, ArrayParts(DATA.X, y, size)) for size in (100, 442))
     assert cut.objective_ == pytest.approx(together.objective_, rel=1e-10)
     np.testing.assert_allclose(cut.decision_function(DATA.X), together.decision_function(DATA.X), atol=1e-10)

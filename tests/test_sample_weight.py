@@ -9,7 +9,14 @@ from mklcore.intercepts import best_intercept, total_loss
 from mklcore.losses import make_loss
 from tests.test_lp_properties import draw
 
-LOSSES = {"hinge": True, "logistic": True, "squared": False, "epsilon_insensitive": False, "huber": False}
+LOSSES = {
+    "hinge": True,
+    "logistic": True,
+    "squared": False,
+    "squared_hinge": True,
+    "epsilon_insensitive": False,
+    "huber": False,
+}
 
 
 def model_for(loss, **parameters):

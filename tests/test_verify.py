@@ -47,6 +47,7 @@ def saved(model, tables, task, place, rows=slice(None)):
 
 CLASSIFIERS = [
     *(mkl.LpMKLClassifier(p=p, loss=loss) for p in (1.0, 1.5, np.inf) for loss in ("hinge", "logistic", "squared")),
+    mkl.LpMKLClassifier(p=1.5, loss="squared_hinge"),
     mkl.LpMKLClassifier(penalty=mkl.BlockNorm(4.0)),
     mkl.LpMKLClassifier(p=2.0, fit_intercept=False),
     mkl.UniformMKLClassifier(),

@@ -2,7 +2,7 @@
 
 Squared loss and MKL-GOMP: of all rows only Z'1 and Z'Z are needed, Z = [Phi, y] the features and the target. Any table with the
 same Z'Z has the same solutions, so the estimators' own solvers work on the D + 1 rows of a square root of it; a free intercept
-takes the means out first, and is put back at the end. A smooth loss asks for sums at every step (``lowrank.passing``).
+takes the means out first, and is put back at the end. A sloped loss asks for sums at every step (``lowrank.passing``).
 """
 
 from __future__ import annotations
@@ -64,15 +64,15 @@ def check_summable(estimator: Any) -> None:
         able = getattr(estimator, "loss", "squared") == "squared"
     if not able:
         raise ParameterError(
-            'Rows in parts are read as sums, which loss="squared" and, in passes, loss="logistic" are made of; a loss with '
-            "kinks is not: choose one of the two, or fit a sample of the rows."
+            'Rows in parts are read as sums, which loss="squared" and, in passes, loss="logistic" and "squared_hinge" are made of; '
+            "a loss with kinks is not: choose one of the three, or fit a sample of the rows."
         )
 
 
 def is_passed(estimator: Any) -> bool:
-    """Whether the estimator's loss is smooth and reads the rows in a few passes."""
+    """Whether the estimator's loss has slopes and bends, and reads the rows in a few passes."""
     loss = estimator.loss_in_use if isinstance(estimator, LpBase) else None
-    return loss is not None and loss.smooth and loss.signed and not loss.quadratic
+    return loss is not None and loss.sloped and loss.signed
 
 
 def signed_target(estimator: Any, y: Any) -> Array:
@@ -115,7 +115,7 @@ def fit_totals(estimator: Any, stack: FeatureStack, totals: Totals) -> Any:
 
 
 def fit_in_passes(estimator: Any, stack: FeatureStack, ask: Ask) -> Any:
-    """The same for a smooth loss: ``ask(v, b)`` sums the losses of all rows and their slopes up, one pass each."""
+    """The same for a sloped loss: ``ask(v, b)`` sums the losses of all rows and their slopes up, one pass each."""
     model: Any = copy.copy(estimator)
     none = stack.take(np.empty(0, dtype=np.int64))
     fit, v, n = fit_passes(

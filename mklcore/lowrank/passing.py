@@ -1,4 +1,4 @@
-"""Smooth losses by passes over rows that are never together: each pass gives sums of size D x D, D features in all.
+"""Sloped losses by passes over rows that are never together: each pass gives sums of size D x D, D features in all.
 
     min_{v, b}  C sum_i V(phi_i'v + b, y_i) + 1/2 min_theta sum_m ||v_m||^2 / theta_m                      x = (v, b)
 
@@ -8,6 +8,7 @@ A pass at x gives value, slope g and bend H of the sum of losses. The next x is 
 
 in place of the losses: lp-norm learning with squared loss on a root of H, by the solver of ``weighing`` and without a row. It is
 halved back towards x where the objective does not fall: Newton's method on weights and machine together, a few passes in all.
+Where V'' jumps, as that of the squared hinge does, the step is as exact once the rows within their margin are known.
 
 Each pass certifies, too: its slopes are a dual, a_i = -C V'(t_i). Where a free intercept asks that a sums to zero, the duals of
 the heavier class are taken times a factor r <= 1; the dual terms are concave and zero at zero, so that theirs are worth at least

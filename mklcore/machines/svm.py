@@ -2,10 +2,10 @@
 
     max_a  lin'a - tube sum_i |a_i| - 1/2 a'(K + D) a     subject to low <= a <= high   (and 1'a = 0 with a free intercept)
 
-with signed a and D the curvature of the loss in the dual: 0 for piecewise-linear losses, I / C for Huber's. ``lin = y``,
-``tube = 0`` and the box [min(0, Cy), max(0, Cy)] is the hinge machine; ``tube = epsilon`` and the box [-C, C] is support
-vector regression (the kink of |a_i| at zero is one more place where a step may end, so n variables suffice instead of
-2n); no intercept is a box only, solved one coordinate at a time.
+with signed a and D the curvature of the loss in the dual: 0 for piecewise-linear losses, I / C for Huber's and the squared
+hinge. ``lin = y``, ``tube = 0`` and the box [min(0, Cy), max(0, Cy)] is the hinge machine; ``tube = epsilon`` and the box
+[-C, C] is support vector regression (the kink of |a_i| at zero is one more place where a step may end, so n variables
+suffice instead of 2n); no intercept is a box only, solved one coordinate at a time.
 
 Pairs are chosen as in Fan, Chen, Lin (2005): the first by largest violation, the second by largest decrease. Beyond a few
 hundred points they move within a block of those that violate most, whose own small Gram matrix stays in the fastest cache,
@@ -26,6 +26,7 @@ from mklcore.machines.extremes import larger, smaller
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
 _CHUNK = 40_000_000  # matrix entries touched in one call of a leaf: 20-50 ms, so that a cancel is heard
+_FAR = 1e12  # times C: an end of the box that no dual reaches, where there is none
 TINY = 1e-12  # a pair with less curvature than this share of its diagonal has none
 LEAST = 1e-250  # against a division by zero
 BLOCK = 256  # entries looked at together in a search
@@ -334,7 +335,8 @@ def solve_svm(
 
     Source: Kloft et al. (2011), equation (23).
     """
-    low, high = loss.box(y, C)
+    far = _FAR * float(np.max(C))
+    low, high = (np.clip(end, -far, far) for end in loss.box(y, C))
     tube, lin, bend = loss.tube, loss.linear(y), loss.curvature(np.zeros_like(y), y, C)
     K = writable(K)
     if bend.any():

@@ -1,5 +1,6 @@
 """Derive the three ways with many rows: exact on a sample, low rank on all of them, and exact on as many as can be."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,6 +17,7 @@ from pages._parts.derive import all_rows, dictionaries, gram_stacks, left_out, l
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import LOW_RANK, Params
 
+NOTABLY = 5e-3  # share of a score: less is no reason to call one of two paths the worse
 PAIRED_ROWS = 20_000  # on which pairs of rows are worked with, and no sum of kernels is stored
 
 
@@ -59,13 +61,16 @@ class Lost:
     features: int
     shares: dict[str, float]
 
+    @property
+    def worst(self) -> str:
+        """The kernel that loses most."""
+        return max(self.shares, key=self.shares.__getitem__)
+
     def told(self) -> str:
         """Return it in a sentence."""
-        values = list(self.shares.values())
-        worst = max(self.shares, key=self.shares.__getitem__)
         return (
             f"{self.landmarks} landmarks, {self.features:,} features. Half of the kernels lose less than "
-            f"{float(np.median(values)):.1%} of their trace, {worst} most: {self.shares[worst]:.1%}."
+            f"{float(np.median(list(self.shares.values()))):.1%} of their trace, {self.worst} most: {self.shares[self.worst]:.1%}."
         )
 
 
@@ -192,9 +197,33 @@ def _of_path(label: str, params: Params, rows: int) -> Way:
     return Way(label, params, rows, score, float(np.sum(path.seconds)), final)
 
 
+def best(several: Sequence[Way]) -> Way | None:
+    """Return the way of the highest score on all rows left out; None while fewer than two of them have one."""
+    told = [way for way in several if way.score is not None and way.is_final]
+    return max(told, key=lambda way: way.score or 0.0) if len(told) > 1 else None
+
+
 def may_take(params: Params) -> Params | None:
-    """Return the parameters of the path on all rows where it is there and nobody has chosen otherwise."""
+    """Return the parameters of the path on all rows where nobody has chosen otherwise and it is no worse on the rows left out."""
     if params.way or not is_many(params):
         return None
-    low = replace(params, way=LOW_RANK, at=None)
-    return low if paths.known(low) is not None else None
+    low, exact = replace(params, way=LOW_RANK, at=None), paths.known(low_rank.exactly(params))
+    if paths.known(low) is None:
+        return None
+    sampled, many, _ = ways(params)
+    if sampled.score is None or many.score is None or exact is None or exact.estimators[0] is None:
+        return low  # there is nothing to compare it with
+    return low if sampled.is_final and many.is_final and not _worse(many.score, sampled.score) else None
+
+
+def _worse(score: float, other: float) -> bool:
+    return score < other - NOTABLY * max(abs(score), abs(other))
+
+
+def falls_short(params: Params) -> Lost | None:
+    """Return what the approximation loses where its path is worse on the rows left out than exact kernels on a sample."""
+    sampled, many, _ = ways(params)
+    low = paths.known(low_rank.approximately(params))
+    if low is None or not (sampled.is_final and many.is_final) or sampled.score is None or many.score is None:
+        return None
+    return lost(low) if _worse(many.score, sampled.score) else None

@@ -1,4 +1,4 @@
-"""Explore many rows: low rank follows the first answer by itself, and the three ways stand beside each other."""
+"""Explore many rows: low rank follows the first answer by itself, the three ways stand side by side, the better is shown."""
 
 from dataclasses import replace
 
@@ -18,7 +18,8 @@ LANDMARKS = (20, 50, 100, 200, 500, MOST_LANDMARKS)
 
 
 def settle() -> None:
-    """Show the path on all rows once it is there, and the first answer again where something else is asked for.
+    """Show the path on all rows once it is there and no worse on the rows left out, and the first answer again where something
+    else is asked for.
 
     Not a step of the person's, so not one to be undone: what was chosen by hand stays.
     """
@@ -75,14 +76,35 @@ def draw(shown: paths.Answer) -> None:
         return
     with st.container(border=True):
         st.markdown(f"**{len(tables.split(params).train.y):,} training rows: three ways**")
-        name = shown.path.score_name
-        _path_row(sampled, name, SAMPLE, params)
-        _path_row(many, name, LOW_RANK, params)
-        _whole_row(one, name, shown)
+        name, best = shown.path.score_name, many_rows.best((sampled, many, one))
+        _path_row(sampled, name, SAMPLE, params, best is sampled)
+        _path_row(many, name, LOW_RANK, params, best is many)
+        _whole_row(one, name, shown, best is one)
+        _short(params)
         _lost(shown)
 
 
-def _row(way: Way, score_name: str) -> tuple[str, str]:
+def _short(params: Params) -> None:
+    """Say that low rank is worse here than the sample, what it loses, and offer more landmarks."""
+    found = many_rows.falls_short(params)
+    if found is None:
+        return
+    kept = "" if params.way == LOW_RANK else ", which is why the sample stays shown"
+    st.markdown(
+        f"Low rank scores less on the rows left out than the exact kernels on a sample{kept}: with {found.landmarks} landmarks "
+        f"{words.plain(found.worst)} loses {found.shares[found.worst]:.0%} of its trace."
+    )
+    more = next((count for count in LANDMARKS if count > found.landmarks), None)
+    if more is not None:
+        st.button(f"Low rank with {more} landmarks", key="way_more", on_click=_take_more, args=(more,))
+
+
+def _take_more(landmarks: int) -> None:
+    memory().took = None
+    history.change(way=LOW_RANK, landmarks=landmarks, at=None)
+
+
+def _row(way: Way, score_name: str, best: bool) -> tuple[str, str]:
     """Return what is known of a way: its name and rows, and score with seconds."""
     if way.score is None:
         return f"{way.label}: {way.rows:,} rows", "not computed yet" if way.seconds is None else "no target to score"
@@ -90,20 +112,21 @@ def _row(way: Way, score_name: str) -> tuple[str, str]:
     said = words.score(score_name, way.score, "**")
     return (
         f"{way.label}: {way.rows:,} rows",
-        f"{score_name} {said} on {on}; solved in {words.seconds(way.seconds or 0.0)}",
+        f"{score_name} {said} on {on}; solved in {words.seconds(way.seconds or 0.0)}"
+        + " :green-badge[best of these]" * best,
     )
 
 
-def _columns(way: Way, score_name: str) -> st.delta_generator.DeltaGenerator:
+def _columns(way: Way, score_name: str, best: bool) -> st.delta_generator.DeltaGenerator:
     left, middle, right = st.columns([2.2, 3, 1.4], vertical_alignment="center")
-    name, known = _row(way, score_name)
+    name, known = _row(way, score_name, best)
     left.markdown(name)
     middle.markdown(known)
     return right
 
 
-def _path_row(way: Way, score_name: str, kind: str, params: Params) -> None:
-    place = _columns(way, score_name)
+def _path_row(way: Way, score_name: str, kind: str, params: Params, best: bool) -> None:
+    place = _columns(way, score_name, best)
     if (params.way == LOW_RANK) == (kind == LOW_RANK):
         place.markdown(":gray-badge[shown]")
         return
@@ -123,8 +146,8 @@ def take(kind: str) -> None:
     history.change(way=kind, at=None)
 
 
-def _whole_row(way: Way, score_name: str, shown: paths.Answer) -> None:
-    place, params = _columns(way, score_name), history.current()
+def _whole_row(way: Way, score_name: str, shown: paths.Answer, best: bool) -> None:
+    place, params = _columns(way, score_name, best), history.current()
     progress = board.mine(many_rows.whole_key(params))
     if way.score is not None:
         found = many_rows.whole(params)
