@@ -4,8 +4,8 @@
     linear                   logistic or ridge regression on the standardised columns
     RBF                      one support vector machine with scikit-learn's own width
     best single kernel       of those most aligned with the target, the one whose machine has the highest VALIDATION score
-    L2, greedy, MKL          for a hull, on the same grid of kernels: all of them without selection, a hull grown greedily with
-                             equal weights, and single columns without products (Bach, 2008, section 5)
+    L2, greedy,              for a hull, on the same grid of kernels: all of them without selection, a hull grown greedily with
+    lasso-alpha, MKL         equal weights, all of them at few rows, and single columns without products (Bach, 2008, section 5)
 
 A grid goes on while its best point is the last one, as long as that gains something.
 """
@@ -32,7 +32,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import target_alignment
 from mklcore.path import Path, fit_path, grown, log_grid, path_grid
 from mklcore.scoring import Scoring, scorer_of
-from mklcore.solvers.hkl.baselines import FullKernel, hkl_flat_mkl, hkl_greedy, hkl_l2
+from mklcore.solvers.hkl.baselines import FullKernel, hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
 from mklcore.solvers.hkl.design import Design
 
 PLAIN = ("majority", "mean", "linear", "RBF")  # models of the columns alone
@@ -47,7 +47,8 @@ HULL_LAMS = tuple(10.0**-k for k in range(1, 8))  # of the models a hull is comp
 HULL_DEPTHS = (1.0, 4.0, 8.0, 16.0)  # prices of depth of the full kernel: 1 is the plain sum
 HULL_NODES = 40  # to which a hull grows greedily
 HULL_GREEDY, HULL_FLAT = HULL_LAMS[1:4:2], HULL_LAMS[:4]
-HULL_FITS = len(HULL_DEPTHS) * len(HULL_LAMS) + len(HULL_GREEDY) + len(HULL_FLAT)
+HULL_SHARES = (0.1, 1e-2, 1e-3)  # of the lam of lasso-alpha at which no row is left
+HULL_FITS = len(HULL_DEPTHS) * (len(HULL_LAMS) + len(HULL_SHARES)) + len(HULL_GREEDY) + len(HULL_FLAT)
 Tick = Callable[[int, int], Any] | None
 
 
@@ -189,14 +190,15 @@ def _may_win(path: Path, found: Sequence[tuple[int, Path]]) -> bool:
 def hull_references(
     design: Design, y: Array, X_val: Array, y_val: Array, loss: str = "squared", callback: Tick = None
 ) -> tuple[Reference, ...]:
-    """What hierarchical kernel learning is compared with, on the grid of kernels of ``design``: "L2", "greedy" and "MKL".
+    """What hierarchical kernel learning is compared with, on the grid of kernels of ``design``: "L2", "greedy", "lasso-alpha"
+    and "MKL".
 
     ``y`` (n,) and ``y_val`` (m,) numbers, or -1 and +1 with a loss of labels; ``X_val`` (m, p). Each is the best of its models by
-    R2, or by the share of labels that are right: L2 along lam and the price of depth, greedy along lam and its nodes, MKL along
-    lam. ``callback(done, total)`` after every fit, raise in it to cancel. Source: Bach (2008), section 5.
+    R2, or by the share of labels that are right: L2 and lasso-alpha along lam and the price of depth, greedy along lam and its
+    nodes, MKL along lam. Lasso-alpha is least squares, for labels too. ``callback(done, total)`` after every fit, raise in it to cancel. Source: Bach (2008), section 5.
     """
     spread, labels = float(np.var(y_val)) or 1.0, set(np.unique(y).tolist()) <= {-1.0, 1.0}
-    found: dict[str, list[Reference]] = {"L2": [], "greedy": [], "MKL": []}
+    found: dict[str, list[Reference]] = {"L2": [], "greedy": [], "lasso-alpha": [], "MKL": []}
     done = itertools.count(1)
 
     def judge(name: str, said: Array, chosen: str, model: Any) -> None:
@@ -213,6 +215,13 @@ def hull_references(
             for lam in HULL_LAMS:
                 model: Any = hkl_l2(kernel, y, lam, loss=loss)
                 judge("L2", model.predict(X_val), f"λ = {lam:g}, depth priced at {depth:g}", model)
+                tick()
+            largest = float(np.abs(kernel.gram @ (y - y.mean())).max()) / y.size or 1.0
+            for share in HULL_SHARES:
+                model = hkl_lasso_alpha(kernel, y, share * largest)
+                used = int(np.count_nonzero(model.dual))
+                chosen = f"λ = {share * largest:.2g}, depth priced at {depth:g}, {used} of {y.size} rows"
+                judge("lasso-alpha", model.predict(X_val), chosen, model)
                 tick()
         for lam in HULL_GREEDY:
             model = hkl_greedy(design, y, lam, HULL_NODES, loss=loss)

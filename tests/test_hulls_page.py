@@ -377,13 +377,16 @@ def test_other_models_on_the_same_kernels_stand_beside_the_hull_once_asked_for(m
     quiet(app.run())
     params = memory(app).params
     found = hull_baselines.known(params)
-    assert [one.name for one in found] == ["L2", "greedy", "MKL"]
+    assert [one.name for one in found] == ["L2", "greedy", "lasso-alpha", "MKL"]
     shown = app.table[-1].value
-    assert len(shown) == 4
+    assert len(shown) == 5
     assert [one.chosen for one in found] == list(shown.iloc[1:, 1])
     cut, chosen = hulls.parts(params), hulls.columns(params)
     said = found[0].model.predict(np.array(cut.validation.X[:, chosen]))
     assert found[0].score == pytest.approx(r2_score(cut.validation.y, said))
+    used = np.count_nonzero(found[2].model.dual)
+    assert 0 < used < len(cut.train.y)
+    assert f"{used} of {len(cut.train.y)} rows" in found[2].chosen
 
 
 def test_tables_list_the_nodes_inside_and_outside() -> None:

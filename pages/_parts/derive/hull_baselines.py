@@ -13,6 +13,7 @@ from pages._parts.params.parameters import Params
 LABELS = {
     "L2": "L2: all kernels, none selected",
     "greedy": "greedy: a hull grown node by node, equal weights",
+    "lasso-alpha": "lasso-α: all kernels, few rows (least squares)",
     "MKL": "MKL: single columns, no products",
 }
 
