@@ -195,7 +195,8 @@ def hull_references(
 
     ``y`` (n,) and ``y_val`` (m,) numbers, or -1 and +1 with a loss of labels; ``X_val`` (m, p). Each is the best of its models by
     R2, or by the share of labels that are right: L2 and lasso-alpha along lam and the price of depth, greedy along lam and its
-    nodes, MKL along lam. Lasso-alpha is least squares, for labels too. ``callback(done, total)`` after every fit, raise in it to cancel. Source: Bach (2008), section 5.
+    nodes, MKL along lam. Lasso-alpha is least squares, for labels too. ``callback(done, total)`` after every fit, raise in it to
+    cancel. Source: Bach (2008), section 5.
     """
     spread, labels = float(np.var(y_val)) or 1.0, set(np.unique(y).tolist()) <= {-1.0, 1.0}
     found: dict[str, list[Reference]] = {"L2": [], "greedy": [], "lasso-alpha": [], "MKL": []}

@@ -446,7 +446,7 @@ def test_scores_of_other_models_are_lines_and_far_ones_are_words():
     figure = figures.score_path(path, references=[("linear", (low + high) / 2), ("majority", -40.0)])
     dotted = [line for line in figure.data if line.name == "linear"]
     assert dotted[0].y == pytest.approx([(low + high) / 2] * 2)
-    assert [note.text for note in figure.layout.annotations if note.name == "far"] == ["off this scale: majority -40"]
+    assert [note.text for note in figure.layout.annotations if note.name == "far"] == ["majority<br>↓ -40"]
     assert figure.layout.yaxis.range[0] > -40
     assert "on the same rows: linear" in figure.layout.meta["alt"]
 

@@ -10,7 +10,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import DataError
-from mklcore.experiments import Experiment, Outcome, greedy_rate, hkl_tables, lp_fig4_fig5, smkl_tables, times
+from mklcore.experiments import Experiment, Outcome, greedy_rate, hkl_fig2, hkl_tables, lp_fig4_fig5, smkl_tables, times
 from mklcore.experiments import __main__ as command
 from mklcore.experiments.base import file_of, is_quick
 from mklcore.experiments.ledger import Ledger
@@ -130,6 +130,20 @@ def test_tables_of_hulls_on_a_file_and_on_made_rows(tmp_path, monkeypatch):
     assert nodes >= 4
     line = mkl.EXPERIMENTS["hkl_table2"].run(1, ["twonorm, pol4"]).samples[0, 0]
     assert (line[:3] < 25).all()
+
+
+def test_hulls_err_no_more_than_the_full_kernel_where_both_may_follow_lambda():
+    for p in hkl_fig2.SIZES:
+        assert hkl_fig2.lams(0, p)[-1] == hkl_fig2.lams(-2, p)[-1] == pytest.approx(10.0 ** hkl_fig2.LEAST.get(p, -6))
+    run = record("hkl_fig2")
+    followed = [row for row in run.rows if int(row.split(",")[0].removeprefix("p = ")) in hkl_fig2.LEAST]
+    assert len(followed) == 4
+    for row in followed:
+        l2, _, hulls, _ = run.samples[run.rows.index(row)].T
+        above = hulls - l2
+        assert above.mean() < 3 * above.std(ddof=1) / len(above) ** 0.5
+        if row.endswith("as drawn"):
+            assert (above < 0).mean() > 0.5
 
 
 def test_spectra_by_the_protocol_of_the_tables(monkeypatch):

@@ -74,7 +74,7 @@ def score_path(
 
     ``test`` (L,), nan wherever it has not been asked for, is drawn as dots. Points not solved to tolerance are hollow.
     ``narrow`` saves room for a small place: few ticks, and the score's name is left to a title beside the figure.
-    ``references``: scores of other models by name, as dotted lines; those far from the curves are told at the foot instead.
+    ``references``: scores of other models by name, as dotted lines; those far away are told beside the end of the scale.
     """
     if len(path.values) == 0:
         return style.empty_figure("No path yet. Choose a range and press Compute.", dark)
@@ -287,14 +287,15 @@ def _draw_references(
     axes: str,
 ) -> list[style.EndLabel]:
     """Dotted lines for the scores of other models; ``every`` score that is drawn grows by theirs. Far ones become words."""
-    tone, far = style.theme(dark), []
+    tone, far = style.theme(dark), {"↓": list[str](), "↑": list[str]()}
     ends: list[style.EndLabel] = []
     shared: dict[int, int] = {}
     low, high = (min(every), max(every)) if every else (0.0, 1.0)
     room = REACH * (high - low) or 0.05
     for name, value in references:
         if not low - room <= value <= high + room:
-            far.append(f"{name} {style.number(value)}")
+            arrow = "↓" if value < low else "↑"
+            far[arrow].append(f"{name}<br>{arrow} {style.number(value)}")
             continue
         every.append(value)
         near = next((k for k, end in enumerate(ends) if abs(end.y - value) <= SAME * (high - low)), None)
@@ -313,11 +314,16 @@ def _draw_references(
         )
         if near is None:
             ends.append(style.EndLabel(name, value, tone.grey))
-    if far:
-        figure.add_annotation(
-            text=f"off this scale: {', '.join(far)}", name="far", x=0, xref=f"x{axes} domain", y=0, yref=f"y{axes} domain",
-            xanchor="left", yanchor="bottom", showarrow=False, font={"size": 11, "color": tone.grey},
-        )  # fmt: skip
+    for arrow, told in far.items():
+        if told:  # beside the end of the axis that they are beyond, where no curve is
+            below = arrow == "↓"
+            figure.add_annotation(
+                text="<br>".join(told), name="far", x=1.0, xref=f"x{axes} domain", xanchor="left", xshift=6, align="left",
+                y=0 if below else 1, yref=f"y{axes} domain", yanchor="top" if below else "bottom",
+                yshift=-8 if below else 8, showarrow=False, font={"size": style.LABEL_SIZE, "color": tone.grey},
+            )  # fmt: skip
+            side = "b" if below else "t"
+            figure.layout.margin[side] = max(figure.layout.margin[side], 12 + 2 * style.LABEL_GAP * len(told))
     return ends
 
 

@@ -76,7 +76,7 @@ def _mounts(
         mounts.append(Mount("chart", "scores", scores))
     rows, table = moving.kernel_rows(path, dark=dark), moving.kernel_bars(path)
     longest = moving.longest_kernel(table, rows, len(path.kernel_names))
-    mounts.append(_bars("bars", path, rows, table, "Kernel weights θ at ", index, most=longest, sortable=True))
+    mounts.append(_bars("bars", path, rows, table, "Weights θ at ", index, most=longest, sortable=True))
     every = len(path.kernel_names)
     all_rows, all_bars = moving.kernel_rows(path, dark=dark, most=every), moving.kernel_bars(path, most=every)
     mounts.append(

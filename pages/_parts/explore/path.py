@@ -22,7 +22,7 @@ def draw(shown: paths.Answer, index: int, baselines: columns.Baselines) -> list[
         rows = moving.kernel_rows(path, dark=charts.is_dark())
         most = moving.longest_kernel(kernels.of(path), rows, len(path.kernel_names))
         path_player.bars(
-            kernels, path, index, rows, "Kernel weights θ at ", waiting=shown.older, most=most, sortable=True,
+            kernels, path, index, rows, "Weights θ at ", waiting=shown.older, most=most, sortable=True,
         )  # fmt: skip
     with right:
         _figures(shown, baselines)
