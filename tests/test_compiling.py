@@ -10,6 +10,7 @@ import pytest
 
 import mklcore
 from mklcore import compiling
+from pages._parts.jobs import preparing
 from pages._parts.jobs.preparing import Preparation
 
 ECHO = """
@@ -104,8 +105,26 @@ def test_what_a_process_that_died_left_is_compiled_here(monkeypatch):
     monkeypatch.setattr(compiling, "is_filled", lambda: False)
     monkeypatch.setattr(compiling, "Compiler", Dying)
     monkeypatch.setattr(mklcore.warmup, "warm_up", lambda progress: loaded.append(state.ready(["lp"])))
+    monkeypatch.setattr(preparing, "BROWSER_SECONDS", 0.0)
     state = Preparation(("kernels", "lp"))
     state.after_drawing()
     state.go_through()
     assert loaded == [False]
     assert state.ready(["kernels", "lp"])
+
+
+def test_what_is_compiled_is_told_at_once_and_loaded_when_somebody_asks(monkeypatch):
+    loaded, state = [], Preparation(("kernels", "lp"))
+    monkeypatch.setattr(preparing, "BROWSER_SECONDS", 60.0)
+    monkeypatch.setattr(compiling, "is_filled", lambda: True)
+    monkeypatch.setattr(mklcore.warmup, "warm_up", loaded.append)
+    thread = threading.Thread(target=state.go_through)
+    thread.start()
+    state.after_drawing()
+    with state._changed:
+        assert state._changed.wait_for(lambda: state.ready(["kernels", "lp"]), 60)
+    assert not loaded
+    state.wait(["lp"])
+    thread.join(60)
+    assert loaded
+    assert state.over

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import streamlit as st
+from streamlit import delta_generator
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.server.app_discovery import discover_asgi_app
 
@@ -30,6 +31,7 @@ def test_a_visit_waits_until_the_server_has_imported_what_it_needs(tmp_path, mon
     monkeypatch.setattr(starting, "_importing", None)
     monkeypatch.setattr(starting.gc, "freeze", lambda: None)  # what the other tests leave stays to be collected
     monkeypatch.setattr(PagesManager, "uses_pages_directory", True)
+    monkeypatch.setattr(delta_generator, "_use_warning_has_been_displayed", False)
     monkeypatch.setattr(st, "get_option", {"server.headless": True}.get)
     opened: list[str] = []
     monkeypatch.setattr(starting.webbrowser, "open", opened.append)
@@ -43,6 +45,7 @@ def test_a_visit_waits_until_the_server_has_imported_what_it_needs(tmp_path, mon
 
     asyncio.run(serve())
     assert PagesManager.uses_pages_directory is False
+    assert delta_generator._use_warning_has_been_displayed, "the first element looks through the files of all modules"
     assert not opened
 
 

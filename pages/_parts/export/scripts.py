@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import nbformat
-
 import mklcore
 from mklcore.data.columns import clean_name
 from mklcore.data.dataset import Split
@@ -418,6 +416,8 @@ def script(parts: Sequence[Cell]) -> str:
 
 def notebook(parts: Sequence[Cell]) -> str:
     """Return cells as a Jupyter notebook, not yet run."""
+    import nbformat  # brings a validator along, for which a first page would wait
+
     v4 = nbformat.v4
     made = [(v4.new_code_cell if cell.is_code else v4.new_markdown_cell)(cell.text) for cell in parts]
     for k, cell in enumerate(made):

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 
 import streamlit as st
+from streamlit import delta_generator
 from streamlit.runtime.pages_manager import PagesManager
 
 from pages._parts.frame import sending
@@ -30,6 +31,8 @@ async def serving(_: st.App) -> AsyncIterator[None]:
     sending.gather()
     _importing = threading.Thread(target=_import, name="imports", daemon=True)
     _importing.start()
+    # Before its first element Streamlit looks whether this is a notebook, through the files of all modules: 0.1 to 0.3 s.
+    delta_generator._use_warning_has_been_displayed = True
     PagesManager.uses_pages_directory = False  # the very first link to a page reaches app.py, too, not the page's file
     if not st.get_option("server.headless"):
         threading.Thread(target=webbrowser.open, args=(address(),), daemon=True).start()

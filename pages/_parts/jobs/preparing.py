@@ -18,6 +18,7 @@ from mklcore.estimators.registry import ESTIMATORS
 # here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.
 SWITCH_SECONDS = 0.002
 PATIENCE_SECONDS = 10.0  # for a first page to be drawn
+BROWSER_SECONDS = 2.0  # in which the browser draws what it was sent, and whoever looks may go on to the next page
 
 
 class Preparation:
@@ -27,7 +28,7 @@ class Preparation:
         self.stages, self.done, self.now, self.over = stages, frozenset[str](), "", False
         self._changed, self._front = threading.Condition(), ""
         self._compiler: Compiler | None = None
-        self._drawn = threading.Event()
+        self._drawn, self._asked = threading.Event(), threading.Event()
 
     def report(self, done: Iterable[str], now: str) -> None:
         """Take one line of progress: the stages that are over, and the one that is compiled now."""
@@ -48,6 +49,7 @@ class Preparation:
     def wait(self, stages: Collection[str], unwanted: Callable[[], bool] = bool) -> None:
         """Wait until ``stages`` are compiled, next and only once; raises ``CancelledError`` when nobody wants them any more."""
         self._drawn.set()  # whoever waits here may be the first page itself
+        self._asked.set()
         for stage in stages:
             self.want(stage)
         with self._changed:
@@ -68,12 +70,18 @@ class Preparation:
         self._drawn.set()
 
     def go_through(self) -> None:
-        """Have everything compiled, then load it; what the other process did not do for some reason is compiled here."""
+        """Have everything compiled, then load it; what the other process did not do for some reason is compiled here.
+
+        Where it is compiled already, nobody is told to wait. Either way the first page is drawn before, by the browser, too,
+        which needs both cores of a small machine for it; unless somebody asks for an answer that has to be computed.
+        """
         try:
-            self._drawn.wait(PATIENCE_SECONDS)
-            if compiling.is_filled():
+            filled = compiling.is_filled()
+            if filled:
                 self.report(self.stages, "")
-            else:
+            self._drawn.wait(PATIENCE_SECONDS)
+            self._asked.wait(BROWSER_SECONDS)
+            if not filled:
                 self._compiler = compiling.Compiler([self._front] if self._front else [])
                 threading.Thread(target=self._prepare, name="loading", daemon=True).start()
                 self._compiler.follow(self.report)
