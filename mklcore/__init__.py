@@ -140,6 +140,7 @@ _ROOMS = (
     "sweep",
     "tallies",
     "theory",
+    "unfinished",
     "verify",
     "verify_hull",
     "warmup",

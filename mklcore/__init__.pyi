@@ -44,6 +44,7 @@ from mklcore import (
     sweep as sweep,
     tallies as tallies,
     theory as theory,
+    unfinished as unfinished,
     verify as verify,
     verify_hull as verify_hull,
     warmup as warmup,

@@ -21,6 +21,7 @@ CORE, PAGES, APP = ROOT / "mklcore", ROOT / "pages", ROOT / "app.py"
 ROWS = {
     "mklcore.errors": 1,
     "mklcore.arrays": 1,
+    "mklcore.unfinished": 1,
     "mklcore.leaves": 1,
     "mklcore.parameters": 1,
     "mklcore.data": 2,
@@ -448,7 +449,7 @@ def test_leaves_are_cached_serial_and_free_of_the_lock(file):
     for node, options in compilers(parsed(file)):
         place = f"{file}:{node.lineno}"
         assert options is not None, f"{place}: a bare @njit; write @njit(cache=True, nogil=True)"
-        assert options.get("cache") is True, place
+        assert options.get("cache") is True or "pipeline_class" in options, place  # a part is kept with its leaves
         assert options.get("nogil") is True, place
         assert "parallel" not in options, place
 

@@ -56,7 +56,7 @@ def offset(k: int, a: Array, low: Array, high: Array, tube: float, up: Array, do
     down[k] = np.inf if a[k] <= low[k] else (-tube if a[k] > 0.0 else tube)
 
 
-@leaf({"nnan", "nsz", "reassoc", "contract"})
+@part({"nnan", "nsz", "reassoc", "contract"})
 def best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array, top: float, gain: Array) -> int:
     """argmax_k (top - v_k - down_k)^2 / (K_ii + K_kk - 2 K_ik) over violating k; -1 when there is none."""
     best = 0.0
@@ -70,7 +70,7 @@ def best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array,
     return reached(gain, best) if best > 0.0 else -1
 
 
-@leaf({"nnan", "nsz", "reassoc"})
+@part({"nnan", "nsz", "reassoc"})
 def reached(x: Array, level: float) -> int:
     """The first k with x_k >= level, or -1. Whole blocks are looked at first: a search that may end anywhere stays scalar."""
     for top in range(0, x.size, BLOCK):
@@ -84,7 +84,7 @@ def reached(x: Array, level: float) -> int:
     return -1
 
 
-@leaf({"nnan", "nsz", "reassoc", "contract"})
+@part({"nnan", "nsz", "reassoc", "contract"})
 def pair_update(v: Array, step: float, row_i: Array, row_j: Array, up: Array, down: Array) -> tuple[float, float]:
     """v -= step (K_i - K_j); returns the largest up-slope and the smallest down-slope that follow."""
     top, bottom = -np.inf, np.inf
@@ -96,7 +96,7 @@ def pair_update(v: Array, step: float, row_i: Array, row_j: Array, up: Array, do
     return top, bottom
 
 
-@leaf({"nnan", "nsz", "reassoc"})
+@part({"nnan", "nsz", "reassoc"})
 def first(v: Array, up: Array, level: float) -> int:
     """The first k with v_k + up_k >= level, or -1, by blocks like ``reached``."""
     for top in range(0, v.size, BLOCK):
