@@ -6,6 +6,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, SVR, OneClassSVM
 
+from mklcore.leaves import leaf
 from mklcore.losses import LOSSES, Hinge, make_loss
 from mklcore.machines import machine_of
 from mklcore.machines.constant import MOST_RANK, without_slope
@@ -54,9 +55,9 @@ def test_blocks_end_where_pairs_end(alike):
     some = np.arange(150) % (30 if alike else 150)
     K, y = np.ascontiguousarray(K[np.ix_(some, some)]), y[some]
     low, high, ends = np.minimum(0.0, 5.0 * y), np.maximum(0.0, 5.0 * y), []
-    for leaf in (smo_pairs, smo_blocks):
+    for solve in (smo_pairs, smo_blocks):
         a, v = np.zeros(y.size), y.copy()
-        steps, violation = leaf(K, low, high, 0.0, a, v, 1e-9, 1_000_000)
+        steps, violation = solve(K, low, high, 0.0, a, v, 1e-9, 1_000_000)
         assert violation <= 1e-9
         assert 0 < steps < 1_000_000
         np.testing.assert_allclose(v, y - K @ a, atol=1e-9)
@@ -144,22 +145,24 @@ def test_a_warm_start_outside_the_box_is_brought_inside():
 
 
 def test_vector_extremes_are_those_of_numpy_at_every_length_and_with_closed_ends():
+    parts = pair_update, best_partner, first, reached
+    updated, partner, first_of, reached_of = (leaf(one.targetoptions["fastmath"])(one.py_func) for one in parts)
     rng = np.random.default_rng(0)
     for n in (1, 7, 64, 255, 256, 700):
         v, row_i, row_j, diagonal = rng.standard_normal((4, n))
         up, down = np.where(rng.random(n) < 0.4, -np.inf, 0.1), np.where(rng.random(n) < 0.4, np.inf, -0.1)
         moved = v - 0.3 * (row_i - row_j)
-        top, bottom = pair_update(v, 0.3, row_i, row_j, up, down)
+        top, bottom = updated(v, 0.3, row_i, row_j, up, down)
         assert v == pytest.approx(moved, abs=1e-12)
         assert (top, bottom) == pytest.approx((np.max(moved + up), np.min(moved + down)), abs=1e-12)
         slopes = np.maximum(2.0 - v - down, 0.0)
         gains, gain = slopes**2 / np.maximum(3.0 + diagonal - 2.0 * row_i, 1e-12 * (3.0 + diagonal)), np.empty(n)
-        chosen = best_partner(row_i, diagonal, 3.0, v, down, 2.0, gain)
+        chosen = partner(row_i, diagonal, 3.0, v, down, 2.0, gain)
         assert gains[chosen] == pytest.approx(gains.max()) if chosen >= 0 else gains.max() == 0.0
         if np.isfinite(top):
-            assert (v + up)[first(v, up, top)] == top
-        assert reached(v, v.max()) == np.argmax(v)
-        assert reached(v, v.max() + 1.0) == first(v, up, np.inf) == -1
+            assert (v + up)[first_of(v, up, top)] == top
+        assert reached_of(v, v.max()) == np.argmax(v)
+        assert reached_of(v, v.max() + 1.0) == first_of(v, up, np.inf) == -1
 
 
 # A constant
