@@ -58,8 +58,10 @@ def healthy(url: str) -> bool:
 
 
 @contextmanager
-def running_app(patience: float = 120.0, before: str = "", **environment: str) -> Iterator[App]:
-    """``streamlit run app.py`` as the README has it, until its health endpoint answers; stopped on leaving.
+def running_app(
+    patience: float = 120.0, before: str = "", script: str | Path = "app.py", **environment: str
+) -> Iterator[App]:
+    """``streamlit run app.py`` as the README has it, or another ``script``, until it is healthy; stopped on leaving.
 
     ``before`` is Python that the server runs first, to measure a page at another size than the usual one; ``environment`` is
     added to its own.
@@ -67,7 +69,7 @@ def running_app(patience: float = 120.0, before: str = "", **environment: str) -
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     streamlit = Path(sys.executable).with_name("streamlit")
-    command = [str(streamlit), "run", "app.py", "--server.headless=true", f"--server.port={port}"]
+    command = [str(streamlit), "run", str(script), "--server.headless=true", f"--server.port={port}"]
     if before:
         start = f"import sys; sys.argv = {['streamlit', *command[1:]]!r}; {before}; from streamlit.web import cli; cli.main()"
         command = [sys.executable, "-c", start]

@@ -17,6 +17,7 @@ from pages._parts.session import board, history, nav
 REFRESH_SECONDS = 0.5
 # Where it takes long: thirty people who look twice a second are as much work as what they wait for.
 SELDOM_SECONDS = 2.0
+COMPILING_SECONDS = 1.0  # between two looks at what takes half a minute, while the browser has a page to draw
 LOOKS = 10  # at work that is on its way, as far as the two above allow
 CANCEL = {"short": "job_cancel", "long": "long_job_cancel"}
 
@@ -99,7 +100,7 @@ def warm_line() -> None:
     state.after_drawing()
     cold = not state.ready(state.stages)
 
-    @st.fragment(run_every=REFRESH_SECONDS if cold else None)
+    @st.fragment(run_every=COMPILING_SECONDS if cold else None)
     def line() -> None:
         if not state.ready(state.stages):
             ready = [room.title for room in nav.ROOMS if state.ready(_needs(room.file, params))]
