@@ -218,6 +218,13 @@ class Params:
             made[stage] = replace(self, **_usual(STAGES[STAGES.index(stage) + 1 :]))
         return made[stage]
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, one.name) for one in fields(self)))  # of a hundred, and asked for as often
+
     @cached_property
     def _upto(self) -> dict[str, "Params"]:
         return {}  # a page asks for its keys hundreds of times, and to make one anew takes a hundred fields

@@ -4,11 +4,13 @@ A worker may be handed a part of it to lay a result in; the object itself is fou
 """
 
 import math
+import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from mklcore.kernels import stacks
 from mklcore.path import Path
@@ -252,10 +254,24 @@ class Memory:
         vars(self).update(vars(Memory()))
 
 
+class _Here(threading.local):
+    """The run that this thread draws, and what its session remembers: it is asked for 300 times while a page is drawn."""
+
+    run: object = None
+    memory: Memory
+
+
+_here = _Here()
+
+
 def memory() -> Memory:
     """Return what this session remembers."""
+    run = get_script_run_ctx(suppress_warning=True)
+    if run is not None and run is _here.run:
+        return _here.memory
     found: Memory | None = st.session_state.get(KEY)
     if found is None:
         found = st.session_state[KEY] = Memory()
         LEAVING.follow(found)
+    _here.run, _here.memory = run, found
     return found

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import streamlit as st
@@ -37,8 +39,9 @@ ROOMS = (
 KEEPER = Room("keeper", "Keeper", ":material/shield_person:", "What does this server hold, and what may go?")
 
 
+@cache
 def _pages() -> dict[str, StreamlitPage]:
-    """Build the pages; the first one is the default and lives at ``/``."""
+    """Build the pages, once: each asks the disk for its file. The first one is the default and lives at ``/``."""
     return {room.file: _page(room) for room in (*ROOMS, KEEPER)}
 
 
@@ -49,10 +52,6 @@ def _page(room: Room) -> StreamlitPage:
     )  # fmt: skip
 
 
-def _called(file: str) -> StreamlitPage:
-    return _page(next(room for room in (*ROOMS, KEEPER) if room.file == file))
-
-
 def frame() -> None:
     """Set title, icon and layout. Before any menu: without an icon of ours the browser asks another host for the page's."""
     icon = str(Path(__file__).parent / "favicon.svg")
@@ -61,19 +60,19 @@ def frame() -> None:
 
 def menu() -> tuple[StreamlitPage, Room]:
     """Draw the menu along the top and return the page asked for with its room."""
-    pages = _pages()
-    chosen = st.navigation(list(pages.values()), position="top")
+    pages = [copy(page) for page in _pages().values()]  # a page notes that it may run, and other sessions run theirs
+    chosen = st.navigation(pages, position="top")
     return chosen, next(room for room in (*ROOMS, KEEPER) if room.title == chosen.title)
 
 
 def link(file: str, label: str) -> None:
     """Draw a link to another page of the app."""
-    st.page_link(_called(file), label=label, icon=":material/arrow_forward:")
+    st.page_link(_pages()[file], label=label, icon=":material/arrow_forward:")
 
 
 def go(file: str) -> None:
     """Leave for another page of the app; the parameters stay."""
-    st.switch_page(_called(file))
+    st.switch_page(_pages()[file])
 
 
 def through_app() -> None:
