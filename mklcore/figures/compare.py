@@ -363,8 +363,8 @@ def sparsity_figure(
         showarrow=False, font={"size": style.LABEL_SIZE, "color": tone.muted},
     )  # fmt: skip
     ticks: dict[str, Any] = {"tickvals": list(places), "ticktext": [style.number(p) for p in norms]}
-    figure.update_xaxes(style.log_axis("p, norm of the weights", places, dark, **ticks))
-    figure.update_yaxes(style.axis("test error, %", dark, range=[0, top]))
+    figure.layout.xaxis = style.log_axis("p, norm of the weights", places, dark, **ticks)
+    figure.layout.yaxis = style.axis("test error, %", dark, range=[0, top])
     style.label_ends(figure, ends, (0.0, top), dark)
     return figure
 

@@ -36,12 +36,10 @@ def relevance_bars(relevance: Any, names: Sequence[str], *, limit: int = 20, dar
         textposition="none",
         hovertemplate="%{text}<br>%{x:.1%} of the most relevant<extra></extra>",
     )
-    figure.update_xaxes(style.axis("relevance, share of the largest", dark, range=[0, 1.05]))
-    figure.update_yaxes(
-        style.axis(
-            "", dark, tickvals=list(range(len(order))), ticktext=[style.short(names[i]) for i in order],
-            autorange="reversed", showgrid=False,
-        )
+    figure.layout.xaxis = style.axis("relevance, share of the largest", dark, range=[0, 1.05])
+    figure.layout.yaxis = style.axis(
+        "", dark, tickvals=list(range(len(order))), ticktext=[style.short(names[i]) for i in order],
+        autorange="reversed", showgrid=False,
     )  # fmt: skip
     used = int(np.count_nonzero(values > 0))
     figure.layout.meta["alt"] = (
@@ -82,15 +80,15 @@ def component_plot(
             line={"color": hue, "width": 2, "dash": "solid" if certified else "dash"},
             hovertemplate="%{x:.3g}: %{y:.3g}<extra></extra>",
         )
-        figure.update_yaxes(style.axis(f"added by {style.short(title, 30)}", dark, zeroline=True))
+        figure.layout.yaxis = style.axis(f"added by {style.short(title, 30)}", dark, zeroline=True)
     else:
         figure.add_heatmap(
             x=grids[0], y=grids[1], z=table, colorscale=style.SEQUENTIAL,
             hovertemplate="%{x:.3g}, %{y:.3g}: %{z:.3g}<extra></extra>",
             colorbar={"title": {"text": "added"}, "tickfont": {"color": style.theme(dark).muted}},
         )  # fmt: skip
-        figure.update_yaxes(style.axis(style.short(names[1], 30), dark))
-    figure.update_xaxes(style.axis(style.short(names[0], 30), dark))
+        figure.layout.yaxis = style.axis(style.short(names[1], 30), dark)
+    figure.layout.xaxis = style.axis(style.short(names[0], 30), dark)
     figure.layout.meta["alt"] = (
         f"What {title} adds to the prediction over {' and '.join(names)}: from {style.number(table.min())} to "
         f"{style.number(table.max())}." + ("" if certified else " Not certified.")

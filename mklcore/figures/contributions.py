@@ -90,9 +90,9 @@ def _draw(
         hovertemplate="%{text}<br>adds %{x:.3g}, %{customdata} of what all kernels add<extra></extra>",
     )
     tone = style.theme(dark)
-    figure.update_xaxes(style.axis("added to f(x)", dark, zeroline=True, zerolinecolor=tone.muted))
-    figure.update_yaxes(
-        style.axis("", dark, tickvals=list(range(len(rows))), ticktext=labels, autorange="reversed", showgrid=False)
+    figure.layout.xaxis = style.axis("added to f(x)", dark, zeroline=True, zerolinecolor=tone.muted)
+    figure.layout.yaxis = style.axis(
+        "", dark, tickvals=list(range(len(rows))), ticktext=labels, autorange="reversed", showgrid=False
     )
 
 

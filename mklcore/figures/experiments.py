@@ -67,8 +67,8 @@ def comparison_plot(
     if len(series) > 1:
         _head_series(figure, places, [(marks[own.start][0], own) for own in series], dark)
     ticks = {"tickvals": places, "ticktext": [style.short(tick, 22) for _, tick in marks], "tickangle": 0}
-    figure.update_xaxes(style.axis(row_name, dark, range=[-0.4, places[-1] + 0.4], showgrid=False, **ticks))
-    figure.update_yaxes(style.axis(y_title, dark, range=list(limits), zeroline=True))
+    figure.layout.xaxis = style.axis(row_name, dark, range=[-0.4, places[-1] + 0.4], showgrid=False, **ticks)
+    figure.layout.yaxis = style.axis(y_title, dark, range=list(limits), zeroline=True)
     style.label_ends(figure, ends, limits, dark)
     return figure
 
@@ -191,8 +191,8 @@ def _table(comparison: Any, part: slice, title: str, floor: Sequence[float] | No
         _names(figure, columns, hues, dark)
         ticks = {"tickvals": tops, "ticktext": rows}
     ends = [step * count - 0.5, -0.5]
-    figure.update_xaxes(style.axis(title, dark, range=list(limits)))
-    figure.update_yaxes(style.axis("", dark, range=ends, showgrid=named, **ticks))
+    figure.layout.xaxis = style.axis(title, dark, range=list(limits))
+    figure.layout.yaxis = style.axis("", dark, range=ends, showgrid=named, **ticks)
     return figure
 
 

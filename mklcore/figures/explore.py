@@ -137,8 +137,8 @@ def surface_plot(
     figure = style.new_figure(_surface_alt(surface, names), dark, height, margin={"l": 56, "r": 12, "t": 12, "b": 44})
     {"score": _score_map, "class": _class_map, "number": _number_map}[surface.kind](figure, surface, table, dark)
     _rows_on_map(figure, surface, np.asarray(rows, dtype=float), np.asarray(labels), dark)
-    figure.update_xaxes(style.axis(first, dark, showgrid=False))
-    figure.update_yaxes(style.axis(second, dark, showgrid=False))
+    figure.layout.xaxis = style.axis(first, dark, showgrid=False)
+    figure.layout.yaxis = style.axis(second, dark, showgrid=False)
     return figure
 
 
@@ -261,12 +261,10 @@ def class_weights(
         text=[[style.short(names[m], 60)] * len(called) for m in shown],
         hovertemplate="%{text}<br>%{x}: θ = %{z:.3g}<extra></extra>",
     )  # fmt: skip
-    figure.update_xaxes(style.axis("", dark, showgrid=False))
-    figure.update_yaxes(
-        style.axis(
-            "", dark, tickvals=list(range(len(shown))), ticktext=[style.short(names[m]) for m in shown],
-            autorange="reversed", showgrid=False,
-        )
+    figure.layout.xaxis = style.axis("", dark, showgrid=False)
+    figure.layout.yaxis = style.axis(
+        "", dark, tickvals=list(range(len(shown))), ticktext=[style.short(names[m]) for m in shown],
+        autorange="reversed", showgrid=False,
     )  # fmt: skip
     told = [f"{problem}: {leaders(row, names, 1)}" for problem, row in zip(problems, table, strict=True)]
     left_out = style.counted(len(names) - len(shown), "kernel")
@@ -298,12 +296,12 @@ def selection_bars(
         textposition="none",
         hovertemplate=f"%{{text}}<br>used in %{{x}} of {n_resamples}<extra></extra>",
     )
-    figure.update_xaxes(style.axis(f"times used in {n_resamples} refits", dark, range=[0, n_resamples], tickformat="d"))
-    figure.update_yaxes(
-        style.axis(
-            "", dark, tickvals=list(range(len(order))), ticktext=[style.short(names[m]) for m in order],
-            autorange="reversed", showgrid=False,
-        )
+    figure.layout.xaxis = style.axis(
+        f"times used in {n_resamples} refits", dark, range=[0, n_resamples], tickformat="d"
+    )
+    figure.layout.yaxis = style.axis(
+        "", dark, tickvals=list(range(len(order))), ticktext=[style.short(names[m]) for m in order],
+        autorange="reversed", showgrid=False,
     )  # fmt: skip
     always, never = int(np.sum(counts == n_resamples)), int(np.sum(counts == 0))
     figure.layout.meta["alt"] = (

@@ -92,8 +92,8 @@ def eigenvalue_decay(
             text=[style.short(name, 60)] * row.size,
             hovertemplate="%{text}<br>eigenvalue %{x}: %{y:.3g}<extra></extra>",
         )
-    figure.update_xaxes(style.axis("rank of the eigenvalue", dark))
-    figure.update_yaxes(style.log_axis("eigenvalue", np.concatenate(kept), dark, showgrid=True))
+    figure.layout.xaxis = style.axis("rank of the eigenvalue", dark)
+    figure.layout.yaxis = style.log_axis("eigenvalue", np.concatenate(kept), dark, showgrid=True)
     _label_spectra(figure, names, kept, colours, dark)
     told = [_decay_in_words(*one) for one in list(zip(names, kept, spectra, strict=True))[: style.N_NAMED]]
     figure.layout.meta["alt"] = "Eigenvalue decay on a logarithmic axis. " + " ".join(told)
@@ -145,8 +145,8 @@ def _heatmap(cells: Array, what: str, limits: tuple[float, float], dark: bool) -
         },
     )
     hidden = {"showgrid": False, "showticklabels": False, "constrain": "domain"}
-    figure.update_xaxes(style.axis("", dark, **hidden))
-    figure.update_yaxes(style.axis("", dark, autorange="reversed", scaleanchor="x", **hidden))
+    figure.layout.xaxis = style.axis("", dark, **hidden)
+    figure.layout.yaxis = style.axis("", dark, autorange="reversed", scaleanchor="x", **hidden)
     return figure
 
 

@@ -43,8 +43,8 @@ def hull_graph(
     outside = [(node_name(node, labels, model), style.percent(model.sources_[node])) for node in candidates]
     _draw_outside(figure, candidates, outside, places, dark)
     figure.update_xaxes(visible=False, range=[-0.04, 1.04])
-    figure.update_yaxes(
-        style.axis("depth", dark, tickvals=list(range(deepest + 1)), autorange=False, range=[deepest + 0.6, -0.5])
+    figure.layout.yaxis = style.axis(
+        "depth", dark, tickvals=list(range(deepest + 1)), autorange=False, range=[deepest + 0.6, -0.5]
     )
     figure.layout.meta["alt"] = _graph_alt(model, shown, outside)
     return figure

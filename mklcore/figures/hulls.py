@@ -41,8 +41,8 @@ def hull_grid(
     _draw_outside(figure, outside, {(a, b) for a in range(q + 1) for b in range(q + 1)} - inside.keys(), dark)
     _draw_inside(figure, inside, extreme, dark)
     ticks = {"range": [-0.6, q + 0.6], "tickvals": list(range(q + 1)), "showgrid": False}
-    figure.update_xaxes(style.axis(f"level of {labels[first]}", dark, **ticks))
-    figure.update_yaxes(style.axis(f"level of {labels[second]}", dark, **ticks))
+    figure.layout.xaxis = style.axis(f"level of {labels[first]}", dark, **ticks)
+    figure.layout.yaxis = style.axis(f"level of {labels[second]}", dark, **ticks)
     figure.layout.meta["alt"] = (
         f"Levels of {labels[first]} against levels of {labels[second]}, from 0 to {q}. {style.counted(len(inside), 'node')} of "
         f"the hull {'touches' if len(inside) == 1 else 'touch'} only these two variables, {len(extreme)} of them extreme; "

@@ -41,7 +41,7 @@ def confusion_figure(counts: Array, names: Sequence[str], *, dark: bool = False)
         hovertemplate="%{customdata:.0f} rows, %{z:.1%} of their class<extra></extra>",
     )  # fmt: skip
     named = {"tickvals": ticks, "ticktext": called, "showgrid": False, "automargin": True}
-    figure.update_xaxes(style.axis("the model says", dark, **named))
+    figure.layout.xaxis = style.axis("the model says", dark, **named)
     figure.update_yaxes(style.axis("true class", dark, autorange="reversed", **named), title_standoff=14)
     return figure
 
@@ -63,8 +63,8 @@ def roc_figure(curves: Sequence[tuple[str, Array, Array, float]], *, dark: bool 
             line={"color": tone.ink, "width": 2, "dash": dashes[k % len(dashes)]},
             hovertemplate=f"{html.escape(str(name))}<br>%{{y:.1%}} found, %{{x:.1%}} of the others taken for it<extra></extra>",
         )  # fmt: skip
-    figure.update_xaxes(style.axis("share of the others taken for it", dark, range=[-0.02, 1.02], tickformat=".0%"))
-    figure.update_yaxes(style.axis("share of the class found", dark, range=[-0.02, 1.02], tickformat=".0%"))
+    figure.layout.xaxis = style.axis("share of the others taken for it", dark, range=[-0.02, 1.02], tickformat=".0%")
+    figure.layout.yaxis = style.axis("share of the class found", dark, range=[-0.02, 1.02], tickformat=".0%")
     marks = ("———", "– – –", "· · ·", "–·–·", "—— ——", "——·——")
     lines = [
         f"{marks[k % len(marks)]} {html.escape(style.short(str(name), 16))}: AUC {area:.3f}"
@@ -92,10 +92,10 @@ def reliability_figure(said: Array, share: Array, counts: Array, name: str, *, d
         customdata=counts,
         hovertemplate="said %{x:.0%}, seen %{y:.0%} of %{customdata} rows<extra></extra>",
     )  # fmt: skip
-    figure.update_xaxes(
-        style.axis(f"probability said of {style.short(name, 16)}", dark, range=[-0.05, 1.05], tickformat=".0%")
+    figure.layout.xaxis = style.axis(
+        f"probability said of {style.short(name, 16)}", dark, range=[-0.05, 1.05], tickformat=".0%"
     )
-    figure.update_yaxes(style.axis("share seen", dark, range=[-0.05, 1.05], tickformat=".0%"))
+    figure.layout.yaxis = style.axis("share seen", dark, range=[-0.05, 1.05], tickformat=".0%")
     return figure
 
 
@@ -113,8 +113,8 @@ def residual_figure(predicted: Array, target: Array, name: str, *, dark: bool = 
         hovertemplate="predicted %{x:.4g}, off by %{y:.4g}<extra></extra>",
     )  # fmt: skip
     figure.add_hline(y=0.0, line={"color": tone.grey, "width": 1, "dash": "dot"})
-    figure.update_xaxes(style.axis(f"predicted {style.short(name, 24)}", dark, automargin=True))
-    figure.update_yaxes(style.axis("target minus prediction", dark, automargin=True))
+    figure.layout.xaxis = style.axis(f"predicted {style.short(name, 24)}", dark, automargin=True)
+    figure.layout.yaxis = style.axis("target minus prediction", dark, automargin=True)
     return figure
 
 
@@ -135,8 +135,8 @@ def choice_figure(
         figure.add_scatter(
             x=values, y=table, mode="lines+markers", line={"color": tone.ink, "width": 2}, marker={"size": 4}
         )
-        figure.update_xaxes(style.log_axis(sign, values, dark))
-        figure.update_yaxes(style.axis(measure, dark, automargin=True))
+        figure.layout.xaxis = style.log_axis(sign, values, dark)
+        figure.layout.yaxis = style.axis(measure, dark, automargin=True)
         at = (float(values[place[0]]), float(table[place]))
     else:
         at = (float(sizes[place[1]]), float(place[0]))
@@ -151,8 +151,8 @@ def choice_figure(
             hovertemplate="%{x} kernels: %{z:.4g}<extra></extra>",
         )  # fmt: skip
         ticks = {"tickvals": list(range(len(values))), "ticktext": [style.number(float(v)) for v in values]}
-        figure.update_xaxes(style.axis("number of kernels s", dark, showgrid=False))
-        figure.update_yaxes(style.axis("λ", dark, showgrid=False, automargin=True, **ticks))
+        figure.layout.xaxis = style.axis("number of kernels s", dark, showgrid=False)
+        figure.layout.yaxis = style.axis("λ", dark, showgrid=False, automargin=True, **ticks)
     ring = {"symbol": "circle-open", "size": 14, "color": tone.ink, "line": {"width": 3}}
     figure.add_scatter(x=[at[0]], y=[at[1]], mode="markers", marker=ring, hoverinfo="skip", name="chosen")
     return figure

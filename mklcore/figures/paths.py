@@ -150,8 +150,8 @@ def gap_convergence(history: Sequence[Any], *, dark: bool = False) -> go.Figure:
         hovertemplate="iteration %{x}: %{y:.2g} % of the optimum"
         "<br>%{customdata[0]} solves, %{customdata[1]:.1f} s<extra></extra>",
     )
-    figure.update_xaxes(style.axis("iteration", dark, tickformat="d", rangemode="tozero"))
-    figure.update_yaxes(style.log_axis("gap, % of the optimum", shown, dark, pad=0.06, showgrid=True))
+    figure.layout.xaxis = style.axis("iteration", dark, tickformat="d", rangemode="tozero")
+    figure.layout.yaxis = style.log_axis("gap, % of the optimum", shown, dark, pad=0.06, showgrid=True)
     return figure
 
 

@@ -47,14 +47,12 @@ def weights_beside(
     colours = style.kernel_colours(families, peaks[None], dark)
     for place, m in enumerate(shown.tolist()):
         _pair(figure, place, style.short(names[m], 28), names[m], colours[m], (one[m], other[m]), titles)
-    figure.update_xaxes(
-        style.axis(
-            f"weight θ: ○ {style.short(titles[0], 30)}, ● {style.short(titles[1], 30)}", dark, rangemode="tozero"
-        )
+    figure.layout.xaxis = style.axis(
+        f"weight θ: ○ {style.short(titles[0], 30)}, ● {style.short(titles[1], 30)}", dark, rangemode="tozero"
     )
     labels = [style.short(names[m], 28) for m in shown.tolist()]
-    figure.update_yaxes(
-        style.axis("", dark, tickvals=list(range(len(shown))), ticktext=labels, autorange="reversed", showgrid=False)
+    figure.layout.yaxis = style.axis(
+        "", dark, tickvals=list(range(len(shown))), ticktext=labels, autorange="reversed", showgrid=False
     )
     return figure
 

@@ -49,7 +49,7 @@ def selected_bands(
         )
     _draw_weights(figure, limits, theta, used, names, families, room, dark)
     title, ends = f"wavelength ({unit})" if unit else "wavelength", [places.min() - room, places.max() + room]
-    figure.update_xaxes(style.axis(title, dark, anchor="y2", range=ends, showgrid=False))
+    figure.layout.xaxis = style.axis(title, dark, anchor="y2", range=ends, showgrid=False)
     figure.update_layout(
         yaxis=style.axis("mean spectrum", dark, domain=[SPLIT[1], 1.0]),
         yaxis2=style.axis("weight β", dark, domain=[0.0, SPLIT[0]], rangemode="tozero", nticks=4),

@@ -376,21 +376,24 @@ def label_ends(
     scale = plot_height / (y_range[1] - y_range[0])
     wanted = [(label.y - y_range[0]) * scale for label in labels]
     placed = spread(wanted, LABEL_GAP, 0.0, plot_height)
-    for label, before, after in zip(labels, wanted, placed, strict=True):
-        figure.add_annotation(
-            text=label.text,
-            name="end label",
-            x=1.0 if label.x is None else label.x,
-            xref=f"x{axes} domain" if label.x is None else f"x{axes}",
-            xanchor="left",
-            xshift=6,
-            y=label.y,
-            yref=f"y{axes}",
-            yanchor="middle",
-            yshift=float(after - before),
-            showarrow=False,
-            font={"size": LABEL_SIZE, "color": readable(label.colour, dark, TEXT_CONTRAST)},
-        )
+    # All at once: plotly looks at every annotation again when one more is added.
+    figure.layout.annotations += tuple(
+        {
+            "text": label.text,
+            "name": "end label",
+            "x": 1.0 if label.x is None else label.x,
+            "xref": f"x{axes} domain" if label.x is None else f"x{axes}",
+            "xanchor": "left",
+            "xshift": 6,
+            "y": label.y,
+            "yref": f"y{axes}",
+            "yanchor": "middle",
+            "yshift": float(after - before),
+            "showarrow": False,
+            "font": {"size": LABEL_SIZE, "color": readable(label.colour, dark, TEXT_CONTRAST)},
+        }
+        for label, before, after in zip(labels, wanted, placed, strict=True)
+    )
 
 
 def empty_figure(message: str, dark: bool, height: int = FIGURE_HEIGHT) -> go.Figure:

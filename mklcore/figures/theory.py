@@ -78,8 +78,8 @@ def bound_curves(
             y, at = float(np.log10(curve.y[last[-1]])), float(where[last[-1]])
             place = None if last[-1] == where.size - 1 else at if kind == "count" else float(np.log10(at))
             ends.append(style.EndLabel(style.short(curve.name, 24), y, _look(curve.role, dark)["color"], place))
-    figure.update_xaxes(_x_axis(x, where, x_title, kind, dark))
-    figure.update_yaxes(style.log_axis(y_title, [10**low, 10**high], dark, pad=0.0, showgrid=True))
+    figure.layout.xaxis = _x_axis(x, where, x_title, kind, dark)
+    figure.layout.yaxis = style.log_axis(y_title, [10**low, 10**high], dark, pad=0.0, showgrid=True)
     style.label_ends(figure, ends, (low, high), dark)
     return figure
 
@@ -232,9 +232,9 @@ def coherence_dots(
     )
     figure.add_vline(x=1.0, line={"color": tone.muted, "width": 1})
     top = max(1.05, 1.06 * float(high[order].max()))
-    figure.update_xaxes(style.axis("coherence with the good kernels", dark, range=[0, top], zeroline=True))
-    figure.update_yaxes(
-        style.axis("", dark, tickvals=positions, ticktext=labels, range=[len(order) - 0.4, -0.6], showgrid=False)
+    figure.layout.xaxis = style.axis("coherence with the good kernels", dark, range=[0, top], zeroline=True)
+    figure.layout.yaxis = style.axis(
+        "", dark, tickvals=positions, ticktext=labels, range=[len(order) - 0.4, -0.6], showgrid=False
     )
     return figure
 
@@ -274,6 +274,6 @@ def duplicate_bars(found: Any, names: tuple[str, str] = ("A", "B"), *, dark: boo
                 text=f"two stages keep {style.short(keeps[kept], 14)}", x=1.0, y=title, xref="x", yref="y", xanchor="left",
                 xshift=6, showarrow=False, font={"size": style.LABEL_SIZE, "color": tone.muted},
             )  # fmt: skip
-    figure.update_xaxes(style.axis("share of the weight, ‖f‖ of each kernel over their sum", dark, range=[0, 1]))
-    figure.update_yaxes(style.axis("", dark, autorange="reversed", showgrid=False))
+    figure.layout.xaxis = style.axis("share of the weight, ‖f‖ of each kernel over their sum", dark, range=[0, 1])
+    figure.layout.yaxis = style.axis("", dark, autorange="reversed", showgrid=False)
     return figure

@@ -115,10 +115,10 @@ def _bars(
         hovertemplate="%{text}<br>θ = %{x:.3g}<extra></extra>",
     )
     tone = style.theme(dark)
-    figure.update_xaxes(style.axis("", dark, zeroline=True, zerolinecolor=tone.muted))
+    figure.layout.xaxis = style.axis("", dark, zeroline=True, zerolinecolor=tone.muted)
     labels = [style.short(names[m]) for m in shown]
-    figure.update_yaxes(
-        style.axis("", dark, tickvals=list(range(len(shown))), ticktext=labels, autorange="reversed", showgrid=False)
+    figure.layout.yaxis = style.axis(
+        "", dark, tickvals=list(range(len(shown))), ticktext=labels, autorange="reversed", showgrid=False
     )
     return figure
 

@@ -26,7 +26,7 @@ def is_dark() -> bool:
 def show(figure: go.Figure, key: str, height: int | None = None) -> None:
     """Draw a figure with the alternative text it carries."""
     if height is not None:
-        figure.update_layout(height=height, margin_t=12)
+        figure.layout.height, figure.layout.margin.t = height, 12
     if history.current().present:
         figure = enlarged(figure)
     st.plotly_chart(figure, key=key, alt=figure.layout.meta["alt"], config=CONFIG)
@@ -75,14 +75,16 @@ def _classes(parts: Split, dark: bool) -> go.Figure:
             marker={"color": shades[part]},
             hovertemplate=f"%{{customdata}}, {part}: %{{x}} rows<extra></extra>",
         )
-    for place, total in zip(places, totals, strict=True):
-        figure.add_annotation(
-            x=total, y=place, text=f"{total} ({100 * total / n_rows:.0f} %)", showarrow=False,
-            xanchor="left", xshift=6, font={"size": style.LABEL_SIZE, "color": tone.muted},
-        )  # fmt: skip
+    figure.layout.annotations = [
+        {
+            "x": total, "y": place, "text": f"{total} ({100 * total / n_rows:.0f} %)", "showarrow": False,
+            "xanchor": "left", "xshift": 6, "font": {"size": style.LABEL_SIZE, "color": tone.muted},
+        }
+        for place, total in zip(places, totals, strict=True)
+    ]  # fmt: skip
     reach = [0, 1.3 * max(totals, default=1)]
-    figure.update_xaxes(style.axis("rows for training, validation and test, from the left", dark, range=reach))
-    figure.update_yaxes(style.axis("", dark, showgrid=False, autorange="reversed", tickvals=places, ticktext=called))
+    figure.layout.xaxis = style.axis("rows for training, validation and test, from the left", dark, range=reach)
+    figure.layout.yaxis = style.axis("", dark, showgrid=False, autorange="reversed", tickvals=places, ticktext=called)
     return figure
 
 
@@ -98,6 +100,6 @@ def _histogram(table: Dataset, dark: bool) -> go.Figure:
         marker={"color": style.theme(dark).grey},
         hovertemplate="around %{x:.3g}: %{y} rows<extra></extra>",
     )
-    figure.update_xaxes(style.axis(style.short(table.target_name, 40), dark))
-    figure.update_yaxes(style.axis("rows", dark))
+    figure.layout.xaxis = style.axis(style.short(table.target_name, 40), dark)
+    figure.layout.yaxis = style.axis("rows", dark)
     return figure
