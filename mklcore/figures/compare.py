@@ -200,7 +200,8 @@ def _lines(
 ) -> None:
     upper, _ = _suffixes(place)
     order = np.argsort(path_positions(path), kind="stable")
-    positions = path_positions(path)[order]
+    positions = path_positions(path)[order].tolist()  # numbers of Python: plotly asks what each other one is
+    heights = shares[order].tolist()
     for is_solved, runs in stretches(solved(path)[order]).items():
         x: list[Any] = []
         y: list[Any] = []
@@ -208,7 +209,7 @@ def _lines(
         for m in kernels:
             for start, stop in runs:
                 x += [*positions[start:stop], None]
-                y += [*shares[order[start:stop], m], None]
+                y += [*(row[m] for row in heights[start:stop]), None]
                 text += [style.short(path.kernel_names[m], 60)] * (stop - start + 1)
         if x:
             drawing.line(

@@ -5,7 +5,7 @@ A lane is the same thing as a state of Explore: both look on the same shelf, so 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 from mklcore.errors import MKLError
 from mklcore.path import Path
@@ -37,7 +37,12 @@ class Shown:
 
 def lanes(params: Params) -> tuple[Lane, ...]:
     """Return the lanes the parameters ask for."""
-    return params_lanes.read(params.lanes, METHODS, accepts)
+    return _read(params.lanes)
+
+
+@lru_cache(maxsize=64)
+def _read(text: str) -> tuple[Lane, ...]:
+    return params_lanes.read(text, METHODS, accepts)  # a page asks a dozen times
 
 
 def of_explore(params: Params) -> Lane:
@@ -45,6 +50,7 @@ def of_explore(params: Params) -> Lane:
     return params_lanes.lane(METHODS[params.algorithm], params.path, dict(params.settings), accepts)
 
 
+@lru_cache(maxsize=256)
 def lane_params(params: Params, lane: Lane) -> Params:
     """Return the parameters under which Explore would show the lane, on exact kernels; Explore's own where it shows just this."""
     params = low_rank.exactly(params)

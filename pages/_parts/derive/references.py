@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path as File
 from typing import Any
 
@@ -44,6 +44,7 @@ def names(params: Params) -> list[str]:
     return [*plain, *(("uniform",) if METHODS["uniform"].fits(task) else ()), SINGLE]
 
 
+@lru_cache(maxsize=64)
 def _lane(params: Params) -> Params:
     return paths.baseline(params, "uniform")
 

@@ -221,7 +221,9 @@ def _effect(shown: paths.Answer, index: int, unit: Unit) -> None:
         return
     data, model = tables.table(shown.params), shown.path.estimators[index]
     output = min(shown.params.output, max(len(getattr(model, "classes_", ())) - 1, 0))
-    found = column_effect(model, unit.columns, data.feature_names, output=output)
+    name = "effect", shown.tag, index, unit.columns, output
+    make = lambda: (column_effect(model, unit.columns, data.feature_names, output=output),)  # noqa: E731  None is an answer too
+    (found,) = shelves.shelf(shown.params).made(name, make)
     if found is None:
         st.caption("Several columns at once have no single curve: give them kernels of their own to see each.")
         return
