@@ -96,6 +96,21 @@ def test_differences_come_with_the_standard_error_of_both():
     assert (line["row"], line["column"], line["difference"]) == ("second", "with a reference", 3.0)
 
 
+def test_rounding_of_the_reference_is_no_difference():
+    samples = np.array([[[1.0, 10.3], [1.0, 10.3 + 1e-9]]])
+    found = replace(TINY, spread=()).compare(Outcome("tiny", ROWS[:1], COLUMNS, samples))
+    assert (found.compared, found.agreeing(), int(found.beyond().sum())) == (1, 1, 0)
+
+
+def test_a_run_is_foreseen_from_the_one_that_comes_with_the_project(monkeypatch):
+    run = Outcome("tiny", ROWS, COLUMNS, np.ones((2, 3, 2)), seconds=42.0)
+    cases = (run, "about 4 min"), (replace(run, by_clock=True), "about 1 s"), (replace(run, quick=True), "about 1 s")
+    for given, said in cases:
+        monkeypatch.setattr(work, "records", lambda key, given=given: (given,))
+        assert work.foreseen(TINY, 16) == said
+    assert work.foreseen(TINY, work.SMALL) == "about 28 s"
+
+
 def test_an_unknown_spread_is_taken_to_be_ours_and_one_repetition_takes_theirs():
     samples = np.array([[[1.0, 8.0], [1.0, 12.0]]])
     plain = replace(TINY, spread=())

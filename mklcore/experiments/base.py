@@ -222,9 +222,8 @@ class Comparison:
         return ratio
 
     def agreeing(self, level: float = 0.95) -> int:
-        """In how many cells chance explains the difference at that level."""
-        with np.errstate(invalid="ignore"):
-            return int(np.count_nonzero(np.abs(self.difference) <= self.reach(level)))
+        """In how many cells chance at that level, or the rounding of the reference, explains the difference."""
+        return self.compared - int(self.beyond(level).sum())
 
     def beyond(self, level: float = THREE_ERRORS) -> Mask:
         """Which differences chance does not explain, (rows, columns): as rare as three standard errors of many repetitions.

@@ -45,7 +45,9 @@ def verdict(comparison: Comparison, outcome: Outcome) -> None:
         st.markdown(f"{told}. {work.label(outcome)[:1].upper()}{work.label(outcome)[1:]}.")
         return
     agreeing, compared, reach = comparison.agreeing(LEVEL), comparison.compared, comparison.reach(LEVEL)
-    differences = np.abs(comparison.difference) / np.where(reach > 0, reach, np.nan)
+    differences = np.where(
+        comparison.beyond(LEVEL), np.abs(comparison.difference) / np.where(reach > 0, reach, np.nan), np.nan
+    )
     told = f"**{agreeing} of {compared}** numbers differ from the reference by no more than chance allows"
     told += f" at the {100 * LEVEL:.0f} % level"
     if agreeing < compared and np.isfinite(differences).any():
