@@ -5,6 +5,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore import verify
+from mklcore.lowrank.boxed import balanced
 from mklcore.lowrank.fitting import fit_features
 from mklcore.lowrank.nystroem import leverages
 from mklcore.lowrank.whole import whole_certificate
@@ -58,6 +59,14 @@ def test_the_share_of_the_trace_that_is_lost_is_that_of_the_traces_and_falls_wit
     assert stack.approximation_error[5] == pytest.approx(0.0, abs=1e-6)  # one column, one feature
     assert np.diff(stack.ends)[5] == 1
     assert stack.table.dtype == np.float32
+
+
+def test_a_dual_is_balanced_where_that_costs_least_and_nothing_leaves_its_bound_for_rounding():
+    low, high = np.array([0.0, 0.0, 0.0, -2.0, -2.0]), np.array([2.0, 2.0, 2.0, 0.0, 0.0])
+    a, slopes = np.array([2.0, 2.0, 0.5, -2.0, 0.0]), np.array([3.0, 1.0, 0.0, 0.5, 0.2])
+    assert balanced(a, low, high, 0.0, lambda: slopes).tolist() == [2.0, 2.0, 0.0, -2.0, -2.0]
+    rounded = np.array([2.0, 2.0, 0.0, -2.0 + 4e-16, -2.0])
+    assert balanced(rounded, low, high)[[0, 1, 2, 4]].tolist() == [2.0, 2.0, 0.0, -2.0]
 
 
 LOSSES = [

@@ -12,6 +12,7 @@ Source: Hsieh et al. (2008), A dual coordinate descent method for large-scale li
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ _SWEEPS = 3000  # of one machine in all
 _STANDSTILL = 12  # looks that do not take a tenth of the gap away
 _FAST = 0.6  # of the gap left by a round of sweeps that needs no help
 _DEAREST = 6e9  # multiplications that a step on the rows off their bounds may take
+_NOTHING = 1e-12  # share of sum |a_i| that a sum may be off by rounding
 _NEARLY = 1e-9  # of the mean diagonal, added to a system of more rows than features
 
 
@@ -125,7 +127,7 @@ def solve_boxed(
             if worst == 0.0:
                 break
         if fit_intercept:
-            a = balanced(a, low, high, loss.total)
+            a = balanced(a, low, high, loss.total, partial(_slopes, stack, s, lin, bend, a))
         before = solution.gap
         if slow:
             a = free_step(stack, weights, a, lin, bend, loss, y, C, fit_intercept)
@@ -203,22 +205,41 @@ def _read(
     return Solution(a.copy(), b, f, objective, gap, 0.5 * float(a @ f), used), u
 
 
-def balanced(a: Array, low: Array, high: Array, total: float = 0.0) -> Array:
+def balanced(a: Array, low: Array, high: Array, total: float = 0.0, slopes: Callable[[], Array] | None = None) -> Array:
     """``a`` moved inside its box until it sums to ``total``: rows off their bounds and off zero first, and not beyond zero, so
-    that what is at a bound or zero stays there."""
+    that what is at a bound or zero stays there.
+
+    Where that is not enough all rows are moved alike, or, where ``slopes`` (n,) of the dual can be had, those whose move costs
+    least: moving a thousand rows off their bounds by a little costs more, and hides which rows are free.
+    """
     inside = (a > low) & (a < high) & (a != 0.0)
-    for free, floor, ceiling in (
-        (inside, np.where(a > 0, np.maximum(low, 0.0), low), np.where(a < 0, np.minimum(high, 0.0), high)),
-        (np.ones(a.size, dtype=bool), low, high),
-    ):
-        excess = float(a.sum()) - total
-        room = np.where(free, (a - floor) if excess > 0 else (ceiling - a), 0.0)
-        if not np.all(np.isfinite(room)):
-            room = free.astype(np.float64)
-        most = float(room.sum())
-        if excess != 0.0 and most > 0.0:
-            a = a - np.sign(excess) * min(1.0, abs(excess) / most) * room
+    a = _moved_alike(
+        a, inside, np.where(a > 0, np.maximum(low, 0.0), low), np.where(a < 0, np.minimum(high, 0.0), high), total
+    )
+    excess = float(a.sum()) - total
+    if abs(excess) <= _NOTHING * float(np.abs(a).sum()):  # rounding: it would take every row off its bound
+        return a
+    if slopes is None:
+        return _moved_alike(a, np.ones(a.size, dtype=bool), low, high, total)
+    order = np.argsort(slopes() if excess > 0.0 else -slopes(), kind="stable")
+    room = (a - low if excess > 0.0 else high - a)[order]
+    a = a.copy()
+    a[order] -= np.sign(excess) * np.clip(abs(excess) - (np.cumsum(room) - room), 0.0, room)
     return a
+
+
+def _moved_alike(a: Array, free: Indices, floor: Array, ceiling: Array, total: float) -> Array:
+    excess = float(a.sum()) - total
+    room = np.where(free, (a - floor) if excess > 0 else (ceiling - a), 0.0)
+    if not np.all(np.isfinite(room)):
+        room = free.astype(np.float64)
+    most = float(room.sum())
+    return a - np.sign(excess) * min(1.0, abs(excess) / most) * room if excess != 0.0 and most > 0.0 else a
+
+
+def _slopes(stack: FeatureStack, s: Array, lin: Array, bend: Array, a: Array) -> Array:
+    """The slopes of the dual at ``a``, beside the kink: lin - K a - bend a."""
+    return lin - stack.decision(s * stack.coefficients(a)) - bend * a
 
 
 def live_spans(stack: FeatureStack, weights: Array) -> Indices:
