@@ -221,6 +221,8 @@ def column_forms(columns: Array, unit: Mask, starts: Indices, variables: Indices
             elif unit[i]:
                 continue
             _times(column, columns[i, level])
-        total = column.sum()
+        total = 0.0
+        for r in range(n):  # column.sum() was four more functions to compile
+            total += column[r]
         out[k] = total * total
     return out
