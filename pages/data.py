@@ -17,7 +17,7 @@ from pages._parts.data import columns, groups, rail
 from pages._parts.derive import notes
 from pages._parts.derive import tables as derive_tables
 from pages._parts.drawing import charts, listings
-from pages._parts.frame import notices
+from pages._parts.frame import notices, starting
 from pages._parts.params import rules
 from pages._parts.session import history, uploads, words
 from pages._parts.session.memory import memory
@@ -129,6 +129,7 @@ if notices.usable_table():
     try:
         with answer:
             facts(derive_tables.table(history.current()), derive_tables.split(history.current()))
+        starting.breathe()
         show(derive_tables.table(history.current()), derive_tables.split(history.current()))
     except MKLError as error:
         st.error(words.plain(error))

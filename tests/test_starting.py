@@ -49,6 +49,15 @@ def test_a_visit_waits_until_the_server_has_imported_what_it_needs(tmp_path, mon
     assert not opened
 
 
+def test_only_the_first_page_of_a_server_takes_a_breath(monkeypatch):
+    slept: list[float] = []
+    monkeypatch.setattr(starting, "_breathed", threading.Event())
+    monkeypatch.setattr(starting.time, "sleep", slept.append)
+    for _ in range(2):
+        starting.breathe()
+    assert slept == [starting.BREATH_SECONDS]
+
+
 @pytest.mark.parametrize(
     ("options", "url"),
     [

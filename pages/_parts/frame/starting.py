@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import threading
+import time
 import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from streamlit import delta_generator
 from streamlit.runtime.pages_manager import PagesManager
 
 from pages._parts.frame import sending
+from pages._parts.session import turns
 from pages._parts.session.leaving import look_after
 
 # The rooms of the library first, then what stands behind the pages: all of it in one thread, because two threads that enter
@@ -21,7 +23,9 @@ EVERYTHING = (
     "mklcore.estimators.registry", "mklcore.experiments", "mklcore.figures", "mklcore.lessons", "mklcore.theory",
     "mklcore.warmup", "pages._parts.frame.visit",
 )  # fmt: skip
+BREATH_SECONDS = 0.4
 _importing: threading.Thread | None = None
+_breathed = threading.Event()
 
 
 @asynccontextmanager
@@ -58,6 +62,14 @@ def wait() -> None:
     """Wait until that thread is through."""
     if _importing is not None:
         _importing.join()
+
+
+def breathe() -> None:
+    """On the server's first page let the browser draw what it has: tables and plotly then keep it busy for seconds."""
+    if not _breathed.is_set():
+        _breathed.set()
+        turns.PAGES.give_back()
+        time.sleep(BREATH_SECONDS)
 
 
 def address() -> str:

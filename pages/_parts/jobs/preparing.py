@@ -18,7 +18,7 @@ from mklcore.estimators.registry import ESTIMATORS
 # here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.
 SWITCH_SECONDS = 0.002
 PATIENCE_SECONDS = 10.0  # for a first page to be drawn
-BROWSER_SECONDS = 2.0  # in which the browser draws what it was sent, and whoever looks may go on to the next page
+BROWSER_SECONDS = 4.0  # in which the browser draws what it was sent, and whoever looks may go on to the next page
 
 
 class Preparation:
