@@ -1,6 +1,7 @@
 """What a page draws reaches the browser in order, many elements at a time, and the end of a run waits for nothing."""
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -24,8 +25,13 @@ def session(monkeypatch):
     found._scriptrunner, found._browser_queue = object(), ForwardMsgQueue()
     found._message_enqueued_callback = lambda: found.taken.append(len(found._browser_queue))
 
-    def handled(self, sender, event):
-        self.taken.append((event, numbers(self)))
+    real = AppSession._handle_scriptrunner_event_on_event_loop
+
+    def handled(self, sender, event, *told, **named):
+        if event == ScriptRunnerEvent.ENQUEUE_FORWARD_MSG:
+            real(self, sender, event, *told, **named)
+        else:
+            self.taken.append((event, numbers(self)))
 
     monkeypatch.setattr(AppSession, "_handle_scriptrunner_event_on_event_loop", handled)
     return found
@@ -56,6 +62,36 @@ def test_elements_come_together_between_the_start_and_the_end_of_their_run(sessi
 
     asyncio.run(lesson())
     assert session.taken == [(STARTED, [0]), (STOPPED, list(range(1, ELEMENTS))), 0]
+
+
+def test_the_handler_of_streamlit_hears_everything_as_it_was_told_and_a_failure_holds_up_nothing(session, monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setattr(sending, "GATHERED_SECONDS", 3600.0)
+    monkeypatch.setattr(AppSession, "request_rerun", lambda self, _: self.taken.append("rerun"))
+    session._local_sources_watcher, failed = None, []
+
+    async def lesson():
+        session._event_loop, run = asyncio.get_running_loop(), session._scriptrunner
+        session._event_loop.set_exception_handler(lambda _, told: failed.append(str(told["exception"])))
+        draw(session, run, 0)
+        session._on_scriptrunner_event(run, STARTED)  # without its page
+        session._on_scriptrunner_event(run, ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, ForwardMsg())  # by its place
+        draw(session, run, STOPPED)
+        session.request_rerun(None)
+
+    asyncio.run(lesson())
+    assert session.taken == [3, "rerun"]
+    assert session._browser_queue.flush()[-1].script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
+    assert len(failed) == 1
+    assert "page_script_hash must be set" in failed[0]
+
+
+def test_a_rerun_asked_for_from_another_thread_takes_nothing_there(session, monkeypatch):
+    monkeypatch.setattr(AppSession, "request_rerun", lambda self, _: self.taken.append("rerun"))
+    session._event_loop = SimpleNamespace(call_soon_threadsafe=lambda _: None)
+    draw(session, session._scriptrunner, 0)
+    session.request_rerun(None)
+    assert (session.taken, len(session._told)) == (["rerun"], 1)
 
 
 def test_what_is_drawn_before_a_long_wait_is_seen_without_the_end(session, monkeypatch):

@@ -6,7 +6,9 @@ one page, behind whoever else computes, and a third of the page's processor time
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from streamlit.runtime import websocket_session_manager
@@ -20,13 +22,13 @@ class GatheringSession(AppSession):
     """A session whose runs are heard in their order, many elements at a time."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
-        self._told: deque[tuple[Any, ScriptRunnerEvent, dict[str, Any]]] = deque()
+        self._told: deque[Callable[[], None]] = deque()
         self._is_due = False  # the server's thread knows that it is to look
         super().__init__(*args, **named)
 
-    def _on_scriptrunner_event(self, sender: Any, event: ScriptRunnerEvent, *none: Any, **told: Any) -> None:
+    def _on_scriptrunner_event(self, sender: Any, event: ScriptRunnerEvent, *more: Any, **told: Any) -> None:
         """Hear a run, in the run's own thread."""
-        self._told.append((sender, event, told))
+        self._told.append(partial(self._handle_scriptrunner_event_on_event_loop, sender, event, *more, **told))
         if event != ScriptRunnerEvent.ENQUEUE_FORWARD_MSG:
             self._call_soon_on_event_loop(self._take)
         elif not self._is_due:
@@ -42,23 +44,39 @@ class GatheringSession(AppSession):
 
     def request_rerun(self, client_state: Any) -> None:
         """Run the page or a part of it again; what was drawn before counts, although from now on another run may be heard."""
-        with suppress(RuntimeError):  # a watcher of files asks from a thread of its own
-            if asyncio.get_running_loop() is self._event_loop:
-                self._take()
+        if _running_loop() is self._event_loop:  # a watcher of files asks from a thread of its own
+            self._take()
         super().request_rerun(client_state)
 
     def _take(self) -> None:
-        """Take what the runs have told so far, in the server's thread; it is woken once for all elements."""
-        drawn = False
-        while self._told:
-            sender, event, told = self._told.popleft()
-            if event != ScriptRunnerEvent.ENQUEUE_FORWARD_MSG:
-                self._handle_scriptrunner_event_on_event_loop(sender, event, **told)
-            elif sender is self._scriptrunner:  # another run has not taken its place
-                self._browser_queue.enqueue(told["forward_msg"])
-                drawn = True
-        if drawn and self._message_enqueued_callback:
-            self._message_enqueued_callback()
+        """Take what the runs have told so far, in the server's thread; it is woken once for all of it."""
+        if not self._told:
+            return
+        wake, self._message_enqueued_callback = self._message_enqueued_callback, _wake_later
+        try:
+            while self._told:
+                self._hear(self._told.popleft())
+        finally:
+            self._message_enqueued_callback = wake
+        if wake:
+            wake()
+
+    def _hear(self, told: Callable[[], None]) -> None:
+        """Handle one event; one that cannot be handled is told as the loop tells such things, and holds up none after it."""
+        try:
+            told()
+        except Exception as error:
+            self._event_loop.call_exception_handler({"message": f"Exception in {told}", "exception": error})
+
+
+def _wake_later() -> None:
+    """Wake nobody: whoever takes many elements does so after the last."""
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    with suppress(RuntimeError):
+        return asyncio.get_running_loop()
+    return None
 
 
 def gather() -> None:
