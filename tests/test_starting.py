@@ -13,6 +13,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.server.app_discovery import discover_asgi_app
 
 from pages._parts.frame import starting
+from tests.pages import open_app
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -56,6 +57,13 @@ def test_only_the_first_page_of_a_server_takes_a_breath(monkeypatch):
     for _ in range(2):
         starting.breathe()
     assert slept == [starting.BREATH_SECONDS]
+
+
+def test_after_another_first_page_data_takes_none(monkeypatch):
+    monkeypatch.setattr(starting, "_breathed", threading.Event())
+    monkeypatch.setattr(starting.time, "sleep", lambda _: pytest.fail("Data came second"))
+    open_app("pages/keeper.py")
+    starting.breathe()
 
 
 @pytest.mark.parametrize(

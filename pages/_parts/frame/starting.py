@@ -67,9 +67,14 @@ def wait() -> None:
 def breathe() -> None:
     """On the server's first page let the browser draw what it has: tables and plotly then keep it busy for seconds."""
     if not _breathed.is_set():
-        _breathed.set()
+        drawn()
         turns.PAGES.give_back()
         time.sleep(BREATH_SECONDS)
+
+
+def drawn() -> None:
+    """Note that the server has drawn its first page, whichever it was: none after it takes a breath."""
+    _breathed.set()
 
 
 def address() -> str:

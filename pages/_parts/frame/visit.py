@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages._parts.derive import paths
-from pages._parts.frame import heading, layout, present
+from pages._parts.frame import heading, layout, present, starting
 from pages._parts.frame import notices as frame_notices
 from pages._parts.frame import progress as frame_progress
 from pages._parts.runs import keeping
@@ -40,3 +40,4 @@ def _draw() -> None:
         frame_progress.warm_line()
     with progress, st.container():
         frame_progress.bar()
+    starting.drawn()
