@@ -82,7 +82,8 @@ def _section(key: str, experiment: Experiment) -> str:
          *(_or_dash(value) for value in (compared.ours_error[i, j], compared.in_errors()[i, j])))
         for i, row in enumerate(run.rows) for j, column in enumerate(run.columns) if np.isfinite(compared.reference[i, j])
     ]  # fmt: skip
-    size = f"{run.repetitions} repetitions{', small' if run.quick else ''}, seed {run.seed}, {run.took}"
+    said = (f"{run.repetitions} repetitions", "small" if run.quick else "", f"seed {run.seed}", run.took)
+    size = ", ".join(filter(None, said))
     table = (
         "\n".join(map(_row, (names, ("---",) * len(names), *cells)))
         if cells

@@ -104,10 +104,12 @@ def test_rounding_of_the_reference_is_no_difference():
 
 def test_a_run_is_foreseen_from_the_one_that_comes_with_the_project(monkeypatch):
     run = Outcome("tiny", ROWS, COLUMNS, np.ones((2, 3, 2)), seconds=42.0)
-    cases = (run, "about 4 min"), (replace(run, by_clock=True), "about 1 s"), (replace(run, quick=True), "about 1 s")
+    strange = {"by_clock": True}, {"quick": True}, {"seconds": np.nan}
+    cases = (run, "about 4 min"), *((replace(run, **one), "about 1 s") for one in strange)
     for given, said in cases:
         monkeypatch.setattr(work, "records", lambda key, given=given: (given,))
         assert work.foreseen(TINY, 16) == said
+    monkeypatch.setattr(work, "records", lambda key: (replace(run, quick=True),))
     assert work.foreseen(TINY, work.SMALL) == "about 28 s"
 
 
@@ -219,6 +221,16 @@ def test_lines_end_where_a_series_does():
     assert np.concatenate([line.y for line in lines]).tolist() == found.ours[:, 2].tolist()
     assert list(figure.layout.xaxis.ticktext) == ["4", "8", "16", "32", "64", "128"] * 2
     assert {"<b>as drawn</b>", "<b>rotated</b>"} <= {note.text for note in figure.layout.annotations}
+
+
+@pytest.mark.parametrize("count", [2, 40])
+def test_names_are_made_harmless_once(count):
+    names = tuple(f"a & b {i}" for i in range(count))
+    odd = replace(TINY, rows=names, columns=names[:2], replicated=np.ones((count, 2)).tolist(), spread=(), floor=())
+    figure = comparison_plot(odd.alone(), slice(0, 2), y_title="error", row_name="row", ordered=False)
+    written = [note.text for note in figure.layout.annotations] + list(figure.layout.yaxis.ticktext)
+    assert any("a &amp; b 1" in text for text in written)
+    assert not any("&amp;amp;" in text for text in written)
 
 
 @pytest.mark.parametrize(("key", "named"), [("smkl_table4", True), ("hkl_table1", False)])

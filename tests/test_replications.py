@@ -67,6 +67,8 @@ def test_seconds_are_those_of_the_processor_and_older_ones_of_the_clock():
     old = Outcome.from_json(now.to_json().replace("cpu_seconds", "seconds").replace("73.04", "2306.4"))
     assert old.took == "2306 s by the clock"
     assert Outcome.from_json(old.to_json()).took == old.took
+    sizes = [list(command._told(TINY, run))[2] for run in (now, replace(now, seconds=np.nan, quick=True))]
+    assert sizes == ["1 repetitions, seed 0, 73.0 CPU s", "1 repetitions, seed 0, small"]
 
 
 def test_an_executor_measures_the_same():

@@ -76,7 +76,8 @@ def _told(experiment: Experiment, found: Outcome) -> Iterable[str]:
     compared = experiment.compare(found)
     yield f"{experiment.paper}: {experiment.title}"
     yield f"Reference: {experiment.source}."
-    yield f"{found.repetitions} repetitions, seed {found.seed}, {found.took}{', small' if found.quick else ''}"
+    size = (f"{found.repetitions} repetitions", f"seed {found.seed}", found.took, "small" if found.quick else "")
+    yield ", ".join(filter(None, size))
     yield "\t".join([experiment.row_name, *found.columns])
     for i, row in enumerate(found.rows):
         yield "\t".join([row, *(_cell(compared, i, j) for j in range(len(found.columns)))])

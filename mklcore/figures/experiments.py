@@ -210,7 +210,7 @@ def _close_limits(reached: Any) -> tuple[float, float]:
 def _head_rows(figure: go.Figure, rows: Sequence[str], tops: Any, dark: bool) -> None:
     for row, top in zip(rows, tops, strict=True):
         figure.add_annotation(
-            text=f"<b>{escape(row)}</b>", x=0.0, xref="paper", xanchor="left", y=float(top), yanchor="middle",
+            text=f"<b>{row}</b>", x=0.0, xref="paper", xanchor="left", y=float(top), yanchor="middle",
             showarrow=False, font={"size": style.LABEL_SIZE, "color": style.theme(dark).ink},
         )  # fmt: skip
 
@@ -218,10 +218,7 @@ def _head_rows(figure: go.Figure, rows: Sequence[str], tops: Any, dark: bool) ->
 def _names(figure: go.Figure, columns: Sequence[str], hues: Sequence[str], dark: bool) -> None:
     """Names of the columns in one line above the rows, in their colours."""
     tones = [style.readable(hue, dark, style.TEXT_CONTRAST) for hue in hues]
-    words = [
-        f'<span style="color:{tone}">{escape(style.short(c, 16))}</span>'
-        for c, tone in zip(columns, tones, strict=True)
-    ]
+    words = [f'<span style="color:{tone}">{style.short(c, 16)}</span>' for c, tone in zip(columns, tones, strict=True)]
     figure.add_annotation(
         text=" &nbsp; ".join(words), x=0.0, xref="paper", xanchor="left", y=1.0, yref="paper", yanchor="bottom", yshift=4,
         showarrow=False, font={"size": style.LABEL_SIZE},

@@ -157,7 +157,8 @@ def foreseen(experiment: Experiment, repetitions: int) -> str:
 
 def _per_line(experiment: Experiment, quick: bool) -> float:
     """Return the seconds of the processor for one repetition of one row."""
-    known = [run for run in records(experiment.key) if run.quick == quick and not run.by_clock]
+    alike = [run for run in records(experiment.key) if run.quick == quick and not run.by_clock]
+    known = [run for run in alike if math.isfinite(run.seconds)]
     return known[0].seconds / known[0].samples[:, :, 0].size if known else experiment.seconds
 
 
