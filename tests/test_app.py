@@ -2,6 +2,7 @@
 
 import gc
 import io
+import pickle
 import re
 import threading
 import time
@@ -193,6 +194,17 @@ def test_a_key_holds_what_a_stage_needs_and_nothing_later() -> None:
     hull = replace(params, hull_degree=2, hull_at=0.1)
     assert hull.upto("path") == params.upto("path")
     assert hull.hulls() == Params(data="wine", hull_degree=2)
+
+
+def test_a_key_from_a_process_that_hashes_otherwise_is_found() -> None:
+    here, there = Params(data="wine"), Params(data="wine")
+    vars(there)["_hash"] = hash(here) + 1  # the answer there
+    assert hash(pickle.loads(pickle.dumps(there))) == hash(here)
+
+
+def test_pages_made_outside_of_a_run_are_not_kept() -> None:
+    made = nav._pages()
+    assert nav._pages()["data"] is not made["data"]
 
 
 # What survives and what is dropped

@@ -108,6 +108,19 @@ BLIND = {
 CACHES = {f"pages._parts.{place}" for place in (
     "derive.shelves", "derive.tables", "derive.gram_stacks", "jobs.worker", "jobs.preparing", "runs.server",
 )}  # fmt: skip
+# Functions behind the pages whose answers Python keeps, for all sessions alike: nothing of a person is in them.
+KEPT_ANSWERS = {
+    "params.parameters._usual": "usual values of stages, of which there are few",
+    "session.nav._kept": "the list of pages, which is the same for everybody",
+    "derive.tables._of_file": "parameters out of parameters",
+    "derive.comparison._read": "lanes out of the text of a link",
+    "derive.comparison.lane_params": "parameters out of parameters",
+    "derive.references._lane": "parameters out of parameters",
+    "derive.earlier._path": "a file that comes with the project",
+    "derive.earlier._references": "a file that comes with the project",
+    "derive.earlier._hulls": "a file that comes with the project",
+    "derive.earlier._story": "a file that comes with the project",
+}
 UNSAFE_MODULES = {"pickle", "cloudpickle", "dill", "marshal", "shelve"}
 OWN_PROCESSES = {"mklcore.apart"}  # pickles between two processes of ours, over a socket that only they have
 UNSAFE_CALLS = {"eval", "exec", "compile", "__import__", "joblib.load", "joblib.dump"}
@@ -515,6 +528,43 @@ def test_caches_are_bounded_and_live_in_one_place(file):
     for node, bounded, may_go_without in caches(parsed(file)):
         assert module_name(file) in CACHES, f"{file}:{node.lineno}: a cache outside {sorted(CACHES)}"
         assert bounded or may_go_without, f"{file}:{node.lineno}: a cache without max_entries"
+
+
+def kept_answers(tree: ast.Module) -> Iterator[tuple[str, bool]]:
+    """Every use of ``cache`` or ``lru_cache`` of functools: what it decorates, and whether it is bounded."""
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    named = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            named |= {id(one): node for one in node.decorator_list}
+    for node in ast.walk(tree):
+        use = isinstance(node, ast.Call | ast.Name | ast.Attribute) and id(node) not in called
+        if use and dotted(node).split(".")[-1] in {"cache", "lru_cache"}:
+            function = named.get(id(node))
+            bounded = isinstance(node, ast.Call) and keywords(node).get("maxsize") is not None
+            yield (function.name, bounded or not ast.unparse(function.args)) if function else ("?", False)
+
+
+def test_answers_that_python_keeps_for_all_sessions_are_bounded_and_named():
+    found = [
+        (f"{module_name(file)}.{name}".removeprefix(f"{PARTS}."), bounded)
+        for file in sources(PAGES, APP)
+        for name, bounded in kept_answers(parsed(file))
+    ]
+    assert {name for name, _ in found} == set(KEPT_ANSWERS), "Say in KEPT_ANSWERS why every session may share it."
+    assert [name for name, bounded in found if not bounded] == []
+
+
+@pytest.mark.parametrize(
+    ("planted", "found"),
+    [
+        ("@cache\ndef a(x): ...", ("a", False)), ("@functools.lru_cache(maxsize=None)\ndef a(x): ...", ("a", False)),
+        ("@lru_cache\ndef a(x): ...", ("a", False)), ("a = lru_cache(maxsize=2)(b)", ("?", False)),
+        ("@lru_cache(maxsize=2)\ndef a(x): ...", ("a", True)), ("@cache\ndef a(): ...", ("a", True)),
+    ],
+)  # fmt: skip
+def test_a_planted_kept_answer_is_found(planted, found):
+    assert list(kept_answers(ast.parse(planted))) == [found]
 
 
 def test_caches_were_found():

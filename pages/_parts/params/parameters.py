@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from mklcore.data.grouping import GROUPS
@@ -221,6 +221,9 @@ class Params:
     def __hash__(self) -> int:
         return self._hash
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # another process hashes strings differently
+
     @cached_property
     def _hash(self) -> int:
         return hash(tuple(getattr(self, one.name) for one in fields(self)))  # of a hundred, and asked for as often
@@ -251,7 +254,7 @@ class Params:
         return value if accepts(control, value) else control.default
 
 
-@cache
+@lru_cache(maxsize=16)
 def _usual(stages: tuple[str, ...]) -> dict[str, Any]:
     """Return the usual values of all parameters of ``stages``."""
     return {f.name: f.default for f in fields(Params) if f.metadata["stage"] in stages}

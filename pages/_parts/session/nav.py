@@ -9,6 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages._parts.session.memory import memory
 
@@ -39,9 +40,18 @@ ROOMS = (
 KEEPER = Room("keeper", "Keeper", ":material/shield_person:", "What does this server hold, and what may go?")
 
 
-@cache
 def _pages() -> dict[str, StreamlitPage]:
-    """Build the pages, once: each asks the disk for its file. The first one is the default and lives at ``/``."""
+    """Return the pages. Outside of a run Streamlit makes them without file and title: such are not kept."""
+    return _kept() if get_script_run_ctx(suppress_warning=True) else _build()
+
+
+@cache
+def _kept() -> dict[str, StreamlitPage]:
+    return _build()  # once, because each page asks the disk for its file
+
+
+def _build() -> dict[str, StreamlitPage]:
+    """Build the pages. The first one is the default and lives at ``/``."""
     return {room.file: _page(room) for room in (*ROOMS, KEEPER)}
 
 
