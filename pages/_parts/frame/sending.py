@@ -66,7 +66,7 @@ class GatheringSession(AppSession):
         try:
             told()
         except Exception as error:
-            self._event_loop.call_exception_handler({"message": f"Exception in {told}", "exception": error})
+            self._event_loop.call_exception_handler({"message": "What a run told was not handled", "exception": error})
 
 
 def _wake_later() -> None:
