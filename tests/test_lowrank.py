@@ -69,6 +69,19 @@ def test_a_dual_is_balanced_where_that_costs_least_and_nothing_leaves_its_bound_
     assert balanced(rounded, low, high)[[0, 1, 2, 4]].tolist() == [2.0, 2.0, 0.0, -2.0]
 
 
+@pytest.mark.parametrize("times", [1.0, 10.0, -1.0])
+@pytest.mark.parametrize("total", [0.0, 3.0, -3.0])
+@pytest.mark.parametrize("slopes", [None, lambda: np.array([3.0, 1.0, 0.0, 0.5, 0.2])], ids=["alike", "cheapest"])
+@pytest.mark.parametrize("start", [[0.05, 0.9, 1.5, -0.2, -0.4], [0.0, 0.9, 1.5, 0.0, 0.0], [0.0] * 5])
+def test_a_dual_is_balanced_inside_a_box_that_has_no_far_end(start, slopes, total, times):
+    y = np.sign(times) * np.array([1.0, 1.0, 1.0, -1.0, -1.0])
+    low, high = mkl.losses.make_loss("squared_hinge").box(y, 3.0)
+    assert np.isinf(low).sum() + np.isinf(high).sum() == y.size
+    found = balanced(times * np.array(start), low, high, total, slopes)
+    assert found.sum() == pytest.approx(total, abs=1e-12)
+    assert np.all((found >= low - 1e-14) & (found <= high + 1e-14))
+
+
 LOSSES = [
     ("hinge", 3.0),
     ("squared_hinge", 3.0),

@@ -222,7 +222,7 @@ def balanced(a: Array, low: Array, high: Array, total: float = 0.0, slopes: Call
     if slopes is None:
         return _moved_alike(a, np.ones(a.size, dtype=bool), low, high, total)
     order = np.argsort(slopes() if excess > 0.0 else -slopes(), kind="stable")
-    room = (a - low if excess > 0.0 else high - a)[order]
+    room = np.minimum(a - low if excess > 0.0 else high - a, abs(excess))[order]
     a = a.copy()
     a[order] -= np.sign(excess) * np.clip(abs(excess) - (np.cumsum(room) - room), 0.0, room)
     return a
@@ -231,8 +231,7 @@ def balanced(a: Array, low: Array, high: Array, total: float = 0.0, slopes: Call
 def _moved_alike(a: Array, free: Indices, floor: Array, ceiling: Array, total: float) -> Array:
     excess = float(a.sum()) - total
     room = np.where(free, (a - floor) if excess > 0 else (ceiling - a), 0.0)
-    if not np.all(np.isfinite(room)):
-        room = free.astype(np.float64)
+    room = np.where(np.isfinite(room), room, abs(excess))  # where a box has no end, no row need move further
     most = float(room.sum())
     return a - np.sign(excess) * min(1.0, abs(excess) / most) * room if excess != 0.0 and most > 0.0 else a
 
