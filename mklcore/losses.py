@@ -10,6 +10,7 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (4), (9), (17) and se
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
@@ -127,14 +128,13 @@ def _median_interval(breakpoints: Array, rank: int) -> float:
 
 def _flat_middle(ends: Array, slope: Callable[[float], float], level: float) -> float:
     """Where an increasing ``slope``, straight between sorted ``ends``, is zero: the midpoint of an interval of such places."""
-    low, high = 0, ends.size - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if slope(ends[middle]) < 0.0 else (low, middle)
-    below, above = slope(ends[low]), slope(ends[high])
-    first = ends[high] - above * (ends[high] - ends[low]) / (above - below) if above > below else ends[high]
-    flat = abs(above) <= level and high + 1 < ends.size and abs(slope(ends[high + 1])) <= level
-    return float(0.5 * (ends[high] + ends[high + 1]) if flat else first)
+    high = min(bisect_right(ends, -level, key=slope), ends.size - 1)
+    above = slope(ends[high])
+    if abs(above) <= level:  # every further end of no slope bounds the same interval, or is its start once more
+        return float(0.5 * (ends[high] + ends[bisect_right(ends, level, lo=high, key=slope) - 1]))
+    low = max(high - 1, 0)
+    below = slope(ends[low])
+    return float(ends[high] - above * (ends[high] - ends[low]) / (above - below) if above > below else ends[high])
 
 
 def _best_multiple_of_linear(a: Array, linear: float, C: Cost, norm: float) -> float:

@@ -59,6 +59,18 @@ def test_hinge_intercept_is_the_midpoint_of_its_interval():
     assert make_loss("hinge").best_intercept(np.zeros(2), np.array([1.0, -1.0])) == 0.0
 
 
+@pytest.mark.parametrize(("f", "y", "middle"), [
+    ([5.0, -5.0], [1.0, -1.0], 0.0),  # one label of each sign: the interval starts at the first end
+    ([5.0, -3.0, -9.0], [1.0, -1.0, -1.0], -1.0),
+    ([5.0, 5.0, 7.0, -3.0, -3.0], [1.0, 1.0, 1.0, -1.0, -1.0], -1.0),  # both ends twice
+    ([5.0, 7.0], [1.0, 1.0], -4.0),  # an interval without end: its end
+])  # fmt: skip
+def test_squared_hinge_intercept_is_the_midpoint_and_labels_that_change_places_turn_it_round(f, y, middle):
+    loss, f, y = make_loss("squared_hinge"), np.array(f), np.array(y)
+    assert loss.best_intercept(f, y) == middle
+    assert loss.best_intercept(-f, -y) == -middle
+
+
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_best_multiple_is_the_best_of_a_grid(name):
     loss, rng = make_loss(name), np.random.default_rng(3)
