@@ -9,8 +9,9 @@ import mklcore as mkl
 from mklcore.left_out import scored_on
 from mklcore.lowrank.inside import through_features
 from pages._parts.derive import gram_stacks, left_out, low_rank, many_rows, paths, shelves, tables
+from pages._parts.explore import many_rows as explore_many_rows
 from pages._parts.jobs.job import Progress, Report
-from pages._parts.params.parameters import LOW_RANK, SAMPLE, Params
+from pages._parts.params.parameters import LOW_RANK, MOST_LANDMARKS, SAMPLE, Params
 from tests.pages import memory, open_app, quiet, wait_until, words
 from tests.test_exports import handed_out, run_script
 
@@ -77,6 +78,15 @@ def test_nobody_is_moved_to_a_worse_model(monkeypatch, sampled, many, final, tak
     short = many_rows.falls_short(params)
     assert (short is lost) == (known and sampled > many)
     assert lost.worst == "B"
+
+
+@pytest.mark.parametrize(("way", "reason"), [("", True), (SAMPLE, False), (LOW_RANK, False)])
+def test_the_sample_is_said_to_stay_shown_only_where_nobody_chose_it(monkeypatch, way, reason):
+    said: list[str] = []
+    monkeypatch.setattr(many_rows, "falls_short", lambda params: many_rows.Lost(MOST_LANDMARKS, 30, {"A": 0.6}))
+    monkeypatch.setattr(explore_many_rows.st, "markdown", said.append)
+    explore_many_rows._short(Params(data="diabetes", way=way))
+    assert [("the sample stays shown" in words, "A loses 60%" in words) for words in said] == [(reason, True)]
 
 
 def test_with_a_scheduler_full_size_fits_are_sent_there(few, monkeypatch):

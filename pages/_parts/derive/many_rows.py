@@ -204,7 +204,9 @@ def best(several: Sequence[Way]) -> Way | None:
 
 
 def may_take(params: Params) -> Params | None:
-    """Return the parameters of the path on all rows where nobody has chosen otherwise and it is no worse on the rows left out."""
+    """Return the parameters of the path on all rows where nobody has chosen otherwise and it is not noticeably worse on the rows
+    left out.
+    """
     if params.way or not is_many(params):
         return None
     low, exact = replace(params, way=LOW_RANK, at=None), paths.known(low_rank.exactly(params))

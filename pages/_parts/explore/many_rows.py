@@ -1,4 +1,4 @@
-"""Explore many rows: low rank follows the first answer by itself, the three ways stand side by side, the better is shown."""
+"""Explore many rows: low rank follows the first answer by itself, the three ways stand side by side."""
 
 from dataclasses import replace
 
@@ -18,8 +18,8 @@ LANDMARKS = (20, 50, 100, 200, 500, MOST_LANDMARKS)
 
 
 def settle() -> None:
-    """Show the path on all rows once it is there and no worse on the rows left out, and the first answer again where something
-    else is asked for.
+    """Show the path on all rows once it is there and not noticeably worse on the rows left out, and the first answer again
+    where something else is asked for.
 
     Not a step of the person's, so not one to be undone: what was chosen by hand stays.
     """
@@ -89,7 +89,7 @@ def _short(params: Params) -> None:
     found = many_rows.falls_short(params)
     if found is None:
         return
-    kept = "" if params.way == LOW_RANK else ", which is why the sample stays shown"
+    kept = "" if params.way else ", which is why the sample stays shown"
     st.markdown(
         f"Low rank scores less on the rows left out than the exact kernels on a sample{kept}: with {found.landmarks} landmarks "
         f"{words.plain(found.worst)} loses {found.shares[found.worst]:.0%} of its trace."
