@@ -137,7 +137,7 @@ def test_refusals(case):
     X, y, _ = case
     with pytest.raises(ParameterError, match="where the loss turns straight"):
         Huber(0.0)
-    with pytest.raises(ParameterError, match="loss must be one of hinge, logistic, squared here"):
+    with pytest.raises(ParameterError, match="loss must be one of hinge, logistic, squared, squared_hinge here"):
         mkl.LpMKLClassifier(loss=Huber()).fit(X, y > 0)
     with pytest.raises(ParameterError, match="loss must be one of squared here"):
         mkl.HKLRegressor(loss="huber").fit(X, y)
