@@ -325,7 +325,11 @@ def test_stopping_early_warns(table):
     [
         (SMKLClassifier, {"C": 0}, "C must be a finite number above 0; got 0"),
         (SMKLClassifier, {"tol": -1e-3}, "tol must be a finite number above 0"),
-        (SMKLClassifier, {"loss": "epsilon_insensitive"}, "loss must be one of hinge, logistic, squared, squared_hinge here"),
+        (
+            SMKLClassifier,
+            {"loss": "epsilon_insensitive"},
+            "loss must be one of hinge, logistic, squared, squared_hinge here",
+        ),
         (SMKLRegressor, {"loss": "hinge"}, "loss must be one of squared, epsilon_insensitive, huber here"),
         (SMKLRegressor, {"loss": "epsilon_insensitive", "epsilon": -1}, "half-width of the tube"),
         (SMKLClassifier, {"terms": "ridge"}, "terms must be a sum of log, gl, mf, mkl"),
