@@ -89,7 +89,8 @@ def _section(key: str, experiment: Experiment) -> str:
         if cells
         else "No number of the paper to compare with."
     )
-    return f"{head}\n\nRun: {size}.\n\n{table}\n\nWhat differs: {experiment.open_points}"
+    reasons = "".join(f"\n\nBeyond chance: {reason}" for reason in experiment.reasons(compared))
+    return f"{head}\n\nRun: {size}.\n\n{table}{reasons}\n\nWhat differs: {experiment.open_points}"
 
 
 def _row(cells: Sequence[str]) -> str:

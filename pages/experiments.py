@@ -90,6 +90,8 @@ def show(experiment: Experiment) -> None:
         st.caption("Only the reference is drawn so far. Run the experiment to see ours beside it.")
     else:
         outcomes.verdict(comparison, outcome)
+        for reason in experiment.reasons(comparison):
+            st.markdown(f"**Beyond chance:** {words.plain(reason)}")
         outcomes.numbers(experiment, comparison, outcome)
     story(experiment)
     st.markdown(f"**What it leaves open, and how that is settled here.** {experiment.open_points}")

@@ -85,6 +85,7 @@ def _told(experiment: Experiment, found: Outcome) -> Iterable[str]:
     yield f"{compared.compared} cells compared, {len(far)} beyond three standard errors" + (
         f": {'; '.join(far)}" if far else "."
     )
+    yield from experiment.reasons(compared)
     yield f"What differs: {experiment.open_points}"
 
 

@@ -268,6 +268,7 @@ class Experiment:
     ``quick``: the rows of a small run, all by default; ``files``: (row, file) pairs, rows that need a file of a folder of data.
     ``marks``: (series, tick) of every row where they are of several series, for a picture with ``mark_name`` below its ticks.
     ``drawn``: repetitions of the reference, where these are others than those of a run at full size.
+    ``explained``: (row, column, sentence) for every cell of a full run that differs by more than chance, with the reason.
     """
 
     key: str
@@ -294,6 +295,7 @@ class Experiment:
     drawn: int = 0
     marks: tuple[tuple[str, str], ...] = ()
     mark_name: str = ""
+    explained: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def article(self) -> str:
@@ -318,6 +320,11 @@ class Experiment:
         """The series and the tick of some rows."""
         known = dict(zip(self.rows, self.marks, strict=True)) if self.marks else {}
         return [known.get(row, ("", row)) for row in rows]
+
+    def reasons(self, comparison: Comparison) -> list[str]:
+        """Why cells differ by more than chance: a sentence for each that is explained."""
+        far = {(comparison.rows[i], comparison.columns[j]) for i, j in np.argwhere(comparison.beyond())}
+        return [f"{column} at {row}: {why}" for row, column, why in self.explained if (row, column) in far]
 
     def compare(self, outcome: Outcome) -> Comparison:
         """Set an outcome beside the reference.

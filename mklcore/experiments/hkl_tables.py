@@ -29,7 +29,7 @@ from mklcore.solvers.hkl.design import Design
 BASES: dict[str, Any] = {"pol4": PolynomialBasis(4), "rbf": GaussianBasis(8)}
 MADE = {"twonorm": make_twonorm, "ringnorm": make_ringnorm}
 LAMS, L2_LAMS = 10.0 ** np.arange(-1.0, -8.5, -1.0), 10.0 ** np.arange(-1.0, -10.5, -1.5)
-HKL_LAMS = 10.0 ** np.arange(-2.0, -5.75, -0.5)
+HKL_LAMS = 10.0 ** np.arange(-2.0, -6.75, -0.5)
 GREEDY_LAMS, GREEDY_SIZES = (1e-2, 1e-4), (5, 10, 20, 40)
 MOST_ROWS, QUICK_ROWS, CLASS_ROWS = 8192, 1024, 1024
 _TOL, _SECONDS = 1e-2, 60.0

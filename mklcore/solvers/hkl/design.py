@@ -25,6 +25,7 @@ from mklcore.solvers.hkl.work import Work
 _TABLE_SHARE, _KEPT_SHARE, _TRAINED_SHARE = 0.4, 0.2, 0.4
 _MOST_TRAINED_SHARE = 0.9  # a hull may take this much: tables and kept matrices then make room, and are made as needed
 _MB = 2**20
+_TOGETHER = 20_000  # nodes of one plan: what is worked in takes some kilobytes for each
 ROOT_OF_BUMPS = "level 0 of all"
 
 
@@ -242,20 +243,25 @@ class Design:
         unit: Mask,
         work: Work | None,
     ) -> Array:
-        out, size = np.zeros(len(nodes)), self.n * (self.n + 1) // 2
-        if not nodes:
-            return out
-        plan = Plan.of(nodes, self.p, unit)
+        found = [
+            self._planned(Plan.of(nodes[k : k + _TOGETHER], self.p, unit), np.ascontiguousarray(a), shares, table, work)
+            for k in range(0, len(nodes), _TOGETHER)
+        ]
+        if work is not None and work.is_over:
+            return np.full(len(nodes), np.inf)
+        return np.concatenate([np.empty(0), *found])
+
+    def _planned(self, plan: Plan, a: Array, shares: Array, table: Array | None, work: Work | None) -> Array:
+        out, size = np.zeros(plan.nodes), self.n * (self.n + 1) // 2
         where = plan.pairs[:, 0] * (self.q + 1) + plan.pairs[:, 1]
-        a = np.ascontiguousarray(a)
+        room, known = np.empty((plan.vectors, TILE)), np.empty((0, 0)) if table is None else table
         for first in range(0, size, chunk := plan.chunk):
             add_forms(
-                first, min(first + chunk, size), TILE, table is not None, np.empty((0, 0)) if table is None else table,
-                a, shares, self.columns, self.row_in, self.blocks, plan.pairs, where, plan.products, plan.single, plan.eights,
-                out,
+                first, min(first + chunk, size), room, table is not None, known, a, shares, self.columns, self.row_in,
+                self.blocks, plan.pairs, where, plan.products, plan.single, plan.eights, out,
             )  # fmt: skip
             if work is not None and work.spend(min(chunk, size - first) * plan.cost_of_entry):
-                return np.full(len(nodes), np.inf)
+                break
         return out
 
     @property

@@ -55,6 +55,16 @@ class Plan:
         )
 
     @property
+    def nodes(self) -> int:
+        """How many nodes have a form."""
+        return len(self.single) + 8 * len(self.eights)
+
+    @property
+    def vectors(self) -> int:
+        """How many vectors there are."""
+        return 1 + len(self.pairs) + len(self.products)
+
+    @property
     def cost_of_entry(self) -> int:
         """Multiplications per entry, about."""
         return 6 * len(self.pairs) + 2 * len(self.products) + len(self.single) + 4 * len(self.eights)

@@ -126,17 +126,16 @@ def _add_eight(vectors: Array, eight: Indices, size: int, out: Array) -> None:
 
 @leaf()
 def add_forms(
-    first: int, stop: int, tile: int, cached: bool, table: Array, a: Array, shares: Array, columns: Array,
+    first: int, stop: int, vectors: Array, cached: bool, table: Array, a: Array, shares: Array, columns: Array,
     row_in: Indices, blocks: Array, pairs: Indices, where: Indices, products: Indices, single: Indices,
     eights: Indices, out: Array
 ) -> None:  # fmt: skip
     """Add the packed entries ``first`` .. ``stop`` to the form of every node, as a ``Plan`` says, tile by tile.
 
-    With ``cached``, pair s is row ``where[s]`` of ``table``; without, it is made from ``columns`` (p, q+1, n) and packed
-    ``blocks``.
+    ``vectors`` (1 + pairs + products, tile) is room to work in. With ``cached``, pair s is row ``where[s]`` of ``table``;
+    without, it is made from ``columns`` (p, q+1, n) and packed ``blocks``.
     """
-    n, known = a.size, 1 + pairs.shape[0]
-    vectors = np.empty((known + products.shape[0], tile))
+    n, known, tile = a.size, 1 + pairs.shape[0], vectors.shape[1]
     for begin in range(first, stop, tile):
         size = min(tile, stop - begin)
         row = row_of(begin, n)
