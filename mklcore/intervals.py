@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import is_outlier_detector
 
 from mklcore.path import Path, nearest_by_ratio
+from mklcore.solvers.driver import Fit
 from mklcore.solvers.forms import Live
 
 
@@ -35,13 +36,16 @@ def interval_along(path: Path, X: Any, y: Any, value: float) -> Interval | None:
 
     The weights of a neighbour give an upper end, its dual, scaled to the new C where the loss allows, a lower one.
     ``X`` the training stack of the path (M, n, n) or a ``GramStack``, ``y`` (n,) its target. None for paths over other
-    parameters than C and p, and for methods without a dual. O(M n^2) for the products, no machine is solved.
+    parameters than C and p, for methods without a dual, and where one kernel was taken and solved alone. O(M n^2) for the
+    products, no machine is solved.
     Source: specification of the lp-norm solver, section 5, live slider design.
     """
     first = path.estimators[0]
     if path.param not in ("C", "p") or not hasattr(first, "penalty_in_use") or path.dual_gap is None:
         return None
     if np.isnan(path.dual_gap).all() or getattr(first, "nu", None) is not None:
+        return None
+    if _fits(first)[0].weights.size != np.shape(first.weights_)[-1]:
         return None
     sides = (np.flatnonzero(path.values <= value), np.flatnonzero(path.values >= value))
     beside = [int(side[nearest_by_ratio(path.values[side], value)]) for side in sides if side.size]
@@ -52,7 +56,7 @@ def interval_along(path: Path, X: Any, y: Any, value: float) -> Interval | None:
 def _nearby(fitted: Any, X: Any, y: Any, param: str, value: float) -> tuple[float, float]:
     """Lower and upper end by one solved neighbour, summed over its one-vs-rest problems."""
     K = X if hasattr(X, "coefficients") else np.asarray(getattr(X, "values", X), dtype=float)
-    fits = fitted.fit_ if isinstance(fitted.fit_, tuple) else (fitted.fit_,)
+    fits = _fits(fitted)
     moved = fitted.copy_with(param, value)
     low = high = 0.0
     for k, fit in enumerate(fits):
@@ -64,3 +68,7 @@ def _nearby(fitted: Any, X: Any, y: Any, param: str, value: float) -> tuple[floa
         ends = live.at(p=moved.p) if param == "p" else live.at(penalty=moved.penalty_in_use, C=moved.C)
         low, high = low + ends.dual, high + ends.primal
     return low, high
+
+
+def _fits(fitted: Any) -> tuple[Fit, ...]:
+    return fitted.fit_ if isinstance(fitted.fit_, tuple) else (fitted.fit_,)

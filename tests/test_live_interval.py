@@ -59,6 +59,8 @@ def test_other_norms_have_an_interval_and_methods_without_a_dual_have_none():
     assert mkl.intervals.interval_along(greedy, stack, y, 0.05) is None
     concave = mkl.fit_path(mkl.SMKLClassifier(), stack, y, "C", [10.0])
     assert mkl.intervals.interval_along(concave, stack, y, 12.0) is None
+    alone = mkl.fit_path(mkl.BestKernelClassifier(), stack, y, "C", [0.5, 2.0])
+    assert mkl.intervals.interval_along(alone, stack, y, 1.0) is None
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])

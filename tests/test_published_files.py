@@ -14,7 +14,7 @@ PROTOCOLS = ("lp_table1", "lp_table2_fig6", "gomp_fig2", "smkl_table2", "smkl_ta
 
 
 def on_file(measure, row, folder, quick=True):
-    return _measured(measure, Line("", row, 0, 0, quick, str(folder)))
+    return _measured(measure, Line("", row, 0, 0, quick, str(folder))).values
 
 
 @pytest.mark.parametrize("key", PROTOCOLS)
