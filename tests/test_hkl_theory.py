@@ -1,14 +1,18 @@
 """The conditions for finding the right hull, and the models hierarchical kernel learning is compared with."""
 
+import warnings
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 
-from mklcore.errors import ParameterError
+from mklcore.errors import NotConvergedWarning, ParameterError, told_elsewhere
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate
+from mklcore.solvers.hkl import baselines
 from mklcore.solvers.hkl.baselines import hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
 from mklcore.solvers.hkl.bases import ANOVABasis, GaussianBasis, PolynomialBasis
 from mklcore.solvers.hkl.dag import DepthWeights, Hull, touched
@@ -156,6 +160,22 @@ def test_lasso_alpha_is_sparse_in_rows_and_optimal(table):
     assert slope[used] == pytest.approx(0.05 * np.sign(model.dual[used]), rel=0.02)
     assert model.objective == pytest.approx(0.5 * np.mean(residual**2) + 0.05 * np.abs(model.dual).sum())
     assert model.predict(X) == pytest.approx(K @ model.dual + model.intercept)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize(("steps", "told"), [(2, True), (2, False), (100_000, True)])
+def test_lasso_alpha_that_stops_short_tells_its_gap_unless_the_caller_does(
+    table, monkeypatch, recwarn, fit_intercept, steps, told
+):
+    X, y = table
+    warnings.simplefilter("always")  # scikit-learn warns, too
+    monkeypatch.setattr(baselines, "_LASSO_STEPS", steps)
+    with nullcontext() if told else told_elsewhere():
+        hkl_lasso_alpha(X, y, 0.02, PolynomialBasis(2), fit_intercept=fit_intercept)
+    ours = [
+        "after 2 steps with a duality gap of" in str(w.message) for w in recwarn if w.category is NotConvergedWarning
+    ]
+    assert ours == ([True] if told and steps == 2 else [])
 
 
 @pytest.mark.parametrize("basis", [PolynomialBasis(2), ANOVABasis(0.3)])

@@ -414,7 +414,7 @@ def test_a_session_has_one_key_of_its_own():
 
 
 FILTERS = {"catch_warnings", "filterwarnings", "simplefilter", "resetwarnings"}
-ALONE = {"mklcore.solvers.hkl.baselines"}  # its lasso hears what scikit-learn says; nothing of the app calls that
+ALONE = {"mklcore.solvers.hkl.baselines"}  # scikit-learn's lasso warns, and cannot be told not to; one at a time
 
 
 @each(EVERYTHING)
