@@ -141,7 +141,8 @@ def test_the_counterexample_of_the_paper():
 def test_the_counterexample_on_given_kernels():
     y = np.sin(np.pi * X3[:, 0]) + 0.36118225 * np.sin(np.pi * X3[:, 1])
     given = mkl.duplicate_counterexample(KERNELS["P3two"], y, 0.05, 10)
-    assert given.symmetric == pytest.approx(mkl.duplicate_counterexample().symmetric, abs=1e-9)
+    # The same problem but for last digits; an objective with 15 digits settles the place of its minimum to half of them.
+    assert given.symmetric == pytest.approx(mkl.duplicate_counterexample().symmetric, abs=1e-7)
     few = mkl.duplicate_counterexample(KERNELS["P3two"], y, copies=3)
     assert few.symmetric == pytest.approx([0.8 / 3] * 3 + [0.2], abs=1e-6)
     assert few.two_stage["symmetric"] == "A"  # three copies are not enough to look small

@@ -207,7 +207,7 @@ def test_the_command_runs_lists_and_refuses(monkeypatch, tmp_path, capsys):
 def test_what_comes_with_the_project_belongs_to_its_experiment(key, place):
     found, experiment = records(key)[place], mkl.EXPERIMENTS[key]
     assert found.versions
-    assert not found.seconds <= 0  # of two runs in one record they are not told
+    assert found.seconds > 0 or "seconds of the whole are not told" in experiment.open_points
     fewer_rows = (
         found.quick and "told apart" in experiment.open_points
     )  # a small run trains on fewer rows than the paper

@@ -60,10 +60,12 @@ def test_only_the_first_page_of_a_server_takes_a_breath(monkeypatch):
 
 
 def test_after_another_first_page_data_takes_none(monkeypatch):
+    slept: list[float] = []
     monkeypatch.setattr(starting, "_breathed", threading.Event())
-    monkeypatch.setattr(starting.time, "sleep", lambda _: pytest.fail("Data came second"))
+    monkeypatch.setattr(starting.time, "sleep", slept.append)
     open_app("pages/keeper.py")
     starting.breathe()
+    assert not slept
 
 
 @pytest.mark.parametrize(

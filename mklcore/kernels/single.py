@@ -44,8 +44,7 @@ _FLAT = 1e-3  # share of the trace: the variance of a flatter kernel is found in
 def store_exponentials(base: Single, rate: Any, first: int, out: Single) -> float:
     """exp(-rate * base[i, j]) for j >= i into rows ``first``, first + 1, ... of a triangle; returns the sum off the diagonal.
 
-    base (r, n - first) float32, of rows against themselves and all that follow. By
-    ``fills.single_power``.
+    base (r, n - first) float32, of rows against themselves and all that follow. By ``fills.single_power``.
     """
     n, total = first + base.shape[1], 0.0
     for i in range(base.shape[0]):

@@ -179,15 +179,14 @@ def fit_weighted(
     if reason:
         method.name += f", chosen because {reason}"
     fit = _kept(problem, method, tol, max_iter, callback)
-    if lean is not None and fit.status is Status.STALLED:
-        again = WarmStart(fit.weights, fit.dual_coef, C)
+    if make is inside or fit.status is not Status.STALLED:
+        return fit
+    again = WarmStart(fit.weights, fit.dual_coef, C)  # single precision has too few digits: on from there in double
+    if not isinstance(K, SingleRows):
         return _kept(problem, inside(problem, tol=tol, warm=again), tol, max_iter, callback)
-    if isinstance(K, SingleRows) and fit.status is Status.STALLED:
-        again = WarmStart(fit.weights, fit.dual_coef, C)
-        return fit_weighted(
-            K.exact, y, C, loss, penalty, fit_intercept, tol=tol, max_iter=max_iter, warm=again, callback=callback
-        )
-    return fit
+    return fit_weighted(
+        K.exact, y, C, loss, penalty, fit_intercept, tol=tol, max_iter=max_iter, warm=again, callback=callback
+    )
 
 
 def _lean(problem: Problem, tol: float) -> Problem | None:

@@ -165,9 +165,11 @@ def test_every_other_page_opens_with_the_chosen_algorithm(server: Server, walker
 
 
 def explore(visitor: Walker, path: Path) -> None:
-    """Find the cursor at the best point, unless another walk has left it somewhere, and drag it to the middle."""
-    if "at" not in visitor.query:  # a place of another algorithm lies between the points of this one
-        assert_explored(visitor, path, int(np.nanargmax(path.val_score)))
+    """Find the cursor at the best point, or at the point where another walk has left it, and drag it to the middle."""
+    left = visitor.query.get("at")
+    at = np.nanargmax(path.val_score) if left is None else np.abs(path.values - float(left)).argmin()
+    if left is None or np.isclose(path.values[at], float(left)):  # elsewhere: left by another algorithm, between points
+        assert_explored(visitor, path, int(at))
     let_go(visitor, visitor.slider, 0.1)
     let_go(visitor, visitor.slider, 0.5)
     assert abs(visitor.index() - (len(path) - 1) / 2) <= 0.5

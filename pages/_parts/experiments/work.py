@@ -141,7 +141,8 @@ def job(experiment: Experiment, repetitions: int, seed: int) -> Job:
 
 def _rows(experiment: Experiment, repetitions: int) -> tuple[str, ...]:
     """Return the rows of a run of that size, or of one whose files are missing: it says so when it is asked for."""
-    return experiment.rows_at_hand(folder(), repetitions <= SMALL) or experiment.rows
+    quick = repetitions <= SMALL
+    return experiment.rows_at_hand(folder(), quick) or (quick and experiment.quick) or experiment.rows
 
 
 def ask(experiment: Experiment, repetitions: int, seed: int) -> None:
