@@ -4,6 +4,7 @@ Folders are run on all cores, a file at a time per worker; files named on the co
 set in the environment, a skipped or expected-to-fail test without a reason in words ends the run as failed.
 """
 
+import gc
 import os
 import re
 import subprocess
@@ -76,6 +77,7 @@ NUMERICAL = (
 )
 LEFT_OUT = pytest.StashKey[int]()
 COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
+WAITED = pytest.StashKey[bool]()
 COMPILE = [sys.executable, "-m", "mklcore.compiling"]  # a second one waits for the first
 
 _nameless: list[str] = []
@@ -119,9 +121,28 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
-    """Wait, in a worker, until all is compiled: two processes that compile would each do it all."""
-    if hasattr(session.config, "workerinput") and (ROOT / "mklcore").is_dir():
+    """What was imported and collected stays: whoever looks for rubbish need not go through it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Wait, in a worker, until all is compiled; servers and browsers, which wait themselves, start meanwhile."""
+    if "browser" not in item.path.parts:
+        _wait_until_compiled(item.config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    _wait_until_compiled(item.config)
+
+
+def _wait_until_compiled(config: pytest.Config) -> None:
+    """Two processes that compile would each do it all."""
+    if hasattr(config, "workerinput") and not config.stash.get(WAITED, False) and (ROOT / "mklcore").is_dir():
         subprocess.run(COMPILE, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+        config.stash[WAITED] = True
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -140,8 +161,9 @@ def _place(item: pytest.Item) -> int:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the longest files first, mark the numerical ones, and leave the full product of the walks to those who ask for it."""
     items.sort(key=_place)
+    numerical = {path: any(path.match(f"tests/{name}") for name in NUMERICAL) for path in {item.path for item in items}}
     for item in items:
-        if any(item.path.match(f"tests/{name}") for name in NUMERICAL):
+        if numerical[item.path]:
             item.add_marker("numerical")
     if "full" in config.option.markexpr:
         return
