@@ -42,7 +42,7 @@ _HOMES = {
         "make_spectra",
         "make_twonorm",
     ],
-    "errors": ["DataError", "KernelError", "MKLError", "NotConvergedWarning", "ParameterError"],
+    "errors": ["DataError", "KernelError", "MKLError", "ParameterError"],
     "estimators.aligned": ["AlignedMKLClassifier", "AlignedMKLRegressor"],
     "estimators.baselines": ["BestKernelClassifier", "BestKernelRegressor"],
     "estimators.gomp": ["GOMPClassifier", "GOMPRegressor"],
@@ -94,6 +94,7 @@ _HOMES = {
         "lp_risk_bound",
         "restricted_condition",
     ],
+    "unconverged": ["NotConvergedWarning"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
@@ -140,6 +141,7 @@ _ROOMS = (
     "sweep",
     "tallies",
     "theory",
+    "unconverged",
     "unfinished",
     "verify",
     "verify_hull",

@@ -44,6 +44,7 @@ from mklcore import (
     sweep as sweep,
     tallies as tallies,
     theory as theory,
+    unconverged as unconverged,
     unfinished as unfinished,
     verify as verify,
     verify_hull as verify_hull,
@@ -65,7 +66,6 @@ from mklcore.errors import (
     DataError as DataError,
     KernelError as KernelError,
     MKLError as MKLError,
-    NotConvergedWarning as NotConvergedWarning,
     ParameterError as ParameterError,
 )
 from mklcore.estimators.aligned import (
@@ -165,5 +165,6 @@ from mklcore.theory import (
     lp_risk_bound as lp_risk_bound,
     restricted_condition as restricted_condition,
 )
+from mklcore.unconverged import NotConvergedWarning as NotConvergedWarning
 
 __version__: str

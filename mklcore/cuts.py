@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
@@ -29,6 +27,9 @@ def parts_of(estimator: Any, X: Any, y: Labels, n_splits: int, seed: int, cv: An
 
 def folds(estimator: Any, y: Labels, n_splits: int, seed: int) -> list[tuple[Indices, Indices]]:
     """Training rows and rows left out of every fold: shuffled, and stratified for classifiers; ``y`` (n,) or (n, T)."""
+    from sklearn.base import is_classifier
+    from sklearn.model_selection import KFold, StratifiedKFold
+
     whole = isinstance(n_splits, (int, np.integer)) and not isinstance(n_splits, bool)
     if not (whole and 2 <= n_splits <= y.shape[0]):
         raise ParameterError(f"n_splits must be a whole number from 2 to the {y.shape[0]} rows; got {n_splits!r}.")
@@ -62,6 +63,9 @@ def cut(X: Any, train: Indices, test: Indices, n: int) -> tuple[Any, Any]:
 
 def halves(estimator: Any, y: Array, n: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
     """``n`` random cuts of the rows in two halves, class by class where there are classes."""
+    from sklearn.base import is_classifier
+    from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+
     if y.shape[0] < 4:
         raise DataError(f"Halves need at least 4 rows; there are {y.shape[0]}.")
     if not is_classifier(estimator):

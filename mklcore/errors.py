@@ -14,8 +14,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
-from sklearn.exceptions import ConvergenceWarning
+if TYPE_CHECKING:
+    from mklcore.unconverged import NotConvergedWarning as NotConvergedWarning
 
 _told_elsewhere = ContextVar("told_elsewhere", default=False)
 
@@ -40,13 +42,20 @@ class ProofError(MKLError):
     """An answer that its own parts do not prove; it is not published. A fault of this library: please report it."""
 
 
-class NotConvergedWarning(ConvergenceWarning):
-    """A solver stopped before it reached its tolerance; the message tells the gap and what to change."""
+def __getattr__(name: str) -> type[Warning]:
+    """Import the warning when it is asked for: it is scikit-learn's too, and what only raises errors needs no scikit-learn."""
+    if name != "NotConvergedWarning":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}.")
+    from mklcore.unconverged import NotConvergedWarning
+
+    return NotConvergedWarning
 
 
 def warn_short(message: str, stacklevel: int = 2) -> None:
     """Warn that a solver stopped short of its tolerance, unless the caller tells it; ``stacklevel`` as in ``warnings``."""
     if not _told_elsewhere.get():
+        from mklcore.unconverged import NotConvergedWarning
+
         warnings.warn(message, NotConvergedWarning, stacklevel=stacklevel + 1)
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_outlier_detector
 
 from mklcore.path import Path, nearest_by_ratio
 from mklcore.solvers.driver import Fit
@@ -55,6 +54,8 @@ def interval_along(path: Path, X: Any, y: Any, value: float) -> Interval | None:
 
 def _nearby(fitted: Any, X: Any, y: Any, param: str, value: float) -> tuple[float, float]:
     """Lower and upper end by one solved neighbour, summed over its one-vs-rest problems."""
+    from sklearn.base import is_outlier_detector
+
     K = X if hasattr(X, "coefficients") else np.asarray(getattr(X, "values", X), dtype=float)
     fits = _fits(fitted)
     moved = fitted.copy_with(param, value)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mklcore.errors import DataError
 from mklcore.kernels.finishing import NORMALISATIONS
@@ -71,6 +70,8 @@ def check_features(found: FeatureMap) -> None:
 
 def check_fitted(estimator: Any) -> None:
     """Sizes that have to agree before anything is computed from them."""
+    from sklearn.utils.validation import check_is_fitted
+
     check_is_fitted(estimator)
     for name in PROVES:  # version 1 lacks them
         if not hasattr(estimator, name):

@@ -24,8 +24,6 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
-from sklearn.base import clone
 
 from mklcore.arrays import Array, Indices
 from mklcore.cuts import folds
@@ -280,6 +278,8 @@ class _Problem:
 
 
 def _on(one: Candidate, kernels: KernelDictionary | None) -> Any:
+    from sklearn.base import clone
+
     return clone(one.estimator).set_params(kernels="precomputed" if kernels is None else kernels)
 
 
@@ -326,6 +326,8 @@ def _error(scores: Array) -> float:
 
 def _tried(one: Candidate, outcomes: Sequence[Any], behind: Array, n: int) -> Tried:
     """Means over the folds, and the corrected interval of the paired difference."""
+    from scipy.stats import t as student
+
     scores = np.array([o.outer for o in outcomes])
     mean = float(behind.mean())
     reach = float(student.ppf(0.975, n - 1) * behind.std(ddof=1) * math.sqrt(1.0 / n + 1.0 / (n - 1)))

@@ -9,7 +9,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier, is_outlier_detector
 
 from mklcore.arrays import Array, Mask
 from mklcore.errors import ParameterError
@@ -337,6 +336,8 @@ def validation_blocks(stack: GramStack | KernelRows, X_val: Any) -> Any:
 
 def check_scoring(estimator: Any, scoring: Scoring) -> None:
     """ParameterError where no scorer goes by the name of ``scoring``, or where there is no target it could compare with."""
+    from sklearn.base import is_outlier_detector
+
     if scoring is None:
         return
     scorer_of(scoring)
@@ -443,6 +444,8 @@ def path_grid(estimator: Any, X: Any, y: Any, param: str, n: int = 25) -> Array:
     lam: around the largest eigenvalue of a kernel over n, four decades down; for greedy descent from where nothing enters,
     three decades down. p: the published list from 1 to infinity. s: 1, 2, ... up to ``n`` or the number of kernels.
     """
+    from sklearn.base import clone
+
     if param == "p":
         return np.array([1, 32 / 31, 16 / 15, 8 / 7, 4 / 3, 2, 4, 8, 16, np.inf])
     if param not in PATH_ATTRIBUTES:
@@ -459,6 +462,8 @@ def path_grid(estimator: Any, X: Any, y: Any, param: str, n: int = 25) -> Array:
 
 def _critical_C(estimator: Any, stack: Any, y: Any) -> float:
     """1 / max |K u| for the balanced direction u along which a = C u at small C, K the sum under equal weights."""
+    from sklearn.base import is_classifier, is_outlier_detector
+
     y = np.asarray(y)
     if is_outlier_detector(estimator):
         u = np.ones(stack.n_samples)

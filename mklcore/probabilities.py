@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
 
 from mklcore.arrays import Array, Labels
 from mklcore.errors import DataError, ParameterError
@@ -77,6 +74,8 @@ def calibrate(decision: Array, y: Labels, classes: Labels, method: str = "platt"
 
 def cross_fitted(decision: Array, y: Labels, classes: Labels, method: str = "platt", seed: int = 0) -> Array:
     """Probabilities (n, n_classes) of the same rows, each from maps fitted without its fold: what calibration may be judged by."""
+    from sklearn.model_selection import StratifiedKFold
+
     values, y = np.asarray(decision, dtype=float), np.asarray(y)
     smallest = min(int(np.count_nonzero(y == one)) for one in classes)
     if smallest < 2 * FEWEST:
@@ -119,6 +118,8 @@ class _Sigmoid:
 
 def _platt(values: Array, positive: Array) -> _Sigmoid:
     """Labels become the shares that a uniform prior leaves, as two weighted copies of every row."""
+    from sklearn.linear_model import LogisticRegression
+
     n_plus = int(positive.sum())
     share = np.where(positive, (n_plus + 1.0) / (n_plus + 2.0), 1.0 / (positive.size - n_plus + 2.0))
     scale = float(np.std(values)) or 1.0
@@ -128,5 +129,7 @@ def _platt(values: Array, positive: Array) -> _Sigmoid:
 
 
 def _isotonic(values: Array, positive: Array) -> Any:
+    from sklearn.isotonic import IsotonicRegression
+
     fit = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(values, positive.astype(float))
     return fit.predict

@@ -18,12 +18,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, SVR
 
 from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset
@@ -92,6 +86,12 @@ Maker = tuple[str, str, Sequence[float], Callable[[float], Any]]
 
 
 def _classifiers() -> list[Maker]:
+    from sklearn.dummy import DummyClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+
     return [
         ("majority", "", (1.0,), lambda _: DummyClassifier()),
         ("linear", "C", np.geomspace(1e-3, 1e2, 6).tolist(),
@@ -101,6 +101,12 @@ def _classifiers() -> list[Maker]:
 
 
 def _regressors(spread: float) -> list[Maker]:
+    from sklearn.dummy import DummyRegressor
+    from sklearn.linear_model import Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVR
+
     return [
         ("mean", "", (1.0,), lambda _: DummyRegressor()),
         ("linear", "1/alpha", np.geomspace(1e-3, 1e3, 7).tolist(),
@@ -149,6 +155,8 @@ def best_single_kernel(
     further while that gains: beyond it a single kernel that does not fit takes long and gains nothing.
     ``callback(done, total)`` after every kernel. The model takes (1, n_new, n), or rows where ``estimator`` has a dictionary.
     """
+    from sklearn.base import is_regressor
+
     heard = estimator.callback
     alone = estimator.copy_with("callback", lambda record: (heard is not None and heard(record)) or _told(record))
     task = "regression" if is_regressor(estimator) else "binary" if np.unique(y).size == 2 else "multiclass"

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.metrics import accuracy_score, get_scorer, r2_score
 
 from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset
@@ -98,6 +97,8 @@ def accuracy(y: Any, predicted: Any, sample_weight: Array | None = None) -> floa
 
     Its checks of what it is given took a seventh of a path of 25 points on 400 rows; arrays of plain labels need none of them.
     """
+    from sklearn.metrics import accuracy_score
+
     if sample_weight is None and kind_of(y) == kind_of(predicted) != "" and y.shape == predicted.shape:
         return float(np.mean(y == predicted))
     return float(accuracy_score(y, predicted, sample_weight=sample_weight))
@@ -105,6 +106,8 @@ def accuracy(y: Any, predicted: Any, sample_weight: Array | None = None) -> floa
 
 def explained(y: Any, predicted: Any, sample_weight: Array | None = None) -> float:
     """The share of the target's variance that is explained, as scikit-learn's ``r2_score`` has it, errors included."""
+    from sklearn.metrics import r2_score
+
     tally = tally_of("r2", y) if sample_weight is None else None
     found = None if tally is None else tally(predicted)
     return float(r2_score(y, predicted, sample_weight=sample_weight)) if found is None else found
@@ -115,6 +118,8 @@ def scorer_of(scoring: Scoring) -> Callable[[Any, Any, Any], float]:
 
     ParameterError for a name that scikit-learn does not know and for what cannot be called.
     """
+    from sklearn.metrics import get_scorer
+
     if not isinstance(scoring, str) and not callable(scoring):
         raise ParameterError(f"scoring is a scorer of scikit-learn or its name; got {scoring!r}. {_SOME}")
     try:

@@ -12,7 +12,6 @@ from html import escape
 from typing import Any, overload
 
 import numpy as np
-from sklearn.base import clone
 
 from mklcore.arrays import Array, Indices, Labels, Mask
 from mklcore.cuts import cut, halves, parts_of
@@ -460,6 +459,8 @@ def selection_frequency(
     ``callback(done, total)`` before the first and after every refit; raise in it to cancel.
     Frequencies say how much the choice hangs on the rows drawn, not how much a kernel matters: copies share theirs.
     """
+    from sklearn.base import clone
+
     if isinstance(n_resamples, bool) or not (isinstance(n_resamples, (int, np.integer)) and n_resamples >= 1):
         raise ParameterError(f"n_resamples must be a whole number of 1 or more; got {n_resamples!r}.")
     target, found = np.asarray(y), []

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier, is_outlier_detector
 
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.cuts import folds
@@ -121,6 +120,8 @@ def choose_C(
     Ties go to the fewest kernels, then to the smallest C. With several classes the errors are those of the binary
     machines. ParameterError for a rule that does not suit the loss. Source: specification of sparse MKL, C.5.
     """
+    from sklearn.base import is_classifier
+
     grid = _positive("values", values)
     tubes = _tubes(estimator, epsilons)
     rule = _rule(estimator, rule, scoring)
@@ -171,6 +172,8 @@ def _tubes(estimator: PathEstimator, epsilons: Any) -> list[float | None]:
 
 
 def _rule(estimator: PathEstimator, rule: str, scoring: Scoring = None) -> str:
+    from sklearn.base import is_outlier_detector
+
     if "C" not in estimator.get_params():
         raise ParameterError(f"{type(estimator).__name__} has no parameter C to choose.")
     if is_outlier_detector(estimator):
@@ -280,6 +283,8 @@ def _by_folds(
 
 def _fold_error(fitted: Any, blocks: Any, y: Array, held: Indices, n_folds: int, scoring: Scoring) -> float:
     """What one fold adds to the error: its wrong rows over all rows, or minus its score over the number of folds."""
+    from sklearn.base import is_classifier
+
     if scoring is not None:
         return -score_of(fitted, blocks, y[held], scoring) / n_folds
     predicted = fitted.predict_blocks(blocks)
@@ -289,6 +294,8 @@ def _fold_error(fitted: Any, blocks: Any, y: Array, held: Indices, n_folds: int,
 
 def _estimate(fitted: Any, K: Array, y: Array, rule: str) -> float:
     """The error of the fitted machines under ``rule``, all rows of all machines counting alike."""
+    from sklearn.base import is_classifier
+
     wrong, total = 0.0, 0
     for rows, target, weights, dual, intercept in _machines(fitted, y):
         part = np.zeros((rows.size, rows.size))
@@ -305,6 +312,8 @@ def _estimate(fitted: Any, K: Array, y: Array, rule: str) -> float:
 
 def _machines(fitted: Any, y: Labels) -> Iterator[tuple[Indices, Array, Array, Array, float]]:
     """Rows, target (labels -1 / +1), weights, dual and intercept of every binary or regression machine."""
+    from sklearn.base import is_classifier
+
     everything = np.arange(y.size)
     if not is_classifier(fitted):
         yield everything, np.asarray(y, dtype=np.float64), fitted.weights_, fitted.dual_coef_, fitted.intercept_

@@ -24,8 +24,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from mklcore import estimators
 from mklcore.errors import DataError, ParameterError
@@ -58,7 +56,9 @@ Target = str | os.PathLike[str] | IO[bytes]
 
 def _estimators() -> dict[str, type]:
     """Every estimator a file may hold, by the name of its class: those of the library and those of the registry."""
-    found = [kind for name, kind in vars(estimators).items() if name in estimators.__all__ and isinstance(kind, type)]
+    from sklearn.base import BaseEstimator
+
+    found = [kind for kind in (getattr(estimators, name) for name in estimators.__all__) if isinstance(kind, type)]
     for algorithm in estimators.ESTIMATORS.values():
         found += [kind for kind in (algorithm.classifier, algorithm.regressor, algorithm.novelty) if kind is not None]
     return {kind.__name__: kind for kind in found if issubclass(kind, BaseEstimator)}
@@ -106,6 +106,8 @@ def save_model(path: Target, estimator: Any) -> None:
     >>> again.predict(data.X[:1]).shape
     (1,)
     """
+    from sklearn.utils.validation import check_is_fitted
+
     if _estimators().get(type(estimator).__name__) is not type(estimator):
         raise ParameterError(
             f"save_model takes a fitted estimator of mklcore, got {type(estimator).__name__}. "

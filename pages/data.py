@@ -119,17 +119,19 @@ with st.sidebar:
             rail.table_controls()
     rail.division()
 
-answer = st.container()
+answer = st.empty()
+if starting.is_first():  # what stands below keeps its place
+    answer.markdown("The table is being read.")
 if history.current().data.startswith(rules.UPLOAD):
     with st.expander("Other tables", key="other_tables"):
         gallery()
 else:
     gallery()
+starting.breathe()
 if notices.usable_table():
     try:
-        with answer:
+        with answer.container():
             facts(derive_tables.table(history.current()), derive_tables.split(history.current()))
-        starting.breathe()
         show(derive_tables.table(history.current()), derive_tables.split(history.current()))
     except MKLError as error:
         st.error(words.plain(error))

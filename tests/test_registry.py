@@ -1,16 +1,21 @@
 """The registry is what the app is built from: controls that act, presets that hold, norms by choice."""
 
 import inspect
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.estimators.registry import EVERY_TASK, NORMS, column_prices
+from mklcore.estimators.registry import ESTIMATORS, EVERY_TASK, NORMS, Kinds, column_prices
 from mklcore.penalties.terms import make_terms
 from pages._parts.params import parameters
 
+ROOT = Path(__file__).resolve().parents[1]
 METHODS = pytest.mark.parametrize("method", mkl.estimators.ESTIMATORS.values(), ids=lambda method: method.key)
 
 
@@ -120,3 +125,22 @@ def test_no_candidates_means_all_and_jitter_is_a_number():
     assert mkl.estimators.ESTIMATORS["gomp"].estimator("binary", n_candidates=0).n_candidates is None
     assert mkl.estimators.ESTIMATORS["gomp"].estimator("binary", n_candidates=3).n_candidates == 3
     assert mkl.estimators.ESTIMATORS["smkl"].estimator("binary", init_jitter="0.01").init_jitter == 0.01
+
+
+def test_methods_are_described_without_their_classes():
+    check = (
+        "import sys; from mklcore.estimators.registry import ESTIMATORS\n"
+        "for method in ESTIMATORS.values():\n"
+        "    for task in ('binary', 'regression', 'novelty'):\n"
+        "        method.fits(task), method.shown(task, method.path_params[0], {}), method.told({}, task)\n"
+        "print(*sorted({'sklearn', 'mklcore.estimators.lp', 'mklcore.estimators.base'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+def test_a_method_may_bring_a_class_of_its_own():
+    class Mine:
+        pass
+
+    assert replace(ESTIMATORS["lp"], kinds=Kinds(Mine, "mklcore.estimators.lp.LpMKLRegressor")).kind("binary") is Mine

@@ -1,8 +1,10 @@
 """The server's start: it finds the app, imports what a visit needs before anybody visits, and knows its own address."""
 
 import asyncio
+import subprocess
 import sys
 import threading
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,14 +25,34 @@ def test_streamlit_run_finds_the_app_that_is_imported_once():
     assert found.import_string == "app:app"
 
 
-def test_a_visit_waits_until_the_server_has_imported_what_it_needs(tmp_path, monkeypatch):
-    gate = threading.Event()
-    (tmp_path / "slow_visit.py").write_text("import gate\ngate.gate.wait(60)\nready = True\n")
-    monkeypatch.setitem(sys.modules, "gate", SimpleNamespace(gate=gate))
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(starting, "EVERYTHING", ("slow_visit",))
+def at_the_start(monkeypatch) -> None:
+    """As a server that has imported and drawn nothing yet."""
+    for event in ("_framed", "_tables", "_breathed", "_free"):
+        monkeypatch.setattr(starting, event, threading.Event())
     monkeypatch.setattr(starting, "_importing", None)
     monkeypatch.setattr(starting.gc, "freeze", lambda: None)  # what the other tests leave stays to be collected
+
+
+@pytest.fixture
+def slow(tmp_path, monkeypatch) -> SimpleNamespace:
+    """Three modules that take until their gates open: one for the frame, one for tables, one for the rest."""
+    gates = SimpleNamespace(**{name: threading.Event() for name in ("frame", "tables", "rest")})
+    for name in vars(gates):
+        (tmp_path / f"slow_{name}.py").write_text(f"import gates\ngates.{name}.wait(60)\nready = True\n")
+        monkeypatch.setattr(starting, name.upper(), (f"slow_{name}",))
+    monkeypatch.setitem(sys.modules, "gates", gates)
+    monkeypatch.syspath_prepend(tmp_path)
+    at_the_start(monkeypatch)
+    yield gates
+    for gate in vars(gates).values():
+        gate.set()
+    if starting._importing is not None:
+        starting._importing.join()
+    for name in vars(gates):
+        sys.modules.pop(f"slow_{name}", None)
+
+
+def test_a_visit_waits_until_the_server_has_imported_what_it_needs(slow, monkeypatch):
     monkeypatch.setattr(PagesManager, "uses_pages_directory", True)
     monkeypatch.setattr(delta_generator, "_use_warning_has_been_displayed", False)
     monkeypatch.setattr(st, "get_option", {"server.headless": True}.get)
@@ -39,10 +61,10 @@ def test_a_visit_waits_until_the_server_has_imported_what_it_needs(tmp_path, mon
 
     async def serve() -> None:
         async with starting.serving(None):
-            assert not hasattr(sys.modules.get("slow_visit"), "ready"), "the server waits for no import"
-            gate.set()
+            assert not hasattr(sys.modules.get("slow_frame"), "ready"), "the server waits for no import"
+            slow.frame.set()
             starting.wait()
-            assert sys.modules["slow_visit"].ready
+            assert sys.modules["slow_frame"].ready
 
     asyncio.run(serve())
     assert PagesManager.uses_pages_directory is False
@@ -50,9 +72,54 @@ def test_a_visit_waits_until_the_server_has_imported_what_it_needs(tmp_path, mon
     assert not opened
 
 
+def test_what_the_first_page_can_do_without_is_imported_after_it(slow, monkeypatch):
+    monkeypatch.setattr(starting, "HELD_SECONDS", 60.0)
+    monkeypatch.setattr(starting, "_importing", threading.Thread(target=starting._import))
+    starting._importing.start()  # as before the first visit, but for that one: it comes at once
+    slow.frame.set()
+    starting.wait()
+    assert starting.is_first()
+    assert "slow_tables" not in sys.modules
+    slow.tables.set()
+    monkeypatch.setattr(starting, "BREATH_SECONDS", 0.0)
+    starting.breathe()
+    assert sys.modules["slow_tables"].ready, "a table can be read now"
+    assert not starting.is_first()
+    assert not hasattr(sys.modules.get("slow_rest"), "ready"), "Data waits for no other page"
+    slow.rest.set()
+    starting.wait_for_all()
+    assert sys.modules["slow_rest"].ready
+
+
+def test_a_first_page_that_never_ends_holds_nobody_up(slow, monkeypatch):
+    monkeypatch.setattr(starting, "HELD_SECONDS", 0.01)
+    monkeypatch.setattr(starting, "_importing", threading.Thread(target=starting._import))
+    starting._importing.start()
+    for gate in vars(slow).values():
+        gate.set()
+    starting.wait()
+    starting.wait_for_all()
+    assert sys.modules["slow_rest"].ready
+
+
+def test_the_frame_needs_neither_scikit_learn_nor_statistics():
+    check = (
+        "import sys; from importlib import import_module; from pages._parts.frame import starting\n"
+        "for name in starting.FRAME: import_module(name)\n"
+        "print(*sorted({'sklearn', 'scipy.stats', 'scipy.optimize', 'mklcore.estimators.lp'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+def test_what_is_imported_at_the_start_exists():
+    for name in (*starting.FRAME, *starting.TABLES, *starting.REST):
+        assert find_spec(name) is not None, f"{name} is nowhere"
+
+
 def test_only_the_first_page_of_a_server_takes_a_breath(monkeypatch):
     slept: list[float] = []
-    monkeypatch.setattr(starting, "_breathed", threading.Event())
+    at_the_start(monkeypatch)
     monkeypatch.setattr(starting.time, "sleep", slept.append)
     for _ in range(2):
         starting.breathe()
@@ -61,7 +128,7 @@ def test_only_the_first_page_of_a_server_takes_a_breath(monkeypatch):
 
 def test_after_another_first_page_data_takes_none(monkeypatch):
     slept: list[float] = []
-    monkeypatch.setattr(starting, "_breathed", threading.Event())
+    at_the_start(monkeypatch)
     monkeypatch.setattr(starting.time, "sleep", slept.append)
     open_app("pages/keeper.py")
     starting.breathe()

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import train_test_split
 
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data import sequences as strings_of
@@ -380,6 +379,8 @@ def _strata(data: Dataset) -> Indices | None:
 
 def _cut(data: Dataset, sizes: tuple[float, ...], seed: int, stratify: bool = True) -> list[Indices]:
     """Row numbers of the remaining part and of one part per size, in this order; the last part is drawn first."""
+    from sklearn.model_selection import train_test_split
+
     counts = [_row_count(size, data.n_samples) for size in sizes]
     codes = _strata(data)
     n_classes = 1 if codes is None else int(codes.max()) + 1

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn import datasets
 
 from mklcore.data.dataset import Dataset, Groups, listed
 from mklcore.data.synthetic import make_mkl_toy, make_ring, make_sparse_polynomial, make_spectra
@@ -44,6 +43,8 @@ def load_sample(name: str) -> Dataset:
 
 
 def _breast_cancer() -> Dataset:
+    from sklearn import datasets
+
     bunch = datasets.load_breast_cancer()
     groups = _spans(("mean", 10), ("error", 10), ("worst", 10))
     note = "Wisconsin diagnostic breast cancer, 10 measurements of cell nuclei as mean, standard error and worst value."
@@ -51,17 +52,23 @@ def _breast_cancer() -> Dataset:
 
 
 def _wine() -> Dataset:
+    from sklearn import datasets
+
     note = "Chemical analysis of wines from three growers of one region of Italy."
     return _from_sklearn(datasets.load_wine(), "grower", "multiclass", note=note)
 
 
 def _iris() -> Dataset:
+    from sklearn import datasets
+
     note = "Sepals and petals of 150 iris flowers, in cm."
     groups = _spans(("sepal", 2), ("petal", 2))
     return _from_sklearn(datasets.load_iris(), "species", "multiclass", groups=groups, note=note)
 
 
 def _diabetes() -> Dataset:
+    from sklearn import datasets
+
     bunch = datasets.load_diabetes(scaled=False)
     note = "442 patients; the target is how far diabetes advanced within a year (a score from 25 to 346)."
     groups = _spans(("person", 4), ("blood serum", 6))
@@ -69,6 +76,8 @@ def _diabetes() -> Dataset:
 
 
 def _digits() -> Dataset:
+    from sklearn import datasets
+
     bunch = datasets.load_digits()
     y = np.where(bunch.target % 2 == 1, "odd", "even")
     names = tuple(f"pixel_{row}_{column}" for row in range(8) for column in range(8))

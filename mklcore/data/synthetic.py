@@ -12,7 +12,6 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import ncx2, norm
 
 from mklcore.arrays import Array, Indices, Labels, Mask
 from mklcore.data.dataset import Dataset
@@ -166,6 +165,8 @@ def make_mkl_toy(
     >>> data.X.shape
     (50, 50)
     """
+    from scipy.stats import norm
+
     _check_count("n", n, 2)
     _check_count("n_features", n_features, 1)
     _check_count("n_informative", n_informative, 1, n_features)
@@ -246,6 +247,8 @@ def make_ringnorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
     Classes in equal numbers. The exact Bayes error is 1.24 % (Breiman reports 1.3 %): the log ratio of the densities is
     a squared distance from 4/3 of the mean, which is noncentral chi-squared under either class.
     """
+    from scipy.stats import ncx2
+
     d, square = NORM_DIMENSION, 4.0
     threshold = (d * np.log(4.0) + square / 3.0) / 0.75
     wide = ncx2.cdf(threshold / 4.0, d, 4.0 / 9.0 * square)
@@ -259,6 +262,8 @@ def make_twonorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
 
     Classes in equal numbers. The Bayes rule is linear and its error is Phi(-2) = 2.275 %.
     """
+    from scipy.stats import norm
+
     mean = np.full(NORM_DIMENSION, 2.0 / np.sqrt(NORM_DIMENSION))
     return _two_normals("twonorm", n, seed, NormTruth(np.vstack([mean, -mean]), (1.0, 1.0), float(norm.cdf(-2.0))))
 

@@ -1,15 +1,23 @@
-"""scikit-learn estimators over kernels, losses and solvers; ``registry`` lists them with their words and controls."""
+"""scikit-learn estimators over kernels, losses and solvers; ``registry`` lists them with their words and controls.
 
-from mklcore.estimators.aligned import AlignedMKLClassifier, AlignedMKLRegressor
-from mklcore.estimators.baselines import BestKernelClassifier, BestKernelRegressor
-from mklcore.estimators.explain import component_functions, decision_surface
-from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
-from mklcore.estimators.greedy import GreedyMKLClassifier, GreedyMKLRegressor
-from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
-from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
-from mklcore.estimators.one_class import LpMKLOneClass
+A class is imported when it is first used: whoever only lists and describes the methods loads neither it nor scikit-learn.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from mklcore.estimators.registry import ESTIMATORS, Algorithm, Control
-from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
+
+if TYPE_CHECKING:
+    from mklcore.estimators.aligned import AlignedMKLClassifier, AlignedMKLRegressor
+    from mklcore.estimators.baselines import BestKernelClassifier, BestKernelRegressor
+    from mklcore.estimators.explain import component_functions, decision_surface
+    from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
+    from mklcore.estimators.greedy import GreedyMKLClassifier, GreedyMKLRegressor
+    from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
+    from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
+    from mklcore.estimators.one_class import LpMKLOneClass
+    from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
 
 __all__ = [
     "ESTIMATORS",
@@ -35,3 +43,27 @@ __all__ = [
     "component_functions",
     "decision_surface",
 ]
+_HOMES = {
+    "aligned": ("AlignedMKLClassifier", "AlignedMKLRegressor"),
+    "baselines": ("BestKernelClassifier", "BestKernelRegressor"),
+    "explain": ("component_functions", "decision_surface"),
+    "gomp": ("GOMPClassifier", "GOMPRegressor"),
+    "greedy": ("GreedyMKLClassifier", "GreedyMKLRegressor"),
+    "hkl": ("HKLClassifier", "HKLRegressor"),
+    "lp": ("LpMKLClassifier", "LpMKLRegressor", "UniformMKLClassifier", "UniformMKLRegressor"),
+    "one_class": ("LpMKLOneClass",),
+    "smkl": ("SMKLClassifier", "SMKLRegressor"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; see dir({__name__}).")
+    found = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from importlib import import_module
 from typing import Any, TypeVar, overload
 
 from mklcore.errors import ParameterError
@@ -101,19 +102,31 @@ class PathParameter:
 
 
 @dataclass(frozen=True)
+class Kinds:
+    """The estimators of a method: for labels, for numbers, and for a table without a target, "" where it needs one.
+
+    Each is a class or its place, as in "package.module.Class": a method can then be listed and described before its class,
+    and scikit-learn with it, is imported.
+    """
+
+    classifier: type | str
+    regressor: type | str
+    novelty: type | str = ""
+
+
+@dataclass(frozen=True)
 class Algorithm:
-    """One method: two estimators, its paths and controls, and what to tell about it. Formulas are LaTeX.
+    """One method: its estimators, its paths and controls, and what to tell about it. Formulas are LaTeX.
 
     ``on`` is what it learns from: "kernels" (a dictionary or a stack) or "table" (the columns themselves). ``prepare``
-    turns controls into the estimator's parameters where these are not the same. ``novelty`` is the estimator for a table
-    without a target, None where the method needs one, and ``novelty_words`` what to tell about it.
+    turns controls into the estimator's parameters where these are not the same; ``novelty_words`` is what to tell about the
+    estimator for a table without a target.
     """
 
     key: str
     label: str
     one_line: str
-    classifier: type
-    regressor: type
+    kinds: Kinds
     paths: tuple[PathParameter, ...]
     controls: Sequence[Control]
     formula: str
@@ -124,8 +137,22 @@ class Algorithm:
     presets: tuple[Preset, ...] = ()
     variants: Sequence[Variant] = ()
     prepare: Callable[[dict[str, Any], Any, Any], dict[str, Any]] | None = None
-    novelty: type | None = None
     novelty_words: Variant | None = None
+
+    @property
+    def classifier(self) -> Any:
+        """The class of estimators for labels."""
+        return _loaded(self.kinds.classifier)
+
+    @property
+    def regressor(self) -> Any:
+        """The class of estimators for numbers."""
+        return _loaded(self.kinds.regressor)
+
+    @property
+    def novelty(self) -> Any:
+        """The class of estimators for a table without a target, None where the method needs one."""
+        return _loaded(self.kinds.novelty) if self.kinds.novelty else None
 
     @property
     def path_params(self) -> tuple[str, ...]:
@@ -141,7 +168,7 @@ class Algorithm:
 
     def fits(self, task: str) -> bool:
         """Whether the method can learn ``task``: all but a few need a target."""
-        return task != NOVELTY or self.novelty is not None
+        return task != NOVELTY or bool(self.kinds.novelty)
 
     def told(self, values: Mapping[str, Any], task: str = "") -> Algorithm | Variant:
         """Whose formula and words hold for ``task`` and these ``values`` of the controls: a variant's, or the algorithm's own."""
@@ -168,7 +195,7 @@ class Algorithm:
             raise ParameterError(
                 f"{self.label} needs a target, and this table has none. Choose a target or another method."
             )
-        if task == NOVELTY and self.novelty is not None:
+        if task == NOVELTY:
             return self.novelty
         return self.regressor if task in REGRESSION else self.classifier
 
@@ -184,6 +211,13 @@ class Algorithm:
         known = inspect.signature(kind).parameters
         parameters = _with_loss(parameters, known)
         return kind(**{name: value for name, value in parameters.items() if name in known})
+
+
+def _loaded(kind: type | str) -> Any:
+    if not isinstance(kind, str):
+        return kind
+    module, _, name = kind.rpartition(".")
+    return getattr(import_module(module), name)
 
 
 def _with_loss(parameters: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:

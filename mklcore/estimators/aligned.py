@@ -18,17 +18,16 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import nnls
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import Kernels
+from mklcore.estimators.controls import ALIGNMENTS
 from mklcore.estimators.lp import LpBase, UniformMKLClassifier, UniformMKLRegressor
 from mklcore.losses import Loss
 from mklcore.solvers.driver import Fit
 from mklcore.solvers.reweighting import WarmStart
 
-RULES = ("aligned", "margin")
 _STEPS, _CLOSE = 20_000, 1e-9  # of the pairwise descent of the margin, and how close it comes
 
 
@@ -103,8 +102,8 @@ class AlignedMKLClassifier(_Aligned, UniformMKLClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.rule not in RULES:
-            raise ParameterError(f"rule must be one of {', '.join(RULES)}; got {self.rule!r}.")
+        if self.rule not in ALIGNMENTS:
+            raise ParameterError(f"rule must be one of {', '.join(ALIGNMENTS)}; got {self.rule!r}.")
         if not (isinstance(self.mix, (int, float, np.number)) and 0 <= self.mix < 1):
             raise ParameterError(f"mix stands between margin and means, from 0 to below 1; got {self.mix!r}.")
 
@@ -162,6 +161,8 @@ def aligned_weights(K: Array, y: Array) -> Array:
     ``K`` (M, n, n), ``y`` (n,). Equal weights where no kernel is aligned with the target at all. Cortes et al. (2012), Prop. 9: the
     direction is that of min_{v >= 0} v'Mv - 2 v'a with M_kl = <K_k, K_l>_F, a_k = y'K_k y.
     """
+    from scipy.optimize import nnls
+
     means = K.mean(axis=1)
     centred = K - means[:, None, :] - means[:, :, None] + means.mean(axis=1)[:, None, None]
     target = y - y.mean()

@@ -11,13 +11,13 @@ from mklcore.arrays import Array
 from mklcore.cuts import folds
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import Kernels
+from mklcore.estimators.controls import SELECTIONS
 from mklcore.estimators.lp import LpBase, _LpClassifier, _LpRegressor
 from mklcore.losses import Loss
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers.driver import Fit, warn_unless_converged
 from mklcore.solvers.reweighting import WarmStart
 
-SELECT = ("objective", "folds")
 N_FOLDS = 5
 
 
@@ -29,8 +29,8 @@ class _BestKernel(LpBase):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.select not in SELECT:
-            raise ParameterError(f"select must be one of {', '.join(SELECT)}; got {self.select!r}.")
+        if self.select not in SELECTIONS:
+            raise ParameterError(f"select must be one of {', '.join(SELECTIONS)}; got {self.select!r}.")
 
     @property
     def penalty_in_use(self) -> Penalty:

@@ -23,6 +23,8 @@ from mklcore.solvers.hkl.bases import BASES
 
 NORMS = Live(norms)
 FIXED_LEVELS = ("anova", "spline")  # bases whose number of levels is not chosen
+SELECTIONS = ("objective", "folds")  # how the best single kernel is chosen
+ALIGNMENTS = ("aligned", "margin")  # how weights are given in one step
 COLUMN_BASES = ("polynomial", "hermite")  # every level a column, so that a hull has finitely many features
 
 

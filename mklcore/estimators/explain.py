@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_outlier_detector
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
@@ -201,6 +200,8 @@ def decision_surface(model: Any, columns: tuple[int, int], *, points: int | None
     ``columns`` two different indices, ``points`` per side, by default as many as take well under a second.
     ParameterError for anything else, and for stacks.
     """
+    from sklearn.base import is_outlier_detector
+
     rows = training_rows(model)
     first, second = (int(column) for column in columns)
     if first == second or not (0 <= first < rows.shape[1] and 0 <= second < rows.shape[1]):

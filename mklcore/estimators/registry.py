@@ -11,20 +11,13 @@ from mklcore.estimators.algorithm import (
     EVERY_TASK,
     Algorithm,
     Control,
+    Kinds,
     Live,
     PathParameter,
     Preset,
     Variant,
 )
-from mklcore.estimators.aligned import RULES, AlignedMKLClassifier, AlignedMKLRegressor
-from mklcore.estimators.baselines import SELECT, BestKernelClassifier, BestKernelRegressor
-from mklcore.estimators.controls import COLUMN_BASES, FIXED_LEVELS, NORMS
-from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
-from mklcore.estimators.greedy import GreedyMKLClassifier, GreedyMKLRegressor
-from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
-from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
-from mklcore.estimators.one_class import LpMKLOneClass
-from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
+from mklcore.estimators.controls import ALIGNMENTS, COLUMN_BASES, FIXED_LEVELS, NORMS, SELECTIONS
 from mklcore.losses import CLASSIFICATION, REGRESSION, losses_for
 from mklcore.penalties import RIDGE_OF_E, column_prices
 from mklcore.solvers.hkl.bases import BASES
@@ -42,6 +35,7 @@ __all__ = [
     "RIDGE_OF_E",
     "Algorithm",
     "Control",
+    "Kinds",
     "PathParameter",
     "Preset",
     "Variant",
@@ -55,8 +49,11 @@ ESTIMATORS: dict[str, Algorithm] = {
             "lp",
             "ℓp-norm MKL",
             "Learns all kernel weights at once under a norm; p sets how sparse they are.",
-            LpMKLClassifier,
-            LpMKLRegressor,
+            Kinds(
+                "mklcore.estimators.lp.LpMKLClassifier",
+                "mklcore.estimators.lp.LpMKLRegressor",
+                "mklcore.estimators.one_class.LpMKLOneClass",
+            ),
             (controls.PATHS["C"], controls.PATHS["p"]),
             Live(
                 lambda: (
@@ -93,15 +90,13 @@ ESTIMATORS: dict[str, Algorithm] = {
             ),
             variants=controls.NORM_VARIANTS,
             prepare=controls.penalty,
-            novelty=LpMKLOneClass,
             novelty_words=controls.NOVELTY_WORDS,
         ),
         Algorithm(
             "gomp",
             "MKL-GOMP",
             "Adds one kernel after another, each time the one that explains most of the residual.",
-            GOMPClassifier,
-            GOMPRegressor,
+            Kinds("mklcore.estimators.gomp.GOMPClassifier", "mklcore.estimators.gomp.GOMPRegressor"),
             (controls.PATHS["s"], controls.PATHS["lam"]),
             (
                 Control(
@@ -178,8 +173,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             "greedy",
             "Greedy sparse MKL",
             "Grows the exact l1 solution kernel by kernel: the steepest kernel enters, then all entered kernels are solved again.",
-            GreedyMKLClassifier,
-            GreedyMKLRegressor,
+            Kinds("mklcore.estimators.greedy.GreedyMKLClassifier", "mklcore.estimators.greedy.GreedyMKLRegressor"),
             controls.GREEDY_PATHS,
             (
                 Control(
@@ -248,8 +242,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             "smkl",
             "SMKL, concave selection",
             "Prices every kernel by a concave function of its norm, so that few kernels stay: often fewer than under p = 1.",
-            SMKLClassifier,
-            SMKLRegressor,
+            Kinds("mklcore.estimators.smkl.SMKLClassifier", "mklcore.estimators.smkl.SMKLRegressor"),
             (controls.PATHS["C"],),
             Live(
                 lambda: (
@@ -339,8 +332,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             "hkl",
             "Hierarchical kernel learning",
             "Finds which columns matter and which of them act together, in a grid of kernels far too large to list.",
-            HKLClassifier,
-            HKLRegressor,
+            Kinds("mklcore.estimators.hkl.HKLClassifier", "mklcore.estimators.hkl.HKLRegressor"),
             (
                 PathParameter(
                     "lam",
@@ -403,8 +395,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             "uniform",
             "Uniform sum",
             "Every kernel with weight one: the baseline every learned weighting has to beat.",
-            UniformMKLClassifier,
-            UniformMKLRegressor,
+            Kinds("mklcore.estimators.lp.UniformMKLClassifier", "mklcore.estimators.lp.UniformMKLRegressor"),
             (controls.PATHS["C"],),
             Live(controls.of_machine),
             r"\min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\|w_m\|^2",
@@ -417,8 +408,10 @@ ESTIMATORS: dict[str, Algorithm] = {
             "best",
             "Best single kernel",
             "Tries every kernel alone and keeps the best one: the other baseline a weighting has to beat.",
-            BestKernelClassifier,
-            BestKernelRegressor,
+            Kinds(
+                "mklcore.estimators.baselines.BestKernelClassifier",
+                "mklcore.estimators.baselines.BestKernelRegressor",
+            ),
             (controls.PATHS["C"],),
             Live(
                 lambda: controls.of_machine(
@@ -429,7 +422,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                         "objective",
                         "Objective: the lowest value of the problem below. Folds: the best score over inner folds, which takes "
                         "longer.",
-                        choices=SELECT,
+                        choices=SELECTIONS,
                     ),
                 )
             ),
@@ -444,8 +437,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             "aligned",
             "Weights in one step",
             "Weighs every kernel by how well it fits the target, then fits one machine on the sum: a quick baseline.",
-            AlignedMKLClassifier,
-            AlignedMKLRegressor,
+            Kinds("mklcore.estimators.aligned.AlignedMKLClassifier", "mklcore.estimators.aligned.AlignedMKLRegressor"),
             (controls.PATHS["C"],),
             Live(
                 lambda: controls.of_machine(
@@ -456,7 +448,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                         "aligned",
                         "aligned: centred alignment with the target; kernels that say the same count once. margin: what a kernel "
                         "adds to the widest margin of all together (EasyMKL).",
-                        choices=RULES,
+                        choices=ALIGNMENTS,
                         tasks=CLASSIFICATION,
                     ),
                 )

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from threadpoolctl import ThreadpoolController
 
 from mklcore.arrays import Array
@@ -109,6 +108,8 @@ def is_semidefinite(gram: Array, tick: Callable[[], None] = never_asked) -> bool
 
 def _extremes(gram: Array, tick: Callable[[], None]) -> tuple[float, float]:
     """The smallest and the largest eigenvalue; on many rows by Lanczos steps, whose smallest is at least the true one."""
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
     if len(gram) <= EXACT_ROWS:
         spectrum = np.linalg.eigvalsh(gram)
         return float(spectrum[0]), float(spectrum[-1])

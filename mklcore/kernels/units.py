@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
 from mklcore.data.dataset import Dataset
 from mklcore.data.spectra import measured_columns, wavelengths, with_bands
@@ -81,6 +79,9 @@ def _kind(data: Dataset, members: tuple[int, ...]) -> str:
 
 def _clusters(data: Dataset) -> tuple[Unit, ...]:
     """Source columns by average linkage on 1 - |correlation|, so that what carries the same is one unit."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
     step = max(1, data.n_samples // ROWS)
     first = np.column_stack([data.X[::step, members[0]] for _, members in data.columns])
     spread = first.std(axis=0)

@@ -16,8 +16,6 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.data.synthetic import N_BANDS, make_spectra
 from mklcore.errors import told_elsewhere
-from mklcore.estimators.lp import LpMKLRegressor
-from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.figures.style import number
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
@@ -78,6 +76,9 @@ def best(path: Path) -> int:
 
 def bands(tick: Tick = silent, seed: int = 0) -> Bands:
     """Solve both methods along C on one draw of the spectra."""
+    from mklcore.estimators.lp import LpMKLRegressor
+    from mklcore.estimators.smkl import SMKLRegressor
+
     tick(0, 2 * POINTS)
     data, truth = make_spectra(N_ROWS, N_WAVELENGTHS, N_DECISIVE, seed)
     train, check = data.split(0.5, seed)

@@ -12,8 +12,6 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import told_elsewhere
-from mklcore.estimators.gomp import GOMPRegressor
-from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.figures.style import number
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
@@ -88,6 +86,8 @@ def _twin_table(seed: int) -> tuple[Array, Array]:
 
 def _twin_weights(seed: int, k: int) -> Array:
     """Weights of the two near copies at p = 1 on a random half of the rows."""
+    from mklcore.estimators.lp import LpMKLRegressor
+
     X, y = _twin_table(seed)
     half = np.random.default_rng([seed, 2, k]).permutation(ROWS)[: ROWS // 2]
     kernels = KernelDictionary(tuple(KernelDictionary.per_feature(Linear(), 3)))
@@ -97,6 +97,8 @@ def _twin_weights(seed: int, k: int) -> Array:
 
 def _kept_by_gomp(seed: int) -> int:
     """How many of the kernels MKL-GOMP uses when one of three columns comes ten times over."""
+    from mklcore.estimators.gomp import GOMPRegressor
+
     X, y = _twin_table(seed)
     many = X[:, [0] * MOST + [2]]
     kernels = KernelDictionary(tuple(KernelDictionary.per_feature(Linear(), MOST + 1)))

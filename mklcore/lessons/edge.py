@@ -15,7 +15,6 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.data.synthetic import N_BANDS, make_spectra
 from mklcore.errors import told_elsewhere
-from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.figures.style import number
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.spectra import spectral_dictionary
@@ -83,6 +82,8 @@ class Edge:
 
 def edge(tick: Tick = silent, seed: int = 0) -> Edge:
     """Solve the short grid, then go on from its end while the validation score rises."""
+    from mklcore.estimators.lp import LpMKLRegressor
+
     tick(0, PIECES)
     data = make_spectra(N_ROWS, N_WAVELENGTHS, N_DECISIVE, seed)[0]
     train, rest = data.split(0.5, seed)

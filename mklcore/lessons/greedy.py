@@ -15,8 +15,6 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import told_elsewhere
-from mklcore.estimators.gomp import GOMPRegressor
-from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.figures.style import number
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
@@ -83,6 +81,9 @@ class Greedy:
 
 def greedy(tick: Tick = silent, seed: int = 0) -> Greedy:
     """Solve both methods on one draw of the table."""
+    from mklcore.estimators.gomp import GOMPRegressor
+    from mklcore.estimators.lp import LpMKLRegressor
+
     pieces = COSTS.size + 1
     tick(0, pieces)
     X, y = _table(seed)

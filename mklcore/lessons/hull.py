@@ -16,8 +16,6 @@ import numpy as np
 from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_sparse_polynomial
 from mklcore.errors import told_elsewhere
-from mklcore.estimators.hkl import HKLRegressor
-from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.figures.hulls import kernel_count
 from mklcore.figures.style import number
 from mklcore.kernels.dictionary import KernelDictionary
@@ -99,6 +97,8 @@ class Hulls:
 
 def hulls(tick: Tick = silent, seed: int = SEED) -> Hulls:
     """Certified hulls along lambda, and the best that a sum over single columns reaches."""
+    from mklcore.estimators.hkl import HKLRegressor
+
     total = POINTS + 1
     tick(0, total)
     data, truth = make_sparse_polynomial(2 * N_ROWS, N_COLUMNS, seed)
@@ -115,6 +115,8 @@ def hulls(tick: Tick = silent, seed: int = SEED) -> Hulls:
 
 def _additive(train: Dataset, check: Dataset) -> float:
     """Best validation R² of l1-norm MKL on one polynomial kernel per column."""
+    from mklcore.estimators.lp import LpMKLRegressor
+
     kernels = KernelDictionary(tuple(KernelDictionary.per_feature(Polynomial(DEGREE), N_COLUMNS)))
     stack, model = kernels.grams(train.X), LpMKLRegressor(p=1.0)
     values = path_grid(model, stack, train.y, "C", 15)

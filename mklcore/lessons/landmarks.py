@@ -15,7 +15,6 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.data.synthetic import make_ringnorm
 from mklcore.errors import told_elsewhere
-from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.figures.style import number, percent
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.lessons.base import Lesson, Tick, silent
@@ -75,6 +74,8 @@ class Landmarks:
 
 def landmarks(tick: Tick = silent, seed: int = 0) -> Landmarks:
     """Solve with exact kernels, then with those of every number of landmarks."""
+    from mklcore.estimators.lp import LpMKLClassifier
+
     pieces = len(LANDMARKS) + 1
     tick(0, pieces)
     train, test = make_ringnorm(N_ROWS, seed)[0].split(TEST_SHARE, seed)

@@ -17,7 +17,6 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_sequences
 from mklcore.errors import told_elsewhere
-from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.figures.style import number
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
@@ -92,6 +91,8 @@ def letters(tick: Tick = silent, seed: int = 0) -> Letters:
 
 def _at(jitter: int, seed: int) -> tuple[Array, float, float, float]:
     """Shares of the weight at the best cost, and validation accuracies of both kinds, of places and of words."""
+    from mklcore.estimators.lp import LpMKLClassifier
+
     data = make_sequences(N_ROWS, LENGTH, [(WORD, PLACE)], seed, jitter=jitter)[0]
     train, check = data.split(0.5, seed)
     stacks = [SequenceDictionary((spec,)).grams(_cut(train, *places)) for spec, *places in _cuts()]

@@ -18,7 +18,6 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_mkl_toy
 from mklcore.errors import told_elsewhere
-from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.figures.style import number
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
@@ -148,6 +147,8 @@ def _norms(count: int, seed: int, draws: int, norms: tuple[float, ...], tick: Ca
 def _draw(count: int, seeds: tuple[int, ...], norms: tuple[float, ...]) -> tuple[list[float], Array, int]:
     """One draw: test error in % and weights at every norm, with the cost that errs least on the validation rows, and how
     many of these machines stopped before their tolerance."""
+    from mklcore.estimators.lp import LpMKLClassifier
+
     three = np.random.SeedSequence(seeds).generate_state(3)
     train, validation, test = (
         make_mkl_toy(n, count, int(s), N_FEATURES)[0] for n, s in zip((N_TRAIN, N_CHECK, N_CHECK), three, strict=True)

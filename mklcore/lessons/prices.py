@@ -15,7 +15,6 @@ import numpy as np
 from mklcore.arrays import Array, Mask
 from mklcore.data.synthetic import make_mkl_toy
 from mklcore.errors import told_elsewhere
-from mklcore.estimators.gomp import GOMPClassifier
 from mklcore.figures.style import number
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
@@ -89,6 +88,8 @@ def prices(tick: Tick = silent, seed: int = 0) -> Prices:
 
 
 def _gomp(stack: GramStack, y: Array, lam: float, blocks: Array, labels: Array) -> tuple[int, float, float, Array]:
+    from mklcore.estimators.gomp import GOMPClassifier
+
     path = fit_path(GOMPClassifier(lam=lam), stack, y, "s", [N_INFORMATIVE, ASKED], blocks, labels)
     model = path.estimators[1]
     alpha = np.ravel(model.dual_coef_)

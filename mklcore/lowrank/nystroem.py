@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from sklearn.cluster import kmeans_plusplus
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
@@ -75,6 +74,8 @@ class Nystroem:
 
     def landmarks(self, rows: Array) -> Indices:
         """Which of the standardised ``rows`` (n, d) are the landmarks, in rising order, spread over the rows."""
+        from sklearn.cluster import kmeans_plusplus
+
         n = len(rows)
         if self.n_components >= n:
             return np.arange(n)

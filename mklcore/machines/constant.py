@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
-from scipy.optimize import linprog
 
 from mklcore.arrays import Array, Mask
 
@@ -42,6 +41,8 @@ def without_slope(K: Array, lin: Array, low: Array, high: Array, b: float) -> Ar
 
 def _balanced(Z: Array, a: Array, low: Array, high: Array, free: Mask) -> Array | None:
     """``a`` with values of ``free`` such that Z'a = 0 and 1'a = 0."""
+    from scipy.optimize import linprog
+
     unit = float(np.max(high - low))
     rows = np.column_stack([Z, np.ones(a.size)]).T
     wanted = -(rows[:, ~free] @ a[~free]) / unit

@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.optimize import nnls
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
@@ -304,6 +303,8 @@ class EllipticNorm(Penalty):
 
     def dual_price(self, Q: Array) -> float:
         """min over gamma >= 0 of sqrt(v'E v), v = Q / 2 + gamma; any gamma found is a valid upper price."""
+        from scipy.optimize import nnls
+
         v = 0.5 * self._checked(Q)
         if np.any(self.E < 0):
             v = v + nnls(self._root, -(self._root @ v), maxiter=30 * v.size)[0]

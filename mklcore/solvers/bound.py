@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from mklcore.arrays import Array
 from mklcore.losses import Cost, Loss
@@ -48,6 +47,8 @@ def forms_of_multiple(point: Array | None, a: Array, Q: Array) -> Array | None:
 
 def _searched(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Cost) -> float:
     """The best multiple where the price is convex but not homogeneous: a search on the part of the ray in the box."""
+    from scipy.optimize import minimize_scalar
+
     low, high = loss.box(y, C)
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.where(a > 0, high / a, np.where(a < 0, low / a, np.inf))

@@ -9,7 +9,6 @@ baseline: its last digits are slow, and damped Newton needs fewer machines. Sour
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linprog
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
@@ -30,6 +29,8 @@ class SILP(Reweighting):
         self._planes: list[tuple[float, Array]] = []
 
     def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
+        from scipy.optimize import linprog
+
         task = self.problem
         self._planes.append((task.loss.dual(last.dual, task.y, task.C), last.state.Q))
         linear = np.array([plane for plane, _ in self._planes])

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import Lasso
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError, warn_short
@@ -170,6 +168,9 @@ def hkl_lasso_alpha(
 
     Parameters as in ``hkl_l2``.
     """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import Lasso
+
     kernel, task = _full_problem(X, y, lam, basis, "squared", fit_intercept, scaled, depth_weight, options)
     K = kernel.gram
     lasso = Lasso(alpha=lam, fit_intercept=fit_intercept, max_iter=_LASSO_STEPS, tol=_LASSO_TOL)

@@ -4,9 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
-
-from sklearn.base import BaseEstimator
+from typing import TYPE_CHECKING, Any
 
 from mklcore import cluster, errands
 from mklcore.apart import SHOWN_EVERY
@@ -36,6 +34,9 @@ from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import LOW_RANK, METHODS, Params, Setting, applicable
 from pages._parts.session.memory import Answered, memory
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 POINTS = 25
 FEATURE_POINTS, FEATURE_FIRST = (
     13,
@@ -63,13 +64,13 @@ def runs_over(params: Params) -> PathParameter:
     return method.path(params.path if params.path in method.path_params else method.path_params[0])
 
 
-def estimator(params: Params) -> BaseEstimator:
+def estimator(params: Params) -> "BaseEstimator":
     """Return the unfitted estimator the parameters ask for, all but the parameter of the path."""
     stack = lambda: gram_stacks.grams(params).train  # noqa: E731
     return maker(params)(stack, lambda: measuring.measures(params).between)
 
 
-def maker(params: Params) -> Callable[[Callable[[], GramStack], Callable[[], Any]], BaseEstimator]:
+def maker(params: Params) -> Callable[[Callable[[], GramStack], Callable[[], Any]], "BaseEstimator"]:
     """Return what makes the estimator from a stack and its alignments, each asked for only where a penalty hangs on it."""
     method, task = algorithm(params), tables.table(params).task
     settings: dict[str, Any] = {control.name: params.setting(control) for control in acting(params)}

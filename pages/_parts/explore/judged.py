@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
-from sklearn.metrics import auc, confusion_matrix, roc_curve
 
 from mklcore.data.dataset import Dataset
 from mklcore.figures import confusion_figure, reliability_figure, residual_figure, roc_figure, style
@@ -24,6 +23,8 @@ MOST_CURVES = 6
 
 def draw(point: Chosen, where: str, output: int | None) -> None:
     """Draw confusion matrix, ROC and calibration of a classifier, or the residuals of a regression."""
+    from sklearn.metrics import confusion_matrix
+
     table = tables.table(point.params)
     if table.task == "novelty":
         return
@@ -57,6 +58,8 @@ def _one(draw: Callable[..., go.Figure], title: str, key: str) -> None:
 
 def _roc(found: Judged, classes: Any, names: tuple[str, ...]) -> None:
     """Draw one curve for two classes, one class against the rest for more."""
+    from sklearn.metrics import auc, roc_curve
+
     columns = found.decision.reshape(len(found.y), -1)
     if columns.shape[1] not in (1, len(classes)):
         st.caption("One machine per pair of classes: a class has no ranking of its own, so no ROC curve.")

@@ -17,15 +17,27 @@ from pages._parts.frame import sending
 from pages._parts.session import turns
 from pages._parts.session.leaving import look_after
 
-# The rooms of the library first, then what stands behind the pages: all of it in one thread, because two threads that enter
-# a package and one of its modules at once would find it half made.
-EVERYTHING = (
-    "mklcore.estimators.registry", "mklcore.experiments", "mklcore.figures", "mklcore.lessons", "mklcore.theory",
-    "mklcore.warmup", "pages._parts.frame.visit",
+# All of it in one thread, because two threads that enter a package and one of its modules at once would find it half made.
+# What stands on Data before its table is read, then what reads and divides a table, in pieces, then all other pages.
+FRAME = (
+    "pages._parts.frame.visit", "pages._parts.data.columns", "pages._parts.data.groups", "pages._parts.data.rail",
+    "pages._parts.drawing.listings",
+)  # fmt: skip
+TABLES = (
+    "scipy.sparse.linalg", "scipy.optimize", "scipy.stats", "sklearn.base", "sklearn.model_selection", "sklearn.datasets",
+)  # fmt: skip
+REST = (
+    "mklcore.exploration", "pages._parts.explore.asking", "pages._parts.explore.columns", "pages._parts.explore.cursor",
+    "pages._parts.explore.many_rows", "pages._parts.explore.path", "pages._parts.explore.preparing",
+    "pages._parts.explore.rail", "pages._parts.explore.repeats", "pages._parts.explore.tuning", "sklearn.linear_model",
+    "mklcore.warmup", "mklcore.model_search", "mklcore.experiments", "mklcore.theory",
 )  # fmt: skip
 BREATH_SECONDS = 0.4
+HELD_SECONDS = 2.0  # nobody knows what a first page that has not come through by then is waiting for
 _importing: threading.Thread | None = None
+_framed, _tables = threading.Event(), threading.Event()
 _breathed = threading.Event()
+_free = threading.Event()
 
 
 @asynccontextmanager
@@ -33,6 +45,7 @@ async def serving(_: st.App) -> AsyncIterator[None]:
     """Import in a thread from the server's first moment on, and open the browser unless the server is headless."""
     global _importing
     sending.gather()
+    _free.set()
     _importing = threading.Thread(target=_import, name="imports", daemon=True)
     _importing.start()
     # Before its first element Streamlit looks whether this is a notebook, through the files of all modules: 0.1 to 0.3 s.
@@ -48,33 +61,66 @@ async def serving(_: st.App) -> AsyncIterator[None]:
 
 
 def _import() -> None:
-    """Import without collecting garbage: what imports make stays for good, and walking it again and again took a sixth of them."""
+    """Import without collecting garbage: what imports make stays for good, and walking it again and again took a sixth of them.
+
+    While the first page is drawn, nothing is imported that it can do without.
+    """
     gc.disable()
     try:
-        for name in EVERYTHING:
+        for name in FRAME:
             import_module(name)
+        _framed.set()
+        for names, over in ((TABLES, _tables), (REST, None)):
+            for name in names:
+                _free.wait(HELD_SECONDS)
+                import_module(name)
+            if over is not None:
+                over.set()
     finally:
+        for event in (_framed, _tables):
+            event.set()  # whoever waits imports for himself, and is told what is wrong
         gc.freeze()
         gc.enable()
 
 
 def wait() -> None:
-    """Wait until that thread is through."""
+    """Wait until a page can be begun, and have the imports wait while it is the first."""
     if _importing is not None:
+        if not _breathed.is_set():
+            _free.clear()
+        _framed.wait()
+
+
+def wait_for_all() -> None:
+    """Wait until everything is imported: for any page but Data, whose frame the browser draws meanwhile."""
+    if _importing is not None and _importing.is_alive():
+        drawn()
+        turns.PAGES.give_back()
         _importing.join()
 
 
+def is_first() -> bool:
+    """Tell whether the server has drawn no page yet, or cannot read a table yet."""
+    return not _breathed.is_set() or (_importing is not None and not _tables.is_set())
+
+
 def breathe() -> None:
-    """On the server's first page let the browser draw what it has: tables and plotly then keep it busy for seconds."""
+    """On the server's first page let the browser draw what it has, while what reads tables is imported.
+
+    Tables and plotly then keep it busy for seconds.
+    """
     if not _breathed.is_set():
         drawn()
         turns.PAGES.give_back()
         time.sleep(BREATH_SECONDS)
+    if _importing is not None:
+        _tables.wait()
 
 
 def drawn() -> None:
     """Note that the server has drawn its first page, whichever it was: none after it takes a breath."""
     _breathed.set()
+    _free.set()
 
 
 def address() -> str:

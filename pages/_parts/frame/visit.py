@@ -29,6 +29,8 @@ def _draw() -> None:
     progress = heading.heading(room.question)
     notices = st.container()
     frame_progress.prepare(room.file, history.current())
+    if room.file != "data":
+        starting.wait_for_all()
     with nav.inside():
         page.run()
     present.way_out()
