@@ -22,7 +22,7 @@ from benchmarks.lines import Line, told
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results.json"
-BENCHMARKS = ("compiling", "svm_speed", "lp_speed", "peers", "first_start")
+BENCHMARKS = ("compiling", "gram_speed", "svm_speed", "lp_speed", "peers", "first_start")
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "streamlit", "MKLpy", "himalaya", "celer", "cvxpy", "clarabel")
 TABLES = (ROOT / "README.md", ROOT / "docs" / "index.md")
 MARKS = "<!-- benchmarks -->\n", "<!-- /benchmarks -->"

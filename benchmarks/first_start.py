@@ -108,7 +108,7 @@ def floor(code: str, sign: str) -> float:
             return time.monotonic() - began
 
 
-def run(runs: int = 1) -> list[Line]:
+def run(runs: int = 3) -> list[Line]:
     """Seconds per page on the first and the second start, and those of the server and the browser alone, beside what was
     aimed at."""
     found: dict[str, list[dict[str, float]]] = {"first": [], "second": []}

@@ -52,10 +52,12 @@ def usual() -> dict[str, str]:
 
 
 def told(lines: Sequence[Line]) -> str:
-    """The lines as a Markdown table."""
-    rows = [
-        f"| {line.what} | {line.median:.3g} {line.unit} ± {100 * line.spread:.0f} % | {line.peer} {line.beside:.3g} {line.unit} | "
-        f"{line.ratio:.2f} | {line.note} |"
-        for line in lines
-    ]
+    """The lines as a Markdown table; one measurement has no spread to tell."""
+    rows = []
+    for line in lines:
+        spread = f" ± {100 * line.spread:.0f} %" if len(line.values) > 1 else ""
+        rows.append(
+            f"| {line.what} | {line.median:.3g} {line.unit}{spread} | {line.peer} {line.beside:.3g} {line.unit} | "
+            f"{line.ratio:.2f} | {line.note} |"
+        )
     return "\n".join(["| what | median | beside | ratio | |", "|---|---|---|---|---|", *rows])

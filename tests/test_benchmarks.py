@@ -18,6 +18,7 @@ def test_a_line_stands_beside_its_peer():
     assert line(0.5, 0.4, 0.6).ratio == 2.0
     assert line(0.5, 0.4, 0.6).spread == pytest.approx(0.2)
     assert "| fit | 0.5 s ± 20 % | peer 1 s | 2.00 |" in told([line(0.5, 0.4, 0.6)])
+    assert "| fit | 0.5 s | peer 1 s | 2.00 |" in told([line(0.5)])
 
 
 def test_slower_is_what_lost_more_than_the_spread():
