@@ -3,7 +3,7 @@
 What is to be run travels to the scheduler once, as a task of its own; workers get it from each other and keep it, and the
 scheduler makes it again when every worker that had it is gone. A run that dies with its worker is run again elsewhere. When
 the scheduler itself ends, what had arrived is in the caller's hands, and the next sweep goes on from there. One long piece of
-work goes to one worker, which tells how far it is and hears that it should end (``afar``).
+work goes to one worker, which tells how far it is and what there is by now, and hears that it should end (``afar``).
 
 Needs ``pip install mklcore[dask]``.
 """
@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 from uuid import uuid4
 
 from mklcore.errors import MKLError, ParameterError
@@ -27,14 +26,22 @@ _LOOK = 0.02  # seconds between looks at what has arrived
 _TICK = 0.3  # seconds after which a sweep that waits is told so, and may be cancelled
 _LARGEST_GRAPH = "100GB"  # the data travel inside the first task, once
 _CONNECT, _CLOSE = "10s", 10.0
+_ANSWER = 2.0  # seconds in which a scheduler that lives answers
+_OVER = ("closing", "closed", "failed")  # of a worker
+MOST_SAID = 2**22  # bytes of what a piece of work says while it goes on: a scheduler holds one of them per piece
 # Workers of Dask give every large array back to the system at once, and finding its pages again takes them as long as what
 # they compute: so much is kept (glibc, bytes; read when a process starts).
 KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 2**28, "MALLOC_MMAP_THRESHOLD_": 2**25}
+SAME = ("mklcore",)  # packages of which a worker must have our version
 S = TypeVar("S")
 R = TypeVar("R")
 Tell: TypeAlias = Callable[[int, int], Any]  # how much is done, of how much; what it raises ends the work
 # What is run, and where it lies.
 _SENT: ContextVar[dict[int, tuple[Any, Any]] | None] = ContextVar("sent", default=None)
+
+
+class NoClusterError(ParameterError):
+    """There is no cluster to be used: nobody answers, or its workers cannot do our work."""
 
 
 def alone(run: Callable[[S], R], spec: S) -> R:
@@ -61,7 +68,8 @@ def backend() -> str:
 @contextmanager
 def connected(address: str | None = None) -> Iterator[Any]:
     """A ``distributed.Client``: of ``address``; else the current one; else of the address in ``MKL_EXPLORER_SCHEDULER``; else of
-    processes of this machine that end with it. ParameterError where Dask is not installed or nobody answers."""
+    processes of this machine that end with it. ParameterError where Dask is not installed; NoClusterError, which is one, where
+    nobody answers, or a worker has another version of this library."""
     try:
         import distributed
     except ImportError:
@@ -83,14 +91,33 @@ def connected(address: str | None = None) -> Iterator[Any]:
                     processes=True, threads_per_worker=1, dashboard_address="127.0.0.1:0", set_as_default=False
                 )
     except (OSError, ValueError) as error:
-        raise ParameterError(
+        raise NoClusterError(
             f"No scheduler answers at {asked}: {error}. Start one with `dask scheduler`, or unset {SCHEDULER}."
         ) from None
     try:
+        if asked:
+            _check_versions(client, asked)
         yield client
     finally:
         with suppress(TimeoutError):  # nobody is there to say goodbye to
             client.close(timeout=_CLOSE if client.status == "running" else 0.5)
+
+
+def _check_versions(client: Any, address: str) -> None:
+    """NoClusterError where a worker that is there by now has another version of the library, or of Python."""
+    found = client.get_versions(packages=list(SAME))
+
+    def had(one: Any) -> list[str]:
+        python = ".".join(str(one["host"]["python"]).split(".")[:2])
+        return [f"Python {python}", *(f"{name} {one['packages'].get(name) or 'not at all'}" for name in SAME)]
+
+    ours = had(found["client"])
+    for worker, one in found["workers"].items():
+        if had(one) != ours:
+            raise NoClusterError(
+                f"The worker {worker} of the scheduler at {address} has {' and '.join(had(one))}; this process has "
+                f"{' and '.join(ours)}. Install the same versions everywhere."
+            )
 
 
 @contextmanager
@@ -135,18 +162,20 @@ def on_cluster(client: Any, run: Callable[[S], R], specs: Sequence[S]) -> Iterat
     The first error of a run is raised. MKLError where the scheduler ends before the last row has arrived.
     """
     data, kept = _sent(client, run), _SENT.get() is not None
+    kept_where = " is kept where `known` is a dict"
     waiting = {client.submit(alone, data, spec, pure=False): spec for spec in specs}
     told = time.monotonic()
     try:
         while waiting:
-            _check(client, f"{len(waiting)} of {len(specs)} runs to go", " is kept where `known` is a dict")
+            left = f"{len(waiting)} of {len(specs)} runs to go"
+            _check(client, left, kept_where)
             arrived = [future for future in waiting if future.done()]
             well = [future for future in arrived if future.status == "finished"]
             for future, row in zip(well, client.gather(well) if well else (), strict=True):
                 yield waiting.pop(future), row
             for future in arrived:
                 if future in waiting:  # this raises, after all that went well has been handed on
-                    yield waiting.pop(future), future.result()
+                    yield waiting.pop(future), _value(client, future, left, kept_where)
             if not arrived:
                 time.sleep(_LOOK)
             if time.monotonic() - told > _TICK:
@@ -174,8 +203,20 @@ def _sent(client: Any, run: Any) -> Any:
 def _check(client: Any, left: str, kept: str) -> None:
     """MKLError where the scheduler has ended."""
     if client.status != "running":
-        told = f" What had arrived{kept}: start the sweep again with it." if kept else " Ask again once it is back."
-        raise MKLError(f"The scheduler at {client.scheduler.address} ended with {left}.{told}")
+        _raise_ended(client, left, kept)
+
+
+def _value(client: Any, future: Any, left: str, kept: str) -> Any:
+    """What a future that is done holds, or the error of its work; MKLError where the scheduler has let go of it."""
+    if client.status != "running" or future.status in ("cancelled", "lost"):
+        _raise_ended(client, left, kept)
+    return future.result()
+
+
+def _raise_ended(client: Any, left: str, kept: str) -> NoReturn:
+    told = f" What had arrived{kept}: start the sweep again with it." if kept else " Ask again once it is back."
+    where = f" at {client.scheduler.address}" if client.scheduler else ""  # a client that was closed has forgotten it
+    raise MKLError(f"The scheduler{where} ended with {left}.{told}")
 
 
 def _forget(client: Any, future: Any) -> None:
@@ -185,50 +226,87 @@ def _forget(client: Any, future: Any) -> None:
 # One piece of work
 
 
-def afar(work: Callable[[Tell], R], callback: Tell | None = None) -> R:
+def afar(work: Callable[..., R], callback: Tell | None = None, news: Callable[[bytes], Any] | None = None) -> R:
     """``work(tell)`` on one worker of the cluster, with one BLAS thread: what it gives, or the error it ends with.
 
     What the work tells, ``tell(done, total)``, comes to ``callback`` here, which is called from time to time in any case; what it
-    raises ends the work there, too, when it tells next. Work that dies with its worker begins again on another. MKLError
-    where the scheduler ends before the work does.
+    raises ends the work there, too, when it tells next. With ``news`` it is ``work(tell, say)``: what it says, in bytes, comes to
+    ``news`` while the work goes on, the newest where several were said meanwhile, and nothing above ``MOST_SAID``. Work that dies
+    with its worker begins again on another. MKLError where the scheduler ends before the work does.
     """
     with connected() as client:
         import distributed
 
-        name, heard = f"mklcore-{uuid4().hex}", deque([(0, 1)], maxlen=1)
-        over = distributed.Event(name, client)
-        client.subscribe_topic(name, lambda event: heard.append(event[1]))
+        name = f"mklcore-{uuid4().hex}"
+        pages = distributed.Variable(name, client), distributed.Variable(f"{name}-said", client)
+        pages[0].set((0, 1, 0))
         data, kept = _sent(client, work), _SENT.get() is not None
-        future = client.submit(_listening, data, name, pure=False)
+        future = client.submit(_listening, data, name, news is not None, pure=False)
+        now, heard, looked = (0, 1), 0, time.monotonic()
         try:
             while not future.done():
                 _check(client, "the work on its way", "")
                 if callback is not None:
-                    callback(*heard[0])
+                    callback(*now)
+                if time.monotonic() - looked > _TICK:
+                    looked = time.monotonic()
+                    done, total, said = _read(pages[0]) or (*now, heard)
+                    now = done, total
+                    if news is not None and said != heard and (content := _read(pages[1])) is not None:
+                        heard = said
+                        news(content)
                 time.sleep(_LOOK)
-            found: R = future.result()
-            return found
-        except BaseException:
-            over.set() if client.status == "running" else None
-            raise
+            return _value(client, future, "the work on its way", "")  # type: ignore[no-any-return]
         finally:
-            client.unsubscribe_topic(name)
             for one in (future, *(() if kept else (data,))):
                 _forget(client, one)
+            for page in pages:
+                page.delete()
 
 
-def _listening(work: Callable[[Tell], R], name: str) -> R:
-    """The work on its worker: what it tells is sent at most every third of a second, and then it hears whether it is wanted."""
-    import distributed
+def _read(page: Any) -> Any:
+    """What lies there; None where nobody answers, which the next look at the scheduler explains."""
+    try:
+        return page.get(callback_timeout=_ANSWER)
+    except (OSError, TimeoutError, RuntimeError):
+        return None
 
-    worker, over, clock = distributed.get_worker(), distributed.Event(name), [time.monotonic()]
 
-    def tell(done: int, total: int) -> None:
-        if time.monotonic() - clock[0] < _TICK:
+class _Listening:
+    """The work on its worker: each time it tells something it hears whether it is wanted, and every third of a second it is
+    sent, into a place that holds the newest alone."""
+
+    def __init__(self, name: str) -> None:
+        import distributed
+
+        self._worker = distributed.get_worker()
+        self._key = self._worker.get_current_task()
+        self._pages = distributed.Variable(name), distributed.Variable(f"{name}-said")
+        self._last, self._sent, self._said = (0, 1), time.monotonic(), 0
+
+    def tell(self, done: int, total: int) -> None:
+        task = self._worker.state.tasks.get(self._key)
+        if task is None or task.state == "cancelled" or self._worker.status.name in _OVER:
+            raise InterruptedError("Whoever asked for the work has cancelled it or is gone, or its cluster is.")
+        self._last = done, total
+        if time.monotonic() - self._sent >= _TICK:
+            self._send()
+
+    def say(self, content: bytes) -> None:
+        if len(content) > MOST_SAID:
             return
-        worker.log_event(name, (done, total))
-        if over.is_set():
-            raise InterruptedError("The work was cancelled by whoever asked for it.")
-        clock[0] = time.monotonic()
+        with suppress(OSError, TimeoutError):
+            self._pages[1].set(content, callback_timeout=_ANSWER)
+            self._said += 1
+            self._send()
 
-    return alone(work, tell)
+    def _send(self) -> None:
+        with suppress(OSError, TimeoutError):  # where the scheduler is gone, so is this worker soon
+            self._pages[0].set((*self._last, self._said), callback_timeout=_ANSWER)
+        self._sent = time.monotonic()
+
+
+def _listening(work: Callable[..., R], name: str, says: bool) -> R:
+    """The work on its worker."""
+    there = _Listening(name)
+    return alone(lambda told: work(*told), (there.tell, there.say) if says else (there.tell,))

@@ -1,32 +1,54 @@
 """Errands: full-size fits that carry all they need, so that a worker of a cluster can do them as well as this process.
 
-An errand is called with ``tell(done, total)``, which hears how far it is and may raise to end it. What it gives holds nobody
-who listens any more, so that it can travel.
+An errand is called with ``tell(done, total)``, which hears how far it is and may raise to end it, and with ``say``, where somebody
+wants to hear of what there is so far, in bytes. What it gives holds nobody who listens any more, so that it can travel.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from mklcore.arrays import Array, Labels
-from mklcore.cluster import Tell, afar, scheduler_address
+from mklcore.cluster import NoClusterError, Tell, afar, scheduler_address
 from mklcore.errors import told_elsewhere
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.lowrank.nystroem import Nystroem
 from mklcore.path import Path, fit_path, path_grid
+from mklcore.path_files import read_paths, write_paths
 from mklcore.scoring import Scoring, scorer_of
 
 STEPS = 100  # in which one fit is told, for what it still has to do nobody knows
+SAID_EVERY = 1.0  # seconds between two looks at the points of a path that are solved so far
+SAID_RATE = 4e6  # bytes a second that they take at most
+Say: TypeAlias = Callable[[bytes], Any]
 R = TypeVar("R")
 
 
-def run(errand: Callable[[Tell], R], tell: Tell) -> R:
-    """What an errand gives: from a worker of the cluster that ``MKL_EXPLORER_SCHEDULER`` names, without one from this process."""
-    return afar(errand, tell) if scheduler_address() else errand(tell)
+def run(
+    errand: Callable[..., R],
+    tell: Tell,
+    show: Callable[[Path], Any] | None = None,
+    instead: Callable[[str], Any] | None = None,
+) -> R:
+    """What an errand gives: from a worker of the cluster that ``MKL_EXPLORER_SCHEDULER`` names, without one from this process.
+
+    ``show``, for an errand that solves a path, hears now and then the path through the points solved so far, without its models.
+    Where there is no cluster to be used, the error is raised, or, with ``instead``, told to it, and this process does the errand.
+    """
+    heard = None if show is None else lambda content: show(read_paths(content)["path"])
+    if scheduler_address():
+        try:
+            return afar(errand, tell, heard)
+        except NoClusterError as error:
+            if instead is None:
+                raise
+            instead(f"It is done on this machine, for the cluster cannot be used. {error}")
+    return errand(tell) if heard is None else errand(tell, heard)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +104,7 @@ class FeaturePath:
     grow: int = 0
     scoring: Scoring = None
 
-    def __call__(self, tell: Tell) -> Path:
+    def __call__(self, tell: Tell, say: Say | None = None) -> Path:
         last = [(0, self.first or self.size)]
 
         def hear(done: int, total: int) -> None:
@@ -95,8 +117,22 @@ class FeaturePath:
             grid = path_grid(self.asked, stack, self.y, self.over, self.size)[: self.first]
             path = fit_path(
                 self.asked, stack, self.y, self.over, grid, stack.cross(self.X_val), self.y_val, hear,
-                scoring=self.scoring, grow=self.grow,
+                scoring=self.scoring, grow=self.grow, so_far=None if say is None else _seldom(say),
             )  # fmt: skip
         for point in path.estimators:
             point.set_params(callback=None)
         return path
+
+
+def _seldom(say: Say) -> Callable[[Callable[[], Path]], None]:
+    """What ``fit_path`` tells of the points so far, said now and then: the seldomer, the more bytes they are."""
+    next_time = [time.monotonic() + SAID_EVERY]
+
+    def so_far(make: Callable[[], Path]) -> None:
+        if time.monotonic() < next_time[0]:
+            return
+        content = write_paths(path=make())
+        say(content)
+        next_time[0] = time.monotonic() + SAID_EVERY + len(content) / SAID_RATE
+
+    return so_far

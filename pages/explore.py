@@ -107,7 +107,7 @@ if usable():
         rail.draw()
     try:
         shown = looks.answer(history.current())
-        came_earlier = shown is not None and shown.earlier
+        came_earlier = shown is not None and shown.earlier and not shown.stage
         looking = not came_earlier and asking.look()
         shown = looks.answer(history.current())
         drawn_first = shown is not None and bool(shown.stage)

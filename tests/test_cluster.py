@@ -20,7 +20,16 @@ from mklcore import (
     errands,
     load_sample,
 )
-from mklcore.cluster import KEPT_MEMORY, SCHEDULER, afar, connected, keeping_memory, one_client
+from mklcore.cluster import (
+    KEPT_MEMORY,
+    MOST_SAID,
+    SCHEDULER,
+    NoClusterError,
+    afar,
+    connected,
+    keeping_memory,
+    one_client,
+)
 from mklcore.experiments import Experiment
 from mklcore.experiments.base import file_of, is_quick
 from mklcore.partitions import ArrayParts, ParquetParts, fit_parts, score_parts
@@ -173,8 +182,28 @@ def cube(number: int) -> int:
     return number**3
 
 
+def test_work_of_a_scheduler_that_died_says_so_and_is_done_when_it_is_asked_for_again(scheduler, monkeypatch):
+    said: list[tuple[int, int]] = []
+    with monkeypatch.context() as there, distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, **QUIET
+    ) as mortal:  # fmt: skip
+        there.setenv(SCHEDULER, mortal.scheduler_address)
+
+        def kill(done, total):
+            said.append((done, total))
+            if done:
+                mortal.close()
+
+        with pytest.raises(
+            MKLError, match=r"The scheduler.* ended with the work on its way\. Ask again once it is back"
+        ):
+            afar(Patient(Path("no"), 10_000), kill)
+    assert said[-1][0] > 0
+    assert afar(Patient(Path("no"), 2))[0] != os.getpid()
+
+
 class Patient:
-    """Work that tells how far it is until somebody no longer wants it, and leaves a mark then; or does 3 steps."""
+    """Work that tells how far it is until somebody no longer wants it, and leaves a mark then; or does its steps."""
 
     def __init__(self, mark: Path, steps: int):
         self.mark, self.steps = mark, steps
@@ -186,7 +215,7 @@ class Patient:
             try:
                 tell(done, self.steps)
             except InterruptedError:
-                self.mark.write_text("ended")
+                self.mark.write_text("ended") if self.mark.is_absolute() else None
                 raise
             Event().wait(0.1)
         return os.getpid(), threads(0)
@@ -207,8 +236,87 @@ def test_one_piece_of_work_is_done_on_a_worker_which_tells_how_far_it_is_and_can
     with pytest.raises(InterruptedError, match="enough"):
         afar(Patient(tmp_path / "yes", 10_000), cancel)
     sweep(seen, [tmp_path / "yes"], "dask")
+    assert not left_on_the_scheduler()
     with pytest.raises(ParameterError, match="not allowed"):
         afar(refused)
+
+
+def left_on_the_scheduler() -> list[str]:
+    """What the scheduler still holds of what work had told."""
+    with connected() as client:
+        return client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.extensions["variables"].variables))
+
+
+class Talkative:
+    """Work that says how far it is in growing bytes; its first worker is killed on the way, and one thing it says is too much."""
+
+    def __init__(self, mark: Path):
+        self.mark = mark
+
+    def __call__(self, tell, say) -> int:
+        from threading import Event
+
+        say(bytes(MOST_SAID + 1))
+        for done in range(1, 5):
+            tell(done, 4)
+            say(b"." * done)
+            Event().wait(0.4)
+            if done == 2 and not self.mark.exists():
+                self.mark.write_text("killed")
+                os.kill(os.getpid(), signal.SIGKILL)
+        return 4
+
+
+def test_what_is_there_by_now_comes_back_and_again_from_another_worker_when_one_is_killed(scheduler, tmp_path):
+    said: list[bytes] = []
+    assert afar(Talkative(tmp_path / "mark"), None, said.append) == 4
+    sizes = [len(content) for content in said]
+    assert (tmp_path / "mark").exists()
+    assert set(sizes) <= {1, 2, 3, 4}
+    assert sizes.count(1) == 2  # begun twice, and nothing of it lost
+    assert max(sizes) > 2
+    assert not left_on_the_scheduler()
+
+
+def test_work_whose_asker_is_gone_ends(cluster, scheduler, tmp_path):
+    client = distributed.Client(cluster.scheduler_address, set_as_default=False)
+
+    def leave(done, total):
+        if done:
+            client.close()
+
+    with client.as_current(), pytest.raises(MKLError, match="ended with the work on its way"):
+        afar(Patient(tmp_path / "mark", 10_000), leave)
+    sweep(seen, [tmp_path / "mark"], "dask")
+
+
+def test_workers_with_another_version_of_the_library_are_refused_and_this_process_does_the_work(cluster, scheduler):
+    with connected() as client:
+        client.run(pretend, "0.0.1")
+    told = r"mklcore 0\.0\.1; this process has Python .* mklcore .* Install the same versions everywhere"
+    here: list[str] = []
+    try:
+        with pytest.raises(NoClusterError, match=told), connected():
+            pass
+        with pytest.raises(NoClusterError, match=told):
+            errands.run(Patient(Path("no"), 2), lambda *told: None)
+        assert errands.run(Patient(Path("no"), 2), lambda *told: None, instead=here.append)[0] == os.getpid()
+        assert len(here) == 1
+        assert "Install the same versions" in here[0]
+    finally:
+        with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
+            client.run(pretend, "")
+    assert errands.run(Patient(Path("no"), 2), lambda *told: None, instead=here.append)[0] != os.getpid()
+    assert len(here) == 1
+
+
+def pretend(version: str) -> None:
+    """Have this process say that it has another version of the library, or its own again."""
+    from distributed import versions
+
+    known = getattr(versions, "known_before", versions._version_cached)
+    versions.known_before = known
+    versions._version_cached = known if version == "" else lambda name: version if name == "mklcore" else known(name)
 
 
 def seen(mark: Path) -> None:

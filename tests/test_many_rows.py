@@ -1,16 +1,20 @@
 """Many rows in the app: low rank follows the first answer, stands beside exact kernels, and leaves as a script."""
 
+import threading
+from concurrent.futures import CancelledError
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.errors import MKLError
 from mklcore.left_out import scored_on
 from mklcore.lowrank.inside import through_features
+from mklcore.path_files import read_paths
 from pages._parts.derive import gram_stacks, left_out, low_rank, many_rows, paths, shelves, tables
 from pages._parts.explore import many_rows as explore_many_rows
-from pages._parts.jobs.job import Progress, Report
+from pages._parts.jobs.job import Progress, Report, make
 from pages._parts.params.parameters import LOW_RANK, MOST_LANDMARKS, SAMPLE, Params
 from tests.pages import memory, open_app, quiet, wait_until, words
 from tests.test_exports import handed_out, run_script
@@ -93,7 +97,7 @@ def test_with_a_scheduler_full_size_fits_are_sent_there(few, monkeypatch):
     params = Params(data="diabetes", widths=2, seed=4143)
     sent: list[object] = []
     monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
-    monkeypatch.setattr("mklcore.errands.afar", lambda errand, tell: sent.append(errand) or errand(tell))
+    monkeypatch.setattr("mklcore.errands.afar", lambda errand, *told: sent.append(errand) or errand(tell=told[0]))
     low = low_rank.approximately(params)
     assert many_rows.room(params) == "its kernels in double precision, 0.0 GB"
     with monkeypatch.context() as short:
@@ -109,6 +113,93 @@ def test_with_a_scheduler_full_size_fits_are_sent_there(few, monkeypatch):
     here = paths.prepared(low).solve()
     np.testing.assert_allclose(path.weights, here.weights, atol=1e-12)
     np.testing.assert_allclose(path.val_score, here.val_score, atol=1e-12)
+
+
+@pytest.mark.threads
+def test_points_solved_on_a_scheduler_are_shown_as_they_come_and_stay_when_it_dies(few, monkeypatch):
+    monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
+    monkeypatch.setattr("mklcore.errands.SAID_EVERY", 0.0)
+    monkeypatch.setattr("mklcore.errands.SAID_RATE", 1e12)
+    alive, dies = [True], threading.Event()
+
+    def elsewhere(errand, tell, news):
+        def say(content: bytes) -> None:
+            news(content)
+            while alive[0] and len(read_paths(content)["path"]) == 7:
+                tell(7, 13)
+                if dies.wait(0.01):
+                    raise MKLError("The scheduler ended with the work on its way.")
+
+        return errand(tell, say)
+
+    monkeypatch.setattr("mklcore.errands.afar", elsewhere)
+    app = open_app("pages/explore.py", data="diabetes", widths="2", seed="4144", way=LOW_RANK)
+    wait_until(lambda: "7 points solved so far" in words(app), app)
+    params = memory(app).params
+    for look in ("path", "inside", "columns"):
+        app.session_state["field_look"] = look
+        quiet(app.run())
+        assert "7 points solved so far" in words(app)
+        assert "Solved on another machine" in words(app)
+    alive[0] = False
+    dies.set()
+    wait_until(lambda: "ended with the work on its way" in words(app), app)
+    assert "7 points solved so far" in words(app)  # what had come is still there
+    quiet(app.button(key="compute").click().run())
+    wait_until(lambda: paths.known(params) is not None and "solved so far" not in words(app), app)
+    assert paths.known(params).estimators[0] is not None
+
+
+def test_without_an_answer_from_the_scheduler_this_machine_does_the_work_and_says_why(few, monkeypatch):
+    params = Params(data="diabetes", widths=2, seed=4145)
+    monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
+    monkeypatch.setattr("mklcore.cluster._CONNECT", "100ms")
+    job = many_rows.job(params)
+    progress = Progress(job)
+    assert len(job.pieces[0].make(Report(progress))) == progress.done
+    assert "No scheduler answers at tcp://127.0.0.1:9" in progress.note
+    assert "on this machine" in progress.note
+
+
+def test_two_who_ask_for_the_same_exact_model_get_one_and_who_waits_goes_on_where_the_other_cancels(few, monkeypatch):
+    params, begun = Params(data="diabetes", widths=2, seed=4146), list[object]()
+    monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
+    second = Progress(many_rows.whole_job(params, 1.0))
+    waits, released = threading.Event(), threading.Event()
+
+    def elsewhere(errand, tell, news):
+        begun.append(errand)
+        if len(begun) == 1:
+            waits.set()
+            while True:  # until the first one cancels
+                tell(1, 100)
+                released.wait(0.01)
+        return errand(tell)
+
+    monkeypatch.setattr("mklcore.errands.afar", elsewhere)
+    first = Progress(many_rows.whole_job(params, 1.0))
+    ends: list[object] = []
+
+    def run(progress: Progress) -> None:
+        try:
+            make(progress)
+            ends.append(progress)
+        except CancelledError:
+            ends.append(None)
+
+    one, two = (threading.Thread(target=run, args=(progress,)) for progress in (first, second))
+    one.start()
+    waits.wait(60)
+    two.start()
+    first.stop.set()
+    one.join(60)
+    two.join(60)
+    assert ends == [None, second]
+    assert len(begun) == 2
+    third = Progress(many_rows.whole_job(params, 1.0))
+    make(third)  # it lies there
+    assert len(begun) == 2
+    assert many_rows.whole(params).value == 1.0
 
 
 def test_what_cannot_be_approximated_says_so_and_goes_on_with_exact_kernels():

@@ -83,7 +83,8 @@ def answer(params: Params) -> paths.Answer | None:
     look, part = known(params), paths.so_far(params)
     if part is not None and (look is None or len(part) >= LEAST):
         told = f"{counted(len(part), 'point')} solved so far"
-        return paths.Answer(part, params, True, told, () if look is None else look.columns)
+        columns, elsewhere = () if look is None else look.columns, part.estimators[0] is None
+        return paths.Answer(part, params, True, told, columns, elsewhere)
     if look is not None:
         return paths.Answer(look.path, params, True, FIRST, look.columns)
     return whole

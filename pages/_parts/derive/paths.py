@@ -226,15 +226,16 @@ def piece(params: Params, refused: Callable[[str], None] | None = None) -> Piece
     shorter = None if not params.further else known(replace(params, further=params.further - 1))
     if shorter is not None and shorter.estimators[0] is not None:
         return Piece(lambda report: given.further(given.again(shorter), report), lay, GROW, refused)
-    make: Callable[[Report], Path] = partial(_shown, given, partial(shelves.shelf(params).put, so_far_key(params)))
+    lay_part = partial(shelves.shelf(params).put, so_far_key(params))
+    make: Callable[[Report], Path] = partial(_shown, given, lay_part)
     if low_rank.in_use(params) and cluster.scheduler_address():
-        make = _afar(params, given)
+        make = _afar(params, given, lay_part)
     return Piece(
         make, lay, given.size, refused, key(params), partial(shelves.shelf(params).get, key(params)),
     )  # fmt: skip
 
 
-def _afar(params: Params, given: Prepared) -> Callable[[Report], Path]:
+def _afar(params: Params, given: Prepared, lay: Callable[[Path], None]) -> Callable[[Report], Path]:
     """Return what has a worker of the cluster make the features of all rows and solve the path on them."""
     how, named = low_rank.approximation(params), dictionaries.normalisation(params)
     assert how is not None
@@ -243,17 +244,23 @@ def _afar(params: Params, given: Prepared) -> Callable[[Report], Path]:
         given.asked, dictionaries.dictionary(params), how, None if named == "none" else named, params.center,
         train.table, train.y, judges.table, judges.y, given.over, given.size, given.first, given.grow, given.scoring,
     )  # fmt: skip
-    return lambda report: errands.run(errand, report.tick)
+
+    def make(report: Report) -> Path:
+        return errands.run(errand, report.tick, partial(_lay, lay, report), report.note)
+
+    return make
 
 
 def _shown(given: Prepared, lay: Callable[[Path], None], report: Report) -> Path:
     """Return the whole path; on the way there lay what is solved so far, now and then."""
 
-    def show(path: Path) -> None:
-        lay(path)
-        report.news()
+    return given.solve(report, show=partial(_lay, lay, report))
 
-    return given.solve(report, show=show)
+
+def _lay(lay: Callable[[Path], None], report: Report, path: Path) -> None:
+    """Lay the path through the points solved so far, and have it looked at."""
+    lay(path)
+    report.news()
 
 
 def _seldom(show: Callable[[Path], None]) -> Callable[[Callable[[], Path]], None]:
@@ -419,7 +426,8 @@ class Answer:
 
     ``stage`` says in words why, where the successor is the same answer made better: a first look at a few rows, whose
     ranking of the columns is in ``columns``, or the points that are solved so far. Empty where it is an older answer.
-    ``earlier``: it answers these parameters, and came with the project; its models are not there yet.
+    ``earlier``: it answers these parameters, and came with the project or, with a ``stage``, from a machine that still solves it;
+    its models are not there yet.
     """
 
     path: Path

@@ -65,7 +65,7 @@ def draw(shown: paths.Answer, follows: list[path_player.View], baselines: column
     here, exact = params_places.place(path, params.at), None
     row, below = st.container(key="explore_cursor"), st.container()
     if here.exact and shown.earlier:
-        below.info(words.EARLIER)
+        below.info(words.ELSEWHERE if shown.stage else words.EARLIER)
     elif here.exact and not shown.waiting:
         try:
             with below:
@@ -98,7 +98,7 @@ def draw(shown: paths.Answer, follows: list[path_player.View], baselines: column
     if not shown.stage:
         st.caption(looks.rows_told(shown))
     if shown.earlier and not params.present:
-        st.caption(words.EARLIER)
+        st.caption(words.ELSEWHERE if shown.stage else words.EARLIER)
     if params.look == "columns":
         bands.draw(shown, point, index)
         columns.stability(shown, point, index)

@@ -32,7 +32,8 @@ def draw(shown: paths.Answer, point: Path, index: int) -> None:
     fitted = point.estimators[index]
     where = places.label(point.param, float(point.values[index]))
     if fitted is None:  # an answer kept with a saved run holds figures; its models are on their way
-        st.info("The model of this point is being fitted again. What it has learnt appears here.")
+        again = "The model of this point is being fitted again. What it has learnt appears here."
+        st.info(words.ELSEWHERE if shown.stage else again)
         return
     if not shown.waiting:
         judged.draw(Chosen(point, index, shown.params), where, history.current().output)

@@ -13,6 +13,7 @@ from pages._parts.jobs.job import JobState, Progress
 from pages._parts.jobs.preparing import Preparation, preparation
 from pages._parts.params.parameters import Params
 from pages._parts.session import board, history, nav
+from pages._parts.session.words import plain
 
 REFRESH_SECONDS = 0.5
 # Where it takes long: thirty people who look twice a second are as much work as what they wait for.
@@ -75,6 +76,8 @@ def every() -> float:
 def _line_of(job: Progress) -> None:
     columns = st.columns([7, 3], vertical_alignment="center", gap="xsmall")
     columns[0].progress(min(job.done / max(job.total, 1), 1.0), sentence(job))
+    if job.note:
+        columns[0].caption(plain(job.note))
     columns[1].button(
         "Cancel", key=CANCEL[job.job.slot], on_click=job.stop.set, disabled=job.stop.is_set(), type="tertiary"
     )

@@ -96,6 +96,7 @@ class Progress:
     ended: threading.Event = field(default_factory=threading.Event)
     told: bool = False
     news: bool = False  # something of the result can be looked at already
+    note: str = ""  # what whoever watches should know of it
     started: float = math.nan
     seen: float = field(default_factory=time.monotonic)
     entered: float = field(default_factory=time.monotonic)
@@ -158,6 +159,10 @@ class Report:
     def news(self) -> None:
         """Tell that a part of the result is there to be looked at."""
         self.progress.news = True
+
+    def note(self, told: str) -> None:
+        """Tell in a sentence what whoever watches should know."""
+        self.progress.note = told
 
     def unwanted(self) -> bool:
         """Tell whether the work should end."""
