@@ -6,11 +6,14 @@ import pytest
 import mklcore as mkl
 from mklcore import verify
 from mklcore.lowrank.boxed import balanced
+from mklcore.lowrank.central import FeatureCentral, on_path
 from mklcore.lowrank.fitting import fit_features
 from mklcore.lowrank.nystroem import leverages
 from mklcore.lowrank.whole import whole_certificate
 from mklcore.solvers import fit_weighted
+from mklcore.solvers.driver import run
 from mklcore.solvers.forms import interval
+from mklcore.solvers.reweighting import Problem, WarmStart
 
 DATA = mkl.load_sample("breast_cancer").drawn(160, 0)
 Y = np.where(DATA.y == DATA.y[0], 1.0, -1.0)
@@ -109,6 +112,71 @@ def test_fits_are_those_of_the_exact_solvers_on_the_approximated_grams(stack, gr
         grams, y, found.weights, found.dual_coef, found.intercept, loss, C, penalty, found.dual_point, fit_intercept
     )
     assert (primal, dual) == pytest.approx((found.objective, found.dual_objective), rel=1e-5)
+
+
+def inside(stack, y, C, loss, p, fit_intercept, warm=None):
+    """The fit along the path inside, and what it published recomputed on the Gram matrices."""
+    problem = Problem(stack, y, C, mkl.losses.make_loss(loss), mkl.LpNorm(p), fit_intercept)
+    return run(FeatureCentral(problem, tol=1e-4, warm=warm), tol=1e-4, max_iter=100)
+
+
+@pytest.mark.parametrize(("loss", "fit_intercept"), [("hinge", True), ("hinge", False), ("epsilon_insensitive", True)])
+@pytest.mark.parametrize("p", [4 / 3, 2.0])
+def test_the_path_inside_ends_at_the_exact_optimum_for_every_C_cold_or_warm(stack, grams, loss, fit_intercept, p):
+    y, warm = Y if loss == "hinge" else Y + 0.1 * DATA.X[:, 0], None
+    for C in (1e-2, 1.0, 100.0, 1000.0):
+        exact = fit_weighted(grams, y, C, mkl.losses.make_loss(loss), mkl.LpNorm(p), fit_intercept, tol=1e-4)
+        found = inside(stack, y, C, loss, p, fit_intercept)
+        again = found if warm is None else inside(stack, y, C, loss, p, fit_intercept, warm)
+        for fit in (found, again):
+            assert fit.status.ok
+            assert fit.objective >= exact.dual_objective - 1e-6 * abs(exact.objective)
+            assert exact.objective >= fit.dual_objective - 1e-6 * abs(exact.objective)
+            parts = (fit.weights, fit.dual_coef, fit.intercept, loss, C, mkl.LpNorm(p), fit.dual_point, fit_intercept)
+            assert mkl.certificate(grams, y, *parts) == pytest.approx((fit.objective, fit.dual_objective), rel=1e-5)
+        warm = WarmStart(found.weights, found.dual_coef, C)
+
+
+def test_the_path_inside_takes_costs_of_rows_and_leaves_out_what_has_no_part_in_a_step(stack, monkeypatch):
+    costs = 10.0 * (1.0 + np.arange(Y.size) % 3)
+    found = inside(stack, Y, costs, "hinge", 4 / 3, True)
+    assert found.status.ok
+    assert np.all(Y * found.dual_coef <= costs * (1 + 1e-9))
+    other = fit_features(
+        stack, Y, costs, mkl.losses.make_loss("hinge"), mkl.LpNorm(4 / 3), True, solver="wrapper", tol=1e-4
+    )
+    assert found.objective >= other.dual_objective
+    assert other.objective >= found.dual_objective
+    monkeypatch.setattr("mklcore.lowrank.central._LEFT_OUT", 0.0)
+    whole = inside(stack, Y, costs, "hinge", 4 / 3, True)
+    assert whole.objective == pytest.approx(found.objective, rel=1e-4)
+
+
+def test_where_the_path_inside_breaks_off_the_analytic_update_goes_on(stack, monkeypatch):
+    def singular(*_, **__):
+        raise np.linalg.LinAlgError("singular to rounding")
+
+    sound = inside(stack, Y, 10.0, "hinge", 4 / 3, True)
+    monkeypatch.setattr("mklcore.lowrank.central.cho_factor", singular)
+    found = inside(stack, Y, 10.0, "hinge", 4 / 3, True)
+    assert found.status.ok
+    assert found.objective == pytest.approx(sound.objective, rel=1e-4)
+
+
+def test_the_path_inside_is_taken_where_C_is_large_and_only_where_it_pays(stack):
+    loss, penalty = mkl.losses.make_loss("hinge"), mkl.LpNorm(4 / 3)
+    names = [fit_features(stack, Y, C, loss, penalty, True).solver for C in (0.01, 100.0)]
+    assert "analytic update" in names[0]
+    assert "interior point" in names[1]
+    assert "interior point" not in fit_features(stack, Y, 100.0, loss, mkl.LpNorm(4.0), True).solver
+
+
+def test_a_row_on_the_path_balances_its_multipliers_without_cancellation():
+    excess, room = np.array([-1e6, -1.0, 0.0, 1.0, 1e6]), np.full(5, 2.0)
+    x, left = on_path(excess, 1e-3, room)
+    assert x + left == pytest.approx(room)
+    assert np.all((x > 0) & (left > 0))
+    assert excess + 1e-3 / x - 1e-3 / left == pytest.approx(np.zeros(5), abs=1e-6)
 
 
 @pytest.mark.parametrize(

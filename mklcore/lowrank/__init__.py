@@ -4,7 +4,7 @@
 
 ``nystroem`` chooses landmarks and makes the features, ``features`` holds them and carries them to new rows, ``weighing``
 solves lp-norm learning on them (``boxed`` and ``gradual`` are its machines, ``ridge`` the one that needs no rows), ``inside``
-does at p = 1, ``fitting`` chooses between the two, ``greedy``
+does at p = 1, ``central`` above it where C is large, ``fitting`` chooses among them, ``greedy``
 is MKL-GOMP, and ``whole`` says what such an answer proves for the kernels themselves.
 """
 

@@ -1,6 +1,7 @@
 """lp-norm learning on features as one call: which of the methods on features solves what.
 
-The analytic update and the damped Newton step are in ``weighing``, the interior point steps of p = 1 in ``inside``.
+The analytic update and the damped Newton step are in ``weighing``, the interior point steps of p = 1 in ``inside``, those of
+p > 1 in ``central``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.losses import Cost, Loss
+from mklcore.lowrank.central import FeatureCentral
 from mklcore.lowrank.features import FeatureStack
 from mklcore.lowrank.inside import FeatureInterior
 from mklcore.lowrank.weighing import FeatureNewton, FeatureReweighting, OnFeatures
@@ -43,8 +45,8 @@ def fit_features(
         min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m,    t_i = sum_m w_m'phi_m(x_i) + b
 
     ``y`` (n,) float64 (labels -1 / +1 for signed losses), ``C`` > 0, a number or one above 0 per row (n,). ``solver`` is "auto",
-    "wrapper" (analytic update) or "newton"; "auto" takes interior point steps at p = 1 with a piecewise-linear loss. The
-    certificate is that of the approximated problem.
+    "wrapper" (analytic update) or "newton"; "auto" takes interior point steps with a piecewise-linear loss: at p = 1, and for
+    1.2 <= p <= 3 where C is so large that they cost less. The certificate is that of the approximated problem.
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16); Nystroem's approximation as in ``nystroem``.
     """
     if solver not in SOLVERS_HERE:
@@ -67,6 +69,8 @@ def fit_features(
     method: OnFeatures
     if solver == "auto" and order == 1.0 and loss.piecewise_linear and FeatureInterior.suits(problem):
         method = FeatureInterior(problem, tol=tol, warm=warm)
+    elif solver == "auto" and FeatureCentral.suits(problem) and FeatureCentral.pays(problem):
+        method = FeatureCentral(problem, tol=tol, warm=warm)
     else:
         method = (FeatureNewton if newton else FeatureReweighting)(problem, tol=tol, warm=warm)
     return run(method, tol=tol, max_iter=max_iter, callback=callback)
