@@ -11,7 +11,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.estimators.registry import ESTIMATORS, EVERY_TASK, NORMS, Kinds, column_prices
+from mklcore.estimators.registry import ESTIMATORS, EVERY_TASK, NORMS, column_prices
 from mklcore.penalties.terms import make_terms
 from pages._parts.params import parameters
 
@@ -143,4 +143,4 @@ def test_a_method_may_bring_a_class_of_its_own():
     class Mine:
         pass
 
-    assert replace(ESTIMATORS["lp"], kinds=Kinds(Mine, "mklcore.estimators.lp.LpMKLRegressor")).kind("binary") is Mine
+    assert replace(ESTIMATORS["lp"], classifier=Mine).kind("binary") is Mine

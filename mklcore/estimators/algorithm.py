@@ -102,31 +102,21 @@ class PathParameter:
 
 
 @dataclass(frozen=True)
-class Kinds:
-    """The estimators of a method: for labels, for numbers, and for a table without a target, "" where it needs one.
-
-    Each is a class or its place, as in "package.module.Class": a method can then be listed and described before its class,
-    and scikit-learn with it, is imported.
-    """
-
-    classifier: type | str
-    regressor: type | str
-    novelty: type | str = ""
-
-
-@dataclass(frozen=True)
 class Algorithm:
-    """One method: its estimators, its paths and controls, and what to tell about it. Formulas are LaTeX.
+    """One method: two estimators, its paths and controls, and what to tell about it. Formulas are LaTeX.
 
     ``on`` is what it learns from: "kernels" (a dictionary or a stack) or "table" (the columns themselves). ``prepare``
-    turns controls into the estimator's parameters where these are not the same; ``novelty_words`` is what to tell about the
-    estimator for a table without a target.
+    turns controls into the estimator's parameters where these are not the same. ``novelty`` is the estimator for a table
+    without a target, None where the method needs one, and ``novelty_words`` what to tell about it. Each of the estimators may
+    be given as its place, "package.module.Class": it is imported when somebody asks for it, so that a method can be listed
+    and described without scikit-learn.
     """
 
     key: str
     label: str
     one_line: str
-    kinds: Kinds
+    classifier: Any
+    regressor: Any
     paths: tuple[PathParameter, ...]
     controls: Sequence[Control]
     formula: str
@@ -137,22 +127,8 @@ class Algorithm:
     presets: tuple[Preset, ...] = ()
     variants: Sequence[Variant] = ()
     prepare: Callable[[dict[str, Any], Any, Any], dict[str, Any]] | None = None
+    novelty: Any = None
     novelty_words: Variant | None = None
-
-    @property
-    def classifier(self) -> Any:
-        """The class of estimators for labels."""
-        return _loaded(self.kinds.classifier)
-
-    @property
-    def regressor(self) -> Any:
-        """The class of estimators for numbers."""
-        return _loaded(self.kinds.regressor)
-
-    @property
-    def novelty(self) -> Any:
-        """The class of estimators for a table without a target, None where the method needs one."""
-        return _loaded(self.kinds.novelty) if self.kinds.novelty else None
 
     @property
     def path_params(self) -> tuple[str, ...]:
@@ -168,7 +144,7 @@ class Algorithm:
 
     def fits(self, task: str) -> bool:
         """Whether the method can learn ``task``: all but a few need a target."""
-        return task != NOVELTY or bool(self.kinds.novelty)
+        return task != NOVELTY or vars(self)["novelty"] is not None
 
     def told(self, values: Mapping[str, Any], task: str = "") -> Algorithm | Variant:
         """Whose formula and words hold for ``task`` and these ``values`` of the controls: a variant's, or the algorithm's own."""
@@ -213,11 +189,25 @@ class Algorithm:
         return kind(**{name: value for name, value in parameters.items() if name in known})
 
 
-def _loaded(kind: type | str) -> Any:
-    if not isinstance(kind, str):
-        return kind
-    module, _, name = kind.rpartition(".")
-    return getattr(import_module(module), name)
+class _Imported:
+    """An attribute that may be given as the place of a class, and is the class for whoever asks for it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        given = vars(owner)[self._name] if owner is not None else None
+        if not isinstance(given, str):
+            return given
+        module, _, name = given.rpartition(".")
+        return getattr(import_module(module), name)
+
+    def __set__(self, owner: Any, given: Any) -> None:
+        vars(owner)[self._name] = given
+
+
+for _name in ("classifier", "regressor", "novelty"):  # after the dataclass, which would take them for usual values
+    setattr(Algorithm, _name, _Imported(_name))
 
 
 def _with_loss(parameters: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:

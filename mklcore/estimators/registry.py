@@ -11,7 +11,6 @@ from mklcore.estimators.algorithm import (
     EVERY_TASK,
     Algorithm,
     Control,
-    Kinds,
     Live,
     PathParameter,
     Preset,
@@ -35,7 +34,6 @@ __all__ = [
     "RIDGE_OF_E",
     "Algorithm",
     "Control",
-    "Kinds",
     "PathParameter",
     "Preset",
     "Variant",
@@ -49,11 +47,8 @@ ESTIMATORS: dict[str, Algorithm] = {
             "lp",
             "ℓp-norm MKL",
             "Learns all kernel weights at once under a norm; p sets how sparse they are.",
-            Kinds(
-                "mklcore.estimators.lp.LpMKLClassifier",
-                "mklcore.estimators.lp.LpMKLRegressor",
-                "mklcore.estimators.one_class.LpMKLOneClass",
-            ),
+            "mklcore.estimators.lp.LpMKLClassifier",
+            "mklcore.estimators.lp.LpMKLRegressor",
             (controls.PATHS["C"], controls.PATHS["p"]),
             Live(
                 lambda: (
@@ -90,13 +85,15 @@ ESTIMATORS: dict[str, Algorithm] = {
             ),
             variants=controls.NORM_VARIANTS,
             prepare=controls.penalty,
+            novelty="mklcore.estimators.one_class.LpMKLOneClass",
             novelty_words=controls.NOVELTY_WORDS,
         ),
         Algorithm(
             "gomp",
             "MKL-GOMP",
             "Adds one kernel after another, each time the one that explains most of the residual.",
-            Kinds("mklcore.estimators.gomp.GOMPClassifier", "mklcore.estimators.gomp.GOMPRegressor"),
+            "mklcore.estimators.gomp.GOMPClassifier",
+            "mklcore.estimators.gomp.GOMPRegressor",
             (controls.PATHS["s"], controls.PATHS["lam"]),
             (
                 Control(
@@ -173,7 +170,8 @@ ESTIMATORS: dict[str, Algorithm] = {
             "greedy",
             "Greedy sparse MKL",
             "Grows the exact l1 solution kernel by kernel: the steepest kernel enters, then all entered kernels are solved again.",
-            Kinds("mklcore.estimators.greedy.GreedyMKLClassifier", "mklcore.estimators.greedy.GreedyMKLRegressor"),
+            "mklcore.estimators.greedy.GreedyMKLClassifier",
+            "mklcore.estimators.greedy.GreedyMKLRegressor",
             controls.GREEDY_PATHS,
             (
                 Control(
@@ -242,7 +240,8 @@ ESTIMATORS: dict[str, Algorithm] = {
             "smkl",
             "SMKL, concave selection",
             "Prices every kernel by a concave function of its norm, so that few kernels stay: often fewer than under p = 1.",
-            Kinds("mklcore.estimators.smkl.SMKLClassifier", "mklcore.estimators.smkl.SMKLRegressor"),
+            "mklcore.estimators.smkl.SMKLClassifier",
+            "mklcore.estimators.smkl.SMKLRegressor",
             (controls.PATHS["C"],),
             Live(
                 lambda: (
@@ -332,7 +331,8 @@ ESTIMATORS: dict[str, Algorithm] = {
             "hkl",
             "Hierarchical kernel learning",
             "Finds which columns matter and which of them act together, in a grid of kernels far too large to list.",
-            Kinds("mklcore.estimators.hkl.HKLClassifier", "mklcore.estimators.hkl.HKLRegressor"),
+            "mklcore.estimators.hkl.HKLClassifier",
+            "mklcore.estimators.hkl.HKLRegressor",
             (
                 PathParameter(
                     "lam",
@@ -395,7 +395,8 @@ ESTIMATORS: dict[str, Algorithm] = {
             "uniform",
             "Uniform sum",
             "Every kernel with weight one: the baseline every learned weighting has to beat.",
-            Kinds("mklcore.estimators.lp.UniformMKLClassifier", "mklcore.estimators.lp.UniformMKLRegressor"),
+            "mklcore.estimators.lp.UniformMKLClassifier",
+            "mklcore.estimators.lp.UniformMKLRegressor",
             (controls.PATHS["C"],),
             Live(controls.of_machine),
             r"\min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\|w_m\|^2",
@@ -408,10 +409,8 @@ ESTIMATORS: dict[str, Algorithm] = {
             "best",
             "Best single kernel",
             "Tries every kernel alone and keeps the best one: the other baseline a weighting has to beat.",
-            Kinds(
-                "mklcore.estimators.baselines.BestKernelClassifier",
-                "mklcore.estimators.baselines.BestKernelRegressor",
-            ),
+            "mklcore.estimators.baselines.BestKernelClassifier",
+            "mklcore.estimators.baselines.BestKernelRegressor",
             (controls.PATHS["C"],),
             Live(
                 lambda: controls.of_machine(
@@ -437,7 +436,8 @@ ESTIMATORS: dict[str, Algorithm] = {
             "aligned",
             "Weights in one step",
             "Weighs every kernel by how well it fits the target, then fits one machine on the sum: a quick baseline.",
-            Kinds("mklcore.estimators.aligned.AlignedMKLClassifier", "mklcore.estimators.aligned.AlignedMKLRegressor"),
+            "mklcore.estimators.aligned.AlignedMKLClassifier",
+            "mklcore.estimators.aligned.AlignedMKLRegressor",
             (controls.PATHS["C"],),
             Live(
                 lambda: controls.of_machine(
