@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 
 from numba import njit
 
-from mklcore.unfinished import PartCompiler
+from mklcore.unfinished import LeafCompiler, PartCompiler
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def leaf(fastmath: bool | set[str] = False) -> Callable[[F], F]:
     """Compile a function that Python calls; ``fastmath`` as numba has it, the freedoms taken with rounding."""
-    return njit(cache=True, nogil=True, no_cfunc_wrapper=True, fastmath=fastmath)
+    return njit(cache=True, nogil=True, no_cfunc_wrapper=True, fastmath=fastmath, pipeline_class=LeafCompiler)
 
 
 def part(fastmath: bool | set[str] = False) -> Callable[[F], F]:

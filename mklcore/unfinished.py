@@ -1,4 +1,4 @@
-"""How numba compiles a part: to code that leaves take in, but not to machine code of its own, which nobody would run.
+"""How numba compiles leaves, with a memory, and a part: to code that leaves take in, not to machine code nobody would run.
 
 A part is optimised and translated within every leaf that calls it. To do both before, for the part alone, as numba does for
 every function, took a tenth of compiling everything.
@@ -11,8 +11,13 @@ from typing import Any
 from numba import _dynfunc
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.typed_passes import InlineOverloads, NativeLowering
+from numba.core.untyped_passes import InlineClosureLikes, WithLifting
+
+from mklcore.call_types import remembered
+
+LEFT_OUT = InlineClosureLikes, InlineOverloads, WithLifting  # for what no leaf has in it, after a long look each
 
 
 class UnfinishedLibrary(JITCodeLibrary):
@@ -48,13 +53,33 @@ class UnfinishedLowering(NativeLowering):
         return True
 
 
-class PartCompiler(CompilerBase):
-    """numba's compiler with ``UnfinishedLowering`` at its end."""
+def _passes(state: Any) -> PassManager:
+    usual: PassManager = DefaultPassBuilder.define_nopython_pipeline(state)
+    usual.passes = [(one, why) for one, why in usual.passes if one not in LEFT_OUT]
+    usual._finalized = False
+    return usual
+
+
+class LeafCompiler(CompilerBase):
+    """numba's compiler without what leaves have no use for, and with a memory."""
 
     def define_pipelines(self) -> list[Any]:
-        """The usual passes, one replaced."""
-        usual = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        usual.passes = [(UnfinishedLowering if one is NativeLowering else one, why) for one, why in usual.passes]
-        usual._finalized = False
-        usual.finalize()
-        return [usual]
+        """The usual passes but those left out."""
+        passes = _passes(self.state)
+        passes.finalize()
+        return [passes]
+
+    def _compile_core(self) -> Any:
+        with remembered():
+            return super()._compile_core()
+
+
+class PartCompiler(CompilerBase):
+    """The same with ``UnfinishedLowering`` at its end; a part is compiled while a leaf is, so the memory is there."""
+
+    def define_pipelines(self) -> list[Any]:
+        """The passes of a leaf, one replaced."""
+        passes = _passes(self.state)
+        passes.passes = [(UnfinishedLowering if one is NativeLowering else one, why) for one, why in passes.passes]
+        passes.finalize()
+        return [passes]

@@ -22,6 +22,7 @@ ROWS = {
     "mklcore.errors": 1,
     "mklcore.unconverged": 1,
     "mklcore.arrays": 1,
+    "mklcore.call_types": 1,
     "mklcore.unfinished": 1,
     "mklcore.leaves": 1,
     "mklcore.parameters": 1,

@@ -2,6 +2,7 @@ from typing import Any
 
 class CompilerBase:
     state: Any
+    def _compile_core(self) -> Any: ...
 
 class DefaultPassBuilder:
     @staticmethod

@@ -1,4 +1,6 @@
 from typing import Any
 
+class InlineOverloads: ...
+
 class NativeLowering:
     def run_pass(self, state: Any) -> bool: ...
