@@ -100,6 +100,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
     "apart",
     "arrays",
+    "call_types",
     "cluster",
     "compiling",
     "cuts",
@@ -137,6 +138,7 @@ _ROOMS = (
     "selection_loo",
     "shards",
     "solvers",
+    "stages",
     "store",
     "sweep",
     "tallies",

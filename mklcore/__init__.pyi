@@ -3,6 +3,7 @@
 from mklcore import (
     apart as apart,
     arrays as arrays,
+    call_types as call_types,
     cluster as cluster,
     compiling as compiling,
     cuts as cuts,
@@ -40,6 +41,7 @@ from mklcore import (
     selection_loo as selection_loo,
     shards as shards,
     solvers as solvers,
+    stages as stages,
     store as store,
     sweep as sweep,
     tallies as tallies,

@@ -17,7 +17,7 @@ from mklcore.errors import told_elsewhere
 from mklcore.estimators import ESTIMATORS, Algorithm
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.finishing import NORMALISATIONS
-from mklcore.kernels.functions import KERNELS
+from mklcore.kernels.functions import KERNELS, KernelEntry
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import alignment_matrix
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
@@ -28,16 +28,19 @@ from mklcore.path import fit_path
 from mklcore.solvers.bundle import saddle_point
 from mklcore.solvers.hkl.bases import ANOVABasis
 from mklcore.solvers.working_set import FROM_KERNELS
+from mklcore.stages import EVERY_KERNEL, USUAL, USUAL_ALGORITHM, USUAL_KERNELS
 
 Choose = Callable[[Sequence[str]], str]
 
 
 def stages() -> dict[str, Callable[[], None]]:
-    """What there is to compile, by name: "kernels", then every algorithm of ``ESTIMATORS`` by its key."""
+    """What there is to compile, by name: "usual", which is what the paths need that everybody sees first, at p = 1 with the
+    losses and kernels that are set for a table; then "kernels", all of them, and every algorithm of ``ESTIMATORS`` by its key.
+    """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((16, 3))
     y = (X[:, 0] + 0.3 * rng.standard_normal(16) > 0).astype(int)
-    work: dict[str, Callable[[], None]] = {"kernels": partial(_kernels, X)}
+    work: dict[str, Callable[[], None]] = {USUAL: partial(_usual, X, y), EVERY_KERNEL: partial(_kernels, X)}
     return work | {key: partial(_algorithm, algorithm, X, y) for key, algorithm in ESTIMATORS.items()}
 
 
@@ -61,14 +64,40 @@ def warm_up(
         progress(tuple(done), "")
 
 
-def _kernels(X: Array) -> None:
-    defaults: list[dict[str, Any]] = [{p.name: p.default for p in entry.parameters} for entry in KERNELS.values()]
-    pairs = zip(KERNELS.values(), defaults, strict=True)
+def _usual(X: Array, y: Array) -> None:
+    _every_way([entry for entry in KERNELS.values() if entry.spec in USUAL_KERNELS], X)
+    _small_solvers()
+    lp, stack = ESTIMATORS[USUAL_ALGORITHM], _many_kernels(X)
+    for task, target in (("binary", y), ("regression", X[:, 1]), ("novelty", None)):
+        model = lp.estimator(task, kernels="precomputed", p=1.0)
+        fit_path(model, stack, target, "C", (1.0, 1.1))
+
+
+def _small_solvers() -> None:
+    """What sixteen rows do not always need."""
+    saddle_point(np.ones(2), np.ones((3, 2, 2)))
+    signs = np.where(np.arange(BLOCKS_FROM) % 2, 1.0, -1.0)
+    solve_svm(np.eye(signs.size), signs, 1.0, make_loss("hinge"), True)
+
+
+def _many_kernels(X: Array) -> GramStack:
+    return KernelDictionary.rbf_grid(np.geomspace(0.25, 4.0, FROM_KERNELS)).grams(X)
+
+
+def _every_way(entries: Sequence[KernelEntry], X: Array) -> GramStack:
+    """The kernels of ``entries``, normalised and centred in every way."""
+    defaults: list[dict[str, Any]] = [{p.name: p.default for p in entry.parameters} for entry in entries]
+    pairs = zip(entries, defaults, strict=True)
     specs = KernelDictionary(tuple(entry.spec(**parameters) for entry, parameters in pairs))
     for normalise in NORMALISATIONS:
         for center in (False, True):
             stack = specs.grams(X, normalise=normalise, center=center)
             stack.cross(X[:5])
+    return stack
+
+
+def _kernels(X: Array) -> None:
+    stack = _every_way(tuple(KERNELS.values()), X)
     alignment_matrix(GramStack.from_array(stack.values.copy()))
     SequenceDictionary((Spectrum(2), WeightedDegree(2, 1))).grams(("ACGT", "ACGA", "TTGT")).cross(("ACGA",))
 
@@ -77,10 +106,8 @@ def _algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:
     if algorithm.on == "table":
         _table_algorithm(algorithm, X, y)
         return
-    saddle_point(np.ones(2), np.ones((3, 2, 2)))
-    signs = np.where(np.arange(BLOCKS_FROM) % 2, 1.0, -1.0)
-    solve_svm(np.eye(signs.size), signs, 1.0, make_loss("hinge"), True)
-    stack = KernelDictionary.rbf_grid(np.geomspace(0.25, 4.0, FROM_KERNELS)).grams(X)
+    _small_solvers()
+    stack = _many_kernels(X)
     for task, target in (("binary", y), ("regression", X[:, 1])):
         losses = next((c.choices for c in algorithm.controls if c.name == "loss" and task in c.tasks), (None,))
         for loss in losses:

@@ -61,6 +61,7 @@ ROWS = {
     "mklcore.sweep": 12,
     "mklcore.cluster": 12,
     "mklcore.errands": 12,
+    "mklcore.stages": 12,
     "mklcore.warmup": 12,
     "mklcore.widths": 12,
     "mklcore.compiling": 12,

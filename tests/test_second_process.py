@@ -53,6 +53,38 @@ print("leaves", len(leaves()), "loaded", warmed - compiled, "compiled", compiled
 """
 
 
+FIRST = """
+import sys
+import warnings
+from types import SimpleNamespace
+
+from numba.core.dispatcher import Dispatcher
+
+import mklcore
+from pages._parts.derive import gram_stacks, paths
+from pages._parts.params.parameters import Params
+
+warnings.simplefilter("ignore", mklcore.NotConvergedWarning)
+asked = set()
+gram_stacks.preparation = lambda: SimpleNamespace(wait=asked.update)
+mklcore.warmup.stages()["usual"]()
+
+
+def counted():
+    modules = [module for name, module in list(sys.modules.items()) if name.split(".")[0] == "mklcore"]
+    found = {id(value): value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher)}
+    return {(leaf.py_func.__name__, one) for leaf in found.values() for one in leaf.overloads}
+
+
+warmed = counted()
+for sample in mklcore.data.samples.SAMPLES:
+    params = Params(data=sample)
+    asked.update(paths.needs(params))
+    paths.prepared(params).solve()
+print("warmed", len(warmed), "asked", ",".join(sorted(asked)), "late", sorted(name for name, _ in counted() - warmed))
+"""
+
+
 @pytest.fixture(scope="module")
 def second() -> dict[str, int]:
     """Count in a process after one that filled the cache: leaves, those it loaded and compiled, and those the warm-up missed."""
@@ -74,3 +106,13 @@ def test_the_second_process_compiles_nothing(second):
     assert second["leaves"] >= 10
     assert second["loaded"] > 0
     assert second["compiled"] == 0
+
+
+def test_the_paths_everybody_sees_first_need_the_first_stage_alone():
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-m", "mklcore.compiling"], cwd=ROOT, env=environment, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "asked usual late []" in done.stdout, done.stdout

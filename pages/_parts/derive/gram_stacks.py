@@ -12,6 +12,7 @@ from mklcore.errors import DataError, KernelError
 from mklcore.kernels import stacks
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
+from mklcore.stages import EVERY_KERNEL, USUAL, USUAL_KERNELS
 from pages._parts.derive import crew
 from pages._parts.derive.budget import SHARE, Budget, memory_bytes
 from pages._parts.derive.dictionaries import dictionary, normalisation
@@ -89,12 +90,23 @@ def foresee(params: Params) -> Forecast:
 
 
 def _build_grams(params: Params, _parts: Split, _kernels: KernelDictionary) -> Grams:
-    preparation().wait(["kernels"])
+    preparation().wait(stages(_kernels))
     normalise = None if params.normalise == "none" else params.normalise  # never "auto": grams() has settled it
     stack = _kernels.grams(_parts.train, normalise, params.center, memory_limit_mb=LARGE_LIMIT_MB)
     validation = stack.cross(_parts.validation)
     validation.setflags(write=False)
     return Grams(stack, validation)
+
+
+def stages(kernels: KernelDictionary) -> tuple[str, ...]:
+    """Return the stage of preparing the solvers that these kernels need."""
+    usual = all(type(spec) in USUAL_KERNELS for spec in kernels)
+    return (USUAL if usual else EVERY_KERNEL,)
+
+
+def needs(params: Params) -> tuple[str, ...]:
+    """Return the stage of preparing the solvers that the kernels of these parameters need. Raises ``MKLError`` in words."""
+    return (EVERY_KERNEL,) if on_stack(params) else stages(dictionary(params))
 
 
 def _cut_grams(key: object, _parts: Split, _stack: GramStack) -> Grams:

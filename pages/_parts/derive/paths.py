@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mklcore import cluster, errands
 from mklcore.apart import SHOWN_EVERY
 from mklcore.data.dataset import Split
-from mklcore.errors import told_elsewhere
+from mklcore.errors import MKLError, told_elsewhere
 from mklcore.estimators.importance import ColumnAnswer
 from mklcore.estimators.registry import Algorithm, Control, PathParameter, Variant
 from mklcore.intervals import Interval, interval_along
@@ -17,6 +17,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.path import Path, fit_path, grown, path_grid, rescored
 from mklcore.scoring import SCORINGS
 from mklcore.selection import SelectionFrequency, selection_frequency
+from mklcore.stages import EVERY_KERNEL, USUAL, USUAL_ALGORITHM
 from pages._parts.derive import (
     all_rows,
     crew,
@@ -33,6 +34,7 @@ from pages._parts.derive.gram_stacks import Grams
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import LOW_RANK, METHODS, Params, Setting, applicable
 from pages._parts.session.memory import Answered, memory
+from pages._parts.session.uploads import MissingFileError
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -287,7 +289,26 @@ def so_far(params: Params) -> Path | None:
 
 def needs(*every: Params) -> tuple[str, ...]:
     """Return the stages of preparing the solvers that the paths of these parameters need."""
-    return "kernels", *dict.fromkeys(params.algorithm for params in every)
+    return tuple(dict.fromkeys(stage for params in every for stage in _needs(params)))
+
+
+def needs_of_kernels(params: Params) -> tuple[str, ...]:
+    """Return the stage that the kernels need; of what the usual path needs they are the smaller part, and it comes soon after."""
+    return needs(params)[:1]
+
+
+def _needs(params: Params) -> tuple[str, ...]:
+    return (USUAL,) if _is_usual(params) else (EVERY_KERNEL, params.algorithm)
+
+
+def _is_usual(params: Params) -> bool:
+    """Tell whether the path is one of those that everybody sees first: nothing is set, and the table suggests its kernels."""
+    if params.algorithm != USUAL_ALGORITHM or params.path or params.settings or params.way:
+        return False
+    try:
+        return gram_stacks.needs(params) == (USUAL,) and is_small(params)
+    except (MKLError, MissingFileError):
+        return False  # there is no table, and whoever asks for it is told why
 
 
 def job(params: Params) -> Job:

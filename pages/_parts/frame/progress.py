@@ -8,6 +8,8 @@ import time
 import streamlit as st
 
 from mklcore.estimators.registry import ESTIMATORS
+from mklcore.stages import EVERY_KERNEL, USUAL
+from pages._parts.derive import paths
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import JobState, Progress
 from pages._parts.jobs.preparing import Preparation, preparation
@@ -20,6 +22,7 @@ REFRESH_SECONDS = 0.5
 SELDOM_SECONDS = 2.0
 COMPILING_SECONDS = 1.0  # between two looks at what takes half a minute, while the browser has a page to draw
 LOOKS = 10  # at work that is on its way, as far as the two above allow
+STAGES = {USUAL: "the first path", EVERY_KERNEL: "kernels"}
 CANCEL = {"short": "job_cancel", "long": "long_job_cancel"}
 
 
@@ -91,9 +94,9 @@ def prepare(page: str, params: Params) -> None:
 def _needs(page: str, params: Params) -> tuple[str, ...]:
     """Return the stages a page needs before it can compute."""
     if page in ("data", "kernels", "keeper"):
-        return ("kernels",)
+        return paths.needs_of_kernels(params)
     if page in ("explore", "predict"):
-        return "kernels", params.algorithm
+        return paths.needs(params)
     return ("hkl",) if page == "hulls" else preparation().stages
 
 
@@ -115,6 +118,6 @@ def warm_line() -> None:
 
 
 def _preparing(state: Preparation, ready: list[str]) -> str:
-    now = ESTIMATORS[state.now].label if state.now in ESTIMATORS else state.now or "starting"
+    now = ESTIMATORS[state.now].label if state.now in ESTIMATORS else STAGES.get(state.now, "starting")
     told = f"Preparing the solvers, once: {now}"
     return f"{told}. Ready: {', '.join(ready)}" if ready else told

@@ -13,6 +13,7 @@ import mklcore
 from mklcore import compiling
 from mklcore.compiling import Compiler
 from mklcore.estimators.registry import ESTIMATORS
+from mklcore.stages import EVERY_KERNEL, USUAL
 
 # Between its leaves a solver holds the interpreter. At the usual 5 ms a turn everybody waits long beside a path that is solved
 # here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.
@@ -24,7 +25,7 @@ BROWSER_SECONDS = 4.0  # in which the browser draws what it was sent, and whoeve
 class Preparation:
     """Which stages of compiling are over; a process of its own does it, and the server only loads what it left on disk."""
 
-    def __init__(self, stages: tuple[str, ...] = ("kernels", *ESTIMATORS)) -> None:
+    def __init__(self, stages: tuple[str, ...] = (USUAL, EVERY_KERNEL, *ESTIMATORS)) -> None:
         self.stages, self.done, self.now, self.over = stages, frozenset[str](), "", False
         self._changed, self._front = threading.Condition(), ""
         self._compiler: Compiler | None = None
