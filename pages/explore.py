@@ -54,10 +54,13 @@ def show(shown: paths.Answer) -> None:
     baselines = {} if params.look == "inside" else beside.found(shown.params, shown.waiting or shown.earlier)
     if params.look == "columns":
         follows = columns.views(shown, baselines)
-        columns.pictures(shown, here.index, baselines)
+        pictures = st.container()
     elif params.look == "path":
         follows = path.draw(shown, here.index, baselines)
     cursor.draw(shown, follows, baselines, paths.key(params))
+    if params.look == "columns":
+        with pictures:  # after the slider, which can be dragged while the browser still makes tables and charts
+            columns.pictures(shown, here.index, baselines)
     if shown.path.score_name == ACCEPTED:
         st.caption(words.text("accepted"))
     if params.look == "path":

@@ -17,7 +17,7 @@ from mklcore.exploration import grid_points
 from mklcore.figures import moving, style
 from pages._parts.derive import gram_stacks, importance, looks, paths, tables
 from pages._parts.drawing import listings, ranked
-from pages._parts.explore import ahead, edges, preparing, rail, views
+from pages._parts.explore import ahead, columns, cursor, edges, preparing, rail, views
 from pages._parts.jobs import worker
 from pages._parts.params import link, parameters, places
 from pages._parts.params.parameters import Params
@@ -458,3 +458,18 @@ def test_where_each_start_ended_is_a_table_the_best_first() -> None:
     assert list(found.columns) == ["start", "objective L", "above the best", "kernels"]
     assert found["above the best"].iloc[0] == 0.0
     assert found["above the best"].max() == pytest.approx(two.start_spread_)
+
+
+def test_the_slider_is_drawn_before_tables_and_charts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser makes what comes first while the server draws the rest: Explore can be dragged at once."""
+    app, order = explore(), list[str]()
+    for room in (cursor, columns):
+        name = "draw" if room is cursor else "pictures"
+        drawn = getattr(room, name)
+        monkeypatch.setattr(
+            room, name, lambda *given, drawn=drawn, room=room: (order.append(room.__name__), drawn(*given))
+        )
+    app.run()
+    assert [name.rpartition(".")[2] for name in order] == ["cursor", "columns"]
+    keys = [element.proto.id.rpartition("-")[2] for element in app.get("bidi_component")]
+    assert keys.index("bars_columns") < keys.index("player"), "the place on the page is another matter"
