@@ -1,5 +1,6 @@
 """The habit of measuring: lines beside a peer, what got slower, tables between their marks."""
 
+import re
 from importlib import import_module
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from benchmarks import strangers_record
 from benchmarks.__main__ import BENCHMARKS, MARKS, TABLES, as_json, included, slower
 from benchmarks.lines import Line, told
-from benchmarks.records import RECORDED, files, growth
+from benchmarks.records import RECORDED, files, growth, picture
 
 
 def line(*values, beside=1.0, what="fit"):
@@ -63,3 +64,21 @@ def test_a_table_measured_again_replaces_its_row_alone(tmp_path):
 def test_the_page_on_strangers_tables_is_what_the_record_says():
     page = strangers_record.PAGE.read_text(encoding="utf-8")
     assert strangers_record.written(page, list(strangers_record.read().values())) == page
+
+
+def test_labels_of_a_picture_keep_off_one_another_and_one_that_finds_no_room_is_left_out(monkeypatch, tmp_path):
+    monkeypatch.setattr("benchmarks.records.DOCS", tmp_path)
+    curves = {f"curve {k}": [(x, (1 + 0.01 * k) * x) for x in (1.0, 1.1, 10.0)] for k in range(7)}
+    (drawn,) = picture("crowded", "Crowded", "Seconds over rows", curves).values()
+    found = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)">([^<]*)</text>', drawn)
+    height = float(re.search(r'viewBox="0 0 \d+ (\d+)"', drawn)[1])
+    assert {f"curve {k}" for k in range(7)} <= {text for *_, text in found}
+    assert len(found) < 1 + 7 + 3 + 21
+    boxes = []
+    for x, y, anchor, text in found:
+        wide = 6.5 * len(text)
+        left, bottom = float(x) - (wide / 2 if anchor == "middle" else 0.0), float(y)
+        assert 12.0 < bottom < height
+        for other in boxes:
+            assert left >= other[1] or other[0] >= left + wide or abs(bottom - other[2]) >= 12.0, (text, other)
+        boxes.append((left, left + wide, bottom, text))

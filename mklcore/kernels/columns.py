@@ -22,6 +22,8 @@ class LazyColumns:
 def as_features(owner: str, features: Any) -> tuple[int, ...] | LazyColumns | None:
     if features is None or isinstance(features, LazyColumns):
         return features
+    if type(features) is tuple and len(features) == 1 and type(features[0]) is int and features[0] >= 0:
+        return features  # there may be very many of these
     if isinstance(features, str) or not isinstance(features, Iterable):
         raise ParameterError(f"{owner}: features must be a tuple of column indices or None, got {features!r}.")
     columns = list(features)

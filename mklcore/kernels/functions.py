@@ -96,7 +96,8 @@ class KernelSpec:
 
     def met(self, rows: Array) -> Self:
         """The kernel on the columns of these (standardised) training rows; widths of its own may still be relative."""
-        return replace(self, features=self.columns(rows.shape[1]))
+        features = self.columns(rows.shape[1])
+        return self if features == self.features else replace(self, features=features)
 
     @property
     def settled(self) -> tuple[int, ...]:
@@ -119,7 +120,7 @@ class KernelSpec:
 
     def at(self, features: tuple[int, ...], unit: float) -> Self:
         """The resolved spec: these columns, and widths in absolute terms (`unit` = their median distance)."""
-        return replace(self, features=features)
+        return self if features == self.features else replace(self, features=features)
 
     def fill(self, base: Array, upper: bool, out: Array) -> None:
         """Kernel values of base numbers (a, b) into out (a, b); only j >= i when `upper`."""
