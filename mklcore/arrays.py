@@ -1,4 +1,5 @@
-"""What arrays hold, for type checkers: floats (``Array``), integers (``Indices``), bools (``Mask``), anything (``Labels``)."""
+"""What arrays hold, for type checkers: floats of 8 bytes (``Array``) and 4 (``Single``), integers (``Indices``), bools
+(``Mask``), anything (``Labels``)."""
 
 from typing import Any, TypeAlias
 
@@ -6,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.float64]
+Single: TypeAlias = NDArray[np.float32]
 Indices: TypeAlias = NDArray[np.integer[Any]]
 Mask: TypeAlias = NDArray[np.bool_]
 Labels: TypeAlias = NDArray[Any]

@@ -284,3 +284,34 @@ def test_a_true_answer_in_the_middle_of_a_step_ends_it_with_a_proof(problem, mon
         stack.values, labels, fit.weights, fit.dual_coef, fit.intercept, loss, 1.0, penalty, fit.dual_point
     )
     assert (fit.objective, fit.dual_objective) == pytest.approx((primal, dual), rel=1e-8)
+
+
+@pytest.mark.parametrize(("normalise", "center"), [("multiplicative", False), ("spherical", False), ("trace", True)])
+def test_single_rows_are_the_rows_in_double_precision(normalise, center):
+    X = np.random.default_rng(7).standard_normal((530, 5))  # more than one tile, and a part of another
+    whole = (mkl.Linear(), mkl.Polynomial(2), mkl.Matern(1.0), mkl.RBF(0.2), mkl.RBF(2.0), mkl.Laplacian(2.0))
+    parts = (mkl.RBF(1.0, features=(4, 0)), mkl.Laplacian(2.0, features=(1, 2, 3)), mkl.RBF(1.0, features=(3,)))
+    rows = KernelRows.build(mkl.KernelDictionary(whole + parts), X, normalise=normalise, center=center)
+    exact, out = rows.block(np.array([0, 17, 529])), np.empty((rows.n_kernels, 530), dtype=np.float32)
+    for k, i in enumerate((0, 17, 529)):
+        rows.single(i, out)
+        assert out == pytest.approx(exact[:, k], rel=1e-5, abs=1e-5)
+
+
+def test_sums_hear_of_rows_before_a_small_cache_gives_them_up(problem):
+    _, labels, _, stack, rows = problem
+    exact = fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(4 / 3), True, tol=1e-6)
+    task = Problem(rows, labels, 1.0, make_loss("hinge"), LpNorm(4 / 3), True)
+    method = Interleaved(task, tol=1e-3, cache_mb=0.1)
+    assert method.cache.most < len(labels) // 2
+    start = method.start()
+    change = np.linspace(-1.0, 1.0, len(labels))
+    method.cache.fetch(np.arange(method.cache.most))
+    left = change.copy()
+    method._sum_leaving(left)
+    gone = np.flatnonzero(left != change)
+    assert gone.size == PIECE
+    assert method.g == pytest.approx(rows.block(gone).transpose(0, 2, 1) @ change[gone], rel=1e-5, abs=1e-5)
+    fit = run(Interleaved(task, tol=1e-3, cache_mb=0.1), tol=1e-3, max_iter=5000)
+    assert start.weights.size == rows.n_kernels
+    assert fit.objective == pytest.approx(exact.objective, rel=1e-3)

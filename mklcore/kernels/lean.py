@@ -11,15 +11,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mklcore.arrays import Array, Indices
+from mklcore.arrays import Array, Indices, Single
 from mklcore.kernels.fills import SINGLE_LOG2_E, ZERO, single_power
 from mklcore.kernels.rows import KernelRows
 from mklcore.kernels.sums import KernelSums
 from mklcore.leaves import leaf
-
-Single = NDArray[np.float32]
 
 _TILE = 32  # kernels whose sum is made in single precision
 

@@ -11,16 +11,18 @@ A `KernelMap` is specs and plain arrays: it is all that a saved model needs, and
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices
+from mklcore.arrays import Array, Indices, Single
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import as_strings, letters
 from mklcore.errors import DataError
 from mklcore.kernels.bases import base_diagonal, fill_across, seen_of
-from mklcore.kernels.functions import Base, KernelSpec, RowKernel
+from mklcore.kernels.exponentials import Exponentials, Groups
+from mklcore.kernels.functions import KernelSpec, RowKernel
 from mklcore.kernels.sums import KernelSums
 from mklcore.leaves import leaf
 
@@ -121,9 +123,9 @@ def spherical_factors(diagonal: Array, means: Array, grand: float) -> Array:
     return np.where(present, 1.0 / np.sqrt(np.where(present, own, 1.0)), 0.0)
 
 
-def share_bases(specs: Sequence[KernelSpec]) -> dict[tuple[Base, tuple[int, ...]], list[int]]:
+def share_bases(specs: Sequence[KernelSpec]) -> Groups:
     """Kernels by what they share: (base, columns) -> their indices. The specs are resolved."""
-    groups: dict[tuple[Base, tuple[int, ...]], list[int]] = {}
+    groups: Groups = {}
     for m, spec in enumerate(specs):
         groups.setdefault((spec.base_key, spec.settled), []).append(m)
     return groups
@@ -251,11 +253,28 @@ class KernelMap:
 
     def cross_standardised(self, new: Array) -> Array:
         """The same for rows (n_new, d) that are already standardised, such as the training rows themselves."""
+        out = np.empty((len(self.specs), new.shape[0], self.kept.size))
+        quick, others = self._shared
+        quick.fill(self.by_column, new, self._plain_scales, out)
+        if others:
+            self._fill(others, new, out)
+        return out
+
+    def single_row(self, i: int, out: Single) -> None:
+        """Row i of every kernel against all training rows into ``out`` (M, n), in single precision."""
+        quick, others = self._shared
+        quick.fill_single(self.by_column, self.rows[i], self._plain_scales, out)
+        if others:
+            row = np.empty((len(self.specs), 1, self.rows.shape[0]))
+            self._fill(others, self.rows[i : i + 1], row)
+            for m in chain.from_iterable(others.values()):
+                out[m] = row[m, 0]
+
+    def _fill(self, groups: Groups, new: Array, out: Array) -> None:
+        """The kernels of some groups, one at a time."""
         shape = (new.shape[0], self.rows.shape[0])
-        cut = not np.array_equal(self.kept, np.arange(shape[1]))
-        out = np.empty((len(self.specs), shape[0], self.kept.size))
-        base, spare = np.empty(shape), np.empty(shape if cut else (0, 0))
-        for (kind, columns), members in share_bases(self.specs).items():
+        base, spare = np.empty(shape), np.empty(shape if self._is_cut else (0, 0))
+        for (kind, columns), members in groups.items():
             left = seen_of(kind, new, columns)
             if isinstance(kind, RowKernel):
                 kind.between(left, self.rows, False, base)
@@ -263,14 +282,39 @@ class KernelMap:
                 fill_across(kind, left, self._columns_of(columns), False, base)
             diagonal = base_diagonal(kind, left)
             for m in members:
-                block = spare if cut else out[m]
+                block = spare if self._is_cut else out[m]
                 self.specs[m].fill(base, False, block)
                 self._finish(m, diagonal, block)
-                if cut:
+                if self._is_cut:
                     np.take(block, self.kept, axis=1, out=out[m])
-        return out
+
+    @cached_property
+    def _is_cut(self) -> bool:
+        """Whether blocks are against some of the training rows only."""
+        return not np.array_equal(self.kept, np.arange(self.rows.shape[0]))
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether a block is finished once it is multiplied by a number."""
+        return not self.center and self.normalise != "spherical"
+
+    @cached_property
+    def _plain_scales(self) -> Array:
+        """That number for every kernel, (M,)."""
+        return read_only(self.scales**-0.5 * self.factors[:, 0])
+
+    @cached_property
+    def _shared(self) -> tuple[Exponentials, Groups]:
+        """The kernels that are filled in one pass, and the others by what they share."""
+        groups = share_bases(self.specs)
+        if self._is_cut or not self._is_plain:
+            return Exponentials.among(self.specs, {})[0], groups
+        return Exponentials.among(self.specs, groups)
 
     def _finish(self, m: int, diagonal: Array, block: Array) -> None:
+        if self._is_plain:
+            block *= self._plain_scales[m]
+            return
         means = block.mean(axis=1) if self.center else np.zeros(block.shape[0])
         factors: Array = np.full(block.shape[0], self.scales[m] ** -0.5)
         if self.normalise == "spherical":

@@ -10,11 +10,12 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices
+from mklcore.arrays import Array, Indices, Single
 from mklcore.kernels.bases import base_diagonal, fill_base, seen_of
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.factors import pivoted
@@ -62,6 +63,10 @@ class KernelRows:
     def block(self, rows: Indices) -> Array:
         """Rows of every kernel, (M, r, n)."""
         return self.transform.cross_standardised(self.transform.rows[rows])
+
+    def single(self, i: int, out: Single) -> None:
+        """Row i of every kernel into ``out`` (M, n), in single precision."""
+        self.transform.single_row(i, out)
 
     def cross(self, X_new: Any) -> Array:
         """Kernel values (M, n_new, n) between new rows X_new (n_new, d) and the training rows."""
@@ -297,6 +302,9 @@ class SummedRows(KernelRows):
         """Rows of the sum, (1, r, n)."""
         return self._rows.sum_of(rows)[None]
 
+    def single(self, i: int, out: Single) -> None:
+        out[:] = self.block(np.array([i]))[:, 0]
+
 
 class StackRows:
     """The rows of a stored stack (M, n, n), asked for like those of ``KernelRows``."""
@@ -311,6 +319,10 @@ class StackRows:
             return self.values[:, rows[0], None, :]
         return self.values[:, rows, :]
 
+    def single(self, i: int, out: Single) -> None:
+        """Row i of every kernel into ``out`` (M, n), in single precision."""
+        out[:] = self.values[:, i]
+
 
 class RowCache:
     """Least recently used rows within a budget, all kernels of one training row together, in single precision.
@@ -323,27 +335,34 @@ class RowCache:
         self.source = source
         self.hits = self.misses = 0
         M, n = source.diagonal.shape
-        self.most = min(n, max(least, int(budget_mb * 1e6 / (4 * M * n))))
+        self.most: int = min(n, max(least, int(budget_mb * 1e6 / (4 * M * n))))
         self.slab = np.empty((self.most, M, n), dtype=np.float32)
         self.slot = np.full(n, -1)
         self._slot: OrderedDict[int, int] = OrderedDict()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the next row that is missing takes the place of the oldest."""
+        full: bool = len(self._slot) == self.most
+        return full
+
+    def oldest(self, most: int) -> Indices:
+        """At most so many of the rows that lie here, the one that leaves first in front."""
+        return np.array(list(islice(self._slot, most)), dtype=np.int64)
+
     def fetch(self, rows: Indices) -> Indices:
-        """Slots of the rows asked for (at most ``most``), in their order; missing ones are computed together."""
+        """Slots of the rows asked for (at most ``most``), in their order; missing ones are computed."""
         missing = [i for i in rows.tolist() if i not in self._slot]
         self.misses += len(missing)
         self.hits += rows.size - len(missing)
         for i in rows.tolist():
             if i in self._slot:
                 self._slot.move_to_end(i)
-        for first in range(0, len(missing), PIECE):
-            part = missing[first : first + PIECE]
-            block = self.source.block(np.array(part))
-            for k, i in enumerate(part):
-                slot = len(self._slot)
-                if slot == self.most:
-                    oldest, slot = self._slot.popitem(last=False)
-                    self.slot[oldest] = -1
-                self._slot[i] = self.slot[i] = slot
-                self.slab[slot] = block[:, k]
+        for i in missing:
+            slot = len(self._slot)
+            if slot == self.most:
+                oldest, slot = self._slot.popitem(last=False)
+                self.slot[oldest] = -1
+            self._slot[i] = self.slot[i] = slot
+            self.source.single(i, self.slab[slot])
         return np.array([self._slot[i] for i in rows.tolist()])

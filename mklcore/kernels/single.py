@@ -17,9 +17,8 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mklcore.arrays import Array, Indices, read_only
+from mklcore.arrays import Array, Indices, Single, read_only
 from mklcore.errors import KernelError
 from mklcore.kernels.bases import fill_across, seen_of
 from mklcore.kernels.checks import one_blas_thread
@@ -30,8 +29,6 @@ from mklcore.kernels.maps import KernelMap, share_bases
 from mklcore.kernels.rows import KernelRows, diagonals_of, row_sums_of, spreads_of, unscaled
 from mklcore.kernels.sums import mirror
 from mklcore.leaves import leaf, part
-
-Single = NDArray[np.float32]
 
 MEMORY_MB = 4096.0  # of the triangles, their sum and what fills them
 ON_DISK_MB = 2048.0  # the same in memory where the triangles lie on disk

@@ -50,15 +50,18 @@ MIXED_MB = 64.0  # rows of the weighted kernel, good until the weights change
 @leaf()
 def add_rows(g: Array, slab: Array, slots: Indices, change: Array) -> None:
     """g[m] += sum_k change[k] slab[slots[k], m] for g (M, n) and slab (r, M, n)."""
-    M, n = g.shape
-    for m in range(M):
+    last = slots.size - 1
+    for m in range(g.shape[0]):
         target = g[m]
-        for k in range(slots.size):
-            step = change[k]
-            if step != 0.0:
-                source = slab[slots[k], m]
-                for i in range(n):
-                    target[i] += step * source[i]
+        for k in range(0, slots.size, 4):  # four rows at a time: the sums go through the cache as often less
+            c0 = change[k]
+            c1 = change[k + 1] if k + 1 <= last else 0.0
+            c2 = change[k + 2] if k + 2 <= last else 0.0
+            c3 = change[k + 3] if k + 3 <= last else 0.0
+            s0, s1 = slab[slots[k], m], slab[slots[min(k + 1, last)], m]
+            s2, s3 = slab[slots[min(k + 2, last)], m], slab[slots[min(k + 3, last)], m]
+            for i in range(target.size):
+                target[i] += c0 * s0[i] + c1 * s1[i] + c2 * s2[i] + c3 * s3[i]
 
 
 @part()
@@ -361,12 +364,26 @@ class Interleaved:
             moved += steps
             self.pulse.spend(2 * steps * size)
             if missing >= 0:
+                self._sum_leaving(change)
                 cache.fetch(np.array([missing]))
                 self.pulse.spend(size)
             elif steps < asked:
                 break
         self._sum(change)
         return moved
+
+    def _sum_leaving(self, change: Array) -> None:
+        """Take what has changed along the rows that the cache gives up next into g, before they would be computed again."""
+        cache = self.cache
+        if self._exact or not cache.is_full:
+            return
+        if change[cache.oldest(1)[0]] == 0.0:
+            return
+        leaving = cache.oldest(PIECE)
+        leaving = leaving[change[leaving] != 0.0]
+        add_rows(self.g, cache.slab, cache.slot[leaving], change[leaving])
+        change[leaving] = 0.0
+        self.pulse.spend(leaving.size * self.diagonal.size)
 
     def _sum(self, change: Array) -> None:
         """g += K_m change, row by row of what has changed."""
@@ -377,7 +394,7 @@ class Interleaved:
         for first_row in range(0, rows.size, PIECE):
             part = rows[first_row : first_row + PIECE]
             if self._exact:
-                self.g += np.einsum("mrn,r->mn", source.block(part), change[part], optimize=True)
+                self.g += change[part] @ source.block(part)
             else:
                 add_rows(self.g, cache.slab, cache.fetch(part), change[part])
             self.pulse.spend(part.size * self.diagonal.size)
@@ -442,7 +459,7 @@ def products_over(
         block = source.block(part)
         if pulse is not None:
             pulse.spend(block.size)
-        G += np.einsum("mrn,r->mn", block, a[part], optimize=True)
+        G += a[part] @ block
         forms += (block @ proof) @ proof[part]
     return G, np.maximum(forms, 0.0)
 
