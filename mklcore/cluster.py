@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -221,6 +222,25 @@ def _raise_ended(client: Any, left: str, kept: str) -> NoReturn:
 
 def _forget(client: Any, future: Any) -> None:
     future.cancel() if client.status == "running" else None
+
+
+def answers(client: Any, futures: Sequence[Any], pulse: Callable[[], Any], what: str) -> Iterator[Any]:
+    """What futures hold, in their order, each let go of as soon as it is here; ``pulse`` is called meanwhile and may end that.
+
+    MKLError where the scheduler ends before; ``what`` is what it ends with.
+    """
+    left = deque(futures)
+    try:
+        while left:
+            while not left[0].done():
+                _check(client, what, "")
+                pulse()
+                time.sleep(_LOOK)
+            yield _value(client, left[0], what, "")
+            left.popleft()
+    finally:
+        for future in left:
+            _forget(client, future)
 
 
 # One piece of work

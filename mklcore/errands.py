@@ -14,13 +14,14 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from mklcore.arrays import Array, Labels
-from mklcore.cluster import NoClusterError, Tell, afar, scheduler_address
+from mklcore.cluster import NoClusterError, Tell, afar, connected, scheduler_address
 from mklcore.errors import told_elsewhere
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.lowrank.nystroem import Nystroem
 from mklcore.path import Path, fit_path, path_grid
 from mklcore.path_files import read_paths, write_paths
 from mklcore.scoring import Scoring, scorer_of
+from mklcore.shards import fit_shards
 
 STEPS = 100  # in which one fit is told, for what it still has to do nobody knows
 SAID_EVERY = 1.0  # seconds between two looks at the points of a path that are solved so far
@@ -51,6 +52,17 @@ def run(
     return errand(tell) if heard is None else errand(tell, heard)
 
 
+def run_in_shards(errand: WholeFit, tell: Tell, instead: Callable[[str], Any] | None = None) -> tuple[Any, float]:
+    """What ``run`` gives, its kernels in shards on the workers where the cluster has several: each computes its part of them."""
+    try:
+        with connected() as client, client.as_current():
+            if len(client.ncores()) > 1:
+                return errand.in_shards(tell)
+    except NoClusterError:
+        pass  # which ``run`` tells
+    return run(errand, tell, instead=instead)
+
+
 @dataclass(frozen=True, eq=False)
 class WholeFit:
     """One model on all rows X (n, d), y (n,), and its score on rows left out; ``asked`` is an estimator that is not fitted.
@@ -66,15 +78,26 @@ class WholeFit:
     scoring: Scoring = None
 
     def __call__(self, tell: Tell) -> tuple[Any, float]:
-        model, tol = self.asked, float(self.asked.tol)
+        return self._made(tell, lambda asked, pulse: asked.fit(self.X, self.y))
+
+    def in_shards(self, tell: Tell) -> tuple[Any, float]:
+        """The same with its kernels in shards on all workers of the cluster: the solver runs here, they make the sums.
+
+        For what one machine cannot hold; ``shards.why_not`` says what cannot be done so.
+        """
+        return self._made(tell, lambda asked, pulse: fit_shards(asked, self.X, self.y, pulse=pulse))
+
+    def _made(self, tell: Tell, fit: Callable[[Any, Callable[[], Any]], Any]) -> tuple[Any, float]:
+        model, tol, last = self.asked, float(self.asked.tol), [0]
 
         def hear(record: Any) -> None:
             gap = getattr(record, "relative_gap", None)
             done = 0.0 if not gap or not np.isfinite(gap) else np.log(max(gap, tol)) / np.log(tol)
-            tell(int(STEPS * np.clip(done, 0.0, 1.0)), STEPS)
+            last[0] = int(STEPS * np.clip(done, 0.0, 1.0))
+            tell(last[0], STEPS)
 
         with told_elsewhere():
-            model.set_params(callback=hear).fit(self.X, self.y)
+            model = fit(model.set_params(callback=hear), lambda: tell(last[0], STEPS))
         model.set_params(callback=None)
         if self.scoring is None:
             return model, float(model.score(self.X_left, self.y_left))

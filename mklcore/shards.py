@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
 
 from mklcore.arrays import Array, Indices
-from mklcore.cluster import connected, held
-from mklcore.errors import ParameterError
+from mklcore.cluster import answers, connected, held
+from mklcore.errors import ParameterError, never_asked
 from mklcore.estimators.base import target_of
 from mklcore.estimators.lp import LpBase
 from mklcore.kernels.checks import one_blas_thread
@@ -30,6 +30,8 @@ from mklcore.kernels.maps import KernelMap, as_rows, column_scaling, standardise
 from mklcore.kernels.rows import KernelRows
 
 NORMALISATIONS = ("multiplicative", "trace", "diag", None)
+_SCALED = f"Kernels in shards are scaled as a whole; normalise must be one of {', '.join(map(repr, NORMALISATIONS))}, got {{!r}}."
+Pulse: TypeAlias = Callable[[], Any]  # what it raises ends what is waited for
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,22 +94,27 @@ def answered(rows: KernelRows, what: str, *asked: Array) -> Array:
 class Here:
     """Shards in this process, one after the other."""
 
-    def __init__(self, shards: Sequence[Shard], X: Array, normalise: str | None) -> None:
+    def __init__(self, shards: Sequence[Shard], X: Array, normalise: str | None, pulse: Pulse = never_asked) -> None:
+        self._pulse = pulse
         self.shards, self._rows = shards, [built(s, np.ascontiguousarray(X[:, s.columns]), normalise) for s in shards]
 
     def described(self) -> list[Built]:
         return [described(rows, shard) for rows, shard in zip(self._rows, self.shards, strict=True)]
 
-    def ask(self, what: str, asked: Sequence[tuple[Array, ...]]) -> list[Array]:
+    def ask(self, what: str, asked: Sequence[tuple[Array, ...]]) -> Iterator[Array]:
         """The answers of all shards, in order."""
-        return [answered(rows, what, *own) for rows, own in zip(self._rows, asked, strict=True)]
+        for rows, own in zip(self._rows, asked, strict=True):
+            self._pulse()
+            yield answered(rows, what, *own)
 
 
 class OnWorkers:
     """Shards on the workers of a Dask client, each where it was built as long as that worker lives."""
 
-    def __init__(self, client: Any, shards: Sequence[Shard], X: Array, normalise: str | None) -> None:
-        self.shards, self._client = shards, client
+    def __init__(
+        self, client: Any, shards: Sequence[Shard], X: Array, normalise: str | None, pulse: Pulse = never_asked
+    ) -> None:
+        self.shards, self._client, self._pulse = shards, client, pulse
         workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
         self._where = [workers[k % len(workers)] for k in range(len(shards))]
         tables = [self._sent(k, held, np.ascontiguousarray(X[:, s.columns])) for k, s in enumerate(shards)]
@@ -118,17 +125,14 @@ class OnWorkers:
         return self._client.submit(run, *given, workers=[self._where[k]], allow_other_workers=True, pure=False)
 
     def described(self) -> list[Built]:
-        found: list[Built] = self._client.gather(
-            [self._sent(k, described, self._rows[k], s) for k, s in enumerate(self.shards)]
-        )
-        return found
+        return list(self._answers([self._sent(k, described, self._rows[k], s) for k, s in enumerate(self.shards)]))
 
-    def ask(self, what: str, asked: Sequence[tuple[Array, ...]]) -> list[Array]:
-        """The answers of all shards, in order."""
-        found: list[Array] = self._client.gather(
-            [self._sent(k, answered, self._rows[k], what, *own) for k, own in enumerate(asked)]
-        )
-        return found
+    def ask(self, what: str, asked: Sequence[tuple[Array, ...]]) -> Iterator[Array]:
+        """The answers of all shards, in order, one at a time: a part of a sum is as large as the sum."""
+        return self._answers([self._sent(k, answered, self._rows[k], what, *own) for k, own in enumerate(asked)])
+
+    def _answers(self, futures: list[Any]) -> Iterator[Any]:
+        return answers(self._client, futures, self._pulse, "a sum over the shards on its way")
 
 
 class ShardedRows(KernelRows):
@@ -156,11 +160,11 @@ class ShardedRows(KernelRows):
         super().__init__(transform, [names[m] for m in kept], np.concatenate([one.diagonal for one in told]), notes)
         self.sent = self.received = 0
 
-    def _ask(self, what: str, asked: Sequence[tuple[Array, ...]]) -> list[Array]:
-        found = self._shards.ask(what, asked)
+    def _ask(self, what: str, asked: Sequence[tuple[Array, ...]]) -> Iterator[Array]:
         self.sent += sum(array.nbytes for own in asked for array in own)
-        self.received += sum(array.nbytes for array in found)
-        return found
+        for found in self._shards.ask(what, asked):
+            self.received += found.nbytes
+            yield found
 
     def _cut(self, values: Array) -> list[Array]:
         return [values[first:last] for first, last in zip(self._ends[:-1], self._ends[1:], strict=True)]
@@ -168,7 +172,7 @@ class ShardedRows(KernelRows):
     def forms(self, a: Array, kernels: Indices | None = None) -> Array:
         """a'K_m a for every kernel, (M,), or for some of them, (k,)."""
         if kernels is None:
-            return np.concatenate(self._ask("forms", [(a,)] * (self._ends.size - 1)))
+            return np.concatenate(list(self._ask("forms", [(a,)] * (self._ends.size - 1))))
         owner, out = np.searchsorted(self._ends, kernels, side="right") - 1, np.empty(len(kernels))
         places = [np.flatnonzero(owner == k) for k in range(self._ends.size - 1)]
         asked = [(a, kernels[own] - first) for own, first in zip(places, self._ends, strict=False)]
@@ -186,56 +190,69 @@ class ShardedRows(KernelRows):
 
     def decision(self, weights: Array, dual: Array) -> Array:
         """sum_m weights_m K_m dual on the training rows, (n,)."""
-        found: Array = np.sum(self._ask("decision", [(own, dual) for own in self._cut(weights)]), axis=0)
+        found: Array = np.sum(list(self._ask("decision", [(own, dual) for own in self._cut(weights)])), axis=0)
         return found
 
 
 @contextmanager
 def sharded(
     dictionary: KernelDictionary, X: Any, normalise: str | None = "multiplicative", *, count: int | None = None,
-    backend: str = "dask",
+    backend: str = "dask", pulse: Pulse = never_asked,
 ) -> Iterator[ShardedRows]:  # fmt: skip
     """The kernels of a dictionary on rows X (n, d) in ``count`` shards, one per worker unless told; ``backend`` is "dask" (the
-    cluster as ``sweep`` finds it) or "serial" (this process). ParameterError for what needs all kernels of a row together."""
+    cluster as ``sweep`` finds it) or "serial" (this process). ``pulse`` is called while a sum is waited for, and what it raises
+    ends that. ParameterError for what needs all kernels of a row together, MKLError where the scheduler ends."""
     if normalise not in NORMALISATIONS:
-        raise ParameterError(
-            f"Kernels in shards are scaled as a whole; normalise must be one of {', '.join(map(repr, NORMALISATIONS))}, got "
-            f"{normalise!r}."
-        )
+        raise ParameterError(_SCALED.format(normalise))
     if backend not in ("dask", "serial"):
         raise ParameterError(f"Shards stay where they are built: backend must be 'dask' or 'serial', got {backend!r}.")
     rows = as_rows(X)
     if backend == "serial":
         shards = Shard.cut(dictionary, rows.shape[1], count or 2)
-        yield ShardedRows(Here(shards, rows, normalise), dictionary, rows, normalise)
+        yield ShardedRows(Here(shards, rows, normalise, pulse), dictionary, rows, normalise)
         return
     with connected() as client:
         shards = Shard.cut(dictionary, rows.shape[1], count or max(1, len(client.ncores())))
-        yield ShardedRows(OnWorkers(client, shards, rows, normalise), dictionary, rows, normalise)
+        yield ShardedRows(OnWorkers(client, shards, rows, normalise, pulse), dictionary, rows, normalise)
 
 
-def fit_shards(estimator: Any, X: Any, y: Any = None, *, count: int | None = None, backend: str = "dask") -> Any:
-    """``estimator``, an lp-norm estimator on a ``KernelDictionary``, fitted with the kernels in shards; it is not changed.
-
-    X (n, d) and y (n,) as for ``fit``, ``count`` and ``backend`` as for ``sharded``. p above 1 takes the analytic update on
-    K_theta, p = 1 the working set, whose few kernels are made here. The fitted model is like any other.
-    """
+def why_not(estimator: Any) -> str:
+    """In words why the kernels of an estimator cannot be put into shards; nothing where they can."""
     if not (isinstance(estimator, LpBase) and isinstance(estimator.kernels, KernelDictionary) and not estimator.center):
-        raise ParameterError(
+        return (
             "Kernels are put into shards from a dictionary, without centring: use an lp-norm estimator with "
             "kernels=KernelDictionary(...) and center=False."
         )
     if estimator.approximation is not None or np.isinf(estimator.penalty_in_use.order or 1.0):
-        raise ParameterError(
-            "Shards hold exact kernels with weights of their own: use approximation=None and a finite p."
-        )
+        return "Shards hold exact kernels with weights of their own: use approximation=None and a finite p."
+    normalise = estimator.default_normalise if estimator.normalise == "auto" else estimator.normalise
+    return "" if normalise in NORMALISATIONS else _SCALED.format(normalise)
+
+
+def fit_shards(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    count: int | None = None,
+    backend: str = "dask",
+    pulse: Pulse = never_asked,
+) -> Any:
+    """``estimator``, an lp-norm estimator on a ``KernelDictionary``, fitted with the kernels in shards; it is not changed.
+
+    X (n, d) and y (n,) as for ``fit``, ``count``, ``backend`` and ``pulse`` as for ``sharded``: raise in it, or in the estimator's
+    ``callback``, to end the fit; the workers then end with the step they are in. p above 1 takes the analytic update on
+    K_theta, p = 1 the working set, whose few kernels are made here. The fitted model is like any other.
+    """
+    if why := why_not(estimator):
+        raise ParameterError(why)
     fitted = clone(estimator).set_params(callback=estimator.callback)
     fitted.sample_weight_ = None
     target = target_of(X, y)
     rows = fitted._checked_rows(X, reset=True)
     target = fitted._checked_target(rows, target)
     normalise = fitted.default_normalise if fitted.normalise == "auto" else fitted.normalise
-    with sharded(estimator.kernels, rows, normalise, count=count, backend=backend) as stack:
+    with sharded(estimator.kernels, rows, normalise, count=count, backend=backend, pulse=pulse) as stack:
         fitted.set_params(solver="auto" if estimator.penalty_in_use.order == 1.0 else "wrapper")
         fitted._fit_stack(stack, target)
     fitted._carry = None

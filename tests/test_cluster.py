@@ -50,6 +50,7 @@ def cluster():
 
 @pytest.fixture
 def scheduler(cluster, monkeypatch):
+    cluster.wait_for_workers(2, timeout=60)  # one may have been killed by the test before, and another comes in its place
     monkeypatch.setenv(SCHEDULER, cluster.scheduler_address)
 
 
@@ -382,6 +383,63 @@ def test_kernels_in_shards_on_workers_give_the_model_of_one_process(scheduler):
     assert there.objective_ == pytest.approx(here.objective_, rel=1e-10)
     np.testing.assert_allclose(there.weights_, here.weights_, rtol=1e-10)
     np.testing.assert_allclose(there.predict(data.X), here.predict(data.X), rtol=1e-10)
+
+
+def test_a_shard_whose_worker_is_killed_is_built_again_and_a_cancel_is_heard_between_two_steps(scheduler):
+    data = load_sample("diabetes")
+    kernels = KernelDictionary.per_feature((Linear(), RBF(1.0, relative=True)), data.n_features)
+    asked = LpMKLRegressor(p=4 / 3, C=0.1, kernels=kernels)
+    X, y = data.X[:100], (data.y - data.y.mean())[:100] / data.y.std()
+    killed: list[int] = []
+
+    def kill(record):
+        if not killed:
+            with distributed.Client(os.environ[SCHEDULER], set_as_default=False) as client:
+                killed.extend(client.run(os.getpid).values())
+            os.kill(killed[0], signal.SIGKILL)
+
+    there = fit_shards(asked.set_params(callback=kill), X, y, count=2)
+    here = fit_shards(asked.set_params(callback=None), X, y, count=2, backend="serial")
+    assert len(killed) == 2
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-10)
+    np.testing.assert_allclose(there.weights_, here.weights_, rtol=1e-10)
+
+    def cancel():
+        raise InterruptedError("enough")
+
+    for backend in ("dask", "serial"):
+        with pytest.raises(InterruptedError, match="enough"):
+            fit_shards(asked, X, y, count=2, backend=backend, pulse=cancel)
+
+
+def test_an_exact_model_is_made_by_all_workers_together_and_is_the_one_of_one_process(scheduler, monkeypatch):
+    data = load_sample("diabetes")
+    kernels = KernelDictionary.per_feature((Linear(), RBF(1.0, relative=True)), data.n_features)
+    errand = errands.WholeFit(
+        LpMKLRegressor(p=4 / 3, C=10.0, tol=1e-9, kernels=kernels), data.X[:200], data.y[:200] / 100.0, data.X[200:],
+        data.y[200:] / 100.0,
+    )  # fmt: skip
+    told: list[tuple[int, int]] = []
+    model, score = errands.run_in_shards(errand, lambda *now: told.append(now))
+    assert max(done for done, _ in told) > 50
+    assert model.callback is None
+    assert model.relative_gap_ < 1e-8
+    here = fit_shards(errand.asked, errand.X, errand.y, count=2, backend="serial")
+    np.testing.assert_allclose(model.weights_, here.weights_, rtol=1e-10)
+    assert score == pytest.approx(here.score(errand.X_left, errand.y_left), rel=1e-10)
+    monkeypatch.delenv(SCHEDULER)
+    stored, _ = errands.run(errand, lambda *now: None)  # another way to the same optimum
+    assert model.objective_ == pytest.approx(stored.objective_, rel=1e-8)
+
+
+def test_a_scheduler_that_dies_during_a_sum_over_shards_says_so(monkeypatch):
+    data = load_sample("diabetes")
+    kernels = KernelDictionary.per_feature((Linear(),), data.n_features)
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **QUIET) as mortal:
+        monkeypatch.setenv(SCHEDULER, mortal.scheduler_address)
+        asked = LpMKLRegressor(p=4 / 3, kernels=kernels, callback=lambda record: mortal.close())
+        with pytest.raises(MKLError, match="ended with a sum over the shards on its way"):
+            fit_shards(asked, data.X[:80], data.y[:80], count=2)
 
 
 def test_rows_in_parts_are_summed_on_workers_to_the_same_model(scheduler, tmp_path):

@@ -150,6 +150,26 @@ def test_points_solved_on_a_scheduler_are_shown_as_they_come_and_stay_when_it_di
     assert paths.known(params).estimators[0] is not None
 
 
+def test_what_one_machine_cannot_hold_is_left_to_all_workers_together(few, monkeypatch):
+    params, ran = Params(data="diabetes", widths=2, seed=4147, settings=(("loss", "squared"),)), list[str]()
+    monkeypatch.setattr("mklcore.estimators.base.STACK_LIMIT_MB", 1e-3)
+    monkeypatch.setattr("mklcore.estimators.base.QUICK_LIMIT_MB", 1e-3)
+    monkeypatch.setattr("mklcore.kernels.single.MEMORY_MB", 1e-3)
+    assert not many_rows.takes_shards(params)  # without a scheduler nothing changes
+    assert "shards" not in many_rows.room(params)
+    monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
+    assert many_rows.takes_shards(params)
+    assert "in shards on the workers of the cluster" in many_rows.room(params)
+    monkeypatch.setattr(
+        "mklcore.errands.run_in_shards", lambda errand, tell, instead: ran.append("shards") or errand(tell)
+    )
+    found = many_rows.whole_job(params, 1.0).pieces[0].make(Report(Progress(many_rows.whole_job(params, 1.0))))
+    assert ran == ["shards"]
+    assert found.rows == len(tables.split(params).train.y)
+    monkeypatch.setattr(many_rows, "most_rows", lambda params: many_rows.MOST_SUMMED + 1)
+    assert not many_rows.takes_shards(params)  # the sum itself would not fit
+
+
 def test_without_an_answer_from_the_scheduler_this_machine_does_the_work_and_says_why(few, monkeypatch):
     params = Params(data="diabetes", widths=2, seed=4145)
     monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mklcore import errands
+from mklcore import cluster, errands, shards
 from mklcore.errors import MKLError
 from mklcore.estimators.lp import LpBase
 from mklcore.path import Path
@@ -106,11 +106,32 @@ def most_rows(params: Params) -> int:
     return min(len(tables.split(params).train.y), PAIRED_ROWS if paired else MOST_SUMMED)
 
 
+def takes_shards(params: Params) -> bool:
+    """Tell whether the exact model is left to all workers of a cluster together: one machine would not hold its kernels, and
+    their sum has room.
+    """
+    exact = low_rank.exactly(params)
+    asked: Any = _with_scales(exact)
+    if not cluster.scheduler_address() or shards.why_not(asked) or most_rows(exact) > MOST_SUMMED:
+        return False
+    found = asked.foresee(most_rows(exact), tables.table(exact).X.shape[1])
+    return not found.bytes or "disk" in found.stored
+
+
+def _with_scales(exact: Params) -> Any:
+    """Return the estimator, which itself makes its kernels as they are asked for."""
+    asked: Any = paths.estimator(exact)
+    named = dictionaries.normalisation(exact)
+    return asked.set_params(normalise=None if named == "none" else named, center=exact.center)
+
+
 def room(params: Params) -> str:
     """Return in words how the exact model on many rows holds its kernels."""
     exact = low_rank.exactly(params)
     asked: Any = paths.estimator(exact)
     found = asked.foresee(most_rows(exact), tables.table(exact).X.shape[1])
+    if takes_shards(params):
+        return "its kernels in shards on the workers of the cluster, where there are several, each computing its own"
     if not found.bytes:
         return "its kernels computed again and again, none of them stored"
     single, _, disk = found.stored.partition(", ")
@@ -137,18 +158,17 @@ def whole(params: Params) -> Whole | None:
 def whole_job(params: Params, value: float) -> Job:
     """Return the work that gives the exact model at ``value`` on as many rows as can be."""
     exact, over = low_rank.exactly(params), paths.runs_over(params)
-    asked: Any = paths.estimator(exact)
-    named, measure = dictionaries.normalisation(exact), scores.scoring(exact)
-    asked.set_params(normalise=None if named == "none" else named, center=exact.center)
+    asked, measure = _with_scales(exact), scores.scoring(exact)
     asked.set_params(**{over.attribute: int(value) if over.key == "s" else value})
     full, n = tables.split(exact), most_rows(exact)
     train = full.train if n == len(full.train.y) else full.train.drawn(n, exact.seed)
 
     rest = full.validation
     errand = errands.WholeFit(asked, train.X, train.y, rest.X, rest.y, measure)
+    run = errands.run_in_shards if takes_shards(params) else errands.run
 
     def solve(report: Report) -> Whole:
-        fitted, score = errands.run(errand, report.tick, instead=report.note)
+        fitted, score = run(errand, report.tick, instead=report.note)
         gap = None if fitted.relative_gap_ is None else float(np.max(fitted.relative_gap_))
         fits = fitted.fit_ if isinstance(fitted.fit_, tuple) else (fitted.fit_,)
         seconds = sum(fit.history[-1].seconds for fit in fits)
