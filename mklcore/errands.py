@@ -21,7 +21,6 @@ from mklcore.lowrank.nystroem import Nystroem
 from mklcore.path import Path, fit_path, path_grid
 from mklcore.path_files import read_paths, write_paths
 from mklcore.scoring import Scoring, scorer_of
-from mklcore.shards import fit_shards
 
 STEPS = 100  # in which one fit is told, for what it still has to do nobody knows
 SAID_EVERY = 1.0  # seconds between two looks at the points of a path that are solved so far
@@ -85,6 +84,8 @@ class WholeFit:
 
         For what one machine cannot hold; ``shards.why_not`` says what cannot be done so.
         """
+        from mklcore.shards import fit_shards
+
         return self._made(tell, lambda asked, pulse: fit_shards(asked, self.X, self.y, pulse=pulse))
 
     def _made(self, tell: Tell, fit: Callable[[Any, Callable[[], Any]], Any]) -> tuple[Any, float]:
