@@ -50,7 +50,9 @@ def cluster():
 
 @pytest.fixture
 def scheduler(cluster, monkeypatch):
-    cluster.wait_for_workers(2, timeout=60)  # one may have been killed by the test before, and another comes in its place
+    cluster.wait_for_workers(
+        2, timeout=60
+    )  # one may have been killed by the test before, and another comes in its place
     monkeypatch.setenv(SCHEDULER, cluster.scheduler_address)
 
 

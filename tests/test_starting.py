@@ -14,6 +14,7 @@ from streamlit import delta_generator
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.server.app_discovery import discover_asgi_app
 
+from pages._parts.derive import tables
 from pages._parts.frame import starting
 from tests.pages import open_app
 
@@ -146,3 +147,13 @@ def test_after_another_first_page_data_takes_none(monkeypatch):
 def test_the_browser_is_sent_to_where_the_server_listens(monkeypatch, options, url):
     monkeypatch.setattr(st, "get_option", options.get)
     assert starting.address() == url
+
+
+def test_no_table_is_read_before_the_first_page_takes_its_breath(monkeypatch):
+    read, seen = list[str](), list[int]()
+    before = tables.table
+    monkeypatch.setattr(tables, "table", lambda params: read.append(params.data) or before(params))
+    monkeypatch.setattr(starting, "breathe", lambda: seen.append(len(read)))
+    open_app(data="wine")
+    assert seen == [0]
+    assert "wine" in read

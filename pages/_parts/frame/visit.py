@@ -28,11 +28,11 @@ def _draw() -> None:
     board.follow(history.current())
     progress = heading.heading(room.question)
     notices = st.container()
-    frame_progress.prepare(room.file, history.current())
     if room.file != "data":
         starting.wait_for_all()
     with nav.inside():
         page.run()
+    frame_progress.prepare(room.file, history.current())  # what it takes depends on the table, which has been read by now
     present.way_out()
     # Last, so that what the page has just begun or made obsolete is told in the same run.
     with notices:
