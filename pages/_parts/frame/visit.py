@@ -32,7 +32,8 @@ def _draw() -> None:
         starting.wait_for_all()
     with nav.inside():
         page.run()
-    frame_progress.prepare(room.file, history.current())  # what it takes depends on the table, which has been read by now
+    # What it takes depends on the table, which has been read by now.
+    frame_progress.prepare(room.file, history.current())
     present.way_out()
     # Last, so that what the page has just begun or made obsolete is told in the same run.
     with notices:
