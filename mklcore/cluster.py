@@ -304,9 +304,17 @@ class _Listening:
         self._pages = distributed.Variable(name), distributed.Variable(f"{name}-said")
         self._last, self._sent, self._said = (0, 1), time.monotonic(), 0
 
-    def tell(self, done: int, total: int) -> None:
+    def is_unwanted(self) -> bool:
         task = self._worker.state.tasks.get(self._key)
-        if task is None or task.state == "cancelled" or self._worker.status.name in _OVER:
+        return task is None or task.state == "cancelled" or self._worker.status.name in _OVER
+
+    def forget(self) -> None:
+        """Empty both places: whoever asked has done so before, and what was told since lies there again."""
+        for page in self._pages:
+            page.delete()
+
+    def tell(self, done: int, total: int) -> None:
+        if self.is_unwanted():
             raise InterruptedError("Whoever asked for the work has cancelled it or is gone, or its cluster is.")
         self._last = done, total
         if time.monotonic() - self._sent >= _TICK:
@@ -329,4 +337,8 @@ class _Listening:
 def _listening(work: Callable[..., R], name: str, says: bool) -> R:
     """The work on its worker."""
     there = _Listening(name)
-    return alone(lambda told: work(*told), (there.tell, there.say) if says else (there.tell,))
+    try:
+        return alone(lambda told: work(*told), (there.tell, there.say) if says else (there.tell,))
+    finally:
+        if there.is_unwanted():
+            there.forget()

@@ -135,3 +135,5 @@ if notices.usable_table():
         show(derive_tables.table(history.current()), derive_tables.split(history.current()))
     except MKLError as error:
         st.error(words.plain(error))
+else:
+    answer.empty()

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -245,9 +246,33 @@ def test_one_piece_of_work_is_done_on_a_worker_which_tells_how_far_it_is_and_can
 
 
 def left_on_the_scheduler() -> list[str]:
-    """What the scheduler still holds of what work had told."""
+    """What the scheduler still holds, when all have ended, of what work had told."""
     with connected() as client:
-        return client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.extensions["variables"].variables))
+        for _ in range(100):
+            found = client.run_on_scheduler(
+                lambda dask_scheduler: list(dask_scheduler.extensions["variables"].variables)
+            )
+            if not found:
+                break
+            time.sleep(0.1)
+        return found
+
+
+def test_work_that_is_cancelled_while_it_talks_leaves_nothing_behind(scheduler):
+    def cancel(done, total):
+        if done:
+            raise InterruptedError("enough")
+
+    for _ in range(3):
+        with pytest.raises(InterruptedError, match="enough"):
+            afar(chatters, cancel, lambda content: None)
+    assert not left_on_the_scheduler()
+
+
+def chatters(tell, say):
+    for done in range(100_000):
+        say(b"x" * 1_000_000)
+        tell(done, 100_000)
 
 
 class Talkative:

@@ -161,6 +161,29 @@ def test_where_the_path_inside_breaks_off_the_analytic_update_goes_on(stack, mon
     found = inside(stack, Y, 10.0, "hinge", 4 / 3, True)
     assert found.status.ok
     assert found.objective == pytest.approx(sound.objective, rel=1e-4)
+    assert found.solver.startswith("lp interior point, then")
+    assert "analytic update" in found.solver
+
+
+@pytest.mark.parametrize(("p", "tol"), [(4 / 3, 1e-4), (4 / 3, 1e-6), (2.0, 1e-4)])
+def test_where_rounding_is_coarse_the_dual_still_sums_to_its_total_and_proves_what_is_told(p, tol):
+    data = mkl.load_sample("breast_cancer")
+    X, y = data.X[:300], np.where(data.y[:300] == data.y[0], 1.0, -1.0)
+    kernels = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), X.shape[1])
+    features = mkl.Nystroem(15).features(kernels, X, "multiplicative", False)
+    fit = fit_features(features, y, 1e3, mkl.losses.make_loss("hinge"), mkl.LpNorm(p), True, tol=tol, max_iter=300)
+    assert fit.status.ok
+    assert abs(fit.dual_point.sum()) <= 1e-10 * np.abs(fit.dual_point).sum()
+    parts = (fit.weights, fit.dual_coef, fit.intercept, "hinge", 1e3, mkl.LpNorm(p), fit.dual_point, True)
+    proved = mkl.certificate(features.grams().values, y, *parts)
+    assert proved == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
+def test_a_whole_number_is_a_C_like_any_other(stack, loss):
+    one, other = (fit_features(stack, Y, C, mkl.losses.make_loss(loss), mkl.LpNorm(4 / 3), True) for C in (10, 10.0))
+    assert one.objective == other.objective
+    assert "interior point" in one.solver
 
 
 def test_the_path_inside_is_taken_where_C_is_large_and_only_where_it_pays(stack):

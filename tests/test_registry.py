@@ -139,6 +139,12 @@ def test_methods_are_described_without_their_classes():
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
 
 
+def test_the_files_of_the_room_of_estimators_are_there_before_anybody_imports_them():
+    assert mkl.estimators.__getattr__("aligned").AlignedMKLRegressor is mkl.AlignedMKLRegressor
+    with pytest.raises(AttributeError, match="no attribute 'magic'"):
+        _ = mkl.estimators.magic
+
+
 def test_a_method_may_bring_a_class_of_its_own():
     class Mine:
         pass

@@ -16,7 +16,7 @@ from streamlit.web.server.app_discovery import discover_asgi_app
 
 from pages._parts.derive import tables
 from pages._parts.frame import starting
-from tests.pages import open_app
+from tests.pages import open_app, words
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -157,3 +157,10 @@ def test_no_table_is_read_before_the_first_page_takes_its_breath(monkeypatch):
     open_app(data="wine")
     assert seen == [0]
     assert "wine" in read
+
+
+def test_a_table_that_is_not_there_is_not_being_read(monkeypatch):
+    at_the_start(monkeypatch)
+    monkeypatch.setattr(starting, "BREATH_SECONDS", 0.0)
+    said = words(open_app(data="upload:" + "0" * 64))
+    assert "The table is being read." not in said

@@ -4,6 +4,7 @@ A class is imported when it is first used: whoever only lists and describes the 
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from mklcore.estimators.registry import ESTIMATORS, Algorithm, Control
@@ -58,6 +59,8 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
+    if name not in _HOME and not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
+        return import_module(f"{__name__}.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; see dir({__name__}).")
     found = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -10,8 +10,8 @@ of their own, so that what is strongly bent stays apart from what is linear. New
     u = Phi'a       v_m = theta_m u_m       1/2 ||u_m||^2 = nu theta_m^(p - 1)       sum_m theta_m^p = 1        mu -> 0
 
 come down to one system of size n, Phi B Phi' + diag(h), with B = L L' known in closed form (``Bend``); Woodbury's identity
-turns it into one of size D, and a step costs O(n D^2) and four passes over the rows. Predictor and corrector of Mehrotra (1992);
-two to four dozen steps. Every point is proved by its own feasible dual.
+turns it into one of size D, and a step costs O(n D^2) and four passes over the rows. Predictor and corrector of Mehrotra (1992).
+Every point is proved by its own feasible dual; where rounding ends the path, the analytic update goes on.
 
 Source: Kloft et al. (2011), equations (16) and (17); Ferris and Munson (2002), Interior-point methods for massive support
 vector machines.
@@ -37,7 +37,11 @@ from mklcore.solvers.reweighting import Problem, WarmStart
 
 _LEAST = 1e-200  # a firmness below it would not be one
 _TO_THE_WALL = 0.97  # share of the longest step that keeps everything positive
-_SHORTEST, _PATIENCE = 1e-4, 5  # steps shorter than this are no progress; so many in a row are the end
+_SHORTEST, _PATIENCE = (
+    1e-4,
+    5,
+)  # steps shorter than this are no progress; so many in a row are the end
+_WORSE = 12  # points in a row, none nearer than those before: rounding leads the path away
 _WIDE = 2.5  # of the mean room: mu of the first point, where a row's multipliers weigh a few times its loss
 _ORDERS = (1.2, 3.0)  # outside of these theta follows u too steeply, or hardly
 _UNIT = 2.0  # diagonal of the sum of kernels at equal weights where it was measured what pays
@@ -96,6 +100,7 @@ class Seeing(NamedTuple):
     u: Array
     model: Array
     lag: Array
+    left: float  # what the dual inside is short of its total
 
 
 class FeatureCentral(OnFeatures):
@@ -105,7 +110,8 @@ class FeatureCentral(OnFeatures):
         self._take(problem, tol, warm)
         self.name = f"lp interior point {TOLD}"
         assert problem.penalty.order is not None
-        self.p, self.sides, self._short = problem.penalty.order, Sides.of(problem), 0
+        self.p, self.sides, self._short, self._worse = problem.penalty.order, Sides.of(problem), 0, 0
+        self._ends = np.inf, -np.inf
         self._after: FeatureReweighting | None = None
 
     @staticmethod
@@ -135,6 +141,7 @@ class FeatureCentral(OnFeatures):
             a = feasible_start(moved, low, high, task.fit_intercept, task.loss.total)
             most = max(float(self.warm.weights.max()), 1e-300)
             theta = task.penalty.scale(np.maximum(self.warm.weights, _UNEVEN * most))
+        self._box = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
         u = self.stack.coefficients(a)
         Q = self.stack.by_kernel(u * u)
         price = task.penalty.dual_price(Q)
@@ -155,8 +162,11 @@ class FeatureCentral(OnFeatures):
         if self._after is not None:
             return self._after.step(best, last, board)
         inside = self.inside
+        self._worse = 0 if self._better(last) else self._worse + 1
+        if self._worse >= _WORSE:
+            return self._change(best)
         try:
-            newton = _Newton(self, last)
+            newton = _Newton(self)
             ahead = newton.ahead()
             reached = max(inside.moved(ahead, min(1.0, inside.room(ahead))).mu, 0.0)
             goal = inside.mu * float(np.clip((reached / inside.mu) ** 3, 1e-4, 1.0))
@@ -180,7 +190,14 @@ class FeatureCentral(OnFeatures):
             self.problem, tol=self.tol, warm=WarmStart(best.weights, best.dual, self.problem.C)
         )
         self._after.listen(self._listener)
+        self.name = f"lp interior point, then {self._after.name}"
         return self._after.start()
+
+    def _better(self, last: Point) -> bool:
+        """Whether a point is nearer than all before it, from above or from below."""
+        assert last.dual_objective is not None
+        before, self._ends = self._ends, (min(self._ends[0], last.objective), max(self._ends[1], last.dual_objective))
+        return before != self._ends
 
     def _balancing(self, f: Array, mu: float) -> float:
         """The intercept at which the dual that the path has at f (n,) sums to its total."""
@@ -197,13 +214,15 @@ class FeatureCentral(OnFeatures):
     def _read(self) -> Point:
         """The point of the dual inside at the weights inside, certified: what is published, from scratch."""
         task, stack, inside = self.problem, self.stack, self.inside
-        a = self.sides.dual(inside.values[: self.sides.rows.size])
+        raw = self.sides.dual(inside.values[: self.sides.rows.size])
+        # Steps keep the sum of the dual to their own rounding, which grows along the path; a certificate asks for all digits.
+        a = feasible_start(raw, *self._box, task.fit_intercept, task.loss.total)
         u, weights = stack.coefficients(a), task.penalty.scale(inside.theta)
         Q = stack.by_kernel(u * u)
         self.bend = Bend.at(stack, inside, self.p)
         lag = self.bend.change(u - inside.u)
         f, model, behind = stack.decision(np.column_stack([stack.spread(weights) * u, inside.v, lag])).T
-        self.seen = Seeing(u, model, behind)
+        self.seen = Seeing(u, model, behind, task.loss.total - float(raw.sum()))
         b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
         errors, bound = total_loss(task.loss, f, b, task.y, task.C), self.bound(a, Q)
         assert bound is not None
@@ -291,15 +310,14 @@ class Bend:
 class _Newton:
     """The linearised conditions at a point inside, factorised."""
 
-    def __init__(self, method: FeatureCentral, point: Point) -> None:
+    def __init__(self, method: FeatureCentral) -> None:
         self.sides, self.inside, self.task = method.sides, method.inside, method.problem
         self.stack, self.bend = method.stack, method.bend
         N, seen = self.sides.rows.size, method.seen
         self.x, self.left = self.inside.values[:N], self.inside.values[N:]
         lower, upper = self.inside.multipliers[:N], self.inside.multipliers[N:]
         self.excess = self.sides.slopes - self.sides.spread(seen.model + seen.lag + self.inside.b)
-        self.behind = seen.u - self.inside.u
-        self.total = self.task.loss.total - float(point.dual.sum())
+        self.behind, self.left_over = seen.u - self.inside.u, seen.left
         self.stiffness = lower / self.x + upper / self.left
         self.firm = np.maximum(1.0 / np.maximum(self.sides.dual(self.sides.signs / self.stiffness), _LEAST), _LEAST)
         self._factorise()
@@ -358,7 +376,7 @@ class _Newton:
     def _finished(self, free: Array, right: Array, goal: Array) -> Inside:
         sides, inside, a, b = self.sides, self.inside, free, 0.0
         if self.task.fit_intercept:
-            b = (float(a.sum()) - self.total) / float(self.ones.sum())
+            b = (float(a.sum()) - self.left_over) / float(self.ones.sum())
             a = a - b * self.ones
         pull = self.firm * sides.dual(right / self.stiffness)
         x = (right - sides.spread(pull - self.firm * a)) / self.stiffness

@@ -39,7 +39,7 @@ def feasible_start(warm: Array | None, low: Array, high: Array, balanced: bool, 
     """``warm`` clipped into the box and, if ``balanced``, moved inside it until it sums to ``total``."""
     if warm is None and (total == 0.0 or not balanced):
         return np.zeros(low.shape)
-    a = np.full(low.shape, total / low.size) if warm is None else np.clip(warm, low, high)
+    a = np.full(low.shape, total / low.size) if warm is None else np.clip(warm, low, high).astype(np.float64)
     if not balanced:
         return a
     if total != 0.0:  # non-negative duals only: shrink, or fill the room that is left
