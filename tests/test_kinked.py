@@ -12,6 +12,7 @@ from mklcore.kernels.rows import KernelRows
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
+from mklcore.solvers.complement import Factorised, Halved, Through
 from mklcore.solvers.driver import Status, run
 from mklcore.solvers.interior import Interior, Sides
 from mklcore.solvers.kinked import Kinked
@@ -144,3 +145,20 @@ def test_pairs_next_to_p_1_do_not_take_a_dual_at_rest_for_the_end(p, C):
     assert fit.status is Status.CONVERGED
     assert fit.dual_objective <= exact.objective * (1 + 1e-9)
     assert exact.objective <= fit.objective * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(("M", "least"), [(5, 1e-2), (60, 1e-2), (60, 1e-13)], ids=["few", "many", "nearly singular"])
+def test_the_complement_is_solved_the_shorter_way_and_exactly(M, least):
+    random = np.random.default_rng(0)
+    U, d = random.standard_normal((M, 20)), np.geomspace(least, 1.0, M)
+    A = random.standard_normal((20, 20))
+    A = A @ A.T + np.eye(20)
+    right, solved = random.standard_normal(M), Factorised(A.copy())
+    H = U @ np.linalg.solve(A, U.T) + np.diag(d)
+    short, plain = Halved(solved, U, d), Through(solved, U, d)
+    z = short.solve(right)
+    for found in (z, plain.solve(right)):
+        assert np.linalg.norm(H @ found - right) <= 1e-13 * np.linalg.norm(H) * np.linalg.norm(found)
+    back, size = np.linalg.solve(A, U.T @ z), np.linalg.norm(U) * np.linalg.norm(z)
+    for way in (short, plain):
+        assert way.back(z) == pytest.approx(back, abs=1e-13 * size)

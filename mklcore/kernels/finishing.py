@@ -64,9 +64,7 @@ class Finishing:
         trace, grand = float(diagonal.sum()), float(sums.sum()) / n**2
         spread = trace / n - grand if spread is None else spread
         if not (np.isfinite(trace) and np.isfinite(grand) and np.isfinite(spread)):
-            raise KernelError(
-                f"{self.names[m]} grows beyond the largest number on these rows. Standardise the columns or lower its degree."
-            )
+            raise self._too_large(m)
         if spread <= CONSTANT_TOLERANCE * trace / n:
             self.constant.append(m)
             if self.needs_sums or (trace <= 0 and self.normalise in ("trace", "diag")):
@@ -81,6 +79,34 @@ class Finishing:
             self.scales[m] = {"multiplicative": spread, "trace": own.sum(), "diag": own.max()}[self.normalise]
             self.factors[m] = self.scales[m] ** -0.5
         return True
+
+    def settle_plain(self, diagonal: Array, spreads: Array) -> None:
+        """The same for all kernels at once without centring, and for any normalisation but "spherical": there may be very many.
+
+        ``diagonal`` (M, n) of each; ``spreads`` (M,) as ``spread`` there.
+        """
+        n = diagonal.shape[1]
+        with np.errstate(over="ignore"):  # told by name
+            trace = diagonal.sum(axis=1)
+        wild = np.flatnonzero(~(np.isfinite(trace) & np.isfinite(spreads)))
+        if wild.size:
+            raise self._too_large(int(wild[0]))
+        constant = spreads <= CONSTANT_TOLERANCE * trace / n
+        without = (trace <= 0.0) & (self.normalise in ("trace", "diag"))
+        self.constant += np.flatnonzero(constant).tolist()
+        self.dropped += np.flatnonzero(constant & (without | self.needs_sums)).tolist()
+        if self.normalise is None:
+            return
+        size = {"multiplicative": spreads, "trace": trace}.get(self.normalise)
+        left = np.ones(trace.size, dtype=bool)
+        left[self.dropped] = False
+        self.scales[left] = (diagonal.max(axis=1) if size is None else size)[left]
+        self.factors[left] = self.scales[left, None] ** -0.5
+
+    def _too_large(self, m: int) -> KernelError:
+        return KernelError(
+            f"{self.names[m]} grows beyond the largest number on these rows. Standardise the columns or lower its degree."
+        )
 
     @property
     def kept(self) -> Indices:

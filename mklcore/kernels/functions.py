@@ -265,8 +265,9 @@ class _Width(KernelSpec):
         return f"{self.word} {self.width:g}" + (" × median" if self.relative else "")
 
     def at(self, features: tuple[int, ...], unit: float) -> Self:
-        width = self.width * unit if self.relative else self.width
-        return replace(self, features=features, width=width, relative=False)
+        if not self.relative:
+            return super().at(features, unit)
+        return replace(self, features=features, width=self.width * unit, relative=False)
 
 
 @dataclass(frozen=True, repr=False)

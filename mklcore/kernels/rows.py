@@ -167,15 +167,17 @@ class KernelRows:
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told by name below
             diagonal = diagonals_of(plain)
             sums = row_sums_of(plain) if center else np.broadcast_to(0.0, (M, n))
-            spread = [None] * M if center else spreads_of(plain, diagonal, finishing.needs_sums)
-        for m in range(M):
-            finishing.settle(m, diagonal[m], sums[m], spread[m])
+            spread = None if center else spreads_of(plain, diagonal, finishing.needs_sums)
+        if spread is not None and normalise != "spherical":
+            finishing.settle_plain(diagonal, np.asarray(spread))
+        else:
+            for m in range(M):
+                finishing.settle(m, diagonal[m], sums[m], None if spread is None else spread[m])
         if center:
             diagonal += finishing.grand_means[:, None] - 2 * finishing.row_means
         diagonal *= finishing.factors**2
         kept = finishing.kept
-        named = dictionary.names
-        names = [named[m] for m in kept]
+        names = [finishing.names[m] for m in kept]
         return cls(finishing.on(plain), names, diagonal if kept.size == M else diagonal[kept], finishing.notes)
 
 
@@ -196,17 +198,15 @@ def unscaled(dictionary: KernelDictionary, X: Any, normalise: str | None, center
 
 def resolved(dictionary: KernelDictionary, rows: Array) -> tuple[KernelSpec, ...]:
     specs = [spec.met(rows) for spec in dictionary]
-    for (kind, columns), members in share_bases(specs).items():
-        relative = [specs[m] for m in members if specs[m].is_relative]
-        unit = 1.0
-        if relative:
-            table = seen_of(kind, rows, columns)
-            few = np.empty((table.shape[0],) * 2 if table.shape[0] <= 2000 else (0, 0))
-            if few.size:
-                fill_base(kind, table, table, True, few)
-            unit = median_distance(relative[0], table, few)
-        for m in members:
-            specs[m] = specs[m].at(columns, unit)
+    relative = [m for m, spec in enumerate(specs) if spec.is_relative]  # among very many there may be none
+    for (kind, columns), members in share_bases([specs[m] for m in relative]).items():
+        table = seen_of(kind, rows, columns)
+        few = np.empty((table.shape[0],) * 2 if table.shape[0] <= 2000 else (0, 0))
+        if few.size:
+            fill_base(kind, table, table, True, few)
+        unit = median_distance(specs[relative[members[0]]], table, few)
+        for k in members:
+            specs[relative[k]] = specs[relative[k]].at(columns, unit)
     return tuple(specs)
 
 
@@ -219,15 +219,13 @@ def diagonals_of(plain: KernelMap) -> Array:
     out[plain.sums.radial] = 1.0
     left = np.ones(len(out), dtype=bool)
     left[linear] = left[plain.sums.radial] = False
-    for (kind, seen), members in share_bases(plain.specs).items():
-        members = [m for m in members if left[m]]
-        if not members:
-            continue
+    others = np.flatnonzero(left)
+    for (kind, seen), members in share_bases([plain.specs[m] for m in others]).items():
         base = base_diagonal(kind, seen_of(kind, plain.rows, seen))[:, None]
-        for m in members:
+        for k in members:
             own = np.empty_like(base)
-            plain.specs[m].fill(base, False, own)
-            out[m] = own[:, 0]
+            plain.specs[others[k]].fill(base, False, own)
+            out[others[k]] = own[:, 0]
     return out
 
 

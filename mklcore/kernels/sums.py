@@ -14,6 +14,7 @@ Centring is that of the dual or of the sum, once for all kernels: a'HKHa = (Ha)'
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from mklcore.leaves import leaf, part
 
 LINEAR, RADIAL, OTHER = range(3)  # ways to a sum
 _COLUMNS = 4096  # of a table weighed at a time: a copy of them is made
+_HELD = 2e7  # bytes of columns of linear kernels that are kept beside the table
 _TILE = 32  # kernels whose columns stay in the processor's cache while the rows of a sum go by
 _ROWS = 64  # rows of a block of any other kernel
 _TOGETHER = 32  # other kernels in one block: enough to share what they are computed from
@@ -162,18 +164,19 @@ class KernelSums:
         """K_m a for every kernel, (M, n): for some kernels of many, those of a ``subset``."""
         centred, rows = self._centred(a), self.source.rows
         out = np.empty((self.n_kernels, rows.shape[0]))
-        if self._columns.size == self.linear.size:  # one column each
-            out[self.linear] = rows.T[self._columns] * (centred @ rows)[self._columns][:, None]
-        else:
-            scaled = rows.T[self._columns] * (centred @ rows)[self._columns][:, None]
-            out[self.linear] = np.add.reduceat(
-                scaled, np.searchsorted(self._owner, np.arange(self.linear.size)), axis=0
-            )
+        if self.linear.size:
+            seen = self._laid_out if self._are_few else rows.T[self._columns]
+            scaled: Array = seen * ((seen @ centred) * self.factors[self.linear][self._owner])[:, None]
+            if self._columns.size > self.linear.size:
+                scaled = np.add.reduceat(scaled, np.searchsorted(self._owner, np.arange(self.linear.size)), axis=0)
+            if self.linear.size == self.n_kernels and not self.source.center:
+                return scaled
+            out[self.linear] = scaled
         if self.radial.size:
             own = np.empty((self.radial.size, rows.shape[0]))
             radial_products(self.source.by_column, self._where, self._squared, self._rates, centred, own)
+            own *= self.factors[self.radial, None]
             out[self.radial] = own
-        out *= self.factors[:, None]
         if self.source.center:
             out -= out.mean(axis=1)[:, None]
         for few in _few(self.other):
@@ -249,6 +252,17 @@ class KernelSums:
         """Right of the diagonal: their weighted sum."""
         add_radial(self.source.by_column, self._where[live], self._squared[live], self._rates[live], weights, out)
 
+    @property
+    def _are_few(self) -> bool:
+        """Whether there is one column for each linear kernel and a copy of them may be kept: picking them out of the table takes
+        longer than what is done with them."""
+        return self._columns.size == self.linear.size and 8 * self._columns.size * len(self.source.rows) <= _HELD
+
+    @cached_property
+    def _laid_out(self) -> Array:
+        """These columns, one row for each, in the order of the kernels."""
+        return np.array(self.source.rows.T[self._columns], order="C")
+
     def _seen(self) -> tuple[Indices, Indices]:
         """The columns of all linear kernels end to end, and which of these kernels sees each."""
         seen = [self.source.specs[m].settled for m in self.linear]
@@ -277,6 +291,12 @@ class KernelSums:
         if not self.linear.size:
             return
         rows = self.source.rows
+        if self._are_few:
+            own = shares[self.linear][self._owner]
+            live = np.flatnonzero(own > 0.0)
+            weighed = self._laid_out[live] * np.sqrt(own[live])[:, None]
+            out += weighed.T @ weighed
+            return
         c = np.bincount(self._columns, shares[self.linear][self._owner], minlength=rows.shape[1])
         seen = np.flatnonzero(c > 0.0)
         for top in range(0, seen.size, _COLUMNS):

@@ -9,9 +9,9 @@ With the dual in two parts, a = p - q, the kink of a tube is a corner and Lin is
     slope(x) - E'(K_theta a + b 1) + lower - upper = 0      x lower = mu     (room - x) upper = mu
     1/2 a'K_m a - t + s_m = 0,   1'theta = 1                 theta s = mu         mu -> 0
 
-need A = K_theta + diag (n, n) and U'A^{-1}U + diag(s / theta) (M, M), U = (K_m a)_m, each factorised once for the
-predictor and the corrector of Mehrotra (1992). A dozen or two suffice, whatever the number of kernels. Every iterate is
-feasible, so every one has its certificate.
+need A = K_theta + diag (n, n) and U A^{-1} U' + diag(s / theta) (M, M), U = (K_m a)_m, each factorised once for the
+predictor and the corrector of Mehrotra (1992), the second as ``complement.py`` tells. A dozen or two suffice, whatever the
+number of kernels. Every iterate is feasible, so every one has its certificate.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
 
 from mklcore.arrays import Array, Indices
 from mklcore.intercepts import best_intercept, total_loss
 from mklcore.machines.solution import feasible_start
+from mklcore.solvers.complement import Complement, Factorised, Halved, Through
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, keeping_dual
 from mklcore.solvers.stack import products
@@ -209,8 +210,11 @@ class Interior(Reweighting):
         """What solves (K_theta + diag(firm)) z = right at the weights read last; LinAlgError where it is singular."""
         A, self._summed = self._sum, None  # used up here
         A.flat[:: firm.size + 1] += firm
-        factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
-        return lambda right: np.asarray(cho_solve(factor, right, check_finite=False))
+        return Factorised(A)
+
+    def complement(self, A: Callable[[Array], Array], U: Array, d: Array) -> Complement:
+        """What solves (U A^{-1} U' + diag(d)) z = right for what ``factorised`` gave; LinAlgError where it is singular."""
+        return Halved(A, U, d) if isinstance(A, Factorised) else Through(A, U, d)
 
     # -- points
 
@@ -279,13 +283,10 @@ class _System:
         self.stiffness = lower / x + upper / left
         self.firm = 1.0 / np.maximum(self.sides.dual(self.sides.signs / self.stiffness), 1e-200)
         self.A = method.factorised(self.firm)
-        solved = self.A(np.column_stack([self.U.T, np.ones(self.sides.n)]))
-        self.through, self.ones = np.ascontiguousarray(solved[:, :-1]), np.ascontiguousarray(solved[:, -1])
-        H = self.U @ self.through
-        H.flat[:: self.s.size + 1] += self.s / self.theta
-        self.H = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+        self.ones = self.A(np.ones(self.sides.n))
+        self.H = method.complement(self.A, self.U, self.s / self.theta)
         self.border = np.column_stack([self.U @ self.ones, np.ones(self.theta.size)])
-        self.bordered = cho_solve(self.H, self.border, check_finite=False)
+        self.bordered = np.column_stack([self.H.solve(side) for side in self.border.T])
 
     def direction(self, goal: Array) -> Inside:
         """The Newton step towards products values * multipliers = ``goal``."""
@@ -295,8 +296,8 @@ class _System:
         free = self.A(pull)
         reach = self.U @ free + self.unmet + weighed / self.theta - self.s
         intercept, level = self._outer(reach, float(free.sum()))
-        theta = cho_solve(self.H, reach - self.border @ np.array([intercept, level]), check_finite=False)
-        a = free - self.through @ theta - self.ones * intercept
+        theta = self.H.solve(reach - self.border @ np.array([intercept, level]))
+        a = free - self.H.back(theta) - self.ones * intercept
         x = (right - sides.spread(pull - self.firm * a)) / self.stiffness
         values = np.concatenate([x, -x, theta])
         return Inside(

@@ -1,0 +1,118 @@
+"""The Schur complement of an interior point step: (U A^{-1} U' + D) z = r for U (M, n), A (n, n) and D = diag(d), d > 0.
+
+Two ways where the factor L of A = L L' is at hand, and the number of kernels says which is shorter:
+
+    M <= n    W = L^{-1} U',  W'W + D  factorised                         O(n^2 M + n M^2 + M^3)
+    M > n     z = D^{-1} (r - U B^{-1} U'D^{-1} r),  B = A + U'D^{-1}U     O(n^2 M + n^3), by Woodbury's identity
+
+The second takes differences of large numbers where d is small: every answer is refined by what it leaves over, and where that
+is not enough the first takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.blas import dsyrk, dtrsm, dtrsv
+
+from mklcore.arrays import Array
+
+_LEFT = 1e-10  # share of the right side that an answer by Woodbury's identity may leave over
+_REFINED = 3  # times at most
+
+
+class Complement(Protocol):
+    """What a step asks for."""
+
+    def solve(self, right: Array) -> Array:
+        """z for right (M,)."""
+        ...
+
+    def back(self, z: Array) -> Array:
+        """A^{-1} U'z (n,) for z (M,)."""
+        ...
+
+
+class Through:
+    """The complement where A is known by what solves A z = r alone, for right sides (n,) or (n, k)."""
+
+    def __init__(self, A: Callable[[Array], Array], U: Array, d: Array) -> None:
+        self._through = np.ascontiguousarray(A(np.ascontiguousarray(U.T)))
+        H = U @ self._through
+        H.flat[:: d.size + 1] += d
+        self._factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+
+    def solve(self, right: Array) -> Array:
+        found: Array = cho_solve(self._factor, right, check_finite=False)
+        return found
+
+    def back(self, z: Array) -> Array:
+        found: Array = self._through @ z
+        return found
+
+
+class Factorised:
+    """A (n, n) by its Cholesky factor: called with a right side (n,) it gives z of A z = r. LinAlgError where it is singular.
+
+    ``A`` is left as it is.
+    """
+
+    def __init__(self, A: Array) -> None:
+        self.matrix = A.T  # the same, as Fortran has it
+        self.root = cho_factor(self.matrix, lower=True, check_finite=False)[0]
+
+    def __call__(self, right: Array) -> Array:
+        found: Array = cho_solve((self.root, True), right, check_finite=False)
+        return found
+
+
+class Halved:
+    """The complement where A is factorised; LinAlgError where it is singular to rounding."""
+
+    def __init__(self, A: Factorised, U: Array, d: Array) -> None:
+        self._A, self._U, self._d = A, U, d
+        self._short: Any = self._inner() if U.shape[0] > U.shape[1] else None
+        if self._short is None:
+            _ = self._direct
+
+    def solve(self, right: Array) -> Array:
+        if self._short is not None:
+            z = self._shortly(right)
+            for _ in range(_REFINED):
+                left = right - self._U @ self.back(z) - self._d * z
+                if float(np.linalg.norm(left)) <= _LEFT * float(np.linalg.norm(right)):
+                    return z
+                z = z + self._shortly(left)
+            self._short = None  # rounding has taken it: to the letter from here
+        found: Array = cho_solve(self._direct[1], right, check_finite=False)
+        return found
+
+    def back(self, z: Array) -> Array:
+        if self._short is None:
+            found: Array = dtrsv(self._A.root, self._direct[0] @ z, lower=1, trans=1)
+            return found
+        return self._A(self._U.T @ z)
+
+    def _inner(self) -> Any:
+        B = dsyrk(1.0, (self._U / np.sqrt(self._d)[:, None]).T, beta=1.0, c=self._A.matrix, lower=1)
+        try:
+            return cho_factor(B, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            return None
+
+    def _shortly(self, right: Array) -> Array:
+        z = right / self._d
+        found: Array = z - (self._U @ cho_solve(self._short, self._U.T @ z, check_finite=False)) / self._d
+        return found
+
+    @cached_property
+    def _direct(self) -> tuple[Array, Any]:
+        """W (n, M) and the factor of W'W + D."""
+        W = dtrsm(1.0, self._A.root, self._U.T, lower=1)
+        H = dsyrk(1.0, W, trans=1, lower=1)
+        H.flat[:: self._d.size + 1] += self._d
+        return W, cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
