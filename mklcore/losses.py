@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from scipy.special import expit, xlogy
+import scipy
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
@@ -396,18 +396,18 @@ class Logistic(Loss):
         return np.logaddexp(0.0, -y * t)
 
     def slope(self, t: Array, y: Array) -> Array:
-        share: Array = expit(-y * t)
+        share: Array = scipy.special.expit(-y * t)
         return -y * share
 
     def bend(self, t: Array, y: Array) -> Array:
-        s: Array = expit(t)
+        s: Array = scipy.special.expit(t)
         return s * (1.0 - s)
 
     def dual(self, a: Array, y: Array, C: Cost) -> float:
         if not _inside(a, *self.box(y, C), C):
             return -np.inf
         z = np.clip(y * a / C, 0.0, 1.0)
-        return float(-np.sum(C * (xlogy(z, z) + xlogy(1.0 - z, 1.0 - z))))
+        return float(-np.sum(C * (scipy.special.xlogy(z, z) + scipy.special.xlogy(1.0 - z, 1.0 - z))))
 
     def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
         return np.minimum(0.0, C * y), np.maximum(0.0, C * y)
@@ -423,7 +423,7 @@ class Logistic(Loss):
         low, high = -45.0 - float(f.max()), 45.0 - float(f.min())
         b = float(np.clip(np.log(positive / (y.size - positive)) - f.mean(), low, high))
         for _ in range(200):  # Newton inside a shrinking bracket of the increasing derivative
-            s = expit(f + b)
+            s = scipy.special.expit(f + b)
             slope = float(s.sum() - positive)
             low, high = (b, high) if slope < 0 else (low, b)
             if abs(slope) <= 1e-14 * y.size or high - low <= 1e-15 * max(1.0, abs(b)):

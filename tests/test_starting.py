@@ -103,11 +103,12 @@ def test_a_first_page_that_never_ends_holds_nobody_up(slow, monkeypatch):
     assert sys.modules["slow_rest"].ready
 
 
-def test_the_frame_needs_neither_scikit_learn_nor_statistics():
+def test_the_frame_needs_neither_tables_nor_scikit_learn_nor_linear_algebra():
+    heavy = {"sklearn", "pandas", "pyarrow", "scipy.linalg", "scipy.special", "scipy.stats", "scipy.optimize"}
     check = (
         "import sys; from importlib import import_module; from pages._parts.frame import starting\n"
         "for name in starting.FRAME: import_module(name)\n"
-        "print(*sorted({'sklearn', 'scipy.stats', 'scipy.optimize', 'mklcore.estimators.lp'} & set(sys.modules)))"
+        f"print(*sorted({heavy | {'mklcore.estimators.lp'}} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from mklcore.arrays import Array, Labels, Mask
 from mklcore.data.dataset import LARGEST_VALUE, counted, joined, listed
@@ -128,6 +127,8 @@ def to_numbers(cells: np.ndarray, decimal: str = ".") -> np.ndarray:
     if cells.dtype.kind == "f":
         return np.where(np.abs(cells) <= LARGEST_VALUE, cells, np.nan)
     texts = cells if decimal == "." else np.array([_plain(cell, decimal) for cell in cells], dtype=object)
+    import pandas as pd
+
     numbers = np.array(pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce"), dtype=np.float64)
     failed = np.flatnonzero(np.isnan(numbers))
     if decimal == "." and len(failed):

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data import sequences as strings_of
@@ -264,6 +263,8 @@ def _checked_features(values: Any, names: tuple[str, ...], may_be_none: bool = F
 
 
 def _checked_target(values: Any, n_rows: int, task: str) -> Labels:
+    import pandas as pd
+
     y = np.asarray(values)
     if y.shape != (n_rows,):
         raise DataError(f"The target has shape {y.shape}; expected one value per row, ({n_rows},).")

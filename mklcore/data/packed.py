@@ -11,16 +11,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-import pandas as pd
-import pyarrow
-import pyarrow.parquet
 
 from mklcore.data.columns import clean_name
 from mklcore.data.dataset import listed
 from mklcore.errors import DataError, ParameterError, never_asked
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_BYTES = 20 * 2**20
 MAX_ROWS = 100_000
@@ -118,6 +118,9 @@ def check_cells(n_rows: int, n_columns: int) -> None:
 
 def parquet_columns(raw: bytes, form: Format) -> tuple[list[str], tuple[np.ndarray, ...], list[str]]:
     """Names, columns (float64 or texts) and notes of a Parquet file."""
+    import pyarrow
+    import pyarrow.parquet
+
     most = MAX_EXPANSION * form.max_bytes
     too_large = DataError(f"The file unpacks to more than {MAX_EXPANSION} times the limit; take fewer rows or columns.")
     try:
@@ -182,6 +185,8 @@ def folder_columns(folder: Path, form: Format) -> tuple[list[str], tuple[np.ndar
 
 
 def _cells(series: pd.Series) -> np.ndarray:
+    import pandas as pd
+
     if pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(series.dtype):
         numbers: np.ndarray = series.to_numpy(dtype=np.float64, na_value=np.nan)
         return numbers

@@ -3,11 +3,11 @@
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dtrsm
-from scipy.linalg.lapack import dpotrf
+import scipy
 from threadpoolctl import ThreadpoolController
 
 from mklcore.arrays import Array
@@ -19,13 +19,18 @@ PSD_TOLERANCE = 1e-8
 TILE = 64
 PANEL = 512  # columns of a Cholesky factor made at a time: a tenth of a second where they are long
 EXACT_ROWS = 1500  # up to so many rows the eigenvalues themselves settle what the factor refuses
-# Made after numpy's and scipy's libraries are loaded: a controller only knows the pools it has seen.
-_POOLS = ThreadpoolController()
+
+
+@cache
+def _pools() -> ThreadpoolController:
+    """The pools of numpy's and of scipy's library, which is loaded first: a controller only knows the pools it has seen."""
+
+    return ThreadpoolController()
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
     """One BLAS thread inside a loop over kernels: two took 2 to 13 times as long when other work shared the cores."""
-    limit: AbstractContextManager[Any] = _POOLS.limit(limits=1, user_api="blas")
+    limit: AbstractContextManager[Any] = _pools().limit(limits=1, user_api="blas")
     return limit
 
 
@@ -96,12 +101,14 @@ def is_semidefinite(gram: Array, tick: Callable[[], None] = never_asked) -> bool
         right = min(left + PANEL, len(gram))
         if left:
             factor[left:, left:right] -= factor[left:, :left] @ factor[left:right, :left].T
-        corner, failed = dpotrf(factor[left:right, left:right], lower=True)
+        corner, failed = scipy.linalg.lapack.dpotrf(factor[left:right, left:right], lower=True)
         if failed:
             return False
         factor[left:right, left:right] = corner
         if right < len(gram):
-            factor[right:, left:right] = dtrsm(1.0, corner, factor[right:, left:right].T, lower=True).T
+            factor[right:, left:right] = scipy.linalg.blas.dtrsm(
+                1.0, corner, factor[right:, left:right].T, lower=True
+            ).T
         tick()
     return True
 

@@ -23,7 +23,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import gammaln, kve
+import scipy
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
@@ -352,8 +352,8 @@ class Matern(_Width):
     def _bessel(self, r: Array) -> Array:
         """The values by the modified Bessel function, in logarithms; 1 where r is too small for it."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            scaled = np.log(kve(self.nu, r)) - r + self.nu * np.log(r)
-        value = np.exp(scaled + (1.0 - self.nu) * math.log(2.0) - gammaln(self.nu))
+            scaled = np.log(scipy.special.kve(self.nu, r)) - r + self.nu * np.log(r)
+        value = np.exp(scaled + (1.0 - self.nu) * math.log(2.0) - scipy.special.gammaln(self.nu))
         return np.where(np.isfinite(scaled), np.minimum(value, 1.0), np.where(r < 1.0, 1.0, 0.0))
 
 

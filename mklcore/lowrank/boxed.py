@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+import scipy
 
 from mklcore.arrays import Array, Indices
 from mklcore.intercepts import best_intercept
@@ -152,7 +152,7 @@ def free_step(
     slope = lin[free] - A @ u - bend[free] * x - kink
     try:
         solved = inverse_times(A, bend[free], np.column_stack([slope, np.ones(free.size)]))
-    except LinAlgError:
+    except np.linalg.LinAlgError:
         return a
     way = solved[:, 0] - solved[:, 1] * (solved[:, 0].sum() / solved[:, 1].sum()) if balance else solved[:, 0]
     if loss.tube > 0.0:  # no further than to zero
@@ -178,15 +178,17 @@ def inverse_times(A: Array, h: Array, right: Array) -> Array:
     if n <= k:
         B = A @ A.T
         B.flat[:: n + 1] += h + 1e-10 * mean
-        direct: Array = cho_solve(cho_factor(B, lower=True, overwrite_a=True, check_finite=False), right)
+        direct: Array = scipy.linalg.cho_solve(
+            scipy.linalg.cho_factor(B, lower=True, overwrite_a=True, check_finite=False), right
+        )
         return direct
     h = np.maximum(h, _NEARLY * mean)
     scaled = A / h[:, None]
     inner = A.T @ scaled
     inner.flat[:: k + 1] += 1.0
-    factor = cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
+    factor = scipy.linalg.cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
     through: Array = right / h[:, None]
-    found: Array = through - scaled @ cho_solve(factor, scaled.T @ right, check_finite=False)
+    found: Array = through - scaled @ scipy.linalg.cho_solve(factor, scaled.T @ right, check_finite=False)
     return found
 
 

@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.linalg.blas import dsyrk
+import scipy
 
 from mklcore.arrays import Array
 from mklcore.intercepts import best_intercept, total_loss
@@ -171,7 +170,7 @@ class FeatureCentral(OnFeatures):
             reached = max(inside.moved(ahead, min(1.0, inside.room(ahead))).mu, 0.0)
             goal = inside.mu * float(np.clip((reached / inside.mu) ** 3, 1e-4, 1.0))
             way = newton.towards(goal - ahead.values * ahead.multipliers)
-        except LinAlgError:
+        except np.linalg.LinAlgError:
             return self._change(best)
         length = min(1.0, _TO_THE_WALL * inside.room(way))
         self._short = self._short + 1 if length < _SHORTEST else 0
@@ -342,16 +341,16 @@ class _Newton:
             if chosen.any():
                 some = piece[chosen]
                 some /= np.sqrt(h[part][chosen])[:, None]
-                inner = dsyrk(1.0, some.T, beta=1.0, c=inner, overwrite_c=True)
+                inner = scipy.linalg.blas.dsyrk(1.0, some.T, beta=1.0, c=inner, overwrite_c=True)
         inner = np.triu(inner) + np.triu(inner, 1).T
         inner = self.bend.transposed(self.bend.transposed(inner).T)
         inner.flat[:: D + 1] += 1.0 + _ROUNDING * float(np.trace(inner)) / D
-        self.factor = cho_factor(inner, lower=False, overwrite_a=True, check_finite=False)
+        self.factor = scipy.linalg.cho_factor(inner, lower=False, overwrite_a=True, check_finite=False)
         solved = sides - stack.decision(self._inward(reach)) / h[:, None]
         self.ones, self.first = solved.T
 
     def _inward(self, reach: Array) -> Array:
-        return self.bend.times(cho_solve(self.factor, self.bend.transposed(reach), check_finite=False))
+        return self.bend.times(scipy.linalg.cho_solve(self.factor, self.bend.transposed(reach), check_finite=False))
 
     def _right(self, goal: Array) -> Array:
         N = self.sides.rows.size

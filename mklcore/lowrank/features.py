@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsyrk
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError
@@ -296,7 +296,7 @@ class FeatureStack:
         D = self.table.shape[1]
         total = np.zeros((D, D), order="F")
         for _, piece in self.pieces():
-            total = dsyrk(1.0, piece.T, beta=1.0, c=total, overwrite_c=True)
+            total = scipy.linalg.blas.dsyrk(1.0, piece.T, beta=1.0, c=total, overwrite_c=True)
         found: Array = np.triu(total)
         return found + np.triu(found, 1).T
 

@@ -11,7 +11,7 @@ The rows are read once more for the dual (Y - Phi_G v) / (lam n) of every step t
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+import scipy
 
 from mklcore.arrays import Array, Indices
 from mklcore.lowrank.features import FeatureStack
@@ -59,14 +59,16 @@ class FeatureGOMP(GOMP):
         for j in scored:
             part = self.stack.transform.part(int(j))
             r = left[part]
-            out[j] = float(np.sum(r * cho_solve(self._system(np.arange(part.start, part.stop)), r))) / n
+            out[j] = float(np.sum(r * scipy.linalg.cho_solve(self._system(np.arange(part.start, part.stop)), r))) / n
         return out
 
     def _system(self, columns: Indices) -> tuple[Array, bool]:
         block = self.sums.S[np.ix_(columns, columns)]
         block.flat[:: columns.size + 1] += self.lam * len(self.Y)
         try:
-            factor: tuple[Array, bool] = cho_factor(block, lower=True, overwrite_a=True, check_finite=False)
+            factor: tuple[Array, bool] = scipy.linalg.cho_factor(
+                block, lower=True, overwrite_a=True, check_finite=False
+            )
         except np.linalg.LinAlgError:
             raise self._too_small("a block of features plus lam n I is singular") from None
         return factor
@@ -75,7 +77,7 @@ class FeatureGOMP(GOMP):
         parts = [self.stack.transform.part(j) for j in chosen]
         columns = np.concatenate([np.arange(part.start, part.stop) for part in parts])
         self._v = np.zeros_like(self._v)
-        self._v[columns] = cho_solve(self._system(columns), self.sums.c[columns], check_finite=False)
+        self._v[columns] = scipy.linalg.cho_solve(self._system(columns), self.sums.c[columns], check_finite=False)
         residual = self.Y - self.stack.decision(self._v)
         dual = residual / (self.lam * len(self.Y))
         objective = float(np.sum(residual**2)) / len(self.Y) + self.lam * float(np.sum(self._v**2))

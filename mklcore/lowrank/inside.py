@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.blas import dsyrk
+import scipy
 
 from mklcore.arrays import Array
 from mklcore.lowrank.features import FeatureStack
@@ -72,16 +71,16 @@ def through_features(stack: FeatureStack, s: Array, h: Array) -> Callable[[Array
 
     held = list(scaled()) if 8 * stack.n_samples * live.size <= _HELD else None
     for part, B in held or scaled():
-        inner = dsyrk(1.0, (B / np.sqrt(h[part])[:, None]).T, beta=1.0, c=inner, overwrite_c=True)
+        inner = scipy.linalg.blas.dsyrk(1.0, (B / np.sqrt(h[part])[:, None]).T, beta=1.0, c=inner, overwrite_c=True)
     inner.flat[:: live.size + 1] += 1.0
-    factor = cho_factor(inner, lower=False, overwrite_a=True, check_finite=False)
+    factor = scipy.linalg.cho_factor(inner, lower=False, overwrite_a=True, check_finite=False)
 
     def solve(right: Array) -> Array:
         table = right.reshape(h.size, -1) / h[:, None]
         reach = np.zeros((live.size, table.shape[1]))
         for part, B in held or scaled():
             reach += B.T @ table[part]
-        inward = cho_solve(factor, reach, check_finite=False)
+        inward = scipy.linalg.cho_solve(factor, reach, check_finite=False)
         for part, B in held or scaled():
             table[part] -= (B @ inward) / h[part, None]
         return table.reshape(right.shape)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
+import scipy
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
@@ -154,7 +154,7 @@ def leverages(table: Array, ridge: float) -> Array:
     """
     inner = table.T @ table
     inner.flat[:: inner.shape[0] + 1] += ridge
-    half = solve_triangular(np.linalg.cholesky(inner), table.T, lower=True, check_finite=False)
+    half = scipy.linalg.solve_triangular(np.linalg.cholesky(inner), table.T, lower=True, check_finite=False)
     scores: Array = np.maximum(np.sum(half * half, axis=0), 1e-12)
     return scores
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+import scipy
 
 from mklcore.arrays import Array
 from mklcore.losses import Loss, make_loss
@@ -150,10 +150,10 @@ class Passing:
             S -= np.outer(across, across / own)
             c -= across * (right[-1] / own)
         S.flat[:: c.size + 1] += 1e-13 * float(np.trace(S)) / c.size
-        root = cholesky(S, lower=True, overwrite_a=True, check_finite=False)
+        root = scipy.linalg.cholesky(S, lower=True, overwrite_a=True, check_finite=False)
         rows: Any = np.ascontiguousarray(root.T)
         few = replace(self.stack, table=rows)
-        target = solve_triangular(root, c, lower=True, check_finite=False)
+        target = scipy.linalg.solve_triangular(root, c, lower=True, check_finite=False)
         warm = WarmStart(best.weights, np.zeros(c.size), self.C)
         fit = fit_features(few, target, self.C, make_loss("squared"), self.penalty, False, tol=tol, warm=warm)
         v = self.stack.spread(fit.weights) * few.coefficients(fit.dual_coef)

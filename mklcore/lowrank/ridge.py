@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+import scipy
 
 from mklcore.arrays import Array, Indices
 from mklcore.losses import Cost
@@ -83,9 +83,9 @@ def solve_ridge_sums(sums: Sums, s: Array, C: float) -> Ridge:
     block = sums.S[np.ix_(live, live)]
     system = C * block * root[:, None] * root[None, :]
     system.flat[:: live.size + 1] += 1.0
-    factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+    factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
     v = np.zeros_like(s)
-    v[live] = root * cho_solve(factor, C * root * sums.c[live], check_finite=False)
+    v[live] = root * scipy.linalg.cho_solve(factor, C * root * sums.c[live], check_finite=False)
     through = sums.S[:, live] @ v[live]
     u = C * (sums.c - through)
     fit, size = float(sums.c @ v), float(v @ through)
@@ -101,7 +101,9 @@ def curvature(sums: Sums, found: Ridge, C: float, columns: Array) -> Array:
     """H = U'B^(-1) U (k, k) for U = Phi W and ``columns`` W (D, k), B = K_theta + I / C with the intercept eliminated."""
     SW = sums.S @ columns
     inside = found.root[:, None] * SW[found.live]
-    H: Array = C * (columns.T @ SW) - C * C * (inside.T @ cho_solve(found.factor, inside, check_finite=False))
+    H: Array = C * (columns.T @ SW) - C * C * (
+        inside.T @ scipy.linalg.cho_solve(found.factor, inside, check_finite=False)
+    )
     return H
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError
 
 from mklcore.arrays import Array, Indices
 from mklcore.intercepts import best_intercept, total_loss
@@ -215,7 +214,7 @@ class FeatureNewton(OnFeatures, Newton):
                 if free.size == 0:
                     return nothing
                 H = self._curvature(point, free, columns)
-        except LinAlgError:
+        except np.linalg.LinAlgError:
             return nothing
         values, vectors = np.linalg.eigh(0.5 * (H + H.T))
         convex: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T

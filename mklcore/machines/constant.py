@@ -12,7 +12,7 @@ after millions of steps. A linear program over a factor of the kernel finds such
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.lapack import dpstrf
+import scipy
 
 from mklcore.arrays import Array, Mask
 
@@ -30,7 +30,7 @@ def without_slope(K: Array, lin: Array, low: Array, high: Array, b: float) -> Ar
     free = lin == level
     if free.all():
         return None
-    factor, order, rank, _ = dpstrf(K, lower=1)
+    factor, order, rank, _ = scipy.linalg.lapack.dpstrf(K, lower=1)
     if rank > MOST_RANK:
         return None
     Z = np.empty((lin.size, rank))

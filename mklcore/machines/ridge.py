@@ -8,7 +8,7 @@ With labels -1 and +1 and an intercept this is the least-squares support vector 
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+import scipy
 
 from mklcore.arrays import Array
 from mklcore.losses import Cost, Loss
@@ -25,7 +25,9 @@ def solve_ridge(
     system = K.copy()
     system.flat[:: y.size + 1] += 1.0 / C
     right = np.column_stack([y, np.ones_like(y)]) if fit_intercept else y[:, None]
-    solved = cho_solve(cho_factor(system, lower=True, overwrite_a=True, check_finite=False), right, check_finite=False)
+    solved = scipy.linalg.cho_solve(
+        scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False), right, check_finite=False
+    )
     b = float(solved[:, 0].sum() / solved[:, 1].sum()) if fit_intercept else 0.0
     a = solved[:, 0] - b * solved[:, 1] if fit_intercept else solved[:, 0]
     if fit_intercept:

@@ -8,7 +8,7 @@ Each step solves (I + W^{1/2} K W^{1/2}) once, W = C V'': the form that stays we
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+import scipy
 
 from mklcore.arrays import Array
 from mklcore.intercepts import best_intercept, total_loss
@@ -57,10 +57,10 @@ def _newton_point(
     target = weight * f - C * loss.slope(f + b, y)  # W f - gradient: the coefficients wanted, before K is heard
     system = K * root[:, None] * root[None, :]
     system.flat[:: y.size + 1] += 1.0
-    factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+    factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
 
     def coefficients(rhs: Array) -> Array:
-        inside: Array = cho_solve(factor, root * (K @ rhs), check_finite=False)
+        inside: Array = scipy.linalg.cho_solve(factor, root * (K @ rhs), check_finite=False)
         return rhs - root * inside
 
     if not fit_intercept:

@@ -15,7 +15,7 @@ and all other points hear of it once per block: the decomposition of Joachims (1
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+import scipy
 
 from mklcore.arrays import Array, Indices, writable
 from mklcore.intercepts import best_intercept
@@ -389,8 +389,10 @@ def _active_set_steps(
         block.flat[:: free.size + 1] += 1e-14 * float(np.trace(block)) / free.size
         right = np.column_stack([v[free] - tube * np.sign(a[free]), np.ones(free.size)])
         try:
-            solved = cho_solve(cho_factor(block, lower=True, overwrite_a=True, check_finite=False), right)
-        except LinAlgError:
+            solved = scipy.linalg.cho_solve(
+                scipy.linalg.cho_factor(block, lower=True, overwrite_a=True, check_finite=False), right
+            )
+        except np.linalg.LinAlgError:
             return
         step = solved[:, 0]
         if balanced:

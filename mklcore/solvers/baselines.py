@@ -17,8 +17,8 @@ from html import escape
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
@@ -138,11 +138,11 @@ class SymmetricL1:
         n = self.y.size
         combine(self.K, t, self._system)
         self._system.flat[:: n + 1] += self.lam * n
-        factor = cho_factor(self._system, lower=True, check_finite=False)
-        alpha = cho_solve(factor, self.y, check_finite=False)
+        factor = scipy.linalg.cho_factor(self._system, lower=True, check_finite=False)
+        alpha = scipy.linalg.cho_solve(factor, self.y, check_finite=False)
         products = np.array([kernel @ alpha for kernel in self.K])
         forms = np.maximum(products @ alpha, 0.0)
-        curvature = products @ cho_solve(factor, products.T, check_finite=False)
+        curvature = products @ scipy.linalg.cho_solve(factor, products.T, check_finite=False)
         r, norms = self.lam * n * alpha, t * np.sqrt(forms)
         objective = 0.5 * float(r @ r) / n + self.lam * float(norms.sum())
         lower, theta = certificate_of(self.y, r, self.lam * np.sqrt(forms), self.lam)

@@ -16,8 +16,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.linalg.blas import dsyrk, dtrsm, dtrsv
+import scipy
 
 from mklcore.arrays import Array
 
@@ -44,10 +43,10 @@ class Through:
         self._through = np.ascontiguousarray(A(np.ascontiguousarray(U.T)))
         H = U @ self._through
         H.flat[:: d.size + 1] += d
-        self._factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+        self._factor = scipy.linalg.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
 
     def solve(self, right: Array) -> Array:
-        found: Array = cho_solve(self._factor, right, check_finite=False)
+        found: Array = scipy.linalg.cho_solve(self._factor, right, check_finite=False)
         return found
 
     def back(self, z: Array) -> Array:
@@ -63,10 +62,10 @@ class Factorised:
 
     def __init__(self, A: Array) -> None:
         self.matrix = A.T  # the same, as Fortran has it
-        self.root = cho_factor(self.matrix, lower=True, check_finite=False)[0]
+        self.root = scipy.linalg.cho_factor(self.matrix, lower=True, check_finite=False)[0]
 
     def __call__(self, right: Array) -> Array:
-        found: Array = cho_solve((self.root, True), right, check_finite=False)
+        found: Array = scipy.linalg.cho_solve((self.root, True), right, check_finite=False)
         return found
 
 
@@ -88,31 +87,31 @@ class Halved:
                     return z
                 z = z + self._shortly(left)
             self._short = None  # rounding has taken it: to the letter from here
-        found: Array = cho_solve(self._direct[1], right, check_finite=False)
+        found: Array = scipy.linalg.cho_solve(self._direct[1], right, check_finite=False)
         return found
 
     def back(self, z: Array) -> Array:
         if self._short is None:
-            found: Array = dtrsv(self._A.root, self._direct[0] @ z, lower=1, trans=1)
+            found: Array = scipy.linalg.blas.dtrsv(self._A.root, self._direct[0] @ z, lower=1, trans=1)
             return found
         return self._A(self._U.T @ z)
 
     def _inner(self) -> Any:
-        B = dsyrk(1.0, (self._U / np.sqrt(self._d)[:, None]).T, beta=1.0, c=self._A.matrix, lower=1)
+        B = scipy.linalg.blas.dsyrk(1.0, (self._U / np.sqrt(self._d)[:, None]).T, beta=1.0, c=self._A.matrix, lower=1)
         try:
-            return cho_factor(B, lower=True, overwrite_a=True, check_finite=False)
-        except LinAlgError:
+            return scipy.linalg.cho_factor(B, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
             return None
 
     def _shortly(self, right: Array) -> Array:
         z = right / self._d
-        found: Array = z - (self._U @ cho_solve(self._short, self._U.T @ z, check_finite=False)) / self._d
+        found: Array = z - (self._U @ scipy.linalg.cho_solve(self._short, self._U.T @ z, check_finite=False)) / self._d
         return found
 
     @cached_property
     def _direct(self) -> tuple[Array, Any]:
         """W (n, M) and the factor of W'W + D."""
-        W = dtrsm(1.0, self._A.root, self._U.T, lower=1)
-        H = dsyrk(1.0, W, trans=1, lower=1)
+        W = scipy.linalg.blas.dtrsm(1.0, self._A.root, self._U.T, lower=1)
+        H = scipy.linalg.blas.dsyrk(1.0, W, trans=1, lower=1)
         H.flat[:: self._d.size + 1] += self._d
-        return W, cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+        return W, scipy.linalg.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)

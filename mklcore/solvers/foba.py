@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+import scipy
 
 from mklcore.arrays import Array
 from mklcore.solvers.driver import Board, Point, Status
@@ -67,8 +67,10 @@ class ForwardBackward(GOMP):
         n = self.Y.shape[0]
         system = total.copy()
         system.flat[:: n + 1] += self.lam * n
-        dual = cho_solve(
-            cho_factor(system, lower=True, overwrite_a=True, check_finite=False), self.Y, check_finite=False
+        dual = scipy.linalg.cho_solve(
+            scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False),
+            self.Y,
+            check_finite=False,
         )
         f = total @ dual
         return dual, self._errors(f) + self.lam * float(np.sum(dual * f))

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+import scipy
 
 from mklcore.arrays import Array, Indices, writable
 from mklcore.errors import ParameterError
@@ -164,10 +164,10 @@ class GOMP:
         system = self._sum.copy()
         system.flat[:: n + 1] += self.lam * n
         try:
-            factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+            factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
             raise self._too_small("the sum of the chosen kernels plus lam n I is singular") from None
-        dual = cho_solve(factor, self.Y, check_finite=False)
+        dual = scipy.linalg.cho_solve(factor, self.Y, check_finite=False)
         f = self._sum @ dual
         objective = self._errors(f) + self.lam * float(np.sum(dual * f))
         told = self.lam * float(np.sum(self.Y * dual))  # the same number, where the system was solved as asked

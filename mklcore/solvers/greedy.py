@@ -31,7 +31,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+import scipy
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import MKLError, ParameterError
@@ -186,13 +186,13 @@ def newton_norms(K: Array, y: Array, lam: float, chosen: Indices, norms: Array) 
     for step in range(_NEWTON + 1):
         combine(K, t, system)
         system.flat[:: n + 1] += lam * n
-        factor = cho_factor(system, lower=True, check_finite=False)
-        alpha = cho_solve(factor, y, check_finite=False)
+        factor = scipy.linalg.cho_factor(system, lower=True, check_finite=False)
+        alpha = scipy.linalg.cho_solve(factor, y, check_finite=False)
         products = np.array([K[j] @ alpha for j in free])
         slopes = 1.0 - products @ alpha if free.size else np.zeros(0)
         if step == _NEWTON or np.max(np.abs(slopes), initial=0.0) <= _FLAT:
             break
-        curvature = 2.0 * products @ cho_solve(factor, products.T, check_finite=False)
+        curvature = 2.0 * products @ scipy.linalg.cho_solve(factor, products.T, check_finite=False)
         curvature.flat[:: free.size + 1] *= 1.0 + 1e-12
         move = np.linalg.lstsq(curvature, -slopes, rcond=None)[0]
         falling = move < 0
@@ -207,13 +207,13 @@ def refined_residual(K: Array, y: Array, lam: float, chosen: Sequence[int], norm
     n, system = y.size, np.empty(K.shape[1:])
     combine(K, norms, system)
     system.flat[:: n + 1] += lam * n
-    factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-    alpha: Array = cho_solve(factor, y, check_finite=False)
+    factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+    alpha: Array = scipy.linalg.cho_solve(factor, y, check_finite=False)
     for _ in range(_REFINED):
         left = y - lam * n * alpha
         for j in chosen:
             left -= norms[j] * exact_products(K[j], alpha)
-        alpha += cho_solve(factor, left, check_finite=False)
+        alpha += scipy.linalg.cho_solve(factor, left, check_finite=False)
     return lam * n * alpha
 
 

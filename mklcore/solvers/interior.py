@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError
 
 from mklcore.arrays import Array, Indices
 from mklcore.intercepts import best_intercept, total_loss
@@ -163,7 +162,7 @@ class Interior(Reweighting):
             reached = inside.moved(ahead, min(1.0, inside.room(ahead))).mu
             goal = inside.mu * float(np.clip((reached / inside.mu) ** 3, 1e-4, 1.0))
             way = system.direction(goal - ahead.values * ahead.multipliers)
-        except LinAlgError:
+        except np.linalg.LinAlgError:
             return Status.STALLED
         length = min(1.0, _TO_THE_WALL * inside.room(way))
         self._short = self._short + 1 if length < _SHORTEST else 0

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve
+import scipy
 
 from mklcore.arrays import Array, Indices
 from mklcore.intercepts import best_intercept, total_loss
@@ -174,10 +174,10 @@ class Newton(Reweighting):
         B = combine_block(task.K, self.among_all(point.weights), free)
         B.flat[:: free.size + 1] += task.loss.curvature(a, task.y, task.C)[free] + 1e-10 * np.mean(np.diag(B))
         try:
-            factor = cho_factor(B, lower=True, overwrite_a=True, check_finite=False)
-        except LinAlgError:
+            factor = scipy.linalg.cho_factor(B, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
             return nothing
-        S = cho_solve(factor, np.column_stack([U, np.ones(free.size)]), check_finite=False)
+        S = scipy.linalg.cho_solve(factor, np.column_stack([U, np.ones(free.size)]), check_finite=False)
         X: Array = S[:, :-1]
         ones: Array = S[:, -1]
         if task.fit_intercept:
@@ -217,8 +217,8 @@ class Newton(Reweighting):
             system[-1, :-1] = t**p / np.sum(t**p)
         right = np.append(np.log(q) - (p - 1.0) * np.log(t), 0.0)
         try:
-            delta = solve(system, right, check_finite=False)[:-1]
-        except LinAlgError:
+            delta = scipy.linalg.solve(system, right, check_finite=False)[:-1]
+        except np.linalg.LinAlgError:
             return None
         if not np.all(np.isfinite(delta)):
             return None

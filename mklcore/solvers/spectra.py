@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+import scipy
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError
@@ -121,6 +121,11 @@ def exact_score(L: Array, R: Array, shrink: float) -> float:
     inner = L @ L.T
     inner.flat[:: inner.shape[0] + 1] += shrink
     z = L @ R
-    return float(np.sum(z * cho_solve(cho_factor(inner, lower=True, check_finite=False), z, check_finite=False))) / len(
-        R
-    )
+    return float(
+        np.sum(
+            z
+            * scipy.linalg.cho_solve(
+                scipy.linalg.cho_factor(inner, lower=True, check_finite=False), z, check_finite=False
+            )
+        )
+    ) / len(R)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+import scipy
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
@@ -136,8 +136,8 @@ class ColumnMachine:
         assert self._gram is not None
         system = self._gram * root[:, None] * root[None, :]
         system.flat[:: zeta.size + 1] += shrink
-        beta = root * cho_solve(
-            cho_factor(system, lower=True, overwrite_a=True, check_finite=False),
+        beta = root * scipy.linalg.cho_solve(
+            scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False),
             root * self._moments,
             check_finite=False,
         )
@@ -162,8 +162,8 @@ class ColumnMachine:
             part = scaled / h[:, None]
             system = scaled.T @ part
             system.flat[:: zeta.size + 1] += 1.0
-            factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-            return lambda right: right / h - part @ cho_solve(factor, part.T @ right, check_finite=False)
+            factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+            return lambda right: right / h - part @ scipy.linalg.cho_solve(factor, part.T @ right, check_finite=False)
 
         problem = HingeProblem(lambda a: scaled @ (scaled.T @ a), solver, task.y, task.C, task.loss, task.fit_intercept)
         dual, diagonal = problem.solve(warm, accuracy)
@@ -228,8 +228,10 @@ class ColumnMachine:
         side = gram * root[None, :]
         system = side * root[:, None]
         system.flat[:: zeta.size + 1] += shrink
-        solved: Array = cho_solve(
-            cho_factor(system, lower=True, overwrite_a=True, check_finite=False), side.T, check_finite=False
+        solved: Array = scipy.linalg.cho_solve(
+            scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False),
+            side.T,
+            check_finite=False,
         )
         inner: Array = self.columns.T @ answer.dual
         return task.lam / shrink * (gram - side @ solved) * inner[:, None] * inner[None, :]
@@ -276,8 +278,8 @@ class GramMachine:
         def solver(h: Array) -> Callable[[Array], Array]:
             system = K.copy()
             system.flat[:: h.size + 1] += h
-            factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-            return lambda right: cho_solve(factor, right, check_finite=False)
+            factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+            return lambda right: scipy.linalg.cho_solve(factor, right, check_finite=False)
 
         problem = HingeProblem(K.__matmul__, solver, task.y, task.C, task.loss, task.fit_intercept)
         return problem.solve(warm, accuracy)
@@ -295,9 +297,9 @@ class GramMachine:
         left = images[rows] * root[:, None]
         if rows.size == 0:
             return np.zeros((zeta.size, zeta.size))
-        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-        solved: Array = cho_solve(factor, left, check_finite=False)
+        factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        solved: Array = scipy.linalg.cho_solve(factor, left, check_finite=False)
         if task.fit_intercept:
-            across = cho_solve(factor, root, check_finite=False)
+            across = scipy.linalg.cho_solve(factor, root, check_finite=False)
             solved -= np.outer(across, root @ solved) / float(root @ across)
         return task.lam * left.T @ solved

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from mklcore.data.columns import Column
@@ -54,6 +53,8 @@ def editor(
             memory().edit_refused = (key, str(error))
         else:
             memory().edit_refused = None
+
+    import pandas as pd
 
     frame = pd.DataFrame(list(rows), columns=list(columns))
     st.data_editor(

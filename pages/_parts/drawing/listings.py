@@ -1,12 +1,13 @@
 """Drawing tables to read: the first rows and the columns of the data, the weights of a point, a whole path."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from mklcore.data.dataset import Dataset
@@ -15,6 +16,9 @@ from mklcore.path import Path
 from pages._parts.derive import tables
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PREVIEW_ROWS = 200
 
@@ -29,6 +33,8 @@ def csv(frame: pd.DataFrame) -> str:
     The one place that writes CSV; the table widget's own download, which writes cells as they are, is switched off. Numbers
     and single signs such as a class called + stay as they are.
     """
+    import pandas as pd
+
     safe = frame.apply(lambda column: column.map(_shown_only) if column.dtype.kind not in "biuf" else column)
     safe.columns = pd.Index([_shown_only(name) for name in frame.columns])
     return safe.to_csv(index=False)
@@ -59,6 +65,8 @@ def take(
 
 def first_rows(table: Dataset) -> pd.DataFrame:
     """Return the first rows as they enter the model, the target first."""
+    import pandas as pd
+
     frame = pd.DataFrame(table.X[:PREVIEW_ROWS], columns=list(table.feature_names))
     name = f"{table.target_name} (target)"
     while name in table.feature_names:  # a table on the screen has every name once
@@ -69,6 +77,8 @@ def first_rows(table: Dataset) -> pd.DataFrame:
 
 def columns(table: Dataset, params: Params) -> pd.DataFrame:
     """Return what is known about each column: of the file for an upload, of the features for a sample."""
+    import pandas as pd
+
     if params.data.startswith(UPLOAD):
         found = tables.summary(params).columns
         return pd.DataFrame(
@@ -95,6 +105,8 @@ def columns(table: Dataset, params: Params) -> pd.DataFrame:
 
 def starts(fitted: Any, pairs: Sequence[str] = ()) -> pd.DataFrame | None:
     """Return where every start of a method of several ended, the best of each of the ``pairs`` first; None without several."""
+    import pandas as pd
+
     objectives = getattr(fitted, "start_objectives_", None)
     if objectives is None or np.shape(objectives)[-1] < 2:
         return None
@@ -118,6 +130,8 @@ def starts(fitted: Any, pairs: Sequence[str] = ()) -> pd.DataFrame | None:
 
 def stack(kernels: GramStack) -> pd.DataFrame:
     """Return the kernels of an uploaded stack with the range of their entries."""
+    import pandas as pd
+
     return pd.DataFrame(
         {
             "kernel": kernels.names,
@@ -130,6 +144,8 @@ def stack(kernels: GramStack) -> pd.DataFrame:
 
 def weights(point: Path, index: int) -> pd.DataFrame:
     """Return the kernels of one point with weight and share, the largest first."""
+    import pandas as pd
+
     values = np.asarray(point.weights[index], dtype=float)
     frame = pd.DataFrame(
         {
@@ -144,6 +160,8 @@ def weights(point: Path, index: int) -> pd.DataFrame:
 
 def along(path: Path) -> pd.DataFrame:
     """Return a path as one row per value: scores, certificate, cost and every weight."""
+    import pandas as pd
+
     facts: dict[str, Any] = {
         path.param: path.values,
         "train": path.train_score,

@@ -15,7 +15,6 @@ from pathlib import Path as File
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from mklcore.data.dataset import Dataset, row_fingerprints
@@ -136,6 +135,8 @@ def _packed(**arrays: Any) -> bytes:
 
 def _csv(proof: Proof) -> bytes:
     """Return the rows as CSV; nothing where the table read from it would be another one."""
+    import pandas as pd
+
     train, rows = proof.train, proof.rows
     frame = pd.DataFrame(rows, columns=[train.feature_names[j] for j in proof.columns])
     frame.insert(len(proof.columns), train.target_name, np.asarray(train.y), allow_duplicates=True)

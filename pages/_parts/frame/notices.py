@@ -1,6 +1,5 @@
 """Frame, notices above a page: refusals of a link, dropped answers, and a table that cannot be had."""
 
-import pandas as pd
 import streamlit as st
 
 from mklcore.errors import MKLError
@@ -53,6 +52,8 @@ def first_rows() -> None:
         st.code("\n".join(line[:MOST_SIGNS] for line in lines), language=None)
         st.caption("The file begins like this. If its signs or columns look wrong, say on Data how it is to be opened.")
         return
+    import pandas as pd
+
     frame = pd.DataFrame(found.preview, columns=[column.name for column in found.columns])
     st.dataframe(frame, hide_index=True, alt=f"The first {len(frame)} rows of the refused table", key="refused_rows")
     st.caption("The first rows as they were read. On Data, choose another target, task or use of a column, or how the file "

@@ -24,7 +24,8 @@ FRAME = (
     "pages._parts.drawing.listings",
 )  # fmt: skip
 TABLES = (
-    "scipy.sparse.linalg", "scipy.optimize", "scipy.stats", "sklearn.base", "sklearn.model_selection", "sklearn.datasets",
+    "pandas", "scipy.linalg", "scipy.special", "scipy.sparse.linalg", "scipy.optimize", "scipy.stats",
+    "sklearn.base", "sklearn.model_selection", "sklearn.datasets",
 )  # fmt: skip
 REST = (
     "mklcore.exploration", "pages._parts.explore.asking", "pages._parts.explore.columns", "pages._parts.explore.cursor",
