@@ -1,5 +1,7 @@
 """Very many kernels whose Gram matrices are never stored: everything equals what the stored stack gives."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,10 +13,12 @@ from mklcore.kernels.lean import LeanRows
 from mklcore.kernels.rows import KernelRows
 from mklcore.losses import LOSSES, make_loss
 from mklcore.penalties import BlockNorm, ElasticNet, LpNorm
-from mklcore.solvers import certificate, fit_weighted, reweighting, spectra
-from mklcore.solvers.driver import run
+from mklcore.penalties.terms import make_terms
+from mklcore.solvers import certificate, fit_weighted, reweighting, smkl, spectra
+from mklcore.solvers.driver import Status, run
 from mklcore.solvers.priced import Priced, Readings
 from mklcore.solvers.reweighting import Problem, Reweighting
+from mklcore.solvers.smkl import SMKL, fit_selection
 
 N, D = 40, 6
 KERNELS = (
@@ -149,6 +153,39 @@ def test_estimators_store_nothing_above_the_limit_and_answer_alike(table, model,
     assert getattr(free, told)(X[:7] + 0.1) == pytest.approx(
         expected, abs=1e-3 * np.ptp(expected) if near > 1e-8 else 1e-6
     )
+
+
+@pytest.mark.parametrize("kernel", [mkl.Linear(), mkl.RBF(1.0)], ids=["double", "first in single"])
+@pytest.mark.parametrize("terms", ["log+gl", "gl"])
+def test_kernels_that_hardly_count_are_put_aside_and_the_answer_stays(table, kernel, terms, monkeypatch):
+    X, y, loss, terms = table[0], np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms(terms)
+    rows = KernelRows.build(mkl.KernelDictionary.per_feature(kernel, 120), X)
+    plain = fit_selection(rows, y, 10.0, loss, terms, True, tol=1e-4).fit
+    monkeypatch.setattr(smkl, "_MANY", 50)
+    read, forms = [], KernelRows.forms
+    monkeypatch.setattr(KernelRows, "forms", lambda self, a, some=None: read.append(some) or forms(self, a, some))
+    fit = fit_selection(rows, y, 10.0, loss, terms, True, tol=1e-4).fit
+    assert fit.status is Status.SETTLED
+    assert fit.objective == pytest.approx(plain.objective, rel=1e-5)
+    kept, expected = (np.flatnonzero(one.weights > 1e-3 * one.weights.max()) for one in (fit, plain))
+    assert kept.tolist() == expected.tolist()
+    assert min(some.size for some in read if some is not None) < 60
+
+
+def test_kernels_put_aside_too_soon_take_part_again(table, monkeypatch):
+    monkeypatch.setattr(smkl, "_MANY", 50)
+    y, loss, lasso = np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms("gl")  # convex: one optimum
+    rows: Any = KernelRows.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 120), table[0])
+    whole = fit_selection(rows, y, 10.0, loss, lasso, True, tol=1e-3).fit
+    first = np.full(120, 1 / 120)
+    aside = np.argsort(-whole.weights)[:2]
+    first[aside] = 0.0
+    method = SMKL(Problem(rows, y, 10.0, loss, lasso, True), tol=1e-3, weights=first)
+    method._asleep[aside] = 1e-7
+    fit = run(method, tol=1e-3, max_iter=2000)
+    assert fit.status is Status.SETTLED
+    assert fit.objective == pytest.approx(whole.objective, rel=2e-3)
+    assert np.all(fit.weights[aside] > 0.0)
 
 
 def test_a_path_without_a_stack_is_the_path_with_one(table, monkeypatch):

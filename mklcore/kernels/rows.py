@@ -169,7 +169,7 @@ class KernelRows:
             sums = row_sums_of(plain) if center else np.broadcast_to(0.0, (M, n))
             spread = None if center else spreads_of(plain, diagonal, finishing.needs_sums)
         if spread is not None and normalise != "spherical":
-            finishing.settle_plain(diagonal, np.asarray(spread))
+            finishing.settle_plain(diagonal, spread)
         else:
             for m in range(M):
                 finishing.settle(m, diagonal[m], sums[m], None if spread is None else spread[m])
@@ -213,7 +213,7 @@ def resolved(dictionary: KernelDictionary, rows: Array) -> tuple[KernelSpec, ...
 def diagonals_of(plain: KernelMap) -> Array:
     """The diagonal of every kernel of a map without scales, (M, n)."""
     out = np.empty((len(plain.specs), plain.rows.shape[0]))
-    linear, columns = _alone(plain)
+    linear, columns = plain.sums.alone
     for k in range(0, linear.size, _COLUMNS):  # a few at a time: there may be very many
         out[linear[k : k + _COLUMNS]] = plain.rows.T[columns[k : k + _COLUMNS]] ** 2
     out[plain.sums.radial] = 1.0
@@ -227,13 +227,6 @@ def diagonals_of(plain: KernelMap) -> Array:
             plain.specs[others[k]].fill(base, False, own)
             out[others[k]] = own[:, 0]
     return out
-
-
-def _alone(plain: KernelMap) -> tuple[Indices, Indices]:
-    """The linear kernels of a single column, and their columns: there may be very many."""
-    linear = plain.sums.linear
-    alone = np.array([m for m in linear if len(plain.specs[m].settled) == 1], dtype=np.int64)
-    return alone, np.array([plain.specs[m].settled[0] for m in alone], dtype=np.int64)
 
 
 def row_sums_of(plain: KernelMap) -> Array:
@@ -254,8 +247,8 @@ def row_sums_of(plain: KernelMap) -> Array:
     return sums
 
 
-def spreads_of(plain: KernelMap, diagonal: Array, variance: bool) -> list[float | None]:
-    """How far each kernel is from a constant one: its ``variance`` in feature space where that is the scale, else a number
+def spreads_of(plain: KernelMap, diagonal: Array, variance: bool) -> Array:
+    """How far each kernel is from a constant one, (M,): its ``variance`` in feature space where that is the scale, else a number
     that is 0 for the same kernels and takes one row of each instead of all.
 
     That number is the mean squared distance of all rows to the first in feature space: the variance plus the squared
@@ -264,13 +257,20 @@ def spreads_of(plain: KernelMap, diagonal: Array, variance: bool) -> list[float 
     n = diagonal.shape[1]
     if variance:
         ones: Array = np.ones(n)
-        return list(diagonal.mean(axis=1) - plain.sums.forms(ones) / n**2)
-    found: list[float | None] = []
-    for k in range(0, len(diagonal), _TOGETHER):
-        few = plain.subset(np.arange(k, min(k + _TOGETHER, len(diagonal))))
-        first = few.cross_standardised(plain.rows[:1])[:, 0, :]
-        own = diagonal[k : k + _TOGETHER]
-        found += list(np.mean(own + own[:, :1] - 2.0 * first, axis=1))
+        spread: Array = diagonal.mean(axis=1) - plain.sums.forms(ones) / n**2
+        return spread
+    found = np.empty(len(diagonal))
+    linear, columns = plain.sums.alone
+    for k in range(0, linear.size, _COLUMNS):
+        own = plain.rows.T[columns[k : k + _COLUMNS]]
+        found[linear[k : k + _COLUMNS]] = np.mean((own - own[:, :1]) ** 2, axis=1)
+    others = np.setdiff1d(np.arange(len(diagonal)), linear)
+    if others.size:
+        _ = plain.by_column  # laid out once, and handed to every subset
+    for k in range(0, others.size, _TOGETHER):
+        part = others[k : k + _TOGETHER]
+        first, own = plain.subset(part).cross_standardised(plain.rows[:1])[:, 0, :], diagonal[part]
+        found[part] = np.mean(own + own[:, :1] - 2.0 * first, axis=1)
     return found
 
 

@@ -242,7 +242,7 @@ class SingleRows(KernelRows):
             spread = diagonal.mean(axis=1) - (diagonal.sum(axis=1) + 2.0 * off) / n**2
             flat = np.flatnonzero(~(spread > _FLAT * diagonal.mean(axis=1)))
             if flat.size and not center:
-                spread[flat] = np.array(spreads_of(plain.subset(flat), diagonal[flat], True))
+                spread[flat] = spreads_of(plain.subset(flat), diagonal[flat], True)
         by_row = center or normalise == "spherical"
         for m in range(M):
             settled = finishing.settle(m, diagonal[m], sums[m], None if center else float(spread[m]))

@@ -143,6 +143,12 @@ class KernelSums:
         """Whether making any kernel again costs no more than reading it would, had it been stored."""
         return self.other.size == 0
 
+    @property
+    def alone(self) -> tuple[Indices, Indices]:
+        """The linear kernels of a single column, and their columns."""
+        single = np.bincount(self._owner, minlength=self.linear.size) == 1
+        return self.linear[single], self._columns[single[self._owner]]
+
     def forms(self, a: Array, kernels: Indices | None = None) -> Array:
         """a'K_m a for every kernel, (M,), or for some of them, (k,), in their order; ``a`` (n,)."""
         asked = None if kernels is None else np.asarray(kernels, dtype=np.int64)

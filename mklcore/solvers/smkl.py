@@ -20,6 +20,8 @@ start, and several starts tell how much. The group lasso and the mkl term are co
 With the relative tolerance two things are ours. Where no weight grows any more and next to nothing is left of f, the
 answer is no kernel, if its L is the lower one. And because equal weights of kernels that are nearly the same are a saddle
 of L, where the loop creeps, a settled answer is shaken by ``_SHAKE`` and followed down again, for as long as L falls by it.
+And where very many kernels are not stored, those that hardly count and shrink on are put aside and no longer read; once the others
+have settled all of them are, and those that would grow again from where they were take part again.
 """
 
 from __future__ import annotations
@@ -32,16 +34,22 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError, warn_short
+from mklcore.kernels.lean import LeanRows
 from mklcore.losses import Loss
 from mklcore.penalties.terms import GroupTerm
 from mklcore.solvers.driver import Fit, Point, Progress, Status, run
 from mklcore.solvers.reweighting import _FLOOR, NEGLIGIBLE, Problem, Reweighting
+from mklcore.solvers.stack import is_made_afresh
 
 TOL_MODES = ("relative", "absolute")
 _ACCURACY = 1e-6  # relative gap of the machines, at most; a hundredth of it whenever L would rise
 _SLACK = 1e-9  # rise of L that counts as round-off
 _NOTHING = 1e-5  # share of C sum V below which 1/2 ||f||^2 may mean that no kernel is worth its price
 _SHAKE = 0.1  # relative change of settled weights: far enough from a saddle that a step exceeds any tolerance
+_MANY = 1000  # kernels from which on reading all of them is what a step costs
+_SINGLE_TOL = 1e-4  # tolerance from which on such sums may be made in single precision while so many kernels take part
+_GROWS = 1.01  # from one step to the next: a kernel that grows so since it took part again has not settled, however little it is
+_AHEAD = 100  # updates in which a kernel that was put aside has to come to count
 _SHAKES, _SHAKEN_TOL = 10, 1e-3  # at most so many, each settled to this tolerance or the one asked
 _WORTH = 1e-7  # share of the scale of L that decides: what pruning may cost, and what another answer has to gain
 
@@ -75,6 +83,16 @@ class SMKL(Reweighting):
         self.allowed = np.ones(problem.K.shape[0], dtype=bool) if allowed is None else np.asarray(allowed, dtype=bool)
         self.change, self.scale = np.inf, 0.0
         self.nothing: Point | None = None  # the model without kernels, where it is the answer
+        M = problem.K.shape[0]
+        self._exact = problem
+        rows: Any = problem.K
+        self._rests = tol_mode == "relative" and is_made_afresh(problem.K) and M >= _MANY
+        self._weighed = np.arange(M)
+        self._asleep, self._woken, self._growing = np.zeros(M), np.zeros(M, dtype=bool), np.zeros(M, dtype=bool)
+        several = weights is None or np.count_nonzero(weights) > _MANY // 2
+        if self._rests and several and rows.transform.sums.radial.size >= _MANY and tol >= _SINGLE_TOL:
+            lean: Any = LeanRows(rows)
+            self.problem = replace(problem, K=lean)
 
     def start(self) -> Point:
         first = self.problem.penalty.start(int(self.allowed.sum())).max() if self.first is None else self.first
@@ -82,17 +100,25 @@ class SMKL(Reweighting):
         return self.solve(weights, None, float(np.clip(1e-4 * self.tol, _FLOOR, _ACCURACY)))
 
     def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
+        if self.problem is not self._exact and np.count_nonzero(last.weights) <= _MANY // 2:
+            return self._in_double(last)
         weights = self._updated(last)
         self.change = self._change(last.weights, weights)
-        if self.change <= self.tol or self._is_nothing(last, weights):
-            return Status.SETTLED
-        following = self._solved_from(last, weights)
+        self._growing &= weights > _GROWS * last.weights
+        settled = self.change <= self.tol and not self._growing.any()
+        if settled or self._is_nothing(last, weights):
+            return self._in_double(last) if self.problem is not self._exact else self._wake(last) or Status.SETTLED
+        following = self._following(last, weights)
+        if following.objective <= last.objective + _WORTH * last.scale:
+            return following
         # Rounding can raise L where kernels differ by many orders of magnitude: then no step can be trusted to lower it.
-        return Status.STALLED if following.objective > last.objective + _WORTH * last.scale else following
+        return Status.STALLED if self.problem is self._exact else self._in_double(last)
 
     def finish(self, best: Point) -> Point:
         """No kernel where that was found to be the answer; else the update that ended the loop, negligible weights set to
         zero, and the machine solved for what is left. Neither where it raises L."""
+        if self.problem is not self._exact:
+            best = self._in_double(best)
         self.scale = best.scale
         if self.nothing is not None:
             return self.nothing
@@ -103,6 +129,7 @@ class SMKL(Reweighting):
 
     def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> Point:
         """One machine; its ``scale`` is what differences of L are measured by: log terms make L itself pass through zero."""
+        self._weighed = np.flatnonzero(weights)
         try:
             point = super().solve(weights, warm, accuracy, damping)
         except np.linalg.LinAlgError:
@@ -111,6 +138,65 @@ class SMKL(Reweighting):
                 "no solution that can be trusted. Take a smaller C, or scale the target to unit variance."
             ) from None
         return replace(point, scale=max(abs(point.objective), point.state.value))
+
+    def _in_double(self, last: Point) -> Point:
+        """The machine of ``last`` once more, with its kernels in double precision from here on."""
+        self.problem, self._summed, self.nothing = self._exact, None, None
+        return self.solve(last.weights, last.dual, last.state.accuracy)
+
+    def _following(self, last: Point, weights: Array) -> Point:
+        """The machine at ``weights``; where very many kernels are not stored, without those that hardly count and shrink on, which
+        are then no longer read, unless that costs."""
+        small = self._resting(last, weights)
+        if not small.size:
+            return self._solved_from(last, weights)
+        fewer = weights.copy()
+        fewer[small] = 0.0
+        following = self._solved_from(last, fewer)
+        if following.objective > last.objective + _SLACK * last.scale:
+            whole = self._solved_from(last, weights)
+            return replace(whole, solves=whole.solves + following.solves)
+        self._asleep[small] = weights[small]
+        return following
+
+    def _resting(self, last: Point, weights: Array) -> Indices:
+        """The kernels that hardly count, one by one and together, and shrink on."""
+        if not self._rests:
+            return np.zeros(0, dtype=np.int64)
+        little = (weights > 0.0) & (weights < NEGLIGIBLE * weights.max()) & (weights <= last.weights) & ~self._woken
+        small = np.flatnonzero(little)
+        small = small[np.argsort(weights[small], kind="stable")]
+        found: Indices = small[np.cumsum(weights[small]) <= NEGLIGIBLE * weights.sum()]
+        return found
+
+    def _wake(self, last: Point) -> Point | None:
+        """The machine with the kernels that were put aside and would grow from there by now; None where there are none."""
+        aside = np.flatnonzero(self._asleep)
+        if not aside.size:
+            return None
+        rows: Any = self.problem.K
+        Q = last.state.Q.copy()
+        Q[aside] = rows.forms(last.dual, aside)
+        grown = last.weights + self._asleep
+        for _ in range(_AHEAD):  # as far as it would come if the machine stayed as it is
+            grown = self.problem.penalty.update(grown, Q)
+        woken = aside[grown[aside] >= NEGLIGIBLE * last.weights.max()]
+        if not woken.size:
+            return None
+        weights = last.weights.copy()
+        weights[woken], self._asleep[woken] = self._asleep[woken], 0.0
+        self._woken[woken], self._growing[:] = True, False
+        self._growing[woken] = True
+        return self.solve(weights, last.dual, last.state.accuracy)
+
+    def _products(self, a: Array) -> tuple[Array | None, Array]:
+        """Forms of the kernels with weight: the others have no norm, and where none is stored each of them costs."""
+        if not is_made_afresh(self.problem.K):
+            return super()._products(a)
+        rows: Any = self.problem.K
+        Q = np.zeros(rows.n_kernels)
+        Q[self._weighed] = rows.forms(a, self._weighed)
+        return None, Q
 
     def bound(self, a: Array, Q: Array) -> None:
         """A concave penalty has no dual."""
@@ -124,7 +210,8 @@ class SMKL(Reweighting):
         return following
 
     def _updated(self, point: Point) -> Array:
-        return np.where(self.allowed, self.problem.penalty.update(point.weights, point.state.Q), 0.0)
+        competing = self.allowed & (self._asleep == 0.0)
+        return np.where(competing, self.problem.penalty.update(point.weights, point.state.Q), 0.0)
 
     def _change(self, before: Array, after: Array) -> float:
         """||after - before||_1, as a share of ||after||_1 when relative."""
