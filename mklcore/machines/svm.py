@@ -319,6 +319,7 @@ def solve_svm(
     fit_intercept: bool,
     *,
     warm: Array | None = None,
+    decision: Array | None = None,
     accuracy: float = 1e-3,
     max_steps: int = 10_000_000,
 ) -> Solution:
@@ -330,6 +331,8 @@ def solve_svm(
     y : (n,) float64, labels -1 / +1 or targets (ones for the one-class loss)
     C : cost of one unit of loss, > 0
     warm : (n,) a dual to start from; it is brought into the box
+    decision : (n,) f at ``warm``, a dual in the box, where ``K`` is only nearly the Gram matrix: the difference there is kept
+        as it is, so that the machine is right where it starts and nearly right close by
     accuracy : relative duality gap of this machine
     max_steps : bound on pair steps; the gap reached is told in the solution
 
@@ -343,16 +346,19 @@ def solve_svm(
         K = K.copy()
         K.flat[:: y.size + 1] += bend
     a = feasible_start(warm, low, high, fit_intercept, loss.total)
-    v = lin - K @ a if a.any() else lin.copy()
+    f = K @ a if a.any() else np.zeros_like(lin)
+    fixed = 0.0 if decision is None else decision - f
+    lin = lin - fixed
+    v = lin - f
     together = smo_blocks if y.size >= BLOCKS_FROM else smo_pairs
     leaf = together if fit_intercept else smo_single
     chunk = int(np.clip(_CHUNK // max(1, y.size), 1_000, 50_000))
     tolerance, used, idle, previous = _FIRST, 0, 0, np.inf
-    flat = fit_intercept and tube == 0.0 and not bend.any()  # may the best machine be a constant?
+    flat = decision is None and fit_intercept and tube == 0.0 and not bend.any()  # may the best machine be a constant?
     while True:
         steps, violation = leaf(K, low, high, tube, a, v, tolerance, min(chunk, max_steps - used))
         used += steps
-        solution = _read(a, lin - v - bend * a, y, C, loss, fit_intercept, used)
+        solution = _read(a, lin + fixed - v - bend * a, y, C, loss, fit_intercept, used)
         target = max(accuracy * solution.regulariser, 1e-14 * abs(solution.objective))
         if solution.gap <= target or used >= max_steps:
             return solution

@@ -165,11 +165,13 @@ def fit_weighted(
         K = K.exact
     chosen, reason = choose_solver(K, penalty, loss) if solver == "auto" else (solver, "")
     problem = Problem(K, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept)  # type: ignore[arg-type]  # rows go to Interleaved alone
+    if warm is not None and isinstance(warm.carry, Kept):
+        problem.beside(warm.carry.problem)
     near = None if warm is None else Neighbour.of(problem, warm, tol)
     if near is not None:
         return _kept(problem, near, tol, max_iter, callback)
     if warm is not None and isinstance(warm.carry, Kept):
-        warm = replace(warm, carry=warm.carry.carry, running=warm.carry.running)
+        warm = replace(warm, carry=warm.carry.carry, running=warm.carry.running, before=warm.carry.before)
     opened = not isinstance(K, KernelRows) and solver == "auto" and chosen == "newton" and _opens(problem, tol)
     free = is_made_afresh(K) and solver == "auto" and not _is_plain_sum(K, penalty)
     inside: Callable[..., Any] = Opening if opened else _without_stack if free else SOLVERS[chosen]
@@ -178,7 +180,7 @@ def fit_weighted(
     method = make(lean or problem, tol=tol, warm=warm)
     if reason:
         method.name += f", chosen because {reason}"
-    fit = _kept(problem, method, tol, max_iter, callback)
+    fit = _kept(problem, method, tol, max_iter, callback, warm)
     if make is inside or fit.status is not Status.STALLED:
         return fit
     again = WarmStart(fit.weights, fit.dual_coef, C)  # single precision has too few digits: on from there in double
@@ -200,10 +202,18 @@ def _lean(problem: Problem, tol: float) -> Problem | None:
     return replace(problem, K=lean)
 
 
-def _kept(problem: Problem, method: Any, tol: float, max_iter: int, callback: Callable[..., Any] | None) -> Fit:
+def _kept(
+    problem: Problem,
+    method: Any,
+    tol: float,
+    max_iter: int,
+    callback: Callable[..., Any] | None,
+    warm: WarmStart | None = None,
+) -> Fit:
     """The fit with what a neighbour can use."""
     fit = run(method, tol=tol, max_iter=max_iter, callback=callback, passed=True)
-    return keeping(problem, fit, getattr(method, "running", None))
+    before = None if warm is None or np.ndim(warm.C) else (float(warm.C), warm.weights)
+    return keeping(problem, fit, getattr(method, "running", None), before)
 
 
 def certificate(

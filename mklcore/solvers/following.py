@@ -28,7 +28,7 @@ from mklcore.solvers.driver import Point, Status
 from mklcore.solvers.proof import Passed, Values
 from mklcore.solvers.reweighting import NEGLIGIBLE, Problem, Reweighting, WarmStart, Weighed, values_of
 from mklcore.solvers.running import moved
-from mklcore.solvers.stack import diagonals, products
+from mklcore.solvers.stack import products
 from mklcore.solvers.working_set import Carry, nearest
 
 _MOST_FREE = 150  # points off their bounds: beyond, a system costs more than a machine
@@ -139,7 +139,7 @@ class Following:
         forms = None if dual_point is None else forms_of_multiple(dual_point, best.dual, best.state.Q)
         if forms is None or best is not self.last:
             return self._plain.values(best, dual_point)
-        passed = Passed(best.state.decision, best.state.Q, forms, diagonals(self.problem.K))
+        passed = Passed(best.state.decision, best.state.Q, forms, self.problem.diagonals)
         return values_of(self.problem, passed, best, dual_point)
 
     @property

@@ -24,12 +24,13 @@ from mklcore.solvers.working_set import Carry
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """What a certified fit of ``problem`` hands on: what its method carries, the numbers of its certificate, and the products
-    of all kernels with a dual near its own."""
+    """What a certified fit of ``problem`` hands on: what its method carries, the numbers of its certificate, the products
+    of all kernels with a dual near its own, and C and weights of the fit ``before`` it that it started from."""
 
     problem: Problem
     fit: Fit
     running: Running | None = None
+    before: tuple[float, Array] | None = None
 
     @property
     def carry(self) -> Any:
@@ -37,12 +38,12 @@ class Kept:
         return self.fit.carry
 
 
-def keeping(problem: Problem, fit: Fit, running: Running | None) -> Fit:
+def keeping(problem: Problem, fit: Fit, running: Running | None, before: tuple[float, Array] | None = None) -> Fit:
     """The fit with what a neighbouring problem can use, where its certificate is whole."""
     whole = fit.passed is not None and fit.dual_point is not None and fit.passed.own.size == fit.weights.size
     known = whole and problem.loss.piecewise_linear and problem.loss.total == 0.0
     bare = replace(fit, passed=None)
-    return replace(bare, carry=Kept(problem, fit, running)) if known and np.ndim(problem.C) == 0 else bare
+    return replace(bare, carry=Kept(problem, fit, running, before)) if known and np.ndim(problem.C) == 0 else bare
 
 
 class Neighbour:

@@ -16,7 +16,7 @@ three refusals the analytic update, which never raises J, is taken. The printed 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import scipy
@@ -28,21 +28,13 @@ from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, certifies, keeping_dual
 from mklcore.solvers.stack import combine_block
+from mklcore.solvers.summed import NEARBY, Summed
 
 _TRIES = 3
 _FIRST_ACCURACY = 3e-4
 _LARGEST_DAMPING = 4.0
 _OUTWARD = 0.6  # of the way from the best weights to those the bundle proposes: its minimum jumps while duals are few
 _NEAR = 1e-4  # share of R; below this gap the bundle is trusted all the way
-
-
-@dataclass(frozen=True, eq=False)
-class Summed:
-    """What a fit above p = 1 hands to its neighbour: the kernels (M, n, n), its weights (M,) and their sum (n, n)."""
-
-    kernels: Array
-    weights: Array
-    matrix: Array
 
 
 class Newton(Reweighting):
@@ -63,7 +55,7 @@ class Newton(Reweighting):
         if kinked and warm is not None and problem.loss.total == 0:
             self._adopt(warm)
         elif warm is not None and isinstance(warm.carry, Summed) and warm.carry.kernels is problem.K:
-            self._sum[:], self._summed = warm.carry.matrix, warm.carry.weights
+            self._at_hand = warm.carry
 
     def _adopt(self, warm: WarmStart) -> None:
         """Take over a neighbour's bundle, scaled with C as its dual is."""
@@ -79,9 +71,7 @@ class Newton(Reweighting):
     @property
     def carry(self) -> Bundle | Summed | None:
         """What the next value of C can use: the bundle, or above p = 1, where weights change little, the sum of kernels."""
-        if self.p == 1 or self._summed is None:
-            return self.bundle
-        return Summed(self.problem.K, self._summed, self._sum)
+        return self.bundle if self.p == 1 else self._at_hand
 
     def start(self) -> Point:
         """The mixture of a neighbour's duals when there is one: a certified point without a machine solve."""
@@ -171,7 +161,7 @@ class Newton(Reweighting):
         if free.size == 0:
             return nothing
         U = np.ascontiguousarray(point.state.G[:, free].T)
-        B = combine_block(task.K, self.among_all(point.weights), free)
+        B = self._block(point.weights, free)
         B.flat[:: free.size + 1] += task.loss.curvature(a, task.y, task.C)[free] + 1e-10 * np.mean(np.diag(B))
         try:
             factor = scipy.linalg.cho_factor(B, lower=True, overwrite_a=True, check_finite=False)
@@ -186,6 +176,16 @@ class Newton(Reweighting):
         values, vectors = np.linalg.eigh(0.5 * (H + H.T))
         convex: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
         return convex
+
+    def _block(self, weights: Array, rows: Indices) -> Array:
+        """The sum of the kernels among some rows; above p = 1, where a direction alone depends on it, by the nearest at hand."""
+        everywhere = self.among_all(weights)
+        if self._keeps_sums and self._summed is not None:
+            near = float(np.abs(everywhere - self._summed).sum()) <= NEARBY * float(everywhere.sum())
+            if near:
+                block: Array = self._sum[np.ix_(rows, rows)]
+                return block
+        return combine_block(self.problem.K, everywhere, rows)
 
     def _on_simplex(self, point: Point, H: Array, damping: float) -> Array | None:
         """min -Q/2'(x - theta) + 1/2 (x - theta)'(H + damping diag(Q / theta))(x - theta) over the simplex."""

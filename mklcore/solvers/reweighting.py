@@ -17,6 +17,7 @@ A dual point certifies every theta, so the gap needs no exact machine: the accur
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,17 +26,25 @@ from mklcore.arrays import Array, Indices
 from mklcore.intercepts import best_intercept, total_loss
 from mklcore.losses import Cost, Loss
 from mklcore.machines import machine_of
-from mklcore.machines.svm import NO_SLOPE
+from mklcore.machines.solution import Solution, dual_gap, feasible_start
+from mklcore.machines.svm import NO_SLOPE, solve_svm
 from mklcore.penalties import Penalty
 from mklcore.solvers.bound import Bound, dual_bound, forms_of_multiple
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.proof import Passed, Values, passed_values, scales_of, weighted_values
 from mklcore.solvers.running import Running, moved
 from mklcore.solvers.stack import combine, diagonals, is_made_afresh, products, quadratic_forms
+from mklcore.solvers.summed import NEARBY, SAME, Summed
 
 _FLOOR = 1e-13  # no machine is asked for a smaller relative gap
 _LEAST_SCALE = 1e-3  # of the errors: R of the stopping rule where w = 0 can be the optimum
 _SAME = 4.0 * np.finfo(float).eps  # relative difference of weights that a sum of kernels does not show
+_DEAR = 16  # kernels whose sum costs more than another round with one at hand
+_ROUNDS, _SLOWLY = 3, 0.5  # rounds with it at most; what a round must leave of the gap at most
+_WITHIN = 0.5  # of the accuracy asked is asked of a round
+_COARSE = 1e-5  # accuracies finer than this take more rounds than a sum of their own is worth
+_FARTHEST = 2.0  # times the way between two neighbours, and of log theta
+_ALONG = 0.7  # of the way that weights went from one neighbour to the next, they go on: log theta slows down
 _FIRST, _LONGER = 2.0, 1.25  # how much farther than the update says a step goes at first, and how that grows
 NEGLIGIBLE = 1e-6  # weights below this share of the largest are set to zero at p = 1
 
@@ -51,6 +60,17 @@ class Problem:
     penalty: Penalty
     fit_intercept: bool
 
+    @cached_property
+    def diagonals(self) -> Array:
+        """The diagonal of every kernel, (M, n), side by side: in a stack they lie far apart."""
+        return np.ascontiguousarray(diagonals(self.K))
+
+    def beside(self, other: Problem) -> Problem:
+        """This problem with what it shares with another one on the same kernels."""
+        if self.K is other.K:
+            vars(self)["diagonals"] = other.diagonals
+        return self
+
 
 def values_of(problem: Problem, passed: Passed, best: Point, dual_point: Array | None) -> Values:
     """Objective and dual value of published parts where the pass over the kernels was made already."""
@@ -62,7 +82,7 @@ def values_along(problem: Problem, running: Running, best: Point, dual_point: Ar
     """The same by products of all kernels with a dual near by."""
     own = running.at(best.dual)
     proof = own if dual_point is None else running.at(dual_point)
-    passed = Passed(best.weights @ own.products, own.forms, proof.forms, diagonals(problem.K))
+    passed = Passed(best.weights @ own.products, own.forms, proof.forms, problem.diagonals)
     return values_of(problem, passed, best, dual_point)
 
 
@@ -87,14 +107,29 @@ class Weighed:
 
 @dataclass(frozen=True, eq=False)
 class WarmStart:
-    """Weights (M,) and signed dual (n,) of a neighbouring problem, the C it was solved for, what its method carried, and the
-    products of all kernels with a dual near by."""
+    """Weights (M,) and signed dual (n,) of a neighbouring problem, the C it was solved for, what its method carried, the
+    products of all kernels with a dual near by, and C and weights of its own neighbour ``before``."""
 
     weights: Array
     dual: Array
     C: Cost
     carry: Any = None
     running: Running | None = None
+    before: tuple[float, Array] | None = None
+
+    def weights_for(self, C: Cost) -> Array:
+        """The weights moved to another C: on along log theta as a function of log C, by the two neighbours; else kept."""
+        if self.before is None or np.ndim(C) or np.ndim(self.C):
+            return self.weights
+        (there, earlier), here = self.before, float(self.C)
+        if there == here or min(earlier.min(), self.weights.min()) <= 0.0:
+            return self.weights
+        times = float(np.log(float(C) / here) / np.log(here / there))
+        if not 0.0 < times <= _FARTHEST:
+            return self.weights
+        way = _ALONG * times * np.log(self.weights / earlier)
+        moved: Array = self.weights * np.exp(np.clip(way, -_FARTHEST, _FARTHEST))
+        return moved
 
     def dual_for(self, C: Cost, loss: Loss) -> Array:
         """The dual moved to another C: scaled with it once a point sits at its bound, else kept."""
@@ -124,6 +159,9 @@ class Reweighting:
         long = is_made_afresh(problem.K) and order is not None and 1.0 < order < np.inf
         self._stride = _FIRST if long else 0.0
         self._sum = np.empty(problem.K.shape[1:])
+        stored = not is_made_afresh(problem.K) and self.live.size == problem.K.shape[0]
+        self._keeps_sums = stored and order is not None and 1.0 < order < np.inf
+        self._at_hand = Summed(problem.K, np.zeros((0, problem.K.shape[0])))
         self._summed: Array | None = None  # the weights (M,) whose sum of kernels is in ``_sum``
         self.running = None if warm is None else warm.running
 
@@ -131,7 +169,7 @@ class Reweighting:
         penalty, M = self.problem.penalty, self.live.size
         if self.warm is None:
             return self.solve(penalty.start(M), None, 0.0003)
-        weights = self._lifted(self.warm.weights)
+        weights = self._lifted(self.warm.weights if penalty.sparse else self.warm.weights_for(self.problem.C))
         return self.solve(weights, self.warm.dual_for(self.problem.C, self.problem.loss), max(0.1 * self.tol, _FLOOR))
 
     def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
@@ -184,11 +222,15 @@ class Reweighting:
     def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> Point:
         """One machine solve at ``weights``, and the certificate it gives to the whole problem."""
         task = self.problem
-        self._combine(weights)
-        found = machine_of(task.loss)(
-            self._sum, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy
-        )
-        f = self._sum @ found.dual  # afresh: a large C makes much of what a running sum has lost
+        found = self._near(weights, warm, accuracy)
+        if found is None:
+            self._combine(weights)
+            found = machine_of(task.loss)(
+                self._sum, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy
+            )
+            f = self._sum @ found.dual  # afresh: a large C makes much of what a running sum has lost
+        else:
+            f = found.decision
         G, Q = self._products(found.dual)
         b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
         errors = total_loss(task.loss, f, b, task.y, task.C)
@@ -210,6 +252,40 @@ class Reweighting:
             dual_point=None if bound is None else bound.point,
         )
 
+    def _near(self, weights: Array, warm: Array | None, accuracy: float) -> Solution | None:
+        """The machine at ``weights`` by a sum of kernels near to theirs: what it is wrong by is known where the machine starts
+        from the products of all kernels there, and fades as the dual settles. None where it does not, or does not pay."""
+        task, at_hand = self.problem, self._at_hand
+        if warm is None or self.running is None or not at_hand.matrices or task.loss.machine != "svm":
+            return None
+        shares, left = at_hand.nearest(weights)
+        if left > (NEARBY if accuracy >= _COARSE and np.count_nonzero(weights) >= _DEAR else SAME):
+            return None
+        known = shares @ at_hand.weights
+        if self._summed is None or np.any(np.abs(known - self._summed) > _SAME * np.abs(known)):
+            at_hand.mixed(shares, self._sum)
+            self._summed = known
+        low, high = task.loss.box(task.y, task.C)
+        a, missed = feasible_start(warm, low, high, task.fit_intercept, task.loss.total), np.inf
+        for _ in range(_ROUNDS):
+            running = moved(self.running, task.K, self.live, a)
+            found = solve_svm(
+                self._sum, task.y, task.C, task.loss, task.fit_intercept, warm=a, decision=weights @ running.products,
+                accuracy=_WITHIN * accuracy,
+            )  # fmt: skip
+            a = found.dual
+            self.running = running = moved(running, task.K, self.live, a)
+            f = weights @ running.products
+            b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
+            objective, gap = dual_gap(a, f, b, task.y, task.C, task.loss)
+            half = 0.5 * float(a @ f)
+            if gap <= max(accuracy * half, 1e-14 * abs(objective)):
+                return replace(found, intercept=b, decision=f, objective=objective, gap=gap, regulariser=half)
+            if gap > _SLOWLY * missed:
+                break
+            missed = gap
+        return None
+
     def _products(self, a: Array) -> tuple[Array | None, Array]:
         """G (L, n) = K_m a, None where kernels that are not stored need not make it, and Q = a'K_m a."""
         K = self.problem.K
@@ -226,6 +302,8 @@ class Reweighting:
         if self._summed is None or np.any(np.abs(everywhere - self._summed) > _SAME * self._summed):
             combine(self.problem.K, everywhere, self._sum)
             self._summed = everywhere
+            if self._keeps_sums:
+                self._at_hand = self._at_hand.with_one(everywhere, self._sum)
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """Objective and dual value of published parts, from scratch: by the pass over the stack that gave the point its
@@ -251,12 +329,12 @@ class Reweighting:
         if forms is None:
             assert dual_point is not None
             forms = self._products(dual_point)[1]
-        return Passed(state.decision, state.Q, forms, diagonals(K))
+        return Passed(state.decision, state.Q, forms, self.problem.diagonals)
 
     @property
     def scales(self) -> str:
         """The scales of the problem in words."""
-        return scales_of(diagonals(self.problem.K), self.problem.C)
+        return scales_of(self.problem.diagonals, self.problem.C)
 
     def among_all(self, weights: Array) -> Array:
         """The weights of the live kernels with zeros for all others, (M,)."""

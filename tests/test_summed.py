@@ -1,0 +1,81 @@
+"""Sums of kernels at hand: what they make of another sum, and machines that start from one that is only near."""
+
+import numpy as np
+import pytest
+
+from mklcore.losses import make_loss
+from mklcore.machines.solution import dual_gap
+from mklcore.machines.svm import solve_svm
+from mklcore.penalties import LpNorm
+from mklcore.solvers import certificate, fit_weighted, reweighting
+from mklcore.solvers.reweighting import WarmStart
+from mklcore.solvers.summed import Summed
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    far = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    y = np.where(X[:, 0] + 0.5 * rng.standard_normal(60) > 0.0, 1.0, -1.0)
+    return np.exp(-far[None] * np.geomspace(0.02, 2.0, 20)[:, None, None]), y
+
+
+def test_a_sum_is_made_of_those_at_hand(problem):
+    K, _ = problem
+    rng = np.random.default_rng(1)
+    weights, at_hand = rng.uniform(0.1, 1.0, (4, 20)), Summed(K, np.zeros((0, 20)))
+    for one in weights:
+        at_hand = at_hand.with_one(one, np.tensordot(one, K, 1))
+    assert len(at_hand.matrices) == 3  # the first has left
+    wanted = 0.5 * weights[1] + 2.0 * weights[2] - 0.3 * weights[3]
+    shares, left = at_hand.nearest(wanted)
+    out = np.empty((60, 60))
+    at_hand.mixed(shares, out)
+    assert left < 1e-12
+    np.testing.assert_allclose(out, np.tensordot(wanted, K, 1), rtol=1e-10)
+    assert at_hand.nearest(weights[0])[1] > 0.1
+
+
+def test_a_nearly_right_matrix_leads_to_the_right_machine_round_by_round(problem):
+    K, y = problem
+    loss, true, near = make_loss("hinge"), K[5] + K[9], K[5] + 1.05 * K[9] + 0.02 * K[12]
+    a, gaps = solve_svm(near, y, 1.0, loss, True, accuracy=1e-6).dual, []
+    for _ in range(6):
+        found = solve_svm(near, y, 1.0, loss, True, warm=a, decision=true @ a, accuracy=1e-8)
+        a = found.dual
+        gaps.append(dual_gap(a, true @ a, found.intercept, y, 1.0, loss)[1])
+    right = solve_svm(true, y, 1.0, loss, True, accuracy=1e-8)
+    assert gaps[-1] < 1e-4 * gaps[0]
+    np.testing.assert_allclose(a, right.dual, atol=1e-3)
+
+
+@pytest.mark.parametrize("p", [1.1, 4 / 3, 2.0])
+@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
+def test_a_path_makes_few_sums_and_every_point_has_its_certificate(problem, p, loss, monkeypatch):
+    K, y = problem
+    made, plain = [], reweighting.combine
+    monkeypatch.setattr(reweighting, "combine", lambda K, weights, out: (made.append(1), plain(K, weights, out)))
+    warm, solves = None, 0
+    for C in np.geomspace(0.05, 20.0, 12):
+        fit = fit_weighted(K, y, C, make_loss(loss), LpNorm(p), True, solver="newton", warm=warm)
+        primal, dual = certificate(
+            K, y, fit.weights, fit.dual_coef, fit.intercept, loss, C, LpNorm(p), dual_point=fit.dual_point
+        )
+        assert primal == pytest.approx(fit.objective, rel=1e-9)
+        assert primal - dual <= 1e-3 * primal
+        assert fit.status.ok
+        warm, solves = WarmStart(fit.weights, fit.dual_coef, C, fit.carry), solves + fit.solves
+    assert len(made) < 0.8 * solves
+
+
+def test_weights_go_on_as_they_went():
+    earlier, here, dual = np.array([1.0, 0.5, 0.2]), np.array([1.0, 0.4, 0.3]), np.zeros(4)
+    moved = WarmStart(here, dual, 2.0, before=(1.0, earlier)).weights_for(4.0)
+    between = (moved / here)[1:] / (here / earlier)[1:]
+    assert moved[0] == 1.0
+    assert moved[1] < 0.4
+    assert moved[2] > 0.3
+    assert between[0] > 1.0 > between[1]  # not all of the way
+    for before, C in ((None, 4.0), ((1.0, earlier), 1.5), ((1.0, earlier), 200.0), ((1.0, np.array([1.0, 0, 0])), 4.0)):
+        assert WarmStart(here, dual, 2.0, before=before).weights_for(C) is here
