@@ -1,7 +1,7 @@
 """Many rows: CPU seconds, peak memory, held-out score and growth of fits on Nystroem features, beside exact ones.
 
-python -m benchmarks.large_rows             every line in a process of its own; keeps its record, from which docs/scale/rows.md
-                                            has its table and its picture
+python -m benchmarks.large_rows [new]       every line, or with "new" those that have no record, each in a process of its own;
+                                            keeps its record, from which docs/scale/rows.md has its table and its picture
 
 Forty RBF kernels on twenty columns, of one column, of two neighbours and of all; labels depend on four of the columns.
 """
@@ -21,7 +21,7 @@ import numpy as np
 
 import mklcore as mkl
 from benchmarks.__main__ import ROOT
-from benchmarks.records import growth, keep, on_page, picture
+from benchmarks.records import growth, keep, kept, on_page, picture
 from mklcore.kernels.checks import one_blas_thread
 
 SIZES = (3000, 6000, 12_000, 24_000)
@@ -29,7 +29,8 @@ EXACT_ROWS = 2000  # what a first answer is trained on
 COMPONENTS = 50
 HELD_OUT = 5000
 WAYS = ("hinge", "squared", "sample")  # on features with either loss, and exact on a sample of the rows
-CASES = [(way, n) for way in WAYS for n in SIZES]
+LARGER = (10.0, 100.0)  # C of the hinge, beside 1: there steps inside take the place of coordinates
+CASES = [(way, 1.0, n) for way in WAYS for n in SIZES] + [("hinge", C, n) for C in LARGER for n in SIZES]
 
 
 def table(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -47,25 +48,26 @@ def kernels() -> mkl.KernelDictionary:
     return mkl.KernelDictionary(tuple(mkl.RBF(1.0, relative=True, features=columns) for columns in seen))
 
 
-def estimator(way: str) -> mkl.LpMKLClassifier:
-    """p = 4/3 at C = 1, or at the C at which squared loss weighs as much."""
+def estimator(way: str, C: float) -> mkl.LpMKLClassifier:
+    """p = 4/3."""
     if way == "sample":
-        return mkl.LpMKLClassifier(p=4 / 3, kernels=kernels())
-    return mkl.LpMKLClassifier(p=4 / 3, loss=way, kernels=kernels(), approximation=mkl.Nystroem(COMPONENTS))
+        return mkl.LpMKLClassifier(p=4 / 3, C=C, kernels=kernels())
+    return mkl.LpMKLClassifier(p=4 / 3, C=C, loss=way, kernels=kernels(), approximation=mkl.Nystroem(COMPONENTS))
 
 
-def measured(way: str, n: int) -> dict[str, float]:
-    """One fit in CPU seconds, features included; compiled before on a small table."""
+def measured(way: str, C: float, n: int, first: int = 400) -> dict[str, Any]:
+    """One fit in CPU seconds, features included; compiled before on the ``first`` rows."""
     X, y, held_out, truth = table(n)
     with one_blas_thread():
-        estimator(way).fit(X[:400], y[:400]).score(held_out[:50], truth[:50])
+        estimator(way, C).fit(X[:first], y[:first]).score(held_out[:50], truth[:50])
         rows = np.random.default_rng(0).choice(n, EXACT_ROWS, replace=False) if way == "sample" else np.arange(n)
         began = time.process_time()
-        model = estimator(way).fit(X[rows], y[rows])
+        model = estimator(way, C).fit(X[rows], y[rows])
         seconds = time.process_time() - began
         score = float(model.score(held_out, truth))
     return {
         "seconds": seconds,
+        "steps": "inside" if "interior point" in model.fit_.solver else "coordinates" if way == "hinge" else "",
         "gap": float(model.relative_gap_),
         "lost": float(np.max(getattr(model, "approximation_error_", np.zeros(1)))),
         "score": score,
@@ -73,11 +75,11 @@ def measured(way: str, n: int) -> dict[str, float]:
     }
 
 
-def alone(way: str, n: int) -> dict[str, float]:
+def alone(way: str, C: float, n: int) -> dict[str, Any]:
     """The same in a process of its own, so that its peak of memory is its own."""
-    command = [sys.executable, "-m", "benchmarks.large_rows", way, str(n)]
+    command = [sys.executable, "-m", "benchmarks.large_rows", way, repr(C), str(n)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
@@ -89,14 +91,14 @@ def written(record: Mapping[str, Any]) -> dict[Path, str]:
     ]
     curves: dict[str, list[tuple[float, float]]] = {}
     for one in record["found"]:
-        way, n = one["way"], one["rows"]
-        if way != "sample":
-            curves.setdefault(way, []).append((n, one["seconds"]))
-    slopes = {way: f"n^{growth(points):.2f}" for way, points in curves.items()}
+        if one["way"] != "sample":
+            curves.setdefault(_line(one), []).append((one["rows"], one["seconds"]))
+    slopes = {line: f"n^{growth(points):.2f}" for line, points in curves.items()}
     for one in record["found"]:
         way, n = one["way"], one["rows"]
-        told = f"exact on {EXACT_ROWS:,} of them" if way == "sample" else f"{COMPONENTS} landmarks, {way}"
-        slope = slopes[way] if n == SIZES[-1] and way != "sample" else ""
+        told = f"exact on {EXACT_ROWS:,} of them" if way == "sample" else f"{COMPONENTS} landmarks, {_line(one)}"
+        told += f", {one['steps']}" if one.get("steps") else ""
+        slope = slopes[_line(one)] if n == SIZES[-1] and way != "sample" else ""
         stored = 8e-6 * 40 * (EXACT_ROWS if way == "sample" else n) ** 2
         lines.append(
             f"| {told} | {n:,} | {one['seconds']:.1f} | {one['megabytes']:.0f} | {stored:,.0f} | {one['gap']:.1e} | "
@@ -106,20 +108,29 @@ def written(record: Mapping[str, Any]) -> dict[Path, str]:
         "CPU seconds of one fit over training rows",
         "Seconds of a fit on features grow no faster than the rows",
     )
-    named = {f"{way}, {slopes[way]}": points for way, points in curves.items()}
+    named = {f"{line}, {slopes[line]}": points for line, points in curves.items()}
     return on_page("scale/rows", record, lines) | picture("rows", title, what, named)
 
 
-def main() -> None:
-    found = []
-    for way, n in CASES:
-        found.append({"way": way, "rows": n, **alone(way, n)})
-        print(found[-1], flush=True)
-    keep("large_rows", found)
+def _line(one: Mapping[str, Any]) -> str:
+    """The loss of a line of the record, and its C where it is another than 1."""
+    C = one.get("C", 1.0)
+    return one["way"] if C == 1.0 else f"{one['way']}, C = {C:g}"
+
+
+def main(only_new: bool) -> None:
+    """Measure all lines, or those alone that have none yet."""
+    before = kept("large_rows")["found"] if only_new else []
+    known = {(one["way"], one.get("C", 1.0), one["rows"]): one for one in before}
+    for way, C, n in CASES:
+        if (way, C, n) not in known:
+            known[way, C, n] = {"way": way, "C": C, "rows": n, **alone(way, C, n)}
+            print(known[way, C, n], flush=True)
+    keep("large_rows", [known[case] for case in CASES])
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        print(json.dumps(measured(sys.argv[1], int(sys.argv[2]))))
+    if len(sys.argv) == 4:
+        print(json.dumps(measured(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]))))
     else:
-        main()
+        main(sys.argv[1:] == ["new"])

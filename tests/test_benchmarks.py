@@ -5,10 +5,10 @@ from importlib import import_module
 
 import pytest
 
-from benchmarks import strangers_record
+from benchmarks import large_rows, strangers_record, what_pays
 from benchmarks.__main__ import BENCHMARKS, MARKS, TABLES, as_json, included, slower
 from benchmarks.lines import Line, told
-from benchmarks.records import RECORDED, files, growth, picture
+from benchmarks.records import RECORDED, files, growth, kept, picture
 
 
 def line(*values, beside=1.0, what="fit"):
@@ -82,3 +82,32 @@ def test_labels_of_a_picture_keep_off_one_another_and_one_that_finds_no_room_is_
         for other in boxes:
             assert left >= other[1] or other[0] >= left + wide or abs(bottom - other[2]) >= 12.0, (text, other)
         boxes.append((left, left + wide, bottom, text))
+
+
+def test_many_rows_are_measured_at_every_C_and_only_what_is_new_where_that_is_asked(monkeypatch):
+    monkeypatch.setattr(large_rows, "COMPONENTS", 4)
+    found = {C: large_rows.measured("hinge", C, 200, 100) for C in (0.1, 100.0)}
+    assert (found[0.1]["steps"], found[100.0]["steps"]) == ("coordinates", "inside")
+    assert max(one["gap"] for one in found.values()) <= 1e-3
+    before, asked, told = kept("large_rows"), [], []
+    before["found"] = [one for one in before["found"] if one.get("C", 1.0) == 1.0]
+    monkeypatch.setattr(large_rows, "kept", lambda name: before)
+    monkeypatch.setattr(large_rows, "alone", lambda *case: asked.append(case) or found[100.0])
+    monkeypatch.setattr(large_rows, "keep", lambda name, lines: told.extend(lines))
+    large_rows.main(only_new=True)
+    assert asked == [("hinge", C, n) for C in large_rows.LARGER for n in large_rows.SIZES]
+    assert [(one["way"], one.get("C", 1.0), one["rows"]) for one in told] == large_rows.CASES
+    page = next(text for file, text in large_rows.written({**before, "found": told}).items() if file.suffix == ".md")
+    assert "| 4 landmarks, hinge, C = 100, inside | 24,000 |" in page
+
+
+def test_constants_of_what_pays_are_those_the_seconds_were_made_with():
+    made = what_pays.Constants(2e-7, 0.8, 0.5, 0.002)
+    sizes = [(scaled, D) for scaled in (0.5, 2.0, 8.0) for D in (100, 1000)]
+    fits = [what_pays.Fitted("hinge", False, s, D, made.unit * s**made.creep) for s, D in sizes]
+    fits += [what_pays.Fitted("hinge", True, s, D, made.unit * (made.passes + made.products * D)) for s, D in sizes]
+    assert what_pays.constants(fits) == pytest.approx(made, rel=1e-9)
+    found = what_pays.measured(150, (4,), (0.3,), tell=lambda told: None)
+    assert [(one.loss, one.inside) for one in found] == [
+        (loss, way) for loss in what_pays.LOSSES for way in (False, True)
+    ]

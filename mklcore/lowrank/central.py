@@ -44,11 +44,8 @@ _WORSE = 12  # points in a row, none nearer than those before: rounding leads th
 _WIDE = 2.5  # of the mean room: mu of the first point, where a row's multipliers weigh a few times its loss
 _ORDERS = (1.2, 3.0)  # outside of these theta follows u too steeply, or hardly
 _UNIT = 2.0  # diagonal of the sum of kernels at equal weights where it was measured what pays
-_CREEP, _PASSES, _PRODUCTS = (
-    0.85,
-    0.48,
-    0.0013,
-)  # cost in C; passes and products of the path beside it; fitted to CPU seconds
+# Cost of coordinates in C; passes and products of the path beside it: fitted to CPU seconds by benchmarks/what_pays.py.
+CREEP, PASSES, PRODUCTS = 0.85, 0.48, 0.0013
 _MOST_BYTES = 1e9  # of the inner system and what is made of it
 _FARTHEST = 3.0  # of log theta in one step
 _UNEVEN = 1e-6  # of the largest weight is the least a weight begins with
@@ -102,6 +99,13 @@ class Seeing(NamedTuple):
     left: float  # what the dual inside is short of its total
 
 
+def scaled_cost(problem: Problem) -> float:
+    """C in units in which kernels of any scale cost alike: times the diagonal of their sum at equal weights, by that of 2."""
+    stack: FeatureStack = problem.K  # type: ignore[assignment]  # features go to this method alone
+    unit = float(problem.penalty.start(stack.n_kernels) @ stack.squares.mean(axis=1))
+    return float(np.mean(problem.C)) * unit / _UNIT
+
+
 class FeatureCentral(OnFeatures):
     """The primal-dual path of 1 < p < infinity; for losses whose Lin is linear on each side of zero."""
 
@@ -123,11 +127,8 @@ class FeatureCentral(OnFeatures):
     @staticmethod
     def pays(problem: Problem) -> bool:
         """Whether its steps, O(D) for every number in the table, cost less than coordinates, which take the longer the larger C."""
-        stack: FeatureStack = problem.K  # type: ignore[assignment]  # features go to this method alone
-        D = stack.table.shape[1]
-        unit = float(problem.penalty.start(stack.n_kernels) @ stack.squares.mean(axis=1))
-        creeping = (float(np.mean(problem.C)) * unit / _UNIT) ** _CREEP
-        return bool(creeping > _PASSES + _PRODUCTS * D and 32.0 * D * D <= _MOST_BYTES)
+        D = problem.K.table.shape[1]  # type: ignore[attr-defined]  # features go to this method alone
+        return bool(scaled_cost(problem) ** CREEP > PASSES + PRODUCTS * D and 32.0 * D * D <= _MOST_BYTES)
 
     def start(self) -> Point:
         task, sides, M = self.problem, self.sides, self.stack.n_kernels
