@@ -7,9 +7,12 @@ from mklcore.losses import make_loss
 from mklcore.machines.solution import dual_gap
 from mklcore.machines.svm import solve_svm
 from mklcore.penalties import LpNorm
-from mklcore.solvers import certificate, fit_weighted, reweighting
-from mklcore.solvers.reweighting import WarmStart
+from mklcore.solvers import certificate, fit_weighted, following, reweighting
+from mklcore.solvers.interleaved import Interleaved
+from mklcore.solvers.kinked import Kinked
+from mklcore.solvers.reweighting import Problem, WarmStart
 from mklcore.solvers.summed import Summed
+from mklcore.solvers.working_set import Carry, nearest
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +82,28 @@ def test_weights_go_on_as_they_went():
     assert between[0] > 1.0 > between[1]  # not all of the way
     for before, C in ((None, 4.0), ((1.0, earlier), 1.5), ((1.0, earlier), 200.0), ((1.0, np.array([1.0, 0, 0])), 4.0)):
         assert WarmStart(here, dual, 2.0, before=before).weights_for(C) is here
+
+
+def test_pairs_start_where_weights_go_on_to(problem):
+    K, y = problem
+    here, dual = np.full(20, 0.1), np.zeros(60)
+    warm = WarmStart(here, dual, 2.0, before=(1.0, np.linspace(0.05, 0.2, 20)))
+    task = Problem(K, y, 4.0, make_loss("hinge"), LpNorm(4 / 3), True)
+    first = Interleaved(task, tol=1e-3, warm=warm).start()
+    np.testing.assert_allclose(first.weights, LpNorm(4 / 3).scale(warm.weights_for(4.0)), rtol=1e-12)
+    assert first.weights[0] > first.weights[-1]  # which had fallen
+
+
+def test_more_kernels_are_at_hand_where_the_optimum_is_too_dear_to_follow(problem, monkeypatch):
+    K, y = problem
+    task = Problem(K, y, 1.0, make_loss("hinge"), LpNorm(1.0), True)
+    fit = fit_weighted(K, y, 0.8, task.loss, task.penalty, True)
+    carry, sizes = Carry(nearest(fit.weights, fit.weights), None), []
+    warm = WarmStart(fit.weights, fit.dual_coef, 0.8, carry, fit.carry.running)
+    for most in (150, 0):
+        monkeypatch.setattr(following, "_MOST_FREE", most)
+        method = Kinked(task, tol=1e-3, warm=warm)
+        method.start()
+        sizes.append(method.carry.live.size)
+        assert method.carry.dear == (most == 0)
+    assert sizes[1] >= sizes[0] + 2

@@ -34,10 +34,11 @@ _SQUARES = r"\tfrac12\sum_m\frac{\|w_m\|^2}{\theta_m},"
 
 def vector_norm(v: Array, order: float) -> float:
     """(sum |v_m|^order)^(1/order), scaled by the largest entry so that orders in the hundreds neither overflow nor vanish."""
-    largest = float(np.max(np.abs(v), initial=0.0))
+    sizes = np.abs(v)
+    largest = float(sizes.max(initial=0.0))
     if largest == 0.0 or np.isinf(order):
         return largest
-    return largest * float(np.sum((np.abs(v) / largest) ** order) ** (1.0 / order))
+    return largest * float(((sizes / largest) ** order).sum() ** (1.0 / order))
 
 
 def _check_order(p: float) -> None:

@@ -254,7 +254,8 @@ class Interleaved:
         M, n = self.diagonal.shape
         self.a, self.g, self.theta = np.zeros(n), np.zeros((M, n)), self._penalty.start(M)
         if self.warm is not None:
-            self.theta = self._penalty.scale(np.maximum(self.warm.weights, 1e-3 * self.warm.weights.max()))
+            weights = self.warm.weights if self._penalty.sparse else self.warm.weights_for(self.problem.C)
+            self.theta = self._penalty.scale(np.maximum(weights, 1e-3 * weights.max()))
             moved = self.warm.dual_for(self.problem.C, self.problem.loss)
             self.a = np.clip(moved, self.low, self.high)
             self._take_products(moved)

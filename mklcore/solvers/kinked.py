@@ -26,6 +26,7 @@ _LOOK_BACK = 6  # steps whose pace is measured
 _FEW = 15  # steps are what the path inside takes at all
 _DIGITS = 0.01  # of the gap at least must be in sight: Newton's last digits come all at once
 _MANY = 200  # kernels from which a step inside costs no more than a step of Newton's
+_SPARE = 8  # kernels beside those with weight where none is followed: each costs less than a pass over all
 _MOST = 40  # steps after which every problem counts as hard
 
 
@@ -80,6 +81,8 @@ class Kinked:
     def start(self) -> Point:
         if self._followed is not None and self._followed.found() is not None:
             self._may_change, self.method, self.name = False, self._followed, self._followed.name
+        elif isinstance(self.method, WorkingSet) and self._dear:
+            self.method.spare = _SPARE
         self.last = self.method.start()
         return self.last
 

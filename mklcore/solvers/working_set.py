@@ -29,7 +29,7 @@ from mklcore.solvers.running import Running, moved
 from mklcore.solvers.stack import products_of_one
 
 FROM_KERNELS = 8  # fewer than these are all kept
-_SPARE = 4  # kernels kept besides those with weight: the nearest to entering
+SPARE = 4  # kernels kept besides those with weight: the nearest to entering
 _SHARE = 0.9  # of the tolerance is asked of the working set
 _MOST = 0.7  # a larger share of the kernels is not worth setting apart
 _ALONE = 1.0  # share of R: a gap up to which a single kernel is nearer to the answer than equal weights
@@ -66,12 +66,13 @@ class WorkingSet:
         self.name = "lp damped Newton on a working set of kernels"
         self._everything = np.arange(problem.K.shape[0])
         self._opening = self._certified = warm is None
+        self.spare = SPARE
         self.running = None if warm is None else warm.running  # products of all kernels
 
     @property
     def carry(self) -> Carry:
         """The working set and its bundle, for the next value of C; kernels far from having weight are left behind."""
-        near = nearest(self.last.weights, self.last.state.Q)
+        near = nearest(self.last.weights, self.last.state.Q, self.spare)
         bundle = self.inner.bundle
         return Carry(self.inner.live[near], None if bundle is None else bundle.among(near))
 
@@ -84,6 +85,8 @@ class WorkingSet:
             return self.last
         carried = warm.carry if isinstance(warm.carry, Carry) else None
         live = nearest(warm.weights, warm.weights) if carried is None else carried.live
+        if carried is not None and carried.bundle is None and self.running is not None and self.spare > SPARE:
+            live = nearest(warm.weights, self.running.forms, self.spare)
         inside = WarmStart(
             warm.weights[live], warm.dual, warm.C, carried.bundle if carried else None, self._among(live)
         )
@@ -227,8 +230,8 @@ class WorkingSet:
         return replace(point, weights=weights, dual_objective=bound.value, dual_point=bound.point, scale=bound.price)
 
 
-def nearest(weights: Array, nearness: Array) -> Indices:
-    """Kernels with weight, and as many again (at least a few) that are nearest to having one, in order."""
+def nearest(weights: Array, nearness: Array, spare: int = SPARE) -> Indices:
+    """Kernels with weight, and as many again (at least ``spare``) that are nearest to having one, in order."""
     used = np.flatnonzero(weights > 0.0)
-    spare = np.argsort(-nearness, kind="stable")[: used.size + max(_SPARE, used.size // 2)]
-    return np.union1d(used, spare)
+    near = np.argsort(-nearness, kind="stable")[: used.size + max(spare, used.size // 2)]
+    return np.union1d(used, near)
