@@ -28,6 +28,7 @@ _TICK = 0.3  # seconds after which a sweep that waits is told so, and may be can
 _LARGEST_GRAPH = "100GB"  # the data travel inside the first task, once
 _CONNECT, _CLOSE = "10s", 10.0
 _ANSWER = 2.0  # seconds in which a scheduler that lives answers
+_UNWANTED = "Whoever asked for the work has cancelled it or is gone, or its cluster is."
 _OVER = ("closing", "closed", "failed")  # of a worker
 MOST_SAID = 2**22  # bytes of what a piece of work says while it goes on: a scheduler holds one of them per piece
 # Workers of Dask give every large array back to the system at once, and finding its pages again takes them as long as what
@@ -292,6 +293,25 @@ def _read(page: Any) -> Any:
         return None
 
 
+def while_wanted() -> Callable[[], None]:
+    """What raises InterruptedError once the task that asked for it, on its worker, is wanted no more."""
+    import distributed
+
+    worker = distributed.get_worker()
+    key = worker.get_current_task()
+
+    def pulse() -> None:
+        if _is_unwanted(worker, key):
+            raise InterruptedError(_UNWANTED)
+
+    return pulse
+
+
+def _is_unwanted(worker: Any, key: Any) -> bool:
+    task = worker.state.tasks.get(key)
+    return task is None or task.state == "cancelled" or worker.status.name in _OVER
+
+
 class _Listening:
     """The work on its worker: each time it tells something it hears whether it is wanted, and every third of a second it is
     sent, into a place that holds the newest alone."""
@@ -305,8 +325,7 @@ class _Listening:
         self._last, self._sent, self._said = (0, 1), time.monotonic(), 0
 
     def is_unwanted(self) -> bool:
-        task = self._worker.state.tasks.get(self._key)
-        return task is None or task.state == "cancelled" or self._worker.status.name in _OVER
+        return _is_unwanted(self._worker, self._key)
 
     def forget(self) -> None:
         """Empty both places: whoever asked has done so before, and what was told since lies there again."""
@@ -315,7 +334,7 @@ class _Listening:
 
     def tell(self, done: int, total: int) -> None:
         if self.is_unwanted():
-            raise InterruptedError("Whoever asked for the work has cancelled it or is gone, or its cluster is.")
+            raise InterruptedError(_UNWANTED)
         self._last = done, total
         if time.monotonic() - self._sent >= _TICK:
             self._send()

@@ -15,7 +15,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Labels
 from mklcore.cluster import NoClusterError, Tell, afar, connected, scheduler_address
-from mklcore.errors import told_elsewhere
+from mklcore.errors import may_be_ended, told_elsewhere
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.lowrank.nystroem import Nystroem
 from mklcore.path import Path, fit_path, path_grid
@@ -97,7 +97,7 @@ class WholeFit:
             last[0] = int(STEPS * np.clip(done, 0.0, 1.0))
             tell(last[0], STEPS)
 
-        with told_elsewhere():
+        with told_elsewhere(), may_be_ended(lambda: tell(last[0], STEPS)):
             model = fit(model.set_params(callback=hear), lambda: tell(last[0], STEPS))
         model.set_params(callback=None)
         if self.scoring is None:
@@ -136,7 +136,7 @@ class FeaturePath:
             tell(done, total)
 
         self.asked.set_params(callback=lambda record: tell(*last[0]))
-        with told_elsewhere():
+        with told_elsewhere(), may_be_ended(lambda: tell(*last[0])):
             stack = self.how.features(self.kernels, self.X, self.normalise, self.center)
             grid = path_grid(self.asked, stack, self.y, self.over, self.size)[: self.first]
             path = fit_path(

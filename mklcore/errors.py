@@ -11,10 +11,10 @@ A message says what happened, what was expected, what came, and what to do next.
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mklcore.unconverged import NotConvergedWarning as NotConvergedWarning
@@ -61,6 +61,24 @@ def warn_short(message: str, stacklevel: int = 2) -> None:
 
 def never_asked() -> None:
     """What is called between stretches of work where nobody wants to end it."""
+
+
+_pulse: ContextVar[Callable[[], Any]] = ContextVar("pulse", default=never_asked)
+
+
+@contextmanager
+def may_be_ended(pulse: Callable[[], Any]) -> Iterator[None]:
+    """Call ``pulse`` now and then while kernels and features are built inside: what it raises ends that. For this thread alone."""
+    before = _pulse.set(pulse)
+    try:
+        yield
+    finally:
+        _pulse.reset(before)
+
+
+def breathe() -> None:
+    """Between two stretches of building, each far below a second: the moment at which it may be ended."""
+    _pulse.get()()
 
 
 @contextmanager

@@ -19,8 +19,8 @@ import numpy as np
 from sklearn.base import clone
 
 from mklcore.arrays import Array, Indices
-from mklcore.cluster import answers, connected, held
-from mklcore.errors import ParameterError, never_asked
+from mklcore.cluster import answers, connected, held, while_wanted
+from mklcore.errors import ParameterError, may_be_ended, never_asked
 from mklcore.estimators.base import target_of
 from mklcore.estimators.lp import LpBase
 from mklcore.kernels.checks import one_blas_thread
@@ -71,9 +71,10 @@ class Built:
     notes: tuple[str, ...]
 
 
-def built(shard: Shard, X: Array, normalise: str | None) -> KernelRows:
-    """The kernels of a shard on rows X (n, s) of its columns; they stay where they are built."""
-    with one_blas_thread():
+def built(shard: Shard, X: Array, normalise: str | None, pulse: Pulse | None = None) -> KernelRows:
+    """The kernels of a shard on rows X (n, s) of its columns; they stay where they are built. What ``pulse`` raises ends that; on a
+    worker, without one, that nobody wants them any more."""
+    with one_blas_thread(), may_be_ended(pulse or while_wanted()):
         return KernelRows.build(shard.kernels, X, normalise)
 
 
@@ -96,7 +97,10 @@ class Here:
 
     def __init__(self, shards: Sequence[Shard], X: Array, normalise: str | None, pulse: Pulse = never_asked) -> None:
         self._pulse = pulse
-        self.shards, self._rows = shards, [built(s, np.ascontiguousarray(X[:, s.columns]), normalise) for s in shards]
+        self.shards, self._rows = (
+            shards,
+            [built(s, np.ascontiguousarray(X[:, s.columns]), normalise, pulse) for s in shards],
+        )
 
     def described(self) -> list[Built]:
         return [described(rows, shard) for rows, shard in zip(self._rows, self.shards, strict=True)]

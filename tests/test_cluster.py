@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -382,6 +383,38 @@ def test_full_size_fits_come_back_from_a_worker_as_they_are_made_here(scheduler,
         assert far.tobytes() == here.tobytes()
     assert (2, 2) in told
     assert {total for _, total in told} == {2, errands.STEPS}
+
+
+def test_a_cancel_is_heard_on_the_workers_while_features_are_made_or_shards_built(scheduler):
+    X = np.random.default_rng(0).standard_normal((20_000, 4))
+    many = KernelDictionary(tuple(RBF(0.5 + 0.01 * m, relative=True) for m in range(60)))
+    how = Nystroem(200)  # half a minute of features, and before them no point of the path
+    asked = LpMKLRegressor(p=4 / 3, approximation=how)
+    errand = errands.FeaturePath(asked, many, how, None, False, X, X[:, 0], X[:9], X[:9, 0], "C", 5)
+    few = X[:2000]
+    shards = LpMKLRegressor(p=4 / 3, kernels=KernelDictionary(tuple(RBF(1.0, features=(m % 4,)) for m in range(4000))))
+    for work in (lambda look: afar(errand, look), lambda look: fit_shards(shards, few, few[:, 0], pulse=look)):
+        looks: list[Any] = []
+
+        def cancel(*told: int, looks: list[Any] = looks) -> None:
+            looks.append(told)
+            if len(looks) == 25:
+                raise InterruptedError("enough")
+
+        with pytest.raises(InterruptedError, match="enough"):
+            work(cancel)
+        assert is_idle_within_a_second()
+
+
+def is_idle_within_a_second() -> bool:
+    """Whether all workers have ended what they did by then."""
+    with connected() as client:
+        until = time.monotonic() + 1.0
+        while any(client.run(lambda dask_worker: dask_worker.state.executing_count).values()):
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.02)
+    return True
 
 
 def test_within_one_client_what_is_run_is_sent_once_however_often_it_is_swept(scheduler):

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.errors import KernelError, ParameterError
+from mklcore.errors import KernelError, ParameterError, may_be_ended
 from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.single import SingleRows
 
 ways = pytest.mark.parametrize("normalise", NORMALISATIONS)
 centring = pytest.mark.parametrize("center", [False, True])
@@ -65,3 +66,20 @@ def test_refusals_are_the_same_words(X, build):
         build(flat, X)
     with pytest.raises(ParameterError, match="normalise must be one of 'multiplicative'"):
         build(KERNELS, X, normalise="unit")
+
+
+@pytest.mark.parametrize("build", [
+    KERNELS.grams,
+    lambda X: KernelRows.build(KERNELS, X, None),
+    lambda X: KernelRows.build(KERNELS, X, center=True),
+    lambda X: KernelRows.build(mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3), X),
+    lambda X: SingleRows.build(KERNELS, X),
+    lambda X: mkl.Nystroem(5).features(KERNELS, X),
+], ids=["stack", "rows", "centred rows", "exponentials", "single precision", "features"])  # fmt: skip
+def test_kernels_that_nobody_wants_any_more_are_not_built_to_the_end(X, build):
+    def pulse():
+        raise InterruptedError("enough")
+
+    with may_be_ended(pulse), pytest.raises(InterruptedError, match="enough"):
+        build(X)
+    build(X)

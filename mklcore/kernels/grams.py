@@ -26,7 +26,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.errors import KernelError, ParameterError, never_asked
+from mklcore.errors import KernelError, ParameterError, breathe, never_asked
 from mklcore.kernels.bases import fill_base, seen_of
 from mklcore.kernels.checks import check_gram, clipped, one_blas_thread
 from mklcore.kernels.finishing import Finishing
@@ -355,6 +355,7 @@ def _fill(values: Array, rows: Array, specs: list[KernelSpec], finishing: Finish
         relative = [specs[m] for m in members if specs[m].is_relative]
         unit = median_distance(relative[0], table, base) if relative else 1.0
         for m in members:
+            breathe()
             specs[m] = specs[m].at(columns, unit)
             specs[m].fill(base, True, values[m])
             if finishing.settle(m, values[m].diagonal().copy(), sum_rows(values[m])):

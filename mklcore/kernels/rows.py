@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Single
+from mklcore.errors import breathe
 from mklcore.kernels.bases import base_diagonal, fill_base, seen_of
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.factors import pivoted
@@ -241,6 +242,7 @@ def row_sums_of(plain: KernelMap) -> Array:
             fill_base(kind, left, np.ascontiguousarray(table[top:]), False, base)
             block = np.empty_like(base)
             for m in members:
+                breathe()
                 plain.specs[m].fill(base, False, block)
                 sums[m, top : top + left.shape[0]] += block.sum(axis=1)
                 sums[m, top + left.shape[0] :] += block[:, left.shape[0] :].sum(axis=0)
@@ -269,6 +271,7 @@ def spreads_of(plain: KernelMap, diagonal: Array, variance: bool) -> Array:
         _ = plain.by_column  # laid out once, and handed to every subset
     for k in range(0, others.size, _TOGETHER):
         part = others[k : k + _TOGETHER]
+        breathe()
         first, own = plain.subset(part).cross_standardised(plain.rows[:1])[:, 0, :], diagonal[part]
         found[part] = np.mean(own + own[:, :1] - 2.0 * first, axis=1)
     return found

@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Single, read_only
-from mklcore.errors import KernelError
+from mklcore.errors import KernelError, breathe
 from mklcore.kernels.bases import fill_across, seen_of
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
@@ -275,6 +275,7 @@ def fill(values: Single, plain: KernelMap) -> Array:
                 fill_across(kind, left, np.ascontiguousarray(by_column[:, top:]), False, base)
             lean, block = base.astype(np.float32), np.empty_like(base)
             for m in members:
+                breathe()
                 rate = plain.specs[m].rate
                 if rate is not None:
                     off[m] += store_exponentials(lean, np.float32(rate), top, values[m])

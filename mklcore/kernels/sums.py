@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
+from mklcore.errors import breathe
 from mklcore.kernels.factors import pivoted_radial
 from mklcore.kernels.fills import bases, exponentials
 from mklcore.kernels.functions import KernelSpec
@@ -27,6 +28,9 @@ from mklcore.leaves import leaf, part
 
 LINEAR, RADIAL, OTHER = range(3)  # ways to a sum
 _COLUMNS = 4096  # of a table weighed at a time: a copy of them is made
+_AT_ONCE = (
+    2e8  # pairs of rows, over kernels that are an exponential of one column, whose forms are read without a pause
+)
 _HELD = 2e7  # bytes of columns of linear kernels that are kept beside the table
 _TILE = 32  # kernels whose columns stay in the processor's cache while the rows of a sum go by
 _ROWS = 64  # rows of a block of any other kernel
@@ -158,9 +162,12 @@ class KernelSums:
             found = np.bincount(self._owner, z * z, minlength=self.linear.size)
             out[self.linear] = found * self.factors[self.linear]
         some = self._among(self.radial, asked)
-        if some.size:
-            own = self.radial[some]
-            out[own] = self._radial_forms(some, centred) * self.factors[own]
+        step = max(1, int(_AT_ONCE / a.size**2))
+        for k in range(0, some.size, step):
+            breathe()
+            few = some[k : k + step]
+            own = self.radial[few]
+            out[own] = self._radial_forms(few, centred) * self.factors[own]
         some = self._among(self.other, asked)
         self._other_forms(self.other[some], a, out)
         np.maximum(out, 0.0, out=out)
@@ -315,6 +322,7 @@ class KernelSums:
         for few in _few(kernels):
             part = self.source.subset(few)
             for top in range(0, support.size, _ROWS):
+                breathe()
                 rows = support[top : top + _ROWS]
                 out[few] += (part.cross_standardised(self.source.rows[rows]) @ a) @ a[rows]
 

@@ -23,7 +23,7 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array, Indices
-from mklcore.errors import ParameterError
+from mklcore.errors import ParameterError, breathe
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.finishing import Finishing
@@ -169,7 +169,10 @@ def _plain_map(dictionary: KernelDictionary, rows: Array, means: Array, scales: 
 def _with_roots(plain: KernelMap, landmarks: Array) -> FeatureMap:
     """The map to features that are neither centred nor scaled."""
     roots = []
-    for K in plain.cross_standardised(landmarks):
+    _ = plain.by_column  # laid out once, and handed to every subset
+    for m in range(len(plain.specs)):
+        breathe()
+        K = plain.subset([m]).cross_standardised(landmarks)[0]
         values, vectors = np.linalg.eigh(0.5 * (K + K.T))
         kept = values > _CUT * max(float(values[-1]), 0.0)
         roots.append(vectors[:, kept] / np.sqrt(values[kept]))
