@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone
 
 from mklcore.arrays import Array
 from mklcore.cluster import alone, connected, on_cluster
@@ -178,6 +177,8 @@ class SplitProblem:
 
     def __call__(self, spec: SplitSpec) -> SplitRow:
         """Fit on one split."""
+        from sklearn.base import clone
+
         began = time.perf_counter()
         parts = three_way_split(self.data, spec.validation, spec.test, spec.seed, stratify=spec.stratified)
         if self.most_rows is not None:

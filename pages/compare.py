@@ -14,7 +14,7 @@ from mklcore.errors import MKLError
 from mklcore.figures import lanes_figure, style
 from mklcore.figures.compare import LaneView
 from mklcore.path import Path
-from pages._parts.compare import asking, cursor, rail, search, toy
+from pages._parts.compare import asking, cursor, rail
 from pages._parts.derive import comparison, dictionaries, earlier, gram_stacks, tables
 from pages._parts.derive import paths as derive_paths
 from pages._parts.derive.comparison import Shown
@@ -120,6 +120,8 @@ left, right = st.columns([7, 5], vertical_alignment="center")
 with left:
     tabs()
 if history.current().compare == "toy":
+    from pages._parts.compare import toy  # with what the experiments need, which lanes can be drawn without
+
     with st.sidebar:
         toy.rail()
     try:
@@ -129,6 +131,8 @@ if history.current().compare == "toy":
         st.error(session_words.plain(error))
 elif notices.usable_table():
     if history.current().compare == "search" and tables.table(history.current()).task != "novelty":
+        from pages._parts.compare import search
+
         try:
             with st.sidebar:
                 search.rail()

@@ -14,7 +14,7 @@ from mklcore.data.dataset import Dataset, Split
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import MKLError
 from pages._parts.data import columns, groups, rail
-from pages._parts.derive import notes
+from pages._parts.derive import first_table, notes
 from pages._parts.derive import tables as derive_tables
 from pages._parts.drawing import charts, listings
 from pages._parts.frame import notices, starting
@@ -127,7 +127,7 @@ if history.current().data.startswith(rules.UPLOAD):
         gallery()
 else:
     gallery()
-starting.breathe()
+starting.breathe(comes_along=first_table.is_there(history.current()))
 if notices.usable_table():
     try:
         with answer.container():

@@ -18,7 +18,7 @@ from mklcore.lessons import LESSONS, pictures
 from mklcore.path import Path
 from mklcore.path_files import write_paths
 from mklcore.references import Reference
-from pages._parts.derive import comparison, earlier, hulls, paths, references, shelves, tables
+from pages._parts.derive import comparison, earlier, first_table, hulls, paths, references, shelves, tables
 from pages._parts.jobs.job import Job, Progress, make
 from pages._parts.params.parameters import Params
 from pages._parts.players import hull_player
@@ -39,6 +39,8 @@ def everything(samples: Iterable[str] = SAMPLES, lessons: Iterable[str] = LESSON
             yield f"references_{sample}", file, make_them
             file = earlier.hulls_file(params)
             yield f"hulls_{sample}", file, lambda params=params, file=file: _write_hulls(params, file)
+    if first_table.FILE is not None:
+        yield "first_table", first_table.FILE, lambda: first_table.write(_folder() / "first_table.json.gz")
     for key in lessons:
         file = _folder() / f"lesson_{key}.json.gz"
         yield f"lesson_{key}", file, lambda key=key, file=file: earlier.write(file, told(key))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mklcore.lessons import LESSONS
-from pages._parts.derive import comparison, earlier, hulls, paths, references, shelves
+from pages._parts.derive import comparison, earlier, first_table, hulls, paths, references, shelves
 from pages._parts.jobs.preparing import Preparation
 from pages._parts.params.parameters import Params
 from sample_data import build_earlier
@@ -45,6 +45,14 @@ def shipped(found):
 @pytest.mark.full
 def test_every_answer_is_about_the_settings_of_today():
     assert [file.name for _, file, _ in build_earlier.everything() if not file.exists()] == [], AGAIN
+
+
+def test_the_first_table_is_what_would_be_read():
+    table, parts = first_table.made()
+    assert first_table.table(Params().data) == table, AGAIN
+    assert first_table.parts(Params()) == parts, AGAIN
+    assert first_table.table("wine") is None
+    assert first_table.parts(Params(seed=1)) is None
 
 
 @pytest.mark.parametrize("sample", samples(*QUICK))

@@ -27,6 +27,16 @@ def stack():
     return kernels.grams(X), X[:, 0] > 0
 
 
+@METHODS
+def test_what_is_told_of_the_estimators_without_importing_them_is_so(method):
+    for kind in (method.classifier, method.regressor):
+        assert method.is_approximable == ("approximation" in inspect.signature(kind).parameters)
+        assert method.normalise == getattr(kind, "default_normalise", None)
+    for task in ("binary", "regression") if "C" in method.path_params else ():
+        has_loss = any(one.name == "loss" and task in one.tasks for one in method.controls)
+        assert has_loss == ("loss" in inspect.signature(method.kind(task)).parameters)
+
+
 @pytest.mark.parametrize("method", parameters.METHODS.values(), ids=lambda method: method.key)
 def test_every_control_is_a_parameter_or_is_made_into_one(method):
     made = {"norm": "penalty", "q": "penalty", "mu": "penalty", "delta": "loss"}

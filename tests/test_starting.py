@@ -16,6 +16,7 @@ from streamlit.web.server.app_discovery import discover_asgi_app
 
 from pages._parts.derive import tables
 from pages._parts.frame import starting
+from pages._parts.jobs import importing
 from tests.pages import open_app, words
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,16 +29,17 @@ def test_streamlit_run_finds_the_app_that_is_imported_once():
 
 def at_the_start(monkeypatch) -> None:
     """As a server that has imported and drawn nothing yet."""
-    for event in ("_framed", "_tables", "_breathed", "_free"):
+    for event in ("_framed", "_tables", "_pages", "_breathed", "_free"):
         monkeypatch.setattr(starting, event, threading.Event())
     monkeypatch.setattr(starting, "_importing", None)
+    monkeypatch.setattr(importing, "OVER", threading.Event())
     monkeypatch.setattr(starting.gc, "freeze", lambda: None)  # what the other tests leave stays to be collected
 
 
 @pytest.fixture
 def slow(tmp_path, monkeypatch) -> SimpleNamespace:
-    """Three modules that take until their gates open: one for the frame, one for tables, one for the rest."""
-    gates = SimpleNamespace(**{name: threading.Event() for name in ("frame", "tables", "rest")})
+    """Modules that take until their gates open: one for the frame, one for tables, one for pages, one for the rest."""
+    gates = SimpleNamespace(**{name: threading.Event() for name in ("frame", "tables", "pages", "rest")})
     for name in vars(gates):
         (tmp_path / f"slow_{name}.py").write_text(f"import gates\ngates.{name}.wait(60)\nready = True\n")
         monkeypatch.setattr(starting, name.upper(), (f"slow_{name}",))
@@ -83,12 +85,38 @@ def test_what_the_first_page_can_do_without_is_imported_after_it(slow, monkeypat
     assert "slow_tables" not in sys.modules
     slow.tables.set()
     monkeypatch.setattr(starting, "BREATH_SECONDS", 0.0)
-    starting.breathe()
-    assert sys.modules["slow_tables"].ready, "a table can be read now"
+    starting.breathe(comes_along=True)
+    assert sys.modules["slow_tables"].ready, "a table can be drawn now"
     assert not starting.is_first()
-    assert not hasattr(sys.modules.get("slow_rest"), "ready"), "Data waits for no other page"
+    assert not hasattr(sys.modules.get("slow_pages"), "ready"), "Data waits for no other page"
+    slow.pages.set()
+    starting.wait_for("explore", comes_along=True)
+    assert sys.modules["slow_pages"].ready
+    assert not hasattr(sys.modules.get("slow_rest"), "ready"), (
+        "what comes with the project is drawn before anything can compute"
+    )
+    assert not importing.OVER.is_set()
     slow.rest.set()
-    starting.wait_for_all()
+    starting.wait_for("explore", comes_along=False)
+    assert sys.modules["slow_rest"].ready
+    assert importing.OVER.is_set()
+
+
+@pytest.mark.parametrize(
+    "wait", [lambda: starting.breathe(comes_along=False), lambda: starting.wait_for("predict", True)]
+)
+def test_what_does_not_come_with_the_project_waits_for_everything(slow, monkeypatch, wait):
+    monkeypatch.setattr(starting, "BREATH_SECONDS", 0.0)
+    monkeypatch.setattr(starting, "_importing", threading.Thread(target=starting._import))
+    starting._importing.start()
+    waiting = threading.Thread(target=wait)
+    for gate in (slow.frame, slow.tables, slow.pages):
+        gate.set()
+    waiting.start()
+    waiting.join(0.05)
+    assert waiting.is_alive()
+    slow.rest.set()
+    waiting.join(60)
     assert sys.modules["slow_rest"].ready
 
 
@@ -99,7 +127,7 @@ def test_a_first_page_that_never_ends_holds_nobody_up(slow, monkeypatch):
     for gate in vars(slow).values():
         gate.set()
     starting.wait()
-    starting.wait_for_all()
+    starting.wait_for("theory", comes_along=False)
     assert sys.modules["slow_rest"].ready
 
 
@@ -114,8 +142,24 @@ def test_the_frame_needs_neither_tables_nor_scikit_learn_nor_linear_algebra():
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
 
 
+def test_what_comes_with_the_project_is_drawn_without_scikit_learn():
+    check = (
+        "import sys, threading; from importlib import import_module; from pages._parts.frame import starting\n"
+        "class Refusing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        assert name != 'sklearn' or 'ScriptRunner' not in threading.current_thread().name\n"
+        "sys.meta_path.insert(0, Refusing())\n"
+        "from tests.pages import open_app\n"
+        "open_app()\n"
+        "for name in starting.PAGES: import_module(name)\n"
+        "for page in starting.USUAL: open_app(f'pages/{page}.py')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_what_is_imported_at_the_start_exists():
-    for name in (*starting.FRAME, *starting.TABLES, *starting.REST):
+    for name in (*starting.FRAME, *starting.TABLES, *starting.PAGES, *starting.REST):
         assert find_spec(name) is not None, f"{name} is nowhere"
 
 
@@ -124,7 +168,7 @@ def test_only_the_first_page_of_a_server_takes_a_breath(monkeypatch):
     at_the_start(monkeypatch)
     monkeypatch.setattr(starting.time, "sleep", slept.append)
     for _ in range(2):
-        starting.breathe()
+        starting.breathe(comes_along=True)
     assert slept == [starting.BREATH_SECONDS]
 
 
@@ -133,7 +177,7 @@ def test_after_another_first_page_data_takes_none(monkeypatch):
     at_the_start(monkeypatch)
     monkeypatch.setattr(starting.time, "sleep", slept.append)
     open_app("pages/keeper.py")
-    starting.breathe()
+    starting.breathe(comes_along=True)
     assert not slept
 
 
@@ -154,7 +198,7 @@ def test_no_table_is_read_before_the_first_page_takes_its_breath(monkeypatch):
     read, seen = list[str](), list[int]()
     before = tables.table
     monkeypatch.setattr(tables, "table", lambda params: read.append(params.data) or before(params))
-    monkeypatch.setattr(starting, "breathe", lambda: seen.append(len(read)))
+    monkeypatch.setattr(starting, "breathe", lambda comes_along: seen.append(len(read)))
     open_app(data="wine")
     assert seen == [0]
     assert "wine" in read

@@ -107,7 +107,9 @@ class Algorithm:
 
     ``on`` is what it learns from: "kernels" (a dictionary or a stack) or "table" (the columns themselves). ``prepare``
     turns controls into the estimator's parameters where these are not the same. ``novelty`` is the estimator for a table
-    without a target, None where the method needs one, and ``novelty_words`` what to tell about it. Each of the estimators may
+    without a target, None where the method needs one, and ``novelty_words`` what to tell about it. ``is_approximable``: the
+    estimators also take kernels as features, by their parameter ``approximation``. ``normalise``: how they
+    scale kernels by themselves. Each of the estimators may
     be given as its place, "package.module.Class": it is imported when somebody asks for it, so that a method can be listed
     and described without scikit-learn.
     """
@@ -129,6 +131,11 @@ class Algorithm:
     prepare: Callable[[dict[str, Any], Any, Any], dict[str, Any]] | None = None
     novelty: Any = None
     novelty_words: Variant | None = None
+    is_approximable: bool = False
+    normalise: str | None = "multiplicative"
+
+    def __hash__(self) -> int:
+        return hash(self.key)  # the usual one asks for the classes
 
     @property
     def path_params(self) -> tuple[str, ...]:

@@ -87,6 +87,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             prepare=controls.penalty,
             novelty="mklcore.estimators.one_class.LpMKLOneClass",
             novelty_words=controls.NOVELTY_WORDS,
+            is_approximable=True,
         ),
         Algorithm(
             "gomp",
@@ -165,6 +166,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                 Preset("five kernels", "Five kernels at most; the path runs over λ.", (("n_kernels", 5),), "lam"),
             ),
             prepare=controls.candidates,
+            is_approximable=True,
         ),
         Algorithm(
             "greedy",
@@ -235,6 +237,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                     "s",
                 ),
             ),
+            normalise="diag",
         ),
         Algorithm(
             "smkl",
@@ -326,6 +329,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             ),
             variants=controls.CONVEX_VARIANTS,
             prepare=controls.jitter,
+            normalise="trace",
         ),
         Algorithm(
             "hkl",
@@ -404,6 +408,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             "Equal weights say nothing about which kernels matter.",
             "Kloft, Brefeld, Sonnenburg, Zien (2011), the case p = ∞",
             presets=controls.MACHINES,
+            is_approximable=True,
         ),
         Algorithm(
             "best",

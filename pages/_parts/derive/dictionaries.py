@@ -102,4 +102,4 @@ def normalisation(params: Params) -> str:
     """Return how kernels are normalised; "auto" is what the algorithm's estimators do by themselves."""
     if params.normalise != "auto":
         return params.normalise
-    return getattr(METHODS[params.algorithm].classifier, "default_normalise", None) or "none"
+    return METHODS[params.algorithm].normalise or "none"

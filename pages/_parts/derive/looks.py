@@ -6,7 +6,6 @@ from typing import Any
 
 from mklcore.data.dataset import counted
 from mklcore.estimators.importance import ColumnAnswer, column_importance
-from mklcore.exploration import BEHIND, grid_points
 from mklcore.kernels.measures import alignment_matrix
 from mklcore.path import Path, fit_path, no_better, path_grid
 from pages._parts.derive import dictionaries, gram_stacks, left_out, low_rank, paths, scores, shelves, tables
@@ -48,6 +47,8 @@ def wanted(params: Params) -> bool:
 
 def job(params: Params) -> Job:
     """Return the work that gives the first look."""
+    from mklcore.exploration import BEHIND, grid_points  # with scikit-learn, which a page can be drawn without
+
     name, cut, seen = key(params), gram_stacks.parts(params), dictionaries.made_of(params)
     train, judge = cut.train.drawn(ROWS, params.seed), cut.validation.drawn(ROWS, params.seed)
     kernels, make, over = dictionaries.dictionary(params), paths.maker(params), paths.runs_over(params).key

@@ -3,7 +3,6 @@
 Only the path and what is read off it work on features; whatever looks at Gram matrices goes on with those of the drawn rows.
 """
 
-import inspect
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -36,7 +35,7 @@ def why_not(params: Params) -> str:
 
 def is_able(params: Params) -> bool:
     """Tell whether the method can work on features, whatever the table."""
-    return "approximation" in inspect.signature(METHODS[params.algorithm].classifier).parameters
+    return METHODS[params.algorithm].is_approximable
 
 
 def in_use(params: Params) -> bool:

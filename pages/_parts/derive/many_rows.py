@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mklcore import cluster, errands, shards
+import mklcore
+from mklcore import cluster, errands
 from mklcore.errors import MKLError
-from mklcore.estimators.lp import LpBase
 from mklcore.path import Path
 from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.interleaved import lacking
@@ -101,6 +101,8 @@ class Whole:
 
 def most_rows(params: Params) -> int:
     """Return on how many rows one exact model can be had at all: its kernels are then computed again and again."""
+    from mklcore.estimators.lp import LpBase
+
     asked = paths.estimator(low_rank.exactly(params))
     paired = isinstance(asked, LpBase) and not lacking(asked.loss_in_use, asked.penalty_in_use)
     return min(len(tables.split(params).train.y), PAIRED_ROWS if paired else MOST_SUMMED)
@@ -112,7 +114,7 @@ def takes_shards(params: Params) -> bool:
     """
     exact = low_rank.exactly(params)
     asked: Any = _with_scales(exact)
-    if not cluster.scheduler_address() or shards.why_not(asked) or most_rows(exact) > MOST_SUMMED:
+    if not cluster.scheduler_address() or mklcore.shards.why_not(asked) or most_rows(exact) > MOST_SUMMED:
         return False
     found = asked.foresee(most_rows(exact), tables.table(exact).X.shape[1])
     return not found.bytes or "disk" in found.stored

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 
 from mklcore.data.spectra import PREPARATIONS
-from mklcore.exploration import best_preparation
 from pages._parts.derive import looks, paths, tables
 from pages._parts.jobs.job import Job
 from pages._parts.params.parameters import Params
@@ -20,6 +19,8 @@ class Tried:
     @property
     def best(self) -> str:
         """Return the preparation to take."""
+        from mklcore.exploration import best_preparation
+
         return best_preparation(self.scores)
 
 

@@ -19,7 +19,7 @@ from mklcore.data.workbooks import workbook_sheets
 from mklcore.errors import DataError
 from mklcore.kernels import stacks
 from mklcore.kernels.units import MOST_COLUMNS
-from pages._parts.derive import notes
+from pages._parts.derive import first_table, notes
 from pages._parts.derive.opening import opened
 from pages._parts.derive.shelves import shelf
 from pages._parts.params.parameters import Params
@@ -30,7 +30,7 @@ from pages._parts.session.uploads import upload
 
 @st.cache_resource(max_entries=len(SAMPLES), show_spinner=False)
 def _sample(name: str) -> Dataset:
-    return SAMPLES[name].load()
+    return first_table.table(name) or SAMPLES[name].load()
 
 
 def table(params: Params) -> Dataset:
@@ -177,5 +177,8 @@ def split(params: Params) -> Split:
     key = ("split", params.upto("data"))
     return shelf(params).made(
         key,
-        lambda: three_way_split(table(params), params.validation, params.test, params.seed, stratify=params.stratified),
+        lambda: (
+            first_table.parts(params)
+            or three_way_split(table(params), params.validation, params.test, params.seed, stratify=params.stratified)
+        ),
     )

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import partial
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,9 @@ def can(params: Params) -> bool:
     if scores.scoring(params) is None:
         return False
     over = paths.runs_over(params).key
-    return (over == "C" and "loss" in signature(_kind(params)).parameters) or _is_greedy(params)
+    task = tables.table(params).task
+    has_loss = any(one.name == "loss" and task in one.tasks for one in paths.algorithm(params).controls)
+    return (over == "C" and has_loss) or _is_greedy(params)
 
 
 def _kind(params: Params) -> Any:
@@ -52,7 +53,7 @@ def _kind(params: Params) -> Any:
 
 
 def _is_greedy(params: Params) -> bool:
-    return hasattr(_kind(params), "along_grid") and paths.runs_over(params).key in ("lam", "s")
+    return paths.runs_over(params).key in ("lam", "s") and hasattr(_kind(params), "along_grid")
 
 
 def key(params: Params) -> object:

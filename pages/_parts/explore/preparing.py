@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import streamlit as st
 
-from mklcore.exploration import PREPARED
 from pages._parts.derive import paths, preparations
 from pages._parts.derive.preparations import Tried
 from pages._parts.params.parameters import Params
@@ -59,6 +58,8 @@ def draw(shown: paths.Answer) -> None:
 
 def told(tried: Tried) -> str:
     """Return in a sentence what was taken and what all of them score."""
+    from mklcore.exploration import PREPARED
+
     others = ", ".join(
         f"{PREPARED[how]} {words.score(tried.score_name, score)}"
         for how, score in tried.scores.items()

@@ -100,18 +100,22 @@ def _needs(page: str, params: Params) -> tuple[str, ...]:
     return ("hkl",) if page == "hulls" else preparation().stages
 
 
-def warm_line() -> None:
-    """Draw one line of progress while the solvers are compiled, once after an installation; it says which pages are ready."""
+def warm_line(page: str) -> None:
+    """Draw one line of progress while the solvers are compiled, once after an installation; it says which pages are ready.
+
+    Where they are compiled already it says nothing, and a page that shows what comes with the project is drawn once more when
+    the server can compute.
+    """
     state, params = preparation(), history.current()
     state.after_drawing()
-    cold = not state.ready(state.stages)
+    cold = not (state.ready(state.stages) or (state.is_filled and page == "data"))
 
     @st.fragment(run_every=COMPILING_SECONDS if cold else None)
     def line() -> None:
-        if not state.ready(state.stages):
+        if not state.ready(state.stages) and not state.is_filled:
             ready = [room.title for room in nav.ROOMS if state.ready(_needs(room.file, params))]
             st.progress(len(state.done) / len(state.stages), _preparing(state, ready))
-        elif cold:
+        elif cold and state.ready(state.stages):
             history.rerun()
 
     line()

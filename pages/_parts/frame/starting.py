@@ -14,29 +14,40 @@ from streamlit import delta_generator
 from streamlit.runtime.pages_manager import PagesManager
 
 from pages._parts.frame import sending
+from pages._parts.jobs import importing
 from pages._parts.session import turns
 from pages._parts.session.leaving import look_after
 
 # All of it in one thread, because two threads that enter a package and one of its modules at once would find it half made.
-# What stands on Data before its table is read, then what reads and divides a table, in pieces, then all other pages.
+# What stands on Data before its table is read, what draws the table, the pages whose answers come with the project, and what
+# reads and divides any other table and computes.
 FRAME = (
     "pages._parts.frame.visit", "pages._parts.data.columns", "pages._parts.data.groups", "pages._parts.data.rail",
     "pages._parts.drawing.listings",
 )  # fmt: skip
-TABLES = (
-    "pandas", "scipy.linalg", "scipy.special", "scipy.sparse.linalg", "scipy.optimize", "scipy.stats",
-    "sklearn.base", "sklearn.model_selection", "sklearn.datasets",
+TABLES = ("pandas",)
+PAGES = (
+    "pages._parts.explore.asking", "pages._parts.explore.columns", "pages._parts.explore.cursor",
+    "pages._parts.explore.many_rows", "pages._parts.explore.path", "pages._parts.explore.preparing",
+    "pages._parts.explore.rail", "pages._parts.explore.repeats", "pages._parts.explore.tuning",
+    "pages._parts.compare.cursor", "pages._parts.compare.rail", "pages._parts.lessons.steps",
+    "pages._parts.hulls.beside", "pages._parts.hulls.view", "pages._parts.players.hull_player",
 )  # fmt: skip
 REST = (
-    "mklcore.exploration", "pages._parts.explore.asking", "pages._parts.explore.columns", "pages._parts.explore.cursor",
-    "pages._parts.explore.many_rows", "pages._parts.explore.path", "pages._parts.explore.preparing",
-    "pages._parts.explore.rail", "pages._parts.explore.repeats", "pages._parts.explore.tuning", "sklearn.linear_model",
-    "mklcore.warmup", "mklcore.model_search", "mklcore.experiments", "mklcore.theory",
+    "scipy.linalg", "scipy.special", "scipy.sparse.linalg", "scipy.optimize", "scipy.stats", "sklearn.base",
+    "sklearn.model_selection", "sklearn.datasets", "sklearn.linear_model", "mklcore.exploration", "mklcore.warmup",
+    "mklcore.model_search", "mklcore.experiments", "mklcore.theory",
 )  # fmt: skip
+USUAL = (
+    "explore",
+    "compare",
+    "hulls",
+    "lessons",
+)  # pages that can be drawn before the rest while nothing has been moved
 BREATH_SECONDS = 0.4
 HELD_SECONDS = 2.0  # nobody knows what a first page that has not come through by then is waiting for
 _importing: threading.Thread | None = None
-_framed, _tables = threading.Event(), threading.Event()
+_framed, _tables, _pages = threading.Event(), threading.Event(), threading.Event()
 _breathed = threading.Event()
 _free = threading.Event()
 
@@ -47,6 +58,7 @@ async def serving(_: st.App) -> AsyncIterator[None]:
     global _importing
     sending.gather()
     _free.set()
+    importing.OVER.clear()
     _importing = threading.Thread(target=_import, name="imports", daemon=True)
     _importing.start()
     # Before its first element Streamlit looks whether this is a notebook, through the files of all modules: 0.1 to 0.3 s.
@@ -71,14 +83,13 @@ def _import() -> None:
         for name in FRAME:
             import_module(name)
         _framed.set()
-        for names, over in ((TABLES, _tables), (REST, None)):
+        for names, over in ((TABLES, _tables), (PAGES, _pages), (REST, importing.OVER)):
             for name in names:
                 _free.wait(HELD_SECONDS)
                 import_module(name)
-            if over is not None:
-                over.set()
+            over.set()
     finally:
-        for event in (_framed, _tables):
+        for event in (_framed, _tables, _pages, importing.OVER):
             event.set()  # whoever waits imports for himself, and is told what is wrong
         gc.freeze()
         gc.enable()
@@ -92,12 +103,18 @@ def wait() -> None:
         _framed.wait()
 
 
-def wait_for_all() -> None:
-    """Wait until everything is imported: for any page but Data, whose frame the browser draws meanwhile."""
-    if _importing is not None and _importing.is_alive():
+def wait_for(page: str, comes_along: bool) -> None:
+    """Wait until a page can be drawn; while its frame is, imports go on.
+
+    Everything has to be there, unless what the page shows ``comes_along`` with the project.
+    """
+    if _importing is not None and _importing.is_alive() and page != "data":
         drawn()
         turns.PAGES.give_back()
-        _importing.join()
+        if comes_along and page in USUAL:
+            _pages.wait()
+        else:
+            _importing.join()
 
 
 def is_first() -> bool:
@@ -105,17 +122,19 @@ def is_first() -> bool:
     return not _breathed.is_set() or (_importing is not None and not _tables.is_set())
 
 
-def breathe() -> None:
-    """On the server's first page let the browser draw what it has, while what reads tables is imported.
+def breathe(comes_along: bool) -> None:
+    """On the server's first page let the browser draw what it has, while what reads its table is imported.
 
-    Tables and plotly then keep it busy for seconds.
+    Tables and plotly then keep it busy for seconds. A table that ``comes_along`` with the project needs least.
     """
     if not _breathed.is_set():
         drawn()
         turns.PAGES.give_back()
         time.sleep(BREATH_SECONDS)
-    if _importing is not None:
+    if _importing is not None and comes_along:
         _tables.wait()
+    elif _importing is not None:
+        _importing.join()
 
 
 def drawn() -> None:

@@ -2,10 +2,11 @@
 
 import streamlit as st
 
-from pages._parts.derive import paths
+from pages._parts.derive import first_table, paths
 from pages._parts.frame import heading, layout, present, starting
 from pages._parts.frame import notices as frame_notices
 from pages._parts.frame import progress as frame_progress
+from pages._parts.params.parameters import Params
 from pages._parts.runs import keeping
 from pages._parts.session import board, history, nav, turns
 
@@ -28,8 +29,7 @@ def _draw() -> None:
     board.follow(history.current())
     progress = heading.heading(room.question)
     notices = st.container()
-    if room.file != "data":
-        starting.wait_for_all()
+    starting.wait_for(room.file, comes_along=history.current() == Params() and first_table.is_there(Params()))
     with nav.inside():
         page.run()
     # What it takes depends on the table, which has been read by now.
@@ -40,7 +40,7 @@ def _draw() -> None:
         frame_notices.notices()
     # Each in a place of its own: a fragment of the run before may still write where this run has nothing to show.
     with progress, st.container():
-        frame_progress.warm_line()
+        frame_progress.warm_line(room.file)
     with progress, st.container():
         frame_progress.bar()
     starting.drawn()

@@ -14,6 +14,7 @@ from mklcore import compiling
 from mklcore.compiling import Compiler
 from mklcore.estimators.registry import ESTIMATORS
 from mklcore.stages import EVERY_KERNEL, USUAL
+from pages._parts.jobs import importing
 
 # Between its leaves a solver holds the interpreter. At the usual 5 ms a turn everybody waits long beside a path that is solved
 # here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.
@@ -30,6 +31,7 @@ class Preparation:
         self._changed, self._front = threading.Condition(), ""
         self._compiler: Compiler | None = None
         self._drawn, self._asked = threading.Event(), threading.Event()
+        self.is_filled = False  # by an earlier start: nobody is told to wait
 
     def report(self, done: Iterable[str], now: str) -> None:
         """Take one line of progress: the stages that are over, and the one that is compiled now."""
@@ -77,12 +79,13 @@ class Preparation:
         which needs both cores of a small machine for it; unless somebody asks for an answer that has to be computed.
         """
         try:
-            filled = compiling.is_filled()
-            if filled:
-                self.report(self.stages, "")
+            self.is_filled = compiling.is_filled()
             self._drawn.wait(PATIENCE_SECONDS)
+            importing.OVER.wait()  # what an answer takes: whoever comes before looks at what comes with the project
+            if self.is_filled:
+                self.report(self.stages, "")
             self._asked.wait(BROWSER_SECONDS)
-            if not filled:
+            if not self.is_filled:
                 self._compiler = compiling.Compiler([self._front] if self._front else [])
                 threading.Thread(target=self._prepare, name="loading", daemon=True).start()
                 self._compiler.follow(self.report)
