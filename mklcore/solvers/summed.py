@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.blas import daxpy
+import scipy
 
 from mklcore.arrays import Array
 from mklcore.kernels.rows import KernelRows
@@ -39,4 +39,4 @@ class Summed:
         """out = sum_k shares[k] matrices[k]."""
         np.multiply(self.matrices[0], shares[0], out=out)
         for share, matrix in zip(shares[1:], self.matrices[1:], strict=True):
-            daxpy(matrix.reshape(-1), out.reshape(-1), a=share)  # in place, in one pass
+            scipy.linalg.blas.daxpy(matrix.reshape(-1), out.reshape(-1), a=share)  # in place, in one pass
