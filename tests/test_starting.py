@@ -33,6 +33,7 @@ def at_the_start(monkeypatch) -> None:
         monkeypatch.setattr(starting, event, threading.Event())
     monkeypatch.setattr(starting, "_importing", None)
     monkeypatch.setattr(importing, "OVER", threading.Event())
+    importing.OVER.set()  # a thread that a page begins may wait for it
     monkeypatch.setattr(starting.gc, "freeze", lambda: None)  # what the other tests leave stays to be collected
 
 
@@ -46,11 +47,13 @@ def slow(tmp_path, monkeypatch) -> SimpleNamespace:
     monkeypatch.setitem(sys.modules, "gates", gates)
     monkeypatch.syspath_prepend(tmp_path)
     at_the_start(monkeypatch)
+    importing.OVER.clear()
     yield gates
     for gate in vars(gates).values():
         gate.set()
     if starting._importing is not None:
         starting._importing.join()
+    importing.OVER.set()
     for name in vars(gates):
         sys.modules.pop(f"slow_{name}", None)
 
