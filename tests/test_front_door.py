@@ -1,5 +1,6 @@
 """The front door of the library: which names stand there, where they come from, and what importing it loads."""
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -75,6 +76,20 @@ def test_a_star_brings_every_public_name():
     check = "from mklcore import *; import mklcore; print(*[n for n in mklcore.__all__ if globals()[n] is not getattr(mklcore, n)])"
     done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+def test_inside_loops_over_kernels_every_library_has_one_blas_thread():
+    check = (
+        "from mklcore.kernels.checks import one_blas_thread\n"
+        "with one_blas_thread(): import scipy.linalg\n"
+        "from threadpoolctl import threadpool_info\n"
+        "with one_blas_thread(): print({pool['num_threads'] for pool in threadpool_info() if pool['user_api'] == 'blas'})"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-c", check], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "{1}"), done.stderr
 
 
 def test_types_travel_with_the_package():

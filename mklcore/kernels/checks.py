@@ -24,6 +24,7 @@ EXACT_ROWS = 1500  # up to so many rows the eigenvalues themselves settle what t
 @cache
 def _pools() -> ThreadpoolController:
     """The pools of numpy's and of scipy's library, which is loaded first: a controller only knows the pools it has seen."""
+    import scipy.linalg.blas  # noqa: F401
 
     return ThreadpoolController()
 

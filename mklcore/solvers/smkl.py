@@ -50,6 +50,7 @@ _MANY = 1000  # kernels from which on reading all of them is what a step costs
 _SINGLE_TOL = 1e-4  # tolerance from which on such sums may be made in single precision while so many kernels take part
 _GROWS = 1.01  # from one step to the next: a kernel that grows so since it took part again has not settled, however little it is
 _AHEAD = 100  # updates in which a kernel that was put aside has to come to count
+_FAR = 1e60  # a weight beyond which nobody needs to look ahead
 _SHAKES, _SHAKEN_TOL = 10, 1e-3  # at most so many, each settled to this tolerance or the one asked
 _WORTH = 1e-7  # share of the scale of L that decides: what pruning may cost, and what another answer has to gain
 
@@ -112,7 +113,7 @@ class SMKL(Reweighting):
         if following.objective <= last.objective + _WORTH * last.scale:
             return following
         # Rounding can raise L where kernels differ by many orders of magnitude: then no step can be trusted to lower it.
-        return Status.STALLED if self.problem is self._exact else self._in_double(last)
+        return self._in_double(last) if self.problem is not self._exact else self._wake(last) or Status.STALLED
 
     def finish(self, best: Point) -> Point:
         """No kernel where that was found to be the answer; else the update that ended the loop, negligible weights set to
@@ -179,13 +180,13 @@ class SMKL(Reweighting):
         Q[aside] = rows.forms(last.dual, aside)
         grown = last.weights + self._asleep
         for _ in range(_AHEAD):  # as far as it would come if the machine stayed as it is
-            grown = self.problem.penalty.update(grown, Q)
+            grown = np.minimum(self.problem.penalty.update(grown, Q), _FAR)
         woken = aside[grown[aside] >= NEGLIGIBLE * last.weights.max()]
         if not woken.size:
             return None
         weights = last.weights.copy()
         weights[woken], self._asleep[woken] = self._asleep[woken], 0.0
-        self._woken[woken], self._growing[:] = True, False
+        self._woken[woken], self._growing[:], self.nothing = True, False, None
         self._growing[woken] = True
         return self.solve(weights, last.dual, last.state.accuracy)
 
