@@ -8,7 +8,6 @@ import pytest
 
 import mklcore as mkl
 import mklcore.estimators.base as base
-from mklcore.arrays import Array
 from mklcore.errors import KernelError
 from mklcore.kernels.factors import pivoted
 from mklcore.kernels.lean import LeanRows
@@ -174,14 +173,7 @@ def test_kernels_that_hardly_count_are_put_aside_and_the_answer_stays(table, ker
     assert min(some.size for some in read if some is not None) < 60
 
 
-def is_nothing_at_first(self: SMKL, last: Any, weights: Array) -> bool:
-    first = self.nothing is None and not self._woken.any()
-    self.nothing = self.solve(np.zeros_like(weights), None, last.state.accuracy) if first else self.nothing
-    return first
-
-
-@pytest.mark.parametrize("sees_nothing", [None, is_nothing_at_first], ids=["", "with an empty model before"])
-def test_kernels_put_aside_too_soon_take_part_again(table, sees_nothing, monkeypatch):
+def test_kernels_put_aside_too_soon_take_part_again(table, monkeypatch):
     monkeypatch.setattr(smkl, "_MANY", 50)
     y, loss, lasso = np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms("gl")  # convex: one optimum
     rows: Any = KernelRows.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 120), table[0])
@@ -190,8 +182,6 @@ def test_kernels_put_aside_too_soon_take_part_again(table, sees_nothing, monkeyp
     aside = np.argsort(-whole.weights)[:2]
     first[aside] = 0.0
     method = SMKL(Problem(rows, y, 10.0, loss, lasso, True), tol=1e-3, weights=first)
-    if sees_nothing is not None:
-        monkeypatch.setattr(SMKL, "_is_nothing", sees_nothing)
     method._asleep[aside] = 1e-7
     fit = run(method, tol=1e-3, max_iter=2000)
     assert fit.status is Status.SETTLED
@@ -210,8 +200,10 @@ def test_before_giving_up_kernels_put_aside_are_read_again(table, monkeypatch):
     aside = np.argsort(-first.state.Q)[:2]
     method._asleep[aside] = first.weights[aside]
     without = method.solve(np.where(method._asleep > 0.0, 0.0, first.weights), first.dual, first.state.accuracy)
+    method.nothing = without
     woken: Any = method.step(without, without, None)
     assert np.all(woken.weights[aside] > 0.0)
+    assert method.nothing is None, "an empty model had been the answer without these"
 
 
 def test_a_path_without_a_stack_is_the_path_with_one(table, monkeypatch):
