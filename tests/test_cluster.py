@@ -40,6 +40,9 @@ from mklcore.sweep import SplitProblem, repeat_splits, sweep
 
 distributed = pytest.importorskip("distributed", reason="The package distributed is not installed")
 QUIET = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
+SOON = (
+    10.0  # seconds within which a worker hears a cancel on a busy machine; what is cancelled takes several times that
+)
 
 
 @pytest.fixture(scope="module")
@@ -403,13 +406,13 @@ def test_a_cancel_is_heard_on_the_workers_while_features_are_made_or_shards_buil
 
         with pytest.raises(InterruptedError, match="enough"):
             work(cancel)
-        assert is_idle_within_a_second()
+        assert is_idle_soon()
 
 
-def is_idle_within_a_second() -> bool:
-    """Whether all workers have ended what they did by then."""
+def is_idle_soon() -> bool:
+    """Whether all workers have ended what they did long before it would have been over."""
     with connected() as client:
-        until = time.monotonic() + 1.0
+        until = time.monotonic() + SOON
         while any(client.run(lambda dask_worker: dask_worker.state.executing_count).values()):
             if time.monotonic() > until:
                 return False

@@ -13,11 +13,11 @@ import mklcore as mkl
 from mklcore.estimators.importance import ColumnAnswer
 from mklcore.estimators.registry import ESTIMATORS, EVERY_TASK
 from mklcore.estimators.smkl import SMKLRegressor
-from mklcore.exploration import grid_points
+from mklcore.exploration import PREPARED, grid_points
 from mklcore.figures import moving, style
 from pages._parts.derive import gram_stacks, importance, looks, paths, tables
 from pages._parts.drawing import listings, ranked
-from pages._parts.explore import ahead, columns, cursor, edges, preparing, rail, views
+from pages._parts.explore import ahead, columns, cursor, edges, rail, views
 from pages._parts.jobs import worker
 from pages._parts.params import link, parameters, places
 from pages._parts.params.parameters import Params
@@ -138,7 +138,7 @@ def test_how_spectra_are_prepared_is_tried_unasked_and_undone_with_a_click() -> 
     wait_until(lambda: bool(memory(app).prepared), app)
     taken = memory(app).params.spectra
     assert taken in ("rows", "both")
-    assert f"Spectra {preparing.PREPARED[taken]}, tried unasked" in words(wait_for_path(app)).replace("*", "")
+    assert f"Spectra {PREPARED[taken]}, tried unasked" in words(wait_for_path(app)).replace("*", "")
     assert any(chart.proto.alt.startswith("Mean spectrum with") for chart in app.get("plotly_chart"))
     app.button(key="spectra_back").click().run()
     assert memory(wait_for_path(app)).params.spectra == ""  # and it is not taken again

@@ -105,7 +105,7 @@ def test_a_neighbours_sum_of_kernels_is_taken_over_and_not_made_again(problem, m
 
     first, _ = fitted(1.0, None)
     bare, most = fitted(1.05, WarmStart(first.weights, first.dual_coef, 1.0))
-    carried, fewer = fitted(1.05, WarmStart(first.weights, first.dual_coef, 1.0, first.carry))
+    carried, fewer = fitted(1.05, WarmStart(first.weights, first.dual_coef, 1.0, bare.carry))  # which summed them there
     assert fewer < most
     assert carried.objective == pytest.approx(bare.objective, rel=1e-4)
     other = fit_weighted(

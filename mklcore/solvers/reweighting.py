@@ -299,11 +299,17 @@ class Reweighting:
     def _combine(self, weights: Array) -> None:
         """K_theta into ``_sum``, unless it is there already but for the rounding of the weights."""
         everywhere = self.among_all(weights)
-        if self._summed is None or np.any(np.abs(everywhere - self._summed) > _SAME * self._summed):
-            combine(self.problem.K, everywhere, self._sum)
+        if self._summed is not None and np.all(np.abs(everywhere - self._summed) <= _SAME * self._summed):
+            return
+        shares, left = self._at_hand.nearest(everywhere) if self._at_hand.matrices else (everywhere, np.inf)
+        if left <= SAME:
+            self._at_hand.mixed(shares, self._sum)
             self._summed = everywhere
-            if self._keeps_sums:
-                self._at_hand = self._at_hand.with_one(everywhere, self._sum)
+            return
+        combine(self.problem.K, everywhere, self._sum)
+        self._summed = everywhere
+        if self._keeps_sums:
+            self._at_hand = self._at_hand.with_one(everywhere, self._sum)
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """Objective and dual value of published parts, from scratch: by the pass over the stack that gave the point its
