@@ -147,7 +147,7 @@ def test_the_frame_needs_neither_tables_nor_scikit_learn_nor_linear_algebra():
 
 def test_what_comes_with_the_project_is_drawn_without_scikit_learn():
     check = (
-        "import sys, threading; from importlib import import_module; from pages._parts.frame import starting\n"
+        "import os, sys, threading; from importlib import import_module; from pages._parts.frame import starting\n"
         "class Refusing:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        assert name != 'sklearn' or 'ScriptRunner' not in threading.current_thread().name\n"
@@ -156,6 +156,7 @@ def test_what_comes_with_the_project_is_drawn_without_scikit_learn():
         "open_app()\n"
         "for name in starting.PAGES: import_module(name)\n"
         "for page in starting.USUAL: open_app(f'pages/{page}.py')\n"
+        "os._exit(0)"  # not waiting for the threads that go on in a server
     )
     done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
