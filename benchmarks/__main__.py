@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import platform
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -87,9 +88,18 @@ def main(names: Sequence[str]) -> None:
         file.write_text(included(file.read_text(), table))
 
 
+def asked(words: Sequence[str]) -> Sequence[str]:
+    """The benchmarks that a command line names, all of them where it names none."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHMARKS)}; all of them without one")
+    found: list[str] = parser.parse_args(words).names
+    for (
+        name
+    ) in found:  # one by one: argparse holds the default of nargs="*" against its choices as well, and refuses it
+        if name not in BENCHMARKS:
+            parser.error(f"there is no benchmark {name!r}; choose from {', '.join(BENCHMARKS)}")
+    return found or BENCHMARKS
+
+
 if __name__ == "__main__":
-    words = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").split("\n")[0])
-    words.add_argument(
-        "names", nargs="*", default=BENCHMARKS, choices=BENCHMARKS, help="which; all of them without one"
-    )
-    main(words.parse_args().names)
+    main(asked(sys.argv[1:]))

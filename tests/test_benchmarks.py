@@ -6,7 +6,7 @@ from importlib import import_module
 import pytest
 
 from benchmarks import large_rows, strangers_record, what_pays
-from benchmarks.__main__ import BENCHMARKS, MARKS, TABLES, as_json, included, slower
+from benchmarks.__main__ import BENCHMARKS, MARKS, TABLES, as_json, asked, included, slower
 from benchmarks.lines import Line, told
 from benchmarks.records import RECORDED, files, growth, kept, picture
 
@@ -35,6 +35,14 @@ def test_tables_go_between_their_marks():
     assert included("no marks", "new") == "no marks"
     for file in TABLES:
         assert included(file.read_text(), "new") != file.read_text()
+
+
+def test_a_command_without_names_asks_for_all(capsys):
+    assert asked([]) == BENCHMARKS
+    assert asked(["peers", "lp_speed"]) == ["peers", "lp_speed"]
+    with pytest.raises(SystemExit):
+        asked(["perrs"])
+    assert "there is no benchmark 'perrs'; choose from compiling," in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

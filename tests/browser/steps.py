@@ -26,19 +26,21 @@ CHART = ".st-key-path_chart .js-plotly-plot"
 CURSOR = f"{CHART} .path-cursor line"
 RANGES = """(chart) => { const {xaxis, yaxis} = document.querySelector(chart)._fullLayout;
   return [...xaxis.range, ...yaxis.range]; }"""
-# What was sent to the server and not answered yet; a page that is left forgets it.
-LISTEN = """() => { const Socket = window.WebSocket; window.unanswered = false;
+# When something was sent to the server that is not answered yet; a page that is left forgets it.
+LISTEN = """() => { const Socket = window.WebSocket; window.unanswered = null;
   window.WebSocket = class extends Socket {
-    constructor(...all) { super(...all); this.addEventListener('message', () => { window.unanswered = false; }); }
-    send(...all) { window.unanswered = true; super.send(...all); } }; }"""
+    constructor(...all) { super(...all); this.addEventListener('message', () => { window.unanswered = null; }); }
+    send(...all) { window.unanswered = performance.now(); super.send(...all); } }; }"""
+DROPPED = 30_000  # milliseconds: what asks for a part that a run of the whole page has just replaced is never answered
 # Nothing runs, is asked for or is out of date, for as long as asked, by the page's own clock: what a click or a key has
 # begun there comes before the next look, however busy the machine. The lessons are computed while the visitor goes on, and
 # looked after twice a second; everything else one waits for.
-AT_REST = """([turn, quiet]) => { const all = (name) => [...document.querySelectorAll(`[data-testid=${name}]`)];
+AT_REST = """([turn, quiet, dropped]) => { const all = (name) => [...document.querySelectorAll(`[data-testid=${name}]`)];
   const bars = all('stProgress'), lessons = bars.filter(bar => bar.textContent.startsWith('Lessons: '));
-  const still = all('stApp').some(app => app.dataset.testScriptState === 'notRunning') && !window.unanswered;
+  const now = performance.now(), waits = window.unanswered && now - window.unanswered < dropped;
+  const still = all('stApp').some(app => app.dataset.testScriptState === 'notRunning') && !waits;
   const busy = all('stStatusWidget').length || bars.length > lessons.length || !(still || lessons.length)
-    || document.querySelector('[data-stale=true]'), now = performance.now();
+    || document.querySelector('[data-stale=true]');
   if (busy || window.rest?.turn !== turn) window.rest = {turn, since: busy ? Infinity : now};
   window.rest.since = Math.min(window.rest.since, now);
   return !busy && now - window.rest.since >= quiet; }"""
@@ -127,7 +129,7 @@ class Visitor:
     def settle(self, quiet: float = 0.3) -> None:
         """Wait until nothing has run for a moment."""
         try:
-            self.page.wait_for_function(AT_REST, arg=[next(TURNS), 1000 * quiet], polling=50)
+            self.page.wait_for_function(AT_REST, arg=[next(TURNS), 1000 * quiet, DROPPED], polling=50)
             return
         except PlaywrightTimeout:
             pass
