@@ -87,6 +87,8 @@ class Hull:
         self.p, self.q = p, q
         self.members: dict[Node, int] = {}
         self.sources: set[Node] = set()
+        self._every = (1 << p) - 1
+        self._taken: dict[Node, int] = {}  # bit i of v: v + e_i is a member
         self.add(nodes)
 
     def __len__(self) -> int:
@@ -108,13 +110,25 @@ class Hull:
                         self._enter(below)
 
     def _enter(self, node: Node) -> None:
+        """What v makes a source: v + e_i where all v - e_l + e_i are inside, that is, where every v - e_l has its bit i."""
         self.members[node] = len(self.members)
         self.sources.discard(node)
-        for variable in range(self.p):
-            if level_of(node, variable) < self.q:
-                outside = child(node, variable)
-                if all(parent in self.members for parent in parents(outside)):
-                    self.sources.add(outside)
+        self._taken[node] = 0
+        above, own = parents(node), [1 << variable for variable, _ in node]
+        free = self._every
+        for parent in above:
+            free &= self._taken[parent]
+        for k, (_, level) in enumerate(node):
+            open_to = own[k] if level < self.q else 0
+            for other, parent in enumerate(above):
+                if other != k:
+                    open_to &= self._taken[parent]
+            free = (free & ~own[k]) | open_to
+        for parent, bit in zip(above, own, strict=True):
+            self._taken[parent] |= bit
+        while free:
+            self.sources.add(child(node, (free & -free).bit_length() - 1))
+            free &= free - 1
 
     def extreme_points(self) -> list[Node]:
         """Members none of whose children is a member."""
