@@ -71,6 +71,24 @@ def dual_norm(
     return NormBounds(lower, upper, best)
 
 
+def largest_sum(
+    design: Design,
+    weights: DepthWeights,
+    nodes: Sequence[Node],
+    a: Array,
+    rough: Array,
+    slack: Array,
+    floor: float,
+    work: Work | None = None,
+) -> float:
+    """The largest S_t of ``nodes``, or ``floor`` where that is more, in double precision: of those S_t that lie within ``slack``
+    of ``rough``, the ones that cannot be the largest are left as they are."""
+    least = max(floor, float(np.max(rough - slack, initial=0.0)))
+    near = np.flatnonzero((slack > 0.0) & (rough + slack > least))
+    exact = design.descendant_sums([nodes[int(k)] for k in near], a, weights, work)
+    return max(floor, float(np.max(exact, initial=0.0)), float(np.max(rough[slack == 0.0], initial=0.0)))
+
+
 class Proof(NamedTuple):
     """The hull C and the shares x (m,) on it with which a bound on Omega*(a)^2 can be computed again."""
 
@@ -81,9 +99,10 @@ class Proof(NamedTuple):
         """max( max_{v in C} h_v / x_v, max_t S_t ) >= Omega*(a)^2 over the whole grid, for any dual ``a`` (n,)."""
         ancestry, eta = Ancestry(self.nodes), self.shares / weights.of(self.nodes) ** 2
         h = ancestry.down(ancestry.zeta(eta) ** 2 * design.forms(self.nodes, a)) / eta
-        outside = Hull(design.p, design.q, self.nodes).sources
-        sums = design.descendant_sums(list(outside), a, weights) if outside else np.zeros(1)
-        return max(float(np.max(h / self.shares)), float(np.max(sums)))
+        outside = list(Hull(design.p, design.q, self.nodes).sources)
+        return largest_sum(
+            design, weights, outside, a, *design.rough_sums(outside, a, weights), float(np.max(h / self.shares))
+        )
 
     @property
     def arrays(self) -> tuple[Indices, Array]:
@@ -179,11 +198,15 @@ class Certifier:
         self.set = Hull(design.p, design.q)
         self.looked_at: set[Node] = set()
 
-    def sums(self, sources: Sequence[Node], a: Array) -> dict[Node, float]:
-        """S_t for every source t."""
+    def sums(self, sources: Sequence[Node], a: Array, threshold: float) -> tuple[dict[Node, float], dict[Node, float]]:
+        """S_t for every source t, and how far from it the true one may lie: never on the other side of ``threshold``."""
         self.looked_at.update(sources)
-        found = self.design.descendant_sums(sources, a, self.weights, self.work)
-        return dict(zip(sources, found.tolist(), strict=True))
+        found, slack = self.design.rough_sums(sources, a, self.weights, self.work)
+        unsure = np.flatnonzero((np.abs(found - threshold) <= slack) & (slack > 0.0))
+        if unsure.size:
+            found[unsure] = self.design.descendant_sums([sources[int(k)] for k in unsure], a, self.weights, self.work)
+            slack[unsure] = 0.0
+        return dict(zip(sources, found.tolist(), strict=True)), dict(zip(sources, slack.tolist(), strict=True))
 
     def violations(self, hull: Hull, a: Array) -> dict[Node, float]:
         """a_t / d_t^2 for every source t of the hull's complement: condition N_J compares it with delta^2."""
@@ -203,6 +226,7 @@ class Certifier:
             self.set = Hull(self.design.p, self.design.q, trained)
         self.set.add(trained)
         known: dict[Node, float] = {}
+        slack: dict[Node, float] = {}
         forms: dict[Node, float] = {}
         start = dict(trained)
         while True:
@@ -216,14 +240,18 @@ class Certifier:
                 new = [node for node in nodes if node not in trained]
                 wanted = sorted(new, key=start.__getitem__, reverse=True)[:most]
                 return Verdict(None, False, wanted)
-            known.update(self.sums([t for t in self.set.sources if t not in known], a))
-            above = [t for t in self.set.sources if known[t] > threshold]
-            top = max((known[t] for t in self.set.sources), default=0.0)
-            bound, proof = max(bounds.upper, top), Proof(tuple(nodes), bounds.x)
-            if not above:
-                return Verdict(bound, True, [], proof=proof)
-            above.sort(key=known.__getitem__, reverse=True)
+            for learnt, fresh in zip(
+                (known, slack), self.sums([t for t in self.set.sources if t not in known], a, threshold), strict=True
+            ):
+                learnt.update(fresh)
+            above = sorted((t for t in self.set.sources if known[t] > threshold), key=known.__getitem__, reverse=True)
             room = self.max_nodes - len(self.set)
-            if not grow or room <= 0 or self.work.is_over:
+            if not above or not grow or room <= 0 or self.work.is_over:
+                outside = list(self.set.sources)
+                rough, off = (np.array([learnt[t] for t in outside]) for learnt in (known, slack))
+                bound = largest_sum(self.design, self.weights, outside, a, rough, off, bounds.upper, self.work)
+                proof = Proof(tuple(nodes), bounds.x)
+                if not above:
+                    return Verdict(bound, True, [], proof=proof)
                 return Verdict(bound, False, above[:most], full=grow, proof=proof)
             self.set.add(above[:room])

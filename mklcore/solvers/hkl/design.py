@@ -18,6 +18,7 @@ from mklcore.solvers.hkl.bases import BASES, PolynomialBasis
 from mklcore.solvers.hkl.dag import DepthWeights, Node, level_of
 from mklcore.solvers.hkl.levels import Matrices, Scaling, Table, numeric
 from mklcore.solvers.hkl.plan import TILE, Plan
+from mklcore.solvers.hkl.rounding import Rounding
 from mklcore.solvers.hkl.sums import add_forms, column_forms, fill_table, multiply_packed, node_columns, pack
 from mklcore.solvers.hkl.work import Work
 
@@ -69,6 +70,7 @@ class Design:
         if isinstance(self.levels, Matrices):
             self.levels.K = None
         self._tables: dict[float, Array] = {}
+        self._roundings: dict[float, Rounding | None] = {}
         self._grams: OrderedDict[Node, Array] = OrderedDict()
         self._crowded = False
 
@@ -200,13 +202,45 @@ class Design:
         none_is_unit = np.zeros(self.p, dtype=bool)
         return np.maximum(self._streamed(nodes, a, weights.shares(self.q), table, none_is_unit, work), 0.0)
 
+    def rough_sums(
+        self, nodes: Sequence[Node], a: Array, weights: DepthWeights, work: Work | None = None
+    ) -> tuple[Array, Array]:
+        """S_t for every node t in single precision where that pays, and how far from it S_t may lie at most.
+
+        An entry of M_i is a sum of products of columns, and |sum_j c_j x_jr x_jk| as well as the sum of the absolute values is
+        at most the root of M_i[r, r] M_i[k, k]. So K roundings move S_t by at most gamma_K (sum_r |a_r| g_r)^2, g_r^2 the diagonal
+        of the product. Zero where double precision was used: Gram matrices as levels, or a range beyond single precision.
+        """
+        size = float(np.max(np.abs(a)))
+        bound = None if self.blocks.size or size == 0.0 or not len(nodes) else self._rounding(weights)
+        if bound is None:
+            return self.descendant_sums(nodes, a, weights, work), np.zeros(len(nodes))
+        a = a / size
+        reach = column_forms(bound.ratios, np.ones(self.p, dtype=bool), *_lists(nodes), np.abs(a) * bound.start)
+        found = self._streamed(
+            nodes,
+            a.astype(np.float32),
+            weights.shares(self.q).astype(np.float32),
+            None,
+            np.zeros(self.p, dtype=bool),
+            work,
+        )
+        return size**2 * np.maximum(found, 0.0), size**2 * (bound.relative * reach + bound.absolute)
+
+    def _rounding(self, weights: DepthWeights) -> Rounding | None:
+        if weights.base not in self._roundings:
+            self._roundings = {weights.base: Rounding.of(self.columns, weights.shares(self.q))}
+        return self._roundings[weights.base]
+
     def full_gram(self, shares: Array | None = None) -> Array:
         """prod_i sum_j K_ij (n, n): the sum of all kernels of the grid."""
         total = np.ones((self.n, self.n))
         one, every = np.empty((1, self.n * (self.n + 1) // 2)), np.ones((self.q + 1, self.q + 1))
         shares = every if shares is None else shares
         for i in range(self.p):
-            fill_table(one, shares[:1], self.columns[i : i + 1], self.row_in[i : i + 1], self.blocks)
+            fill_table(
+                one, shares[:1], self.columns[i : i + 1], self.unit[i : i + 1], self.row_in[i : i + 1], self.blocks
+            )
             multiply_packed(total, one[0])
         return total
 
@@ -230,7 +264,7 @@ class Design:
             if self._crowded or rows * size * 8 > _TABLE_SHARE * self._spare:
                 return None
             table = np.empty((rows, size))
-            fill_table(table, weights.shares(self.q), self.columns, self.row_in, self.blocks)
+            fill_table(table, weights.shares(self.q), self.columns, self.unit, self.row_in, self.blocks)
             self._tables = {weights.base: table}
         return self._tables[weights.base]
 
@@ -254,11 +288,12 @@ class Design:
     def _planned(self, plan: Plan, a: Array, shares: Array, table: Array | None, work: Work | None) -> Array:
         out, size = np.zeros(plan.nodes), self.n * (self.n + 1) // 2
         where = plan.pairs[:, 0] * (self.q + 1) + plan.pairs[:, 1]
-        room, known = np.empty((plan.vectors, TILE)), np.empty((0, 0)) if table is None else table
+        room, known = np.empty((plan.vectors, TILE), a.dtype), np.empty((0, 0), a.dtype) if table is None else table
+        columns = self.columns if a.dtype == self.columns.dtype else self.columns.astype(a.dtype)
         for first in range(0, size, chunk := plan.chunk):
             add_forms(
-                first, min(first + chunk, size), room, table is not None, known, a, shares, self.columns, self.row_in,
-                self.blocks, plan.pairs, where, plan.products, plan.single, plan.eights, out,
+                first, min(first + chunk, size), room, table is not None, known, a, shares, columns,
+                self.unit, self.row_in, self.blocks, plan.pairs, where, plan.products, plan.single, plan.eights, out,
             )  # fmt: skip
             if work is not None and work.spend(min(chunk, size - first) * plan.cost_of_entry):
                 break

@@ -23,7 +23,7 @@ import numpy as np
 from mklcore.arrays import Indices, Mask
 from mklcore.solvers.hkl.dag import ROOT, Node
 
-TILE = 256  # entries worked on at once: the vectors many ask for stay in the cache, and calls are few
+TILE = 512  # entries worked on at once: the vectors many ask for stay in the cache, and calls are few
 _CHUNK = 60_000_000  # multiplications in one call of the leaf: about 50 ms
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Mask
-from mklcore.kernels.sums import inner_product
 from mklcore.leaves import leaf, part
 
 
@@ -63,22 +62,54 @@ def fill_weights(out: Array, a: Array, row: int, begin: int) -> None:
 
 
 @part({"reassoc", "contract"})
+def _add_four(out: Array, shares: Array, columns: Array, used: Indices, first: int, row: int, begin: int) -> None:
+    """Columns ``first`` .. ``first`` + 3, each times itself and its share, where ``used`` is below zero: written once for all."""
+    n, last = columns.shape[1], columns.shape[0] - 1
+    second, third, fourth = min(first + 1, last), min(first + 2, last), min(first + 3, last)
+    none = shares[0] - shares[0]
+    share_a = shares[first] if used[first] < 0 else none
+    share_b = shares[second] if second > first and used[second] < 0 else none
+    share_c = shares[third] if third > second and used[third] < 0 else none
+    share_d = shares[fourth] if fourth > third and used[fourth] < 0 else none
+    column = begin - (row * n - row * (row - 1) // 2) + row
+    place = 0
+    while place < out.size:
+        stop = min(out.size, place + n - column)
+        target = out[place:stop]
+        a, b, c, d = (
+            columns[first, column:],
+            columns[second, column:],
+            columns[third, column:],
+            columns[fourth, column:],
+        )
+        by_a, by_b = share_a * columns[first, row], share_b * columns[second, row]
+        by_c, by_d = share_c * columns[third, row], share_d * columns[fourth, row]
+        for k in range(target.size):
+            target[k] += (by_a * a[k] + by_b * b[k]) + (by_c * c[k] + by_d * d[k])
+        place = stop
+        row += 1
+        column = row
+
+
+@part({"reassoc", "contract"})
 def fill_level(
-    out: Array, variable: int, level: int, shares: Array, columns: Array, row_in: Indices, blocks: Array,
+    out: Array, variable: int, level: int, shares: Array, columns: Array, unit: Mask, row_in: Indices, blocks: Array,
     row: int, begin: int
 ) -> None:  # fmt: skip
-    """sum_j shares[level, j] K_{variable, j} over the packed entries from ``begin`` on, which lies in ``row``."""
-    out[:] = 0.0
+    """sum_j shares[level, j] K_{variable, j} over the packed entries from ``begin`` on, which lies in ``row``; shares are zero
+    for j < level, and where ``unit[variable]``, level zero is one."""
+    one = unit[variable]
+    start = shares[level, 0] if one else shares[level, 0] - shares[level, 0]
+    for k in range(out.size):
+        out[k] = start
+    for first in range(max(level, 1 if one else 0), shares.shape[1], 4):
+        _add_four(out, shares[level], columns[variable], row_in[variable], first, row, begin)
     for j in range(shares.shape[1]):
-        share = shares[level, j]
-        if share != 0.0:
-            block = row_in[variable, j]
-            if block < 0:
-                add_outer(out, share, columns[variable, j], columns[variable, j], row, begin)
-            else:
-                source = blocks[block, begin : begin + out.size]
-                for k in range(out.size):
-                    out[k] += share * source[k]
+        share, block = shares[level, j], row_in[variable, j]
+        if share != 0.0 and block >= 0:
+            source = blocks[block, begin : begin + out.size]
+            for k in range(out.size):
+                out[k] += share * source[k]
 
 
 @part()
@@ -94,40 +125,49 @@ def _times(out: Array, other: Array) -> None:
 
 
 @part({"reassoc", "contract"})
-def _product(out: Array, left: Array, right: Array) -> None:
-    for k in range(out.size):
-        out[k] = left[k] * right[k]
+def _product(vectors: Array, out: int, left: int, right: int, size: int) -> None:
+    for k in range(size):
+        vectors[out, k] = vectors[left, k] * vectors[right, k]
 
 
 @part({"reassoc", "contract"})
-def _add_eight(vectors: Array, eight: Indices, size: int, out: Array) -> None:
-    """Two vectors times four: ``eight`` as a row of ``Plan.eights``."""
-    one, two = vectors[eight[0], :size], vectors[eight[1], :size]
-    a, b, c, d = vectors[eight[2]], vectors[eight[3]], vectors[eight[4]], vectors[eight[5]]
-    one_a = one_b = one_c = one_d = two_a = two_b = two_c = two_d = 0.0
-    for r in range(one.size):
-        one_a += one[r] * a[r]
-        one_b += one[r] * b[r]
-        one_c += one[r] * c[r]
-        one_d += one[r] * d[r]
-        two_a += two[r] * a[r]
-        two_b += two[r] * b[r]
-        two_c += two[r] * c[r]
-        two_d += two[r] * d[r]
-    out[eight[6]] += one_a
-    out[eight[7]] += one_b
-    out[eight[8]] += one_c
-    out[eight[9]] += one_d
-    out[eight[10]] += two_a
-    out[eight[11]] += two_b
-    out[eight[12]] += two_c
-    out[eight[13]] += two_d
+def _inner(vectors: Array, left: int, right: int, size: int) -> float:
+    total = vectors[left, 0] - vectors[left, 0]
+    for k in range(size):
+        total += vectors[left, k] * vectors[right, k]
+    return float(total)
+
+
+@part({"reassoc", "contract"})
+def _add_eight(
+    vectors: Array, one: int, two: int, a: int, b: int, c: int, d: int, size: int, nodes: Indices, out: Array
+) -> None:  # fmt: skip
+    """Vectors ``one`` and ``two`` times four others, added to the forms of ``nodes`` (8,)."""
+    one_a = one_b = one_c = one_d = two_a = two_b = two_c = two_d = vectors[one, 0] - vectors[one, 0]
+    for r in range(size):
+        x, y = vectors[one, r], vectors[two, r]
+        one_a += x * vectors[a, r]
+        one_b += x * vectors[b, r]
+        one_c += x * vectors[c, r]
+        one_d += x * vectors[d, r]
+        two_a += y * vectors[a, r]
+        two_b += y * vectors[b, r]
+        two_c += y * vectors[c, r]
+        two_d += y * vectors[d, r]
+    out[nodes[0]] += one_a
+    out[nodes[1]] += one_b
+    out[nodes[2]] += one_c
+    out[nodes[3]] += one_d
+    out[nodes[4]] += two_a
+    out[nodes[5]] += two_b
+    out[nodes[6]] += two_c
+    out[nodes[7]] += two_d
 
 
 @leaf()
 def add_forms(
     first: int, stop: int, vectors: Array, cached: bool, table: Array, a: Array, shares: Array, columns: Array,
-    row_in: Indices, blocks: Array, pairs: Indices, where: Indices, products: Indices, single: Indices,
+    unit: Mask, row_in: Indices, blocks: Array, pairs: Indices, where: Indices, products: Indices, single: Indices,
     eights: Indices, out: Array
 ) -> None:  # fmt: skip
     """Add the packed entries ``first`` .. ``stop`` to the form of every node, as a ``Plan`` says, tile by tile.
@@ -144,22 +184,27 @@ def add_forms(
             if cached:
                 _copy(vectors[1 + s, :size], table[where[s], begin : begin + size])
             else:
-                fill_level(vectors[1 + s, :size], pairs[s, 0], pairs[s, 1], shares, columns, row_in, blocks, row, begin)
+                fill_level(
+                    vectors[1 + s, :size], pairs[s, 0], pairs[s, 1], shares, columns, unit, row_in, blocks, row, begin
+                )
         for k in range(products.shape[0]):
-            _product(vectors[known + k, :size], vectors[products[k, 0], :size], vectors[products[k, 1], :size])
+            _product(vectors, known + k, products[k, 0], products[k, 1], size)
         for k in range(single.shape[0]):
-            out[single[k, 2]] += inner_product(vectors[single[k, 0], :size], vectors[single[k, 1], :size])
+            out[single[k, 2]] += _inner(vectors, single[k, 0], single[k, 1], size)
         for k in range(eights.shape[0]):
-            _add_eight(vectors, eights[k], size, out)
+            e = eights[k]
+            _add_eight(vectors, e[0], e[1], e[2], e[3], e[4], e[5], size, e[6:], out)
 
 
 @leaf()
-def fill_table(table: Array, shares: Array, columns: Array, row_in: Indices, blocks: Array) -> None:
+def fill_table(
+    table: Array, shares: Array, columns: Array, unit: Mask, row_in: Indices, blocks: Array
+) -> None:  # fmt: skip
     """All level matrices, packed: row i (q + 1) + t is level t of variable i."""
     levels, begin = shares.shape[0], int(np.int64(0))  # a literal 0 would be one more type to compile for
     for i in range(row_in.shape[0]):
         for t in range(levels):
-            fill_level(table[i * levels + t], i, t, shares, columns, row_in, blocks, begin, begin)
+            fill_level(table[i * levels + t], i, t, shares, columns, unit, row_in, blocks, begin, begin)
 
 
 @leaf()
