@@ -69,6 +69,39 @@ def test_a_path_carries_its_set_and_ends_where_cold_fits_end(problem):
         assert fit.carry.carry.live.size < len(K)
 
 
+@pytest.fixture(scope="module")
+def few_columns() -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(5)
+    X = random.standard_normal((150, 10))
+    kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 10) + mkl.KernelDictionary.per_feature(mkl.Linear(), 10)
+    return kernels.grams(X).values, np.where(X[:, 0] + 0.5 * random.standard_normal(150) > 0, 1.0, -1.0)
+
+
+def test_a_path_of_the_squared_hinge_is_certified_to_six_digits(few_columns):
+    K, y = few_columns
+    warm = None
+    for C in np.logspace(1, -1, 7):
+        fit = fit_weighted(K, y, C, make_loss("squared_hinge"), LpNorm(1.0), True, tol=1e-6, warm=warm)
+        assert fit.status is Status.CONVERGED
+        told = mkl.certificate(
+            K, y, fit.weights, fit.dual_coef, fit.intercept, "squared_hinge", C, LpNorm(1.0), fit.dual_point
+        )
+        assert told == pytest.approx((fit.objective, fit.dual_objective), rel=1e-9)
+        warm = WarmStart(fit.weights, fit.dual_coef, C, fit.carry)
+
+
+def test_a_warm_fit_that_stalls_is_certified_over_all_kernels_all_the_same(few_columns):
+    K, y = few_columns
+    loss, warm, statuses = make_loss("squared_hinge"), None, set()
+    for C in (2.15, 1.0, 0.464):
+        fit = fit_weighted(K, y, C, loss, LpNorm(1.0), True, tol=1e-15, warm=warm)
+        statuses.add(fit.status)
+        assert 0.0 <= fit.gap < 1e-9 * fit.objective
+        assert fit.dual_point is not None
+        warm = WarmStart(fit.weights, fit.dual_coef, C, fit.carry)
+    assert Status.STALLED in statuses
+
+
 def test_a_fit_cancelled_at_its_warm_start_still_has_a_certificate(problem):
     K, y = problem
     loss = make_loss("hinge")

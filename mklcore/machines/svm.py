@@ -36,6 +36,9 @@ _PATIENCE = 3  # calls of a leaf that do not halve the gap
 BLOCKS_FROM = 200  # points from which blocks pay
 _HALF = 16  # points of a block that should move up, and as many that should move down; those of the last block stay
 _INNER = 0.2  # of the violation is left within a block
+_EXACT = (
+    1e-6  # a gap is the square of what the dual is wrong by: from here on, where most points are free, it is made exact
+)
 _FIRST = 0.1  # the violation asked for first
 _FINER, _COARSER = 0.01, 0.5  # how much less violation is asked for next, at most and at least
 _WELL_UNDER = (
@@ -361,7 +364,11 @@ def solve_svm(
         solution = _read(a, lin + fixed - v - bend * a, y, C, loss, fit_intercept, used)
         target = max(accuracy * solution.regulariser, 1e-14 * abs(solution.objective))
         if solution.gap <= target or used >= max_steps:
-            return solution
+            if not bend.any() or accuracy > _EXACT:
+                return solution
+            _active_set_steps(K, low, high, tube, a, v, fit_intercept)
+            exact = _read(a, K @ a + fixed - bend * a, y, C, loss, fit_intercept, used)
+            return exact if exact.gap <= solution.gap else solution
         if flat and solution.regulariser <= NO_SLOPE * abs(solution.objective):
             flat = False
             constant = without_slope(K, lin, low, high, solution.intercept)

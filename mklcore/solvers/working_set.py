@@ -66,6 +66,7 @@ class WorkingSet:
         self.name = "lp damped Newton on a working set of kernels"
         self._everything = np.arange(problem.K.shape[0])
         self._opening = self._certified = warm is None
+        self._over: Status | None = None  # said once the last point has been certified over all kernels
         self.spare = SPARE
         self.running = None if warm is None else warm.running  # products of all kernels
 
@@ -94,6 +95,8 @@ class WorkingSet:
         return self._shown(self.last)
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        if self._over is not None:
+            return self._over
         if self._opening and len(board.history) >= _OPENING:
             self._shrink()
         following = self.inner.step(self.inside.best or self.last, self.last, self.inside)
@@ -174,7 +177,7 @@ class WorkingSet:
             fewer.bundle = self.inner.bundle.among(live)
         self._begin(fewer, replace(point, weights=point.weights[live], solves=0, state=state))
 
-    def _checked(self, point: Point, stalled: Status | None) -> Point | Status:
+    def _checked(self, point: Point, stalled: Status | None) -> Point:
         """``point`` with a certificate over all kernels; those that break it enter the working set."""
         forms = self._forms(self.witness)
         inside = forms[self.inner.live].max()
@@ -183,7 +186,8 @@ class WorkingSet:
         if outside.size:
             self._grow(outside)
         elif stalled is not None:
-            return stalled
+            self._over = stalled
+            return replace(shown, solves=0)
         else:
             self.inner.tol *= 0.5
             self.inside.tol = self.inner.tol
