@@ -25,7 +25,7 @@ from pathlib import Path
 SOURCES = Path(__file__).parent
 PATIENCE_SECONDS = 600.0  # for a process that hangs: whoever follows it compiles itself then
 NICE = 5  # whoever works on the same machine goes first
-_SELDOM = 20_000, 50, 50  # a compiler makes millions of objects, few in circles: the search took a tenth of the time
+SELDOM = 20_000, 50, 50  # a compiler makes millions of objects, few in circles: the search took a tenth of the time
 
 
 def is_filled() -> bool:
@@ -133,5 +133,5 @@ def _alone() -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    gc.set_threshold(*_SELDOM)
+    gc.set_threshold(*SELDOM)
     main(sys.argv[1:])
