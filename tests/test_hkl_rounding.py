@@ -56,6 +56,16 @@ def test_what_single_precision_cannot_hold_is_summed_in_double():
         assert not slack.any()
 
 
+def test_columns_and_shares_beyond_single_precision_are_summed_in_double_though_their_products_are_not_large():
+    X = np.random.default_rng(0).standard_normal((60, 6))
+    weights, nodes = DepthWeights(1e11, 1.0), sorted(Hull(6, 4, [((0, 1),), ((0, 2),)]).sources)
+    design = Design(1e11 * X, PolynomialBasis(4), standardize=False, normalize=False)
+    found, slack = design.rough_sums(nodes, X[:, 0] * X[:, 1], weights)
+    assert found.tolist() == design.descendant_sums(nodes, X[:, 0] * X[:, 1], weights).tolist()
+    assert np.all(np.isfinite(found))
+    assert not slack.any()
+
+
 def test_a_source_is_never_put_on_the_wrong_side_of_the_threshold():
     design, y = problem()
     nodes = sorted(Hull(8, 3, [((i, 1),) for i in range(8)]).sources)

@@ -39,6 +39,7 @@ _INNER = 0.2  # of the violation is left within a block
 _EXACT = (
     1e-6  # a gap is the square of what the dual is wrong by: from here on, where most points are free, it is made exact
 )
+_LAST_STEPS = 3  # which points lie off their bounds is known by then; where it is not, what is there is good enough
 _FIRST = 0.1  # the violation asked for first
 _FINER, _COARSER = 0.01, 0.5  # how much less violation is asked for next, at most and at least
 _WELL_UNDER = (
@@ -366,7 +367,7 @@ def solve_svm(
         if solution.gap <= target or used >= max_steps:
             if not bend.any() or accuracy > _EXACT:
                 return solution
-            _active_set_steps(K, low, high, tube, a, v, fit_intercept)
+            _active_set_steps(K, low, high, tube, a, v, fit_intercept, most=_LAST_STEPS)
             exact = _read(a, K @ a + fixed - bend * a, y, C, loss, fit_intercept, used)
             return exact if exact.gap <= solution.gap else solution
         if flat and solution.regulariser <= NO_SLOPE * abs(solution.objective):

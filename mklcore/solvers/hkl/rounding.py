@@ -20,6 +20,10 @@ from mklcore.solvers.hkl.plan import TILE
 _UNIT = 2.0**-24
 _SMALLEST = 2.0**-126
 _MOST = 1e30  # of an entry: far enough from the largest number that sums of a tile stay below it, too
+_LEAST_SHARE, _MOST_PART = (
+    1e-30,
+    1e15,
+)  # of what entries are made of: a product of two stays in the range, in whatever order
 _PER_LEVEL = (
     8  # roundings of an entry of M_i beside one per level: two columns, a share, their products, one product of levels
 )
@@ -40,6 +44,9 @@ class Rounding:
     def of(cls, columns: Array, shares: Array) -> Rounding | None:
         """From columns (p, q+1, n) and ``shares`` (q+1, q+1); None where entries may leave the range of single precision."""
         p, levels, n = columns.shape
+        used, part = shares[shares > 0.0], max(float(np.abs(columns).max()), float(shares.max()))
+        if not (part < _MOST_PART and used.min() > _LEAST_SHARE):
+            return None
         roots = np.sqrt(np.einsum("tj,ijr->itr", shares, columns**2))
         with np.errstate(over="ignore"):
             largest = float(np.max(np.prod(np.maximum(roots.max(axis=1), 1.0) ** 2, axis=0)))
@@ -47,5 +54,5 @@ class Rounding:
         if not largest < _MOST or steps * _UNIT > 0.01:
             return None
         ratios = np.divide(roots, roots[:, :1], out=np.zeros_like(roots), where=roots[:, :1] > 0)
-        below = float(n) ** 2 * steps * _SMALLEST * largest
+        below = float(n) ** 2 * steps * _SMALLEST * largest * max(part, 1.0)
         return cls(np.prod(roots[:, 0], axis=0), ratios, steps * _UNIT / (1.0 - steps * _UNIT), below)
