@@ -10,6 +10,7 @@ from mklcore.solvers.hkl.dag import ROOT, DepthWeights, Hull
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.inner import solve_reduced
 from mklcore.solvers.hkl.machine import Task
+from mklcore.solvers.hkl.work import Work
 
 WEIGHTS = DepthWeights(4.0, 0.1)
 
@@ -78,6 +79,18 @@ def test_a_source_is_never_put_on_the_wrong_side_of_the_threshold():
             known, slack = certifier.sums(nodes, a, threshold)
             assert [known[t] > threshold for t in nodes] == (exact > threshold).tolist()
             assert slack[nodes[k]] == 0.0
+
+
+def test_sums_that_a_limit_has_ended_prove_nothing():
+    design, y = problem()
+    a = y - y.mean()
+    verdict = Certifier(design, WEIGHTS, max_nodes=100, work=Work(1e-12)).certify(
+        {ROOT: 1.0}, a, 1e9, grow=True, most=5
+    )
+    assert verdict.bound == np.inf
+    assert not verdict.holds
+    found, slack = design.rough_sums([ROOT], a, WEIGHTS, Work(1e-12))
+    assert (found[0], slack[0]) == (np.inf, 0.0)
 
 
 @pytest.mark.parametrize("share", [0.5, 1.2, np.inf])

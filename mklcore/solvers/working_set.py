@@ -183,11 +183,12 @@ class WorkingSet:
         inside = forms[self.inner.live].max()
         outside = np.setdiff1d(np.flatnonzero(forms > inside * (1.0 + 1e-9)), self.inner.live)
         shown, self._certified = self._shown(point, forms), True
+        if stalled is not None:
+            shown = replace(shown, solves=0)  # they were counted when the point was new
         if outside.size:
             self._grow(outside)
         elif stalled is not None:
             self._over = stalled
-            return replace(shown, solves=0)
         else:
             self.inner.tol *= 0.5
             self.inside.tol = self.inner.tol

@@ -79,13 +79,12 @@ def largest_sum(
     rough: Array,
     slack: Array,
     floor: float,
-    work: Work | None = None,
 ) -> float:
     """The largest S_t of ``nodes``, or ``floor`` where that is more, in double precision: of those S_t that lie within ``slack``
-    of ``rough``, the ones that cannot be the largest are left as they are."""
+    of ``rough``, the ones that cannot be the largest are left as they are. No limit ends it: what has been proved would be lost."""
     least = max(floor, float(np.max(rough - slack, initial=0.0)))
     near = np.flatnonzero((slack > 0.0) & (rough + slack > least))
-    exact = design.descendant_sums([nodes[int(k)] for k in near], a, weights, work)
+    exact = design.descendant_sums([nodes[int(k)] for k in near], a, weights)
     return max(floor, float(np.max(exact, initial=0.0)), float(np.max(rough[slack == 0.0], initial=0.0)))
 
 
@@ -249,7 +248,7 @@ class Certifier:
             if not above or not grow or room <= 0 or self.work.is_over:
                 outside = list(self.set.sources)
                 rough, off = (np.array([learnt[t] for t in outside]) for learnt in (known, slack))
-                bound = largest_sum(self.design, self.weights, outside, a, rough, off, bounds.upper, self.work)
+                bound = largest_sum(self.design, self.weights, outside, a, rough, off, bounds.upper)
                 proof = Proof(tuple(nodes), bounds.x)
                 if not above:
                     return Verdict(bound, True, [], proof=proof)

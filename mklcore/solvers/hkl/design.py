@@ -209,7 +209,8 @@ class Design:
 
         An entry of M_i is a sum of products of columns, and |sum_j c_j x_jr x_jk| as well as the sum of the absolute values is
         at most the root of M_i[r, r] M_i[k, k]. So K roundings move S_t by at most gamma_K (sum_r |a_r| g_r)^2, g_r^2 the diagonal
-        of the product. Zero where double precision was used: Gram matrices as levels, or a range beyond single precision.
+        of the product. Zero where double precision was used: Gram matrices as levels, or a range beyond single precision; and where
+        the sum is infinite, for ``work`` is over.
         """
         size = float(np.max(np.abs(a)))
         bound = None if self.blocks.size or size == 0.0 or not len(nodes) else self._rounding(weights)
@@ -225,7 +226,8 @@ class Design:
             np.zeros(self.p, dtype=bool),
             work,
         )
-        return size**2 * np.maximum(found, 0.0), size**2 * (bound.relative * reach + bound.absolute)
+        slack = size**2 * (bound.relative * reach + bound.absolute)
+        return size**2 * np.maximum(found, 0.0), np.where(np.isfinite(found), slack, 0.0)
 
     def _rounding(self, weights: DepthWeights) -> Rounding | None:
         if weights.base not in self._roundings:
