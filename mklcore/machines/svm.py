@@ -39,7 +39,6 @@ _INNER = 0.2  # of the violation is left within a block
 _EXACT = (
     1e-6  # a gap is the square of what the dual is wrong by: from here on, where most points are free, it is made exact
 )
-_LAST_BITS = 4e-16  # share of the objective: a gap that exact steps leave
 _LAST_STEPS = 3  # which points lie off their bounds is known by then; where it is not, what is there is good enough
 _FIRST = 0.1  # the violation asked for first
 _FINER, _COARSER = 0.01, 0.5  # how much less violation is asked for next, at most and at least
@@ -366,7 +365,7 @@ def solve_svm(
         solution = _read(a, lin + fixed - v - bend * a, y, C, loss, fit_intercept, used)
         target = max(accuracy * solution.regulariser, 1e-14 * abs(solution.objective))
         if solution.gap <= target or used >= max_steps:
-            if not bend.any() or accuracy > _EXACT or solution.gap <= _LAST_BITS * abs(solution.objective):
+            if not bend.any() or accuracy > _EXACT:
                 return solution
             _active_set_steps(K, low, high, tube, a, v, fit_intercept, most=_LAST_STEPS)
             exact = _read(a, K @ a + fixed - bend * a, y, C, loss, fit_intercept, used)

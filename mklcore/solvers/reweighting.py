@@ -373,7 +373,7 @@ class Reweighting:
         fall = before - after
         if penalty.ascends:
             return bool(-fall > last.state.inner_gap + 1e-14 * abs(last.state.value))
-        return bool(fall > max(following.state.inner_gap, 0.0))
+        return bool(fall > following.state.inner_gap)
 
     def _lifted(self, weights: Array) -> Array:
         """Zero weights are absorbing in (19): a warm start lifts them first."""
