@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mklcore.data.applying import learn_reading
+from mklcore.data.columns import missing_cells
 from mklcore.data.reading import describe_table, read_table
 from mklcore.data.sentinels import sentinel_of
 from mklcore.errors import ParameterError
@@ -64,6 +65,47 @@ def test_none_is_a_word_among_words_and_missing_among_numbers():
     data = read_table(table("debtors,size,y", words, gaps, COIN))
     assert "debtors=none" in data.feature_names
     assert any("missing cell" in note and "'size' (6" in note for note in data.notes)
+
+
+SIGNS = ["+-"[i % 9 < 5] for i in range(N)]
+
+
+def test_a_mark_that_is_one_of_two_values_is_a_value():
+    asked = ["-" if i % 7 == 0 else "yes" for i in range(N)]
+    data = read_table(table("a,b,asked,approved", NUMBERS, MORE, asked, SIGNS))
+    assert (data.n_samples, data.target_name, data.class_names) == (N, "approved", ("+", "-"))
+    assert "asked=yes" in data.feature_names
+    assert not any("missing" in note for note in data.notes)
+
+
+@pytest.mark.parametrize(
+    ("cells", "missing"),
+    [
+        (["+", "-", ""], [""]),  # an empty cell is no third value
+        (["+", "-", "?"], ["?"]),
+        (["+", "-", "*", "."], []),
+        (["red", "blue", "-"], ["-"]),
+        (["red", "blue", "?", "-", "."], ["?", "-", "."]),
+        (["1.5", "2.5", "-", "?"], ["-", "?"]),
+        (["red", "NA"], ["NA"]),
+        (["-", ""], ["-", ""]),
+    ],
+)
+def test_the_other_values_of_a_column_say_whether_a_mark_is_missing(cells, missing):
+    found = missing_cells(np.array(cells, dtype=object))
+    assert [cell for cell, gone in zip(cells, found, strict=True) if gone] == missing
+
+
+def test_new_rows_read_a_mark_as_the_training_table_did():
+    kinds = [("x", "-")[i % 3 == 0] for i in range(N)]
+    gaps = ["?" if i % 9 == 0 else number for i, number in enumerate(NUMBERS)]
+    raw = table("a,kind,gappy,y", MORE, kinds, gaps, SIGNS)
+    data = read_table(raw, "y")
+    new = learn_reading(raw, data).apply(table("a,kind,gappy,y", [1, 2], ["-", "-"], ["?", "?"], ["-", "-"]))
+    at = data.feature_names.index
+    assert new.X[:, at("kind=x")].tolist() == [0, 0]
+    assert new.X[:, at("gappy")].tolist() == [np.median(data.X[:, at("gappy")])] * 2
+    assert list(new.target) == ["-", "-"]
 
 
 def with_value(value: float, cells: int, low: float = 0.0, high: float = 10.0, n: int = 400) -> np.ndarray:

@@ -79,6 +79,7 @@ class Reading:
     task: str
     sequences: tuple[str, ...] = ()
     width: int = 0
+    classes: tuple[str, ...] = ()
 
     def apply(
         self,
@@ -127,13 +128,13 @@ class Reading:
         idle = [name for k, name in enumerate(table.names) if k not in used and k != place]
         if idle:
             notes.append(f"Not needed and left out: {listed(idle)}.")
-        target = None if place is None or place in used else _target(table.columns[place], table.decimal, self.task)
+        target = None if place is None or place in used else self._target(table.columns[place], table.decimal)
         letters = letters_of([strings[name] for name in self.sequences], self.width) if self.sequences else None
         return NewRows(X, target, tuple(notes), letters)
 
     def _strings(self, cells: np.ndarray, name: str) -> tuple[str, ...]:
         """The strings of a column of sequences. DataError where one is longer than any the model has room for."""
-        found = as_strings(np.where(missing_cells(cells), "", as_texts(cells)))
+        found = as_strings(np.where(missing_cells(cells, values=()), "", as_texts(cells)))
         for row, text in enumerate(found):
             if len(text) > self.width:
                 raise DataError(
@@ -141,6 +142,19 @@ class Reading:
                     f"{self.width:,}. Cut it, or use the library, where a Dataset with longer strings is welcome."
                 )
         return found
+
+    def _target(self, cells: np.ndarray, decimal: str) -> np.ndarray | None:
+        """The target as the training table has it: numbers (NaN where missing), or class names ("" where missing)."""
+        numbers, missing, _ = numbers_or_labels(cells, decimal, self.classes if self.task != "regression" else ())
+        if missing.all():
+            return None
+        if self.task == "regression":
+            return numbers
+        if numbers is not None:
+            texts = [f"{value:g}" if value != np.round(value) else str(int(value)) for value in np.nan_to_num(numbers)]
+        else:
+            texts = [clean_name(str(cell)) or "(blank)" for cell in cells]
+        return np.array(["" if gone else text for text, gone in zip(texts, missing, strict=True)], dtype=object)
 
 
 def _share(strings: Sequence[str], letter: str) -> np.ndarray:
@@ -153,7 +167,8 @@ def plain_reading(data: Dataset) -> Reading:
     """The reading of a table whose columns were numbers from the start, as those of the samples are."""
     medians = np.median(data.X, axis=0)
     names = zip(data.feature_names, medians.tolist(), strict=True)
-    return Reading(tuple(Feature(name, name, median=median) for name, median in names), data.target_name, data.task)
+    features = tuple(Feature(name, name, median=median) for name, median in names)
+    return Reading(features, data.target_name, data.task, classes=data.class_names)
 
 
 def learn_reading(
@@ -190,7 +205,8 @@ def learn_reading(
         for feature in _features(item, lenient=missing == "drop"):
             found.setdefault(feature.name, replace(feature, sentinel=_gone(before, item)))
     features = tuple(found[name] for name in data.feature_names if name in found)
-    reading = Reading(features, data.target_name, data.task, tuple(name for name, _ in data.sequences), data.width)
+    letters = tuple(name for name, _ in data.sequences)
+    reading = Reading(features, data.target_name, data.task, letters, data.width, data.class_names)
     strange = [name for name in data.feature_names if name not in found]
     if not strange:
         X = reading.of_table(table).X[rows[stay]]
@@ -273,7 +289,7 @@ def _fill(
     """The features that one column gives."""
     first = features[0]
     if first.role in ("number", "gap"):
-        numbers, blank = to_numbers(cells, decimal), missing_cells(cells)
+        numbers, blank = to_numbers(cells, decimal), missing_cells(cells, values=())
         stray = np.flatnonzero(np.isnan(numbers) & ~blank)
         if first.sentinel is not None:
             numbers = np.where(numbers == first.sentinel, np.nan, numbers)
@@ -291,7 +307,7 @@ def _fill(
         for j, feature in zip(members, features, strict=True):
             X[:, j] = missing if feature.role == "gap" else np.where(missing, first.median, numbers)
         return
-    gone = missing_cells(cells)
+    gone = missing_cells(cells, None if any(feature.role == "other" for feature in features) else first.known)
     labels = np.where(gone, "", as_texts(cells))
     known = np.isin(labels, first.known)
     for j, feature in zip(members, features, strict=True):
@@ -307,17 +323,3 @@ def _fill(
             f"{cells_new} of {first.column!r} hold what the training table does not: {listed(new)}. "
             f"The model knows {joined(map(repr, first.known))}; these cells count as none of the categories it has."
         )
-
-
-def _target(cells: np.ndarray, decimal: str, task: str) -> np.ndarray | None:
-    """The target as the training table has it: numbers (NaN where missing), or class names ("" where missing)."""
-    numbers, missing, _ = numbers_or_labels(cells, decimal)
-    if missing.all():
-        return None
-    if task == "regression":
-        return numbers
-    if numbers is not None:
-        texts = [f"{value:g}" if value != np.round(value) else str(int(value)) for value in np.nan_to_num(numbers)]
-    else:
-        texts = [clean_name(str(cell)) or "(blank)" for cell in cells]
-    return np.array(["" if gone else text for text, gone in zip(texts, missing, strict=True)], dtype=object)

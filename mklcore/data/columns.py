@@ -6,7 +6,7 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ MISSING = (
     | {"#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"}
 )
 WORDS = frozenset({"None", "none"})  # missing among numbers, a category among words
+MARKS = frozenset({"?", "-", "--", "."})  # missing where the other values of the column say so
 MAX_NAME = 60
 MAX_LEVELS = 20
 MISSING_LEVEL = "missing"
@@ -111,12 +112,30 @@ def are_texts(array: np.ndarray) -> bool:
     return bool(signs.max() <= sys.maxunicode)
 
 
-def missing_cells(cells: Labels) -> Mask:
-    """True where a cell is missing: NaN among numbers, an agreed word such as NA or ? among texts."""
+def missing_cells(cells: Labels, values: Collection[str] | None = None) -> Mask:
+    """True where a cell is missing: NaN among numbers, an agreed word such as NA or ? among texts.
+
+    ``values`` : the marks (?, -, --, .) that are values of this column; None finds them among its cells: a mark that is
+    one of two values is one, and so is a sign such as - where all other values are signs, too (+, -, *).
+    """
     if cells.dtype.kind == "f":
         usable: Mask = np.abs(cells) <= LARGEST_VALUE
         return ~usable
-    return np.array([cell in MISSING for cell in cells.tolist()], dtype=bool)
+    texts = cells.tolist()
+    found = set(texts)
+    gone = found & MISSING
+    if marks := gone & MARKS:
+        gone -= _marks_that_are_values(found, marks) if values is None else marks & set(values)
+    return np.array([text in gone for text in texts], dtype=bool) if gone else np.zeros(len(texts), dtype=bool)
+
+
+def _marks_that_are_values(found: set[str], marks: set[str]) -> set[str]:
+    present = (found - MISSING) | marks
+    if len(present) == 2:
+        return marks
+    others = present - marks
+    signs = bool(others) and not any(letter.isalnum() for text in others for letter in text)
+    return marks - {"?"} if signs else set()
 
 
 def to_numbers(cells: np.ndarray, decimal: str = ".") -> np.ndarray:
@@ -138,13 +157,16 @@ def to_numbers(cells: np.ndarray, decimal: str = ".") -> np.ndarray:
     return numbers
 
 
-def numbers_or_labels(cells: np.ndarray, decimal: str) -> tuple[np.ndarray | None, np.ndarray, int]:
+def numbers_or_labels(
+    cells: np.ndarray, decimal: str, values: Collection[str] | None = None
+) -> tuple[np.ndarray | None, np.ndarray, int]:
     """Numbers when (nearly) all present cells are numbers, else None; where a cell is missing; how many are stray.
 
     Nearly: at most 5 % stray texts beside more than MAX_LEVELS different numbers; the strays then count as missing.
-    Where most cells are numbers, but not nearly all, the strays are only counted; elsewhere there are none.
+    Where most cells are numbers, but not nearly all, the strays are only counted; elsewhere there are none. ``values`` : as
+    `missing_cells` takes them.
     """
-    missing = missing_cells(cells)
+    missing = missing_cells(cells, values)
     numbers = to_numbers(cells, decimal)
     numbers[missing] = np.nan
     good = ~np.isnan(numbers)
@@ -299,7 +321,7 @@ _HOW_TO_KEEP = {
 
 def _as_numbers(name: str, cells: np.ndarray, decimal: str) -> tuple[np.ndarray, np.ndarray, int]:
     """What can be read as a number, where nothing can, and how many cells hold something else."""
-    blank = missing_cells(cells)
+    blank = missing_cells(cells, values=())
     numbers = to_numbers(cells, decimal)
     numbers[blank] = np.nan
     missing = np.isnan(numbers)

@@ -318,7 +318,7 @@ def _has_header(rows: list[list[str]], decimal: str) -> bool:
     numeric = False
     for first, *rest in zip(*rows, strict=True):
         cells = np.array(rest, dtype=object)
-        present = ~missing_cells(cells)
+        present = ~missing_cells(cells, values=())
         if not present.any() or np.isnan(to_numbers(cells[present], decimal)).mean() > 0.2:
             continue
         numeric = True
