@@ -15,6 +15,8 @@ from latex2mathml.converter import convert
 from mklcore.estimators.algorithm import Control
 from mklcore.estimators.registry import ESTIMATORS
 from mklcore.experiments import EXPERIMENTS, Experiment
+from mklcore.experiments.base import Judged
+from mklcore.experiments.claims import counted
 from mklcore.experiments.records import heading, record, summary
 
 ASKED = re.compile(r"^\{\{ (\w+) (\w+) \}\}$", re.MULTILINE)
@@ -90,7 +92,14 @@ def _section(key: str, experiment: Experiment) -> str:
         else "No number of the paper to compare with."
     )
     reasons = "".join(f"\n\nBeyond chance: {reason}" for reason in experiment.reasons(compared))
-    return f"{head}\n\nRun: {size}.\n\n{table}{reasons}\n\nWhat differs: {experiment.open_points}"
+    verdicts = _verdicts(experiment.judge(run))
+    return f"{head}\n\nRun: {size}.\n\n{verdicts}\n\n{table}{reasons}\n\nWhat differs: {experiment.open_points}"
+
+
+def _verdicts(judged: Sequence[Judged]) -> str:
+    """What the run says of every claim of the paper, disagreements first."""
+    told = [f"- {html.escape(one.sentence)}<br>**{one.answer}.** {html.escape(one.figures)}" for one in judged]
+    return "\n".join([f"What the paper states: {counted([verdict for _, verdict in judged])}.\n", *told])
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -19,10 +19,8 @@ UPLOAD_MB = 2
 
 
 def story(experiment: Experiment) -> None:
-    """Draw what the paper did and reports."""
-    did, reports = st.columns(2, gap="large")
-    did.markdown(f"**What the paper did.** {experiment.did}")
-    reports.markdown("**What it reports.**\n" + "\n".join(f"- {words.plain(claim)}" for claim in experiment.claims))
+    """Draw what the paper did."""
+    st.markdown(f"**What the paper did.** {experiment.did}")
     st.caption(f"Reference numbers: {experiment.source}.")
 
 
@@ -88,7 +86,9 @@ def show(experiment: Experiment) -> None:
     outcomes.picture(experiment, comparison)
     if outcome is None:
         st.caption("Only the reference is drawn so far. Run the experiment to see ours beside it.")
+        outcomes.stated(experiment)
     else:
+        outcomes.claims(experiment, outcome)
         outcomes.verdict(comparison, outcome)
         for reason in experiment.reasons(comparison):
             st.markdown(f"**Beyond chance:** {words.plain(reason)}")

@@ -16,6 +16,7 @@ import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
 from mklcore.experiments import Experiment, Outcome, hkl_norms
 from mklcore.experiments.base import pause
+from mklcore.experiments.claims import Claim, close
 from mklcore.experiments.records import record
 from mklcore.figures import comparison_plot
 from pages._parts.derive import shelves
@@ -26,6 +27,7 @@ from pages._parts.jobs import worker
 from pages._parts.jobs.job import UNWATCHED_LONG_SECONDS, UNWATCHED_SECONDS, Job, JobState, Piece, Progress
 from pages._parts.runs.disk import HOME, StoreError
 from pages._parts.runs.store import Store
+from pages._parts.session import words as words_of
 from tests.pages import PATIENCE, go, memory, open_app, quiet, wait_until, words
 
 ROWS, COLUMNS = ("first", "second"), ("ours alone", "with a reference")
@@ -41,7 +43,10 @@ TINY = Experiment(
     title="A made experiment",
     paper="Nobody (2020), Table 1",
     did="Nothing.",
-    claims=("The mean is ten.",),
+    claims=(
+        Claim("The mean of the second column is ten.", "Table 1", close("with a reference", 10.0, 5.0)),
+        Claim("It is 90.", "Table 1", close("with a reference", 90.0, 1.0), why="Nobody measured it."),
+    ),
     open_points="Everything.",
     row_name="row",
     rows=ROWS,
@@ -288,12 +293,19 @@ def test_an_unknown_experiment_is_told_and_the_first_one_shown():
 def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tiny):
     app = page(experiment="tiny")
     assert "Only the reference is drawn so far" in words(app)
+    assert "It is 90" in words(app)
     app.button(key="run_small").click().run()
     said = words(settled(app))
     found = work.kept("tiny")
     assert [outcome.repetitions for outcome in found] == [work.SMALL]
     assert "of 2** numbers differ from the reference by no more than chance allows at the 95 % level" in said
     assert "So few repetitions leave the standard errors rough" in said
+    told = [one.sentence for one in tiny.judge(found[0])]
+    assert [said.index(words_of.plain(sentence)) for sentence in told] == sorted(
+        said.index(words_of.plain(sentence)) for sentence in told
+    )
+    assert "**What the paper states, and what this run says of it:** 1 disagrees, 1 cannot be said" in said
+    assert words_of.plain("Why: Nobody measured it.") in said
     shown = app.dataframe[0].value
     assert shown["ours"].tolist() == [float(v) for v in tiny.compare(found[0]).ours.ravel()]
     other = page(experiment="tiny")  # made data is everybody's

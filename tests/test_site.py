@@ -1,6 +1,7 @@
 """The site: its examples run as tests, every method has a page, and what a page asks the library for is there."""
 
 import doctest
+import html
 import importlib
 import pkgutil
 from pathlib import Path
@@ -69,6 +70,8 @@ def test_published_numbers_are_read_from_the_runs_that_come_with_the_project():
     assert "{{" not in text
     run = record("lp_toy")
     compared = mklcore.EXPERIMENTS["lp_toy"].compare(run)
+    judged = mklcore.EXPERIMENTS["lp_toy"].judge(run)
+    assert all(f"<br>**{one.answer}.** {html.escape(one.figures)}" in text for one in judged)
     cells = (compared.reference[0, 0], run.mean[0, 0], run.standard_error[0, 0], compared.in_errors()[0, 0])
     shown = [f"{value:.{digits}g}" for value, digits in zip(cells, (4, 4, 2, 2), strict=True)]
     assert f"| {run.rows[0]} | {run.columns[0]} | {' | '.join(shown)} |" in text

@@ -19,6 +19,7 @@ import numpy as np
 from mklcore.errors import MKLError
 from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
 from mklcore.experiments.base import SMALL
+from mklcore.experiments.claims import counted
 from mklcore.experiments.ledger import Ledger
 from mklcore.experiments.records import heading, summary
 from mklcore.sweep import BACKENDS
@@ -72,7 +73,7 @@ def _tell(done: int, total: int) -> None:
 
 
 def _told(experiment: Experiment, found: Outcome) -> Iterable[str]:
-    """A table of one run beside the reference, and what differs."""
+    """A table of one run beside the reference, the verdict on every claim, and what differs."""
     compared = experiment.compare(found)
     yield f"{experiment.paper}: {experiment.title}"
     yield f"Reference: {experiment.source}."
@@ -81,10 +82,14 @@ def _told(experiment: Experiment, found: Outcome) -> Iterable[str]:
     yield "\t".join([experiment.row_name, *found.columns])
     for i, row in enumerate(found.rows):
         yield "\t".join([row, *(_cell(compared, i, j) for j in range(len(found.columns)))])
+    judged = experiment.judge(found)
+    yield f"What the paper states: {counted([verdict for _, verdict in judged])}."
+    yield from (f"- {one.sentence}\n  {one.answer}. {one.figures}" for one in judged)
     far = _far(compared)
-    yield f"{compared.compared} cells compared, {len(far)} beyond three standard errors" + (
-        f": {'; '.join(far)}" if far else "."
-    )
+    if compared.compared:
+        yield f"{compared.compared} cells compared, {len(far)} beyond three standard errors" + (
+            f": {'; '.join(far)}" if far else "."
+        )
     yield from experiment.reasons(compared)
     yield f"What differs: {experiment.open_points}"
 
@@ -102,7 +107,7 @@ def _far(compared: Comparison) -> list[str]:
 
 
 def _overview() -> Iterable[str]:
-    """One line per run that comes with the project: cells compared, cells beyond three standard errors, seconds."""
+    """One line per run that comes with the project: verdicts, cells compared, cells beyond three standard errors, seconds."""
     yield "\t".join(heading())
     for key, experiment in EXPERIMENTS.items():
         yield from ("\t".join(line) for line in summary(key, experiment))

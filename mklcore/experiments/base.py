@@ -22,6 +22,7 @@ from scipy.stats import t as student_t
 from mklcore.arrays import Array, Mask
 from mklcore.data.dataset import LARGEST_VALUE
 from mklcore.errors import DataError, ParameterError
+from mklcore.experiments.claims import ANSWERS, DISAGREES, Claim, Record, Verdict, not_checked
 from mklcore.sweep import sweep
 
 Progress = Callable[[int, int], Any] | None
@@ -253,11 +254,35 @@ def _last_digit(value: float) -> float:
     return 1.0 if digits in ("", "0") else 10.0 ** -len(digits)
 
 
+class Judged(NamedTuple):
+    """A claim of a paper and what a run of ours says of it."""
+
+    claim: Claim
+    verdict: Verdict
+
+    @property
+    def sentence(self) -> str:
+        """The claim with its place in the paper."""
+        return f"{self.claim.text} ({self.claim.place})" if self.claim.place else self.claim.text
+
+    @property
+    def answer(self) -> str:
+        """The verdict in one word, at the start of a sentence."""
+        return self.verdict.answer.capitalize()
+
+    @property
+    def figures(self) -> str:
+        """The figures of the verdict, and the reason where ours disagrees."""
+        why = f" Why: {self.claim.why}" if self.verdict.answer == DISAGREES and self.claim.why else ""
+        return f"{self.verdict.figures}{why}"
+
+
 @dataclass(frozen=True, eq=False)
 class Experiment:
     """One published experiment.
 
-    ``did`` what the paper did, ``claims`` what it reports, ``open_points`` what it leaves open and how that is settled here;
+    ``did`` what the paper did, ``claims`` what it reports, each with a check on a run of ours (see ``judge``),
+    ``open_points`` what it leaves open and how that is settled here;
     ``rows``, ``columns``, ``unit`` of the table; ``replicated`` (rows, columns) the reference numbers, NaN where there are
     none, and ``source`` where they come from: the paper's table, or an independent replication where the paper has a figure
     only; ``spread`` (rows, columns) their standard deviations over the repetitions, if known; ``repetitions`` of the
@@ -275,7 +300,7 @@ class Experiment:
     title: str
     paper: str
     did: str
-    claims: tuple[str, ...]
+    claims: tuple[Claim | str, ...]
     open_points: str
     row_name: str
     rows: tuple[str, ...]
@@ -349,6 +374,22 @@ class Experiment:
             np.sqrt(own**2 / n + theirs**2 / (self.drawn or self.repetitions)),
             self._freedom(own, theirs, n),
         )
+
+    def judge(self, outcome: Outcome) -> list[Judged]:
+        """The verdict of a run on every claim: those that disagree first, then those that agree, then the others."""
+        outcome = self._with_later_columns(outcome)
+        compared = self.compare(outcome)
+        record = Record(
+            outcome.rows, outcome.columns, outcome.samples, self.repetitions == 1, compared.reference,
+            compared.joint_error, compared.freedom, compared.beyond(),
+        )  # fmt: skip
+        found = [Judged(claim, claim.verdict(record)) for claim in self.stated]
+        return sorted(found, key=lambda one: ANSWERS.index(one.verdict.answer))
+
+    @property
+    def stated(self) -> tuple[Claim, ...]:
+        """The claims; a bare sentence as one that has no check yet."""
+        return tuple(claim if isinstance(claim, Claim) else Claim(claim, "", not_checked) for claim in self.claims)
 
     def _with_later_columns(self, outcome: Outcome) -> Outcome:
         """An outcome of a release that had fewer columns, with nothing in those that came later."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mklcore.experiments.base import Experiment, Outcome
+from mklcore.experiments.claims import counted
 
 HOME = Path(__file__).with_name("recorded")
 PLACES = (HOME / "full", HOME)
@@ -27,18 +28,21 @@ def record(key: str) -> Outcome | None:
 
 def heading() -> tuple[str, ...]:
     """The names of what ``summary`` tells."""
-    return "key", "published in", "rows", "repetitions", "compared", "beyond 3 s.e.", "took"
+    return "key", "published in", "rows", "repetitions", "claims", "compared", "beyond 3 s.e.", "took"
 
 
 def summary(key: str, experiment: Experiment) -> list[tuple[str, ...]]:
-    """One line per run of an experiment that comes with the project: cells compared, cells beyond three standard errors."""
+    """One line per run of an experiment that comes with the project: verdicts on its claims, cells compared, and those beyond
+    three standard errors, a dash where no number stands beside ours."""
     found = records(key)
     if not found:
-        return [(key, experiment.paper, "no record", "", "", "", "")]
-    lines = []
+        return [(key, experiment.paper, "no record", "", "", "", "", "")]
+    lines: list[tuple[str, ...]] = []
     for run in found:
         compared = experiment.compare(run)
         size = f"{run.repetitions}{', small' if run.quick else ''}"
-        counts = (f"{len(run.rows)} of {len(experiment.rows)}", size, compared.compared, int(compared.beyond().sum()))
-        lines.append((key, experiment.paper, *map(str, counts), run.took))
+        far = str(int(compared.beyond().sum())) if compared.compared else "–"
+        verdicts = counted([verdict for _, verdict in experiment.judge(run)])
+        counts = (f"{len(run.rows)} of {len(experiment.rows)}", size, verdicts, str(compared.compared), far)
+        lines.append((key, experiment.paper, *counts, run.took))
     return lines

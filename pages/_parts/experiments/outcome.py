@@ -4,12 +4,14 @@ import numpy as np
 import streamlit as st
 
 from mklcore.experiments import Comparison, Experiment, Outcome
+from mklcore.experiments.claims import AGREES, DISAGREES, UNSAID, counted
 from mklcore.figures import comparison_plot
 from pages._parts.drawing import charts, listings
 from pages._parts.experiments import work
 from pages._parts.session import fields, history, words
 
 LEVEL = 0.95
+ICONS = {AGREES: ":material/check:", DISAGREES: ":material/close:", UNSAID: ":material/question_mark:"}
 
 
 def picture(experiment: Experiment, comparison: Comparison) -> None:
@@ -36,6 +38,23 @@ def _read_as(comparison: Comparison, part: slice, with_floor: bool) -> str:
     told = ["Filled: ours, with one standard error."] * bool(np.isfinite(comparison.ours[:, part]).any())
     told += ["Hollow: the reference."] * bool(np.isfinite(comparison.reference[:, part]).any())
     return " ".join([*told, *["Dotted: the error no method can beat."] * with_floor])
+
+
+def claims(experiment: Experiment, outcome: Outcome) -> None:
+    """Draw what the paper states, each claim with what this run says of it; what disagrees stands first."""
+    judged = experiment.judge(outcome)
+    lines = [
+        f"- {ICONS[one.verdict.answer]} **{one.answer}:** {words.plain(one.sentence)}  \n  {words.plain(one.figures)}"
+        for one in judged
+    ]
+    counts = counted([verdict for _, verdict in judged])
+    st.markdown("\n".join([f"**What the paper states, and what this run says of it:** {counts}.\n", *lines]))
+
+
+def stated(experiment: Experiment) -> None:
+    """Draw what the paper states, where there is no run to judge it by."""
+    lines = [f"- {words.plain(claim.text)} ({words.plain(claim.place)})" for claim in experiment.stated]
+    st.markdown("\n".join(["**What the paper states.**\n", *lines]))
 
 
 def verdict(comparison: Comparison, outcome: Outcome) -> None:
