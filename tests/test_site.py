@@ -4,6 +4,7 @@ import doctest
 import html
 import importlib
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,19 @@ def test_the_examples_of_a_docstring_run(name):
     failed, tried = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
     assert tried
     assert not failed
+
+
+def test_an_example_of_a_docstring_is_code_and_no_reference():
+    pytest.importorskip("griffe", reason="what writes the site comes with the extra docs")
+    markdown = pytest.importorskip("markdown", reason="what writes the site comes with the extra docs")
+    from docs.docstrings import as_markdown
+
+    text = as_markdown("What it does.\n\nn : rows\n\n>>> x = [[1]]\n>>> x[0][0]\n1\n\nThe end.")
+    page = markdown.markdown(text, extensions=["pymdownx.superfences"])
+    assert "<blockquote>" not in page
+    assert "x[0][0]\n1\n" in re.sub(r"</?span[^>]*>", "", page)
+    assert "<p>The end.</p>" in page
+    assert "<code>n</code>: rows" in page
 
 
 @pytest.mark.parametrize("key", METHODS)
