@@ -40,11 +40,11 @@ def _target(cls, table):
     return table[1] if cls in CLASSIFIERS else table[2]
 
 
-@pytest.mark.parametrize("cls", ALL)
-def test_scikit_learn_conventions(cls):
+@pytest.mark.parametrize("model", [*(cls() for cls in ALL), mkl.LpMKLOneClass(), mkl.LpMKLOneClass(nu=0.3)])
+def test_scikit_learn_conventions(model):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke warnings on purpose; a wrong one is a failed check
-        results = check_estimator(cls(), on_fail=None, expected_failed_checks=EXPECTED_TO_FAIL)
+        results = check_estimator(model, on_fail=None, expected_failed_checks=EXPECTED_TO_FAIL)
     assert len(results) > 40
     wrong = {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped", "xfail")}
     assert wrong == {}
@@ -240,14 +240,31 @@ def test_broken_stacks_are_refused_in_words(how, words, table):
         mkl.LpMKLClassifier(kernels="precomputed").fit(K, table[1])
 
 
-def test_who_cuts_a_stack_like_a_table_is_told_the_ways_that_work(table):
+SENTENCE = r"scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path"
+
+
+def six_kernels(table):
+    return mkl.KernelDictionary.rbf_widths([1.0, 1.5, 2.0, 2.5, 3.0, 3.5]).grams(table[0][:6])
+
+
+@pytest.mark.parametrize("y", [np.array([0, 1] * 3), np.array([0] * 5 + [1])])
+@pytest.mark.parametrize("cls", [*ALL, mkl.LpMKLOneClass])
+@pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
+def test_who_cuts_a_stack_like_a_table_is_told_the_ways_that_work(cls, y, table):
     """scikit-learn cuts the first axis, which counts kernels: by luck of the sizes it comes as far as the estimator."""
-    X, y = table[0][:6], np.array([0, 1] * 3)
-    stack = mkl.KernelDictionary.rbf_widths([1.0, 1.5, 2.0, 2.5, 3.0, 3.5]).grams(X)
-    model = mkl.LpMKLClassifier(kernels="precomputed")
-    with pytest.raises(DataError, match=r"must be the same rows. scikit-learn's splitters cannot cut stacks: use"):
+    stack, model = six_kernels(table), cls(kernels="precomputed")
+    with pytest.raises(KernelError, match=rf"square matrices .*belong to predict, not to fit. {SENTENCE}"):
         cross_val_score(model, stack.values, y, cv=3, error_score="raise")
-    with pytest.raises(KernelError, match=r"is no table. scikit-learn's splitters cannot cut stacks: use"):
+    with pytest.raises(KernelError, match=f"is no table. {SENTENCE}"):
         cross_val_score(model, stack, y, cv=3)
-    with pytest.raises(KernelError, match=r"to leave rows out, cut both axes: GramStack.from_array\(K\).take\(rows\)"):
+    with pytest.raises(KernelError, match=SENTENCE):
         model.fit(stack.values[:, :4], y[:4])
+    with pytest.raises(DataError, match="6 training rows and (the target|y) has 1"):
+        model.fit(stack, y[5:])
+
+
+def test_kernels_are_never_scored_as_rows(table):
+    """Without a target scikit-learn would fit on four kernels, predict with two others, and tell a share of rows."""
+    model = mkl.LpMKLOneClass(kernels="precomputed")
+    with pytest.raises(ValueError, match="square kernel matrix"):
+        cross_val_score(model, six_kernels(table).values[:4], cv=2)

@@ -19,7 +19,8 @@ from mklcore.data.sequences import lengths
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.problems import weighted_blocks
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.grams import UNCUT, Forecast, GramStack
+from mklcore.kernels.grams import Forecast, GramStack
+from mklcore.kernels.measures import UNCUT, as_stack
 from mklcore.kernels.rows import KernelRows
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.single import SingleRows, triangle_bytes
@@ -48,8 +49,8 @@ class KernelEstimator(BaseEstimator):
     X may also be a ``Dataset``: its sequences come along, and ``y`` may then be left out.
     kernels : None (a default dictionary from X), a ``KernelDictionary``, or "precomputed" (X is a stack (M, n, n)).
         scikit-learn counts the M kernels of an array as its rows: ``cross_val_score`` and ``GridSearchCV`` end with "inconsistent
-        numbers of samples" before this library is asked. Use ``cross_validate_path``, hand them a ``GramStack`` to be told so,
-        or a table with a ``KernelDictionary``, which they can cut
+        numbers of samples", or without a target "X should be a square kernel matrix", before this library is asked. Use
+        ``cross_validate_path``, hand them a ``GramStack`` to be told so, or a table with a ``KernelDictionary``, which they can cut
     normalise : "auto" (this estimator's own), "multiplicative", "spherical", "trace", "diag" or None; stacks are never touched
     center : centre the kernels in feature space
     approximation : None, or of lp-norm learning and MKL-GOMP ``Nystroem(n_components)``: kernels of low rank for many rows. The
@@ -178,7 +179,7 @@ class KernelEstimator(BaseEstimator):
                 raise KernelError(
                     f'kernels="precomputed" takes a stack (M, n, n); got an array of {np.ndim(X)} dimensions. {UNCUT}'
                 )
-            return X
+            return as_stack(X) if reset else X
         rows = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
         if reset:
             self.row_fingerprints_ = row_fingerprints(rows)
@@ -238,13 +239,13 @@ class KernelEstimator(BaseEstimator):
         if y is None:
             raise ValueError(f"requires y to be passed, but the target y is None; {type(self).__name__} is supervised.")
         n = X.n_samples if isinstance(X, (GramStack, FeatureStack)) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
-        target = self._target(y)
-        if target.shape[0] != n:
+        rows = np.asarray(y).shape[:1]
+        if rows not in ((n,), ()):  # told before what a part of the classes would be told
             raise DataError(
-                f"The kernels have {n} training rows and the target has {target.shape[0]}; they must be the same rows."
+                f"The kernels have {n} training rows and the target has {rows[0]}; they must be the same rows."
                 + (f" {UNCUT}" if self._is_precomputed else "")
             )
-        return target
+        return self._target(y)
 
     def _fit_stack(self, stack: GramStack | KernelRows, y: Array, warm: Any = None) -> Self:
         """Fit on a built stack and a checked target; ``warm`` is a fitted estimator of a neighbouring problem."""
@@ -476,6 +477,7 @@ class KernelEstimator(BaseEstimator):
         if isinstance(getattr(self, "kernels", None), str):
             tags.input_tags.two_d_array = False
             tags.input_tags.three_d_array = True
+            tags.input_tags.pairwise = True  # scikit-learn's splitters refuse a stack then, even without a target
         return tags
 
     def _repr_html_inner(self) -> str:

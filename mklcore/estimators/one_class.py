@@ -89,10 +89,9 @@ class LpMKLOneClass(OutlierMixin, LpBase):
 
     def _checked_target(self, X: Any, y: Any) -> Array:
         n = X.n_samples if isinstance(X, GramStack) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
-        if y is not None and np.shape(y)[:1] not in ((n,), ()):
-            raise DataError(
-                f"The kernels have {n} training rows and y has {np.shape(y)[0]}; leave y out, it is not used."
-            )
+        rows = np.asarray(y).shape[:1]  # () of None
+        if rows not in ((n,), ()):
+            raise DataError(f"The kernels have {n} training rows and y has {rows[0]}; leave y out, it is not used.")
         return np.ones(n)
 
     def along(

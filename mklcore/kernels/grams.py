@@ -39,7 +39,7 @@ from mklcore.kernels.maps import (
     share_bases,
     standardise_rows,
 )
-from mklcore.kernels.measures import as_stack, duplicates
+from mklcore.kernels.measures import UNCUT, as_stack, duplicates
 from mklcore.leaves import leaf
 
 MEDIAN_ROWS = 2000
@@ -147,12 +147,6 @@ def median_distance(spec: KernelSpec, columns: Array, base: Array) -> float:
         return median
     apart = pairs[pairs > 0]
     return float(np.median(apart)) if apart.size else 1.0
-
-
-UNCUT = (
-    "scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path, or a KernelDictionary inside a Pipeline; by "
-    "hand, GramStack.from_array(K).take(rows) cuts both axes."
-)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,11 @@ from mklcore.leaves import leaf
 DUPLICATE_TOLERANCE = 1e-10
 CONSTANT_TOLERANCE = 1e-12
 
+UNCUT = (
+    "scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path, or a KernelDictionary inside a Pipeline; by "
+    "hand, GramStack.from_array(K).take(rows) cuts both axes."
+)
+
 
 def as_stack(K: Any) -> Array:
     """K as a C-contiguous float64 array (M, n, n), read-only so that leaves see one type; no copy if it is one.
@@ -37,8 +42,7 @@ def as_stack(K: Any) -> Array:
     if array.shape[1] != array.shape[2]:
         raise KernelError(
             f"A kernel stack must hold square matrices (M, n, n); this one has shape {array.shape}. "
-            "Blocks between test and training rows belong to predict, not to fit; "
-            "to leave rows out, cut both axes: GramStack.from_array(K).take(rows)."
+            f"Blocks between test and training rows belong to predict, not to fit. {UNCUT}"
         )
     if array.size == 0:
         raise KernelError(f"A kernel stack needs at least one kernel and one row; this one has shape {array.shape}.")
