@@ -49,8 +49,23 @@ def test_only_the_proxy_is_reached_and_it_closes_the_metrics() -> None:
     assert "log" not in told.split()
 
 
-def audit():
-    spec = spec_from_file_location("audit", ROOT / ".ci" / "audit.py")
+def test_the_source_distribution_has_every_folder_that_a_test_imports_from() -> None:
+    asked = re.compile(r"^\s*(?:from|import) (\w+)", re.M)
+    texts = [file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("*.py")]
+    folders = {name for text in texts for name in asked.findall(text) if (ROOT / name).is_dir()}
+    assert {"tests", "pages", "benchmarks", "docs"} <= folders
+    manifest = (ROOT / "MANIFEST.in").read_text(encoding="utf-8")
+    assert folders - {"mklcore"} <= set(re.findall(r"^graft (\S+)$", manifest, re.M))
+
+
+def test_a_file_that_is_not_shipped_is_named(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").touch()
+    assert script("sdist").lacking(["tests/pages.py", "docs/index.md", "docs"], tmp_path) == ["docs", "tests/pages.py"]
+
+
+def script(name: str):
+    spec = spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -59,14 +74,14 @@ def audit():
 def test_the_audit_fails_on_a_finding_and_says_when_it_could_not_look() -> None:
     found = [{"id": "PYSEC-1", "fix_versions": ["2.1"]}]
     packages = [{"name": "a", "version": "2.0", "vulns": found}, {"name": "b", "version": "1", "vulns": []}]
-    assert audit().verdict(json.dumps({"dependencies": packages}), "") == (
+    assert script("audit").verdict(json.dumps({"dependencies": packages}), "") == (
         1, "a 2.0: PYSEC-1, mended in 2.1\n2 packages looked up, 1 known vulnerabilities."
     )  # fmt: skip
-    assert audit().verdict(json.dumps({"dependencies": packages[1:]}), "")[0] == 0
+    assert script("audit").verdict(json.dumps({"dependencies": packages[1:]}), "")[0] == 0
     unknown = [{"name": "c", "skip_reason": "Dependency not found on PyPI"}]
-    told = audit().verdict(json.dumps({"dependencies": unknown}), "")[1]
+    told = script("audit").verdict(json.dumps({"dependencies": unknown}), "")[1]
     assert told == "NOT AUDITED: none of 1 packages could be looked up (Dependency not found on PyPI)."
-    code, told = audit().verdict("", "noise\nConnectionError: no way out")
+    code, told = script("audit").verdict("", "noise\nConnectionError: no way out")
     assert (code, told) == (
         0,
         "NOT AUDITED: known vulnerabilities could not be looked up (ConnectionError: no way out).",

@@ -259,7 +259,7 @@ def test_who_cuts_a_stack_like_a_table_is_told_the_ways_that_work(cls, y, table)
         cross_val_score(model, stack, y, cv=3)
     with pytest.raises(KernelError, match=SENTENCE):
         model.fit(stack.values[:, :4], y[:4])
-    with pytest.raises(DataError, match="6 training rows and (the target|y) has 1"):
+    with pytest.raises(DataError, match=r"6 training rows and (the target|y) has 1"):
         model.fit(stack, y[5:])
 
 
