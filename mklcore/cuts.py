@@ -9,6 +9,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
+from mklcore.data.splitting import codes_of, fold_rows, half_rows, rare_note
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.grams import GramStack
 from mklcore.lowrank.features import FeatureStack
@@ -26,22 +27,23 @@ def parts_of(estimator: Any, X: Any, y: Labels, n_splits: int, seed: int, cv: An
 
 
 def folds(estimator: Any, y: Labels, n_splits: int, seed: int) -> list[tuple[Indices, Indices]]:
-    """Training rows and rows left out of every fold: shuffled, and stratified for classifiers; ``y`` (n,) or (n, T)."""
-    from sklearn.base import is_classifier
-    from sklearn.model_selection import KFold, StratifiedKFold
+    """Training rows and held-out rows of every fold: shuffled, and stratified for classifiers; ``y`` (n,) or (n, T).
 
-    whole = isinstance(n_splits, (int, np.integer)) and not isinstance(n_splits, bool)
-    if not (whole and 2 <= n_splits <= y.shape[0]):
-        raise ParameterError(f"n_splits must be a whole number from 2 to the {y.shape[0]} rows; got {n_splits!r}.")
-    if not is_classifier(estimator):
-        return list(KFold(n_splits, shuffle=True, random_state=seed).split(y))
-    smallest = int(np.unique(y, return_counts=True)[1].min())
-    if smallest < n_splits:
-        raise DataError(
-            f"The smallest class has {smallest} rows, fewer than the {n_splits} folds: some fold would train without it. "
-            f"Use n_splits={max(smallest, 2)} or merge small classes."
-        )
-    return list(StratifiedKFold(n_splits, shuffle=True, random_state=seed).split(y, y))
+    A class with one row is in the training rows of every fold.
+    """
+    return fold_rows(_classes(estimator, y), y.shape[0], n_splits, seed)
+
+
+def rare_in_folds(estimator: Any, y: Labels) -> tuple[str, ...]:
+    """A note on the classes that no fold holds out, as one sentence; none where there are none."""
+    note = "" if _classes(estimator, y) is None else rare_note(y, 2)
+    return (note,) if note else ()
+
+
+def _classes(estimator: Any, y: Labels) -> Indices | None:
+    from sklearn.base import is_classifier
+
+    return codes_of(y) if is_classifier(estimator) else None
 
 
 def cut(X: Any, train: Indices, test: Indices, n: int) -> tuple[Any, Any]:
@@ -62,16 +64,5 @@ def cut(X: Any, train: Indices, test: Indices, n: int) -> tuple[Any, Any]:
 
 
 def halves(estimator: Any, y: Array, n: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
-    """``n`` random cuts of the rows in two halves, class by class where there are classes."""
-    from sklearn.base import is_classifier
-    from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
-
-    if y.shape[0] < 4:
-        raise DataError(f"Halves need at least 4 rows; there are {y.shape[0]}.")
-    if not is_classifier(estimator):
-        yield from ShuffleSplit(n, train_size=0.5, random_state=seed).split(y)
-        return
-    smallest = int(np.unique(y, return_counts=True)[1].min())
-    if smallest < 2:
-        raise DataError("The smallest class has one row, so half of the rows would miss it. Merge small classes.")
-    yield from StratifiedShuffleSplit(n, train_size=0.5, random_state=seed).split(y, y)
+    """``n`` random cuts of the rows in two halves, class by class where there are classes; the first has all of them."""
+    yield from half_rows(_classes(estimator, y), y.shape[0], n, seed)

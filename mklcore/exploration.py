@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.data.dataset import Dataset, three_way_split
+from mklcore.data.dataset import Dataset, Split, three_way_split
 from mklcore.data.spectra import PREPARATIONS, can_be_prepared, prepared
+from mklcore.data.splitting import rare_note
 from mklcore.errors import DataError, KernelError
 from mklcore.estimators.explain import kernels_by_columns, specs_of, weight_shares
 from mklcore.estimators.importance import ColumnAnswer, column_importance
@@ -190,7 +191,7 @@ def explore(
     tick(4, 4)
     return Exploration(
         rows, problem.dictionary, path, index, model, columns, beside, score, name,
-        (*_about(data), *spoken, *notes), seconds, how, fitted, parts.test, scorer,
+        (*_about(data), *_too_rare(data), *spoken, *notes), seconds, how, fitted, parts.test, scorer,
     )  # fmt: skip
 
 
@@ -257,6 +258,12 @@ def _about(data: Dataset) -> list[str]:
     if rarest(data) is not None:
         notes.append('A class is rare: scoring="balanced_accuracy" or "matthews_corrcoef" gives it its weight.')
     return notes
+
+
+def _too_rare(data: Dataset) -> list[str]:
+    """The classes whose rows all stay in training, as one sentence."""
+    note = "" if data.task == "regression" else rare_note(data.y, len(Split._fields))
+    return [note] if note else []
 
 
 def grid_points(data: Dataset) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Labels
+from mklcore.data.splitting import codes_of, fold_rows
 from mklcore.errors import DataError, ParameterError
 
 METHODS = ("platt", "isotonic")
@@ -46,7 +47,8 @@ def calibrate(decision: Array, y: Labels, classes: Labels, method: str = "platt"
     """Fit the maps on decision values (n,) or (n, n_classes) of rows with labels ``y`` that the model was not fitted on.
 
     ``classes`` in the order of the model's ``classes_``; ``method`` "platt" or "isotonic", which needs some hundred rows.
-    DataError where a class has fewer than two of the rows. Source: as in the module.
+    A class with fewer than two of the rows gets Platt's sigmoid, whose prior of one row stands for what is not known of it.
+    DataError where fewer than two classes have two of the rows. Source: as in the module.
     """
     if method not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
@@ -60,31 +62,36 @@ def calibrate(decision: Array, y: Labels, classes: Labels, method: str = "platt"
         raise DataError(
             f"Decision values (n,) for two classes or (n, {len(classes)}) are needed for {y.size} labels; got {values.shape}."
         )
-    for one in classes:
-        if np.count_nonzero(y == one) < FEWEST:
-            raise DataError(
-                f"Class {one!s} has fewer than {FEWEST} of these {y.size} rows: no probability can be fitted. Use more rows."
-            )
-    positives = [classes[1]] if values.ndim == 1 else list(classes)
+    counts = np.array([np.count_nonzero(y == one) for one in classes])
+    if np.count_nonzero(counts >= FEWEST) < 2:
+        raise DataError(
+            f"Class {classes[int(counts.argmin())]!s} has fewer than {FEWEST} of these {y.size} rows: no probability can be "
+            "fitted. Use more rows."
+        )
+    places = [1] if values.ndim == 1 else range(len(classes))
     table = values.reshape(y.size, -1)
-    fit = _platt if method == "platt" else _isotonic
-    maps = tuple(fit(column, y == one) for column, one in zip(table.T, positives, strict=True))
+    maps = tuple(
+        (_platt if method == "platt" or counts[k] < FEWEST else _isotonic)(column, y == classes[k])
+        for column, k in zip(table.T, places, strict=True)
+    )
     return Probabilities(np.asarray(classes), method, maps, y.size)
 
 
 def cross_fitted(decision: Array, y: Labels, classes: Labels, method: str = "platt", seed: int = 0) -> Array:
-    """Probabilities (n, n_classes) of the same rows, each from maps fitted without its fold: what calibration may be judged by."""
-    from sklearn.model_selection import StratifiedKFold
+    """Probabilities (n, n_classes) of the same rows, each from maps fitted without its fold: what calibration may be judged by.
 
+    DataError where fewer than two classes have four rows; rarer ones are spread over the folds.
+    """
     values, y = np.asarray(decision, dtype=float), np.asarray(y)
-    smallest = min(int(np.count_nonzero(y == one)) for one in classes)
-    if smallest < 2 * FEWEST:
+    counts = np.array([np.count_nonzero(y == one) for one in classes])
+    enough = counts[counts >= 2 * FEWEST]
+    if enough.size < 2:
         raise DataError(
-            f"The smallest class has {smallest} of these {y.size} rows; folds that leave some out need {2 * FEWEST}."
+            f"The smallest class has {counts.min()} of these {y.size} rows; folds that leave some out need {2 * FEWEST}, of "
+            "two classes at least. Use more rows."
         )
-    parts = StratifiedKFold(min(FOLDS, smallest // FEWEST), shuffle=True, random_state=seed)
-    found = np.empty((y.size, len(classes)))
-    for train, rest in parts.split(y, y):
+    found = calibrate(values, y, classes, method).of(values)  # of a class of one row, which no fold leaves out
+    for train, rest in fold_rows(codes_of(y), y.size, min(FOLDS, int(enough.min()) // FEWEST), seed):
         found[rest] = calibrate(values[train], y[train], classes, method).of(values[rest])
     return found
 

@@ -113,13 +113,51 @@ def explained(y: Any, predicted: Any, sample_weight: Array | None = None) -> flo
     return float(r2_score(y, predicted, sample_weight=sample_weight)) if found is None else found
 
 
+def balanced(y: Any, predicted: Any, sample_weight: Array | None = None) -> float:
+    """``balanced_accuracy_score`` of scikit-learn, also where a class was predicted that no row of ``y`` has: the mean over
+    the classes that rows have."""
+    from sklearn.metrics import balanced_accuracy_score
+
+    labels, said = np.unique(y), np.asarray(predicted)
+    if sample_weight is not None or (labels.size > 1 and np.isin(said, labels).all()):
+        return float(balanced_accuracy_score(y, predicted, sample_weight=sample_weight))
+    return float(np.mean([np.mean(said[np.asarray(y) == label] == label) for label in labels]))
+
+
+def correlated(y: Any, predicted: Any, sample_weight: Array | None = None) -> float:
+    """``matthews_corrcoef`` of scikit-learn, also where all rows have one class: 0, nothing can be correlated with it."""
+    from sklearn.metrics import matthews_corrcoef
+
+    return 0.0 if np.unique(y).size < 2 else float(matthews_corrcoef(y, predicted, sample_weight=sample_weight))
+
+
+def area(y: Any, decision: Any, sample_weight: Array | None = None) -> float:
+    """``roc_auc_score`` of scikit-learn, also where all rows have one class: 0.5, chance, as there is no pair to rank."""
+    from sklearn.metrics import roc_auc_score
+
+    return 0.5 if np.unique(y).size < 2 else float(roc_auc_score(y, decision, sample_weight=sample_weight))
+
+
+_DECISIONS = ("decision_function", "predict_proba")
+_ONE_CLASS = {  # scores that scikit-learn leaves undefined, or warns of, where validation rows lack a class
+    "balanced_accuracy": (balanced, "predict"),
+    "matthews_corrcoef": (correlated, "predict"),
+    "roc_auc": (area, _DECISIONS),
+}
+
+
 def scorer_of(scoring: Scoring) -> Callable[[Any, Any, Any], float]:
     """The scorer behind a name of scikit-learn's ("balanced_accuracy", "roc_auc", ...), or the scorer itself.
 
-    ParameterError for a name that scikit-learn does not know and for what cannot be called.
+    Every score of ``SCORINGS`` is defined where rows lack a class. ParameterError for a name that scikit-learn does not know
+    and for what cannot be called.
     """
-    from sklearn.metrics import get_scorer
+    from sklearn.metrics import get_scorer, make_scorer
 
+    if isinstance(scoring, str) and scoring in _ONE_CLASS:
+        measure, response = _ONE_CLASS[scoring]
+        made: Callable[[Any, Any, Any], float] = make_scorer(measure, response_method=response)
+        return made
     if not isinstance(scoring, str) and not callable(scoring):
         raise ParameterError(f"scoring is a scorer of scikit-learn or its name; got {scoring!r}. {_SOME}")
     try:

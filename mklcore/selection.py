@@ -14,7 +14,7 @@ from typing import Any, overload
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Labels, Mask
-from mklcore.cuts import cut, halves, parts_of
+from mklcore.cuts import cut, halves, parts_of, rare_in_folds
 from mklcore.errors import ParameterError, warn_short
 from mklcore.path import (
     PATH_ATTRIBUTES,
@@ -143,7 +143,8 @@ class CrossValidated(_Folds):
     ``selected`` (L, M) share of the folds that use each kernel (empty when the folds' dictionaries differ in size).
 
     ``val_score`` is the mean over the folds, ``standard_error`` its standard error: what ``choose`` reads. ``finished`` (L,) of
-    bool tells where the fits of all folds reached their tolerance; None: everywhere.
+    bool tells where the fits of all folds reached their tolerance; None: everywhere. ``notes``: classes too rare for folds, and
+    what was done with their rows.
     """
 
     param: str
@@ -153,6 +154,7 @@ class CrossValidated(_Folds):
     selected: Array
     score_name: str
     finished: Mask | None = None
+    notes: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
         best = choose(self)
@@ -172,6 +174,7 @@ class CrossValidatedSurface(_Folds):
     scores: Array
     n_nonzero: Array
     score_name: str
+    notes: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
         best = choose(self)
@@ -219,7 +222,8 @@ def cross_validate_path(
     and ``estimator`` as in ``fit_path``. ``params`` instead names one or two parameters with their values: two, such as
     {"lam": [...], "s": [...]}, give a ``CrossValidatedSurface``, the second one running fastest; lam and s come from one greedy
     run per lam. ``n_splits`` folds, stratified for classifiers, drawn with ``seed``; or ``cv``, a number of folds, a splitter
-    of scikit-learn, or pairs of rows. ``callback(done, total)`` counts points over all folds; raise in it to cancel.
+    of scikit-learn, or pairs of rows. A class with one row is in the training rows of every fold, as ``notes`` says.
+    ``callback(done, total)`` counts points over all folds; raise in it to cancel.
     scikit-learn's own search cannot cut stacks.
     """
     axes = _axes(param, values, params)
@@ -227,8 +231,9 @@ def cross_validate_path(
     target = np.asarray(y)
     parts = parts_of(estimator, X, target, n_splits, seed, cv)
     cuts = [(cut(X, train, test, target.shape[0]), train, test) for train, test in parts]
+    notes = rare_in_folds(estimator, target) if cv is None or isinstance(cv, (int, np.integer)) else ()
     if len(axes) == 2:
-        return _surface(estimator, cuts, target, axes, callback, scoring)
+        return replace(_surface(estimator, cuts, target, axes, callback, scoring), notes=notes)
     ((name, grid),) = axes
     total, paths = len(cuts) * grid.size, list[Path]()
     for (rows, left_out), train, test in cuts:
@@ -244,6 +249,7 @@ def cross_validate_path(
         np.mean(used, axis=0) if same else np.empty((grid.size, 0)),
         paths[0].score_name,
         np.all([path.finished for path in paths], axis=0),
+        notes,
     )
 
 

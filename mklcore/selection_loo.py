@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Labels
-from mklcore.cuts import folds
+from mklcore.cuts import folds, rare_in_folds
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
@@ -40,7 +40,8 @@ class Choice:
 
     ``errors`` and ``n_kernels`` are (n_tubes, n_values), one row per tube (one row in all without tubes): mean squared
     error for regression, share of wrong rows for classes, or minus the mean score over the folds where another ``scoring``
-    was asked for. ``measure`` names them. ``estimator`` is the fit on all rows at the best value.
+    was asked for. ``measure`` names them. ``estimator`` is the fit on all rows at the best value. ``notes``: classes too rare for
+    folds, and what was done with their rows.
     """
 
     rule: str
@@ -52,6 +53,7 @@ class Choice:
     n_kernels: Array
     estimator: Any
     measure: str = "error"
+    notes: tuple[str, ...] = ()
 
 
 def leave_one_out(K: Array, y: Array, C: float, *, weights: Array | None = None, fit_intercept: bool = True) -> Array:
@@ -142,7 +144,8 @@ def choose_C(
     measure = "share of wrong rows" if is_classifier(estimator) else "mean squared error"
     if scoring is not None:
         measure = f"minus {score_name(estimator, scoring)}"
-    return Choice(rule, float(grid[place]), epsilon, grid, compared, errors, counts, best, measure)
+    notes = rare_in_folds(estimator, y) if rule == "kfold" else ()
+    return Choice(rule, float(grid[place]), epsilon, grid, compared, errors, counts, best, measure, notes)
 
 
 def _combined(K: Array, weights: Array | None, y: Array) -> tuple[Array, Array]:
@@ -269,27 +272,28 @@ def _by_folds(
     scoring: Scoring,
 ) -> tuple[Array, Array]:
     errors, counts = np.zeros((len(tubes), grid.size)), np.zeros((len(tubes), grid.size))
+    total = sum(held.size for _, held in parts)
     for rows, held in parts:
         part = X.take(rows) if isinstance(X, GramStack | FeatureStack | Dataset) else np.asarray(X)[rows]
         for tube, epsilon in enumerate(tubes):
             stack, fits = _fits(_with(estimator, epsilon), part, y[rows], grid)
             blocks = X.block(held, rows) if isinstance(X, GramStack | FeatureStack) else stack.cross(_some(X, held))
             for place, fitted in enumerate(fits):
-                errors[tube, place] += _fold_error(fitted, blocks, y, held, len(parts), scoring)
+                errors[tube, place] += _fold_error(fitted, blocks, y[held], total, len(parts), scoring)
                 counts[tube, place] += fitted.n_kernels_ / len(parts)
                 report()
     return errors, counts
 
 
-def _fold_error(fitted: Any, blocks: Any, y: Array, held: Indices, n_folds: int, scoring: Scoring) -> float:
-    """What one fold adds to the error: its wrong rows over all rows, or minus its score over the number of folds."""
+def _fold_error(fitted: Any, blocks: Any, y: Labels, total: int, n_folds: int, scoring: Scoring) -> float:
+    """What one fold adds to the error: its wrong rows over those of all folds, or minus its score over the number of folds."""
     from sklearn.base import is_classifier
 
     if scoring is not None:
-        return -score_of(fitted, blocks, y[held], scoring) / n_folds
+        return -score_of(fitted, blocks, y, scoring) / n_folds
     predicted = fitted.predict_blocks(blocks)
-    wrong = predicted != y[held] if is_classifier(fitted) else (predicted - y[held]) ** 2
-    return float(np.sum(wrong)) / y.size
+    wrong = predicted != y if is_classifier(fitted) else (predicted - y) ** 2
+    return float(np.sum(wrong)) / total
 
 
 def _estimate(fitted: Any, K: Array, y: Array, rule: str) -> float:

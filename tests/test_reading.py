@@ -390,7 +390,19 @@ class TestTarget:
 
     def test_rare_classes_are_told(self):
         data = read_table(table(numbers(12, lambda i: "rare" if i < 2 else "often")))
-        note(data, "Classes with fewer than 3 rows: 'rare' (2)")
+        note(
+            data,
+            "Too rare to be held out: class 'rare' (2 rows); their rows stay in training, and no score counts them.",
+        )
+
+    def test_a_class_of_one_row_is_left_out(self):
+        data = read_table(table(numbers(30, lambda i: "once" if i == 3 else "ab"[i % 2])))
+        assert (data.n_samples, data.class_names, data.task) == (29, ("a", "b"), "binary")
+        assert 4.5 not in data.X[:, 0]
+        note(data, "Left out: the only row of class 'once'; a class needs two rows to be learnt.")
+        data = read_table(table(numbers(30, lambda i: {3: 7, 4: 8}.get(i, i % 3))))
+        assert (data.n_samples, data.class_names, data.task) == (28, ("0", "1", "2"), "multiclass")
+        note(data, "Left out: the only rows of classes '7', '8'")
 
 
 BINARY = bytes(range(1, 32)) * 20
@@ -440,6 +452,11 @@ REFUSALS = {
     "no such index": (table(numbers()), {"target": 3}, "no column number 3; expected 0 to 2"),
     "target empty": (table(numbers(12, lambda i: "NA" if i > 3 else i % 2)), {}, "missing in 8 of 12 rows"),
     "target all empty": (table(numbers(12, lambda i: "")), {"target": "y"}, "missing in 12 of 12 rows"),
+    "one class and a row": (
+        table(numbers(12, lambda i: "b" if i == 5 else "a")),
+        {},
+        "'y' has one class only with more than one row: 'b' stands in one row each",
+    ),
     "class per row": (
         table(["1.5,2,p", "2.5,1,q", "0.5,3,r"]),
         {},

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import (
     accuracy_score,
     balanced_accuracy_score,
@@ -25,6 +26,7 @@ from mklcore.scoring import (
     label_of,
     rarest,
     scored,
+    scorer_of,
     scorings_for,
     usual_scoring,
 )
@@ -105,9 +107,40 @@ def test_truths_are_classes_and_every_listed_score_is_counted():
         assert scored(model, decision, y, name) == as_scikit_learn(name, model, decision, y)
 
 
+@pytest.mark.parametrize(
+    ("name", "all_there", "one_lacking", "only_one"),
+    [
+        ("accuracy", 0.6, 3 / 7, 0.5),
+        ("balanced_accuracy", (1 / 2 + 3 / 3 + 1 / 3) / 3, (1 / 2 + 1 / 3) / 2, 0.5),
+        ("f1_macro", None, None, (2 / 3 + 0) / 2),
+        ("matthews_corrcoef", None, None, 0.0),
+        ("roc_auc", None, None, 0.5),
+    ],
+)
+def test_every_score_of_classes_is_defined_where_rows_lack_a_class(name, all_there, one_lacking, only_one):
+    y = np.array(["a", "a", "a", "a", "b", "b", "b", "c", "c", "c"])
+    said = np.array(["a", "a", "b", "b", "b", "b", "b", "c", "a", "a"])
+    labels = np.array(["a", "b"]) if name == "roc_auc" else np.array(["a", "b", "c"])
+    model = Answers(labels)
+    one = np.flatnonzero(y == "a")
+    scorer = scorer_of(name)
+    for rows, expected in ((np.arange(10), all_there), (np.flatnonzero(y != "b"), one_lacking), (one, only_one)):
+        if expected is not None:
+            decided = np.linspace(-1, 1, rows.size)
+            assert scored(model, decided, y[rows], name, said[rows]) == pytest.approx(expected)
+            assert scorer(Decided(model, decided, said[rows]), None, y[rows]) == pytest.approx(expected)
+
+
+class Answers(ClassifierMixin, BaseEstimator):
+    """A classifier whose answers are told beside it."""
+
+    def __init__(self, classes):
+        self.classes_ = classes
+
+
 @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true", "ignore:A single label was found")
 @pytest.mark.filterwarnings("ignore:Only one class is present", "ignore:R.2 score is not well-defined")
-@pytest.mark.parametrize("name", [*OF_CLASSES, "roc_auc", *NUMBERS])
+@pytest.mark.parametrize("name", [*OF_CLASSES, *NUMBERS])
 def test_what_is_not_plain_is_left_to_scikit_learn(name):
     """A class that is predicted and never true, one that is all there is, a constant target, a single row."""
     y, decision, model = judged_rows(0 if name in OF_NUMBERS else 2)

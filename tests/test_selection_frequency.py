@@ -80,7 +80,7 @@ def test_too_few_rows_are_refused_in_words(table):
     X = table[0]
     with pytest.raises(DataError, match="at least 4 rows"):
         mkl.selection.selection_frequency(mkl.LpMKLRegressor(), X[:3], np.arange(3.0))
-    with pytest.raises(DataError, match="smallest class has one row"):
-        mkl.selection.selection_frequency(mkl.LpMKLClassifier(), X[:10], np.arange(10) > 8)
+    with pytest.raises(DataError, match="Half of 10 rows cannot hold the 6 classes"):
+        mkl.selection.selection_frequency(mkl.LpMKLClassifier(), X[:10], np.arange(10) % 6)
     with pytest.raises(DataError, match="must be the same rows"):
         mkl.selection.selection_frequency(mkl.LpMKLClassifier(), X[:10], np.arange(12) > 5)

@@ -17,8 +17,9 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data import sequences as strings_of
+from mklcore.data import splitting
 from mklcore.data.sequences import Sequences
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import DataError
 
 TASKS = ("binary", "multiclass", "regression", "novelty")
 LARGEST_VALUE = 1e100  # squared distances between larger values overflow
@@ -40,7 +41,7 @@ class Dataset:
     Two data sets with one fingerprint are equal and hash alike.
 
     Raises DataError for shapes that disagree, values that are not finite, missing targets, fewer than two classes,
-    fewer rows than classes, and names that are doubled or do not fit.
+    and names that are doubled or do not fit.
     """
 
     X: Array
@@ -163,14 +164,18 @@ class Dataset:
     def split(self, test_size: float = 0.3, seed: int = 0) -> tuple[Dataset, Dataset]:
         """Training and test part: `test_size` is a share of the rows in (0, 1) or a number of rows.
 
-        Classification is stratified. Raises DataError when a class has too few rows for that.
+        Classification is stratified. A class with one row stays in training, which a note of both parts says. Raises
+        DataError where training would have fewer rows than classes.
         """
         train, test = _cut(self, (test_size,), seed)
-        return self.take(train), self.take(test)
+        return train, test
 
     def drawn(self, count: int, seed: int = 0) -> Dataset:
-        """At most ``count`` of the rows, drawn with every class in its share where there are classes; else at random."""
-        return self if self.n_samples <= count else self.split(test_size=count, seed=seed)[1]
+        """``count`` of the rows, or all where there are no more: every class in its share, and with one row at least, for
+        which there are more than ``count`` where there are more classes; at random where there are no classes."""
+        if self.n_samples <= count:
+            return self
+        return self.take(splitting.draw_rows(_strata(self), self.n_samples, count, seed))
 
     def _column(self, feature: int | str) -> int:
         if isinstance(feature, str):
@@ -195,11 +200,12 @@ def three_way_split(
 ) -> Split:
     """Training, validation and test part, drawn without overlap; sizes are shares of ALL rows, or numbers of rows.
 
-    Classification is stratified unless ``stratify`` is False: then rows are drawn blindly. Raises DataError when a class
-    has too few rows for three parts, or none in the training rows.
+    Classification is stratified unless ``stratify`` is False: then rows are drawn blindly. Training has rows of every class.
+    A class with fewer than three rows stays in training, which a note of every part says. Raises DataError where training
+    would have fewer rows than classes.
     """
     train, held_out, tested = _cut(data, (validation, test), seed, stratify)
-    return Split(data.take(train), data.take(held_out), data.take(tested))
+    return Split(train, held_out, tested)
 
 
 def standardise(train: Dataset, *others: Dataset) -> tuple[Dataset, ...]:
@@ -320,8 +326,6 @@ def _checked_classes(y: Labels, given: Sequence[str], task: str) -> tuple[str, .
         raise DataError(f"The target holds one class only ({names[0]!r}); a classifier needs at least two.")
     if task == "binary" and len(names) != 2:
         raise DataError(f"The target has {len(names)} classes ({listed(names)}); a binary task has two: 'multiclass'?")
-    if len(y) < len(names):
-        raise DataError(f"There are fewer rows ({len(y)}) than classes ({len(names)}); add rows or join classes.")
     return names
 
 
@@ -374,57 +378,19 @@ def _fingerprint(data: Dataset) -> str:
 
 def _strata(data: Dataset) -> Indices | None:
     """Class numbers to stratify by, or None where there are none."""
-    labels, codes = np.unique(data.y, return_inverse=True)
-    return None if data.task == "regression" or len(labels) < 2 else codes
+    if data.task == "regression":
+        return None
+    codes = splitting.codes_of(data.y)
+    return codes if codes.max() else None
 
 
-def _cut(data: Dataset, sizes: tuple[float, ...], seed: int, stratify: bool = True) -> list[Indices]:
-    """Row numbers of the remaining part and of one part per size, in this order; the last part is drawn first."""
-    from sklearn.model_selection import train_test_split
-
-    counts = [_row_count(size, data.n_samples) for size in sizes]
+def _cut(data: Dataset, sizes: tuple[float, ...], seed: int, stratify: bool = True) -> list[Dataset]:
+    """The training part and one part per size; where a class is too rare to be in all of them, a note says so."""
     codes = _strata(data)
-    n_classes = 1 if codes is None else int(codes.max()) + 1
-    remaining = data.n_samples - sum(counts)
-    if min(remaining, *counts) < n_classes:
-        parts = " + ".join(str(count) for count in (remaining, *counts))
-        raise DataError(
-            f"{counted(data.n_samples, 'row')} cannot be cut into {parts}: every part needs at least "
-            f"{'one row' if n_classes == 1 else f'as many rows as there are classes ({n_classes})'}. "
-            "Add rows or change the shares."
-        )
-    rows = np.arange(data.n_samples)
-    drawn: list[Indices] = []
-    for step, count in enumerate(reversed(counts)):
-        _check_members(data, codes, rows, len(counts) + 1 - step if stratify else 1)
-        strata = None if codes is None or not stratify else codes[rows]
-        rows, part = train_test_split(rows, test_size=count, random_state=seed, stratify=strata)
-        drawn.insert(0, part)
-    _check_members(data, codes, rows, 1)
-    return [rows, *drawn]
-
-
-def _row_count(size: float, n_rows: int) -> int:
-    whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
-    if whole and 0 < size < n_rows:
-        return int(size)
-    if isinstance(size, float) and 0 < size < 1:
-        return int(np.ceil(size * n_rows - 1e-9))
-    raise ParameterError(f"A part of size {size!r} is not possible; expected a share in (0, 1) or 1 to {n_rows - 1}.")
-
-
-def _check_members(data: Dataset, codes: Indices | None, rows: Indices, parts: int) -> None:
-    if codes is None:
-        return
-    members = np.bincount(codes[rows], minlength=int(codes.max()) + 1)
-    rarest = int(members.argmin())
-    if members[rarest] < parts:
-        label = np.unique(data.y)[rarest]
-        total = int((codes == rarest).sum())
-        raise DataError(
-            f"Class '{label}' has {counted(total, 'row')}, too few for this split; add rows of it, "
-            "leave the class out, or make the held-out parts smaller."
-        )
+    rows = splitting.split_rows(codes, data.n_samples, sizes, seed, stratify)
+    note = "" if codes is None else splitting.rare_note(data.y, len(sizes) + 1)
+    told = data if not note or note in data.notes else replace(data, notes=(*data.notes, note))
+    return [told.take(part) for part in rows]
 
 
 def _as_html(data: Dataset) -> str:

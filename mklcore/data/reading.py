@@ -32,6 +32,7 @@ from mklcore.data.grouping import families
 from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Format, ticked
 from mklcore.data.parsing import Source, Table, delimiter_in_words, parse
 from mklcore.data.sentinels import Sentinel, as_missing, sentinel_of
+from mklcore.data.splitting import rare_note
 from mklcore.data.target import guess_target
 from mklcore.errors import DataError, ParameterError, never_asked
 
@@ -347,11 +348,29 @@ def _read_target(
             f"The target {name!r} has {distinct} classes in {counted(len(rows), 'row')}: fewer rows than classes need, "
             "two each. Choose another target, join classes, or use task='regression' for numbers."
         )
-    labels, counts = np.unique(values, return_counts=True)
-    if counts.min() < 3 and task != "novelty":
-        rare = joined(f"{_shown(label)!r} ({count})" for label, count in zip(labels, counts, strict=True) if count < 3)
-        notes.append(f"Classes with fewer than 3 rows: {rare}; too few for training, validation and test.")
-    return _labels(name, values), rows, task, notes
+    if task == "novelty":
+        return _labels(name, values), rows, task, notes
+    more_than_one, left_out = _without_single_rows(name, values)
+    rows, values, distinct = rows[more_than_one], values[more_than_one], distinct - int((~more_than_one).sum())
+    labels = _labels(name, values)
+    notes += [note for note in (left_out, rare_note(labels, 3)) if note]
+    return labels, rows, "binary" if distinct == 2 else "multiclass", notes
+
+
+def _without_single_rows(name: str, values: np.ndarray) -> tuple[np.ndarray, str]:
+    """Which rows share their class with another row, and which are left out because they do not, in words."""
+    labels, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    alone = [_shown(label) for label in labels[counts == 1]]
+    if not alone:
+        return np.ones(len(values), dtype=bool), ""
+    if len(labels) - len(alone) < 2:
+        raise DataError(
+            f"The target {name!r} has {'no class' if len(labels) == len(alone) else 'one class only'} with more than one row: "
+            f"{listed(alone)} {'stands' if len(alone) == 1 else 'stand'} in one row each, from which nothing is learnt. "
+            "Choose another target, add rows, or use task='regression' for numbers."
+        )
+    what = "the only row of class" if len(alone) == 1 else "the only rows of classes"
+    return counts[place] > 1, f"Left out: {what} {listed(alone)}; a class needs two rows to be learnt."
 
 
 def _find_task(name: str, values: np.ndarray, distinct: int) -> tuple[str, str]:

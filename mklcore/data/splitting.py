@@ -1,0 +1,169 @@
+"""Splitters: how rows are drawn into training, validation and test rows, into folds, halves and samples.
+
+All of them share one rule for classes. Rows are drawn class by class in their shares. A class with fewer rows than there are
+parts is too rare to be held out: all its rows stay in training. A class with one row is in no fold but in the training rows of
+all of them. What is learnt from, a sample included, has at least one row of every class. Where a class is not rare, the rows
+are those that scikit-learn's splitters draw with the same seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from mklcore.arrays import Indices, Labels
+from mklcore.errors import DataError, ParameterError
+
+MOST_TOLD = 6  # rare classes that a note names
+
+
+def codes_of(y: Labels) -> Indices:
+    """Class numbers (n,) from 0 of labels (n,), in sorted order."""
+    codes: Indices = np.unique(y, return_inverse=True)[1]
+    return codes
+
+
+def rare_note(y: Labels, parts: int, doing: str = "their rows stay in training, and no score counts them") -> str:
+    """Which classes have fewer rows than ``parts``, and what is done with them, as one sentence; "" where there are none."""
+    labels, counts = np.unique(y, return_counts=True)
+    rare = [(label, int(count)) for label, count in zip(labels.tolist(), counts, strict=True) if count < parts]
+    if not rare:
+        return ""
+    named = [f"'{label}' ({count} {'row' if count == 1 else 'rows'})" for label, count in rare[:MOST_TOLD]]
+    more = f" and {len(rare) - MOST_TOLD} more" if len(rare) > MOST_TOLD else ""
+    return f"Too rare to be held out: {'class' if len(rare) == 1 else 'classes'} {', '.join(named)}{more}; {doing}."
+
+
+def split_rows(
+    codes: Indices | None, n_rows: int, sizes: Sequence[float], seed: int, stratify: bool = True
+) -> list[Indices]:
+    """Row numbers of the training part and of one held-out part per size, in this order; the last part is drawn first.
+
+    ``codes`` (n_rows,) class numbers, or None without classes. ``sizes``: shares of the rows that can be held out, or numbers
+    of rows. Without ``stratify`` rows are drawn blindly. DataError where training would have fewer rows than classes.
+    """
+    given = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
+    blind = codes is None or not stratify
+    rows, aside = _parted(np.arange(n_rows), given, 1 if blind else len(sizes) + 1)
+    counts = [_row_count(size, n_rows, len(rows)) for size in sizes]
+    n_classes = len(np.unique(given))
+    remaining = n_rows - sum(counts)
+    if remaining < n_classes or len(rows) <= sum(counts):
+        parts = " + ".join(str(count) for count in (remaining, *counts))
+        raise DataError(
+            f"{n_rows:,} {'row' if n_rows == 1 else 'rows'} cannot be cut into {parts}: the first part, for training, needs at "
+            f"least {'one row' if n_classes == 1 else f'one row of each of the {n_classes} classes'}, and the others rows of "
+            "classes that have one for every part. Add rows or change the shares."
+        )
+    drawn: list[Indices] = []
+    for step, count in enumerate(reversed(counts)):
+        more: Indices
+        rows, more = _parted(rows, given, 1 if blind else len(counts) + 1 - step)
+        aside = np.concatenate([aside, more])
+        if len(rows) <= count:
+            rows, aside = np.concatenate([rows, aside]), aside[:0]
+        rows, part = _two_parts(rows, given, count, seed, blind)
+        drawn.insert(0, part)
+    training = np.concatenate([rows, aside])
+    return list(_with_every_class(training, drawn, given))
+
+
+def draw_rows(codes: Indices | None, n_rows: int, count: int, seed: int) -> Indices:
+    """The numbers of ``count`` rows of ``n_rows``, every class in its share; more where there are more classes than that."""
+    given = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
+    count = max(count, len(np.unique(given)))
+    if count >= n_rows:
+        return np.arange(n_rows)
+    rest, drawn = _two_parts(np.arange(n_rows), given, count, seed, codes is None)
+    return _with_every_class(drawn, [rest], given)[0]
+
+
+def fold_rows(codes: Indices | None, n_rows: int, n_splits: int, seed: int) -> list[tuple[Indices, Indices]]:
+    """Row numbers to learn from and row numbers held out, a pair per fold: shuffled, and class by class where there are classes.
+
+    ParameterError where ``n_splits`` is not a whole number from 2 to the number of rows that can be held out.
+    """
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    given = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
+    held, _ = _parted(np.arange(n_rows), given, 1 if codes is None else 2)
+    whole = isinstance(n_splits, (int, np.integer)) and not isinstance(n_splits, bool)
+    if not (whole and 2 <= n_splits <= len(held)):
+        without = " whose class has another one" if len(held) < n_rows else ""
+        raise ParameterError(
+            f"n_splits must be a whole number from 2 to the {len(held)} rows{without}; got {n_splits!r}."
+        )
+    if codes is None:
+        return list(KFold(n_splits, shuffle=True, random_state=seed).split(given))
+    often, rare = _parted(held, given, n_splits)
+    fold = np.full(n_rows, -1)
+    if len(often):
+        cut = StratifiedKFold(n_splits, shuffle=True, random_state=seed)
+        for k, (_, test) in enumerate(cut.split(given[often], given[often])):
+            fold[often[test]] = k
+    rare = rare[np.argsort(given[rare], kind="stable")]  # neighbours of one class go to different folds
+    fold[rare] = np.random.default_rng(seed).permutation(n_splits)[np.arange(len(rare)) % n_splits]
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_splits)]
+
+
+def half_rows(codes: Indices | None, n_rows: int, n: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
+    """``n`` random cuts of the rows in two halves, class by class where there are classes: each first half has every class."""
+    from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+
+    if n_rows < 4:
+        raise DataError(f"Halves need at least 4 rows; there are {n_rows}.")
+    given = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
+    rows, aside = _parted(np.arange(n_rows), given, 1 if codes is None else 2)
+    n_classes = len(np.unique(given[rows]))
+    if len(rows) < 4 or len(rows) // 2 < len(np.unique(given)):
+        raise DataError(
+            f"Half of {n_rows} rows cannot hold the {len(np.unique(given))} classes; add rows or merge small classes."
+        )
+    make: Any = ShuffleSplit if codes is None or n_classes < 2 else StratifiedShuffleSplit
+    for half, rest in make(n, train_size=0.5, random_state=seed).split(rows, given[rows]):
+        first, second = _with_every_class(np.concatenate([rows[half], aside]), [rows[rest]], given)
+        yield first, second
+
+
+def _parted(rows: Indices, codes: Indices, least: int) -> tuple[Indices, Indices]:
+    """Those of the rows whose class has at least ``least`` of them, and the others."""
+    members = np.bincount(codes[rows]) if len(rows) else np.zeros(1, dtype=np.int64)
+    enough = members[codes[rows]] >= least
+    return rows[enough], rows[~enough]
+
+
+def _two_parts(rows: Indices, codes: Indices, count: int, seed: int, blind: bool) -> tuple[Indices, Indices]:
+    """The rows that are left, and ``count`` of them drawn: class by class, or blindly where a part has no room for all."""
+    from sklearn.model_selection import train_test_split
+
+    strata = codes[rows]
+    members = np.unique(strata, return_counts=True)[1]
+    by_class = not blind and members.min() >= 2 and len(members) <= min(count, len(rows) - count)
+    left, part = train_test_split(rows, test_size=count, random_state=seed, stratify=strata if by_class else None)
+    return left, part
+
+
+def _with_every_class(first: Indices, others: Iterable[Indices], codes: Indices) -> list[Indices]:
+    """The same parts, where ``first`` has a row of every class: one comes from the part with most of them, and one of the
+    class that ``first`` has most of goes there in its place."""
+    parts = [first, *others]
+    missing = np.setdiff1d(np.concatenate([codes[part] for part in parts]), codes[first])
+    for code in missing:
+        donor = 1 + int(np.argmax([np.count_nonzero(codes[part] == code) for part in parts[1:]]))
+        wanted = int(np.flatnonzero(codes[parts[donor]] == code)[0])
+        spare = int(np.flatnonzero(codes[parts[0]] == np.bincount(codes[parts[0]]).argmax())[0])
+        parts[0], parts[donor] = parts[0].copy(), parts[donor].copy()
+        parts[0][spare], parts[donor][wanted] = parts[donor][wanted], parts[0][spare]
+    return parts
+
+
+def _row_count(size: float, n_rows: int, n_free: int) -> int:
+    """A share of the rows that can be held out as a number of rows, or such a number as it is."""
+    whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
+    if whole and 0 < size < n_rows:
+        return int(size)
+    if isinstance(size, float) and 0 < size < 1:
+        return int(np.ceil(size * n_free - 1e-9))
+    raise ParameterError(f"A part of size {size!r} is not possible; expected a share in (0, 1) or 1 to {n_rows - 1}.")
