@@ -49,6 +49,13 @@ def test_the_split_cuts_the_stack_by_rows():
     np.testing.assert_array_equal(parts.test.y, Y[rows[2]])
 
 
+def test_a_rare_class_of_a_stack_is_told_and_stays_in_training():
+    few = np.array(["a", "b"] * 39 + ["c", "c"])
+    table = read_stack(npz(K=K, y=few)).table
+    assert "Too rare to be held out: class 'c' (2 rows)" in table.notes[-1]
+    assert np.sum(three_way_split(table, 0.25, 0.25).train.y == "c") == 2
+
+
 def test_targets_are_classes_or_numbers():
     numbers = RNG.standard_normal(80)
     assert read_stack(npz(K=K, y=numbers)).table.task == "regression"

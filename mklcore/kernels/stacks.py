@@ -17,6 +17,7 @@ import numpy as np
 
 from mklcore.data.columns import are_texts, clean_name, told_apart
 from mklcore.data.dataset import Dataset, counted, joined, listed
+from mklcore.data.splitting import rare_note
 from mklcore.errors import DataError, KernelError, never_asked
 from mklcore.kernels.checks import clip_gram, one_blas_thread
 from mklcore.kernels.grams import Forecast, GramStack
@@ -84,6 +85,8 @@ def read_stack(
     stack = GramStack.from_array(K, names, tick=tick)
     values, kind, how = _target(y, task)
     notes = [f"A ready stack of {len(K)} kernels on {len(y)} rows: it has no columns and is used as it is.", how, *more]
+    if kind != "regression" and (rare := rare_note(values, 3)):
+        notes.append(rare)
     name = f"{ROW} {fingerprint[:16]}".strip()
     rows = np.arange(len(y), dtype=np.float64)[:, None]
     return StackFile(stack, Dataset(rows, values, (name,), "y", kind, notes=tuple(notes)))
