@@ -60,6 +60,9 @@ def facts(table: Dataset, parts: Split) -> None:
         f"{what}. Target **{words.plain(table.target_name)}**: "
         f"{TASKS[table.task]}. Rows for training **{rows[0]}**, validation **{rows[1]}**, test **{rows[2]}**."
     )
+    sample = SAMPLES.get(history.current().data)
+    if sample is not None:
+        st.caption(f"Source: {words.plain(sample.source)}. Licence: {words.plain(sample.licence)}.")
     if table.task == "novelty":
         st.info(
             "Novelty asks whether a row is like the others. Explore draws a boundary around the training rows, and Predict "

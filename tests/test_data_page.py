@@ -299,6 +299,12 @@ def test_novelty_is_shown_and_says_which_pages_cannot_use_it():
     assert not app.error
 
 
+def test_a_sample_shows_its_source_and_licence_and_an_upload_none():
+    app = open_app(data="wine")
+    assert "doi:10.24432/C5PC7J. Licence: CC BY 4.0" in words(app).replace("\\", "")
+    assert not any("Licence" in one.value for one in upload(app, table(seed=1)).caption)
+
+
 def test_a_split_without_strata_is_in_the_link():
     app = open_app(data="iris")
     app.toggle(key="field_stratified").set_value(False).run()

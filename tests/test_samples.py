@@ -1,5 +1,6 @@
 """Every sample loads, from anywhere, and is what its registry entry says."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mklcore.data import synthetic
 from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.samples import SAMPLES, load_sample
 from mklcore.data.synthetic import make_mkl_toy
@@ -89,3 +91,16 @@ def test_the_readme_names_every_sample():
     readme = (Path(__file__).parent.parent / "sample_data" / "README.md").read_text(encoding="utf-8")
     for name, (rows, columns, _) in SHAPES.items():
         assert f"| `{name}` | {rows} x {columns} |" in readme
+
+
+@pytest.mark.parametrize("name", list(SAMPLES))
+def test_source_and_licence_stand_in_the_readme(name):
+    readme = (Path(__file__).parent.parent / "sample_data" / "README.md").read_text(encoding="utf-8")
+    sample = SAMPLES[name]
+    assert sample.source
+    assert sample.licence
+    assert f"| `{name}` | {sample.source} | {sample.licence} |" in readme
+    if sample.source.startswith("generated: "):  # what is said to make it does
+        call = re.match(r"generated: (\w+)\((.*?)\)", sample.source)
+        arguments = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", call[2])}
+        assert getattr(synthetic, call[1])(**arguments)[0] == load_sample(name)

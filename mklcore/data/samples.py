@@ -22,6 +22,7 @@ class Sample:
     """One entry of the gallery: a label, the task, one line on what it teaches, and how to get it.
 
     ``by_column``: what it teaches is about single columns, so kernels see them one by one, however many there are.
+    ``source``: who made the data and where it is published. ``licence``: the terms its publisher states.
     """
 
     label: str
@@ -29,6 +30,8 @@ class Sample:
     teaches: str
     load: Callable[[], Dataset]
     by_column: bool = False
+    source: str = ""
+    licence: str = ""
 
 
 def load_sample(name: str) -> Dataset:
@@ -125,12 +128,18 @@ def _spans(*spans: tuple[str, int]) -> Groups:
     return tuple((name, tuple(range(int(end) - size, int(end)))) for (name, size), end in zip(spans, ends, strict=True))
 
 
+CC_BY = "CC BY 4.0, as the UCI Machine Learning Repository states; comes with scikit-learn (BSD-3-Clause)"
+UNSTATED = "none stated by its authors; comes with scikit-learn (BSD-3-Clause)"
+OWN = "BSD-3-Clause, as this project"
+
 SAMPLES: dict[str, Sample] = {
     "breast_cancer": Sample(
         "Breast cancer",
         "binary",
         "One kernel per feature: which of 30 overlapping measurements does a sparse mixture keep?",
         _breast_cancer,
+        source="W. Wolberg, O. Mangasarian, W. N. Street, 1995: Breast Cancer Wisconsin (Diagnostic), doi:10.24432/C5DW2B",
+        licence=CC_BY,
     ),
     "mkl_toy": Sample(
         "MKL toy, 9 of 50 informative",
@@ -138,30 +147,40 @@ SAMPLES: dict[str, Sample] = {
         "Sparse or not? Nine of 50 features carry the class, and no rule errs less than 4.0 %: which p comes close?",
         _mkl_toy,
         by_column=True,
+        source="generated: make_mkl_toy(n=400, n_informative=9, seed=0), after Kloft and others (2011)",
+        licence=OWN,
     ),
     "digits": Sample(
         "Digits, odd against even",
         "binary",
         "The width decides: a linear kernel misses one digit in ten, an RBF of half the median distance one in fifty.",
         _digits,
+        source="E. Alpaydin and C. Kaynak, 1998: Optical Recognition of Handwritten Digits (its test set), doi:10.24432/C50P49",
+        licence=CC_BY,
     ),
     "wine": Sample(
         "Wine",
         "multiclass",
         "Three classes, 13 features on very different scales: one mixture of kernels per class.",
         _wine,
+        source="S. Aeberhard and M. Forina, 1992: Wine, doi:10.24432/C5PC7J",
+        licence=CC_BY,
     ),
     "iris": Sample(
         "Iris",
         "multiclass",
         "Small enough to see: petals tell the species apart better than sepals; do the group weights say so?",
         _iris,
+        source="R. A. Fisher, 1936: Iris, doi:10.24432/C56C76",
+        licence=CC_BY,
     ),
     "diabetes": Sample(
         "Diabetes",
         "regression",
         "A noisy number to predict: half of its variation or more stays unexplained, so overfitting shows early.",
         _diabetes,
+        source="B. Efron, T. Hastie, I. Johnstone and R. Tibshirani, 2004: Least Angle Regression, Annals of Statistics 32",
+        licence=UNSTATED,
     ),
     "mkl_toy_sparse": Sample(
         "MKL toy, 1 of 50 informative",
@@ -169,6 +188,8 @@ SAMPLES: dict[str, Sample] = {
         "One feature carries the class, 49 are noise: the case for p = 1, where few kernels keep a weight.",
         _mkl_toy_sparse,
         by_column=True,
+        source="generated: make_mkl_toy(n=400, n_informative=1, seed=0)",
+        licence=OWN,
     ),
     "mkl_toy_dense": Sample(
         "MKL toy, all 50 informative",
@@ -176,23 +197,31 @@ SAMPLES: dict[str, Sample] = {
         "Every feature carries a little of the class: the case for p = ∞, where all kernels count alike.",
         _mkl_toy_dense,
         by_column=True,
+        source="generated: make_mkl_toy(n=400, n_informative=50, seed=0)",
+        licence=OWN,
     ),
     "sparse_polynomial": Sample(
         "Sparse polynomial, 12 columns",
         "regression",
         "A sum of products of few columns: which of them act together, among millions of kernels?",
         _sparse_polynomial,
+        source="generated: make_sparse_polynomial(n=500, p=12, seed=4)",
+        licence=OWN,
     ),
     "spectra": Sample(
         "Spectra, 3 of 10 bands decide",
         "regression",
         "150 wavelengths in ten bands, of which three decide the target: which method keeps just those?",
         _spectra,
+        source="generated: make_spectra(n=200, n_wavelengths=150, informative_bands=3, seed=0)",
+        licence=OWN,
     ),
     "ring": Sample(
         "Ring, 15 of 300 rows elsewhere",
         "novelty",
         "No target: what is unlike the others? Wide kernels call the empty middle ordinary, narrow ones do not.",
         _ring,
+        source="generated: make_ring(n=300, n_outside=15, seed=0)",
+        licence=OWN,
     ),
 }
