@@ -8,6 +8,7 @@ import re
 import runpy
 import warnings
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from nbclient import NotebookClient
 from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
+from mklcore.data.columns import clean_name
 from mklcore.errors import DataError
 from mklcore.estimators.registry import ESTIMATORS
 from mklcore.figures import style
@@ -223,6 +225,49 @@ def test_the_script_of_an_upload_reads_that_file_and_no_other_whatever_its_names
     (tmp_path / file).write_bytes(content.replace(b"0.1", b"0.2"))
     with pytest.raises(ValueError, match="its fingerprint differs"):
         run_script(script, tmp_path, monkeypatch)
+
+
+INJECTIONS = (
+    '"); raise SystemExit("x")#', "'+str(1/0)+'", 'ends with \\', '"""', "'''", r"\N{BULLET}\x41\u0041", "{1/0}", "%(x)s%d",
+    "a\u2028raise SystemExit", "b\x0craise SystemExit", "c\x85raise SystemExit", "d\r\nraise SystemExit", "# c", "exec", "½𝔲",
+)  # fmt: skip
+
+
+def injected(names: Sequence[str], target: str, classes: Sequence[str]) -> bytes:
+    """A table of 60 rows whose columns, target and two classes have these names, in Excel's own way of quoting."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.standard_normal((60, len(names))).round(4), columns=list(names))
+    frame[target] = np.array(classes)[(frame.iloc[:, 0] > 0).astype(int)]
+    return frame.to_csv(index=False).encode()
+
+
+def skeleton(script: str) -> str:
+    """What a script does, whatever its texts and numbers are."""
+    tree = ast.parse(script)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | float):
+            node.value = ""
+    return ast.dump(tree)
+
+
+def told_on(page: str, names: Sequence[str], target: str, classes: Sequence[str], group: str, file: str) -> str:
+    """The script of a screen about such a table, whose target and groups were chosen by hand and a row was changed."""
+    app = with_upload(injected(names, target, classes), file, "data", widths="1", each="linear", degree="0")
+    memory(app).params = replace(
+        memory(app).params, target=target, grouping=f"{group}:1-3;rest:4-5", uses="2c", moved="1=1.5"
+    )
+    memory(app).link.moved = True
+    app.run()
+    return code_of(turn(app, page))
+
+
+@pytest.mark.parametrize("page", scripts.PAGES)
+def test_names_change_the_texts_of_a_script_and_nothing_else(page):
+    clean = [clean_name(name) for name in INJECTIONS]
+    plain = told_on(page, [f"column {k}" for k in range(len(clean))], "t", ("no", "yes"), "g", "table.csv")
+    evil = told_on(page, INJECTIONS, clean[0] + "t", INJECTIONS[1:3], clean[4], f"{INJECTIONS[3]}{INJECTIONS[0]}.csv")
+    assert clean[0] in evil
+    assert skeleton(evil) == skeleton(plain)
 
 
 def eval_name(line: str) -> str:
