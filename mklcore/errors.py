@@ -39,7 +39,18 @@ class ParameterError(MKLError, ValueError):
 
 
 class ProofError(MKLError):
-    """An answer that its own parts do not prove; it is not published. A fault of this library: please report it."""
+    """An answer that its own parts do not prove; it is not published. A fault of this library: please report it.
+
+    Raised with what was found, which is what to report; the message says what to do first.
+    """
+
+    def __str__(self) -> str:
+        return (
+            "This answer is withheld, because its own numbers do not prove it. What helps: a target and kernels of ordinary size "
+            "(standardise the target, normalise the kernels), a larger tol, a smaller C or a larger lam. It is a fault of this "
+            "library all the same: please report the method with its parameters, the number of rows and kernels, the range of "
+            f"the target, and this finding. {super().__str__()}"
+        )
 
 
 def __getattr__(name: str) -> type[Warning]:

@@ -44,6 +44,24 @@ def _weighted_median(loss: Loss, f: Array, y: Array, w: Array) -> float:
     return float(0.5 * (kinks[at] + kinks[at + 1]) if flat else kinks[at])
 
 
+def centre_of(loss: Loss, y: Array, fit_intercept: bool) -> float:
+    """What may be taken from the target ``y`` (n,) before solving, and added to the intercept afterwards: the middle one of its
+    values, or 0 where that is another problem.
+
+    With a free intercept and a loss of residuals the duals sum to 0, so that neither duals nor objective nor dual value change. Far
+    from zero they would be differences of large numbers. One of the values, and not their mean, leaves whole numbers whole, and
+    follows no outlier.
+    """
+    if not (fit_intercept and loss.takes_intercept and loss.of_residuals):
+        return 0.0
+    return float(np.partition(y, y.size // 2)[y.size // 2])
+
+
+def losses_at(loss: Loss, f: Array, b: float, y: Array) -> Array:
+    """V(f_i + b, y_i) for every point; of residuals without rounding ``f`` to the digits that a large ``b`` leaves it."""
+    return loss.value(f, y - b) if loss.of_residuals else loss.value(f + b, y)
+
+
 def total_loss(loss: Loss, f: Array, b: float, y: Array, C: Cost) -> float:
     """C sum_i V(f_i + b, y_i), plus the intercept's own term where the loss has one."""
-    return float(np.sum(C * loss.value(f + b, y))) + loss.total * b
+    return float(np.sum(C * losses_at(loss, f, b, y))) + loss.total * b

@@ -47,6 +47,7 @@ class Loss:
     | ``takes_intercept`` | False for a loss that is stated without one |
     | ``tube`` | Lin has the kink -tube |a_i|; 0 where there is none |
     | ``reach`` | the largest |a_i| of the box at C = 1 |
+    | ``of_residuals`` | V depends on y - t alone: a target moved by a number moves the free intercept, and nothing else |
     | ``total`` | what the dual sums to when the intercept is free; the primal then carries total * b |
     """
 
@@ -63,6 +64,7 @@ class Loss:
     signed: ClassVar[bool] = False
     box_is_scaled_by_C: ClassVar[bool] = True
     takes_intercept: ClassVar[bool] = True
+    of_residuals: ClassVar[bool] = False
     total: ClassVar[float] = 0.0
 
     @property
@@ -257,6 +259,7 @@ class EpsilonInsensitive(Loss):
     )  # fmt: skip
     machine: ClassVar[str] = "svm"
     piecewise_linear: ClassVar[bool] = True
+    of_residuals: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
@@ -296,6 +299,7 @@ class Squared(Loss):
     machine: ClassVar[str] = "ridge"
     quadratic: ClassVar[bool] = True
     box_is_scaled_by_C: ClassVar[bool] = False
+    of_residuals: ClassVar[bool] = True
 
     def value(self, t: Array, y: Array) -> Array:
         return 0.5 * (y - t) ** 2
@@ -339,6 +343,7 @@ class Huber(Loss):
         ),
     )  # fmt: skip
     machine: ClassVar[str] = "svm"
+    of_residuals: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.delta) and self.delta > 0):

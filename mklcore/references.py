@@ -32,6 +32,7 @@ from mklcore.solvers.hkl.design import Design
 PLAIN = ("majority", "mean", "linear", "RBF")  # models of the columns alone
 FLAT = 1e-3  # gain in score below which going on does not pay
 FURTHER = 4  # points beyond the end of a grid
+MOST_STEPS = 500_000  # of scikit-learn's support vector machines, which have no bound of their own
 COARSE = 3  # values of C per single kernel
 MOST = 12  # single kernels that are tried
 NEARLY = 1e-4  # relative gap at which one is near enough
@@ -71,7 +72,7 @@ def plain_references(
     if train.task == "novelty":
         raise ParameterError("Without a target there is nothing to compare with: plain models need one.")
     measure = scorer_of(scoring or ("r2" if train.task == "regression" else "accuracy"))
-    makers = _regressors(float(np.std(np.asarray(train.y))) or 1.0) if train.task == "regression" else _classifiers()
+    makers = _regressors() if train.task == "regression" else _classifiers()
     makers = makers if train.n_features else makers[:1]  # of sequences alone there is no column
     makers = [maker for maker in makers if only is None or maker[0] in only]
     found: list[Reference] = []
@@ -96,11 +97,13 @@ def _classifiers() -> list[Maker]:
         ("majority", "", (1.0,), lambda _: DummyClassifier()),
         ("linear", "C", np.geomspace(1e-3, 1e2, 6).tolist(),
          lambda C: make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=2000))),
-        ("RBF", "C", [0.1, 1.0, 10.0, 100.0], lambda C: make_pipeline(StandardScaler(), SVC(C=C))),
+        ("RBF", "C", [0.1, 1.0, 10.0, 100.0], lambda C: make_pipeline(StandardScaler(), SVC(C=C, max_iter=MOST_STEPS))),
     ]  # fmt: skip
 
 
-def _regressors(spread: float) -> list[Maker]:
+def _regressors() -> list[Maker]:
+    """Each fits the target at mean 0 and standard deviation 1: far from zero scikit-learn's SVR runs for ever."""
+    from sklearn.compose import TransformedTargetRegressor
     from sklearn.dummy import DummyRegressor
     from sklearn.linear_model import Ridge
     from sklearn.pipeline import make_pipeline
@@ -110,9 +113,10 @@ def _regressors(spread: float) -> list[Maker]:
     return [
         ("mean", "", (1.0,), lambda _: DummyRegressor()),
         ("linear", "1/alpha", np.geomspace(1e-3, 1e3, 7).tolist(),
-         lambda C: make_pipeline(StandardScaler(), Ridge(1.0 / C))),
+         lambda C: TransformedTargetRegressor(make_pipeline(StandardScaler(), Ridge(1.0 / C)), transformer=StandardScaler())),
         ("RBF", "C", [0.1, 1.0, 10.0, 100.0],
-         lambda C: make_pipeline(StandardScaler(), SVR(C=C * spread, epsilon=0.1 * spread, tol=1e-3 * spread))),
+         lambda C: TransformedTargetRegressor(
+             make_pipeline(StandardScaler(), SVR(C=C, max_iter=MOST_STEPS)), transformer=StandardScaler())),
     ]  # fmt: skip
 
 

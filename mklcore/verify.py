@@ -1,9 +1,10 @@
 """Check a saved model without the code that fitted it: ``python -m mklcore.verify MODEL.mkl TABLE.csv [TARGET]``.
 
 Reads the file itself, builds the Gram matrices from the table's own rows, and computes objective and dual value of what was
-published from the definitions, in NumPy alone; nothing of the solvers, losses, penalties or kernels is imported. A table may
-be an .npz of X (n, d) and y (n,). A stack is given as .npz with one array: (M, n, n), or (p, q+1, n, n) for a model over
-given levels. Prints one line per statement, and ends with code 1 if one of them does not hold.
+published from the definitions, in NumPy alone; nothing of the solvers, penalties or kernels is imported, and of the losses only
+a class that was registered besides ours, which is then said. A table may be an .npz of X (n, d) and y (n,). A stack is given as
+.npz with one array: (M, n, n), or (p, q+1, n, n) for a model over given levels. Prints one line per statement, and ends with
+code 1 if one of them does not hold.
 
 Weak duality is all that is needed: every feasible dual point has a value below every objective, so that the printed gap
 bounds the distance to the optimum whatever the solver did.
@@ -235,8 +236,67 @@ def approximated(kernels: dict[str, Any], X: Array) -> tuple[Array, list[Line]]:
 # Losses and penalties, from their definitions
 
 
+class Known(NamedTuple):
+    """A loss whose definition stands here: its name, and its tube or its delta."""
+
+    kind: str
+    value: float = 0.1
+
+
+PLAIN = {
+    "Hinge": "hinge", "SquaredHinge": "squared_hinge", "Logistic": "logistic", "Squared": "squared",
+    "EpsilonInsensitive": "epsilon_insensitive", "Huber": "huber", "OneClass": "one_class", "NuOneClass": "nu_one_class",
+}  # fmt: skip
+OF_RESIDUALS = ("squared", "epsilon_insensitive", "huber")
+
+
+def loss_of(parameters: dict[str, Any]) -> Any:
+    """The loss that the file names: one that is known here, or an object of a class that is registered in this process.
+
+    DataError, which says that the model cannot be checked, for any other.
+    """
+    given, epsilon = parameters["loss"], parameters.get("epsilon", 0.1)
+    name, own = (given, {}) if isinstance(given, str) else (given["is"], {k: v for k, v in given.items() if k != "is"})
+    kind: str = name if isinstance(given, str) else PLAIN.get(name, "")
+    if kind in PLAIN.values():
+        return Known(kind, own.get("delta", 1.0) if kind == "huber" else own.get("epsilon", epsilon))
+    return registered(name, own if own else {"epsilon": epsilon})
+
+
+def registered(name: str, own: dict[str, Any]) -> Any:
+    """The loss called ``name``, or of the class called so, as the class that someone registered has it."""
+    from mklcore.losses import LOSSES, make_loss
+
+    if name in LOSSES:
+        return make_loss(name, **own)
+    found: Any = next((kind for kind in LOSSES.values() if kind.__name__ == name), None)
+    if found is None:
+        raise DataError(
+            f"The loss {name} is none that this verifier knows, and none that is registered in this process: what it says of a "
+            "model can be neither confirmed nor denied. Register its class in mklcore.LOSSES, and call mklcore.verify.report there."
+        )
+    return found(**own)
+
+
+def told_loss(loss: Any) -> list[Line]:
+    """Whose word the values of a loss are, where they are not this verifier's own."""
+    if isinstance(loss, Known):
+        return []
+    return [
+        Line(True, f"loss: values and duals are those of the registered class {type(loss).__name__}, taken at its word")
+    ]
+
+
+def moved(loss: Any, y: Array, b: float) -> tuple[Array, float]:
+    """Target and intercept of the same problem with an intercept of 0: far from zero both are large, and y - t is not."""
+    known = loss.kind in OF_RESIDUALS if isinstance(loss, Known) else getattr(loss, "of_residuals", False)
+    return (y - b, 0.0) if known else (y, b)
+
+
 def loss_value(loss: Any, t: Array, y: Array) -> Array:
     """V(t_i, y_i)."""
+    if not isinstance(loss, Known):
+        return loss.value(t, y)
     kind, value = loss
     r = np.abs(y - t)
     if kind in ("hinge", "one_class", "nu_one_class"):
@@ -255,6 +315,8 @@ def loss_value(loss: Any, t: Array, y: Array) -> Array:
 
 def loss_dual(loss: Any, a: Array, y: Array, C: Array) -> float:
     """-sum_i C_i V*(-a_i / C_i, y_i); minus infinity outside the box (but for rounding)."""
+    if not isinstance(loss, Known):
+        return float(loss.dual(a, y, float(C[0]) if np.all(C[0] == C) else C))
     kind, value = loss
     slack = 1e-8 * min(float(np.max(C)), float(np.abs(a).max(initial=0.0)))
     one_sided = {"hinge": y * a, "logistic": y * a, "one_class": a, "nu_one_class": a}
@@ -426,26 +488,18 @@ def weighted(model: dict[str, Any], K: Array, case: Case) -> list[Line]:
     """lp-norm MKL and its relatives, SMKL: one dual for all kernels."""
     p, name, rows = model["parameters"], model["estimator"], np.ix_(case.rows, case.rows)
     novelty = name.endswith("OneClass")
-    kind = ("one_class" if p.get("nu") is None else "nu_one_class") if novelty else p["loss"]
-    loss: Any = (kind, p.get("epsilon", 0.1))
-    if isinstance(kind, dict):
-        names = {
-            "Huber": "huber", "EpsilonInsensitive": "epsilon_insensitive", "Hinge": "hinge", "Squared": "squared",
-            "SquaredHinge": "squared_hinge",
-        }  # fmt: skip
-        loss = (names.get(kind["is"], "logistic"), kind.get("delta", kind.get("epsilon", 0.1)))
-    elif kind == "huber":
-        loss = ("huber", 1.0)
+    of_nu = novelty and p.get("nu") is not None
+    loss: Any = Known("nu_one_class" if of_nu else "one_class") if novelty else loss_of(p)
     w = model["fitted"].get("sample_weight_")
     w = np.ones(case.y.size) if w is None else np.asarray(w)[case.rows]
     kept = w > 0
-    cost = p["C"] if loss[0] != "nu_one_class" else 1.0 / (p["nu"] * float(w.sum()))
+    cost = p["C"] if not of_nu else 1.0 / (p["nu"] * float(w.sum()))
     y = np.ones(case.y.size) if novelty else case.y
-    b = -float(model["fitted"]["offset_"]) if loss[0] == "nu_one_class" else case.intercept
+    y, b = (y, -float(model["fitted"]["offset_"])) if of_nu else moved(loss, y, case.intercept)
     G = np.array([kernel[rows] @ case.dual for kernel in K])
     Q = np.maximum(G @ case.dual, 0.0)
     C = cost * w
-    errors = float(np.sum(C * loss_value(loss, case.weights @ G + b, y))) + (b if loss[0] == "nu_one_class" else 0.0)
+    errors = float(np.sum(C * loss_value(loss, case.weights @ G + b, y))) + (b if of_nu else 0.0)
     norms = case.weights * np.sqrt(Q)
     if name.startswith("SMKL"):
         return compared(case, terms_value(p, len(K), norms**2) + errors, None)
@@ -461,7 +515,7 @@ def weighted(model: dict[str, Any], K: Array, case: Case) -> list[Line]:
     primal, price = prices(penalty, norms[used], forms)
     value = loss_dual(loss, a[kept], y[kept], C[kept]) - price
     balanced = (novelty and p.get("nu") is None) or not p.get("fit_intercept", True)
-    total = 1.0 if loss[0] == "nu_one_class" else 0.0
+    total = 1.0 if of_nu else 0.0
     off = abs(float(a.sum()) - total)
     if not balanced and off > 1e-8 * max(float(np.abs(a).sum()), 1e-300):
         value = -np.inf
@@ -507,16 +561,16 @@ def hulls(model: dict[str, Any], X: Array, case: Case, k: int) -> list[Line]:
     """Hierarchical kernel learning: the bound over the whole grid through the sufficient condition."""
     p, fitted = model["parameters"], model["fitted"]
     hull = Hull(levels_of(fitted["design_"], X), p["depth_weight"], p["root_weight"])
-    kind = p["loss"] if isinstance(p["loss"], str) else "squared"
-    loss, n, lam = (kind, 0.1), case.y.size, p["lam"]
+    loss, n, lam = loss_of(p), case.y.size, p["lam"]
+    y, b = moved(loss, case.y, case.intercept)
     nodes = [tuple(int(level) for level in node) for node in fitted["hull_"]]
     forms, f = hull.forms(nodes, case.dual), hull.decision(nodes, case.weights, case.dual)
     size = hull.norm(nodes, case.weights, forms)
-    primal = float(loss_value(loss, f + case.intercept, case.y).mean()) + 0.5 * lam * size**2
+    primal = float(loss_value(loss, f + b, y).mean()) + 0.5 * lam * size**2
     if case.point is None or fitted.get("proof_") is None:
         return compared(case, primal, None)
     bound = hull.dual_norm_bound(fitted["proof_"][k], case.point)
-    value = lam * (loss_dual(loss, case.point, case.y, np.full(n, 1.0 / (n * lam))) - 0.5 * bound)
+    value = lam * (loss_dual(loss, case.point, y, np.full(n, 1.0 / (n * lam))) - 0.5 * bound)
     if p["fit_intercept"] and abs(float(case.point.sum())) > 1e-8 * max(float(np.abs(case.point).sum()), 1e-300):
         value = -np.inf
     return compared(case, primal, value)
@@ -543,6 +597,8 @@ def verify(model_path: Any, table: Any, target: str | None = None) -> list[Line]
     n = len(model["fitted"]["training_target_"])
     if X.shape[-1 if X.ndim > 2 else 0] != n:
         raise DataError(f"The model was fitted on {n} rows; the stack has shape {X.shape}.")
+    if "loss" in model["parameters"]:
+        lines += told_loss(loss_of(model["parameters"]))
     for k, case in enumerate(cases(model)):
         if hkl:
             lines += hulls(model, X, case, k)

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn.base
 
 import mklcore as mkl
+from mklcore.losses import Hinge, Logistic
 from mklcore.solvers.hkl.bases import RuleBasis
-from mklcore.verify import main, verify
+from mklcore.verify import main, report, verify
+from tests.test_extensions import LogCosh
 
 ROOT = Path(__file__).parents[1]
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
@@ -211,6 +214,38 @@ def test_what_cannot_be_checked_is_told_in_words(tables, tmp_path, capsys):
     assert "usage: python -m mklcore.verify MODEL.mkl TABLE.csv" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "model", [mkl.LpMKLRegressor(kernels=KERNELS, p=2.0), mkl.SMKLRegressor(kernels=KERNELS), mkl.HKLRegressor(lam=0.1)]
+)
+@pytest.mark.parametrize("loss", ["log_cosh", LogCosh(2.0)], ids=["name", "object"])
+def test_a_registered_loss_is_taken_at_its_word_and_an_unknown_one_cannot_be_checked(
+    model, loss, tables, tmp_path, monkeypatch
+):
+    with monkeypatch.context() as with_it:
+        with_it.setitem(mkl.LOSSES, "log_cosh", LogCosh)
+        path = saved(sklearn.base.clone(model).set_params(loss=loss), tables, "regression", tmp_path)
+        lines = assert_holds(path, tables["regression"])
+        assert any("those of the registered class LogCosh, taken at its word" in line.text for line in lines)
+        changed(path, "objective_", lambda value: 1.01 * value)
+        assert "FAILS  objective" in "\n".join(report(path, tables["regression"], "target")[0])
+    said, good = report(path, tables["regression"], "target")
+    assert not good
+    assert len(said) == 1
+    assert said[0].startswith("cannot be checked: The loss ")
+    assert "Register its class in mklcore.LOSSES" in said[0]
+
+
+@pytest.mark.parametrize(
+    "model", [mkl.LpMKLClassifier(kernels=KERNELS, p=2.0), mkl.HKLClassifier(lam=0.1)], ids=["lp", "HKL"]
+)
+@pytest.mark.parametrize("loss", [Logistic(), Hinge()], ids=lambda loss: loss.name)
+def test_a_loss_given_as_an_object_is_the_loss_of_that_name(model, loss, tables, tmp_path):
+    lines = assert_holds(
+        saved(sklearn.base.clone(model).set_params(loss=loss), tables, "binary", tmp_path), tables["binary"]
+    )
+    assert not any("registered" in line.text for line in lines)
+
+
 def test_it_runs_as_a_command(tables, tmp_path):
     path = saved(mkl.LpMKLClassifier(kernels=KERNELS), tables, "binary", tmp_path)
     done = subprocess.run(
@@ -224,6 +259,9 @@ def test_it_runs_as_a_command(tables, tmp_path):
 def test_it_shares_no_code_with_what_fitted(name):
     tree = ast.parse((ROOT / "mklcore" / name).read_text())
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    own = next((f for f in tree.body if isinstance(f, ast.FunctionDef) and f.name == "registered"), None)
+    if own is not None:  # a loss that someone registered has no other definition than its class
+        modules -= {node.module for node in ast.walk(own) if isinstance(node, ast.ImportFrom)}
     ours = {module for module in modules if module and module.startswith("mklcore")}
     assert ours <= {"mklcore.data", "mklcore.errors", "mklcore.verify_hull"}
     plain = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}

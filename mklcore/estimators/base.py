@@ -250,9 +250,23 @@ class KernelEstimator(BaseEstimator):
     def _fit_stack(self, stack: GramStack | KernelRows, y: Array, warm: Any = None) -> Self:
         """Fit on a built stack and a checked target; ``warm`` is a fitted estimator of a neighbouring problem."""
         self.__dict__.pop("selected_", None)
-        self._solve(stack, y, warm)
+        centre = self._centre(y)
+        self._solve(stack, y - centre if centre else y, warm)
+        if centre:
+            self._move(centre, y - centre)
         self._remember(stack, y)
         return self
+
+    def _centre(self, y: Array) -> float:
+        """What is taken from the target before solving, because the free intercept puts it back."""
+        return 0.0
+
+    def _move(self, centre: float, y: Array) -> None:
+        """Put back the ``centre`` that was taken from the target, which left ``y`` (n,): the intercept is all that it changes."""
+        for name in ("intercept_", "refit_intercept_"):
+            if hasattr(self, name):
+                setattr(self, name, getattr(self, name) + centre)
+        self.fit_ = replace(self.fit_, intercept=self.fit_.intercept + centre)
 
     def _remember(self, stack: Any, y: Labels) -> None:
         """What a fitted model keeps of its training: names, the target it was solved for, which rows they were."""

@@ -148,7 +148,7 @@ class _HKLBase(KernelEstimator):
         for name in ("depth_weight", "max_seconds"):
             if getattr(self, name) is not None:
                 self._positive(name)
-        loss_for(self.loss, self.tasks, suits_hulls)
+        self.loss_in_use  # noqa: B018  the loss checks itself
         if self.search not in SEARCHES:
             raise ParameterError(f"search must be one of {', '.join(SEARCHES)}; got {self.search!r}.")
         for name in ("max_iter", "max_nodes"):
@@ -156,13 +156,17 @@ class _HKLBase(KernelEstimator):
             if isinstance(value, bool) or not (isinstance(value, (int, np.integer)) and value >= 1):
                 raise ParameterError(f"{name} must be a whole number of 1 or more; got {value!r}.")
 
+    @property
+    def loss_in_use(self) -> Loss:
+        return loss_for(self.loss, self.tasks, suits_hulls)
+
     def _weights_of(self, design: Design) -> DepthWeights:
         base = DepthWeights.default_base(design.p) if self.depth_weight is None else float(self.depth_weight)
         return DepthWeights(base, float(self.root_weight))
 
     def _task(self, y: Array) -> Task:
         """One target of labels -1 / +1 or of numbers, at this lam under this loss."""
-        return Task(y, loss_for(self.loss, self.tasks, suits_hulls), float(self.lam), self.fit_intercept)
+        return Task(y, self.loss_in_use, float(self.lam), self.fit_intercept)
 
     def _fit_one(self, design: Design, y: Array, warm: WarmHull | None) -> tuple[Fit, HullSearch]:
         """One target of labels -1 / +1 or of numbers."""

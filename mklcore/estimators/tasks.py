@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,12 @@ from sklearn.utils.validation import column_or_1d
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.errors import DataError
 from mklcore.estimators.base import KernelEstimator, target_of
+from mklcore.intercepts import centre_of, total_loss
+from mklcore.losses import Loss
 from mklcore.scoring import accuracy, explained
+from mklcore.solvers.driver import Fit
+
+_DIGITS = 1e-9  # share of the objective that an intercept with few digits may cost before it is told
 
 
 class KernelClassifier(ClassifierMixin, KernelEstimator):
@@ -81,6 +87,31 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
         if not np.all(np.isfinite(numbers)):
             raise DataError("The target holds NaN or infinite values; drop or fill these rows first.")
         return numbers
+
+    def _centre(self, y: Array) -> float:
+        loss: Loss | None = getattr(
+            self, "loss_in_use", None
+        )  # the greedy methods have none, and take the mean themselves
+        weights = getattr(self, "sample_weight_", None)
+        return 0.0 if loss is None else centre_of(loss, y if weights is None else y[weights > 0], self.fit_intercept)
+
+    def _move(self, centre: float, y: Array) -> None:
+        """Far from zero a number has few digits left for the intercept, and what a loss with kinks costs there is published."""
+        fit: Fit = self.fit_
+        if fit.decision is not None:
+            loss, weights, kept = (
+                self.loss_in_use,
+                getattr(self, "sample_weight_", None),
+                fit.intercept + centre - centre,
+            )
+            cost = self.C if weights is None else self.C * weights
+            more = total_loss(loss, fit.decision, kept, y, cost) - total_loss(
+                loss, fit.decision, fit.intercept, y, cost
+            )
+            if more > _DIGITS * fit.objective:
+                self.fit_ = fit = replace(fit, objective=fit.objective + more)
+                self.objective_, self.dual_gap_, self.relative_gap_ = fit.objective, fit.gap, fit.relative_gap
+        super()._move(centre, y)
 
     def predict(self, X: Any) -> Array:
         """Predicted targets (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n)."""

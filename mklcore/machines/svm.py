@@ -352,12 +352,13 @@ def solve_svm(
     a = feasible_start(warm, low, high, fit_intercept, loss.total)
     f = K @ a if a.any() else np.zeros_like(lin)
     fixed = 0.0 if decision is None else decision - f
+    unit = float(np.abs(lin).max()) or 1.0  # violations are measured in that of the target
     lin = lin - fixed
     v = lin - f
     together = smo_blocks if y.size >= BLOCKS_FROM else smo_pairs
     leaf = together if fit_intercept else smo_single
     chunk = int(np.clip(_CHUNK // max(1, y.size), 1_000, 50_000))
-    tolerance, used, idle, previous = _FIRST, 0, 0, np.inf
+    tolerance, used, idle, previous = _FIRST * unit, 0, 0, np.inf
     flat = decision is None and fit_intercept and tube == 0.0 and not bend.any()  # may the best machine be a constant?
     while True:
         steps, violation = leaf(K, low, high, tube, a, v, tolerance, min(chunk, max_steps - used))
@@ -378,11 +379,13 @@ def solve_svm(
                 if found.gap <= ROUNDING * abs(found.objective):
                     return found
         if violation <= tolerance:
-            if tolerance < 1e-14:
+            if tolerance < 1e-14 * unit:
                 return solution
             finer = tolerance * float(np.clip(_WELL_UNDER * target / solution.gap, _FINER, _COARSER))
             tolerance = min(finer, 0.5 * violation if violation > 0 else finer)
-            v = lin - K @ a if tolerance < 1e-5 else v  # drift of the running gradient would hide the last digits
+            v = (
+                lin - K @ a if tolerance < 1e-5 * unit else v
+            )  # drift of the running gradient would hide the last digits
         else:
             _active_set_steps(K, low, high, tube, a, v, fit_intercept)
             idle = idle + 1 if solution.gap > 0.5 * previous else 0

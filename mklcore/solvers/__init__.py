@@ -245,6 +245,8 @@ def certificate(
     K, y, a = np.asarray(K, dtype=float), np.asarray(y, dtype=float), np.asarray(dual_coef, dtype=float)
     weights, proof = np.asarray(weights, dtype=float), a if dual_point is None else np.asarray(dual_point, dtype=float)
     both = np.column_stack([a, proof])
+    if fit_intercept and loss.takes_intercept and loss.of_residuals:
+        y, intercept = y - intercept, 0.0  # the same problem, without the digits that a target far from zero takes
     cost: Cost = C if sample_weight is None else C * np.asarray(sample_weight, dtype=float)
     kept: Any = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
     if sample_weight is not None and np.any(proof[~kept] != 0.0):

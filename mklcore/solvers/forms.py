@@ -151,7 +151,10 @@ class Live:
     """
 
     def __init__(self, K: Array, y: Array, fit: Fit, C: float, loss: Loss) -> None:
-        self.y, self.fit, self.C, self.loss = y, fit, C, loss
+        far = (
+            fit.intercept if loss.of_residuals else 0.0
+        )  # of a target far from zero: the interval is the same without it
+        self.y, self.fit, self.C, self.loss = y - far, fit, C, loss
         a = fit.dual_coef
         self.G = K.products(a) if hasattr(K, "products") else np.stack([kernel @ a for kernel in K])
         self.Q = np.maximum(self.G @ fit.dual_coef, 0.0)

@@ -213,7 +213,10 @@ class Interleaved:
         self.name = f"{problem.penalty.name} interleaved chunking"
         self.low, self.high = problem.loss.box(problem.y, problem.C)
         self.tube = problem.loss.tube
-        self._fruitless, self._tolerance = 0, 0.1
+        self._unit = (
+            float(np.abs(problem.loss.linear(problem.y)).max()) or 1.0
+        )  # violations are measured in that of the target
+        self._fruitless, self._tolerance = 0, 0.1 * self._unit
         self._board: Progress | None = None
         self._told = False
         self.running = None if warm is None else warm.running  # products of a stored stack that no pair has touched
@@ -285,7 +288,7 @@ class Interleaved:
         point = self._read(solves=1)
         state = point.state
         if not moved:
-            self._tolerance = max(0.1 * self._tolerance, 1e-12)
+            self._tolerance = max(0.1 * self._tolerance, 1e-12 * self._unit)
         if not moved or state.inner_gap <= max(state.weights_gap, 0.1 * target):
             self.theta = self._next_weights(state.Q)
         return point

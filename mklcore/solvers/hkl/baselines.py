@@ -20,6 +20,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError, warn_short
+from mklcore.intercepts import centre_of
 from mklcore.losses import make_loss
 from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm
@@ -148,9 +149,9 @@ def hkl_l2(
     ``depth_weight`` B: 1 for the plain sum, which is nearly diagonal where p is large; above 1 a product of |v| factors is as dear
     as under the prices d_v = B^|v| of hierarchical kernel learning.
     """
-    kernel, task = _full_problem(X, y, lam, basis, loss, fit_intercept, scaled, depth_weight, options)
+    kernel, task, centre = _full_problem(X, y, lam, basis, loss, fit_intercept, scaled, depth_weight, options)
     found = machine_of(task.loss)(kernel.gram, task.y, task.C, task.loss, fit_intercept, accuracy=1e-8)
-    return FullKernelModel("L2", kernel, found.dual, found.intercept, lam * found.objective)
+    return FullKernelModel("L2", kernel, found.dual, found.intercept + centre, lam * found.objective)
 
 
 def hkl_lasso_alpha(
@@ -171,7 +172,7 @@ def hkl_lasso_alpha(
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import Lasso
 
-    kernel, task = _full_problem(X, y, lam, basis, "squared", fit_intercept, scaled, depth_weight, options)
+    kernel, task, centre = _full_problem(X, y, lam, basis, "squared", fit_intercept, scaled, depth_weight, options)
     K = kernel.gram
     lasso = Lasso(alpha=lam, fit_intercept=fit_intercept, max_iter=_LASSO_STEPS, tol=_LASSO_TOL)
     with _ONE_FILTER, warnings.catch_warnings():
@@ -185,7 +186,7 @@ def hkl_lasso_alpha(
         )
     residual = task.y - K @ lasso.coef_ - lasso.intercept_
     objective = 0.5 * float(np.mean(residual**2)) + lam * float(np.abs(lasso.coef_).sum())
-    return FullKernelModel("lasso-alpha", kernel, lasso.coef_, float(lasso.intercept_), objective)
+    return FullKernelModel("lasso-alpha", kernel, lasso.coef_, float(lasso.intercept_) + centre, objective)
 
 
 def hkl_greedy(
@@ -206,7 +207,7 @@ def hkl_greedy(
     """
     if not (isinstance(n_kernels, (int, np.integer)) and n_kernels >= 1):
         raise ParameterError(f"n_kernels must be a whole number of 1 or more; got {n_kernels!r}.")
-    design, task = _problem(X, y, lam, basis, loss, fit_intercept, options)
+    design, task, centre = _problem(X, y, lam, basis, loss, fit_intercept, options)
     hull = Hull(design.p, design.q)
     duals: list[Array] = []
     intercepts: list[float] = []
@@ -215,7 +216,7 @@ def hkl_greedy(
         nodes = hull.nodes
         found = machine_for(design, task, nodes).solve(np.ones(len(nodes)), duals[-1] if duals else None, 1e-8)
         duals.append(found.dual)
-        intercepts.append(found.intercept)
+        intercepts.append(found.intercept + centre)
         objectives.append(task.primal(found.decision, found.intercept, float(found.forms.sum())))
         if len(nodes) >= n_kernels or not hull.sources:
             break
@@ -241,7 +242,7 @@ def hkl_flat_mkl(
 
     Certified to ``tol`` as every lp-norm fit. Parameters as in ``hkl_l2``.
     """
-    design, task = _problem(X, y, lam, basis, loss, fit_intercept, options)
+    design, task, centre = _problem(X, y, lam, basis, loss, fit_intercept, options)
     needed = design.p * design.n**2 * 8 / 2**20
     if needed > design.memory_mb:
         raise ParameterError(
@@ -251,7 +252,7 @@ def hkl_flat_mkl(
     K = np.stack([design.variable_gram(i) for i in range(design.p)])
     fit = fit_weighted(K, task.y, task.C, task.loss, LpNorm(1.0), fit_intercept, tol=tol)
     gap = float("nan") if fit.relative_gap is None else fit.relative_gap
-    return FlatModel("MKL", design, fit.weights, fit.dual_coef, float(fit.intercept), lam * fit.objective, gap)
+    return FlatModel("MKL", design, fit.weights, fit.dual_coef, float(fit.intercept) + centre, lam * fit.objective, gap)
 
 
 def variable_cross(rows: Rows, i: int, first: int, shares: Array | None = None) -> Array:
@@ -275,15 +276,16 @@ def _full_problem(
     scaled: bool,
     depth_weight: float,
     options: dict[str, Any],
-) -> tuple[FullKernel, Task]:
+) -> tuple[FullKernel, Task, float]:
     rows = X.design if isinstance(X, FullKernel) else X
-    design, task = _problem(rows, y, lam, basis, loss, fit_intercept, options)
-    return X if isinstance(X, FullKernel) else FullKernel(design, depth_weight, scaled), task
+    design, task, centre = _problem(rows, y, lam, basis, loss, fit_intercept, options)
+    return X if isinstance(X, FullKernel) else FullKernel(design, depth_weight, scaled), task, centre
 
 
 def _problem(
     X: Any, y: Sequence[float] | Array, lam: float, basis: Any, loss: str, fit_intercept: bool, options: dict[str, Any]
-) -> tuple[Design, Task]:
+) -> tuple[Design, Task, float]:
+    """The kernels, the target without its centre, and the centre, which every model adds to its intercept."""
     if not (isinstance(lam, (int, float, np.number)) and np.isfinite(lam) and lam > 0):
         raise ParameterError(f"lam must be a finite number above 0; got {lam!r}.")
     if isinstance(X, Design) and (options or basis is not None):
@@ -294,7 +296,8 @@ def _problem(
     target = np.asarray(y, dtype=float)
     if target.shape != (design.n,):
         raise ParameterError(f"One target per row is needed: {design.n} rows; got a target of shape {target.shape}.")
-    return design, Task(target, make_loss(loss), float(lam), fit_intercept)
+    centre = centre_of(make_loss(loss), target, fit_intercept)
+    return design, Task(target - centre, make_loss(loss), float(lam), fit_intercept), centre
 
 
 def _centred_trace(design: Design, node: Node) -> float:

@@ -21,6 +21,7 @@ import scipy
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
+from mklcore.intercepts import losses_at
 from mklcore.losses import Loss
 from mklcore.machines import machine_of
 from mklcore.machines.solution import feasible_start
@@ -66,7 +67,7 @@ class Task:
 
     def primal(self, decision: Array, intercept: float, squared_norm: float) -> float:
         """(1/n) sum l + lam/2 squared_norm."""
-        return float(np.mean(self.loss.value(decision + intercept, self.y))) + 0.5 * self.lam * squared_norm
+        return float(np.mean(losses_at(self.loss, decision, intercept, self.y))) + 0.5 * self.lam * squared_norm
 
     def bound(self, a: Array, squared_norm: float) -> Bound:
         """max_s  -(1/n) sum phi*(-n lam s a) - lam/2 s^2 squared_norm, and the s a that has it: any bound on Omega*^2 will do."""
