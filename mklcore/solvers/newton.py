@@ -27,7 +27,7 @@ from mklcore.machines.svm import smo_pairs
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, certifies, keeping_dual
-from mklcore.solvers.stack import combine_block
+from mklcore.solvers.stack import combine_block, is_made_afresh
 from mklcore.solvers.summed import NEARBY, Summed
 
 _TRIES = 3
@@ -185,6 +185,10 @@ class Newton(Reweighting):
             if near:
                 block: Array = self._sum[np.ix_(rows, rows)]
                 return block
+        if is_made_afresh(self.problem.K):  # of what is not stored there is the sum alone
+            self._combine(weights)
+            own: Array = self._sum[np.ix_(rows, rows)]
+            return own
         return combine_block(self.problem.K, everywhere, rows)
 
     def _on_simplex(self, point: Point, H: Array, damping: float) -> Array | None:

@@ -13,8 +13,8 @@ not read: a sphere test as in gap-safe screening (Ndiaye, Fercoq, Gramfort, Salm
 piecewise-linear losses have no sphere around the optimal one.
 
 The dual of the few is feasible for all, so that the pass over all kernels is the certificate itself. Only the Gram
-matrices of the few are stored: kernels without weight leave when there is no room. Column generation, as in Dantzig and
-Wolfe (1960).
+matrices of the few are stored: kernels without weight leave when there is no room, and where those with weight fill it
+none is stored from then on: every step makes the few again. Column generation, as in Dantzig and Wolfe (1960).
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ _NEARLY = 0.1  # share of the few: when no more are outside, the last digits are
 _USED = 1e-3  # share of the largest weight
 _SHARE = 0.1  # of the present gap is asked of the few
 _STEPS = 100  # at most, on the few
+_ROOM_LEFT = 4  # a fourth of the room is free, or nothing is stored: one kernel at a time would take for ever
 
 
 def most_kernels(n: int, room_mb: float = ROOM_MB) -> int:
@@ -97,8 +98,8 @@ class Priced:
         self.tol, self.warm = tol, warm
         self.name = f"lp {self.what}"
         n = self.rows.n_samples
-        self._free = self.rows.quick and problem.loss.piecewise_linear  # Newton's Hessian needs the few as a stack
-        self._most = max(FEWEST, 2 * n) if self._free else max(2, most_kernels(n, room_mb))
+        self._free = self.rows.quick and problem.loss.piecewise_linear  # Newton asks for more than a sum and forms
+        self._most = most_kernels(n, room_mb)
         self.few: Any = None
         self._proved, self._proof = -np.inf, np.zeros(0)
         self.readings = Readings(self.rows)
@@ -114,7 +115,9 @@ class Priced:
         used = np.flatnonzero(weights > _USED * weights.max()) if self.warm is not None else np.zeros(0, dtype=np.int64)
         some = min(M // 4, max(self.rows.n_samples, _MORE) if self._free else _MORE)
         nearest = np.argsort(-forms, kind="stable")[: max(FEWEST, some, used.size)]
-        self.live: Indices = np.union1d(used, nearest)[: self._most]
+        self._free = self._free or self._is_full_of(used.size)
+        most = max(FEWEST, 2 * self.rows.n_samples, used.size) if self._free else self._most
+        self.live: Indices = np.sort(np.concatenate([used, nearest[~np.isin(nearest, used)]])[:most])
         self._slab = np.empty((0 if self._free else min(self._most, M), *self.rows.shape[1:]))
         self._fill(self.live, 0)
         if not weights[self.live].any():
@@ -152,17 +155,23 @@ class Priced:
     def _enter(self, wanted: Indices, weights: Array) -> None:
         """Some of the kernels ``wanted`` come in; those without weight leave where there is no room for both."""
         entering = wanted[: max(self.live.size, FEWEST)]
-        if self._free:
+        kept = np.flatnonzero(weights[self.live] > 0.0)
+        crowded = not self._free and self.live.size + entering.size > self._most
+        if self._free or (crowded and self._is_full_of(kept.size)):
+            self._free, self._slab = True, np.empty((0, *self.rows.shape[1:]))
             self._choose(weights, entering.size)
             return
-        if self.live.size + entering.size > self._most:
-            kept = np.flatnonzero(weights[self.live] > 0.0)
+        if crowded:
             for place, old in enumerate(kept):  # to the front, one by one: there is no room for a copy
                 self._slab[place] = self._slab[old]
             self.live = self.live[kept]
-            entering = entering[: max(1, self._most - self.live.size)]
+            entering = entering[: self._most - self.live.size]
         at, self.live = self.live.size, np.concatenate([self.live, entering])
         self._fill(entering, at)
+
+    def _is_full_of(self, used: int) -> bool:
+        """Whether so many kernels with weight leave hardly any room for others to come in."""
+        return self._most - used < max(2, self._most // _ROOM_LEFT)
 
     def _choose(self, weights: Array, wanted: int) -> None:
         """Where nothing is stored the few are chosen afresh: those with weight, and ``wanted`` and some more that are nearest."""
