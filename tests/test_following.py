@@ -70,6 +70,33 @@ def test_copies_of_kernels_and_rows_do_not_lead_astray(seed):
         assert proved(K, y, C, fit) < 1e-3
 
 
+def few_distinct(seed):
+    """Twenty-four rows, copies of six, and a rare class that has no row of its own."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.integers(0, 4, 6), rng.normal(size=6)])[rng.integers(0, 6, 24)]
+    y = np.where(rng.random(24) < 0.15, 1.0, -1.0)
+    specs = (mkl.Linear(), mkl.RBF(1.0, relative=True))
+    kernels = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary.per_feature(specs, 2)
+    return kernels.grams(X).values, y
+
+
+@pytest.mark.parametrize("seed", [9, 16, 18])
+def test_without_a_form_to_measure_by_the_way_is_lost_and_nothing_is_divided_by_zero(seed):
+    (K, y), grid = few_distinct(seed), np.geomspace(1e-2, 1e3, 13)
+    for C, fit in zip(grid, along(K, y, grid), strict=True):
+        assert fit.status.ok
+        assert proved(K, y, C, fit) < 1e-3
+
+
+@pytest.mark.parametrize("seed", [0, 10, 48])
+def test_duals_of_the_path_inside_sum_to_their_total_where_hardly_a_slope_pays(seed):
+    (K, y), grid = few_distinct(seed), np.geomspace(1e-2, 1e3, 13)
+    for C, fit in zip(grid, along(K, y, grid), strict=True):
+        assert fit.status.ok
+        assert abs(fit.dual_point.sum()) <= 1e-12 * np.abs(fit.dual_point).sum()
+        assert proved(K, y, C, fit) < 1e-3
+
+
 def test_a_kernel_that_nobody_thought_of_comes_in():
     K, y = problem()
     first = fit_weighted(K, y, 0.05, make_loss("hinge"), LpNorm(1.0), True, tol=1e-6)

@@ -210,6 +210,19 @@ def test_round_off_that_explains_a_difference_is_told_with_the_scales():
         run(method, tol=1e-3, max_iter=50)
 
 
+@pytest.mark.parametrize("fault", [ZeroDivisionError("division by zero"), OverflowError(), np.linalg.LinAlgError()])
+def test_a_numerical_fault_inside_a_method_leaves_as_an_error_of_ours(fault):
+    method = weighted(Reweighting)
+
+    def step(*_):
+        raise fault
+
+    method.step = step
+    with pytest.raises(KernelError, match=r"cannot be weighed in double precision: .* Scale the kernels alike") as told:
+        run(method, tol=1e-12, max_iter=50)
+    assert told.value.__cause__ is fault
+
+
 def test_a_penalty_that_is_not_homogeneous_gets_a_true_bound():
     class ElasticPrice(LpNorm):
         homogeneous = False

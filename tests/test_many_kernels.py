@@ -18,7 +18,7 @@ from mklcore.penalties.terms import make_terms
 from mklcore.solvers import certificate, fit_weighted, reweighting, smkl, spectra
 from mklcore.solvers.driver import Status, run
 from mklcore.solvers.priced import Priced, Readings
-from mklcore.solvers.reweighting import Problem, Reweighting
+from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
 from mklcore.solvers.smkl import SMKL, fit_selection
 
 N, D = 40, 6
@@ -103,6 +103,24 @@ def test_at_p_1_the_kernels_that_matter_are_found_and_proved_among_all(table, na
     assert found.objective == pytest.approx(stored.objective, rel=2e-6)
     told = certificate(K, y, found.weights, found.dual_coef, found.intercept, loss, 1.0, LpNorm(1.0), found.dual_point)
     assert told == pytest.approx((found.objective, found.dual_objective), rel=1e-8)
+
+
+@pytest.mark.parametrize("room", [0, 1, 3, 7, 16])
+@pytest.mark.parametrize("name", ["squared", "hinge"])
+def test_more_kernels_with_weight_than_there_is_room_for_are_weighed_all_the_same(table, name, room):
+    dictionary = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 40) + mkl.KernelDictionary((mkl.Polynomial(2),))
+    X, loss, y = table[0][:, :40], make_loss(name), targets(table[1], make_loss(name))
+    rows, K = KernelRows.build(dictionary, X), dictionary.grams(X).values
+    problem, room_mb = Problem(rows, y, 1.0, loss, LpNorm(1.0), True), (room + 0.5) * 8e-6 * N * N
+    first = run(Priced(problem, tol=1e-6, room_mb=room_mb), tol=1e-6, max_iter=60)
+    assert np.count_nonzero(first.weights) > min(room, 10)
+    warm = WarmStart(first.weights, first.dual_coef, 1.0)
+    again = run(Priced(replace(problem, C=1.5), tol=1e-6, room_mb=room_mb, warm=warm), tol=1e-6, max_iter=60)
+    for fit, C in ((first, 1.0), (again, 1.5)):
+        assert fit.status.ok
+        parts = fit.weights, fit.dual_coef, fit.intercept
+        told = certificate(K, y, *parts, loss, C, LpNorm(1.0), fit.dual_point)
+        assert told == pytest.approx((fit.objective, fit.dual_objective), rel=1e-8)
 
 
 def test_kernels_that_cannot_matter_are_not_read(table):

@@ -13,7 +13,8 @@ callback, and returns one frozen ``Fit`` for every method. A method is an object
     restated(best, dual) -> Point    optional, where values come from running sums: the best point and dual point afresh
 
 Stopping rule (specification of the lp-norm solver): best primal minus best dual <= tol * R, where R is the regulariser
-term of the dual. R, not the objective: at small C the objective is nearly all loss and accepts the uniform start.
+term of the dual. R, not the objective: at small C the objective is nearly all loss and accepts the uniform start. Where R
+vanishes (no kernel tells contradictory rows apart) a gap that round-off explains is within the tolerance.
 
 Nothing leaves the driver unproved: a polish that costs more than tol * R is undone, and the invariants of ``proof.py`` hold
 or an error is raised.
@@ -34,6 +35,8 @@ from mklcore.arrays import Array
 from mklcore.errors import MKLError, warn_short
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.solvers.proof import Passed, Values, check, refusal, refuse_if_strained
+
+_ROUNDED = 1e-12  # share of the objective: a smaller gap that round-off explains is none, though R be nearly 0
 
 
 class Status(enum.Enum):
@@ -283,12 +286,13 @@ def run(
     ``callback(record)`` is called after every iteration, and with the last record again in the middle of one that computes
     many kernel rows; a true answer ends the run with ``Status.CANCELLED``, an exception passes through. The best point
     seen is kept, with its proof computed afresh where a method needs one: who cannot wait for that raises. With ``passed``
-    the fit keeps what the proof was computed from; it holds the kernels.
+    the fit keeps what the proof was computed from; it holds the kernels. A division by zero or a singular system inside a
+    method, compiled or not, is a KernelError that names the scales of the problem.
     """
     try:
         fit = _driven(method, tol, max_iter, callback)
         return fit if passed else replace(fit, passed=None)
-    except np.linalg.LinAlgError as error:
+    except (np.linalg.LinAlgError, ArithmeticError) as error:
         raise refusal(getattr(method, "scales", "a linear system in them is singular")) from error
 
 
@@ -318,7 +322,8 @@ def _driven(method: Method, tol: float, max_iter: int, callback: Callable[[Recor
     allowed = board.allowed if getattr(method, "descends", True) else np.inf
     check(method.name, best.objective, board.dual, board.lowest, allowed, values)
     if status in (Status.STALLED, Status.CONVERGED) and np.isfinite(board.gap):
-        status = Status.CONVERGED if board.gap <= board.target else Status.STALLED
+        near = max(board.target, 0.0 if values is None else min(values.rounding, _ROUNDED * abs(best.objective)))
+        status = Status.CONVERGED if board.gap <= near else Status.STALLED
     if status is Status.STALLED and values is not None:
         refuse_if_strained(board.gap, best.objective, values)
     return Fit(

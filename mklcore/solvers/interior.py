@@ -244,8 +244,13 @@ class Interior(Reweighting):
         )
 
     def _read(self, x: Array, theta: Array) -> Point:
-        """The point of x and theta, certified: K_theta is left in ``_sum`` for the step that follows."""
-        a = self.sides.dual(x)
+        """The point of x and theta, certified: K_theta is left in ``_sum`` for the step that follows.
+
+        Where hardly a slope pays, steps leave 1'a off its total by more than the certificate can bear: it is set right first.
+        """
+        task, a = self.problem, self.sides.dual(x)
+        if task.fit_intercept:
+            a = feasible_start(a, *task.loss.box(task.y, task.C), True, task.loss.total)
         weights = theta / theta.sum()
         self._combine(weights)
         G = self._times(a)
@@ -277,7 +282,7 @@ class _System:
         )
         self.excess = self.sides.slopes - self.sides.spread(self.theta @ self.U + self.inside.intercept)
         self.unmet = 0.5 * point.state.Q - self.inside.level + self.s
-        self.total = self.task.loss.total - float(point.dual.sum())
+        self.total = self.task.loss.total - float(self.sides.dual(x).sum())
         self.x, self.left, self.lower, self.upper = x, left, lower, upper
         self.stiffness = lower / x + upper / left
         self.firm = 1.0 / np.maximum(self.sides.dual(self.sides.signs / self.stiffness), 1e-200)

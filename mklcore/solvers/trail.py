@@ -313,6 +313,8 @@ def follow(
     free, some, idle, spent, step = np.empty(n, np.int64), np.empty(L, np.int64), 0, 0.0, 0
     A, b = np.empty((most_free + L + 2, most_free + L + 2)), np.empty((2, most_free + L + 2))
     while True:
+        if not x[T] > 0.0:  # what forms are measured by: without a form all kernels tie at nothing, and no way leads on
+            return LOST, step, spent
         m, k = _listed(state, FREE, free), _listed(active, 1, some)
         N = m + k + 2
         spent += 2.0 * L * n * (m + 4) + N**3 / 3.0 + 0.5 * k * m * m
