@@ -13,7 +13,7 @@ import streamlit as st
 from mklcore.data.dataset import Dataset, Split
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import MKLError
-from pages._parts.data import columns, groups, rail
+from pages._parts.data import columns, groups, rail, target
 from pages._parts.derive import first_table, notes
 from pages._parts.derive import tables as derive_tables
 from pages._parts.drawing import charts, listings
@@ -135,8 +135,10 @@ if notices.usable_table():
     try:
         with answer.container():
             facts(derive_tables.table(history.current()), derive_tables.split(history.current()))
+            target.offer()
         show(derive_tables.table(history.current()), derive_tables.split(history.current()))
     except MKLError as error:
         st.error(words.plain(error))
 else:
-    answer.empty()
+    with answer.container():
+        target.offer(refused=True)

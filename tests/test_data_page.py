@@ -231,11 +231,12 @@ def test_every_choice_about_a_file_is_in_the_link_and_undone_in_one_click():
     assert "**58** rows" in words(quiet(app))
     assert "a number (regression)" in words(app)
     app.selectbox(key="field_header").set_value("no").run()
+    app.selectbox(key="field_target").set_value("x6").run()
     assert "regression needs numbers" in quiet(app).error[0].value
     assert len(app.dataframe[0].value) == 10  # the first rows of what was refused
     link = app.query_params
     assert (link["task"], link["missing"], link["header"]) == ("regression", "drop", "no")
-    memory(app).params = replace(memory(app).params, header="", uses="1n,2x,7c")
+    memory(app).params = replace(memory(app).params, header="", target="", uses="1n,2x,7c")
     quiet(app.run())
     assert "Left out, as asked" in words(app).replace("\\", "")
     app.button(key="as_found").click().run()
@@ -355,6 +356,48 @@ def test_numbers_that_mean_missing_are_offered_with_one_click():
     app = quiet(app.toggle(key="field_gaps").set_value(True).run())
     assert "Read as missing" in words(app)
     assert app.query_params["gaps"] in ("yes", ["yes"])
+
+
+UNSURE = csv([["length", "colour", "price a", "price b", "weight"],
+              *([i * 1.5, "rgb"[i % 3], i * 7 % 11 + 0.5, i * 5 % 13 + 0.5, i * 11 % 17 + 0.25] for i in range(N))])  # fmt: skip
+
+
+def test_the_likeliest_targets_are_one_click_each_where_the_guess_is_unsure():
+    app = upload(open_app(), UNSURE)
+    names = [one.name for one in describe_table(UNSURE).candidates]
+    assert [app.button(key=f"target_{place}").label for place in range(3)] == names
+    assert f"Target **{names[0]}**" in words(app)
+    assert "the guess is unsure" in words(app)
+    assert app.button(key="target_0").proto.type == "primary"
+    quiet(app.button(key="target_2").click().run())
+    assert app.query_params["target"] in (names[2], [names[2]])
+    assert f"Target **{names[2]}**" in words(app)
+    assert "stay one click away" in words(app)
+    assert [app.button(key=f"target_{place}").proto.type for place in range(3)] == ["secondary", "secondary", "primary"]
+    quiet(app.selectbox(key="field_target").set_value("colour").run())
+    assert "target_0" not in {button.key for button in app.button}  # a person chose something else
+
+
+def test_a_sure_guess_and_a_sample_ask_nothing():
+    for app in (upload(open_app(), MESSY), open_app(data="iris")):
+        assert "target_0" not in {button.key for button in app.button}
+
+
+def test_the_target_on_the_page_is_the_one_that_was_read():
+    app = upload(open_app(), csv([["size", "kind", "y"], *([i * 1.5, i % 2, "ab"[i % 2]] for i in range(N))]))
+    assert app.selectbox(key="field_target").value == "y"
+    quiet(app.selectbox(key="field_task").set_value("regression").run())
+    target = app.selectbox(key="field_target").value
+    assert target == "size"
+    assert f"Target **{target}**" in words(app)
+
+
+def test_a_table_without_a_target_shows_what_it_holds():
+    app = upload(open_app(), csv([["nr", "same", "words"], *([i + 1, 7, f"text {i}"] for i in range(N))]))
+    assert "No column can be the target: 'nr' (identifier)" in app.error[0].value.replace("\\", "")
+    assert app.selectbox(key="field_target").value == ""
+    quiet(app.selectbox(key="field_target").set_value("nr").run())
+    assert "target" in app.query_params
 
 
 def test_a_fasta_file_is_taken_by_its_own_name():

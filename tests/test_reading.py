@@ -304,23 +304,24 @@ class TestTarget:
     def test_else_the_last_column(self):
         data = read_table(FLOWERS)
         assert data.target_name == "kind"
-        note(data, "the last column, 'kind', is taken. target= names another")
+        note(data, "'kind' is taken, the last column and")
+        note(data, "target= names another")
 
     @pytest.mark.parametrize(
         ("header", "row", "wanted", "why"),
         [
             # a quantity first, names of the rows last; dates first, a constant last; a code last
-            ("mpg,weight,origin,name", "{r:.1f},{s},{c},car {i}", "mpg", "first column 'mpg' is taken, for its name"),
-            ("width,weight,origin,name", "{r:.1f},{s},{c},car {i}", "width", "for the last, 'name', cannot be one"),
+            ("mpg,weight,origin,name", "{r:.1f},{s},{c},car {i}", "mpg", "is taken, for its name and the first column"),
+            ("width,weight,origin,name", "{r:.1f},{s},{c},car {i}", "width", "'width' is taken, the first column"),
             ("day,rented count,hour,works", "2017-12-01,{s},{c},yes", "rented count", "for its name"),
-            ("day,rented count,hour,works", "2017-12-01,{s},{c},{w}", "rented count", "for its name"),
+            ("day,rented count,hour,working day", "2017-12-01,{s},{c},{w}", "rented count", "for its name"),
             ("cell count,weight,sick", "{r:.1f},{s},{c}", "cell count", "for its name"),
-            ("weight,cell count,sick", "{r:.1f},{s},{c}", "sick", "the last column, 'sick'"),
+            ("weight,cell count,sick", "{r:.1f},{s},{c}", "sick", "'sick' is taken, the last column"),
             ("status,weight,size", "{w},{r:.1f},{s}", "status", "for its name"),
             ("amount,is_fraud,size", "{r:.1f},{w},{s}", "is_fraud", "for its name"),
             ("age,income,hours", "{r:.1f},{w},{c}", "income", "for its name"),
             ("age,purchased,city", "{r:.1f},{w},{c}", "purchased", "for its name"),
-            ("age,house type,city", "{r:.1f},{w},{c}", "city", "the last column"),
+            ("age,house type,area", "{r:.1f},{w},{c}", "area", "the last column"),
             ("age,DefaultPayment next,hours", "{r:.1f},{w},{c}", "DefaultPayment next", "for its name"),
             ("age,income,hours", "{r:.1f},{s},{c}", "hours", "the last column"),
             ("age,is_new,hours", "{r:.1f},{w},{c}", "hours", "the last column"),
@@ -328,7 +329,7 @@ class TestTarget:
             ("weight,price_eur,words", "{r:.1f},{s},text {i} of many", "price_eur", "for its name"),
             ("weight,Preis (EUR),place", "{r:.1f},{s},{w}", "Preis (EUR)", "for its name"),
             ("y (target),weight,y,size", "{r:.1f},{s},{w},{c}", "y", "for its name"),
-            ("Date,CO,AH,,", "2017-12-01,{r:.1f},{s},,", "AH", "the last column, 'AH'"),
+            ("Date,CO,AH,,", "2017-12-01,{r:.1f},{s},,", "AH", "'AH' is taken, the last column"),
         ],
     )
     def test_names_places_and_contents_are_weighed(self, header, row, wanted, why):
@@ -450,7 +451,11 @@ REFUSALS = {
     ),
     "no near target": (table(numbers()), {"target": "zzzz"}, "no column 'zzzz'; the columns are 'a', 'b', 'y'"),
     "no such index": (table(numbers()), {"target": 3}, "no column number 3; expected 0 to 2"),
-    "target empty": (table(numbers(12, lambda i: "NA" if i > 3 else i % 2)), {}, "missing in 8 of 12 rows"),
+    "target empty": (
+        table(numbers(12, lambda i: "NA" if i > 3 else i % 2)),
+        {"target": "y"},
+        "missing in 8 of 12 rows",
+    ),
     "target all empty": (table(numbers(12, lambda i: "")), {"target": "y"}, "missing in 12 of 12 rows"),
     "one class and a row": (
         table(numbers(12, lambda i: "b" if i == 5 else "a")),
@@ -459,15 +464,19 @@ REFUSALS = {
     ),
     "class per row": (
         table(["1.5,2,p", "2.5,1,q", "0.5,3,r"]),
-        {},
+        {"target": "y"},
         "3 classes in 3 rows: fewer rows than classes need",
     ),
-    "free text target": (table(numbers(200, lambda i: f"t{i % 60}")), {}, "text with 60 different values"),
-    "long labels": (table(numbers(12, lambda i: "pq"[i % 2] * 61)), {}, "texts longer than 60 characters"),
-    "text regression": (table(numbers(12, lambda i: "pq"[i % 2])), {"task": "regression"}, "regression needs numbers"),
+    "free text target": (table(numbers(200, lambda i: f"t{i % 60}")), {"target": "y"}, "text with 60 different values"),
+    "long labels": (table(numbers(12, lambda i: "pq"[i % 2] * 61)), {"target": "y"}, "texts longer than 60 characters"),
+    "text regression": (
+        table(numbers(12, lambda i: "pq"[i % 2])),
+        {"target": "y", "task": "regression"},
+        "regression needs numbers",
+    ),
     "not binary": (
         table(numbers(12, lambda i: i % 3)),
-        {"task": "binary"},
+        {"target": "y", "task": "binary"},
         "3 different values; a binary task needs two",
     ),
     "rows": (table(numbers(12)), {"max_rows": 11}, "more than 11 rows, the limit; .* max_rows"),
@@ -560,10 +569,13 @@ class TestSummary:
         assert summary.columns[2].example == "u"
         assert summary.preview[1] == ("2", "?", "v", "1")
 
-    def test_works_where_the_default_target_does_not(self):
-        raw = table([f"{i}.5,{i % 7},text {i}" for i in range(60)])
-        assert describe_table(raw).target == "y"
-        with pytest.raises(DataError, match="text with 60 different values"):
+    def test_works_where_no_column_can_be_the_target(self):
+        raw = table([f"{i},7,text {i}" for i in range(60)])
+        summary = describe_table(raw)
+        assert (summary.target, summary.candidates) == ("", ())
+        with pytest.raises(
+            DataError, match=r"No column can be the target: 'a' .identifier., 'b' .constant., 'y' .identifier"
+        ):
             read_table(raw)
 
     def test_takes_the_same_options_and_refusals(self):

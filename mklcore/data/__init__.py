@@ -28,6 +28,7 @@ from mklcore.data.synthetic import (
     make_spectra,
     make_twonorm,
 )
+from mklcore.data.target import TargetCandidate
 
 __all__ = [
     "SAMPLES",
@@ -42,6 +43,7 @@ __all__ = [
     "SpectraTruth",
     "Split",
     "TableSummary",
+    "TargetCandidate",
     "ToyTruth",
     "average_neighbours",
     "band_edges",

@@ -78,6 +78,13 @@ class Profile:
     stray: int = 0
     counter: bool = False
 
+    @property
+    def values(self) -> Array | Labels:
+        """The numbers, or else the labels, (rows,)."""
+        values = self.numbers if self.numbers is not None else self.labels
+        assert values is not None
+        return values
+
 
 def clean_name(raw: str) -> str:
     """A name on one line, without control or direction signs, at most MAX_NAME characters."""
@@ -201,7 +208,7 @@ def profile(name: str, cells: np.ndarray, decimal: str = ".", use: str | None = 
     done = _in_words(kind, int(missing.sum()), stray, median, distinct)
     column = Column(name, kind, int(missing.sum()), distinct, example, done)
     labels = np.where(missing, "", cells) if numbers is None else None
-    return Profile(column, numbers, labels, stray, kind == "identifier" and counter and not _looks_like_id(name))
+    return Profile(column, numbers, labels, stray, kind == "identifier" and counter and not looks_like_id(name))
 
 
 def as_texts(cells: np.ndarray) -> np.ndarray:
@@ -349,7 +356,8 @@ def _plain(cell: str, decimal: str) -> str:
     return cell.replace(",", ".") if decimal == "," else cell
 
 
-def _looks_like_id(name: str) -> bool:
+def looks_like_id(name: str) -> bool:
+    """Whether a name is one that identifiers and row numbers have: id, customer_id, rownames, Unnamed: 0."""
     return bool(_ID_NAME.fullmatch(name) or _ID_CAMEL.fullmatch(name))
 
 
@@ -362,7 +370,7 @@ def _kind_of_numbers(name: str, values: np.ndarray, distinct: int, counter: bool
         return "constant"
     whole = bool((values == np.round(values)).all())
     nearly_unique = distinct >= 0.9 * len(values) and len(values) > 2
-    return "identifier" if counter or (whole and nearly_unique and _looks_like_id(name)) else "number"
+    return "identifier" if counter or (whole and nearly_unique and looks_like_id(name)) else "number"
 
 
 def _kind_of_texts(values: np.ndarray, distinct: int, gaps: bool) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 
@@ -33,11 +32,10 @@ from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, For
 from mklcore.data.parsing import Source, Table, delimiter_in_words, parse
 from mklcore.data.sentinels import Sentinel, as_missing, sentinel_of
 from mklcore.data.splitting import rare_note
-from mklcore.data.target import guess_target
+from mklcore.data.target import MAX_CLASSES, TargetCandidate, in_words, rank_targets
 from mklcore.errors import DataError, ParameterError, never_asked
 
 SURE_NAMES = ("target", "label", "class", "y")  # without any of them a table read for novelty has no target
-MAX_CLASSES = 50
 MAX_NUMBER_CLASSES = 20
 PREVIEW_ROWS = 10
 MISSING_RULES = ("median", "drop", "indicator")
@@ -46,7 +44,11 @@ SENTINEL_RULES = ("keep", "missing")
 
 @dataclass(frozen=True)
 class TableSummary:
-    """What a table holds, before a target is chosen; `target` is the one `read_table` takes when none is named."""
+    """What a table holds, before a target is chosen.
+
+    target : the column `read_table` takes when none is named, "" where none can be one. candidates : the three likeliest
+    targets, `target` first, each with what speaks for it and a confidence.
+    """
 
     n_rows: int
     columns: tuple[Column, ...]
@@ -59,11 +61,13 @@ class TableSummary:
     notes: tuple[str, ...]
     sheets: tuple[str, ...] = ()
     sentinels: tuple[Sentinel, ...] = ()
+    candidates: tuple[TargetCandidate, ...] = ()
 
 
 def describe_table(
     source: Source,
     *,
+    task: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
@@ -76,12 +80,12 @@ def describe_table(
 ) -> TableSummary:
     """Types, missing values and the first rows of a table; the arguments are those of `read_table`."""
     table = parse(source, Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet, tick))
-    named = ticked(zip(table.names, table.columns, strict=True), tick)
-    profiles = [profile(name, cells, table.decimal) for name, cells in named]
+    profiles = _looked_at(table, tick)
     columns = tuple(item.column for item in profiles)
     rows = min(PREVIEW_ROWS, table.n_rows)
     preview = tuple(tuple(_shown(column[row]) for column in table.columns) for row in range(rows))
-    target = table.names[guess_target(table.names, columns.__getitem__, table.header)[0]]
+    candidates = rank_targets(table.names, profiles, table.header, task)
+    target = candidates[0].name if candidates else ""
     found = _sentinels(profiles)
     notes = (*_how_read(table), *table.notes)
     return TableSummary(
@@ -96,6 +100,7 @@ def describe_table(
         notes,
         table.sheets,
         found,
+        candidates,
     )
 
 
@@ -153,20 +158,25 @@ def read_table(
     names = list(table.names)
     columns = list(table.columns)
     kept = _kept_names(names, keep)
+    seen: dict[str, Profile] = {}
     notes = [*_how_read(table), *table.notes]
     if task == "novelty" and target is None and not any(name.lower() in SURE_NAMES for name in names):
         y, target_name = np.ones(table.n_rows, dtype=np.int64), "y"
         notes.append("No target was named: every column is a feature and every row counts as normal.")
     else:
-        place, how = _find_target(table, target, task == "novelty")
+        if target is None:
+            seen = {item.column.name: item for item in _looked_at(table, tick)}
+            place, how = _guess(table, list(seen.values()), task)
+            notes.append(how)
+        else:
+            place = _place(table.names, target)
         target_name = names.pop(place)
-        notes += how
         cells = columns.pop(place)
         y, rows, task, more = _read_target(target_name, cells, table.decimal, task)
         notes += more
         columns = [column[rows] for column in columns]
     settled = _settled_uses(table.names, uses or {})
-    profiles, rows = _profiles(names, columns, table.decimal, settled, kept, missing == "drop", tick)
+    profiles, rows = _profiles(names, columns, table.decimal, settled, kept, missing == "drop", tick, seen)
     if gone := len(y) - len(rows):
         y = y[rows]
         notes.append(f"Dropped {counted(gone, 'row')} with a missing cell in a column that is used.")
@@ -202,13 +212,15 @@ def _profiles(
     kept: set[str],
     drop: bool,
     tick: Callable[[], None] = never_asked,
+    seen: Mapping[str, Profile] | None = None,
 ) -> tuple[list[Profile], np.ndarray]:
     """What each column is, on the rows that stay; ``kept`` takes in what has to be kept. Dropping rows may turn a column
-    into another kind, so it goes on until no row in use has a gap."""
+    into another kind, so it goes on until no row in use has a gap. ``seen`` : what is known about columns on all rows."""
     rows = np.arange(len(columns[0]))
     while True:
+        known = {name: one for name, one in (seen or {}).items() if name not in uses and len(one.values) == len(rows)}
         profiles = [
-            profile(name, cells[rows], decimal, uses.get(name))
+            known.get(name) or profile(name, cells[rows], decimal, uses.get(name))
             for name, cells in ticked(zip(names, columns, strict=True), tick)
         ]
         kept |= _spared_counters(profiles)
@@ -264,17 +276,40 @@ def _kept_names(names: Sequence[str], keep: Sequence[str]) -> set[str]:
     return {names[_named(names, name)] for name in keep}
 
 
-def _find_target(table: Table, target: str | int | None, novelty: bool) -> tuple[int, list[str]]:
-    names = table.names
+def _place(names: Sequence[str], target: str | int) -> int:
+    """The place of the column that was named as the target."""
     if isinstance(target, str):
-        return _named(names, target), []
-    if target is not None:
-        if isinstance(target, bool) or not -len(names) <= target < len(names):
-            raise DataError(f"There is no column number {target}; expected 0 to {len(names) - 1}, or a name.")
-        return int(target) % len(names), []
-    look = cache(lambda place: profile(names[place], table.columns[place], table.decimal).column)
-    place, how = guess_target(names, look, table.header, one_class=novelty)
-    return place, [how]
+        return _named(names, target)
+    if isinstance(target, bool) or not -len(names) <= target < len(names):
+        raise DataError(f"There is no column number {target}; expected 0 to {len(names) - 1}, or a name.")
+    return int(target) % len(names)
+
+
+def _looked_at(table: Table, tick: Callable[[], None]) -> list[Profile]:
+    """What every column of a table is."""
+    named = ticked(zip(table.names, table.columns, strict=True), tick)
+    return [profile(name, cells, table.decimal) for name, cells in named]
+
+
+def _guess(table: Table, profiles: Sequence[Profile], task: str | None) -> tuple[int, str]:
+    """The place of the likeliest target, and the note about it. DataError where no column can be one."""
+    candidates = rank_targets(table.names, profiles, table.header, task)
+    if candidates:
+        return candidates[0].place, in_words(candidates)
+    found = joined(f"{one.column.name!r} ({_kind(one)})" for one in profiles)
+    what = "the target" if task is None else f"the target of the task {task!r}"
+    raise DataError(
+        f"No column can be {what}: {found}. Expected a column of numbers, or of at most {MAX_CLASSES} classes, with at least "
+        "two different values and a value in half of the rows. Add one, or name another with target=."
+    )
+
+
+def _kind(item: Profile) -> str:
+    return (
+        "mostly empty"
+        if item.column.kind not in ("empty",) and 2 * item.column.missing > len(item.values)
+        else item.column.kind
+    )
 
 
 def _sentinels(profiles: Sequence[Profile]) -> tuple[Sentinel, ...]:

@@ -1,132 +1,333 @@
-"""Which column is the target when nobody says: by its name, then by its place and by what stands in it."""
+"""Which column is the target when nobody says: the likeliest ones, each with its reason and a confidence."""
 
 from __future__ import annotations
 
+import heapq
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from mklcore.data.columns import Column
+from mklcore.data.columns import MAX_NAME, Profile, looks_like_id
+from mklcore.data.computed import Relations
 
-TARGET_NAMES = (
-    "target", "label", "labels", "class", "classes", "y", "outcome", "response", "survived", "diagnosis", "price",
-    "sale price", "result", "default", "churn", "churned", "exited", "attrition", "quality", "species", "sentiment",
-    "klasse", "zielgröße", "preis", "classe", "cible", "prix", "clase", "objetivo", "precio",
-)  # fmt: skip
-UNITS = ("eur", "euro", "euros", "usd", "gbp", "chf", "dollars", "pct", "percent")
-LAST_WORDS = ("target", "label", "class", "outcome", "response", "survived", "diagnosis", "price", "value")
-# Words of what people want to foretell, but also of what they foretell it from: they count beside the place.
-CLASS_WORDS = (
-    "approved", "bought", "category", "death", "died", "event", "fraud", "purchased", "risk", "status", "type", "variety",
-)  # fmt: skip
-AMOUNT_WORDS = (
-    "charges", "cnt", "consumption", "cost", "count", "counts", "delay", "demand", "expectancy", "income", "medv", "mpg",
-    "profit", "rating", "rent", "revenue", "rings", "salary", "sales", "score", "sold", "strength", "wage", "yield",
-)  # fmt: skip
-USELESS = ("empty", "constant", "identifier", "date", "text", "sequence")
+MAX_CLASSES = 50
+SHOWN = 3  # candidates beside each other
+SURE = 0.8  # from this confidence on a guess is not called unsure
+LOOKED_AT = 40  # so many of the likeliest columns are compared with all others; fewer in a wide table
 AMOUNT = 20  # a measured quantity has more different values
 CODES = 10  # a class written as a whole number has at most so many
-ASKED = ("is", "has", "was", "will")  # what a column of yes and no asks: is_fraud, has_churned
-YES_OR_NO = ("default", "churn", "churned", "fraud", "attrition")  # first words that name what happens or does not
-HAPPENED = ("approved", "bought", "death", "died", "fraud", "purchased")  # last words that do
-TELLING, LAST, LIKELY, PAIR, FIRST = (
-    2.5,
-    2.0,
-    2.0,
-    1.5,
-    1.0,
-)  # what speaks for a column whose name alone does not settle it
+ROWS_A_CLASS = 5  # words of more than 20 kinds are classes if each has so many rows
 
-Look = Callable[[int], Column]
+# Names, in lower case and without units. Words of what people predict; the points say how often they are right.
+SETTLED = (
+    "target", "label", "labels", "class", "classes", "y", "outcome", "response", "klasse", "zielgröße", "classe", "cible",
+    "clase", "objetivo",
+)  # fmt: skip
+NAMED = (
+    "admit", "admitted", "approve", "approved", "attrition", "charges", "churn", "churned", "default", "defects", "deny",
+    "denied", "diagnosis", "direction", "exited", "fraud", "inlf", "lfp", "medv", "mpg", "partic", "participation",
+    "purchase", "purchased", "released", "result", "rings", "sentiment", "spam", "species", "survived", "vote",
+)  # fmt: skip
+SOLD_FOR = ("sale price", "saleprice", "selling price", "house price", "median house value", "quality")
+PRICE = ("price", "preis", "prix", "precio")
+SALES = ("sales", "sold", "demand", "quantity", "units")  # beside them a price explains
+LAST_WORDS = ("target", "label", "outcome", "response")
+HAPPENED = (
+    "accepted", "admitted", "approved", "bought", "callback", "cancer", "chd", "churned", "death", "default", "denied",
+    "diabetes", "died", "disease", "failure", "fault", "fraud", "hired", "left", "passed", "problems", "purchased", "recid",
+    "released", "returned", "stroke", "survived", "volunteer", "won",
+)  # fmt: skip
+ASKED = ("is", "has", "was", "will", "received")  # what a column of two values asks: is_fraud, has_churned
+CLASS_WORDS = ("category", "class", "diagnosis", "disease", "event", "grade", "risk", "species", "status", "variety")
+PAID = ("earnings", "salary", "wage", "wages")
+AMOUNT_WORDS = (
+    "affairs", "charges", "cnt", "count", "counts", "expectancy", "fertility", "gpa", "prestige", "profit", "rent", "revenue",
+    "ridership", "sales", "sold", "strength", "trips", "visits", "yield",
+)  # fmt: skip
+OFTEN_GIVEN = (
+    "balance", "consumption", "cost", "crime", "delay", "demand", "eval", "expenditure", "points", "rate", "rating", "score",
+    "temperature", "time", "value",
+)  # fmt: skip
+# Who, where and when: what people predict from.
+GIVEN = (
+    "address", "age", "black", "city", "country", "date", "day", "educ", "education", "ethnicity", "female", "gender",
+    "hispanic", "holiday", "hour", "hr", "latitude", "longitude", "male", "marital", "maritl", "married", "minority",
+    "month", "mnth", "name", "race", "region", "religion", "season", "sex", "south", "urban", "us", "weekday", "white",
+    "workingday", "year", "yr", "zip",
+)  # fmt: skip
+INCOME = ("inc", "income")  # also at the end of a word
+UNITS = ("eur", "euro", "euros", "usd", "gbp", "chf", "dollars", "pct", "percent")
+INDEX_NAMES = ("rownames", "row.names", "column 1", "x")  # of what R writes before the first column
+OUTCOMES = (
+    {"positive", "negative"}, {"good", "bad"}, {"present", "absent"}, {"benign", "malignant"}, {"win", "loss"}, {"+", "-"},
+    {"won", "lost"}, {"alive", "dead"}, {"pass", "fail"}, {"healthy", "sick"}, {"normal", "abnormal"}, {"up", "down"},
+    {"approved", "denied"}, {"accepted", "rejected"}, {"spam", "ham"}, {"case", "control"}, {"p", "n"},
+)  # fmt: skip
+YES_NO = ({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"}, {"ja", "nein"}, {"oui", "non"}, {"si", "no"})
+UNUSABLE = ("empty", "constant", "identifier", "date", "sequence")
+
+Point = tuple[float, str]  # how much it counts, and why in words; nothing is said of what speaks against
 
 
-def guess_target(names: Sequence[str], column: Look, header: bool, one_class: bool = False) -> tuple[int, str]:
-    """The place of the target and why it was taken, in words; ``column`` looks at a column where that is asked.
+@dataclass(frozen=True)
+class TargetCandidate:
+    """A column that may be the target.
 
-    A telling name, in any case: the whole name, then its last word. Else, in a table without a header, the one column of
-    two words among numbers, or of few whole numbers among measured ones if it comes first. Else the last column, with two
-    exceptions. A name of something people foretell (a count, an income, a rating) takes it away for the first column that
-    can be a target, and for a column of two values that says whether something happens (purchased, is_fraud, an income
-    above or not). And where the last cannot be one, because it names, dates or describes the rows or never changes, the
-    first is taken if the last that can be one has more than two values. Empty columns have no place.
-    ``one_class`` lets a constant column be the target.
+    place, name : which column. reason : what speaks for it. confidence : between 0 and 1, its share among the likeliest
+    columns; a rule of thumb from names, places and values, not a measured probability.
     """
-    for place in _by_name(names):
-        if column(place).kind not in (("empty",) if one_class else ("empty", "constant")):
-            return place, f"No target was named: the column {names[place]!r} is taken, for its name."
-    place, why = (None if header else _odd_one(len(names), column)) or _by_place(names, column)
-    return place, f"No target was named: {why} target= names another."
+
+    place: int
+    name: str
+    reason: str
+    confidence: float
 
 
-def _by_name(names: Sequence[str]) -> list[int]:
-    """The places whose names settle it, the most telling first; a name as it is before one without its unit."""
-    words = [_words(name) for name in names]
-    found = [j for wanted in TARGET_NAMES for j, told in enumerate(words) if " ".join(told) == wanted]
-    found = [j for j in found if not (words[j] == ("y",) and ("x",) in words[:j] and j < len(words) - 1)]  # coordinates
-    found.sort(key=lambda j: _bare(names[j]) != names[j])
-    return found + [j for wanted in LAST_WORDS for j, told in enumerate(words) if len(told) > 1 and told[-1] == wanted]
+def rank_targets(
+    names: Sequence[str], profiles: Sequence[Profile], header: bool = True, task: str | None = None
+) -> tuple[TargetCandidate, ...]:
+    """The likeliest targets of a table, at most three, the likeliest first; none where no column can be the target.
+
+    Every column that can be read as a target of ``task`` (any if None) gets points: for its name (class, price, is_fraud),
+    for its place (last, or first after an index column as R writes it), for its values (good and bad, the only words among
+    numbers) and for what other columns are made from it (its logarithm, a threshold). Mostly empty and constant columns,
+    identifiers, dates, and columns computed from others (copies, logarithms, squares) are no candidates.
+    """
+    return _Ranking(names, profiles, header, task).likeliest()
 
 
-def _odd_one(count: int, column: Look) -> tuple[int, str] | None:
-    """The column that is of another sort than all others: two words among numbers, a code in front of measured ones."""
-    found = [column(j) for j in range(count)]
-    pairs = [j for j, one in enumerate(found) if one.kind == "category" and one.distinct == 2 and not one.missing]
-    if len(pairs) == 1 and all(one.kind != "category" for j, one in enumerate(found) if j != pairs[0]):
-        return pairs[0], f"the column {found[pairs[0]].name!r} is taken, the only one with two words among numbers."
-    code, others = found[0], found[1:]
-    if _is_code(code) and others and all(_is_amount(one) for one in others):
-        what = f"a code of {code.distinct} values before measured numbers"
-        return 0, f"the first column, {code.name!r}, is taken, {what}."
-    return None
+def in_words(candidates: Sequence[TargetCandidate]) -> str:
+    """The note about a guess: what was taken and why, and what else is likely where that is unsure."""
+    best, *others = candidates
+    told = f"No target was named: the column {best.name!r} is taken, {best.reason}."
+    if not is_sure(candidates):
+        beside = " or ".join(f"{one.name!r} ({one.reason})" for one in others)
+        told += f" The guess is unsure; it may also be {beside}."
+    return f"{told} target= names another."
 
 
-def _by_place(names: Sequence[str], column: Look) -> tuple[int, str]:
-    """The last column, the first, or one between with a likely name, by what `guess_target` says."""
-    count = len(names)
-    end = next((j for j in range(count - 1, -1, -1) if column(j).kind != "empty"), count - 1)
-    last = next((j for j in range(end, -1, -1) if column(j).kind not in USELESS), None)
-    if last is None:
-        return count - 1, f"the last column, {names[-1]!r}, is taken."
-    first = next(j for j in range(count) if column(j).kind not in USELESS)
-    likely = {j: worth for j in range(count) if (worth := _likely(names[j], j, column))}
-    points = {j: (FIRST if j == first else 0) + likely.get(j, 0.0) for j in {first, last} | likely.keys()}
-    points[last] += LAST if last == end else PAIR if column(last).distinct == 2 else 0
-    place = max(points, key=lambda j: (points[j], j))
-    if place == last:
-        where = "the last column" if last == count - 1 else "the last column that can be one"
-        return last, f"{where}, {names[last]!r}, is taken."
-    why = "for its name" if place in likely else f"for the last, {names[end]!r}, cannot be one"
-    return place, f"the {'first ' if place == first else ''}column {names[place]!r} is taken, {why}."
+def is_sure(candidates: Sequence[TargetCandidate]) -> bool:
+    """Whether one candidate is far ahead of the others."""
+    return len(candidates) < 2 or candidates[0].confidence >= SURE
 
 
-def _likely(name: str, place: int, column: Look) -> float:
-    """How much a name and what stands in the column together say that this is what people foretell; 0 for nothing."""
-    words = _words(name)
-    asked = words[0] in ASKED and words[-1] in (*CLASS_WORDS, *YES_OR_NO)
-    if (asked or words[0] in YES_OR_NO or words[-1] in (*HAPPENED, *AMOUNT_WORDS)) and _is_pair(column(place)):
-        return TELLING
-    if words[-1] in AMOUNT_WORDS:
-        return LIKELY * _is_amount(column(place))
-    return LIKELY * (
-        words[-1] in CLASS_WORDS and column(place).kind not in USELESS and column(place).distinct <= AMOUNT
-    )
+@dataclass
+class _Ranking:
+    """The points of every column of one table."""
+
+    names: Sequence[str]
+    profiles: Sequence[Profile]
+    header: bool
+    task: str | None
+
+    def __post_init__(self) -> None:
+        self.n_rows = len(self.profiles[0].values)
+        self.usable = [j for j, one in enumerate(self.profiles) if _can_be_target(one, self.n_rows, self.task)]
+        self.words = [name_words(name) for name in self.names]
+        self.relations = Relations(self.profiles)
+        self.most = min(LOOKED_AT, 8 + 4000 // len(self.names))
+        self.worth = {j: self._name_worth(j) for j in self.usable}
+        self.by_name = {j: self._name(j) for j in self.usable}
+        self.odd = self._odd()
+
+    def likeliest(self) -> tuple[TargetCandidate, ...]:
+        """The columns with the most points; only they are compared with all others, for that takes time."""
+        points = {j: [*self.by_name[j], *self._values(j)] for j in self.usable}
+        for j, point in self._places():
+            points[j].append(point)
+        total = {j: sum(worth for worth, _ in found) for j, found in points.items()}
+        for j in heapq.nlargest(self.most, total, key=lambda j: (total[j], j)):
+            points[j] += self._related(j)
+            total[j] = sum(worth for worth, _ in points[j])
+            if self._is_computed(j):
+                del total[j]
+        best = heapq.nlargest(SHOWN, total, key=lambda j: (total[j], j))
+        weights = [math.exp(total[j] - total[best[0]]) for j in best]
+        return tuple(
+            TargetCandidate(j, self.names[j], _reason(points[j]), round(weight / sum(weights), 3))
+            for j, weight in zip(best, weights, strict=True)
+        )
+
+    def _name(self, j: int) -> list[Point]:
+        """What the name says for and against the column."""
+        worth, words = self.worth[j], self.words[j]
+        points: list[Point] = [(worth, "for its name")] if worth else []
+        many = self.profiles[j].labels is not None and self.profiles[j].column.distinct > CODES
+        if worth < 2 and (words[0] in GIVEN or words[-1] in GIVEN or words[-1].endswith(INCOME)):
+            points.append((-2.0, ""))
+        elif worth < 2 and many:
+            points.append((-1.0, ""))
+        if looks_like_id(self.names[j]) and self.profiles[j].column.distinct > AMOUNT:
+            points.append((-3.0, ""))
+        return points
+
+    def _name_worth(self, j: int) -> float:
+        words, column = self.words[j], self.profiles[j].column
+        whole, last = " ".join(words), words[-1]
+        if whole == "y" and ("x",) in self.words[:j] and j < len(self.words) - 1:
+            return 0.0  # coordinates
+        if whole in SETTLED:
+            return 6.5 if _bare(self.names[j]) == self.names[j] else 6.0
+        if whole in SOLD_FOR or (len(words) > 1 and last in LAST_WORDS):
+            return 4.5
+        if whole in NAMED:
+            return 4.0
+        if last in PRICE:
+            beside = any(other[-1] in SALES for other in self.words)
+            return 1.0 if beside else 4.0 if len(words) == 1 else 3.5
+        pair, asked = column.distinct == 2, words[0] in ASKED
+        if pair and (words[0] in HAPPENED or last in (*HAPPENED, *PAID, *INCOME) or (asked and last in CLASS_WORDS)):
+            return 3.0
+        if re.fullmatch(r"y ?1", whole) and ("x1",) in self.words:
+            return 3.0
+        if last in PAID and _is_amount(self.profiles[j]):
+            return 3.0
+        if last in AMOUNT_WORDS and column.kind == "number":
+            return 2.0
+        if last in CLASS_WORDS and column.distinct <= AMOUNT:
+            return 2.0
+        if set(words) & {"target", "label", "class", *PRICE}:
+            return 2.0
+        return 0.5 if last == "type" else 1.0 if last in OFTEN_GIVEN or whole in ("num", "game") else 0.0
+
+    def _values(self, j: int) -> list[Point]:
+        """What stands in the column: two words that tell good from bad, yes from no; gaps speak against it."""
+        item = self.profiles[j]
+        if item.column.distinct == 2 and self.task == "regression":
+            return [(-4.0, "")]
+        found: list[Point] = [self.odd[j]] if j in self.odd else []
+        if item.column.distinct == 2:
+            pair = _pair_of_words(item)
+            found.append((1.25, "for its yes and no") if pair in YES_NO else (0.5, "for its two values"))
+            if pair in OUTCOMES or _denies(pair):
+                found.append((2.5, f"for its values {' and '.join(sorted(pair))}"))
+        return [*sorted(found, reverse=True)[:1], (-item.column.missing / self.n_rows, "")]
+
+    def _places(self) -> Iterable[tuple[int, Point]]:
+        """The first and the last column that can be one; R writes an index column before the first."""
+        from_r = len(self.names) > 1 and _is_index(self.names[0], self.profiles[0])
+        wanted = [j for j in self.usable if not self._is_given(j)]
+        first = next((j for j in wanted[: self.most] if not self._is_computed(j)), None)
+        last = next((j for j in self.usable[: -self.most - 1 : -1] if not self._is_computed(j)), None)
+        if first is None or last is None:
+            return
+        after = [self.profiles[j].column for j in range(last + 1, len(self.names))]
+        made = last < max(self.usable)  # columns of squares and logarithms stand behind
+        at_end = all(one.kind in ("empty", "constant") or 2 * one.missing > self.n_rows for one in after)
+        leads = first == min(self.usable)
+        plain = (1.0 if at_end else 1.5) - (not leads) / 2
+        worth = (2.0 if leads else 1.25) + made if from_r else plain
+        yield first, (worth, "the first column" if leads else "the first column that can be one")
+        where = "the last column" if not after else "the last column that can be one"
+        yield last, ((2.0 if from_r else 2.5) if at_end else 1.0, where)
+
+    def _odd(self) -> dict[int, Point]:
+        """The column of another sort than all others; without names it is all there is to go by."""
+        kinds = [item.column for item in self.profiles]
+        if not any(_is_measured(item) for item in self.profiles):
+            return {}
+        measured = len(kinds) > 1 and all(_is_amount(item) for item in self.profiles[1:])
+        if not self.header and measured and self.usable[:1] == [0] and _is_code(self.profiles[0]):
+            return {0: (5.0, f"a code of {kinds[0].distinct} values before measured numbers")}
+        words = [j for j, one in enumerate(kinds) if one.kind in ("category", "text")]
+        if len(words) == 1 and words[0] in self.by_name and not self._is_given(words[0]):
+            return {words[0]: (1.25 if self.header else 5.0, "the only one with words among numbers")}
+        pairs = [j for j in self.usable if kinds[j].distinct == 2 and not self._is_given(j)]
+        return {pairs[0]: (1.25, "the only one with two values")} if len(pairs) == 1 else {}
+
+    def _is_given(self, j: int) -> bool:
+        return sum(worth for worth, _ in self.by_name[j]) < 0
+
+    def _is_computed(self, j: int) -> bool:
+        """Whether another column says the same or is what this one was computed from; a telling name overrules both."""
+        found, worth = self.relations.of(j), self.worth[j]
+        if any(self._comes_first(k, j) for k in found.copies):
+            return True
+        return worth < 4 and any(k in self.by_name for k in (*found.log_of, *found.square_of))
+
+    def _comes_first(self, k: int, j: int) -> bool:
+        """Whether of two columns that say the same the other one is the original: by its name, else by its place."""
+        if k not in self.by_name:
+            return False
+        return (-self.worth[k], k) < (-self.worth[j], j)
+
+    def _related(self, j: int) -> list[Point]:
+        found = self.relations.of(j)
+        points: list[Point] = []
+        if found.has_log:
+            points.append((0.75, f"for {self.names[found.has_log[0]]!r} is its logarithm"))
+        if found.copies:
+            points.append((0.75, f"for {self.names[found.copies[0]]!r} is made from it"))
+        if found.has_square:
+            points.append((-1.5, ""))
+        if told := [k for k in found.split_by if k not in self.by_name or not self._is_given(k)]:
+            points.append((1.0, f"for {self.names[told[0]]!r} says the same in another way"))
+        return points
 
 
-def _is_pair(column: Column) -> bool:
-    return column.kind not in USELESS and column.distinct == 2
+def _reason(points: Sequence[Point]) -> str:
+    """What speaks for a column, the strongest first, two reasons at most."""
+    for_it = sorted((point for point in points if point[0] > 0 and point[1]), key=lambda point: -point[0])
+    return " and ".join(why for _, why in for_it[:2]) or "as no column tells more"
 
 
-def _is_amount(column: Column) -> bool:
-    return column.kind == "number" and column.distinct > AMOUNT
+def _can_be_target(item: Profile, n_rows: int, task: str | None) -> bool:
+    """Whether reading the column as the target of ``task`` would not be refused."""
+    column = item.column
+    if column.kind in UNUSABLE and not (task == "novelty" and column.kind == "constant"):
+        return False
+    present = n_rows - column.missing
+    if 2 * present < n_rows or not present:
+        return False
+    if task == "regression":
+        return item.numbers is not None
+    if task == "binary" and column.distinct != 2:
+        return False
+    few = column.distinct <= MAX_CLASSES and 2 * column.distinct <= present
+    if item.numbers is not None:
+        return few or task is None or task == "novelty"
+    assert item.labels is not None
+    enough = column.kind == "category" or ROWS_A_CLASS * column.distinct <= present
+    return few and enough and max(map(len, set(item.labels.tolist()))) <= MAX_NAME
 
 
-def _is_code(column: Column) -> bool:
+def _pair_of_words(item: Profile) -> set[str]:
+    if item.labels is None:
+        return set()
+    return {str(label).lower() for label in set(item.labels.tolist()) if label != ""}
+
+
+def _denies(pair: set[str]) -> bool:
+    """Whether one of two words denies the other: remote and not remote, diabetic and non-diabetic."""
+    if len(pair) != 2:
+        return False
+    short, long = sorted(pair, key=len)
+    return len(short) > 2 and re.fullmatch(rf"(not?|non|un|in)?[\s_-]*{re.escape(short)}", long) is not None
+
+
+def _is_index(name: str, item: Profile) -> bool:
+    kinds = ("identifier",) if len(name) == 1 else ("identifier", "text", "number")
+    return name.lower() in INDEX_NAMES and item.column.kind in kinds
+
+
+def _is_amount(item: Profile) -> bool:
+    return item.column.kind == "number" and item.column.distinct > AMOUNT
+
+
+def _is_measured(item: Profile) -> bool:
+    return item.column.kind == "number" and item.column.distinct > CODES
+
+
+def _is_code(item: Profile) -> bool:
+    column = item.column
     return column.kind == "number" and 2 <= column.distinct <= CODES and column.example.removesuffix(".0").isdigit()
 
 
-def _words(name: str) -> tuple[str, ...]:
+def name_words(name: str) -> tuple[str, ...]:
     """A name as lower-case words without its unit: "SalePrice", "sale_price_eur" and "Sale price (EUR)" are the same."""
     parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", _bare(name))
-    words = re.split(r"[\s_.\-:]+", parted.strip().lower())
+    words = re.split(r"[\s_.\-:]+", parted.strip(" _.-:").lower())
     return tuple(words[:-1] if len(words) > 1 and words[-1] in UNITS else words)
 
 

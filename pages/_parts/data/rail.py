@@ -121,17 +121,16 @@ def target_choice() -> None:
     summary = tables.summary(params)
     names = [column.name for column in summary.columns]
     if params.target and params.target not in names:
-        st.error(
-            f"The table has no column {words.plain(params.target)!r}. "
-            f"The column {words.plain(summary.target)!r} is the target instead."
-        )
+        instead = f"The column {words.plain(summary.target)!r} is the target instead." if summary.target else ""
+        st.error(f"The table has no column {words.plain(params.target)!r}. {instead or 'Choose another.'}")
         history.change(target="")
         params = history.current()
-    none = params.task == "novelty"
-    found = params.target or ("" if none else summary.target)
+    novelty = params.task == "novelty"
+    found = params.target or ("" if novelty else summary.target)
+    without = "none: every column is a feature" if novelty else "none: choose a column"
     fields.view(
         st.selectbox, "Target", "field_target", found, lambda name: history.change(target=name),
-        options=["", *names] if none else names, format_func=lambda name: name or "none: every column is a feature",
+        options=["", *names] if novelty or not found else names, format_func=lambda name: name or without,
     )  # fmt: skip
     st.caption("The column to predict. Every other usable column is a feature.")
     _choice("Task", "task", TASKS)

@@ -23,6 +23,10 @@ WORDS = (
     (", or set max_columns.", "."),
     ("Choose another column with target=.", "Choose another target."),
     (" target= names another.", ""),
+    (
+        " Add one, or name another with target=.",
+        " Choose one under Target to see what is wrong with it, or mend the file.",
+    ),
     (" task='regression' reads them as numbers.", ""),
     ("or use task='regression' for numbers.", "or read it as a number, under Task."),
     ("Choose another target, or leave task= out to find it.", "Choose another target, or another task."),

@@ -137,13 +137,17 @@ def uses(params: Params) -> dict[str, str]:
 
 
 def summary(params: Params) -> TableSummary:
-    """Return what an uploaded file holds, column by column, before a target is chosen. Raises ``DataError`` in words."""
+    """Return what an uploaded file holds, column by column, before a target is chosen. Raises ``DataError`` in words.
+
+    A target is guessed for the task that was chosen; where a person chose the target, there is nothing to guess.
+    """
     file, how = upload(params.data), as_read(params)
-    key = ("summary", params.data, *how.values())
+    task = None if params.target else params.task or None
+    key = ("summary", params.data, task, *how.values())
 
     def read(tick: Callable[[], None]) -> TableSummary:
         with notes.for_people():
-            return describe_table(file.content, tick=tick, **how)
+            return describe_table(file.content, task=task, tick=tick, **how)
 
     return opened(shelf(params), key, file.content, "Looking at the columns", read)
 

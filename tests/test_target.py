@@ -1,0 +1,124 @@
+"""The target nobody named: how often the guess is right, what is never guessed, and what is said where it is unsure."""
+
+import numpy as np
+import pytest
+
+from benchmarks import targets
+from mklcore.data.computed import Relations
+from mklcore.data.reading import describe_table, profile, read_table
+from mklcore.data.target import SURE, rank_targets
+from mklcore.errors import DataError
+from tests import schemas
+
+N = 60
+RNG = np.random.default_rng(0)
+SIZE, OTHER = RNG.gamma(4.0, 2.0, N).round(3), RNG.normal(size=N).round(3)
+COIN = np.array([i % 3 == 0 for i in range(N)], dtype=float)
+
+
+def table(**columns) -> bytes:
+    rows = zip(*columns.values(), strict=True)
+    return "\n".join(",".join(map(str, row)) for row in [tuple(columns), *rows]).encode()
+
+
+def guessed(**columns) -> tuple[str, ...]:
+    """The likeliest targets, and that reading takes the first of them."""
+    names = tuple(one.name for one in describe_table(table(**columns)).candidates)
+    assert read_table(table(**columns)).target_name == names[0]
+    return names
+
+
+def test_most_guesses_on_tables_of_known_schemas_are_right():
+    ranked = [(one, rank_targets([name for name, _ in one.columns], one.profiles())) for one in schemas.read()]
+    right = [one.target == found[0].name for one, found in ranked]
+    among = [one.target in {candidate.name for candidate in found} for one, found in ranked]
+    when_sure = [hit for (_, found), hit in zip(ranked, right, strict=True) if found[0].confidence >= SURE]
+    assert len(ranked) >= 140
+    assert np.mean(right) >= 0.8
+    assert np.mean(among) >= 0.9
+    assert np.mean(when_sure) >= 0.9
+    assert np.mean(right) < np.mean(when_sure)  # being sure means something
+
+
+def test_what_cannot_be_read_as_the_target_is_never_guessed():
+    empty, constant, gone = [""] * N, ["b"] * N, ["7" if i < 5 else "" for i in range(N)]
+    texts, days = [f"entry {i}" for i in range(N)], [f"2020-01-{1 + i % 28:02d}" for i in range(N)]
+    never = {"target": gone, "class": constant, "y": texts, "outcome": days, "label": empty, "id": range(N)}
+    for name, cells in never.items():
+        assert name not in guessed(a=SIZE, b=OTHER, **{name: cells})
+    assert guessed(rownames=range(5, 5 + 2 * N, 2), a=COIN, b=SIZE, counter=range(1, N + 1))[0] == "a"
+
+
+def test_a_guess_that_is_mostly_missing_refuses_no_table():
+    data = read_table(table(a=SIZE, grade=COIN, result=[int(v) if i < 3 else "?" for i, v in enumerate(COIN)]))
+    assert data.target_name == "grade"
+    with pytest.raises(DataError, match="The target 'result' is missing in 57 of 60 rows"):
+        read_table(table(a=SIZE, result=["x" if i < 3 else "" for i in range(N)]), "result")
+
+
+@pytest.mark.parametrize("task", ["regression", "binary", "classification"])
+def test_the_guess_fits_the_task_that_was_asked_for(task):
+    words = [("low", "middle", "high")[i % 3] for i in range(N)]
+    raw = table(size=SIZE, bought=COIN, **{"class": words})
+    data = read_table(raw, task=task)
+    assert data.target_name == {"regression": "size", "binary": "bought", "classification": "class"}[task]
+    assert describe_table(raw, task=task).target == data.target_name
+    with pytest.raises(DataError, match=r"No column can be the target of the task 'binary': 'a' .number., 'b' .number"):
+        read_table(table(a=SIZE, b=OTHER), task="binary")
+
+
+def test_copies_and_what_is_computed_from_others_are_no_targets():
+    kinds = ["round" if one else "flat" for one in COIN]
+    assert "kilo" not in guessed(weight=SIZE, b=OTHER, kilo=2.5 * SIZE)
+    assert "flag" not in guessed(a=SIZE, shape=kinds, flag=1 - COIN)
+    assert "lsize" not in guessed(size=SIZE, b=OTHER, lsize=np.log(SIZE))
+    assert "squared" not in guessed(a=OTHER, b=SIZE, squared=OTHER**2)
+    assert guessed(approve=COIN, b=SIZE, reject=1 - COIN)[0] == "approve"
+    assert guessed(reject=1 - COIN, b=SIZE, approve=COIN)[0] == "approve"  # of two copies the one with the telling name
+
+
+def test_relations_are_found_through_gaps_and_not_by_chance():
+    gaps = np.where(np.arange(N) % 7 == 0, np.nan, SIZE)
+    outlier = np.where(np.arange(N) == 3, 1e6, OTHER)
+    columns = [SIZE, gaps, np.log(gaps), SIZE**2, COIN, np.where(COIN > 0, 9 + SIZE, -SIZE), outlier, outlier + SIZE]
+    found = Relations([profile(f"c{j}", one) for j, one in enumerate(columns)])
+    assert found.of(2).log_of == (0, 1, 3)
+    assert (found.of(1).has_log, found.of(1).copies) == ((2,), (0,))
+    assert found.of(0).has_square == (3,)
+    assert found.of(3).square_of == (0,)
+    assert found.of(4).split_by == (5,)
+    assert found.of(6).copies == ()  # one huge value correlates them
+
+
+def test_a_note_says_why_and_what_else_is_likely():
+    sure = read_table(table(a=SIZE, b=OTHER, species=["ox" if one else "yak" for one in COIN]))
+    told = next(note for note in sure.notes if "No target was named" in note)
+    assert told == (
+        "No target was named: the column 'species' is taken, for its name and the last column. target= names another."
+    )
+    unsure = read_table(table(rownames=range(N), visits=SIZE, b=OTHER, active=["yes" if one else "no" for one in COIN]))
+    told = next(note for note in unsure.notes if "No target was named" in note)
+    assert (
+        "'visits' is taken, for its name and the first column. The guess is unsure; it may also be 'active' (" in told
+    )
+    assert "and the only one with words among numbers) or 'b' (as no column tells more). target=" in told
+
+
+def test_two_words_of_which_one_denies_the_other_tell_a_target():
+    words = ["not remote" if one else "remote" for one in COIN]
+    others = {"town": ["north" if i % 2 else "south" for i in range(N)], "fee": SIZE, "work": words, "age": OTHER}
+    first = describe_table(table(**others)).candidates[0]
+    assert (first.name, first.reason) == ("work", "for its values not remote and remote")
+
+
+def test_the_benchmark_counts_guesses(tmp_path, capsys):
+    (tmp_path / "a.csv").write_bytes(table(size=SIZE, b=OTHER, species=COIN))
+    (tmp_path / "b.csv").write_bytes(table(size=SIZE, b=OTHER, c=OTHER[::-1]))
+    (tmp_path / "c.csv").write_bytes(b"")
+    (tmp_path / "targets.csv").write_text("file,target\na.csv,species\nb.csv,size\nc.csv,y\n", encoding="utf-8")
+    found = list(targets.guesses(tmp_path))
+    assert [str(one).split(" ")[0] for one in found] == ["right", "among", "wrong"]
+    assert targets.counts(found) == (
+        "1 of 3 right, 2 among the three likeliest; 1 of 1 right where the guess is called sure"
+    )
+    assert "c.csv: The file is empty" in capsys.readouterr().out
