@@ -11,10 +11,12 @@ from streamlit.testing.v1 import AppTest
 
 from mklcore.data.samples import SAMPLES, load_sample
 from mklcore.errors import ParameterError
+from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.figures import scenes as players_scene
 from mklcore.figures import style
 from mklcore.figures.presenting import enlarged
 from mklcore.lessons import LESSONS, bands, copies, edge, greedy, hull, landmarks, letters, norms, prices
+from mklcore.lessons import words as lesson_words
 from mklcore.lessons.pictures import PICTURES
 from pages._parts.derive import shelves
 from pages._parts.jobs.job import JobState
@@ -76,6 +78,24 @@ def test_copies_change_the_split_and_never_the_optimum(found):
         assert np.ptp(example.symmetric[:-1]) < 1e-6
     assert story.gomp_kept == 2
     assert {"0"} != {story.facts["one_only"], story.facts["two_only"]}
+
+
+@pytest.mark.parametrize("p", [1.0, 4 / 3, 2.0])
+def test_copies_act_as_one_kernel_that_is_larger_by_a_power_that_is_nought_at_p_1_only(p):
+    """Three copies: the optimum stays at p = 1 and moves at p > 1, as the lesson says."""
+    rng = np.random.default_rng(0)
+    columns, copies = rng.standard_normal((30, 2)), 3
+    y = columns @ [1.0, 0.5] + 0.3 * rng.standard_normal(30)
+    kernels = columns.T[:, :, None] * columns.T[:, None, :]
+
+    def optimum(stack):
+        model = LpMKLRegressor(p=p, C=1.0, loss="squared", kernels="precomputed", normalise=None, tol=1e-9)
+        return model.fit(np.array(stack), y).objective_
+
+    many = optimum([*[kernels[0]] * copies, kernels[1]])
+    assert many == pytest.approx(optimum([copies ** (1.0 - 1.0 / p) * kernels[0], kernels[1]]), rel=1e-6)
+    assert (many == pytest.approx(optimum(kernels), rel=1e-3)) == (p == 1.0)
+    assert "$c^{1-1/p}$ times as large" in lesson_words.words(LESSONS["copies"]).parts["why"]
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -392,3 +392,20 @@ def test_the_measured_path_is_that_of_the_solver():
     first = method.step(start, start, None)
     assert found.order[0] == first.selected[0]
     assert set(np.unique(y)) == {-1.0, 1.0}
+
+
+def test_the_bound_that_is_drawn_pays_for_reading_p_and_the_norm_off_the_fits(monkeypatch):
+    from pages._parts.theory import lp
+
+    monkeypatch.setattr(lp.derive_bounds, "sizes", lambda params: (20, 5000))
+    monkeypatch.setattr(lp.derive_bounds, "radius", lambda params: 1.0)
+    y = np.array([1.0, -1.0])
+    found = theory.LpMeasured(
+        np.array([1.0, 2.0]), np.array([1.1, 3.0]), np.zeros(2), np.ones((2, 2)), np.ones((2, 2)), y, y
+    )
+    drawn, given = lp._bounds(Params(), found), {"margin": Params().theory_margin, "delta": Params().theory_delta}
+    for p, B, bound, risk in zip(found.p, found.norms, drawn, found.margin_risk(given["margin"]), strict=True):
+        assert bound > theory.lp_margin_bound(risk, p, 20, 5000, B=B, **given)  # as if both had been fixed beforehand
+        choices = 2 * theory.NORM_GRID.size
+        rounded = theory.lp_norm_on_grid(B)
+        assert bound == pytest.approx(theory.lp_margin_bound(risk, p, 20, 5000, B=rounded, choices=choices, **given))

@@ -23,8 +23,10 @@ from mklcore.theory.greedy import (
 )
 from mklcore.theory.hkl import HKLConsistency, hkl_consistency
 from mklcore.theory.lp import (
+    NORM_GRID,
     lp_conversion,
     lp_margin_bound,
+    lp_norm_on_grid,
     lp_rademacher_bound,
     lp_risk_bound,
     lp_rows_needed,
@@ -44,6 +46,7 @@ from mklcore.theory.measured import (
 from mklcore.theory.words import Bound
 
 __all__ = [
+    "NORM_GRID",
     "Bound",
     "Coherence",
     "Coherences",
@@ -71,6 +74,7 @@ __all__ = [
     "l1_complexity",
     "lp_conversion",
     "lp_margin_bound",
+    "lp_norm_on_grid",
     "lp_rademacher_bound",
     "lp_risk_bound",
     "lp_rows_needed",

@@ -48,7 +48,10 @@ def hkl_consistency(
     depth_weight: float | None = None,
     root_weight: float = 0.1,
 ) -> HKLConsistency:
-    """Can the hull W be recovered as n grows, on rows like those of ``design``?
+    """Both conditions for recovering the hull W, with the covariance of these rows in place of the population's: a diagnostic.
+
+    The propositions are about the true hull, its coefficients and the population, as n grows. For an estimate on few rows they
+    tell whether recovery is plausible; they prove neither that it happens nor that it cannot.
 
     Parameters
     ----------
@@ -115,12 +118,16 @@ def _check(design: Design, nodes: Sequence[Node], beta: Array) -> None:
 def _verdict(design: Design, necessary: float, sufficient: float, at: Node) -> str:
     if necessary > 1:
         return (
-            f"This hull cannot be recovered, however many rows there are: {design.name(at)} looks too much like it "
-            f"({necessary:.3g}, at most 1 is needed). A larger depth_weight can help."
+            f"The necessary condition fails on these rows: {design.name(at)} looks too much like the hull ({necessary:.3g}, at "
+            "most 1 is needed). A diagnostic, not a proof: were this hull the truth and the population like these rows, more "
+            "rows would not recover it. A larger depth_weight can help."
         )
     if sufficient < 1:
-        return f"This hull is recovered as n grows: the sufficient condition holds ({sufficient:.3g} < 1)."
+        return (
+            f"The sufficient condition holds on these rows ({sufficient:.3g} < 1). A diagnostic, not a proof: were this hull the "
+            "truth and the population like these rows, it would be recovered as n grows."
+        )
     return (
-        f"Undecided: the necessary condition holds ({necessary:.3g} <= 1), the sufficient one does not ({sufficient:.3g}, less "
-        "than 1 is needed)."
+        f"Undecided on these rows: the necessary condition holds ({necessary:.3g} <= 1), the sufficient one does not "
+        f"({sufficient:.3g}, less than 1 is needed)."
     )

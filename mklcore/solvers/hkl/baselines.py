@@ -5,7 +5,7 @@
     hkl_lasso_alpha  1/2n ||y - K a - b||^2 + lam ||a||_1: few rows instead of few kernels
     hkl_flat_mkl     lp-norm MKL at p = 1 on the p sums K_i = sum_{j >= 1} K_ij: selection without interactions
 
-Source: Bach (2008), section 6; specification, section 8 (the number of greedy kernels is chosen on validation rows).
+Source: Bach (2008), section 5; specification, section 8 (the number of greedy kernels is chosen on validation rows).
 """
 
 from __future__ import annotations

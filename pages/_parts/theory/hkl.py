@@ -1,4 +1,4 @@
-"""Theory of hulls: whether the hull at λ could be recovered, beside its test error."""
+"""Theory of hulls: the conditions for recovering the hull at λ, on these rows, beside its test error."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def draw(params: Params, found: dict[str, Any] | None) -> None:
     left, right = st.columns(2, gap="medium")
     dark = charts.is_dark()
     with left:
-        st.markdown("**Could the hull at λ be recovered?** Both conditions")
+        st.markdown("**Could the hull at λ be recovered?** Both conditions on these rows")
         curves = [Curve("sufficient", values["sufficient"]), Curve("necessary", values["necessary"], "other")]
         figure = bound_curves(
             path.values, curves, x_title="λ, the price of the norm", y_title="value of the condition", level=1.0,
@@ -51,7 +51,7 @@ def _words(path: Any, conditions: list[Any]) -> None:
         speaks(f"The sufficient condition holds for {holding} of {len(path)} hulls on the path.")
     else:
         vacuous(
-            [f"The sufficient condition holds for none of the {len(path)} hulls, so recovery is promised for none."]
+            [f"The sufficient condition holds for none of the {len(path)} hulls, so nothing speaks for recovering any."]
         )
     frame = pd.DataFrame(
         {
@@ -74,4 +74,4 @@ def _value(item: Any, name: str) -> str:
 def _follows(item: Any) -> str:
     if isinstance(item, str):
         return "nothing: the features of the hull are collinear" if "collinear" in item else item
-    return "not recovered" if item.necessary > 1 else "recovered" if item.sufficient < 1 else "undecided"
+    return "necessary fails" if item.necessary > 1 else "sufficient holds" if item.sufficient < 1 else "undecided"

@@ -50,14 +50,20 @@ def _bounds(params: Params, found: theory.LpMeasured) -> np.ndarray:
         "R": R,
         "delta": params.theory_delta,
         "conservative": params.theory_even,
+        "choices": _choices(found),
     }
     risks = found.margin_risk(params.theory_margin)
     return np.array(
         [
-            theory.lp_margin_bound(float(risk), float(p), M, n, B=float(B), **shared)
+            theory.lp_margin_bound(float(risk), float(p), M, n, B=theory.lp_norm_on_grid(float(B)), **shared)
             for risk, p, B in zip(risks, found.p, found.norms, strict=True)
         ]
     )
+
+
+def _choices(found: theory.LpMeasured) -> int:
+    """Of how many classes, fixed beforehand, a fitted model picks one: every p drawn with every B of the grid."""
+    return int(found.p.size * theory.NORM_GRID.size)
 
 
 def _error(params: Params, found: theory.LpMeasured, dark: bool) -> None:
@@ -80,7 +86,7 @@ def _words(params: Params, found: theory.LpMeasured) -> None:
         st.caption(f"At {norms} no test row is wrong; a logarithmic scale has no place for that, so no point is drawn.")
     bounds, (M, n), R = _bounds(params, found), derive_bounds.sizes(params), derive_bounds.radius(params)
     best, measured = int(np.argmin(bounds)), int(np.argmin(found.error))
-    p, B = float(found.p[best]), float(found.norms[best])
+    p, B = float(found.p[best]), theory.lp_norm_on_grid(float(found.norms[best]))
     risk = float(found.margin_risk(params.theory_margin)[best])
     where = (
         f"The bound is smallest at p = {style.number(p)} with {style.number(bounds[best])}; the test error is smallest at "
@@ -92,7 +98,7 @@ def _words(params: Params, found: theory.LpMeasured) -> None:
     price = 4 * B / params.theory_margin * theory.lp_rademacher_bound(p, M, n, R, params.theory_even)
     needed = theory.lp_rows_needed(
         risk, p, M, lipschitz=1 / params.theory_margin, B=B, R=R, delta=params.theory_delta,
-        conservative=params.theory_even,
+        conservative=params.theory_even, choices=_choices(found),
     )  # fmt: skip
     reason = f"At no p is it below 1, and a share of errors never exceeds 1. {where}"
     cause = (
