@@ -161,7 +161,7 @@ def _current(distributed: Any) -> Any:
 def on_cluster(client: Any, run: Callable[[S], R], specs: Sequence[S]) -> Iterator[tuple[S, R] | None]:
     """Pairs of spec and row as they arrive, and None from time to time while none does.
 
-    The first error of a run is raised. MKLError where the scheduler ends before the last row has arrived.
+    The first error of a run is raised. MKLError where the scheduler ends, or another cancels, before the last row arrived.
     """
     data, kept = _sent(client, run), _SENT.get() is not None
     kept_where = " is kept where `known` is a dict"
@@ -216,9 +216,22 @@ def _value(client: Any, future: Any, left: str, kept: str) -> Any:
 
 
 def _raise_ended(client: Any, left: str, kept: str) -> NoReturn:
-    told = f" What had arrived{kept}: start the sweep again with it." if kept else " Ask again once it is back."
     where = f" at {client.scheduler.address}" if client.scheduler else ""  # a client that was closed has forgotten it
-    raise MKLError(f"The scheduler{where} ended with {left}.{told}")
+    again = f" What had arrived{kept}: start the sweep again with it." if kept else " Ask again"
+    if _lives(client):
+        raise MKLError(f"Another client of the scheduler{where} cancelled the work, with {left}.{again.rstrip('.')}.")
+    raise MKLError(f"The scheduler{where} ended with {left}.{again if kept else f'{again} once it is back.'}")
+
+
+def _lives(client: Any) -> bool:
+    """Whether the scheduler of a client answers."""
+    if client.status != "running":
+        return False
+    try:
+        client.sync(client.scheduler.identity, callback_timeout=_ANSWER)
+    except (OSError, TimeoutError, RuntimeError):
+        return False
+    return True
 
 
 def _forget(client: Any, future: Any) -> None:

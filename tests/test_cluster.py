@@ -210,6 +210,23 @@ def test_work_of_a_scheduler_that_died_says_so_and_is_done_when_it_is_asked_for_
     assert afar(Patient(Path("no"), 2))[0] != os.getpid()
 
 
+def test_work_that_a_stranger_cancels_says_so_and_goes_on_from_what_had_arrived(scheduler):
+    rows: dict[int, int] = {}
+
+    def cancel_the_rest(done, total):
+        if done == 1:
+            with distributed.Client(os.environ[SCHEDULER], set_as_default=False) as stranger:
+                keys = stranger.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks))
+                stranger.cancel([distributed.Future(key, stranger) for key in keys], force=True)
+
+    with pytest.raises(
+        MKLError, match=r"Another client of the scheduler.* cancelled the work, with \d+ of 12 runs to go"
+    ):
+        sweep(cube, range(12), "dask", 2, rows, cancel_the_rest)
+    assert rows
+    assert sweep(cube, range(12), "dask", 2, rows) == {number: number**3 for number in range(12)}
+
+
 class Patient:
     """Work that tells how far it is until somebody no longer wants it, and leaves a mark then; or does its steps."""
 
