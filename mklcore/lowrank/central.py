@@ -166,12 +166,13 @@ class FeatureCentral(OnFeatures):
         if self._worse >= _WORSE:
             return self._change(best)
         try:
-            newton = _Newton(self)
-            ahead = newton.ahead()
-            reached = max(inside.moved(ahead, min(1.0, inside.room(ahead))).mu, 0.0)
-            goal = inside.mu * float(np.clip((reached / inside.mu) ** 3, 1e-4, 1.0))
-            way = newton.towards(goal - ahead.values * ahead.multipliers)
-        except np.linalg.LinAlgError:
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                newton = _Newton(self)
+                ahead = newton.ahead()
+                reached = max(inside.moved(ahead, min(1.0, inside.room(ahead))).mu, 0.0)
+                goal = inside.mu * float(np.clip((reached / inside.mu) ** 3, 1e-4, 1.0))
+                way = newton.towards(goal - ahead.values * ahead.multipliers)
+        except (np.linalg.LinAlgError, ArithmeticError):
             return self._change(best)
         length = min(1.0, _TO_THE_WALL * inside.room(way))
         self._short = self._short + 1 if length < _SHORTEST else 0

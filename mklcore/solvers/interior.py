@@ -157,12 +157,13 @@ class Interior(Reweighting):
         """The Newton step out of ``last``, the point read last."""
         inside, N = self.inside, self.sides.rows.size
         try:
-            system = _System(self, last)
-            ahead = system.direction(np.zeros(inside.values.size))
-            reached = inside.moved(ahead, min(1.0, inside.room(ahead))).mu
-            goal = inside.mu * float(np.clip((reached / inside.mu) ** 3, 1e-4, 1.0))
-            way = system.direction(goal - ahead.values * ahead.multipliers)
-        except np.linalg.LinAlgError:
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                system = _System(self, last)
+                ahead = system.direction(np.zeros(inside.values.size))
+                reached = inside.moved(ahead, min(1.0, inside.room(ahead))).mu
+                goal = inside.mu * float(np.clip((reached / inside.mu) ** 3, 1e-4, 1.0))
+                way = system.direction(goal - ahead.values * ahead.multipliers)
+        except (np.linalg.LinAlgError, ArithmeticError):
             return Status.STALLED
         length = min(1.0, _TO_THE_WALL * inside.room(way))
         self._short = self._short + 1 if length < _SHORTEST else 0

@@ -203,12 +203,12 @@ class Interleaved:
     keeps_points = False
 
     def __init__(
-        self, problem: Problem, *, tol: float, warm: WarmStart | None = None, cache_mb: float = CACHE_MB
+        self, problem: Problem, *, tol: float, warm: WarmStart | None = None, cache_mb: float | None = None
     ) -> None:
         if missing := lacking(problem.loss, problem.penalty):
             raise ParameterError(f'solver="interleaved" needs {missing}. Use solver="wrapper".')
         self.problem, self.tol, self.warm, self.pulse = problem, tol, warm, Pulse()
-        self.cache = self._rows(cache_mb)
+        self.cache = self._rows(CACHE_MB if cache_mb is None else cache_mb)
         self.diagonal = self.cache.source.diagonal
         self.name = f"{problem.penalty.name} interleaved chunking"
         self.low, self.high = problem.loss.box(problem.y, problem.C)

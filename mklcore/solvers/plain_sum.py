@@ -16,12 +16,13 @@ from dataclasses import replace
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.errors import KernelError
 from mklcore.intercepts import best_intercept, total_loss
 from mklcore.kernels.rows import KernelRows, SummedRows
 from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.interior import Interior
-from mklcore.solvers.interleaved import Interleaved
+from mklcore.solvers.interleaved import Interleaved, lacking
 from mklcore.solvers.proof import Values
 from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
 
@@ -35,14 +36,21 @@ class PlainSum:
     keeps_points = False
 
     def __init__(
-        self, problem: Problem, *, tol: float, warm: WarmStart | None = None, largest_mb: float = LARGEST_MB
+        self, problem: Problem, *, tol: float, warm: WarmStart | None = None, largest_mb: float | None = None
     ) -> None:
         rows = problem.K
         assert isinstance(rows, KernelRows)
         self._weights: Array = np.ones(rows.n_kernels)
         inside = None if warm is None else replace(warm, weights=np.ones(1), carry=None)
         self.method: Reweighting | Interleaved
-        if 8e-6 * rows.n_samples**2 <= largest_mb:
+        needed, room = 8e-6 * rows.n_samples**2, LARGEST_MB if largest_mb is None else largest_mb
+        if needed > room and (missing := lacking(problem.loss, problem.penalty)):
+            raise KernelError(
+                f"The sum of the kernels on {rows.n_samples:,} rows takes {needed:,.0f} MB, above the {room:,.0f} MB that are "
+                f"stored, and to do without it takes {missing}. Use fewer rows, such a loss, or an approximation "
+                "(Nystroem(n_components=200), say)."
+            )
+        if needed <= room:
             self.method = Reweighting(replace(problem, K=rows.total[None]), tol=tol, warm=inside)
         else:
             self.method = Interleaved(replace(problem, K=SummedRows(rows)), tol=tol, warm=inside)

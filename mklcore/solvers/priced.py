@@ -45,9 +45,9 @@ _STEPS = 100  # at most, on the few
 _ROOM_LEFT = 4  # a fourth of the room is free, or nothing is stored: one kernel at a time would take for ever
 
 
-def most_kernels(n: int, room_mb: float = ROOM_MB) -> int:
-    """How many Gram matrices of n rows there is room for."""
-    return int(room_mb / (8e-6 * n * n))
+def most_kernels(n: int, room_mb: float | None = None) -> int:
+    """How many Gram matrices of n rows there is room for, in ``ROOM_MB`` unless told."""
+    return int((ROOM_MB if room_mb is None else room_mb) / (8e-6 * n * n))
 
 
 class Readings:
@@ -90,7 +90,7 @@ class Priced:
     what = "interior point steps on the kernels that matter"
 
     def __init__(
-        self, problem: Problem, *, tol: float, warm: WarmStart | None = None, room_mb: float = ROOM_MB
+        self, problem: Problem, *, tol: float, warm: WarmStart | None = None, room_mb: float | None = None
     ) -> None:
         rows: Any = problem.K
         assert isinstance(rows, KernelRows)
