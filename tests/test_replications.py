@@ -159,12 +159,27 @@ def test_spectra_by_the_protocol_of_the_tables(monkeypatch):
     assert np.isnan(experiment.replicated[1]).all()  # a stand-in never has the numbers of the paper
 
 
-def test_sequences_in_place_of_start_sites(monkeypatch):
-    monkeypatch.setattr(lp_fig4_fig5, "N_CHECK", 60)
-    line = np.array(lp_fig4_fig5.measure("n = 60", 0, 0))
-    assert (line[:5] > 50).all()
-    assert line[5:9].min() > line[9]  # the shares of letters tell nothing
-    assert np.isnan(mkl.EXPERIMENTS["lp_fig4_fig5"].replicated).all()
+@pytest.mark.parametrize("key", ["lp_fig4_fig5", "lp_table2_fig6", "gomp_fig2"])
+def test_a_small_run_gives_what_is_recorded(key):
+    """The first line of it, to a tolerance: solvers stop at a gap, and another processor rounds otherwise."""
+    experiment = mkl.EXPERIMENTS[key]
+    kept = next(run for run in records(key) if run.quick)
+    assert kept.rows == experiment.rows_at_hand(quick=True)
+    assert kept.columns == experiment.columns
+    line = experiment.run(1, kept.rows[:1], kept.seed, quick=True).samples[0, 0]
+    assert line == pytest.approx(kept.samples[0, 0], rel=1e-3, abs=2e-3)
+
+
+def test_sequences_in_place_of_start_sites():
+    experiment = mkl.EXPERIMENTS["lp_fig4_fig5"]
+    found = dict(zip(experiment.columns, record("lp_fig4_fig5").mean.T, strict=True))
+    assert all(
+        (found[name] > found[lp_fig4_fig5.NAMES[-1]]).all() for name in lp_fig4_fig5.NAMES[:-1]
+    )  # letters are noise
+    for p in ("1", "2"):
+        shares = np.array([found[f"{name} at p = {p}"] for name in lp_fig4_fig5.NAMES])
+        assert shares.sum(axis=0) == pytest.approx(np.ones(shares.shape[1]))
+    assert np.isnan(experiment.replicated).all()
 
 
 def test_bounds_of_the_two_examples_grow_as_they_should():
@@ -174,6 +189,25 @@ def test_bounds_of_the_two_examples_grow_as_they_should():
         assert (np.diff(sparse) > 0).all()
     growth = {p: line[5] / line[4] for p, line in found.items()}  # from 50 to 1000 kernels
     assert growth["1"] < growth["4/3"] < growth["2"] < growth["4"] < growth["∞"]
+
+
+def test_the_interleaved_algorithm_is_timed_without_a_stored_matrix(monkeypatch):
+    powers = np.log(2 * np.array([spec.width for spec in times.kernels_of(50)]) ** 2) / np.log(1.2)
+    assert powers == pytest.approx(np.arange(50))  # 2 sigma^2 as in the paper
+    assert max(spec.width for spec in times.kernels_of(200)) == pytest.approx(1.2**24.5 / 2**0.5)
+    monkeypatch.setattr(times, "MANY_ROWS", (40,))
+    monkeypatch.setattr(times, "FIXED_KERNELS", 4)
+    monkeypatch.setattr(times, "_compiled", lambda: None)
+    monkeypatch.setattr(times, "AFRESH", {"interleaved": times.AFRESH["interleaved, p = 2, on the fly"]})
+
+    def stored(*_: object, **__: object) -> None:
+        raise AssertionError("a Gram matrix was stored")
+
+    monkeypatch.setattr(mkl.KernelDictionary, "grams", stored)
+    monkeypatch.setattr(mkl.KernelDictionary, "_grams", stored)
+    line = times.by_size("n = 40", 0, 0)
+    assert np.isnan(line[:-1]).all()
+    assert np.isfinite(line[-1])
 
 
 def test_exponents_of_run_times_are_slopes(monkeypatch):
