@@ -62,3 +62,19 @@ def test_cutting_planes_ask_for_sharper_machines_where_the_gap_stands_still(C):
     assert planes.solves < 100
     assert exact.dual_objective <= planes.objective
     assert planes.dual_objective <= exact.objective
+
+
+@pytest.mark.parametrize(("loss", "C"), [("hinge", 1.0), ("squared", 10.0), ("logistic", 10.0)])
+def test_cutting_planes_reach_a_fine_tolerance_or_say_that_they_stand_still(loss, C):
+    """The linear programme's own tolerance gave the same theta for ever, and "raise max_iter" was the advice."""
+    rng = np.random.default_rng(2)
+    rows = rng.standard_normal((40, 3))
+    y = np.sign(rows[:, 0] + np.sin(2 * rows[:, 1]) + 0.3 * rng.standard_normal(40))
+    widths = mkl.KernelDictionary.rbf_grid([0.25, 0.5, 1, 2, 4]).grams(rows).values
+    fits = [
+        fit_weighted(widths, y, C, make_loss(loss), LpNorm(1.0), True, solver="silp", tol=tol, max_iter=100)
+        for tol in (1e-5, 1e-13)
+    ]
+    assert fits[0].status is Status.CONVERGED
+    assert fits[1].status in (Status.STALLED, Status.CONVERGED)
+    assert fits[1].gap <= 1e-5 * fits[1].objective

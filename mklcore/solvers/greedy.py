@@ -51,6 +51,7 @@ _AT_LAM = 1e-8  # ||grad_j|| of a kernel in use differs from lam by less than th
 _ROUNDS = 40  # of descent from a residual computed anew
 _SURE = 1e-9  # share of (lam N)^2 that rounding may have of r'K_j r before it is computed in twice the precision
 _CARRIED = 1e-6  # share of the objective that rounding may have
+_LEVEL = 1e-9  # share of the objective by which a bound may be above it
 _REFINED = 5  # steps of iterative refinement for the dual
 _NEWTON, _FLAT = 8, 1e-11  # at most so many, until 1 - ||grad_j||^2 / lam^2 is this small on every chosen block
 
@@ -232,7 +233,7 @@ class FunctionalGreedy:
 
     def start(self) -> Point:
         self._b = np.zeros(self.spectra.values.size)
-        self._r, self._norms = self.y.copy(), np.zeros(self.spectra.n_kernels)
+        self._r, self._norms, self._lower = self.y.copy(), np.zeros(self.spectra.n_kernels), -np.inf
         self._largest, self._gradients = self.spectra.largest(), np.zeros(self.spectra.n_kernels)
         return self._point((), None, 0)
 
@@ -267,8 +268,8 @@ class FunctionalGreedy:
         for _ in range(_ROUNDS):
             used, newton = self._descend(chosen, used, newton)
             self._refresh(chosen)
-            if self._off_lam(chosen) <= _AT_LAM or not self._jump(chosen):
-                return
+            if used >= _MAX_SWEEPS or self._off_lam(chosen) <= _AT_LAM or not self._jump(chosen):
+                return  # out of sweeps it has settled all the same, and the certificate says how well
 
     def _descend(self, chosen: Indices, used: int, newton: bool) -> tuple[int, bool]:
         """Block descent on ``chosen`` until r stands still; the sweeps made so far, and whether Newton steps still help."""
@@ -353,6 +354,9 @@ class FunctionalGreedy:
             if abs(plain - objective) > _CARRIED * objective:
                 raise self._beyond("rounding moves the objective by more than a millionth")
         lower, theta, self._gradients = max(self._certificates(chosen), key=lambda found: found[0])
+        self._lower = max(self._lower, lower)
+        if _LEVEL * objective < self._lower - objective <= _CARRIED * objective:
+            raise self._beyond("kernels that are singular but for rounding lift the bound above the objective")
         return Point(
             norms,
             dual,

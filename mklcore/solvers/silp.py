@@ -15,6 +15,8 @@ from mklcore.errors import ParameterError
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart
 
+_FINEST = 1e-10  # tolerances of the programme, as fine as HiGHS takes them: 1e-7, its own, left gaps of 1e-5 for ever
+_SAME = 1e-13  # change of theta that is none
 _STILL = 0.9  # of the gap is left after a step that changes nothing
 
 
@@ -45,12 +47,16 @@ class SILP(Reweighting):
             b_eq=[1.0],
             bounds=[(0.0, 1.0)] * M + [(None, None)],
             method="highs",
+            options={"primal_feasibility_tolerance": _FINEST, "dual_feasibility_tolerance": _FINEST},
         )
         if found.x is None:
             return Status.STALLED
         theta = np.maximum(found.x[:-1], 0.0)
         # The largest Q feels the machine's error to first order: where the gap stands still, only sharper machines help.
         still = len(board.gaps) > 1 and board.gaps[-1] > _STILL * board.gaps[-2]
+        same = bool(np.abs(theta / theta.sum() - last.weights).max() <= _SAME)
+        if still and same and last.state.accuracy <= 10 * _FLOOR:
+            return Status.STALLED  # the same plane for ever: the programme has no digits left to tell another theta
         least = _FLOOR if still else max(_FLOOR, min(0.01 * self.tol, last.state.accuracy))
         accuracy = max(0.3 * min(self.accuracy(board), last.state.accuracy), least)
         return self.solve(theta / theta.sum(), last.dual, accuracy)
