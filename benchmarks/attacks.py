@@ -24,6 +24,7 @@ import tempfile
 import threading
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -31,10 +32,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import hostile_names
+from benchmarks import bad_luck, hostile_names
 from benchmarks.classroom import Session, cpu_seconds, memory, table
+from benchmarks.fuzzing import models
 from benchmarks.records import add, on_page
-from benchmarks.serving import ROOT, chromium, running_app, settled
+from benchmarks.serving import ROOT, children, chromium, running_app, settled
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.sweep import sweep
@@ -227,7 +229,7 @@ def dead_reader() -> Found:
     killed: list[int] = []
 
     def kill() -> None:
-        for child, command in _children(os.getpid()):
+        for child, command in children(os.getpid()):
             if "workbook_reader" in command:
                 os.kill(child, signal.SIGKILL)
                 killed.append(child)
@@ -259,7 +261,7 @@ def dead_compiler() -> Found:
         opened = threading.Thread(target=lambda: asyncio.run(first(app.url)), daemon=True)
         opened.start()
         while not killed and time.monotonic() < end:
-            for child in _children(app.process):
+            for child in children(app.process):
                 if "mklcore.compiling" in child[1]:
                     os.kill(child[0], signal.SIGKILL)
                     killed += 1
@@ -276,7 +278,7 @@ def dead_runner() -> Found:
         end = time.monotonic() + WAIT
         while not killed and time.monotonic() < end:
             time.sleep(0.5)
-            workers = [child for child, command in _children(os.getpid()) if "popen_loky" in command]
+            workers = [child for child, command in children(os.getpid()) if "popen_loky" in command]
             if done and workers:
                 os.kill(workers[0], signal.SIGKILL)
                 killed.append(workers[0])
@@ -384,11 +386,54 @@ def quota() -> Found:
     )
 
 
+def stopped() -> Found:
+    """SIGTERM in the middle of a job: how soon the server ends, what it leaves, what it prints."""
+    return Found(*bad_luck.stopped())
+
+
+def killed_and_back() -> Found:
+    """Kill -9 of a server at work; the next have clocks 400 days ahead, 400 days behind, and right. Ask each for four runs."""
+    return Found(*bad_luck.killed_and_back())
+
+
+def broken_store() -> Found:
+    """Overwrite the file of kept work under a running server, cut it in half, make it read-only; ask for a run and a path."""
+    return Found(*bad_luck.broken_store())
+
+
+def apart_sessions() -> Found:
+    """One tab has a table and a path; open every page in others, bare and by the address of that table, and try its files."""
+    return Found(*bad_luck.apart_sessions())
+
+
+def stranger() -> Found:
+    """A stranger at the scheduler runs its own code there, cancels our work and kills a worker while a sweep runs."""
+    return Found(*bad_luck.stranger())
+
+
+def greedy_visitor() -> Found:
+    """One visitor asks for the largest hull, half an hour of search and a hundred splits; another opens Explore meanwhile."""
+    return Found(*bad_luck.greedy_visitor())
+
+
+def tampered_models() -> Found:
+    """Empty, cut, double, exchange, reshape, refill or leave out every member of a model file, of every algorithm; load each."""
+    ended, faults = Counter[str](), list[str]()
+    for what, raw in models.every_member_changed():
+        try:
+            ended[models.check(raw)] += 1
+        except Exception as error:
+            faults.append(f"{what}: {type(error).__name__}")
+    words = ", ".join(f"{number:,} {end}" for end, number in ended.most_common())
+    return Found(ended.total() + len(faults), f"{words}; {len(faults)} faults {faults[:2] or ''}".strip(), not faults)
+
+
 ATTACKS: dict[str, Callable[[], Found]] = {
     one.__name__: one
     for one in (
         leaks, timing, hostile_names_in_report, hostile_names_in_notebook, ten_experiments, vanishing, dead_reader, dead_compiler,
-        dead_runner, two_servers, two_apps, quota,
+        dead_runner, two_servers, two_apps, quota, stopped, killed_and_back, broken_store, apart_sessions, stranger,
+        greedy_visitor, tampered_models,
     )
 }  # fmt: skip
 
@@ -420,19 +465,6 @@ def _pressed(button: str):
     from streamlit.proto.WidgetStates_pb2 import WidgetState
 
     return WidgetState(id=button, trigger_value=True)
-
-
-def _children(process: int) -> list[tuple[int, str]]:
-    """The processes that another one started, with their commands."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int(place.joinpath("stat").read_text(encoding="ascii").rpartition(")")[2].split()[1])
-            if parent == process:
-                found.append((int(place.name), place.joinpath("cmdline").read_bytes().decode().replace("\0", " ")))
-        except (OSError, ValueError):  # it has ended meanwhile
-            continue
-    return found
 
 
 def main() -> int:

@@ -43,6 +43,19 @@ class App:
         return printed if "Traceback (most recent call last)" in printed else ""
 
 
+def children(process: int) -> list[tuple[int, str]]:
+    """The processes that another one started, with their commands."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int(place.joinpath("stat").read_text(encoding="ascii").rpartition(")")[2].split()[1])
+            if parent == process:
+                found.append((int(place.name), place.joinpath("cmdline").read_bytes().decode().replace("\0", " ")))
+        except (OSError, ValueError):  # it has ended meanwhile
+            continue
+    return found
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

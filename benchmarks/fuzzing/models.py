@@ -7,6 +7,7 @@ import json
 import time
 import warnings
 import zipfile
+from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
 from typing import Any
@@ -81,11 +82,7 @@ def rewritten(draw: st.DrawFn) -> bytes:
     for _ in range(draw(st.integers(0, 2)) if arrays else 0):
         name = draw(st.sampled_from(arrays))
         content[name] = _changed(np.lib.format.read_array(io.BytesIO(content[name])), draw)
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, part in content.items():
-            archive.writestr(name, part)
-    return out.getvalue()
+    return _packed(content)
 
 
 def _changed(array: np.ndarray, draw: st.DrawFn) -> bytes:
@@ -108,6 +105,50 @@ def _changed(array: np.ndarray, draw: st.DrawFn) -> bytes:
             array = np.concatenate([array, array]) if array.ndim else array
     out = io.BytesIO()
     np.lib.format.write_array(out, array)
+    return out.getvalue()
+
+
+def every_member_changed() -> Iterator[tuple[str, bytes]]:
+    """Each file with each member of its archive changed in each way, one at a time: what was done to which, and the file."""
+    for raw in files():
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            content = {name: archive.read(name) for name in archive.namelist()}
+        names = list(content)
+        for place, name in enumerate(names):
+            for what, other in _other_members(name, content[name], content[names[place - 1]]):
+                yield f"{name}: {what}", _packed({**content, name: other})
+            yield f"{name}: left out", _packed({key: part for key, part in content.items() if key != name})
+
+
+def _other_members(name: str, part: bytes, neighbour: bytes) -> Iterator[tuple[str, bytes]]:
+    yield from (
+        ("empty", b""),
+        ("cut in half", part[: len(part) // 2]),
+        ("its neighbour", neighbour),
+        ("twice", part + part),
+    )
+    if not name.endswith(".npy"):
+        return
+    array = np.lib.format.read_array(io.BytesIO(part))
+    others = {
+        "an axis more": array[None],
+        "longer": np.concatenate([array.reshape(-1)] * 2),
+        "none": array.reshape(-1)[:0],
+    }
+    others |= {"as texts": array.astype("<U8"), "backwards": array[::-1] if array.ndim else array}
+    if array.dtype.kind in "iuf":
+        others |= {f"all {value:g}": np.full(array.shape, value) for value in (np.nan, np.inf, -1.0, 0.0, 1e300)}
+    for what, other in others.items():
+        out = io.BytesIO()
+        np.lib.format.write_array(out, np.ascontiguousarray(other))
+        yield what, out.getvalue()
+
+
+def _packed(content: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, part in content.items():
+            archive.writestr(name, part)
     return out.getvalue()
 
 
