@@ -21,7 +21,7 @@ def learned(params: Params) -> Dataset:
     """Return the rows that are searched: those of training and validation, at most ``MOST_ROWS``; test rows stay unseen."""
     train, validation, _ = tables.split(params)
     seen = replace(train, X=np.vstack([train.X, validation.X]), y=np.concatenate([train.y, validation.y]))
-    return seen if seen.n_samples <= MOST_ROWS else seen.split(MOST_ROWS, params.seed)[1]
+    return seen if seen.n_samples <= MOST_ROWS else seen.drawn(MOST_ROWS, params.seed)
 
 
 def _ready(params: Params, rows: Dataset) -> GramStack | None:
