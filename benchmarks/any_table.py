@@ -4,9 +4,9 @@
 
 Every table of DIR (as the app reads it, and with the target that DIR/targets.csv names) and every generated one goes through
 `read_table`, `explore`, one path of every estimator, and what each page derives unasked; with ``--asked`` also what a page
-derives where a person asks for it: refits, choices without validation rows, searches, other models. A step ends well, with a refusal in words
-(an error of ours), or with an exception that is none of ours, which is a fault. Tables in the record are not tried again
-unless ``--again`` or ``--only`` asks for them, so that an interrupted run goes on. The page `any_table.md` counts all of it.
+derives where a person asks for it: refits, choices without validation rows, searches, other models. A step ends well, with a
+refusal in words (an error of ours), or with an exception that is none of ours, which is a fault. Tables in the record are not
+tried again unless ``--again`` or ``--only`` asks for them, so that an interrupted run goes on. The page `any_table.md` counts.
 """
 
 from __future__ import annotations
