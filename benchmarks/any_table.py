@@ -70,8 +70,9 @@ POINTS = 4  # of a path of every estimator
 HULL_COLUMNS = 4
 MOST_HULL_NODES = 200
 SECONDS = 30.0  # of a search for a model
+ENDS = ("refusals", "exceptions")
 TABS = ("lp", "gomp", "greedy", "recovery", "hkl")
-Step = tuple[str, Callable[[], Any]]
+ON_REQUEST = ("Explore: refits", "Explore: choosing C", "Compare: search", "Hulls: other models")
 
 
 @dataclass
@@ -79,6 +80,7 @@ class Outcome:
     """What became of one table: steps that ended well, refusals and exceptions, each with the step's name."""
 
     name: str
+    skip: tuple[str, ...] = ()
     size: str = ""
     well: int = 0
     refusals: list[list[str]] = field(default_factory=list)
@@ -86,7 +88,9 @@ class Outcome:
     seconds: float = 0.0
 
     def of(self, step: str, work: Callable[[], Any]) -> Any:
-        """What ``work`` returns; None where it is refused or fails, which is written down."""
+        """What ``work`` returns; None where it is refused or fails, which is written down, and where the step is skipped."""
+        if step.startswith(self.skip):
+            return None
         try:
             with told_elsewhere():
                 found = work()
@@ -103,9 +107,9 @@ class Outcome:
         return None
 
 
-def tried(name: str, content: bytes, target: str | None = None, asked: bool = True) -> Outcome:
-    """One table through everything; ``asked``: also what a page derives on request alone."""
-    found, began = Outcome(name), time.process_time()
+def tried(name: str, content: bytes, target: str | None = None, skip: Sequence[str] = ()) -> Outcome:
+    """One table through everything but the steps whose names begin with one of ``skip``."""
+    found, began = Outcome(name, tuple(skip)), time.process_time()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         if target is not None:
@@ -114,7 +118,7 @@ def tried(name: str, content: bytes, target: str | None = None, asked: bool = Tr
         if data is not None:
             found.size = f"{data.n_samples} x {data.n_features}, {data.task}"
             _library(found, data)
-            _pages(found, content, target, asked)
+            _pages(found, content, target)
     found.seconds = round(time.process_time() - began, 2)
     return found
 
@@ -167,7 +171,7 @@ def done(job: Job) -> None:
     make(Progress(job, watched=False))
 
 
-def _pages(found: Outcome, content: bytes, target: str | None, asked: bool) -> None:
+def _pages(found: Outcome, content: bytes, target: str | None) -> None:
     """What every page derives, in the order in which a person comes to see it."""
     memory().let_go()
     params = Params(data=keep_upload("table.csv", content), target=target or "", rows=ROWS, search_seconds=SECONDS)
@@ -186,14 +190,14 @@ def _pages(found: Outcome, content: bytes, target: str | None, asked: bool) -> N
             return
     if tables.table(params).task == "novelty":
         return
-    _explore(found, params, asked)
-    _compare(found, params, asked)
-    _hulls(found, params, asked)
-    for tab in TABS:
+    _explore(found, params)
+    _compare(found, params)
+    _hulls(found, params)
+    for tab in TABS if bounds.classes(params) else TABS[1:]:
         found.of(f"Theory: {tab}", lambda tab=tab: _bound(params, tab))
 
 
-def _explore(found: Outcome, params: Params, asked: bool) -> None:
+def _explore(found: Outcome, params: Params) -> None:
     found.of("Explore: first look", lambda: done(looks.job(params)))
     found.of("Explore: path", lambda: done(paths.job(params)))
     path = paths.known(params)
@@ -205,9 +209,8 @@ def _explore(found: Outcome, params: Params, asked: bool) -> None:
     found.of("Explore: shares", lambda: [shares.shares(shown, what) for what in ("columns", "families")])
     found.of("Explore: plain models", lambda: done(references.job(params)))
     found.of("Explore: interval", lambda: paths.interval(params, path, float(np.sqrt(path.values[0] * path.values[1]))))
-    if asked:
-        found.of("Explore: refits", lambda: done(paths.frequency_job(params, float(path.values[index]))))
-    if asked and tunings.can(params):
+    found.of("Explore: refits", lambda: done(paths.frequency_job(params, float(path.values[index]))))
+    if tunings.can(params):
         found.of("Explore: choosing C", lambda: done(tunings.job(params, path.values)))
     for name in scores.offered(params):
         other = replace(params, scoring=name)
@@ -222,16 +225,15 @@ def _explore(found: Outcome, params: Params, asked: bool) -> None:
     found.of("Predict: new file", lambda: predictions.reading(params))
 
 
-def _compare(found: Outcome, params: Params, asked: bool) -> None:
+def _compare(found: Outcome, params: Params) -> None:
     found.of("Compare: lanes", lambda: done(comparison.job(params)))
     for one in found.of("Compare: shown", lambda: comparison.shown(params)) or ():
         if one.error:
             found.refusals.append([f"Compare: {one.label}", one.error])
-    if asked:
-        found.of("Compare: search", lambda: done(searches.job(params)))
+    found.of("Compare: search", lambda: done(searches.job(params)))
 
 
-def _hulls(found: Outcome, params: Params, asked: bool) -> None:
+def _hulls(found: Outcome, params: Params) -> None:
     for _ in range(2):  # provisional, then certified
         found.of("Hulls: path", lambda: done(hulls.job(params)))
     shown = found.of("Hulls: answer", lambda: hulls.answer(params))
@@ -240,7 +242,7 @@ def _hulls(found: Outcome, params: Params, asked: bool) -> None:
     hull = hulls.at(shown, len(shown.path) // 2)
     found.of("Hulls: test score", lambda: hulls.test_score(params, hull))
     found.of("Hulls: columns", lambda: done(hull_columns.job(shown, hull)))
-    if asked and hull_baselines.can(params):
+    if hull_baselines.can(params):
         found.of("Hulls: other models", lambda: done(hull_baselines.job(shown)))
 
 
@@ -267,6 +269,14 @@ def read(record: Path = RECORD) -> dict[str, dict[str, Any]]:
     return json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
 
 
+def told(found: Outcome) -> dict[str, Any]:
+    """An outcome as a row of the record, without what stands in the table."""
+    plain = {
+        kind: [[step, without_details(words), *place] for step, words, *place in getattr(found, kind)] for kind in ENDS
+    }
+    return {"size": found.size, "well": found.well, **plain, "seconds": found.seconds}
+
+
 def without_details(words: str) -> str:
     """A sentence without what is particular to one table: its names and numbers."""
     return re.sub(r"-?\d[\d,.]*(e[-+]?\d+)?", "#", re.sub(r"'[^']*'", "'…'", words))
@@ -275,10 +285,8 @@ def without_details(words: str) -> str:
 def written(text: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """The page with what the rows say between its marks."""
     steps = sum(row["well"] + len(row["refusals"]) + len(row["exceptions"]) for row in rows)
-    refusals = collections.Counter(without_details(words) for row in rows for _, words in row["refusals"])
-    faults = collections.Counter(
-        f"{without_details(words)} ({where.split(':')[0]})" for row in rows for _, words, where in row["exceptions"]
-    )
+    refusals = collections.Counter(words for row in rows for _, words in row["refusals"])
+    faults = collections.Counter(f"{words} ({where})" for row in rows for _, words, where in row["exceptions"])
     tables_of = lambda kind: sum(bool(row[kind]) for row in rows)  # noqa: E731
     lines = [
         f"- {len(rows)} tables, {steps:,} steps, {sum(row['well'] for row in rows):,} of them ended well.",
@@ -309,14 +317,14 @@ def main() -> None:
     for name, content, target in (*(folder_tables(asked.folder) if asked.folder else ()), *made):
         if name not in asked.only if asked.only else name in rows:
             continue
-        rows[name] = vars(tried(name, content, target, asked.asked))
+        found = tried(name, content, target, () if asked.asked else ON_REQUEST)
+        rows[name] = told(found)
         asked.record.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        row = rows[name]
-        print(f"{name}: {row['size']}, {row['well']} well, {row['seconds']} CPU s", flush=True)
-        for step, *words in [*row["refusals"], *row["exceptions"]]:
+        if asked.record == RECORD:
+            PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), list(rows.values())), encoding="utf-8")
+        print(f"{name}: {found.size}, {found.well} well, {found.seconds} CPU s", flush=True)
+        for step, *words in [*found.refusals, *found.exceptions]:
             print(f"    {step}: {' @ '.join(words)}", flush=True)
-    if asked.record == RECORD:
-        PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), list(rows.values())), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Splitters: every class is learnt from, however rare, and where none is rare the rows are those scikit-learn draws."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, train_test_split
@@ -13,6 +15,8 @@ from mklcore.model_search import Candidate, search_models
 from mklcore.probabilities import calibrate, cross_fitted
 from mklcore.scoring import scorings_for
 from mklcore.sweep import SplitProblem, SplitSpec
+from pages._parts.derive import searches
+from pages._parts.params.parameters import Params
 
 MODEL = mkl.LpMKLClassifier()
 
@@ -153,3 +157,15 @@ def test_a_first_answer_says_which_class_no_score_counts():
     assert found.score == 0.5  # no validation row has the rare class
     assert any("class 'b' (2 rows); their rows stay in training" in note for note in found.notes)
     assert set(found.model.classes_) == {"a", "b"}
+
+
+def test_a_search_sees_every_class_and_the_strings_of_training_and_validation_rows(monkeypatch):
+    data = dataset(1300, 3)
+    strings = tuple("ACGT"[i % 4] * 3 for i in range(data.n_samples))
+    parts = three_way_split(replace(data, sequences=(("dna", strings),)), 0.25, 0.25)
+    monkeypatch.setattr(searches.tables, "split", lambda params: parts)
+    monkeypatch.setattr(searches, "MOST_ROWS", 40)
+    seen = searches.learned(Params())
+    assert seen.n_samples == 40
+    assert set(seen.y) == {"a", "b"}
+    assert len(seen.sequences[0][1]) == 40

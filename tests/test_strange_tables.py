@@ -1,8 +1,12 @@
 """Tables nobody prepared: which column is the target, which numbers mean missing, what a word is."""
 
+import re
+
 import numpy as np
 import pytest
 
+from benchmarks import any_table
+from benchmarks.odd_tables import KINDS, odd_tables
 from mklcore.data.applying import learn_reading
 from mklcore.data.columns import missing_cells
 from mklcore.data.reading import describe_table, read_table
@@ -160,3 +164,53 @@ def test_a_new_file_is_read_with_the_same_missing_values():
     assert rows[0, 0] == pytest.approx(median, abs=0.5)
     assert rows[1, 0] == 3
     assert learn_reading(content, read_table(content)).apply(b"gas,other\n-200,1\n").X[0, 0] == -200
+
+
+SLOW = (
+    "path of best",
+    "path of smkl",
+    "path of hkl",
+    "Explore: plain",
+    "Compare",
+    "Hulls",
+    "Theory",
+    *any_table.ON_REQUEST,
+)
+FIRST = dict(odd_tables(len(KINDS)))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "two rows repeated", "copied rows", "rare class", "rare of two", "many classes", "leak", "one column",
+        "constant within class", "constants", "outliers", "few rows", "contradictions",
+    ],
+)  # fmt: skip
+def test_no_table_ends_in_anything_but_an_answer_or_words(kind):
+    found = any_table.tried(kind, FIRST[f"{kind} 1"], skip=SLOW)
+    assert found.exceptions == []
+    assert found.well > 15
+    assert all(re.search(r"[.;:?]", words) for _, words in found.refusals)
+
+
+def test_the_page_counts_what_the_record_says():
+    rows = list(any_table.read().values())
+    text = any_table.PAGE.read_text(encoding="utf-8")
+    assert any_table.written(text, rows) == text
+    found = any_table.Outcome("table", well=3, seconds=1.0)
+    found.refusals, found.exceptions = [["read", "DataError: 'a' has 3 rows."]], [["split", "E: 1", "f.py:3 g"]]
+    made = any_table.written(text, [any_table.told(found)] * 2)
+    assert "'a'" not in made
+    assert "2 tables, 10 steps, 6 of them ended well" in made
+    assert "| DataError: '…' has # rows. | 2 |" in made
+
+
+def test_a_fault_is_told_with_its_place_and_a_refusal_in_its_words():
+    found = any_table.Outcome("table", skip=("later",))
+    assert found.of("well", lambda: 3) == 3
+    assert found.of("later", lambda: 1 / 0) is None
+    found.of("fault", lambda: 1 / 0)
+    found.of("refusal", lambda: read_table(b""))
+    assert (found.well, [step for step, *_ in found.exceptions]) == (1, ["fault"])
+    assert found.exceptions[0][1] == "ZeroDivisionError: division by zero"
+    assert found.refusals[0][1].startswith("DataError: ")

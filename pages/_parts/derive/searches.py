@@ -20,7 +20,10 @@ STEPS = 50
 def learned(params: Params) -> Dataset:
     """Return the rows that are searched: those of training and validation, at most ``MOST_ROWS``; test rows stay unseen."""
     train, validation, _ = tables.split(params)
-    seen = replace(train, X=np.vstack([train.X, validation.X]), y=np.concatenate([train.y, validation.y]))
+    strings = zip(train.sequences, validation.sequences, strict=True)
+    both = tuple((name, first + second) for (name, first), (_, second) in strings)
+    X, y = np.vstack([train.X, validation.X]), np.concatenate([train.y, validation.y])
+    seen = replace(train, X=X, y=y, sequences=both)
     return seen if seen.n_samples <= MOST_ROWS else seen.drawn(MOST_ROWS, params.seed)
 
 
