@@ -36,12 +36,6 @@ from mklcore.experiments.claims import (
 )  # fmt: skip
 from mklcore.experiments.records import records, summary
 
-# Experiments whose claims have no checks yet.
-NOT_YET = {
-    "hkl_fig2", "hkl_norms", "hkl_table1", "hkl_table2", "smkl_table2", "smkl_table3", "smkl_table4", "smkl_table5",
-    "smkl_table6", "smkl_times",
-}  # fmt: skip
-
 NOISE = np.random.default_rng(0).standard_normal((2, 9, 1))
 COLUMNS = ("low", "high", "higher", "wild")
 # "low" and "high" share the noise of their repetition, so that their difference is sharp and each alone is not
@@ -68,14 +62,13 @@ def judged(check, experiment=MADE, run=RUN, **more):
 def test_no_claim_is_without_a_check(experiment):
     assert experiment.claims
     for claim in experiment.claims:
-        assert isinstance(claim, Claim) != (experiment.key in NOT_YET)
-        if isinstance(claim, Claim):
-            assert claim.check is not not_checked
-            assert claim.text.endswith(".")
-            assert claim.place
+        assert isinstance(claim, Claim)
+        assert claim.check is not not_checked
+        assert claim.text.endswith(".")
+        assert claim.place
 
 
-@pytest.mark.parametrize("key", [key for key in mkl.EXPERIMENTS if key not in NOT_YET])
+@pytest.mark.parametrize("key", mkl.EXPERIMENTS)
 def test_what_disagrees_in_the_runs_of_the_project_has_a_reason(key):
     for run in records(key):
         for one in mkl.EXPERIMENTS[key].judge(run):

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
+from mklcore.estimators.lp import UniformMKLRegressor
 from mklcore.experiments import Experiment, Outcome, greedy_rate, hkl_fig2, hkl_tables, lp_fig4_fig5, smkl_tables, times
 from mklcore.experiments import __main__ as command
 from mklcore.experiments.base import file_of, is_quick
@@ -149,14 +151,56 @@ def test_hulls_err_no_more_than_the_full_kernel_where_both_may_follow_lambda():
 
 
 def test_spectra_by_the_protocol_of_the_tables(monkeypatch):
-    for name, value in {"N_MADE": 50, "N_WAVELENGTHS": 40, "COSTS": np.array([1.0, 10.0])}.items():
-        monkeypatch.setattr(smkl_tables, name, value)
-    experiment = mkl.EXPERIMENTS["smkl_table4"]
-    assert experiment.rows_at_hand(quick=True) == (smkl_tables.MADE,)
+    made = smkl_tables.SMKL_TABLE6.rows[-1]
+    monkeypatch.setitem(smkl_tables.MADE, made, (50, 40, 0.5))
+    monkeypatch.setattr(smkl_tables, "COSTS", np.array([1.0, 10.0]))
+    experiment = mkl.EXPERIMENTS["smkl_table6"]
+    assert experiment.rows_at_hand(quick=True) == (made,)
     line = experiment.run(1, quick=True).samples[0, 0]
-    assert (line[:3] < 1.0).all()
-    assert 1 <= line[3] <= line[4] <= 10
+    assert (line[:4] < 1.5).all()
+    assert 1 <= line[4] <= line[5] <= 10
     assert np.isnan(experiment.replicated[1]).all()  # a stand-in never has the numbers of the paper
+
+
+def test_tables_of_spectra_have_a_stand_in_each():
+    experiments = [mkl.EXPERIMENTS[f"smkl_table{number}"] for number in (4, 5, 6)]
+    stand_ins = [set(experiment.rows[1:]) for experiment in experiments]
+    assert all(stand_ins)
+    assert len(set.union(*stand_ins)) == sum(map(len, stand_ins))  # no run is listed twice
+    for experiment in experiments:
+        assert len({run.to_json() for run in records(experiment.key)}) == len(records(experiment.key))
+
+
+@pytest.fixture(scope="module")
+def spectra():
+    X = np.random.default_rng(0).standard_normal((60, 12))
+    return Dataset(X, X @ np.linspace(-1, 1, 12), tuple(f"w{k}" for k in range(12)), "y", "regression")
+
+
+def test_the_tube_and_the_single_kernel_are_chosen_by_folds(monkeypatch, spectra):
+    monkeypatch.setattr(smkl_tables, "COSTS", np.array([100.0]))
+    monkeypatch.setattr(smkl_tables, "FOLDS", 3)
+    usual = {"loss": "epsilon_insensitive", "normalise": "trace"}
+    model = UniformMKLRegressor(kernels=mkl.KernelDictionary((mkl.Linear(),)), **usual)
+    found = smkl_tables._chosen(model, spectra, 0)
+    assert found.errors.shape == (len(smkl_tables.TUBES), 1)
+    assert found.epsilon == pytest.approx(smkl_tables.TUBES[0] * np.std(spectra.y))  # a target without noise
+    best = smkl_tables._best_alone(usual, spectra, 0)
+    assert [spec.title for spec in best._map.specs] == ["linear"]
+
+
+def test_partial_least_squares_takes_as_many_components_as_the_folds_say(spectra):
+    found = smkl_tables._partial_least_squares(spectra, 0)
+    assert found.best_params_["n_components"] > 1
+    assert np.ravel(found.predict(spectra.X)) == pytest.approx(spectra.y, abs=1e-2)
+
+
+def test_cells_that_the_printed_table_leaves_open_are_open_in_both_experiments():
+    norms, table = mkl.EXPERIMENTS["hkl_norms"], mkl.EXPERIMENTS["hkl_table2"]
+    rows = [f"{row}, pol4" for row in norms.rows]
+    assert np.array_equal(norms.reference(norms.rows), table.reference(rows), equal_nan=True)
+    assert np.isnan(table.reference(["ringnorm, pol4"])[0, [0, 2]]).all()
+    assert table.reference(["ringnorm, pol4"])[0, 1] == 5.9
 
 
 @pytest.mark.parametrize("key", ["lp_fig4_fig5", "lp_table2_fig6", "gomp_fig2"])

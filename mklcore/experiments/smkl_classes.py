@@ -4,7 +4,7 @@ Mass spectra: 40 groups of neighbouring readings, a linear kernel each. Image: t
 standard deviation around it in windows of five sizes, 11 groups with four kernels each; one against one. The cost by the
 leave-one-out estimate of the machine, as the paper has it. Made spectra and a made image stand in where there is no file.
 
-Source: Subrahmanya and Shin (2010), section 6.2, Tables 2 and 3; specification, C.5 and C.6.
+Source: Subrahmanya and Shin (2010), section 4.1, Tables 2 and 3; specification, C.5 and C.6.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from mklcore.errors import DataError, told_elsewhere
 from mklcore.estimators.lp import LpMKLClassifier, UniformMKLClassifier
 from mklcore.estimators.smkl import SMKLClassifier
 from mklcore.experiments.base import Experiment, is_quick, pause
+from mklcore.experiments.claims import Claim, above, alike, all_of, at_least, order, published
 from mklcore.experiments.kernel_files import arrays_of
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear
@@ -166,6 +167,10 @@ def _table(
     )
 
 
+_WHY_ACCURACY = (
+    "a concave price keeps so few kernels that on stand-ins, whose groups all carry noisy copies of the same information, a sum of "
+    "more of them averages the noise better."
+)
 _ESTIMATE = (
     "Without the file a stand-in runs, under its own name and beside no published number. The leave-one-out estimate is the "
     "xi-alpha estimate; C runs over 0.1 to 100,000 in decades, for kernels of trace 1. "
@@ -176,8 +181,23 @@ SMKL_TABLE2 = _table(
     did="Mass spectra of 162 women with ovarian cancer and 91 without; the first 10,000 readings, five neighbours averaged; 40 "
     "groups of 50 with a linear kernel each; 30 splits of 80/20; C by the leave-one-out estimate; accuracy and groups in use.",
     claims=(
-        "SMKL tells all test samples right with 2 groups; MKL 98.67 % with 8.5 groups.",
-        "One kernel of all readings is right everywhere, too.",
+        Claim(
+            "SMKL is right on all test samples with 2.0 groups of readings; MKL on 98.67 % with 8.5.",
+            "Table 2",
+            published(("SMKL", "MKL", "groups of SMKL", "groups of MKL")),
+        ),
+        Claim("One kernel of all readings is right on all test samples, too.", "Table 2", published("SKL")),
+        Claim(
+            "The groups selected by MKL are much less selective (here: more of them).",
+            "section 4.1",
+            order("groups of SMKL", "groups of MKL"),
+        ),
+        Claim(
+            "In accuracy SMKL and MKL are comparable to each other (here: to 3 points).",
+            "section 4.2",
+            alike("SMKL", "MKL", 3.0),
+            why=_WHY_ACCURACY,
+        ),
     ),
     open_points="The mass spectra are not part of this project: a file ovarian.npz in the folder of data, X (253, 15154) and the "
     "classes y (253,), brings the published row. " + _ESTIMATE + "The table counts 10 bands for the single kernel "
@@ -197,8 +217,23 @@ SMKL_TABLE3 = _table(
     "3 to 11 pixels: 11 groups with a linear, a cubic and two RBF kernels; one against one, 120 machines; a fifth of the "
     "pixels for training; C by the leave-one-out estimate; accuracy and kernels per machine.",
     claims=(
-        "SMKL is right on 97.80 % with 2.82 kernels per machine; MKL on 97.50 % with 7.12.",
-        "Both are better than one kernel of the spectrum, 94.21 %, and a composite kernel tuned by hand, 96.53 %.",
+        Claim(
+            "SMKL is right on 97.80 % with 2.82 kernels per machine; MKL on 97.50 % with 7.12.",
+            "Table 3",
+            published(("SMKL", "MKL", "kernels of SMKL", "kernels of MKL")),
+        ),
+        Claim(
+            "Both perform better than the best results of another paper, 94.21 % of one kernel and 96.53 % of a composite kernel "
+            "tuned by hand (here: on a stand-in, better than one kernel of the spectrum).",
+            "section 4.1",
+            all_of(at_least(("SMKL", "MKL"), 96.53, INDIAN), above("SMKL", "SKL", MADE_IMAGE), above("MKL", "SKL", MADE_IMAGE)),
+        ),
+        Claim("SMKL gets the overall best results.", "section 4.1", above("SMKL", ("MKL", "SKL")), why=_WHY_ACCURACY),
+        Claim(
+            "SMKL uses significantly fewer kernels per machine.",
+            "section 4.1",
+            order("kernels of SMKL", "kernels of MKL"),
+        ),
     ),
     open_points="The image is not part of this project: a file indian_pines.npz in the folder of data, cube (145, 145, 200) "
     "and classes "
