@@ -23,7 +23,7 @@ from benchmarks.lines import Line, told
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results.json"
-BENCHMARKS = ("compiling", "gram_speed", "svm_speed", "lp_speed", "peers", "first_start")
+BENCHMARKS = ("compiling", "importing", "gram_speed", "svm_speed", "lp_speed", "peers", "first_start")
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "streamlit", "MKLpy", "himalaya", "celer", "cvxpy", "clarabel")
 TABLES = (ROOT / "README.md", ROOT / "docs" / "index.md")
 MARKS = "<!-- benchmarks -->\n", "<!-- /benchmarks -->"
@@ -64,6 +64,20 @@ def slower(before: Sequence[Mapping[str, Any]], now: Sequence[Line]) -> list[str
     return said
 
 
+def _lines(kept: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = kept["results"].get(name, {}).get("lines", [])
+    return found
+
+
+def loads(results: Mapping[str, Mapping[str, Any]]) -> str:
+    """How busy the machine was during each benchmark: CPU seconds grow with the work beside them, ratios less."""
+    said = [f"{name} {results[name]['load']:g}" for name in BENCHMARKS if name in results]
+    return (
+        f"Load of the machine while measuring: {', '.join(said)}. The sides of a line ran in turn in one process; beside other "
+        "work the seconds of both grow, and memory that is touched for the first time grows dearest."
+    )
+
+
 def included(text: str, table: str) -> str:
     """``text`` with ``table`` between its marks; unchanged where it has none."""
     first, last = MARKS
@@ -83,7 +97,7 @@ def main(names: Sequence[str]) -> None:
         kept["results"][name] = {**surroundings(), "lines": as_json(lines)}
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
         print(told(lines), flush=True)
-    table = told([Line(**line) for name in BENCHMARKS for line in kept["results"].get(name, {}).get("lines", [])])
+    table = f"{told([Line(**line) for name in BENCHMARKS for line in _lines(kept, name)])}\n\n{loads(kept['results'])}"
     for file in TABLES:
         file.write_text(included(file.read_text(), table))
 

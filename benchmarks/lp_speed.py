@@ -1,9 +1,14 @@
-"""lp-norm MKL against a wrapper around scikit-learn's SVC, side by side: CPU seconds, machine solves, true relative gap.
+"""lp-norm MKL against wrappers around scikit-learn's SVC, side by side: CPU seconds, machine solves, true relative gap.
 
     python benchmarks/lp_speed.py            two problems, p = 1, 4/3, 2, and a 25-point C path
 
 A: breast_cancer, 398 training rows, 20 RBF + 30 per-feature linear kernels. B: digits odd / even, 1257 rows, 50 RBF.
-C = 1, multiplicative normalisation, stopped at a relative gap of 1e-3; the gap is computed again from scratch.
+C = 1, multiplicative normalisation, stopped at a relative gap of 1e-3; the gap of ours is computed again from scratch.
+
+The wrappers do what somebody would write who cares for speed: kernels without weight are not summed, and one product K_m a per
+kernel with support serves update and gap. Beside ours stands the faster of two: the analytic update, which crawls at p = 1, and
+there a linear program over all cuts so far (SILP), which does not. Ours is a solver without checks of its input; those of SVC are
+a small part of a step of its wrapper, which is mostly products with Gram matrices.
 """
 
 import argparse
@@ -13,14 +18,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
 from benchmarks.lines import Line
 from mklcore.losses import make_loss
-from mklcore.penalties import LpNorm
-from mklcore.solvers import certificate, fit_weighted
+from mklcore.penalties import LpNorm, conjugate_exponent
+from mklcore.solvers import fit_weighted
 
 REPEATS = 5
 PATHS = 3
@@ -35,21 +41,38 @@ def problem(name: str) -> tuple[mkl.GramStack, np.ndarray]:
     return kernels.grams(train.X), np.where(train.y == np.unique(train.y)[-1], 1.0, -1.0)
 
 
-def around_svc(K: np.ndarray, y: np.ndarray, p: float, tol: float) -> tuple[float, int]:
-    """Algorithm 1 with the analytic update and a fresh SVC at every step; returns the relative gap and the solves."""
+def around_svc(K: np.ndarray, y: np.ndarray, p: float, tol: float, cuts: bool = False) -> tuple[float, int]:
+    """Steps of a fresh SVC and new weights, C = 1: the analytic update, or with ``cuts`` the linear program over all steps so
+    far (p = 1); returns the relative gap and the solves."""
     penalty, theta, best, dual = LpNorm(p), LpNorm(p).start(len(K)), np.inf, -np.inf
-    steps = 0
+    sums, forms = list[float](), list[np.ndarray]()
     for _ in range(LIMIT):
-        steps += 1
-        svm = SVC(C=1.0, kernel="precomputed", tol=1e-3).fit(np.tensordot(theta, K, 1), y)
-        a = np.zeros(y.size)
-        a[svm.support_] = svm.dual_coef_[0]
-        primal, bound = certificate(K, y, theta, a, svm.intercept_[0], "hinge", 1.0, penalty)
-        best, dual = min(best, primal), max(dual, bound)
+        used = np.flatnonzero(theta)
+        total = K[used[0]] * theta[used[0]]
+        for m in used[1:]:
+            total += theta[m] * K[m]
+        svm = SVC(C=1.0, kernel="precomputed", tol=1e-3).fit(total, y)
+        a, support = svm.dual_coef_[0], svm.support_
+        forms.append(np.array([a @ kernel[np.ix_(support, support)] @ a for kernel in K]))
+        sums.append(float(np.abs(a).sum()))
+        margins = y * (total[:, support] @ a + svm.intercept_[0])
+        best = min(best, float(np.maximum(1.0 - margins, 0.0).sum() + 0.5 * theta @ forms[-1]))
+        dual = max(dual, sums[-1] - 0.5 * float(np.linalg.norm(forms[-1], conjugate_exponent(p))))
         if best - dual <= tol * best:
             break
-        theta = penalty.update(theta, np.array([a @ kernel @ a for kernel in K]))
-    return (best - dual) / best, steps
+        theta = _by_cuts(np.array(sums), np.array(forms)) if cuts else penalty.update(theta, forms[-1])
+    return (best - dual) / best, len(sums)
+
+
+def _by_cuts(sums: np.ndarray, forms: np.ndarray) -> np.ndarray:
+    """The weights on the simplex at which the largest dual value of all machines so far is smallest."""
+    M = forms.shape[1]
+    rows = np.hstack([-0.5 * forms, -np.ones((len(forms), 1))])
+    found = linprog(
+        np.append(np.zeros(M), 1.0), rows, -sums, np.append(np.ones(M), 0.0)[None], [1.0],
+        bounds=[*[(0.0, None)] * M, (None, None)],
+    )  # fmt: skip
+    return np.maximum(found.x[:M], 0.0)
 
 
 def cpu(call: Callable[[], Any], repeats: int = REPEATS) -> tuple[float, Any]:
@@ -68,12 +91,21 @@ def run() -> list[Line]:
     with threadpool_limits(1):
         for p in (1.0, 4 / 3, 2.0):
             ours = [cpu(partial(certified, stack, y, p), 1)[0] for _ in range(REPEATS)]
-            theirs, (gap, solves) = cpu(partial(around_svc, stack.values, y, p, 1e-3), 1)
+            theirs, gap, solves, peer = wrapper(stack.values, y, p)
             note = f"relative gap 1e-3; the wrapper reached {gap:.0e} in {solves} solves"
-            found.append(Line(f"fit of A, p = {p:.3g}", ours, "CPU s", theirs, "wrapper around SVC", note))
+            found.append(Line(f"fit of A, p = {p:.3g}", ours, "CPU s", theirs, peer, note))
             found.append(_path_line("A", stack, y, p))
         found += [_path_line("B", *problem("B"), p) for p in (1.0, 4 / 3)]
     return found
+
+
+def wrapper(K: np.ndarray, y: np.ndarray, p: float) -> tuple[float, float, int, str]:
+    """CPU seconds, relative gap, solves and name of the faster wrapper."""
+    found = []
+    for name, cuts in (("analytic update around SVC", False), ("linear program around SVC", True))[: 1 + (p == 1)]:
+        spent, (gap, solves) = cpu(partial(around_svc, K, y, p, 1e-3, cuts), 1 if p == 1 else REPEATS)
+        found.append((spent, gap, solves, name))
+    return min(found)
 
 
 def _path_line(name: str, stack: mkl.GramStack, y: np.ndarray, p: float) -> Line:
@@ -104,11 +136,10 @@ def _cold(model: Any, stack: mkl.GramStack, y: np.ndarray, grid: np.ndarray) -> 
 def against_svc(name: str, stack: mkl.GramStack, y: np.ndarray, p: float) -> None:
     seconds, found = cpu(partial(certified, stack, y, p))
     assert isinstance(found, mkl.Fit)
-    slow, outcome = cpu(lambda: around_svc(stack.values, y, p, 1e-3), 1)
-    gap, solves = outcome
+    slow, gap, solves, peer = wrapper(stack.values, y, p)
     print(
         f"{name} {stack.n_samples} x {stack.n_kernels}, p = {p:.3g}: {seconds:.3f} CPU s, {found.solves} solves, "
-        f"gap {found.relative_gap:.1e}; around SVC {slow:.2f} CPU s, {solves} solves, gap {gap:.1e}: ratio {slow / seconds:.1f}"
+        f"gap {found.relative_gap:.1e}; {peer} {slow:.2f} CPU s, {solves} solves, gap {gap:.1e}: ratio {slow / seconds:.1f}"
     )
 
 

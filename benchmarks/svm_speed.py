@@ -3,8 +3,9 @@
     python -m benchmarks.svm_speed [--rows 500 1000 2000]
 
 RBF kernel on twenty normal columns, a nonlinear boundary and a tenth of the labels turned, C = 0.1, 1, 100. libsvm
-(scikit-learn's SVC, its default tol 1e-3) goes first; ours is stopped at the loosest accuracy whose dual objective is no
-lower than the one libsvm reached, to 1e-8 of it. The two are timed in turn, and the median of the ratios is told.
+(at the default tol 1e-3 of scikit-learn's SVC) goes first; ours is stopped at the loosest accuracy whose dual objective is no
+lower than the one libsvm reached, to 1e-8 of it. Both are the bare solver: SVC looks at its input first, and ours does not,
+so that libsvm is called below SVC. The two are timed in turn, and the median of the ratios is told.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.svm import SVC
+from sklearn.svm import SVC, _libsvm
 from threadpoolctl import threadpool_limits
 
 from benchmarks.lines import Line
@@ -23,6 +24,7 @@ from mklcore.machines.svm import solve_svm
 
 HINGE = make_loss("hinge")
 REPEATS = 5
+NOTE = "equal dual objective, either solver alone"
 
 
 def problem(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -40,6 +42,11 @@ def libsvm(K: np.ndarray, y: np.ndarray, C: float) -> np.ndarray:
     a = np.zeros(y.size)
     a[svm.support_] = svm.dual_coef_[0]
     return a
+
+
+def bare(K: np.ndarray, y: np.ndarray, C: float) -> Any:
+    """libsvm as SVC calls it, without the checks before and after."""
+    return _libsvm.fit(K, y, svm_type=0, kernel="precomputed", C=C, tol=1e-3, cache_size=2000.0)
 
 
 def value(K: np.ndarray, y: np.ndarray, a: np.ndarray) -> float:
@@ -65,7 +72,7 @@ def compare(n: int, C: float) -> tuple[float, float, float]:
     K, y = problem(n)
     wanted = value(K, y, libsvm(K, y, C))
     accuracy = accuracy_for(K, y, C, wanted - 1e-8 * abs(wanted))
-    pairs = np.array([(cpu(lambda: libsvm(K, y, C)), cpu(lambda: solve_svm(K, y, C, HINGE, True, accuracy=accuracy)))
+    pairs = np.array([(cpu(lambda: bare(K, y, C)), cpu(lambda: solve_svm(K, y, C, HINGE, True, accuracy=accuracy)))
                       for _ in range(REPEATS)])  # fmt: skip
     theirs, ours = np.median(pairs, axis=0)
     return float(theirs), float(ours), float(np.median(pairs[:, 0] / pairs[:, 1]))
@@ -77,7 +84,7 @@ def run() -> list[Line]:
     with threadpool_limits(1):
         for C in (0.1, 1.0, 100.0):
             theirs, ours, _ = compare(500, C)
-            found.append(Line(f"SVM, n = 500, C = {C:g}", [ours], "CPU s", theirs, "libsvm", "equal dual objective"))
+            found.append(Line(f"SVM, n = 500, C = {C:g}", [ours], "CPU s", theirs, "libsvm", NOTE))
     return found
 
 

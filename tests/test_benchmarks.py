@@ -3,16 +3,39 @@
 import re
 from importlib import import_module
 
+import numpy as np
 import pytest
 
-from benchmarks import large_rows, strangers_record, what_pays
-from benchmarks.__main__ import BENCHMARKS, MARKS, TABLES, as_json, asked, included, slower
+from benchmarks import gram_speed, large_rows, lp_speed, strangers_record, what_pays
+from benchmarks.__main__ import BENCHMARKS, MARKS, TABLES, as_json, asked, included, loads, slower
 from benchmarks.lines import Line, told
 from benchmarks.records import RECORDED, files, growth, kept, picture
 
 
 def line(*values, beside=1.0, what="fit"):
     return Line(what, values, "s", beside, "peer")
+
+
+def test_the_table_tells_how_busy_the_machine_was():
+    assert "peers 9.5." in loads({"peers": {"load": 9.5}})
+    assert "gram_speed 0.1, peers 9.5." in loads({"peers": {"load": 9.5}, "gram_speed": {"load": 0.1}})
+
+
+@pytest.mark.parametrize(("p", "cuts"), [(1.0, True), (1.0, False), (2.0, False)])
+def test_the_wrappers_around_svc_reach_the_optimum_that_ours_reaches(p, cuts):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    K, y = X.T[:, :, None] * X.T[:, None, :], np.where(X[:, 0] + 0.5 * X[:, 1] > 0, 1.0, -1.0)
+    gap, solves = lp_speed.around_svc(K, y, p, 1e-2, cuts)
+    assert 0 <= gap <= 1e-2
+    assert 1 <= solves < lp_speed.LIMIT
+
+
+def test_the_peer_of_the_gram_matrices_writes_into_memory_that_is_there():
+    X, gammas = np.random.default_rng(0).standard_normal((5, 2)), np.array([0.5, 2.0])
+    buffer = np.zeros((2, 5, 5))
+    gram_speed.into(buffer, X, gammas)
+    squared = np.square(X[:, None] - X[None]).sum(axis=2)
+    assert buffer == pytest.approx(np.exp(-gammas[:, None, None] * squared))
 
 
 def test_a_line_stands_beside_its_peer():
