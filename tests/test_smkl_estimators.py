@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import check_estimator
 
-from mklcore.errors import NotConvergedWarning, ParameterError
+from mklcore.errors import KernelError, NotConvergedWarning, ParameterError
 from mklcore.estimators.registry import ESTIMATORS
 from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor, group_sizes
 from mklcore.kernels.dictionary import KernelDictionary
@@ -347,3 +347,14 @@ def test_stopping_early_warns(table):
 def test_bad_parameters_are_refused_in_words(cls, parameters, words, table):
     with pytest.raises(ParameterError, match=words):
         cls(**parameters).fit(table[0], _target(cls, table))
+
+
+def test_a_weight_that_runs_away_under_the_logarithm_is_told_as_such():
+    """The kernels were normalised alike, and "Scale the kernels alike" was the advice."""
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((32, 3))
+    y = np.where(rows[:, 0] + np.sin(2 * rows[:, 1]) + 0.3 * rng.standard_normal(32) > 0, 1, -1)
+    model = SMKLClassifier(terms="log", C=25, loss="squared", kernels=KernelDictionary.per_feature(RBF(1.0), 3))
+    with pytest.raises(KernelError, match=r'terms="log" at C=25 a kernel weight has run to .*terms="log\+gl"'):
+        model.fit(rows, y)
+    assert model.set_params(terms="log+gl").fit(rows, y).weights_.max() < 100

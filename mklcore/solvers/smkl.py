@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.errors import ParameterError, warn_short
+from mklcore.errors import KernelError, ParameterError, warn_short
 from mklcore.kernels.lean import LeanRows
 from mklcore.losses import Loss
 from mklcore.penalties.terms import GroupTerm
@@ -51,6 +51,9 @@ _SINGLE_TOL = 1e-4  # tolerance from which on such sums may be made in single pr
 _GROWS = 1.01  # from one step to the next: a kernel that grows so since it took part again has not settled, however little it is
 _AHEAD = 100  # updates in which a kernel that was put aside has to come to count
 _FAR = 1e60  # a weight beyond which nobody needs to look ahead
+_RUNAWAY = (
+    1e4  # mean diagonal of a weighted kernel beyond which the price, and not the kernels, is the reason of a refusal
+)
 _SHAKES, _SHAKEN_TOL = 10, 1e-3  # at most so many, each settled to this tolerance or the one asked
 _WORTH = 1e-7  # share of the scale of L that decides: what pruning may cost, and what another answer has to gain
 
@@ -139,6 +142,19 @@ class SMKL(Reweighting):
                 "no solution that can be trusted. Take a smaller C, or scale the target to unit variance."
             ) from None
         return replace(point, scale=max(abs(point.objective), point.state.value))
+
+    def beyond(self, error: KernelError) -> KernelError:
+        """What is said where float64 cannot carry the answer: why it may be the price and not the kernels, and what helps."""
+        penalty, weights = self.problem.penalty, np.zeros(1) if self._summed is None else self._summed
+        assert isinstance(penalty, GroupTerm)
+        largest = float(np.max(weights))
+        if penalty.is_convex or float(np.max(weights * self.problem.diagonals.mean(axis=1))) <= _RUNAWAY:
+            return error
+        return KernelError(
+            f'With terms="{penalty.formula}" at C={self.problem.C:.3g} a kernel weight has run to {largest:.1e}: this '
+            "price hardly rises with the size of a kernel's part, so that nothing holds the weight back, and double precision "
+            'cannot carry it. Add the group lasso, which bounds the weights (terms="log+gl"), or take a smaller C.'
+        )
 
     def _in_double(self, last: Point) -> Point:
         """The machine of ``last`` once more, with its kernels in double precision from here on."""
@@ -294,7 +310,10 @@ def fit_selection(
 
     def settle(weights: Array | None, tol: float) -> tuple[Fit, SMKL]:
         method = SMKL(problem, tol=tol, tol_mode=tol_mode, weights=weights, allowed=allowed)
-        return run(method, tol=max(tol, _WORTH), max_iter=max_iter, callback=callback), method
+        try:
+            return run(method, tol=max(tol, _WORTH), max_iter=max_iter, callback=callback), method
+        except KernelError as error:
+            raise method.beyond(error) from error
 
     runs: list[tuple[Fit, SMKL]] = []
     for weights in first_weights:
