@@ -10,25 +10,8 @@ Every public name is loaded when it is first used. A new one is a line in ``_HOM
 checkers and editors read; everything else is found in the rooms: ``mkl.data``, ``mkl.estimators``, ``mkl.selection``, ...
 """
 
-import os as _os
 import sys as _sys
 from importlib import import_module as _import_module
-from pathlib import Path as _FilePath
-
-
-def _takes_files(folder: str | _FilePath) -> bool:
-    try:
-        _os.makedirs(folder, exist_ok=True)
-    except OSError:
-        return False
-    return _os.access(folder, _os.W_OK)
-
-
-if not _takes_files(_os.environ.get("NUMBA_CACHE_DIR") or _FilePath(__file__).parent):
-    # numba refuses to import cached leaves where it cannot write: beside the source, or in the folder it was told to use.
-    from tempfile import gettempdir as _gettempdir
-
-    _os.environ["NUMBA_CACHE_DIR"] = _os.path.join(_gettempdir(), f"mklcore-numba-{_os.getuid()}")
 
 _HOMES = {
     "data.dataset": ["Dataset"],
@@ -124,6 +107,7 @@ _ROOMS = (
     "model_checks",
     "model_search",
     "notebook",
+    "own_folders",
     "parameters",
     "partitions",
     "path",
@@ -132,6 +116,7 @@ _ROOMS = (
     "penalties",
     "probabilities",
     "references",
+    "routine_cache",
     "scoring",
     "script",
     "selection",

@@ -22,6 +22,8 @@ from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 
+from mklcore import routine_cache
+
 SOURCES = Path(__file__).parent
 PATIENCE_SECONDS = 600.0  # for a process that hangs: whoever follows it compiles itself then
 NICE = 5  # whoever works on the same machine goes first
@@ -30,22 +32,26 @@ SELDOM = 20_000, 50, 50  # a compiler makes millions of objects, few in circles:
 
 def is_filled() -> bool:
     """Whether a process before this one has compiled all there is to compile, so that loading is all that is left."""
-    return _stamp().exists()
+    stamp = _stamp()
+    return stamp is not None and stamp.exists()
 
 
-def folder() -> Path:
-    """The folder that numba's cache lies in, or the one beside the sources that it has a folder in for each of theirs."""
-    return Path(os.environ.get("NUMBA_CACHE_DIR") or SOURCES / "__pycache__")
+def can_fill() -> bool:
+    """Whether there is a cache that another process could fill for this one."""
+    return not routine_cache.trouble()
 
 
-def _stamp() -> Path:
+def _stamp() -> Path | None:
+    folder = routine_cache.place().folder
+    if folder is None:
+        return None
     from llvmlite import binding  # a third of a second that only servers and test runs need to pay
 
     machine = [sys.version, version("numba"), platform.machine(), binding.get_host_cpu_name()]
     machine.append(binding.get_host_cpu_features().flatten())
     files = [f"{file} {file.stat().st_mtime_ns} {file.stat().st_size}" for file in sorted(SOURCES.rglob("*.py"))]
     digest = hashlib.sha256("\n".join([*machine, *files]).encode()).hexdigest()[:16]
-    return folder() / f"mklcore-{digest}.compiled"
+    return folder / f"mklcore-{digest}.compiled"
 
 
 class Compiler:
@@ -102,8 +108,10 @@ def main(first: Sequence[str] = ()) -> None:
             warm_up(lambda done, name: print(json.dumps([done, name]), flush=True), choose)
         except BrokenPipeError:  # whoever listened has gone
             os._exit(1)
-        with suppress(OSError):
-            _stamp().touch()
+        stamp = _stamp()
+        if stamp is not None and not routine_cache.trouble():  # what a full disk did not take is not there
+            with suppress(OSError):
+                stamp.touch()
 
 
 def _asked_for() -> list[str]:
@@ -121,9 +129,12 @@ def _alone() -> Iterator[None]:
     """Wait until no other process compiles into the same folder; where it takes no lock, do not wait."""
     import fcntl
 
+    folder = routine_cache.place().folder
     try:
-        folder().mkdir(parents=True, exist_ok=True)
-        lock = (folder() / "mklcore.lock").open("w")
+        if folder is None:
+            raise FileNotFoundError
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / "mklcore.lock").open("w")
     except OSError:
         yield
         return

@@ -24,6 +24,8 @@ ROWS = {
     "mklcore.arrays": 1,
     "mklcore.call_types": 1,
     "mklcore.unfinished": 1,
+    "mklcore.own_folders": 1,
+    "mklcore.routine_cache": 1,
     "mklcore.leaves": 1,
     "mklcore.parameters": 1,
     "mklcore.data": 2,

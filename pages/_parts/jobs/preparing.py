@@ -85,7 +85,7 @@ class Preparation:
             if self.is_filled:
                 self.report(self.stages, "")
             self._asked.wait(BROWSER_SECONDS)
-            if not self.is_filled:
+            if not self.is_filled and compiling.can_fill():
                 self._compiler = compiling.Compiler([self._front] if self._front else [])
                 threading.Thread(target=self._prepare, name="loading", daemon=True).start()
                 self._compiler.follow(self.report)

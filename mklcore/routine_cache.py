@@ -1,0 +1,82 @@
+"""Where compiled routines are kept between two starts, and what happens where they cannot be: work goes on without.
+
+numba keeps a routine as a pickle, which runs code when it is read. So it is kept beside the sources, whose place is trusted
+already; where those cannot be written, in the folder that ``NUMBA_CACHE_DIR`` names, or in the cache folder of this account,
+and nowhere if others could put files there (:mod:`mklcore.own_folders`). A full disk costs the cache, not the answer.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from mklcore.own_folders import own_folder
+
+SOURCES = Path(__file__).parent
+NAMED = "NUMBA_CACHE_DIR"
+TOLD = "MKLCORE_CACHE_TOLD"  # for the processes of this one: one warning for all of them
+_given_up: list[str] = []
+
+
+@dataclass(frozen=True)
+class Place:
+    """``folder`` of the cache, None where nothing is kept; ``why`` another one than usual was taken, or none."""
+
+    folder: Path | None
+    is_beside_sources: bool = False
+    why: str = ""
+
+
+def place() -> Place:
+    """Return where compiled routines are kept."""
+    return _place(os.environ.get(NAMED, ""))
+
+
+def trouble() -> str:
+    """Return why compiled routines are not kept, "" where they are."""
+    return _given_up[0] if _given_up else place().why if place().folder is None else ""
+
+
+def given_up() -> bool:
+    """Tell whether this process keeps nothing any more."""
+    return bool(_given_up)
+
+
+def give_up(why: str) -> None:
+    """Keep nothing any more in this process, and say so once."""
+    if not _given_up:
+        _given_up.append(why)
+        _tell(f"Compiled routines are not kept, so the next start compiles them again: {why}. Work goes on.")
+
+
+@lru_cache(maxsize=8)
+def _place(named: str) -> Place:
+    why = ""
+    if named:
+        why = own_folder(Path(named).expanduser(), named=True)
+        if not why:
+            return Place(Path(named).expanduser())
+    elif os.access(SOURCES, os.W_OK):
+        return Place(SOURCES / "__pycache__", is_beside_sources=True)
+    from platformdirs import user_cache_path
+
+    usual = user_cache_path("mklcore", appauthor=False)
+    if not (not_there := own_folder(usual)):
+        if named:
+            _tell(f"{NAMED} is not used, because {why}. Compiled routines are kept in {usual} instead.")
+        return Place(usual, why=why)
+    why = "; ".join(filter(None, [why, not_there]))
+    _tell(
+        f"Compiled routines are not kept, so every start compiles them again: {why}. "
+        f"Name a folder that only you may write in {NAMED}."
+    )
+    return Place(None, why=why)
+
+
+def _tell(message: str) -> None:
+    if not os.environ.get(TOLD):
+        os.environ[TOLD] = "1"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)

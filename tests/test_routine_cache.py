@@ -1,0 +1,171 @@
+"""Compiled routines are kept where only this account can write, and answers come where they cannot be kept at all."""
+
+import errno
+import os
+import subprocess
+import sys
+import warnings
+from importlib import util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba.core.caching import IndexDataCacheFile
+
+from mklcore import compiling, own_folders, routine_cache
+from mklcore.own_folders import own_folder, why_not_own
+
+LEAF = "from mklcore.leaves import leaf\n@leaf()\ndef doubled(values):\n    return 2.0 * values[0]\n"
+ONE = np.array([1.0])
+
+
+@pytest.fixture
+def fresh(tmp_path, monkeypatch):
+    """A process that has not asked yet, whose own cache folder is a fresh one."""
+    monkeypatch.setattr(routine_cache, "_given_up", [])
+    monkeypatch.setattr(routine_cache, "_place", routine_cache._place.__wrapped__)
+    monkeypatch.delenv(routine_cache.TOLD, raising=False)
+    monkeypatch.delenv(routine_cache.NAMED, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(routine_cache, "SOURCES", tmp_path / "not there")  # an installation that cannot be written
+    return tmp_path
+
+
+def leaf_of(folder: Path):
+    """A routine of a module in this folder, as another process would import it."""
+    (folder / "small.py").write_text(LEAF)
+    spec = util.spec_from_file_location("small", folder / "small.py")
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.doubled
+
+
+def someone_else(monkeypatch, *places: Path) -> None:
+    """Have these folders belong to another account."""
+    lstat = Path.lstat
+
+    def found(self):
+        real = lstat(self)
+        changed = list(real)
+        changed[4] = os.getuid() + 1
+        return os.stat_result(changed) if self in places else real
+
+    monkeypatch.setattr(Path, "lstat", found)
+
+
+def test_the_cache_is_a_folder_of_ones_own(fresh):
+    place = routine_cache.place()
+    assert place.folder == fresh / "cache" / "mklcore"
+    assert place.folder.stat().st_mode & 0o777 == 0o700
+    assert not routine_cache.trouble()
+
+
+def test_a_routine_is_kept_and_loaded_from_there(fresh):
+    assert leaf_of(fresh)(ONE) == 2.0
+    assert list((fresh / "cache" / "mklcore").rglob("*.nbc"))
+    again = leaf_of(fresh)
+    assert again(ONE) == 2.0
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
+def planted(folder: Path, monkeypatch, how: str) -> str:
+    """Make a folder that others could put files into, and return what is to be said of it."""
+    if how == "link":
+        (folder.parent / "elsewhere").mkdir()
+        folder.symlink_to(folder.parent / "elsewhere")
+        if os.getuid() == own_folders.SYSTEM:  # whose links are followed
+            monkeypatch.setattr(own_folders, "SYSTEM", -1)
+        return "is a symbolic link"
+    folder.mkdir()
+    if how == "mode":
+        folder.chmod(0o777)
+        return "other accounts may write"
+    someone_else(monkeypatch, folder)
+    return "belongs to another account"
+
+
+@pytest.mark.parametrize("how", ["mode", "owner", "link"])
+def test_what_others_may_have_put_there_is_never_unpickled(fresh, monkeypatch, how):
+    (fresh / "cache").mkdir(mode=0o700)
+    why = planted(fresh / "cache" / "mklcore", monkeypatch, how)
+    with pytest.warns(RuntimeWarning, match=why) as told:
+        answers = [leaf_of(fresh)(ONE) for _ in range(2)]
+    assert answers == [2.0, 2.0]
+    assert len(told) == 1
+    assert not list(fresh.rglob("*.nb?"))
+    assert why in routine_cache.trouble()
+    assert not compiling.can_fill()
+    assert not compiling.is_filled()
+
+
+def test_a_folder_below_one_that_others_may_write_is_not_ones_own(tmp_path):
+    tmp_path.chmod(0o777)
+    assert "may write" in own_folder(tmp_path / "mine")
+    tmp_path.chmod(0o1777)  # as the temporary directory: nobody can rename what is another's
+    assert own_folder(tmp_path / "mine") == ""
+    assert "may write" in why_not_own(tmp_path)
+
+
+def test_a_folder_a_person_names_may_be_shared_by_a_group_and_reached_by_a_link(tmp_path):
+    shared, link = tmp_path / "shared", tmp_path / "link"
+    shared.mkdir()
+    shared.chmod(0o775)
+    link.symlink_to(shared)
+    assert own_folder(link, named=True) == ""
+    assert "may write" in own_folder(shared)
+    shared.chmod(0o777)
+    assert "may write" in own_folder(link, named=True)
+
+
+@pytest.mark.parametrize("file", ["a file", "inside"])
+def test_what_is_no_folder_is_refused(tmp_path, file):
+    (tmp_path / "a file").touch()
+    assert "is no folder" in own_folder(tmp_path / "a file" / (file if file == "inside" else ""))
+
+
+def test_a_named_folder_that_cannot_be_used_is_replaced_and_that_is_told(fresh, monkeypatch):
+    monkeypatch.setenv(routine_cache.NAMED, os.path.join(os.devnull, "cache"))
+    with pytest.warns(RuntimeWarning, match="NUMBA_CACHE_DIR is not used, because /dev/null is no folder"):
+        assert routine_cache.place().folder == fresh / "cache" / "mklcore"
+
+
+def test_a_full_disk_costs_the_cache_and_not_the_answer(fresh, monkeypatch):
+    def full(self, name, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(IndexDataCacheFile, "_save_data", full)
+    with pytest.warns(RuntimeWarning, match=r"not kept.*No space left on device.*Work goes on") as told:
+        answers = [leaf_of(fresh)(ONE) for _ in range(2)]
+    assert answers == [2.0, 2.0]
+    assert len(told) == 1
+    assert not compiling.can_fill()
+
+
+def test_a_damaged_file_is_made_again(fresh):
+    leaf_of(fresh)(ONE)
+    for file in (fresh / "cache").rglob("*.nb?"):
+        file.write_bytes(b"\x80")
+    assert leaf_of(fresh)(ONE) == 2.0
+    again = leaf_of(fresh)
+    assert again(ONE) == 2.0
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
+def test_what_could_not_be_kept_is_not_called_compiled(fresh, monkeypatch):
+    monkeypatch.setattr("mklcore.warmup.warm_up", lambda *_: routine_cache.give_up("full"))
+    monkeypatch.setattr(compiling.os, "nice", lambda _: None)
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        compiling.main()
+    assert not list((fresh / "cache").rglob("*.compiled"))
+
+
+def test_one_warning_for_a_process_and_those_it_starts(tmp_path):
+    code = (
+        "import subprocess, sys\nfrom mklcore import routine_cache\n"
+        "routine_cache.give_up('full')\nroutine_cache.give_up('again')\n"
+        "subprocess.run([sys.executable, '-c', 'from mklcore import routine_cache as r; r.give_up(\"there\")'])"
+    )
+    there = {name: value for name, value in os.environ.items() if name != routine_cache.TOLD}
+    done = subprocess.run([sys.executable, "-c", code], env=there, capture_output=True, text=True, check=True)
+    assert done.stderr.count("RuntimeWarning") == 1
