@@ -12,7 +12,7 @@ from mklcore.errors import MKLError
 from mklcore.experiments import EXPERIMENTS, Experiment, Outcome
 from pages._parts.experiments import outcome as outcomes
 from pages._parts.experiments import rail, work
-from pages._parts.session import board, history, words
+from pages._parts.session import board, history, uploads, words
 from pages._parts.session.memory import memory
 
 UPLOAD_MB = 2
@@ -67,6 +67,9 @@ def reopen(experiment: Experiment) -> None:
         "JSON of a run", type=["json"], key=f"experiment_file_{experiment.key}", max_upload_size=UPLOAD_MB
     )
     if file is None or memory().experiment_file == file.file_id:
+        return
+    if told := uploads.refusal(file):
+        box.error(told)
         return
     memory().experiment_file = file.file_id
     try:

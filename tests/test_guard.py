@@ -5,16 +5,20 @@ import base64
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from pages._parts.frame.guard import FORBIDDEN, METRICS, Guard
+from pages._parts.frame import inside
+from pages._parts.frame.guard import FORBIDDEN, FRAMED_BY, METRICS, Guard
 from pages._parts.frame.left_page import SECONDS, LeftPage
 from pages._parts.keeper import password
 
 SECRET = "a long enough password"
 
 
-def ask(path: str, said: str | None = None, scheme: str = "Basic") -> tuple[int, dict[bytes, bytes], bytes]:
+def ask(
+    path: str, said: str | None = None, scheme: str = "Basic", host: bytes = b"localhost:8501"
+) -> tuple[int, dict[bytes, bytes], bytes]:
     """Ask an application behind the guard that answers everything."""
     answers: list[dict[str, Any]] = []
 
@@ -25,8 +29,8 @@ def ask(path: str, said: str | None = None, scheme: str = "Basic") -> tuple[int,
     async def send(message) -> None:
         answers.append(message)
 
-    told = [] if said is None else [(b"authorization", f"{scheme} {said}".encode())]
-    asyncio.run(Guard(everything)({"type": "http", "path": path, "headers": told}, None, send))
+    told = [(b"host", host)] + ([] if said is None else [(b"authorization", f"{scheme} {said}".encode())])
+    asyncio.run(Guard(everything)({"type": "http", "method": "GET", "path": path, "headers": told}, None, send))
     return answers[0]["status"], dict(answers[0]["headers"]), answers[1]["body"]
 
 
@@ -44,8 +48,37 @@ def keeper(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_answer_forbids_to_send_the_address_on() -> None:
     status, headers, body = ask("/explore")
     assert (status, body) == (200, b"figures")
-    assert headers == {b"x-app": b"1", **dict(FORBIDDEN)}
+    assert headers == {b"x-app": b"1", **dict(FORBIDDEN), b"content-security-policy": b"frame-ancestors 'self'"}
     assert headers[b"referrer-policy"] == b"no-referrer"
+
+
+def test_who_may_show_the_app_in_a_frame_is_named_by_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FRAMED_BY, "https://moodle.example.org  https://*.example.com:8443")
+    for path in ("/explore", METRICS):
+        policy = ask(path)[1][b"content-security-policy"]
+        assert policy == b"frame-ancestors 'self' https://moodle.example.org https://*.example.com:8443"
+    for wrong in ("https://a.example/path", "*", "a;script-src", "'none'"):
+        monkeypatch.setenv(FRAMED_BY, wrong)
+        with pytest.raises(ValueError, match="expected addresses without a path"):
+            ask("/")
+
+
+@pytest.mark.parametrize("host", [b"evil.example", b"localhost.evil.example:8501", b"", b"\xff"])
+def test_requests_to_other_hosts_are_refused_as_websockets_are(host: bytes) -> None:
+    status, headers, body = ask("/_stcore/host-config", host=host)
+    assert status == 403
+    assert b"server.allowedHosts" in body
+    assert b"content-security-policy" in headers
+    assert ask("/_stcore/health", host=host)[0] == 200, "those who look after a container ask by its number"
+
+
+def test_a_request_without_a_host_is_refused() -> None:
+    assert not inside.host_is_allowed(None)
+    assert inside.host_is_allowed(b"127.0.0.1:8501")
+
+
+def test_no_page_of_another_host_is_listened_to() -> None:
+    assert st.get_option("client.allowedOrigins") == []
 
 
 @pytest.mark.parametrize("path", [METRICS, f"{METRICS}/", f"/below{METRICS}"])

@@ -453,3 +453,13 @@ def test_the_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp
     assert disk.default_home() is None
     monkeypatch.delenv(disk.HOME)
     assert "xplorer" in str(disk.default_home()).lower()
+
+
+def test_work_is_not_kept_where_others_may_write(home: Path) -> None:
+    home.mkdir()
+    home.chmod(0o777)
+    with pytest.raises(StoreError, match=r"other accounts may write in .*MKL_EXPLORER_HOME"):
+        Store(home).save(ANNA, "Mine", "explore", RECIPE)
+    assert list(home.iterdir()) == []
+    home.chmod(0o700)
+    assert Store(home).save(ANNA, "Mine", "explore", RECIPE).name == "Mine"

@@ -52,6 +52,9 @@ def take_upload() -> None:
     file = fields.value("uploader")
     if file is None:
         return
+    if told := uploads.refusal(file):
+        memory().told = told
+        return
     source = uploads.keep_upload(file.name, file.getvalue())
     if source == history.current().data:
         history.set_params(history.current())  # the file a link asked for: its settings stay

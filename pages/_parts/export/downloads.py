@@ -183,6 +183,9 @@ def take_specification() -> None:
     file = fields.value("specification")
     if file is None:
         return
+    if told := uploads.refusal(file):
+        memory().specification_refused = told
+        return
     try:
         params, refused = export_specification.read(file.getvalue())
     except MKLError as error:

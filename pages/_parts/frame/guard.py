@@ -1,15 +1,21 @@
-"""Frame, before the server: what every answer forbids the browser, and whom it tells its own figures.
+"""Frame, before the server: which requests it answers, what every answer forbids the browser, and whom it tells its own figures.
 
-The link of a saved run is a key, so no page sends its address on. Streamlit's metrics count sessions and name functions: they are
-for the keeper alone, by HTTP basic authentication under any name. What a page says after it was left is not heard.
+The link of a saved run is a key, so no page sends its address on. A page of somebody else shows the app in no frame, unless the
+server's environment names it: in a frame a person can be led to press what they do not see. Requests to other hosts are refused
+as WebSockets are, so that no name that leads here makes the app a page of its own. Streamlit's metrics count sessions and name
+functions: they are for the keeper alone, by HTTP basic authentication under any name. Files are counted as they come
+(``arriving``). What a page says after it was left is not heard.
 """
 
 import asyncio
 import base64
 import binascii
+import os
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from pages._parts.frame import arriving, inside
 from pages._parts.frame.left_page import LeftPage
 from pages._parts.keeper import password
 
@@ -17,7 +23,9 @@ Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 Receive = Callable[[], Awaitable[Message]]
 Ask = Callable[[Message, Receive, Send], Awaitable[None]]
-METRICS = "/_stcore/metrics"
+METRICS, HEALTH = "/_stcore/metrics", "/_stcore/health"
+FRAMED_BY = "MKL_EXPLORER_FRAMED_BY"  # addresses of pages that may show the app in a frame, with spaces between
+ADDRESS = re.compile(r"(https?://)?(\*\.)?[\w-]+(\.[\w-]+)*(:(\d+|\*))?")
 FORBIDDEN = ((b"referrer-policy", b"no-referrer"), (b"x-content-type-options", b"nosniff"))
 
 
@@ -26,26 +34,58 @@ class Guard:
 
     def __init__(self, app: Ask) -> None:
         self._app = app
+        self._forbidden = (*FORBIDDEN, (b"content-security-policy", f"frame-ancestors {_framers()}".encode()))
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Pass the request on, unless it asks for the metrics without the keeper's password."""
+        """Pass the request on, unless it is for another host or asks for the metrics without the keeper's password."""
         if scope["type"] == "websocket":
             await self._app(scope, _of_this_page(receive), send)
-        elif scope["type"] != "http":
-            await self._app(scope, receive, send)
-        elif METRICS in scope["path"] and not await asyncio.to_thread(_is_keeper, dict(scope["headers"])):
-            status = 401 if password.configured() else 404
-            asked = [(b"www-authenticate", b'Basic realm="keeper"')] if status == 401 else []
-            await send({"type": "http.response.start", "status": status, "headers": [*FORBIDDEN, *asked]})
-            await send({"type": "http.response.body", "body": b""})
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
         else:
+            await self._app(scope, receive, send)
 
-            async def forbidding(message: Message) -> None:
-                if message["type"] == "http.response.start":
-                    message["headers"] = [*message.get("headers", ()), *FORBIDDEN]
-                await send(message)
+    async def _answer(self, scope: Message, receive: Receive, send: Send) -> None:
+        told = dict(scope["headers"])
+        if not scope["path"].endswith(HEALTH) and not inside.host_is_allowed(told.get(b"host")):
+            await self._refuse(
+                send, 403, b"This server answers under other names. Its keeper lists them in server.allowedHosts."
+            )
+        elif METRICS in scope["path"] and not await asyncio.to_thread(_is_keeper, told):
+            is_kept = bool(password.configured())
+            asked = [(b"www-authenticate", b'Basic realm="keeper"')] if is_kept else []
+            await self._refuse(send, 401 if is_kept else 404, b"", *asked)
+        elif not arriving.is_upload(scope):
+            await self._app(scope, receive, self._forbidding(send))
+        elif not arriving.says_its_size(scope):
+            await self._refuse(send, 411, b"A file is taken only with a Content-Length that says how long it is.")
+        else:
+            async with arriving.counted(scope, receive) as (counted, body):
+                await self._app(counted, body, self._forbidding(send))
 
-            await self._app(scope, receive, forbidding)
+    def _forbidding(self, send: Send) -> Send:
+        async def forbidding(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *self._forbidden]
+            await send(message)
+
+        return forbidding
+
+    async def _refuse(self, send: Send, status: int, words: bytes, *more: tuple[bytes, bytes]) -> None:
+        headers = [*self._forbidden, (b"content-type", b"text/plain; charset=utf-8"), *more]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": words})
+
+
+def _framers() -> str:
+    """Return which pages may show the app in a frame: its own, and those the server's environment names."""
+    named = os.environ.get(FRAMED_BY, "").split()
+    if wrong := [one for one in named if not ADDRESS.fullmatch(one)]:
+        raise ValueError(
+            f"{FRAMED_BY} names {wrong[0]!r}; expected addresses without a path, with spaces between, as in "
+            "https://moodle.example.org https://*.example.com."
+        )
+    return " ".join(["'self'", *named])
 
 
 def _of_this_page(receive: Receive) -> Receive:

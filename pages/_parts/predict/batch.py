@@ -48,7 +48,9 @@ class Batch:
 def take() -> None:
     """Keep the uploaded bytes in the session: the uploader is empty again after a change of page."""
     file = fields.value("batch_file")
-    if file is not None:
+    if file is not None and (told := uploads.refusal(file)):
+        memory().told = told
+    elif file is not None:
         memory().batch = Upload(file.name, file.getvalue())
 
 

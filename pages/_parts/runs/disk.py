@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from platformdirs import user_data_path
 
+from mklcore.own_folders import why_not_own
 from pages._parts.runs import salvage, schema
 
 HOME, OFF = "MKL_EXPLORER_HOME", "off"
@@ -102,7 +103,15 @@ class Disk:
                 base.close()
 
     def _prepare(self, place: Path) -> None:
-        """Make folder and file for this account alone; SQLite gives its logs the rights of the file."""
+        """Make folder and file for this account alone; SQLite gives its logs the rights of the file.
+
+        Raises ``StoreError`` where another account could put a file of its own there, or take ours.
+        """
+        if why := why_not_own(place.parent, named=True):
+            raise StoreError(
+                f"Work cannot be kept on this server ({why}). The app goes on without; name a folder in {HOME} that only the "
+                "server's own account may write."
+            )
         if not place.exists():
             if self._seen:
                 self.warning = AGAIN

@@ -49,6 +49,11 @@ class Leaving:
         with self._lock:
             self._held[weakref.ref(held)] = None
 
+    def held(self) -> list[Held]:
+        """Return what the sessions hold that are looked after."""
+        with self._lock:
+            return [held for place in self._held if (held := place()) is not None]
+
     def look(self, patience: float) -> int:
         """Let go of what belongs to tabs that are closed for more than ``patience`` seconds; return of how many."""
         with self._lock:

@@ -242,6 +242,10 @@ class Memory:
     keeper: str = ""  # the hash whose password this session knew
     keeper_told: str = ""
 
+    def files(self) -> list[bytes]:
+        """Return the bytes of the files this session has brought along."""
+        return [one.content for one in (*self.uploads.values(), self.batch) if one is not None]
+
     def is_left(self) -> bool:
         """Tell whether the tab is closed."""
         return self.me.gone()

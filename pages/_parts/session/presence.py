@@ -11,6 +11,11 @@ class Presence:
         context = get_script_run_ctx(suppress_warning=True)
         self._session = context.session_id if context is not None else ""
 
+    @property
+    def name(self) -> str:
+        """Return what the server calls the session, "" where there is none."""
+        return self._session
+
     def gone(self) -> bool:
         """Tell whether the tab has been closed or lost its connection."""
         return bool(self._session) and runtime.exists() and not runtime.get_instance().is_active_session(self._session)

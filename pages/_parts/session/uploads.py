@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import OrderedDict
+from typing import TYPE_CHECKING
 
 from mklcore.errors import KernelError
 from mklcore.kernels import stacks
@@ -9,14 +10,25 @@ from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session.memory import Upload, memory
 
+if TYPE_CHECKING:
+    from streamlit.runtime.uploaded_file_manager import UploadedFile
+
 UPLOAD_LIMIT_MB = 20
 STACK_LIMIT_MB = stacks.MAX_FILE_MB
 REMEMBERED_UPLOADS = 3
+REFUSED = (
+    "application/x-mkl-explorer-refused"  # the kind of a file in whose place the server put words; see frame/arriving
+)
 REMEMBERED_TABLES = 20
 
 
 class MissingFileError(Exception):
     """A link names an uploaded file that this session does not hold."""
+
+
+def refusal(file: "UploadedFile") -> str:
+    """Return why the server did not take a file that was sent, "" where it did."""
+    return file.getvalue().decode() if file.type == REFUSED else ""
 
 
 def keep_upload(name: str, content: bytes) -> str:

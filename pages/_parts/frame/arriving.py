@@ -1,0 +1,149 @@
+"""Frame, before the server: how many bytes visitors bring along, counted where their requests come in.
+
+Streamlit bounds one file and keeps every file that a tab ever sent until the tab is closed, whether a page asked for it or not:
+eight of 60 MB raised the server by 480 MB. Here a tab, an address and the server each have their share, and of a tab the files
+it sent last are kept: what a page uses is with the session by then. What is refused is told on the page, in the place of the file.
+"""
+
+import re
+import threading
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pages._parts.derive.budget import memory_bytes
+from pages._parts.frame import inside
+from pages._parts.session.leaving import LEAVING
+from pages._parts.session.memory import Memory
+from pages._parts.session.uploads import REFUSED
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+MB = 1e6
+PLACE = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+$")
+NAME = re.compile(rb'filename="([^"\r\n]{0,400})"')
+MOST_HEAD = 64 * 1024  # of a part of a form
+BORDER = b"told-instead"
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What may be held of files that were brought along, in megabytes: of a tab while they travel and after, and in all."""
+
+    files: int = 4
+    kept_mb: float = 105.0  # one file of the largest kind
+    tab_mb: float = 210.0
+    address_mb: float = 1200.0
+    total_mb: float = min(4000.0, 0.25 * memory_bytes() / MB)
+
+
+class Arriving:
+    """The files that are held for each tab, and those that are on their way."""
+
+    def __init__(self, held: Callable[[], dict[str, float]], shares: Shares | None = None) -> None:
+        self.shares = shares or Shares()
+        self._held, self._lock = held, threading.Lock()
+        self._address: dict[str, str] = {}
+        self._under_way: defaultdict[str, float] = defaultdict(float)
+
+    def begin(self, tab: str, address: str, size: float) -> str:
+        """Let a file of ``size`` bytes come in, until :meth:`end`; return why it cannot be taken, "" where it can."""
+        with self._lock:
+            held = self._held()
+            known = {**held, **self._under_way}
+            self._address = {one: self._address[one] for one in known if one in self._address} | {tab: address}
+            here = sum(held.get(one, 0.0) + self._under_way.get(one, 0.0) for one in known if self._at(one) == address)
+            why = self._refusal(
+                size, self._under_way.get(tab, 0.0), here, sum(held.values()) + sum(self._under_way.values())
+            )
+            self._under_way[tab] += 0.0 if why else size
+            return why
+
+    def end(self, tab: str, size: float) -> None:
+        """A file that was let in has come, or has not."""
+        with self._lock:
+            self._under_way[tab] -= size
+            if self._under_way[tab] <= 0:
+                del self._under_way[tab]
+
+    def _at(self, tab: str) -> str:
+        return self._address.get(tab, "")
+
+    def _refusal(self, size: float, tab: float, address: float, total: float) -> str:
+        most, sorry = self.shares, f"The file of {size / MB:.0f} MB was not taken:"
+        if tab + size > most.tab_mb * MB:
+            return f"{sorry} this tab is sending {tab / MB:.0f} MB already. Wait until they are there, then choose the file again."
+        if address + size > most.address_mb * MB:
+            return (
+                f"{sorry} tabs of your address hold {address / MB:.0f} MB of files and may hold {most.address_mb:.0f} MB. Close "
+                "tabs that you do not need, wait two minutes, and choose the file again; or take fewer rows."
+            )
+        if total + size > most.total_mb * MB:
+            return (
+                f"{sorry} the server holds {total / MB:.0f} MB of files and may hold {most.total_mb:.0f} MB for everybody. Try "
+                "again when others have closed their tabs, or take fewer rows."
+            )
+        return ""
+
+
+def held() -> dict[str, float]:
+    """Return the bytes of files held for each tab; one that Streamlit and the session both hold counts once."""
+    found = {tab: {id(content): len(content) for content in files.values()} for tab, files in inside.files().items()}
+    for one in LEAVING.held():
+        if isinstance(one, Memory):
+            found.setdefault(one.me.name, {}).update({id(content): len(content) for content in one.files()})
+    return {tab: float(sum(sizes.values())) for tab, sizes in found.items()}
+
+
+ARRIVING = Arriving(held)
+
+
+def is_upload(scope: Message) -> bool:
+    """Tell whether a request brings a file along."""
+    return bool(scope.get("method") == "PUT" and PLACE.search(scope["path"]))
+
+
+@asynccontextmanager
+async def counted(scope: Message, receive: Receive) -> AsyncIterator[tuple[Message, Receive]]:
+    """Count a request that brings a file along, and give it on; what cannot be taken is given on as the words that say so."""
+    found = PLACE.search(scope["path"])
+    tab, told = found[1] if found else "", dict(scope["headers"])
+    size = float(told[b"content-length"])
+    why = ARRIVING.begin(tab, (scope.get("client") or ("",))[0], size)
+    try:
+        yield await _instead(scope, receive, why) if why else (scope, receive)
+    finally:
+        if not why:
+            ARRIVING.end(tab, size)
+        inside.keep_last(tab, ARRIVING.shares.files, ARRIVING.shares.kept_mb * MB)
+
+
+def says_its_size(scope: Message) -> bool:
+    """Tell whether a request says how long it is, as every browser does."""
+    return dict(scope["headers"]).get(b"content-length", b"").isdigit()
+
+
+async def _instead(scope: Message, receive: Receive, why: str) -> tuple[Message, Receive]:
+    """Let the file pass by without keeping it, and return a request with words in its place, under its name."""
+    head, more = b"", True
+    while more:
+        message = await receive()
+        head = head if len(head) > MOST_HEAD else head + message.get("body", b"")
+        more = message.get("more_body", False)
+    name = NAME.search(head)
+    body = (
+        b'--%b\r\nContent-Disposition: form-data; name="file"; filename="%b"\r\nContent-Type: %b\r\n\r\n%b\r\n--%b--\r\n'
+        % (BORDER, name[1] if name else b"file", REFUSED.encode(), why.encode(), BORDER)
+    )
+    headers = [one for one in scope["headers"] if one[0] not in (b"content-length", b"content-type")]
+    headers += [
+        (b"content-length", str(len(body)).encode()), (b"content-type", b"multipart/form-data; boundary=" + BORDER),
+    ]  # fmt: skip
+    left = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def told() -> Message:
+        return left.pop() if left else await receive()
+
+    return {**scope, "headers": headers}, told
