@@ -446,6 +446,15 @@ def written(record: dict[str, Any]) -> dict[Path, str]:
         lines.append(f"| {what} | {found['tried']:,} | {found['saw']} | {verdict} |")
     lines += [
         "",
+        "| a file that unpacks to gigabytes | kB | server and reader at most, MB | afterwards, MB more | what the page said | |",
+        "|---|---|---|---|---|---|",
+    ]
+    for what, found in record["found"].get("bombs", {}).items():
+        verdict = "held" if found["held"] else "DID NOT HOLD"
+        figures = f"{found['kb']:,.0f} | {found['all_mb']:.0f} | {found['grown_mb']:.0f}"
+        lines.append(f"| {what} | {figures} | {found['said']} | {verdict} |")
+    lines += [
+        "",
         "| inputs drawn by hypothesis | tried | minutes | how they ended | findings |",
         "|---|---|---|---|---|",
     ]

@@ -31,7 +31,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.units import units
 from mklcore.notebook.framing import framed
 from mklcore.path import GROWTH, Path, fit_path, grown, no_better, path_grid
-from mklcore.references import FLAT, PLAIN, Reference, best_single_kernel, plain_references
+from mklcore.references import FLAT, MOST, PLAIN, Reference, best_single_kernel, plain_references, single_kernels
 from mklcore.scoring import Scoring, label_of, rarest, scorer_of
 from mklcore.widths import widened
 
@@ -183,6 +183,9 @@ def explore(
     seconds = time.process_time() - clock[0], time.perf_counter() - clock[1]
     tick(2, 4)
     fitted, beside = _baselines(problem, path, plain) if baselines else ({}, {})
+    if baselines and data.task == "multiclass" and (few := single_kernels(len(data.class_names))) < MOST:
+        notes = [*notes, f"The best single kernel is looked for among the {few} most aligned with the target: "
+                 f"each takes a machine for every one of {len(data.class_names)} classes."]  # fmt: skip
     tick(3, 4)
     score = float(path.val_score[index])
     if judge.n_samples < parts.validation.n_samples:

@@ -39,10 +39,11 @@ class _Locator(InTreeCacheLocator):
     """numba's way to the files of one routine, in our folder; it writes nothing before there is something to write."""
 
     def __init__(self, py_func: Any, py_file: str) -> None:
-        super().__init__(py_func, py_file)
+        super().__init__(py_func, py_file)  # type: ignore[no-untyped-call]  # numba ships no types
         there = routine_cache.place()
         if there.folder is not None and not there.is_beside_sources:
-            self._cache_path = os.path.join(there.folder, self.get_suitable_cache_subpath(py_file))
+            below = self.get_suitable_cache_subpath(py_file)  # type: ignore[no-untyped-call]  # numba ships no types
+            self._cache_path = os.path.join(there.folder, below)
 
     def ensure_cache_path(self) -> None:
         pass
@@ -53,7 +54,7 @@ class _Locator(InTreeCacheLocator):
 
 
 class _Files(CompileResultCacheImpl):
-    _locator_classes = (_Locator,)
+    _locator_classes = [_Locator]  # noqa: RUF012  numba reads it so
 
 
 class RoutineCache(FunctionCache):
@@ -66,7 +67,7 @@ class RoutineCache(FunctionCache):
         if routine_cache.given_up():
             return None
         try:
-            return super().load_overload(sig, target_context)
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]  # numba ships no types
         except Exception:  # a damaged file leads its reader into any of them; it is written again
             with suppress(OSError):
                 os.unlink(self._cache_file._index_path)
@@ -78,7 +79,7 @@ class RoutineCache(FunctionCache):
             return
         try:
             self._impl.locator.make()
-            super().save_overload(sig, data)
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]  # numba ships no types
         except OSError as error:
             routine_cache.give_up(f"{error.strerror or error} ({self.cache_path})")
 
@@ -87,5 +88,5 @@ def _kept(routine: Any) -> Any:
     """Have numba keep this routine on disk, where there is a place; return the routine."""
     if routine_cache.place().folder is not None:
         with suppress(RuntimeError, OSError):  # sources that are no files, as in a zip archive
-            routine._cache = RoutineCache(routine.py_func)
+            routine._cache = RoutineCache(routine.py_func)  # type: ignore[no-untyped-call]  # numba ships no types
     return routine

@@ -35,6 +35,7 @@ FURTHER = 4  # points beyond the end of a grid
 MOST_STEPS = 500_000  # of scikit-learn's support vector machines, which have no bound of their own
 COARSE = 3  # values of C per single kernel
 MOST = 12  # single kernels that are tried
+MOST_MACHINES, FEWEST = 360, 3  # where each kernel is the work of many classes, fewer are tried
 NEARLY = 1e-4  # relative gap at which one is near enough
 SPREAD = 10.0  # times the smallest first C of all kernels
 NEAR = 0.05  # of the best score so far: what a decade of C may bring
@@ -154,9 +155,9 @@ def best_single_kernel(
     """Which kernel does best alone, by the score on validation rows, each at its own best C.
 
     ``estimator`` an unfitted machine on a weighted sum, such as ``UniformMKLClassifier``; it is not changed. ``stack``
-    (M, n, n), ``y`` (n,), ``blocks`` (M, n_val, n), ``y_val`` (n_val,). The kernels most aligned with the target are solved
-    at three values of C over two decades from where each starts to say something, those that do best a decade
-    further while that gains: beyond it a single kernel that does not fit takes long and gains nothing.
+    (M, n, n), ``y`` (n,), ``blocks`` (M, n_val, n), ``y_val`` (n_val,). The kernels most aligned with the target, as many as
+    `single_kernels` says, are solved at three values of C over two decades from where each starts to say something, those that
+    do best a decade further while that gains: beyond it a single kernel that does not fit takes long and gains nothing.
     ``callback(done, total)`` after every kernel. The model takes (1, n_new, n), or rows where ``estimator`` has a dictionary.
     """
     from sklearn.base import is_regressor
@@ -165,7 +166,8 @@ def best_single_kernel(
     alone = estimator.copy_with("callback", lambda record: (heard is not None and heard(record)) or _told(record))
     task = "regression" if is_regressor(estimator) else "binary" if np.unique(y).size == 2 else "multiclass"
     aligned = np.nan_to_num(target_alignment(stack, y, task))
-    tried = np.argsort(-aligned, kind="stable")[:MOST].tolist()
+    classes = 1 if task == "regression" else np.unique(y).size
+    tried = np.argsort(-aligned, kind="stable")[: single_kernels(classes)].tolist()
     starts = np.array([_first_cost(alone, stack.some([m]), y) for m in tried])
     starts = np.minimum(starts, SPREAD * starts.min())  # one that says nothing would ask for any C
     found: list[tuple[int, Path]] = []
@@ -181,6 +183,11 @@ def best_single_kernel(
     index = int(np.nanargmax(best.val_score))
     chosen = f"{stack.names[m]}, C = {best.values[index]:.3g}"
     return Reference("best single kernel", float(best.val_score[index]), chosen, best.estimators[index])
+
+
+def single_kernels(classes: int) -> int:
+    """How many kernels are tried alone: those most aligned with the target, each with a machine per class and value of C."""
+    return max(FEWEST, min(MOST, MOST_MACHINES // (COARSE * max(1, classes if classes > 2 else 1))))
 
 
 def _first_cost(alone: Any, stack: GramStack, y: Labels) -> float:

@@ -173,7 +173,7 @@ class TestFormats:
         one_text = pd.Categorical.from_codes(np.zeros(20_000, dtype=int), ["x" * 100_000])
         pd.DataFrame({"a": np.arange(20_000) % 7, "text": one_text, "y": np.arange(20_000) % 2}).to_parquet(file)
         assert len(file.getvalue()) < 200_000
-        with pytest.raises(DataError, match="unpacks to more than 10 times the limit"):
+        with pytest.raises(DataError, match="come to 500 MB or more, row by row, more than 3 times the limit"):
             read_table(file.getvalue(), "y")
 
 

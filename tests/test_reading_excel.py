@@ -225,7 +225,7 @@ def test_what_a_workbook_unpacks_to_is_bounded():
     with pytest.raises(DataError, match="unpacks to more than 10 times the limit"):
         read_table(raw, max_bytes=4000)
     one_text = SimpleNamespace(height=60, width=2, iter_rows=lambda: iter([["x" * 400, 1.0]] * 60))
-    limits = {"cells": 1000, "characters": 20_000, "rows": 100}
+    limits = {"cells": 1000, "characters": 20_000, "rows": 100, "cell": 1000}
     assert rows_of(one_text, limits) == {"refused": "characters"}
     assert len(rows_of(one_text, limits | {"characters": 30_000})["rows"]) == 60
     assert rows_of(one_text, limits | {"cells": 100}) == {"refused": "cells"}
@@ -243,16 +243,16 @@ def test_entities_are_not_expanded():
 
 def test_the_reader_may_be_missing_slow_or_gone(monkeypatch: pytest.MonkeyPatch):
     def says(program: str):
-        return lambda _, raw, tick: answered([sys.executable, "-I", "-c", f"import sys; {program}"], raw, tick)
+        return lambda _, *rest: answered([sys.executable, "-I", "-c", f"import sys; {program}"], *rest)
 
-    answered = workbooks._answered
-    monkeypatch.setattr(workbooks, "_answered", says("sys.exit('No module named python_calamine')"))
+    answered = workbooks.answered
+    monkeypatch.setattr(workbooks, "answered", says("sys.exit('No module named python_calamine')"))
     with pytest.raises(DataError, match="needs the package python-calamine, which is not installed"):
         read_table(book(S=CELLS))
-    monkeypatch.setattr(workbooks, "_answered", says("sys.exit('memory allocation failed')"))
+    monkeypatch.setattr(workbooks, "answered", says("sys.exit('memory allocation failed')"))
     with pytest.raises(DataError, match="damaged, or it spans too many cells"):
         read_table(book(S=CELLS))
-    monkeypatch.setattr(workbooks, "_answered", says("import time; time.sleep(60)"))
+    monkeypatch.setattr(workbooks, "answered", says("import time; time.sleep(60)"))
     with pytest.raises(KeyboardInterrupt):
         read_table(book(S=CELLS), tick=Mock(side_effect=[None, KeyboardInterrupt]))
     monkeypatch.setattr(workbooks, "SECONDS", 0)

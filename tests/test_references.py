@@ -5,9 +5,11 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score
 
 import mklcore as mkl
+from mklcore import references
 from mklcore.errors import ParameterError
+from mklcore.machines import constant
 from mklcore.path import joined, turned
-from mklcore.references import best_single_kernel, plain_references
+from mklcore.references import best_single_kernel, plain_references, single_kernels
 
 KERNELS = mkl.KernelDictionary.rbf_widths([0.02, 1.5]) + mkl.KernelDictionary((mkl.Linear(),))
 
@@ -60,6 +62,27 @@ def test_the_best_single_kernel_is_that_of_the_best_validation_score():
     assert narrow.best_kernel_ == 0
     assert found.score > 0.9 > narrow.score(judge.X, judge.y)
     assert found.model.score(judge.X, judge.y) == pytest.approx(found.score)
+
+
+def test_where_there_are_many_classes_fewer_kernels_are_tried_alone(monkeypatch):
+    assert [single_kernels(classes) for classes in (1, 2, 3, 10, 20, 50)] == [12, 12, 12, 12, 6, 3]
+    monkeypatch.setattr(references, "MOST_MACHINES", 1)
+    train, judge = mkl.load_sample("iris").split(0.8, seed=0)
+    kernels = mkl.KernelDictionary.rbf_widths([0.5, 1.0, 2.0, 4.0, 8.0])
+    stack, seen = kernels.grams(train.X), []
+    model = mkl.UniformMKLClassifier(kernels=kernels)
+    best_single_kernel(model, stack, train.y, stack.cross(judge.X), judge.y, callback=lambda *told: seen.append(told))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_a_linear_program_that_takes_long_is_given_up(monkeypatch):
+    x = np.linspace(-1.0, 1.0, 60)
+    K, y = np.outer(x, x), np.where(np.arange(60) % 12 == 3, 1.0, -1.0)
+    low, high = np.minimum(y, 0.0), np.maximum(y, 0.0)
+    found = constant.without_slope(K, y, low, high, -1.0)
+    assert abs(found @ x) < 1e-8
+    monkeypatch.setattr(constant, "MOST_STEPS", 1)
+    assert constant.without_slope(K, y, low, high, -1.0) is None
 
 
 def test_without_a_target_there_are_none():

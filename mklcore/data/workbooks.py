@@ -8,30 +8,28 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
-import time
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mklcore.data.bounded import answered, command
 from mklcore.data.columns import clean_name
 from mklcore.data.dataset import counted, listed
-from mklcore.data.packed import MAX_CELLS, MAX_EXPANSION, Format, check_cells, too_many
-from mklcore.errors import DataError, never_asked
+from mklcore.data.packed import MAX_CELL, MAX_CELLS, MAX_EXPANSION, MAX_TEXT, Format, check_cells, too_many
+from mklcore.errors import DataError
 
 READER = Path(__file__).with_name("workbook_reader.py")
-MEMORY_MB = 1024
+MEMORY_MB = 600
 SECONDS = 30
-BEAT_SECONDS = 0.1
 OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 
 _SAVE = "save the sheet as CSV"
 _REFUSED = {
     "password": "The workbook is protected by a password; save it without one.",
     "cells": f"The sheet spans more than {MAX_CELLS:,} cells; save the part with the table as CSV.",
-    "characters": f"The workbook unpacks to more than {MAX_EXPANSION} times the limit; {_SAVE}.",
+    "unpacked": f"The workbook unpacks to more than {MAX_EXPANSION} times the limit; {_SAVE}.",
+    "characters": f"The sheet holds texts of more than {MAX_TEXT} times the limit of a file; {_SAVE}, without long texts.",
+    "cell": f"The sheet has a cell of more than {MAX_CELL:,} characters, the most a cell may have; shorten it.",
 }
 
 
@@ -43,8 +41,10 @@ def is_workbook(raw: bytes) -> bool:
 def workbook_rows(raw: bytes, form: Format) -> tuple[list[list[str]], tuple[str, ...], list[str]]:
     """One sheet as equal rows of cells, the names of the sheets, and notes. Raises DataError for other archives."""
     _check_archive(raw, form)
-    limits = {"rows": form.max_rows, "cells": MAX_CELLS, "characters": MAX_EXPANSION * form.max_bytes}
-    answer = _ask(raw, form.sheet or "", limits, form.tick)
+    limits = {
+        "rows": form.max_rows, "cells": MAX_CELLS, "characters": MAX_TEXT * form.max_bytes, "cell": MAX_CELL,
+    }  # fmt: skip
+    answer = _ask(raw, form, limits)
     sheets, rows = tuple(answer["sheets"]), answer["rows"]
     if not rows:
         raise DataError(f"The sheet {clean_name(answer['sheet'])!r} of the workbook is empty; {_other(sheets)}.")
@@ -67,7 +67,7 @@ def workbook_sheets(raw: bytes) -> tuple[str, ...]:
         return ()
     try:
         _check_archive(raw, Format())
-        return tuple(_ask(raw, "", {})["sheets"])
+        return tuple(_ask(raw, Format(), {})["sheets"])
     except DataError:
         return ()
 
@@ -87,45 +87,27 @@ def _check_archive(raw: bytes, form: Format) -> None:
     if not names & {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}:
         raise DataError("The file is a zip archive, not a table; unpack it first.")
     if sum(member.file_size for member in members) > MAX_EXPANSION * form.max_bytes:
-        raise DataError(_REFUSED["characters"])
+        raise DataError(_REFUSED["unpacked"])
 
 
-def _ask(raw: bytes, sheet: str, limits: dict[str, int], tick: Callable[[], None] = never_asked) -> dict[str, Any]:
+def _ask(raw: bytes, form: Format, limits: dict[str, int]) -> dict[str, Any]:
     """The answer of the reader; a DataError where it refused, ran out of its bounds or ended itself."""
-    asked = json.dumps({"sheet": sheet, "limits": limits, "megabytes": MEMORY_MB, "seconds": SECONDS})
-    code, out, errors = _answered([sys.executable, "-I", str(READER), asked], raw, tick)
+    sheet = form.sheet or ""
+    line = command(READER, json.dumps({"sheet": sheet, "limits": limits}), form.times(MEMORY_MB), SECONDS)
+    late = f"The workbook takes more than {SECONDS} s to read; {_SAVE}."
+    code, out, errors = answered(line, raw, form.tick, SECONDS, late)
     if code:
         missing = b"No module named" in errors
         raise DataError(
             f"Reading workbooks needs the package python-calamine, which is not installed; {_SAVE}."
             if missing
-            else f"The workbook cannot be read: it is damaged, or it spans too many cells. Take the part with the table "
-            f"and {_SAVE}."
+            else "The workbook cannot be read: it is damaged, or it spans too many cells or unpacks to too much. Take the part "
+            f"with the table and {_SAVE}."
         )
     answer: dict[str, Any] = json.loads(out)
     if why := answer.get("refused"):
         raise _refusal(why, answer, sheet, limits)
     return answer
-
-
-def _answered(command: list[str], raw: bytes, tick: Callable[[], None]) -> tuple[int, bytes, bytes]:
-    """What a process says to some bytes, with a tick now and then; it ends with whoever waits for it."""
-    end = time.monotonic() + 2 * SECONDS
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
-        left: bytes | None = raw
-        try:
-            while True:
-                tick()
-                try:
-                    out, errors = process.communicate(left, timeout=BEAT_SECONDS)
-                    return process.returncode, out, errors
-                except subprocess.TimeoutExpired:
-                    left = None  # it goes on with what it was given
-                    if time.monotonic() > end:
-                        raise DataError(f"The workbook takes more than {SECONDS} s to read; {_SAVE}.") from None
-        finally:
-            process.kill()
 
 
 def _refusal(why: str, answer: dict[str, Any], sheet: str, limits: dict[str, int]) -> DataError:

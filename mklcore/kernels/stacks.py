@@ -11,7 +11,7 @@ import io
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ MAX_FILE_MB = 100
 MAX_STACK_MB = 400
 MAX_KERNELS = 1000
 MAX_DIRECTORY_BYTES = 100_000  # of an archive: about a thousand arrays
+MAX_HEADER_BYTES = 10_000  # of an array, as NumPy itself has it
 MAX_CLIPPED_ROWS = 3000  # eigenvectors of more take over half a minute a kernel, and cannot be stopped meanwhile
 PIECE_BYTES = 2**24
 MOST_CLASSES, FEWEST_ROWS = 50, 5  # whole numbers of a target that are classes, each with so many rows on average
@@ -162,11 +163,24 @@ class _Header:
 def _header(archive: zipfile.ZipFile, member: str, name: str, max_mb: float) -> _Header:
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
+        check_header_length(file, version)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(file)
         header = _Header(shape, fortran, dtype, file.tell())
     _check_header(name, shape, dtype, max_mb)
     return header
+
+
+def check_header_length(file: IO[bytes], version: tuple[int, int]) -> None:
+    """Refuse a header that says it is longer than any of ours: NumPy reads it whole, gigabytes too, before it looks at it."""
+    there = file.tell()
+    length = int.from_bytes(file.read(2 if version == (1, 0) else 4), "little")
+    file.seek(there)
+    if length > MAX_HEADER_BYTES:
+        raise DataError(
+            f"An array of the archive says that its header has {length:,} bytes; expected at most {MAX_HEADER_BYTES:,}. Save it "
+            "again with np.savez."
+        )
 
 
 def _check_together(headers: dict[str, _Header]) -> None:

@@ -17,6 +17,7 @@ import scipy
 from mklcore.arrays import Array, Mask
 
 MOST_RANK = 200  # of a kernel; one of higher rank is hardly without slope
+MOST_STEPS = 400  # of the simplex method: where there is such a point it took at most some two hundred
 NEAR = 1e-10  # what a linear program may miss an equation by, in units of the box
 
 
@@ -47,9 +48,9 @@ def _balanced(Z: Array, a: Array, low: Array, high: Array, free: Mask) -> Array 
     rows = np.column_stack([Z, np.ones(a.size)]).T
     wanted = -(rows[:, ~free] @ a[~free]) / unit
     box = np.column_stack([low[free], high[free]]) / unit
-    tolerances = {"primal_feasibility_tolerance": NEAR, "dual_feasibility_tolerance": NEAR}
+    tolerances = {"primal_feasibility_tolerance": NEAR, "dual_feasibility_tolerance": NEAR, "maxiter": MOST_STEPS}
     found = linprog(
-        np.zeros(box.shape[0]), A_eq=rows[:, free], b_eq=wanted, bounds=box, method="highs", options=tolerances
+        np.zeros(box.shape[0]), A_eq=rows[:, free], b_eq=wanted, bounds=box, method="highs-ds", options=tolerances
     )
     if found.x is None or found.status != 0:
         return None
