@@ -34,8 +34,8 @@ LP_FIG1 = Experiment(
     key="lp_fig1",
     title="What the bounds say: a uniform and a sparse truth, for every p",
     paper="Kloft, Brefeld, Sonnenburg, Zien (2011), Figure 1",
-    did="A picture of two truths for two kernels: one whose blocks all weigh the same, touched best by the ball of p = ∞, and one "
-    "with a single block, touched by every ball in the same point; bounds of the risk for M kernels in both cases.",
+    did="A picture of two best classifiers for two kernels, one that uses both alike and one that uses a single one, and bounds of "
+    "the risk for M kernels in both cases, by the smallest ball that holds the classifier.",
     claims=(
         Claim(
             "Uniform truth: the bounds of all p > 1 grow alike with M and are strictly smaller than that of ℓ1-norm MKL, which has "

@@ -72,8 +72,8 @@ def kernels_of(M: int) -> KernelDictionary:
 
 @cache
 def _compiled() -> None:
-    """Fit every way once on few rows, so that no measurement pays for loading or compiling code."""
-    data, kernels = make_twonorm(40, 0)[0], kernels_of(5)
+    """Fit every way once with few kernels, so that no measurement pays for loading or compiling code."""
+    data, kernels = make_twonorm(200, 0)[0], kernels_of(5)
     K = kernels.grams(data.X).values
     for make in STORED.values():
         _clocked(make(), K, data.y)
