@@ -84,12 +84,12 @@ def shards(M: int) -> dict[str, float]:
     found: dict[str, float] = {"kernels": M, "rows": SHARD_ROWS}
     for name, backend in (("one process", "serial"), ("two workers", "dask")):
         with sharded(kernels, X, count=2, backend=backend) as rows:
-            rows.weighted(theta), rows.forms(a)
+            rows.combine(theta).matrix, rows.quad(a)
             rows.sent = rows.received = 0
-            spent = seconds(lambda rows=rows: [(rows.weighted(theta), rows.forms(a)) for _ in range(SHARD_STEPS)])
+            spent = seconds(lambda rows=rows: [(rows.combine(theta).matrix, rows.quad(a)) for _ in range(SHARD_STEPS)])
             found[name] = spent / SHARD_STEPS
             if backend == "serial":
-                found["cpu"], _ = cpu(lambda rows=rows: (rows.weighted(theta), rows.forms(a)))
+                found["cpu"], _ = cpu(lambda rows=rows: (rows.combine(theta).matrix, rows.quad(a)))
     down = message_bytes(a) + message_bytes(theta[: M // 2])
     up = message_bytes(np.zeros(M // 2)) + message_bytes(np.zeros((SHARD_ROWS, SHARD_ROWS)))
     return found | {"arrays": (rows.sent + rows.received) / SHARD_STEPS / 2, "down": down, "up": up}

@@ -13,14 +13,14 @@ import time
 import numpy as np
 
 import mklcore as mkl
-from mklcore.kernels.rows import PIECE, KernelRows
+from mklcore.kernels.operators.lazy import PIECE, LazyKernels
 
 
 def every_row_once(kernels: mkl.KernelDictionary, X: np.ndarray) -> float:
     """CPU seconds."""
-    rows, start = KernelRows.build(kernels, X), time.process_time()
+    rows, start = LazyKernels.build(kernels, X), time.process_time()
     for top in range(0, len(X), PIECE):
-        rows.block(np.arange(top, min(top + PIECE, len(X))))
+        rows.rows(np.arange(top, min(top + PIECE, len(X))))
     return time.process_time() - start
 
 

@@ -54,7 +54,7 @@ def still_to_move(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     the weights with the published dual would move."""
     stack, _ = model.training_stack(X, y)
     weights = np.asarray(model.weights_)
-    forms = stack.forms(np.asarray(model.dual_coef_))
+    forms = stack.quad(np.asarray(model.dual_coef_))
     following = model._penalty(stack).update(weights, forms)
     return float(np.abs(following - weights).sum() / max(following.sum(), 1e-300))
 

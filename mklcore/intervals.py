@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.kernels.operators import as_operator
 from mklcore.path import Path, nearest_by_ratio
 from mklcore.solvers.driver import Fit
 from mklcore.solvers.forms import Live
@@ -56,13 +57,13 @@ def _nearby(fitted: Any, X: Any, y: Any, param: str, value: float) -> tuple[floa
     """Lower and upper end by one solved neighbour, summed over its one-vs-rest problems."""
     from sklearn.base import is_outlier_detector
 
-    K = X if hasattr(X, "coefficients") else np.asarray(getattr(X, "values", X), dtype=float)
+    K = as_operator(np.asarray(X, dtype=float) if isinstance(X, np.ndarray | list) else X)
     fits = _fits(fitted)
     moved = fitted.copy_with(param, value)
     low = high = 0.0
     for k, fit in enumerate(fits):
         positive = k if len(fits) > 1 else 1
-        target = np.ones(K.shape[1]) if is_outlier_detector(fitted) else y
+        target = np.ones(K.n_samples) if is_outlier_detector(fitted) else y
         if hasattr(fitted, "classes_"):
             target = np.where(np.asarray(y) == fitted.classes_[positive], 1.0, -1.0)
         live = Live(K, np.asarray(target, dtype=float), fit, fitted.C, fitted.loss_in_use)

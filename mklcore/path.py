@@ -13,7 +13,8 @@ import numpy as np
 from mklcore.arrays import Array, Mask
 from mklcore.errors import ParameterError
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.rows import KernelRows, RowBlocks
+from mklcore.kernels.operators.base import is_stored
+from mklcore.kernels.operators.lazy import LazyKernels, RowBlocks
 from mklcore.lowrank.features import FeatureBlocks
 from mklcore.path_estimator import PathEstimator
 from mklcore.penalties import LpNorm
@@ -218,7 +219,7 @@ def fit_path_of(
 ) -> Path:
     """``fit_path`` on some kernels of a stack and of its test blocks (M, n_val, n), by index; all else as there."""
     return fit_path(
-        estimator, stack.some(kernels), y, param, values, blocks[list(kernels)], y_val, callback, scoring=scoring
+        estimator, stack.select(kernels), y, param, values, blocks[list(kernels)], y_val, callback, scoring=scoring
     )
 
 
@@ -323,7 +324,7 @@ def checked_values(param: str, values: Sequence[float] | Array) -> Array:
     return grid
 
 
-def validation_blocks(stack: GramStack | KernelRows, X_val: Any) -> Any:
+def validation_blocks(stack: GramStack | LazyKernels, X_val: Any) -> Any:
     """Test blocks (M, n_val, n) of validation rows, or as they are; None where there are no validation rows."""
     if X_val is None:
         return None
@@ -331,7 +332,7 @@ def validation_blocks(stack: GramStack | KernelRows, X_val: Any) -> Any:
         return X_val
     if np.ndim(X_val) == 3:
         return np.asarray(X_val, dtype=np.float64)
-    return stack.blocks(X_val) if isinstance(stack, KernelRows) else stack.cross(X_val)
+    return stack.blocks(X_val) if isinstance(stack, LazyKernels) else stack.cross(X_val)
 
 
 def check_scoring(estimator: Any, scoring: Scoring) -> None:
@@ -392,7 +393,7 @@ def _scores(
     if len(mine) == len(points):
         train = judged(points, mine, y, scoring)
     else:
-        train = scores_of(points, stack.blocks() if isinstance(stack, KernelRows) else stack.values, y, scoring)
+        train = scores_of(points, stack.blocks() if isinstance(stack, LazyKernels) else stack.values, y, scoring)
     return train, np.full(len(points), np.nan) if blocks is None else scores_of(points, blocks, y_val, scoring)
 
 
@@ -473,13 +474,11 @@ def _critical_C(estimator: Any, stack: Any, y: Any) -> float:
     else:
         u = y - y.mean()
     u = u / max(float(np.abs(u).max()), 1e-300)
-    if hasattr(stack, "plain_sum_times"):  # features
-        reach = stack.plain_sum_times(u)
-    elif hasattr(stack, "values"):
-        reach = np.sum([kernel @ u for kernel in stack.values], axis=0)
+    if is_stored(stack):
+        reach = stack.decision(np.ones(stack.n_kernels), u)
     else:  # too large to be kept: some of its rows
         some = np.linspace(0, stack.n_samples - 1, min(stack.n_samples, _GRID_ROWS)).astype(np.int64)
-        reach = np.concatenate([stack.block(np.array([i])).sum(axis=0) @ u for i in some])
+        reach = np.concatenate([stack.rows(np.array([i])).sum(axis=0) @ u for i in some])
     p = estimator.p if "p" in estimator.get_params() else np.inf
     largest = float(np.abs(reach).max()) * LpNorm(p).start(stack.n_kernels)[0]
     return 1.0 / largest if largest > 0 else 1.0

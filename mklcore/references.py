@@ -168,11 +168,11 @@ def best_single_kernel(
     aligned = np.nan_to_num(target_alignment(stack, y, task))
     classes = 1 if task == "regression" else np.unique(y).size
     tried = np.argsort(-aligned, kind="stable")[: single_kernels(classes)].tolist()
-    starts = np.array([_first_cost(alone, stack.some([m]), y) for m in tried])
+    starts = np.array([_first_cost(alone, stack.select([m]), y) for m in tried])
     starts = np.minimum(starts, SPREAD * starts.min())  # one that says nothing would ask for any C
     found: list[tuple[int, Path]] = []
     for done, (m, start) in enumerate(zip(tried, starts, strict=True), 1):
-        part = stack.some([m]), y, blocks[m : m + 1], y_val
+        part = stack.select([m]), y, blocks[m : m + 1], y_val
         values = log_grid(start, 100 * start, COARSE)
         with told_elsewhere():
             path = fit_path(alone, *part[:2], "C", values, *part[2:], scoring=scoring)

@@ -27,7 +27,8 @@ from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.maps import KernelMap, as_rows, column_scaling, standardise_rows
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.operators.base import DenseSum
+from mklcore.kernels.operators.lazy import LazyKernels
 
 NORMALISATIONS = ("multiplicative", "trace", "diag", None)
 _SCALED = f"Kernels in shards are scaled as a whole; normalise must be one of {', '.join(map(repr, NORMALISATIONS))}, got {{!r}}."
@@ -71,25 +72,26 @@ class Built:
     notes: tuple[str, ...]
 
 
-def built(shard: Shard, X: Array, normalise: str | None, pulse: Pulse | None = None) -> KernelRows:
+def built(shard: Shard, X: Array, normalise: str | None, pulse: Pulse | None = None) -> LazyKernels:
     """The kernels of a shard on rows X (n, s) of its columns; they stay where they are built. What ``pulse`` raises ends that; on a
     worker, without one, that nobody wants them any more."""
     with one_blas_thread(), may_be_ended(pulse or while_wanted()):
-        return KernelRows.build(shard.kernels, X, normalise)
+        return LazyKernels.build(shard.kernels, X, normalise)
 
 
-def described(rows: KernelRows, shard: Shard) -> Built:
+def described(rows: LazyKernels, shard: Shard) -> Built:
     """What the caller needs to know of them."""
     place = {name: m for m, name in enumerate(shard.kernels.names)}
     kept = shard.places[[place[name] for name in rows.names]]
-    return Built(kept, rows.specs, np.asarray(rows.scales), rows.diagonal, rows.notes)
+    return Built(kept, rows.specs, np.asarray(rows.scales), rows.diagonals(), rows.notes)
 
 
-def answered(rows: KernelRows, what: str, *asked: Array) -> Array:
-    """Its part of a sum: ``forms``, ``weighted`` or ``decision``."""
+def answered(rows: LazyKernels, what: str, *asked: Array) -> Array:
+    """Its part of a sum: ``quad``, ``combine`` or ``decision``."""
     with one_blas_thread():
-        found: Array = getattr(rows, what)(*asked)
-        return found
+        found = getattr(rows, what)(*asked)
+        part: Array = found.matrix if isinstance(found, DenseSum) else found
+        return part
 
 
 class Here:
@@ -139,8 +141,8 @@ class OnWorkers:
         return answers(self._client, futures, self._pulse, "a sum over the shards on its way")
 
 
-class ShardedRows(KernelRows):
-    """``KernelRows`` whose sums are made by the shards. ``sent`` and ``received`` count bytes of arrays per shard and in all."""
+class ShardedRows(LazyKernels):
+    """``LazyKernels`` whose sums are made by the shards. ``sent`` and ``received`` count bytes of arrays per shard and in all."""
 
     def __init__(self, shards: Here | OnWorkers, dictionary: KernelDictionary, X: Array, normalise: str | None) -> None:
         told = shards.described()
@@ -173,28 +175,28 @@ class ShardedRows(KernelRows):
     def _cut(self, values: Array) -> list[Array]:
         return [values[first:last] for first, last in zip(self._ends[:-1], self._ends[1:], strict=True)]
 
-    def forms(self, a: Array, kernels: Indices | None = None) -> Array:
-        """a'K_m a for every kernel, (M,), or for some of them, (k,)."""
+    def quad(self, a: Array, kernels: Indices | None = None) -> Array:
+        """a'K_m a for a (n,), of every kernel (M,) or of some (k,)."""
         if kernels is None:
-            return np.concatenate(list(self._ask("forms", [(a,)] * (self._ends.size - 1))))
+            return np.concatenate(list(self._ask("quad", [(a,)] * (self._ends.size - 1))))
         owner, out = np.searchsorted(self._ends, kernels, side="right") - 1, np.empty(len(kernels))
         places = [np.flatnonzero(owner == k) for k in range(self._ends.size - 1)]
         asked = [(a, kernels[own] - first) for own, first in zip(places, self._ends, strict=False)]
-        for own, found in zip(places, self._ask("forms", asked), strict=True):
+        for own, found in zip(places, self._ask("quad", asked), strict=True):
             out[own] = found
         return out
 
-    def weighted(self, theta: Array, out: Array | None = None) -> Array:
-        """sum_m theta_m K_m, (n, n), into ``out`` where given."""
-        out = np.empty(self.shape[1:]) if out is None else out
-        out[:] = 0.0
-        for part in self._ask("weighted", [(own,) for own in self._cut(theta)]):
-            out += part
-        return out
+    def combine(self, weights: Array, out: Array | None = None) -> DenseSum:
+        """sum_m weights_m K_m for weights (M,); made in ``out`` (n, n) where one is given."""
+        matrix = np.empty((self.n_samples, self.n_samples)) if out is None else out
+        matrix[:] = 0.0
+        for part in self._ask("combine", [(own,) for own in self._cut(weights)]):
+            matrix += part
+        return DenseSum(matrix)
 
-    def decision(self, weights: Array, dual: Array) -> Array:
-        """sum_m weights_m K_m dual on the training rows, (n,)."""
-        found: Array = np.sum(list(self._ask("decision", [(own, dual) for own in self._cut(weights)])), axis=0)
+    def decision(self, weights: Array, a: Array) -> Array:
+        """sum_m weights_m K_m a on the training rows, (n,)."""
+        found: Array = np.sum(list(self._ask("decision", [(own, a) for own in self._cut(weights)])), axis=0)
         return found
 
 

@@ -7,7 +7,7 @@ import mklcore as mkl
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.composed import pair_grams
 from mklcore.kernels.notation import is_dictionary, read_entries, write_entries
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.script import code
 
 
@@ -39,7 +39,7 @@ def test_the_value_is_that_of_the_parts(table, made, joined):
     for normalise in ("multiplicative", "spherical"):
         one = mkl.KernelDictionary((made,)).grams(X, normalise=normalise, center=True)
         assert one.cross(X) == pytest.approx(one.values, abs=1e-12)
-        assert KernelRows.build(mkl.KernelDictionary((made,)), X, normalise, True).block(
+        assert LazyKernels.build(mkl.KernelDictionary((made,)), X, normalise, True).rows(
             np.arange(30)
         ) == pytest.approx(one.values, abs=1e-12)
 

@@ -7,7 +7,9 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.rows import PIECE, KernelRows, RowCache, StackRows
+from mklcore.kernels.operators.dense import DenseKernels
+from mklcore.kernels.operators.lazy import PIECE, LazyKernels
+from mklcore.kernels.operators.row_cache import RowCache
 from mklcore.losses import make_loss
 from mklcore.penalties import BlockNorm, LpNorm
 from mklcore.solvers import certificate, choose_solver, fit_weighted, interleaved
@@ -26,7 +28,7 @@ def problem():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 6))
     target = X[:, 0] + np.sin(2 * X[:, 1]) + 0.4 * rng.standard_normal(300)
-    return X, np.sign(target), target, KERNELS.grams(X), KernelRows.build(KERNELS, X)
+    return X, np.sign(target), target, KERNELS.grams(X), LazyKernels.build(KERNELS, X)
 
 
 @pytest.mark.parametrize("normalise", ["multiplicative", "spherical", "trace", "diag", None])
@@ -37,22 +39,22 @@ def test_rows_equal_the_stack(normalise, center):
     parts = (mkl.Linear(features=(2, 0)), mkl.RBF(1.0, features=(2, 0)), mkl.Laplacian(2.0, features=(1, 2)))
     kernels = mkl.KernelDictionary(whole + parts)
     stack = kernels.grams(X, normalise=normalise, center=center)
-    rows = KernelRows.build(kernels, X, normalise=normalise, center=center)
-    assert rows.block(np.arange(40)) == pytest.approx(stack.values, abs=1e-12)
-    assert rows.diagonal == pytest.approx(np.einsum("mii->mi", stack.values), abs=1e-12)
+    rows = LazyKernels.build(kernels, X, normalise=normalise, center=center)
+    assert rows.rows(np.arange(40)) == pytest.approx(stack.values, abs=1e-12)
+    assert rows.diagonals() == pytest.approx(np.einsum("mii->mi", stack.values), abs=1e-12)
     assert rows.cross(X[:5] + 0.1) == pytest.approx(stack.cross(X[:5] + 0.1), abs=1e-12)
     assert rows.names == stack.names
 
 
 def test_constant_kernels_are_left_out_and_named():
     X = np.column_stack([np.random.default_rng(2).standard_normal(20), np.ones(20)])
-    rows = KernelRows.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 2), X)
+    rows = LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 2), X)
     assert rows.n_kernels == 1
     assert "constant on the training rows" in rows.notes[0]
     with pytest.raises(KernelError, match="Every kernel is constant"):
-        KernelRows.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 1), X[:, 1:])
+        LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 1), X[:, 1:])
     with pytest.raises(ParameterError, match="normalise must be one of"):
-        KernelRows.build(KERNELS, np.ones((3, 6)), normalise="odd")
+        LazyKernels.build(KERNELS, np.ones((3, 6)), normalise="odd")
 
 
 @pytest.mark.parametrize("p", [1.0, 1.1, 4 / 3, 2.0, 4.0])
@@ -100,7 +102,7 @@ def test_rows_in_single_precision_are_left_where_a_large_C_would_show_their_roun
     rng = np.random.default_rng(2)
     X = rng.standard_normal((150, 3))
     y = np.sign(X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(150))
-    rows, loss = KernelRows.build(mkl.KernelDictionary.rbf_grid([0.5, 1, 2]), X), make_loss("hinge")
+    rows, loss = LazyKernels.build(mkl.KernelDictionary.rbf_grid([0.5, 1, 2]), X), make_loss("hinge")
     fit = fit_weighted(rows, y, 1e6, loss, LpNorm(1.5), True)
     assert fit.status is Status.CONVERGED
     assert fit.objective <= min(record.objective for record in fit.history)
@@ -139,7 +141,7 @@ def test_cutting_planes_equal_newton(problem):
 
 def test_the_cache_keeps_its_budget_and_its_order():
     values = np.random.default_rng(3).standard_normal((2, 30, 30))
-    cache = RowCache(StackRows(values), budget_mb=1e-6, least=4)
+    cache = RowCache(DenseKernels(values), budget_mb=1e-6, least=4)
     first = cache.fetch(np.array([1, 2, 3]))
     assert cache.slab[first] == pytest.approx(values[:, [1, 2, 3]].transpose(1, 0, 2), rel=1e-6)
     assert (cache.hits, cache.misses) == (0, 3)
@@ -225,11 +227,11 @@ def test_a_neighbour_hands_on_its_rows_and_products_and_changes_nothing(problem)
 def test_a_cancel_is_heard_in_the_middle_of_a_step(after, problem, monkeypatch):
     """Counted, not timed: once the answer is yes, no more than the piece at hand is computed."""
     _, labels, _, _, rows = problem
-    M, n = rows.diagonal.shape
+    M, n = rows.diagonals().shape
     monkeypatch.setattr(Pulse, "EVERY", 4 * M * n)  # asked after every fourth row
     computed: list[int] = []
-    block = rows.block
-    monkeypatch.setattr(rows, "block", lambda chosen: computed.append(len(chosen)) or block(chosen))
+    block = rows.rows
+    monkeypatch.setattr(rows, "rows", lambda chosen: computed.append(len(chosen)) or block(chosen))
     asked: list[int] = []
 
     def stop(record):
@@ -246,15 +248,15 @@ def test_a_cancel_is_heard_in_the_middle_of_a_step(after, problem, monkeypatch):
 def test_no_stretch_of_work_is_long_between_two_questions(problem, monkeypatch):
     """Rows that are computed and rows that are summed, counted from the first question after the start to the end."""
     _, labels, _, _, rows = problem
-    monkeypatch.setattr(Pulse, "EVERY", 4 * rows.diagonal.size)
+    monkeypatch.setattr(Pulse, "EVERY", 4 * rows.diagonals().size)
     done, asked = [0], []
-    block, add = rows.block, interleaved.add_rows
+    block, add = rows.rows, interleaved.add_rows
 
     def counted(size, result):
         done[0] += size
         return result
 
-    monkeypatch.setattr(rows, "block", lambda chosen: counted(len(chosen), block(chosen)))
+    monkeypatch.setattr(rows, "rows", lambda chosen: counted(len(chosen), block(chosen)))
     monkeypatch.setattr(
         interleaved, "add_rows", lambda g, slab, slots, change: counted(slots.size, add(g, slab, slots, change))
     )
@@ -274,7 +276,7 @@ def test_no_stretch_of_work_is_long_between_two_questions(problem, monkeypatch):
 
 def test_a_true_answer_in_the_middle_of_a_step_ends_it_with_a_proof(problem, monkeypatch):
     _, labels, _, stack, rows = problem
-    M, n = rows.diagonal.shape
+    M, n = rows.diagonals().shape
     loss, penalty = make_loss("hinge"), LpNorm(2.0)
     monkeypatch.setattr(Pulse, "EVERY", 4 * M * n)
     answers = iter([False, False])
@@ -291,10 +293,10 @@ def test_single_rows_are_the_rows_in_double_precision(normalise, center):
     X = np.random.default_rng(7).standard_normal((530, 5))  # more than one tile, and a part of another
     whole = (mkl.Linear(), mkl.Polynomial(2), mkl.Matern(1.0), mkl.RBF(0.2), mkl.RBF(2.0), mkl.Laplacian(2.0))
     parts = (mkl.RBF(1.0, features=(4, 0)), mkl.Laplacian(2.0, features=(1, 2, 3)), mkl.RBF(1.0, features=(3,)))
-    rows = KernelRows.build(mkl.KernelDictionary(whole + parts), X, normalise=normalise, center=center)
-    exact, out = rows.block(np.array([0, 17, 529])), np.empty((rows.n_kernels, 530), dtype=np.float32)
+    rows = LazyKernels.build(mkl.KernelDictionary(whole + parts), X, normalise=normalise, center=center)
+    exact, out = rows.rows(np.array([0, 17, 529])), np.empty((rows.n_kernels, 530), dtype=np.float32)
     for k, i in enumerate((0, 17, 529)):
-        rows.single(i, out)
+        rows.row_into(i, out)
         assert out == pytest.approx(exact[:, k], rel=1e-5, abs=1e-5)
 
 
@@ -311,7 +313,7 @@ def test_sums_hear_of_rows_before_a_small_cache_gives_them_up(problem):
     method._sum_leaving(left)
     gone = np.flatnonzero(left != change)
     assert gone.size == PIECE
-    assert method.g == pytest.approx(rows.block(gone).transpose(0, 2, 1) @ change[gone], rel=1e-5, abs=1e-5)
+    assert method.g == pytest.approx(rows.rows(gone).transpose(0, 2, 1) @ change[gone], rel=1e-5, abs=1e-5)
     fit = run(Interleaved(task, tol=1e-3, cache_mb=0.1), tol=1e-3, max_iter=5000)
     assert start.weights.size == rows.n_kernels
     assert fit.objective == pytest.approx(exact.objective, rel=1e-3)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from mklcore.errors import KernelError, MKLError, ProofError
+from mklcore.kernels.operators import DenseKernels
 from mklcore.losses import make_loss
 from mklcore.penalties import PENALTIES, LpNorm
-from mklcore.solvers import interleaved, running
+from mklcore.solvers import interleaved
 from mklcore.solvers.baselines import SymmetricL1
 from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import Point, Status, run
@@ -101,13 +102,13 @@ def test_a_dual_value_that_its_point_does_not_give_is_refused(name):
 def test_the_check_reads_the_stack_no_second_time(monkeypatch):
     """The products that certified the last point are those that check it, until something of that point is changed."""
     passes = []
-    for module, name in ((running, "products"), (interleaved, "products_over")):
-        monkeypatch.setattr(module, name, counted(getattr(module, name), passes))
+    for place, name in ((DenseKernels, "matvec"), (interleaved, "products_over")):
+        monkeypatch.setattr(place, name, counted(getattr(place, name), passes))
     machines = run(weighted(Reweighting, 8.0), tol=1e-3, max_iter=50).solves
-    assert passes == ["products"] * machines
+    assert passes == ["matvec"] * machines
     passes.clear()
     assert run(weighted(Interleaved), tol=1e-3, max_iter=500).status is Status.CONVERGED
-    assert passes == ["products"]  # running sums are computed afresh once, at the end
+    assert passes == ["matvec"]  # running sums are computed afresh once, at the end
     passes.clear()
     run(planted(weighted(Reweighting, 8.0), dual=lambda p: p.dual + 1e-9), tol=1e-3, max_iter=50)
     assert len(passes) == machines + 1

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.p1_sweep import Drawn, draw, gap_of, solve
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
@@ -36,7 +36,7 @@ def tied(n: int, M: int, loss: str) -> Problem:
 
 def checked(problem: Problem, fit, tol: float) -> None:
     assert fit.status is Status.CONVERGED
-    drawn = Drawn(problem.K, problem.y, problem.C, problem.loss, problem.fit_intercept)
+    drawn = Drawn(problem.K.values, problem.y, problem.C, problem.loss, problem.fit_intercept)
     assert gap_of(drawn, fit) <= tol * (1 + 1e-6)
 
 
@@ -118,7 +118,7 @@ def test_kernels_enter_as_they_are_needed_where_the_stack_does_not_fit(room_mb):
     X = rng.normal(size=(60, 150))
     X[:, :4] += y[:, None]
     dictionary = KernelDictionary.per_feature(Linear(), 150)
-    rows, K = KernelRows.build(dictionary, X), dictionary.grams(X).values
+    rows, K = LazyKernels.build(dictionary, X), dictionary.grams(X).values
     problem = Problem(rows, y, 0.1, make_loss("hinge"), LpNorm(1.0), True)
     fit = run(Priced(problem, tol=1e-3, room_mb=room_mb), tol=1e-3, max_iter=60)
     checked(replace(problem, K=K), fit, 1e-3)

@@ -10,8 +10,9 @@ import mklcore as mkl
 import mklcore.estimators.base as base
 from mklcore.errors import KernelError
 from mklcore.kernels.factors import pivoted
-from mklcore.kernels.lean import LeanRows
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.operators.base import Capability
+from mklcore.kernels.operators.float32 import Float32Kernels
+from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.losses import LOSSES, make_loss
 from mklcore.penalties import BlockNorm, ElasticNet, LpNorm
 from mklcore.penalties.terms import make_terms
@@ -45,14 +46,14 @@ def close(found, expected):
 def test_sums_are_those_of_the_stored_stack(table, normalise, center):
     X, new = table[0][:, :D], table[0][:9, :D] + 0.1
     stack = KERNELS.grams(X, normalise=normalise, center=center)
-    rows, K = KernelRows.build(KERNELS, X, normalise=normalise, center=center), stack.values
+    rows, K = LazyKernels.build(KERNELS, X, normalise=normalise, center=center), stack.values
     rng = np.random.default_rng(1)
     theta, a, duals = rng.random(len(K)), rng.standard_normal(N), rng.standard_normal((2, N))
     theta[::4], a[::3] = 0.0, 0.0
-    close(rows.forms(a), np.einsum("mij,i,j->m", K, a, a))
-    close(rows.forms(a, np.array([3, 19, 0])), np.einsum("mij,i,j->m", K, a, a)[[3, 19, 0]])
-    close(rows.products(a), K @ a)
-    close(rows.weighted(theta), np.tensordot(theta, K, 1))
+    close(rows.quad(a), np.einsum("mij,i,j->m", K, a, a))
+    close(rows.quad(a, np.array([3, 19, 0])), np.einsum("mij,i,j->m", K, a, a)[[3, 19, 0]])
+    close(rows.matvec(a), K @ a)
+    close(rows.combine(theta).matrix, np.tensordot(theta, K, 1))
     close(rows.decision(theta, a), np.tensordot(theta, K, 1) @ a)
     both = np.stack([theta, 1 - theta])
     close(rows.transform.scores(new, both, duals), np.einsum("tm,mik,tk->it", both, stack.cross(new), duals))
@@ -73,7 +74,7 @@ def test_the_sum_made_afresh_gives_what_the_stack_gives(table, name, penalty, mo
     monkeypatch.setattr(reweighting, "_FIRST", 0.0)  # the same steps for both: longer ones are for what is made afresh
     loss, y = make_loss(name), targets(table[1], make_loss(name))
     X = table[0][:, :D]
-    rows, K = KernelRows.build(KERNELS, X), KERNELS.grams(X).values
+    rows, K = LazyKernels.build(KERNELS, X), KERNELS.grams(X).values
     intercept = loss.takes_intercept
     fits = [
         run(Reweighting(Problem(kernels, y, 1.0, loss, penalty, intercept), tol=1e-4), tol=1e-4, max_iter=200)
@@ -94,8 +95,8 @@ def test_the_sum_made_afresh_gives_what_the_stack_gives(table, name, penalty, mo
 )
 def test_at_p_1_the_kernels_that_matter_are_found_and_proved_among_all(table, name, dictionary):
     X, loss, y = table[0], make_loss(name), targets(table[1], make_loss(name))
-    rows, K = KernelRows.build(dictionary, X), dictionary.grams(X).values
-    assert rows.quick == (dictionary is MANY)
+    rows, K = LazyKernels.build(dictionary, X), dictionary.grams(X).values
+    assert (Capability.CHEAP_ROWS in rows.capabilities) == (dictionary is MANY)
     found = fit_weighted(rows, y, 1.0, loss, LpNorm(1.0), True, tol=1e-6)
     stored = fit_weighted(K, y, 1.0, loss, LpNorm(1.0), True, tol=1e-6)
     assert found.status.ok
@@ -110,7 +111,7 @@ def test_at_p_1_the_kernels_that_matter_are_found_and_proved_among_all(table, na
 def test_more_kernels_with_weight_than_there_is_room_for_are_weighed_all_the_same(table, name, room):
     dictionary = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 40) + mkl.KernelDictionary((mkl.Polynomial(2),))
     X, loss, y = table[0][:, :40], make_loss(name), targets(table[1], make_loss(name))
-    rows, K = KernelRows.build(dictionary, X), dictionary.grams(X).values
+    rows, K = LazyKernels.build(dictionary, X), dictionary.grams(X).values
     problem, room_mb = Problem(rows, y, 1.0, loss, LpNorm(1.0), True), (room + 0.5) * 8e-6 * N * N
     first = run(Priced(problem, tol=1e-6, room_mb=room_mb), tol=1e-6, max_iter=60)
     assert np.count_nonzero(first.weights) > min(room, 10)
@@ -125,7 +126,7 @@ def test_more_kernels_with_weight_than_there_is_room_for_are_weighed_all_the_sam
 
 def test_kernels_that_cannot_matter_are_not_read(table):
     X, y = table[0], np.where(table[1] > 0, 1.0, -1.0)
-    rows = KernelRows.build(MANY, X)
+    rows = LazyKernels.build(MANY, X)
     method = Priced(Problem(rows, y, 1.0, make_loss("hinge"), LpNorm(1.0), True), tol=1e-8)
     fit = run(method, tol=1e-8, max_iter=60)
     assert fit.status.ok
@@ -134,7 +135,7 @@ def test_kernels_that_cannot_matter_are_not_read(table):
     a = rng.standard_normal(N)
     for size in (0.0, 1e-3, 1e-2, 1.0):
         a = a + size * rng.standard_normal(N) / np.sqrt(N)
-        told, true = readings.at(a, np.argsort(-rows.forms(a))[:3]), rows.forms(a)
+        told, true = readings.at(a, np.argsort(-rows.quad(a))[:3]), rows.quad(a)
         assert np.all(told >= true * (1 - 1e-12))
         assert told.max() == pytest.approx(true.max(), rel=1e-12)
 
@@ -178,11 +179,11 @@ def test_estimators_store_nothing_above_the_limit_and_answer_alike(table, model,
 @pytest.mark.parametrize("terms", ["log+gl", "gl"])
 def test_kernels_that_hardly_count_are_put_aside_and_the_answer_stays(table, kernel, terms, monkeypatch):
     X, y, loss, terms = table[0], np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms(terms)
-    rows = KernelRows.build(mkl.KernelDictionary.per_feature(kernel, 120), X)
+    rows = LazyKernels.build(mkl.KernelDictionary.per_feature(kernel, 120), X)
     plain = fit_selection(rows, y, 10.0, loss, terms, True, tol=1e-4).fit
     monkeypatch.setattr(smkl, "_MANY", 50)
-    read, forms = [], KernelRows.forms
-    monkeypatch.setattr(KernelRows, "forms", lambda self, a, some=None: read.append(some) or forms(self, a, some))
+    read, forms = [], LazyKernels.quad
+    monkeypatch.setattr(LazyKernels, "quad", lambda self, a, some=None: read.append(some) or forms(self, a, some))
     fit = fit_selection(rows, y, 10.0, loss, terms, True, tol=1e-4).fit
     assert fit.status is Status.SETTLED
     assert fit.objective == pytest.approx(plain.objective, rel=1e-5)
@@ -194,7 +195,7 @@ def test_kernels_that_hardly_count_are_put_aside_and_the_answer_stays(table, ker
 def test_kernels_put_aside_too_soon_take_part_again(table, monkeypatch):
     monkeypatch.setattr(smkl, "_MANY", 50)
     y, loss, lasso = np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms("gl")  # convex: one optimum
-    rows: Any = KernelRows.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 120), table[0])
+    rows: Any = LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 120), table[0])
     whole = fit_selection(rows, y, 10.0, loss, lasso, True, tol=1e-3).fit
     first = np.full(120, 1 / 120)
     aside = np.argsort(-whole.weights)[:2]
@@ -210,7 +211,7 @@ def test_kernels_put_aside_too_soon_take_part_again(table, monkeypatch):
 def test_before_giving_up_kernels_put_aside_are_read_again(table, monkeypatch):
     monkeypatch.setattr(smkl, "_MANY", 50)
     y, loss, lasso = np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms("gl")
-    rows: Any = KernelRows.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 120), table[0])
+    rows: Any = LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 120), table[0])
     method = SMKL(Problem(rows, y, 10.0, loss, lasso, True), tol=1e-3)
     first = method.start()
     monkeypatch.setattr(SMKL, "_following", lambda self, last, weights: replace(last, objective=np.inf))
@@ -237,10 +238,10 @@ def test_a_path_without_a_stack_is_the_path_with_one(table, monkeypatch):
 def test_sums_in_single_precision_lead_to_a_certificate_in_double(table):
     X, loss, y = table[0], make_loss("hinge"), np.where(table[1] > 0, 1.0, -1.0)
     dictionary = mkl.KernelDictionary.per_feature((mkl.RBF(1.0), mkl.Laplacian(2.0)), 60)
-    rows, K, a = KernelRows.build(dictionary, X), dictionary.grams(X).values, np.cos(np.arange(N))
-    lean, theta = LeanRows(rows), np.linspace(0.0, 1.0, 120)
-    np.testing.assert_allclose(lean.forms(a), np.einsum("mij,i,j->m", K, a, a), rtol=2e-6)
-    np.testing.assert_allclose(lean.weighted(theta), np.tensordot(theta, K, 1), rtol=2e-6)
+    rows, K, a = LazyKernels.build(dictionary, X), dictionary.grams(X).values, np.cos(np.arange(N))
+    lean, theta = Float32Kernels(rows), np.linspace(0.0, 1.0, 120)
+    np.testing.assert_allclose(lean.quad(a), np.einsum("mij,i,j->m", K, a, a), rtol=2e-6)
+    np.testing.assert_allclose(lean.combine(theta).matrix, np.tensordot(theta, K, 1), rtol=2e-6)
     fit = fit_weighted(rows, y, 1.0, loss, LpNorm(4 / 3), True)
     assert fit.status.ok
     assert "in single precision, proved in double" in fit.solver
@@ -250,7 +251,7 @@ def test_sums_in_single_precision_lead_to_a_certificate_in_double(table):
 
 
 def test_eigenvectors_that_would_not_fit_are_refused(table, monkeypatch):
-    rows = KernelRows.build(mkl.KernelDictionary.per_feature(mkl.Laplacian(1.0), 120), table[0])
+    rows = LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.Laplacian(1.0), 120), table[0])
     monkeypatch.setattr(spectra, "MOST_MB", 0.5)
     with pytest.raises(KernelError, match=r"The eigenvectors of 120 kernels on 40 rows need more than 0 MB"):
         spectra.Spectra.of(rows)

@@ -154,7 +154,7 @@ def test_what_one_machine_cannot_hold_is_left_to_all_workers_together(few, monke
     params, ran = Params(data="diabetes", widths=2, seed=4147, settings=(("loss", "squared"),)), list[str]()
     monkeypatch.setattr("mklcore.estimators.base.STACK_LIMIT_MB", 1e-3)
     monkeypatch.setattr("mklcore.estimators.base.QUICK_LIMIT_MB", 1e-3)
-    monkeypatch.setattr("mklcore.kernels.single.MEMORY_MB", 1e-3)
+    monkeypatch.setattr("mklcore.kernels.operators.packed.MEMORY_MB", 1e-3)
     assert not many_rows.takes_shards(params)  # without a scheduler nothing changes
     assert "shards" not in many_rows.room(params)
     monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")

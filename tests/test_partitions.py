@@ -32,7 +32,7 @@ def test_a_model_from_sums_is_the_model_of_all_rows(p, intercept):
     exact = fit_features(stack, PARTS.y, 0.1, asked.loss_in_use, asked.penalty_in_use, intercept, tol=1e-7)
     assert model.objective_ == pytest.approx(exact.objective, rel=1e-10)
     np.testing.assert_allclose(model.weights_, exact.weights, atol=1e-7)
-    f = stack.decision(stack.spread(exact.weights) * stack.coefficients(exact.dual_coef)) + exact.intercept
+    f = stack.times(stack.spread(exact.weights) * stack.coefficients(exact.dual_coef)) + exact.intercept
     np.testing.assert_allclose(np.concatenate(predict_parts(model, PARTS)), f, atol=1e-6)
     assert score_parts(model, PARTS) == pytest.approx(model.score(DATA.X, PARTS.y), rel=1e-12)
     assert model.n_train_ == DATA.n_samples

@@ -7,7 +7,7 @@ import mklcore.estimators.base as base
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear
-from mklcore.kernels.rows import KernelRows, SummedRows
+from mklcore.kernels.operators.lazy import LazyKernels, LazySum
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
@@ -28,11 +28,11 @@ def table() -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("normalise", ["multiplicative", "spherical", "trace", None])
 @pytest.mark.parametrize("center", [False, True])
 def test_the_running_sum_is_the_sum_of_the_stack(table, normalise, center):
-    rows = KernelRows.build(KERNELS, table[0], normalise=normalise, center=center)
+    rows = LazyKernels.build(KERNELS, table[0], normalise=normalise, center=center)
     whole = KERNELS.grams(table[0], normalise=normalise, center=center).values.sum(axis=0)
     assert rows.total == pytest.approx(whole, rel=1e-9, abs=1e-9 * np.abs(whole).max())
     some = np.array([70, 3])
-    assert SummedRows(rows).block(some)[0] == pytest.approx(whole[some], rel=1e-9, abs=1e-9 * np.abs(whole).max())
+    assert LazySum(rows).rows(some)[0] == pytest.approx(whole[some], rel=1e-9, abs=1e-9 * np.abs(whole).max())
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_above_the_limit_one_machine_is_the_optimum_of_the_stack(table, model, m
     y = np.where(y > 0, 1, -1) if "Classifier" in type(model).__name__ else y
     stored = model.copy_with("tol", 1e-6).fit(X, y)
     monkeypatch.setattr(base, "STACK_LIMIT_MB", 0.1)
-    monkeypatch.setattr(KernelRows, "block", lambda self, rows: pytest.fail("rows of all kernels were asked for"))
+    monkeypatch.setattr(LazyKernels, "rows", lambda self, rows: pytest.fail("rows of all kernels were asked for"))
     summed = model.copy_with("tol", 1e-6).fit(X, y)
     assert summed.status_ is Status.CONVERGED
     assert summed.n_solves_ <= 4
@@ -65,7 +65,7 @@ def test_above_the_limit_one_machine_is_the_optimum_of_the_stack(table, model, m
 def test_rows_of_the_sum_where_not_even_the_sum_fits(table, loss):
     X, y = table
     y = np.where(y > 0, 1.0, -1.0) if loss == "hinge" else y
-    rows = KernelRows.build(KERNELS, X)
+    rows = LazyKernels.build(KERNELS, X)
     problem = Problem(rows, y, 1.0, make_loss(loss), LpNorm(np.inf), True)
     fit = run(PlainSum(problem, tol=1e-4, largest_mb=0.0), tol=1e-4, max_iter=500)
     stored = fit_weighted(KERNELS.grams(X).values, y, 1.0, make_loss(loss), LpNorm(np.inf), True, tol=1e-6)
@@ -76,9 +76,9 @@ def test_rows_of_the_sum_where_not_even_the_sum_fits(table, loss):
 
 def test_a_path_sums_once(table, monkeypatch):
     X, y = table
-    labels, rows, asked = np.where(y > 0, 1.0, -1.0), KernelRows.build(KERNELS, X), []
-    whole = KernelRows.sum_of
-    monkeypatch.setattr(KernelRows, "sum_of", lambda self, part: asked.append(part.size) or whole(self, part))
+    labels, rows, asked = np.where(y > 0, 1.0, -1.0), LazyKernels.build(KERNELS, X), []
+    whole = LazyKernels.sum_of
+    monkeypatch.setattr(LazyKernels, "sum_of", lambda self, part: asked.append(part.size) or whole(self, part))
     for C in (0.1, 1.0, 10.0):
         fit_weighted(rows, labels, C, make_loss("hinge"), LpNorm(np.inf), True)
     assert asked == [90]

@@ -11,7 +11,7 @@ from mklcore.data.sequences import MAX_LENGTH, is_fasta, look_like_sequences, re
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.positions import positional_importance
 from mklcore.kernels.notation import read_entries, write_entries
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.operators.lazy import LazyKernels
 from tests.pages import go, open_app, quiet, upload
 
 ANY = "ABCDEFGHIJKLMNOPQRSTUVWXYZaé"
@@ -148,8 +148,8 @@ def test_columns_and_sequences_make_one_stack(data):
     alone = mkl.SequenceDictionary([mkl.Spectrum(2)]).grams(train.sequences[1][1], normalise="multiplicative")
     assert stack.values[4] == pytest.approx(alone.values[0])
     assert stack.cross(test)[4] == pytest.approx(alone.cross(test.sequences[1][1])[0])
-    rows = KernelRows.build(kernels().on(train), train.table)
-    assert rows.block(np.arange(45)) == pytest.approx(stack.values)
+    rows = LazyKernels.build(kernels().on(train), train.table)
+    assert rows.rows(np.arange(45)) == pytest.approx(stack.values)
 
 
 def test_a_model_of_both_lives_as_any_other(data, tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.shards import Shard, fit_shards, sharded
 
 N, D = 60, 40
@@ -23,14 +23,14 @@ def table():
 @pytest.mark.parametrize("normalise", ["multiplicative", None])
 def test_sums_over_shards_are_those_of_one_process(normalise):
     X, _ = table()
-    whole, rng = KernelRows.build(KERNELS, X, normalise), np.random.default_rng(1)
+    whole, rng = LazyKernels.build(KERNELS, X, normalise), np.random.default_rng(1)
     theta, a, some = rng.random(whole.n_kernels), rng.standard_normal(N), np.array([100, 3, 41])
     with sharded(KERNELS, X, normalise, count=3, backend="serial") as rows:
         assert rows.names == whole.names
         assert rows.notes == whole.notes
-        np.testing.assert_allclose(rows.forms(a), whole.forms(a), rtol=1e-12)
-        np.testing.assert_allclose(rows.forms(a, some), whole.forms(a)[some], rtol=1e-12)
-        np.testing.assert_allclose(rows.weighted(theta), whole.weighted(theta), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(rows.quad(a), whole.quad(a), rtol=1e-12)
+        np.testing.assert_allclose(rows.quad(a, some), whole.quad(a)[some], rtol=1e-12)
+        np.testing.assert_allclose(rows.combine(theta).matrix, whole.combine(theta).matrix, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(rows.decision(theta, a), whole.decision(theta, a), rtol=1e-12, atol=1e-11)
         np.testing.assert_allclose(rows.cross(X[:5] + 0.1), whole.cross(X[:5] + 0.1), rtol=1e-12, atol=1e-14)
         assert rows.received == 8 * (2 * whole.n_kernels + some.size + 3 * N * N + 3 * N - whole.n_kernels)

@@ -9,8 +9,8 @@ import pytest
 import mklcore as mkl
 from mklcore.errors import KernelError
 from mklcore.estimators import base
-from mklcore.kernels import single
-from mklcore.kernels.single import SingleRows, place_for, triangle_bytes
+from mklcore.kernels.operators import packed
+from mklcore.kernels.operators.packed import PackedKernels, place_for, triangle_bytes
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
@@ -33,17 +33,17 @@ def table():
 @pytest.mark.parametrize("center", [False, True])
 def test_sums_are_those_of_the_stack(table, normalise, center):
     X, rng = table[0], np.random.default_rng(1)
-    K, rows = KERNELS.grams(X, normalise, center).values, SingleRows.build(KERNELS, X, normalise, center)
+    K, rows = KERNELS.grams(X, normalise, center).values, PackedKernels.build(KERNELS, X, normalise, center)
     theta, a, few = rng.random(len(K)), rng.standard_normal(N), np.array([1, 7, 30, 59])
     theta[::4], a[::3] = 0.0, 0.0
     whole, near = np.tensordot(theta, K, 1), 2e-5  # the entries of flat kernels are differences of nearly equal ones
-    np.testing.assert_allclose(rows.weighted(theta), whole, atol=near * np.abs(whole).max())
-    np.testing.assert_allclose(rows.part(theta, few), whole[np.ix_(few, few)], atol=near * np.abs(whole).max())
-    for found, gram in zip(rows.products(a), K, strict=True):
+    np.testing.assert_allclose(rows.combine(theta).matrix, whole, atol=near * np.abs(whole).max())
+    np.testing.assert_allclose(rows.combine_block(theta, few), whole[np.ix_(few, few)], atol=near * np.abs(whole).max())
+    for found, gram in zip(rows.matvec(a), K, strict=True):
         np.testing.assert_allclose(found, gram @ a, atol=near * np.abs(gram @ a).max())
-    some = rows.subset(np.array([6, 2]))
-    np.testing.assert_allclose(some.forms(a), np.einsum("mij,i,j->m", K[[6, 2]], a, a), rtol=near)
-    np.testing.assert_allclose(rows.exact.forms(a), np.einsum("mij,i,j->m", K, a, a), rtol=1e-6)
+    some = rows.select(np.array([6, 2]))
+    np.testing.assert_allclose(some.quad(a), np.einsum("mij,i,j->m", K[[6, 2]], a, a), rtol=near)
+    np.testing.assert_allclose(rows.exact.quad(a), np.einsum("mij,i,j->m", K, a, a), rtol=1e-6)
     assert rows.values.nbytes == triangle_bytes(len(K), N)
 
 
@@ -52,11 +52,11 @@ def test_sums_are_those_of_the_stack(table, normalise, center):
 def test_what_is_published_is_proved_in_double_precision(table, name, p):
     X, loss = table[0], make_loss(name)
     y = np.ones(N) if loss.name == "one_class" else np.where(table[1] > 0, 1.0, -1.0)
-    rows = SingleRows.build(KERNELS, X)
+    rows = PackedKernels.build(KERNELS, X)
     fit = fit_weighted(rows, y, 1.0, loss, LpNorm(p), loss.takes_intercept)
     assert fit.status.ok
     assert "single precision, proved in double" in fit.solver
-    K = rows.exact.stack_of(np.arange(len(rows.names)))
+    K = rows.exact.grams(np.arange(len(rows.names)))
     parts = fit.weights, fit.dual_coef, fit.intercept
     told = certificate(K, y, *parts, loss, 1.0, LpNorm(p), fit.dual_point, loss.takes_intercept)
     assert told == pytest.approx((fit.objective, fit.dual_objective), rel=1e-12)
@@ -65,7 +65,7 @@ def test_what_is_published_is_proved_in_double_precision(table, name, p):
 
 def test_where_single_precision_is_too_coarse_the_columns_take_over(table):
     X, y = table[0], np.where(table[1] > 0, 1.0, -1.0)
-    rows = SingleRows.build(KERNELS, X)
+    rows = PackedKernels.build(KERNELS, X)
     fine = fit_weighted(rows, y, 1.0, make_loss("hinge"), LpNorm(2.0), True, tol=1e-7)
     assert fine.status.ok
     assert "single precision" not in fine.solver
@@ -86,7 +86,7 @@ def test_estimators_store_in_single_precision_what_is_too_large_in_double(table,
     assert np.all(path.dual_gap <= 1e-3 * path.objective)
     # On disk, where memory is short and nothing else would do: squared loss beyond what is summed.
     monkeypatch.setattr("mklcore.estimators.lp.MOST_SUMMED", 10)
-    monkeypatch.setattr(single, "MEMORY_MB", 0.01)
+    monkeypatch.setattr(packed, "MEMORY_MB", 0.01)
     asked, z = mkl.LpMKLRegressor(p=2.0, kernels=KERNELS), table[1]
     assert place_for(len(KERNELS), N, may_use_disk=False) is None
     found = asked.fit(X, z)
@@ -107,8 +107,8 @@ def test_estimators_store_in_single_precision_what_is_too_large_in_double(table,
     ],
 )
 def test_bytes_are_foreseen_as_the_estimator_stores_them(asked, n, stored, size, monkeypatch):
-    monkeypatch.setattr(single, "ON_DISK_MB", 1e5)
-    monkeypatch.setattr(single.shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**12))
+    monkeypatch.setattr(packed, "ON_DISK_MB", 1e5)
+    monkeypatch.setattr(packed.shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**12))
     found = asked.set_params(kernels=KERNELS).foresee(n, 4)
     assert (found.stored, found.bytes, found.n_kernels) == (stored, size, len(KERNELS))
 
@@ -122,11 +122,11 @@ def test_what_is_foreseen_is_what_lies_there_and_ready_stacks_are_not_foreseen(t
 
 
 def test_triangles_on_disk_are_those_in_memory_and_a_full_disk_is_refused_in_words(table, monkeypatch):
-    here, there = SingleRows.build(KERNELS, table[0]), SingleRows.build(KERNELS, table[0], place="disk")
+    here, there = PackedKernels.build(KERNELS, table[0]), PackedKernels.build(KERNELS, table[0], place="disk")
     assert np.array_equal(here.values, there.values)
-    monkeypatch.setattr(single, "MEMORY_MB", 0.0)
+    monkeypatch.setattr(packed, "MEMORY_MB", 0.0)
     assert place_for(len(KERNELS), N, may_use_disk=True) == "disk"
-    monkeypatch.setattr(single, "ON_DISK_MB", 0.0)
+    monkeypatch.setattr(packed, "ON_DISK_MB", 0.0)
     assert place_for(len(KERNELS), N, may_use_disk=True) is None
 
     def full(**_):
@@ -134,4 +134,4 @@ def test_triangles_on_disk_are_those_in_memory_and_a_full_disk_is_refused_in_wor
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     with pytest.raises(KernelError, match=r"8 kernels on 60 rows need 0 MB on disk, and the folder .* has no room"):
-        SingleRows.build(KERNELS, table[0], place="disk")
+        PackedKernels.build(KERNELS, table[0], place="disk")

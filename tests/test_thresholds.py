@@ -11,8 +11,8 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import KernelError
-from mklcore.kernels.rows import KernelRows
-from mklcore.kernels.single import SingleRows
+from mklcore.kernels.operators.lazy import LazyKernels
+from mklcore.kernels.operators.packed import PackedKernels
 from mklcore.losses import LOSSES, make_loss
 from mklcore.lowrank.fitting import fit_features
 from mklcore.lowrank.nystroem import Nystroem
@@ -47,7 +47,7 @@ NOT_STORED = {
     "room for fewer than the fewest": {"priced.ROOM_MB": 4.5 * MEGABYTES},
     "more kernels than the fewest": {"FEWEST": 4, "priced.FEWEST": 4, "priced._MORE": 4},
     "rows that the cache does not hold": {"interleaved.CACHE_MB": 0.0, "interleaved.MIXED_MB": 0.0},
-    "rows whose sum is not made": {"kernels.rows._SUMMED": N - 1},
+    "rows whose sum is not made": {"kernels.operators.lazy._SUMMED": N - 1},
     "columns that are not kept": {"kernels.sums._HELD": 0},
 }
 FEATURES = {
@@ -69,8 +69,8 @@ class Sizes:
         self.numbers, self.labels = numbers, np.where(numbers > np.median(numbers), 1.0, -1.0)
         kernels = mkl.KernelDictionary.per_feature((mkl.Linear(), mkl.RBF(1.0)), D)
         self.stack = kernels.grams(X).values
-        self.rows = KernelRows.build(kernels, X)
-        self.single = SingleRows.build(kernels, X, "multiplicative", False, "memory")
+        self.rows = LazyKernels.build(kernels, X)
+        self.single = PackedKernels.build(kernels, X, "multiplicative", False, "memory")
         self.features = Nystroem(N).features(kernels, X, "multiplicative", False)
         self._plain: dict[tuple[str, float, float], float] = {}
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.kernels.operators import DenseKernels
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
-from mklcore.solvers import fit_weighted, reweighting
+from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import Fit, Status, run
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.reweighting import Problem, WarmStart
@@ -128,8 +129,8 @@ def test_at_small_C_the_kernel_of_largest_form_opens_and_elsewhere_equal_weights
 def test_a_neighbours_sum_of_kernels_is_taken_over_and_not_made_again(problem, monkeypatch):
     K, y = problem
     sums: list[int] = []
-    plain = reweighting.combine
-    monkeypatch.setattr(reweighting, "combine", lambda *given: sums.append(1) or plain(*given))
+    plain = DenseKernels.combine
+    monkeypatch.setattr(DenseKernels, "combine", lambda *given: sums.append(1) or plain(*given))
 
     def fitted(C: float, warm: WarmStart | None) -> tuple[Fit, int]:
         sums.clear()

@@ -21,9 +21,9 @@ from mklcore.estimators.problems import weighted_blocks
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
 from mklcore.kernels.measures import UNCUT, as_stack
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.operators.lazy import LazyKernels
+from mklcore.kernels.operators.packed import PackedKernels, triangle_bytes
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
-from mklcore.kernels.single import SingleRows, triangle_bytes
 from mklcore.kernels.sums import OTHER, way_of
 from mklcore.lowrank.features import FeatureMap, FeatureStack
 from mklcore.lowrank.nystroem import Nystroem
@@ -104,9 +104,9 @@ class KernelEstimator(BaseEstimator):
             return approximation.features(dictionary, X, normalise, self.center)
         place = self._single_place(dictionary, X.shape[0])
         if place is not None:
-            return SingleRows.build(dictionary, X, normalise, self.center, place)
+            return PackedKernels.build(dictionary, X, normalise, self.center, place)
         if self._wants_rows(dictionary, X.shape[0]):
-            return KernelRows.build(dictionary, X, normalise=normalise, center=self.center)
+            return LazyKernels.build(dictionary, X, normalise=normalise, center=self.center)
         return dictionary.grams(X, normalise=normalise, center=self.center)
 
     def foresee(self, n_samples: int, n_features: int) -> Forecast:
@@ -247,7 +247,7 @@ class KernelEstimator(BaseEstimator):
             )
         return self._target(y)
 
-    def _fit_stack(self, stack: GramStack | KernelRows, y: Array, warm: Any = None) -> Self:
+    def _fit_stack(self, stack: GramStack | LazyKernels, y: Array, warm: Any = None) -> Self:
         """Fit on a built stack and a checked target; ``warm`` is a fitted estimator of a neighbouring problem."""
         self.__dict__.pop("selected_", None)
         centre = self._centre(y)

@@ -11,7 +11,6 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelEstimator
-from mklcore.estimators.problems import kernels_of
 from mklcore.kernels.grams import GramStack
 from mklcore.solvers.driver import Fit, Status
 from mklcore.solvers.spectra import Spectra
@@ -33,7 +32,7 @@ class BudgetedEstimator(KernelEstimator):
 
     def _prepared(self, stack: GramStack) -> Spectra | None:
         """What every run on ``stack`` needs, whatever lam and the budget are."""
-        return Spectra.of(kernels_of(stack))
+        return Spectra.of(stack)
 
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
         self._run(stack, y, self._prepared(stack))

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import duplicates
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.operators import Capability, KernelOperator
 from mklcore.lowrank.features import FeatureBlocks, FeatureStack
 
 _SAME_SCALE = 1e-9
@@ -31,7 +30,7 @@ def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def copies_among(rows: KernelRows) -> tuple[tuple[int, ...], ...]:
+def copies_among(rows: KernelOperator) -> tuple[tuple[int, ...], ...]:
     """The same for kernels that are not stored: copies have equal forms at every vector, and others at no random one.
 
     A vector that is zero on most rows is cheap to ask for, and leaves few kernels to ask more about.
@@ -39,11 +38,11 @@ def copies_among(rows: KernelRows) -> tuple[tuple[int, ...], ...]:
     random, n = np.random.default_rng(0), rows.n_samples
     hint = np.zeros(n)
     hint[random.permutation(n)[:_LOOKED_AT]] = random.standard_normal(min(n, _LOOKED_AT))
-    found = rows.forms(hint)
+    found = rows.quad(hint)
     order = np.argsort(found, kind="stable")
     near = np.diff(found[order]) <= _MAYBE_SAME * found[order][1:]
     asked = np.sort(order[np.append(near, False) | np.append(False, near)])
-    first, second = (rows.forms(random.standard_normal(n), asked) for _ in range(2)) if asked.size else (found, found)
+    first, second = (rows.quad(random.standard_normal(n), asked) for _ in range(2)) if asked.size else (found, found)
     groups: list[list[int]] = []
     for m in np.argsort(first[: asked.size], kind="stable").tolist():
         last = groups[-1][0] if groups else -1
@@ -63,15 +62,13 @@ def equal_blocks(blocks: FeatureBlocks) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(members) for members in found.values() if len(members) > 1)
 
 
-def _groups(stack: GramStack | KernelRows | FeatureStack) -> tuple[tuple[int, ...], ...]:
+def _groups(stack: Any) -> tuple[tuple[int, ...], ...]:
     if isinstance(stack, FeatureStack):
         return equal_blocks(stack.values)
-    return copies_among(stack) if isinstance(stack, KernelRows) else exact_copies(stack.values)
+    return exact_copies(stack.values) if Capability.DENSE in stack.capabilities else copies_among(stack)
 
 
-def without_copies(
-    stack: GramStack | KernelRows | FeatureStack, keep: bool, prices: Any = 1.0
-) -> tuple[Array, tuple[str, ...]]:
+def without_copies(stack: Any, keep: bool, prices: Any = 1.0) -> tuple[Array, tuple[str, ...]]:
     """Which kernels of ``stack`` compete, (M,) of bool, and a note on every group of copies: of each the cheapest by
     ``prices`` (one number, or one per kernel; ties: the first) stands for all. Everybody competes with ``keep``."""
     allowed, notes = np.ones(stack.n_kernels, dtype=bool), []

@@ -12,7 +12,7 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import Kernels
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.copies import without_copies
-from mklcore.estimators.problems import kernels_of, signs
+from mklcore.estimators.problems import signs
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
@@ -70,7 +70,7 @@ class _GompBase(BudgetedEstimator):
         competing, notes = without_copies(stack, self.keep_duplicates)
         tol = {"tol": self.tol} if self._is_hinge else {}
         method = (HingeGOMP if self._is_hinge else ForwardBackward if self.backward else GOMP)(
-            kernels_of(stack),
+            stack,
             Y,
             self.lam,
             n_kernels=min(self.n_kernels or M, M),

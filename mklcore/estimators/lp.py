@@ -13,12 +13,11 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelEstimator, Kernels, is_quick
-from mklcore.estimators.problems import dual_points, kernels_of, signs, worst
+from mklcore.estimators.problems import dual_points, signs, worst
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.rows import KernelRows
-from mklcore.kernels.single import place_for
+from mklcore.kernels.operators.packed import place_for
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.lowrank.features import FeatureStack
 from mklcore.lowrank.fitting import SOLVERS_HERE, fit_features
@@ -106,7 +105,7 @@ class LpBase(KernelEstimator):
         return super().fit(X, y)
 
     def _fit_one(self, stack: Any, y: Array, warm: WarmStart | None, C: float | None = None) -> Fit:
-        fit = self._solved(kernels_of(stack), y, self.C if C is None else C, self._solver_name, warm)
+        fit = self._solved(stack, y, self.C if C is None else C, self._solver_name, warm)
         warn_unless_converged(fit, self.tol)
         return fit
 
@@ -119,15 +118,11 @@ class LpBase(KernelEstimator):
     def _solved(self, K: Any, y: Array, C: float, solver: str, warm: WarmStart | None) -> Fit:
         """One problem; with sample weights on the rows that have any, the others getting zeros as their dual."""
         w = getattr(self, "sample_weight_", None)
-        kept = np.arange(y.size) if w is None or isinstance(K, KernelRows) else np.flatnonzero(w)
+        kept = np.arange(y.size) if w is None or not isinstance(K, GramStack | FeatureStack) else np.flatnonzero(w)
         whole, target = kept.size == y.size, y[kept]
         solve: Callable[..., Fit] = fit_features if isinstance(K, FeatureStack) else fit_weighted
         fit = solve(
-            K
-            if whole
-            else K.take(kept)
-            if isinstance(K, FeatureStack)
-            else np.ascontiguousarray(K[:, kept][:, :, kept]),
+            K if whole else K.take(kept),
             target,
             C if w is None else C * w[kept],
             self.loss_in_use,

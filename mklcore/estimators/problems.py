@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.kernels.grams import GramStack
-from mklcore.kernels.rows import KernelRows, RowBlocks
-from mklcore.lowrank.features import FeatureStack
+from mklcore.kernels.operators.lazy import RowBlocks
 from mklcore.solvers.driver import Fit, Status
-
-
-def kernels_of(stack: GramStack | KernelRows | FeatureStack) -> Any:
-    """What solvers take: the values of a stored stack, or what stands for kernels that are not stored."""
-    return stack if isinstance(stack, (KernelRows, FeatureStack)) else stack.values
 
 
 def signs(codes: Array, positive: int) -> Array:

@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from mklcore.arrays import Array, Indices
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelEstimator, Kernels
 from mklcore.estimators.copies import without_copies
-from mklcore.estimators.problems import kernels_of, signs, weighted_blocks, worst
+from mklcore.estimators.problems import signs, weighted_blocks, worst
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.operators.base import KernelOperator
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.penalties.terms import GroupTerm, as_eta, make_terms
 from mklcore.solvers import MOST_SUMMED
@@ -70,7 +70,9 @@ class _SMKLBase(KernelEstimator):
         allowed, self.notes_ = without_copies(stack, keep, prices)
         return allowed
 
-    def _search(self, K: Array, y: Array, penalty: GroupTerm, allowed: Array, rng: np.random.RandomState) -> Search:
+    def _search(
+        self, K: KernelOperator, y: Array, penalty: GroupTerm, allowed: Array, rng: np.random.RandomState
+    ) -> Search:
         return fit_selection(
             K,
             y,
@@ -81,7 +83,7 @@ class _SMKLBase(KernelEstimator):
             tol=self.tol,
             tol_mode=self.tol_mode,
             max_iter=self.max_iter,
-            first_weights=starts(K.shape[0], self.n_starts, float(self.init_jitter), rng, allowed),
+            first_weights=starts(K.n_kernels, self.n_starts, float(self.init_jitter), rng, allowed),
             allowed=allowed,
             callback=self.callback,
         )
@@ -90,7 +92,7 @@ class _SMKLBase(KernelEstimator):
         """``warm`` is not used: zero weights absorb, so every point of a path starts from equal weights."""
         penalty = self._penalty(stack)
         competing = self._competing(stack)
-        found = self._search(kernels_of(stack), y, penalty, competing, check_random_state(self.random_state))
+        found = self._search(stack, y, penalty, competing, check_random_state(self.random_state))
         self._publish(found.fit)
         self.start_objectives_, self.start_kernels_ = found.objectives, found.kernels
         self.start_spread_ = float(np.nanmax(found.objectives) - np.nanmin(found.objectives))
@@ -142,7 +144,7 @@ class _SMKLClassifier(_SMKLBase, KernelClassifier):
         found, duals = [], np.zeros((len(self.pairs_), y.size))
         for dual, pair in zip(duals, self.pairs_, strict=True):
             rows = np.flatnonzero(np.isin(y, pair))
-            found.append(self._search(_on_rows(stack, rows), signs(y[rows], pair[1]), penalty, competing, rng))
+            found.append(self._search(stack.take(rows), signs(y[rows], pair[1]), penalty, competing, rng))
             dual[rows] = found[-1].fit.dual_coef
         self._publish_pairs(found, duals)
 
@@ -182,10 +184,6 @@ class _SMKLClassifier(_SMKLBase, KernelClassifier):
 
 class _SMKLRegressor(_SMKLBase, KernelRegressor):
     tasks = REGRESSION
-
-
-def _on_rows(stack: GramStack | KernelRows, rows: Indices) -> Any:
-    return stack.take(rows) if isinstance(stack, KernelRows) else stack.block(rows, rows)
 
 
 def group_sizes(stack: GramStack) -> Any:

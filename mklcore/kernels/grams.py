@@ -40,6 +40,7 @@ from mklcore.kernels.maps import (
     standardise_rows,
 )
 from mklcore.kernels.measures import UNCUT, as_stack, duplicates
+from mklcore.kernels.operators.dense import NO_FUNCTIONS, DenseKernels
 from mklcore.leaves import leaf
 
 MEDIAN_ROWS = 2000
@@ -150,7 +151,7 @@ def median_distance(spec: KernelSpec, columns: Array, base: Array) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class GramStack:
+class GramStack(DenseKernels):
     """M Gram matrices on the same n rows, with what is needed to carry them to new rows.
 
     values (M, n, n): C-contiguous float64, read-only; names, families, scales: one per kernel, `scales` being the
@@ -204,14 +205,6 @@ class GramStack:
         return cls(values, labels, np.ones(len(values)), ("precomputed",) * len(values), notes=notes)
 
     @property
-    def n_kernels(self) -> int:
-        return len(self.values)
-
-    @property
-    def n_samples(self) -> int:
-        return int(self.values.shape[1])
-
-    @property
     def normalise(self) -> str | None:
         """The normalisation asked for when the stack was built; None for precomputed stacks."""
         return None if self.transform is None else self.transform.normalise
@@ -224,10 +217,7 @@ class GramStack:
         `from_array`, which does not know its kernel functions.
         """
         if self.transform is None:
-            raise KernelError(
-                "This stack was made from an array, so it cannot evaluate its kernels on new rows. "
-                "Pass test blocks of shape (M, n_new, n) to predict instead."
-            )
+            raise KernelError(NO_FUNCTIONS)
         return self.transform.cross(X_new)
 
     def block(self, rows: Any, columns: Any) -> Array:
@@ -249,9 +239,9 @@ class GramStack:
         transform = None if self.transform is None else self.transform.take(chosen)
         return replace(self, values=self.block(chosen, chosen), transform=transform)
 
-    def some(self, kernels: Sequence[int]) -> "GramStack":
+    def select(self, kernels: Sequence[int] | Indices) -> "GramStack":
         """The stack with some of its kernels only, by index and in the given order; scales and centring stay."""
-        chosen = list(kernels)
+        chosen = [int(m) for m in kernels]
         values = self.values[chosen[0] : chosen[0] + 1] if len(chosen) == 1 else self.values[chosen]
         names, families = (tuple(one[m] for m in chosen) for one in (self.names, self.families))
         specs = None if self.specs is None else tuple(self.specs[m] for m in chosen)

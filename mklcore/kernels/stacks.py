@@ -113,7 +113,7 @@ def subset(stack: GramStack, kernels: Sequence[int]) -> GramStack:
     chosen = list(kernels)
     if not chosen:
         raise KernelError("No kernel of the stack is switched on; switch on at least one.")
-    return stack.some(chosen)
+    return stack.select(chosen)
 
 
 def _arrays(raw: bytes, max_mb: float, tick: Callable[[], None]) -> dict[str, np.ndarray]:

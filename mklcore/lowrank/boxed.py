@@ -103,7 +103,7 @@ def solve_boxed(
     Returns the solution and u = Phi'a (D,).
     """
     low, high = loss.box(y, C)
-    s, spans, diagonal = stack.spread(weights), live_spans(stack, weights), weights @ stack.squares
+    s, spans, diagonal = stack.spread(weights), live_spans(stack, weights), weights @ stack.diagonals()
     lin, bend = loss.linear(y), loss.curvature(np.zeros_like(y), y, C)
     a = feasible_start(warm, low, high, fit_intercept, loss.total)
     sigma = float(diagonal.mean()) if fit_intercept else 0.0
@@ -201,7 +201,7 @@ def _read(
 ) -> tuple[Solution, Array]:
     """What the dual ``a`` is worth, from scratch."""
     u = stack.coefficients(a)
-    f = stack.decision(s * u)
+    f = stack.times(s * u)
     b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
     objective, gap = dual_gap(a, f, b, y, C, loss)
     return Solution(a.copy(), b, f, objective, gap, 0.5 * float(a @ f), used), u
@@ -240,7 +240,7 @@ def _moved_alike(a: Array, free: Indices, floor: Array, ceiling: Array, total: f
 
 def _slopes(stack: FeatureStack, s: Array, lin: Array, bend: Array, a: Array) -> Array:
     """The slopes of the dual at ``a``, beside the kink: lin - K a - bend a."""
-    return lin - stack.decision(s * stack.coefficients(a)) - bend * a
+    return lin - stack.times(s * stack.coefficients(a)) - bend * a
 
 
 def live_spans(stack: FeatureStack, weights: Array) -> Indices:

@@ -102,7 +102,7 @@ class Seeing(NamedTuple):
 def scaled_cost(problem: Problem) -> float:
     """C in units in which kernels of any scale cost alike: times the diagonal of their sum at equal weights, by that of 2."""
     stack: FeatureStack = problem.K  # type: ignore[assignment]  # features go to this method alone
-    unit = float(problem.penalty.start(stack.n_kernels) @ stack.squares.mean(axis=1))
+    unit = float(problem.penalty.start(stack.n_kernels) @ stack.diagonals().mean(axis=1))
     return float(np.mean(problem.C)) * unit / _UNIT
 
 
@@ -152,7 +152,7 @@ class FeatureCentral(OnFeatures):
         u = u * self.stack.spread(ideal / np.maximum(norms, 1e-6 * max(float(norms.max()), 1e-300)))
         v = self.stack.spread(theta) * u
         mu = _WIDE * float(np.mean(sides.room))
-        f = self.stack.decision(v)
+        f = self.stack.times(v)
         b = self._balancing(f, mu) if task.fit_intercept else 0.0
         x, left = on_path(sides.slopes - sides.spread(f + b), mu, sides.room)
         self.inside = Inside(np.concatenate([x, left]), mu / np.concatenate([x, left]), b, u, v, theta, nu)
@@ -222,7 +222,7 @@ class FeatureCentral(OnFeatures):
         Q = stack.by_kernel(u * u)
         self.bend = Bend.at(stack, inside, self.p)
         lag = self.bend.change(u - inside.u)
-        f, model, behind = stack.decision(np.column_stack([stack.spread(weights) * u, inside.v, lag])).T
+        f, model, behind = stack.times(np.column_stack([stack.spread(weights) * u, inside.v, lag])).T
         self.seen = Seeing(u, model, behind, task.loss.total - float(raw.sum()))
         b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
         errors, bound = total_loss(task.loss, f, b, task.y, task.C), self.bound(a, Q)
@@ -330,7 +330,7 @@ class _Newton:
         """
         stack, h, D = self.stack, self.firm, self.stack.table.shape[1]
         grown = self.inside.theta * (1.0 + self.bend.lifts) ** 2
-        share = (grown @ stack.squares) / h
+        share = (grown @ stack.diagonals()) / h
         order = np.argsort(share, kind="stable")
         counts = np.ones(h.size, dtype=bool)
         counts[order[: int(np.searchsorted(np.cumsum(share[order]), _LEFT_OUT))]] = False
@@ -348,7 +348,7 @@ class _Newton:
         inner = self.bend.transposed(self.bend.transposed(inner).T)
         inner.flat[:: D + 1] += 1.0 + _ROUNDING * float(np.trace(inner)) / D
         self.factor = scipy.linalg.cho_factor(inner, lower=False, overwrite_a=True, check_finite=False)
-        solved = sides - stack.decision(self._inward(reach)) / h[:, None]
+        solved = sides - stack.times(self._inward(reach)) / h[:, None]
         self.ones, self.first = solved.T
 
     def _inward(self, reach: Array) -> Array:
@@ -367,7 +367,7 @@ class _Newton:
         """The Newton step towards products values * multipliers = ``goal``."""
         right = self._right(goal)
         through = self.sides.dual(right / self.stiffness)
-        free = through - self.stack.decision(self._inward(self.stack.coefficients(through))) / self.firm
+        free = through - self.stack.times(self._inward(self.stack.coefficients(through))) / self.firm
         way = self._finished(free, right, goal)
         a = self.sides.dual(way.values[: self.sides.rows.size])
         du = self.stack.coefficients(a) + self.behind

@@ -22,6 +22,7 @@ from mklcore.kernels.bases import base_diagonal, seen_of
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.grams import GramStack, kernel_table
 from mklcore.kernels.maps import KernelMap, as_rows, read_only, share_bases, spherical_factors, standardise_rows
+from mklcore.kernels.operators.base import Capability, DenseSum
 
 Table = NDArray[np.float32]
 _VALUES = 2_000_000  # kernel values, or features in double precision, that are held at a time
@@ -179,6 +180,38 @@ def diagonals(specs: Sequence[KernelSpec], rows: Array) -> Array:
     return out
 
 
+class FactoredSum:
+    """sum_m theta_m Phi_m Phi_m' by its features: what is stored is the table (n, D) and one weight per feature."""
+
+    def __init__(self, kernels: FeatureStack, weights: Array) -> None:
+        self._kernels, self._weights = kernels, weights
+
+    def matvec(self, a: Array) -> Array:
+        """K_theta a for a (n,) or (n, T)."""
+        u = self._kernels.coefficients(a)
+        return self._kernels.times(self._weights.reshape(-1, *[1] * (u.ndim - 1)) * u)
+
+    def block(self, rows: Indices) -> Array:
+        """K_theta among some rows, (r, r)."""
+        own = self._kernels.table[rows].astype(np.float64)
+        found: Array = (own * self._weights) @ own.T
+        return found
+
+    def solve(self, rhs: Array, shift: float) -> Array:
+        """(K_theta + shift I)^-1 rhs by Woodbury's identity: a system of the size of the features that have weight."""
+        live = np.flatnonzero(self._weights)
+        root = np.sqrt(self._weights[live])
+        inner = self._kernels.gram_of_features[np.ix_(live, live)] * root[:, None] * root[None, :]
+        inner.flat[:: live.size + 1] += shift
+        factor = scipy.linalg.cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
+        u = self._kernels.coefficients(rhs)
+        scale = root.reshape(-1, *[1] * (u.ndim - 1))
+        back = np.zeros_like(u)
+        back[live] = scale * scipy.linalg.cho_solve(factor, scale * u[live], check_finite=False)
+        found: Array = (rhs - self._kernels.times(back)) / shift
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class FeatureStack:
     """M kernels on n training rows by their features: what stands where a ``GramStack`` stands.
@@ -257,21 +290,94 @@ class FeatureStack:
             u += piece.T @ a[part]
         return u
 
-    def decision(self, v: Array) -> Array:
+    def times(self, v: Array) -> Array:
         """Phi v (n,) for v (D,), or (n, T) for v (D, T)."""
         f = np.empty((self.n_samples, *np.shape(v)[1:]))
         for part, piece in self.pieces():
             f[part] = piece @ v
         return f
 
-    def products(self, a: Array) -> Array:
-        """K_m a of the approximated kernels, (M, n)."""
-        u, G = self.coefficients(a), np.empty((self.n_kernels, self.n_samples))
+    def matvec(self, a: Array, kernels: Indices | None = None) -> Array:
+        """K_m a of the approximated kernels for a (n,), of all (M, n) or of some (k, n)."""
+        chosen = range(self.n_kernels) if kernels is None else kernels
+        u, G = self.coefficients(a), np.empty((len(chosen), self.n_samples))
+        for part, piece in self.pieces():
+            for place, m in enumerate(chosen):
+                own = self.transform.part(int(m))
+                G[place, part] = piece[:, own] @ u[own]
+        return G
+
+    def quad(self, a: Array, kernels: Indices | None = None) -> Array:
+        """a'K_m a of the approximated kernels for a (n,), of all (M,) or of some (k,): ||Phi_m'a||^2."""
+        forms = self.by_kernel(self.coefficients(a) ** 2)
+        return forms if kernels is None else forms[kernels]
+
+    def combine(self, weights: Array, out: Array | None = None) -> FactoredSum | DenseSum:
+        """sum_m weights_m Phi_m Phi_m' for weights (M,): never made, unless ``out`` (n, n) asks for it."""
+        total = FactoredSum(self, self.spread(weights))
+        if out is None:
+            return total
+        out[:] = total.block(np.arange(self.n_samples))
+        return DenseSum(out)
+
+    def combine_block(self, weights: Array, rows: Indices) -> Array:
+        """sum_m weights_m K_m among some rows, (r, r)."""
+        return self.combine(weights).block(rows)
+
+    def decision(self, weights: Array, a: Array) -> Array:
+        """sum_m weights_m K_m a on the training rows, (n,)."""
+        return self.times(self.spread(weights) * self.coefficients(a))
+
+    def rows(self, i: Indices) -> Array:
+        """Rows i (b,) of every approximated kernel, (M, b, n)."""
+        out = np.empty((self.n_kernels, len(i), self.n_samples))
         for part, piece in self.pieces():
             for m in range(self.n_kernels):
                 own = self.transform.part(m)
-                G[m, part] = piece[:, own] @ u[own]
-        return G
+                out[m, :, part] = self.table[i, own].astype(np.float64) @ piece[:, own].T
+        return out
+
+    def row_into(self, i: int, out: Any) -> None:
+        """Row i of every approximated kernel into ``out`` (M, n)."""
+        out[:] = self.rows(np.array([i]))[:, 0]
+
+    def gram(self, m: int) -> Array:
+        """The Gram matrix of one approximated kernel, (n, n)."""
+        own = self.table[:, self.transform.part(m)].astype(np.float64)
+        found: Array = own @ own.T
+        return found
+
+    def select(self, kernels: Indices) -> FeatureStack:
+        """Some of the kernels."""
+        fewer = self.transform.subset(kernels)
+        columns = np.concatenate(
+            [np.arange(*self.transform.part(int(m)).indices(self.table.shape[1])) for m in kernels]
+        )
+        names, families = (tuple(one[int(m)] for m in kernels) for one in (self.names, self.families))
+        lost = self.approximation_error[kernels]
+        return FeatureStack(np.ascontiguousarray(self.table[:, columns]), fewer, names, families, lost)
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What these kernels can do beyond the protocol."""
+        return frozenset({Capability.STORED, Capability.BLOCKS, Capability.EXACT, Capability.FACTORS})
+
+    @property
+    def exact(self) -> FeatureStack:
+        """These kernels: sums over features are in double precision."""
+        return self
+
+    def with_float32_sums(self) -> FeatureStack:
+        """These kernels."""
+        return self
+
+    def factor(self, m: int) -> Array:
+        """L (r, n) with K_m = L'L: the features of kernel m."""
+        return np.ascontiguousarray(self.table[:, self.transform.part(m)].T.astype(np.float64))
+
+    def diagonals(self) -> Array:
+        """||phi_m(x_i)||^2, the diagonals of the approximated kernels, (M, n)."""
+        return self._squares
 
     def spread(self, weights: Array) -> Array:
         """One number per kernel (M,) as one per feature (D,)."""
@@ -282,7 +388,7 @@ class FeatureStack:
         return np.array([float(values[self.transform.part(m)].sum()) for m in range(self.n_kernels)])
 
     @cached_property
-    def squares(self) -> Array:
+    def _squares(self) -> Array:
         """||phi_m(x_i)||^2, the diagonals of the approximated kernels, (M, n)."""
         out = np.empty((self.n_kernels, self.n_samples))
         for part, piece in self.pieces():
@@ -292,7 +398,7 @@ class FeatureStack:
         return out
 
     @cached_property
-    def gram(self) -> Array:
+    def gram_of_features(self) -> Array:
         """Phi'Phi (D, D): what squared loss needs of the rows, beside Phi'1 and Phi'y."""
         D = self.table.shape[1]
         total = np.zeros((D, D), order="F")
@@ -305,10 +411,6 @@ class FeatureStack:
     def sums(self) -> Array:
         """Phi'1 (D,)."""
         return self.coefficients(np.ones(self.n_samples))
-
-    def plain_sum_times(self, u: Array) -> Array:
-        """(sum_m K_m) u, (n,)."""
-        return self.decision(self.coefficients(u))
 
     def norms(self) -> Array:
         """The Frobenius norms of the approximated kernels, (M,)."""

@@ -66,7 +66,7 @@ def fit_features(
         solver == "auto" and able and order is not None and (loss.quadratic or order < _NEWTON_BELOW)
     )
     C = C if np.ndim(C) else float(C)
-    problem = Problem(stack, y, C, loss, penalty, fit_intercept)  # type: ignore[arg-type]  # features go to these methods alone
+    problem = Problem(stack, y, C, loss, penalty, fit_intercept)
     method: OnFeatures
     if solver == "auto" and order == 1.0 and loss.piecewise_linear and FeatureInterior.suits(problem):
         method = FeatureInterior(problem, tol=tol, warm=warm)

@@ -41,21 +41,21 @@ def solve_gradual(
     root = np.sqrt(stack.spread(weights))
     low, high = loss.box(y, C)
     w = np.zeros_like(root) if warm is None else root * stack.coefficients(warm)
-    f = stack.decision(root * w)
+    f = stack.times(root * w)
     for step in range(_STEPS + 1):
         b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
         slope, bend = C * loss.slope(f + b, y), C * np.maximum(loss.bend(f + b, y), 1e-12)
         a = np.clip(-slope, low, high)
         a = balanced(a, low, high, loss.total) if fit_intercept else a
         u = stack.coefficients(a)
-        own = stack.decision(root * root * u)
+        own = stack.times(root * root * u)
         own_b = best_intercept(loss, own, y, C) if fit_intercept else 0.0
         objective, gap = dual_gap(a, own, own_b, y, C, loss)
         found = Solution(a, own_b, own, objective, gap, 0.5 * float(a @ own), step)
         if gap <= max(accuracy * found.regulariser, 1e-14 * abs(objective)) or step == _STEPS or (heard and heard()):
             break
         way = _direction(stack, root, w - root * u, bend, fit_intercept)
-        moved, value = stack.decision(root * way), total_loss(loss, f, b, y, C) + 0.5 * float(w @ w)
+        moved, value = stack.times(root * way), total_loss(loss, f, b, y, C) + 0.5 * float(w @ w)
         length = 1.0
         while length > 1e-8:
             trial = f + length * moved
@@ -77,7 +77,7 @@ def _direction(stack: FeatureStack, root: Array, gradient: Array, bend: Array, c
     for _ in range(_INNER):
         if energy <= goal:
             break
-        t = stack.decision(root * p)
+        t = stack.times(root * p)
         if centred:
             t = t - float(bend @ t) / float(bend.sum())
         H = p + root * stack.coefficients(bend * t)

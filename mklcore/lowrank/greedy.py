@@ -51,7 +51,7 @@ class FeatureGOMP(GOMP):
         """The objective from the chosen kernels and their coefficients."""
         u = self.stack.coefficients(best.dual) * self.stack.spread(best.weights)[:, None]
         size = self.lam * float(np.sum(u * u))
-        return Values(self._errors(self.stack.decision(u)) + size, floor=1e-15 * self._nothing())
+        return Values(self._errors(self.stack.times(u)) + size, floor=1e-15 * self._nothing())
 
     def _scores(self, last: Point, candidates: Indices) -> Array:
         n, scored = len(self.Y), self.allowed if self.n_candidates is None else candidates
@@ -78,7 +78,7 @@ class FeatureGOMP(GOMP):
         columns = np.concatenate([np.arange(part.start, part.stop) for part in parts])
         self._v = np.zeros_like(self._v)
         self._v[columns] = scipy.linalg.cho_solve(self._system(columns), self.sums.c[columns], check_finite=False)
-        residual = self.Y - self.stack.decision(self._v)
+        residual = self.Y - self.stack.times(self._v)
         dual = residual / (self.lam * len(self.Y))
         objective = float(np.sum(residual**2)) / len(self.Y) + self.lam * float(np.sum(self._v**2))
         told = self.lam * float(np.sum(self.Y * dual))  # the same number, where the system was solved as asked

@@ -48,7 +48,7 @@ class FeatureInterior(OnFeatures, Interior):
         return replace(best, weights=weights, intercept=b, objective=objective, solves=0)
 
     def _times(self, a: Array) -> Array:
-        return self.stack.products(a)
+        return self.stack.matvec(a)
 
     def _combine(self, weights: Array) -> None:
         self._weights = weights

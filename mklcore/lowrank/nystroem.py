@@ -28,7 +28,7 @@ from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.finishing import Finishing
 from mklcore.kernels.maps import KernelMap, as_rows, column_scaling, standardise_rows
-from mklcore.kernels.rows import resolved
+from mklcore.kernels.operators.lazy import resolved
 from mklcore.lowrank.features import FeatureMap, FeatureStack, diagonals
 
 _CUT = 1e-9  # of the largest eigenvalue at the landmarks: directions below it are left out
@@ -142,7 +142,7 @@ class Nystroem:
             tuple(finishing.notes),
         )
         exact = (own - 2 * finishing.row_means + finishing.grand_means[:, None])[kept] * finishing.factors[kept] ** 2
-        lost = 1.0 - stack.squares.sum(axis=1) / np.maximum(exact.sum(axis=1), 1e-300)
+        lost = 1.0 - stack.diagonals().sum(axis=1) / np.maximum(exact.sum(axis=1), 1e-300)
         object.__setattr__(stack, "approximation_error", np.clip(lost, 0.0, 1.0))
         return stack
 

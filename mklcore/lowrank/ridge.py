@@ -34,7 +34,7 @@ class Sums:
     def of(cls, stack: FeatureStack, y: Array, centred: bool, rows: Array | None = None) -> Sums:
         """The sums of ``stack`` and ``y`` (n,) or (n, T); ``rows`` (n,) weighs the rows."""
         if rows is None:
-            S, first, weight = stack.gram, stack.sums, float(stack.n_samples)
+            S, first, weight = stack.gram_of_features, stack.sums, float(stack.n_samples)
             c = stack.coefficients(y)
         else:
             S, first, c, weight = _weighed(stack, y, rows)

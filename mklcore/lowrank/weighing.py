@@ -93,7 +93,7 @@ class OnFeatures(Reweighting):
             self.stack, weights, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy,
             heard=self._listener,
         )  # fmt: skip
-        G = self.stack.products(found.dual) if self.needs_products else None
+        G = self.stack.matvec(found.dual) if self.needs_products else None
         return self._point(weights, found, u, accuracy, damping, G)
 
     def _point(
@@ -131,13 +131,13 @@ class OnFeatures(Reweighting):
         if self.sums is None or best.dual.size:
             return best
         task, ridge = self.problem, best.state.ridge
-        f = self.stack.decision(ridge.v)
+        f = self.stack.times(ridge.v)
         b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
         a = task.C * (task.y - f - b)
         if task.fit_intercept:
             a = a - a.mean()  # round-off alone, unless rows are weighed: then it is nothing, too
         u = self.stack.coefficients(a)
-        found = Solution(a, b, self.stack.decision(self.stack.spread(best.weights) * u), 0.0, 0.0, 0.0, 1)
+        found = Solution(a, b, self.stack.times(self.stack.spread(best.weights) * u), 0.0, 0.0, 0.0, 1)
         b = best_intercept(task.loss, found.decision, task.y, task.C) if task.fit_intercept else 0.0
         return self._point(best.weights, replace(found, intercept=b), u, best.state.accuracy, 0.0, None)
 
@@ -145,14 +145,14 @@ class OnFeatures(Reweighting):
         """Objective and dual value of published parts, from scratch."""
         stack, both = self.stack, [best.dual] if dual_point is None else [best.dual, dual_point]
         u = stack.coefficients(np.column_stack(both))
-        f = stack.decision(stack.spread(best.weights) * u[:, 0])
-        passed = Passed(f, stack.by_kernel(u[:, 0] ** 2), stack.by_kernel(u[:, -1] ** 2), stack.squares)
+        f = stack.times(stack.spread(best.weights) * u[:, 0])
+        passed = Passed(f, stack.by_kernel(u[:, 0] ** 2), stack.by_kernel(u[:, -1] ** 2), stack.diagonals())
         return values_of(self.problem, passed, best, dual_point)
 
     @property
     def scales(self) -> str:
         """The scales of the problem in words."""
-        return scales_of(self.stack.squares, self.problem.C)
+        return scales_of(self.stack.diagonals(), self.problem.C)
 
 
 _LATER = np.empty(0)

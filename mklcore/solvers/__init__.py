@@ -12,9 +12,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.intercepts import total_loss
-from mklcore.kernels.lean import LeanRows
-from mklcore.kernels.rows import KernelRows
-from mklcore.kernels.single import SingleRows
+from mklcore.kernels.operators import Capability, KernelOperator, as_operator, is_stored
 from mklcore.losses import Cost, Loss, make_loss
 from mklcore.penalties import Penalty
 from mklcore.solvers.driver import Fit, Status, run
@@ -29,7 +27,6 @@ from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
 from mklcore.solvers.silp import SILP
 from mklcore.solvers.single import FINEST as FINEST_SINGLE
 from mklcore.solvers.single import SinglePrecision
-from mklcore.solvers.stack import is_made_afresh
 from mklcore.solvers.working_set import FROM_KERNELS, WorkingSet
 
 __all__ = ["SOLVERS", "Fit", "Status", "certificate", "choose_solver", "fit_weighted"]
@@ -39,7 +36,7 @@ def _newton(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> N
     """Newton, on a working set of kernels where most of them end without weight."""
     if problem.penalty.sparse and problem.loss.piecewise_linear:
         return Kinked(problem, tol=tol, warm=warm)
-    sparse = problem.penalty.sparse and problem.K.shape[0] >= FROM_KERNELS
+    sparse = problem.penalty.sparse and problem.K.n_kernels >= FROM_KERNELS
     return (WorkingSet if sparse else Newton)(problem, tol=tol, warm=warm)
 
 
@@ -57,13 +54,13 @@ def _wrapper(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> 
     """The analytic update; at p = infinity one machine on the sum, which without a stack is made first."""
     if problem.penalty.order != np.inf:
         return Reweighting(problem, tol=tol, warm=warm)
-    return (PlainSum if isinstance(problem.K, KernelRows) else OneMachine)(problem, tol=tol, warm=warm)
+    return (OneMachine if Capability.DENSE in problem.K.capabilities else PlainSum)(problem, tol=tol, warm=warm)
 
 
 def _interleaved(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Interleaved | Opening | Priced:
     """Pairs and weights in turn; at p = 1, where they stand still, the kernels that matter by another method."""
     if problem.penalty.sparse and problem.loss.piecewise_linear and not lacking(problem.loss, problem.penalty):
-        if not isinstance(problem.K, KernelRows):
+        if Capability.DENSE in problem.K.capabilities:
             return Opening(problem, tol=tol, warm=warm, closing=Kinked)
         if most_kernels(problem.y.size) >= FEWEST:  # reading rows one by one does not pay where the few can be stored
             many = problem.K.n_kernels > FEWEST
@@ -78,19 +75,19 @@ def _without_stack(problem: Problem, *, tol: float, warm: WarmStart | None = Non
     return _interleaved(problem, tol=tol, warm=warm)
 
 
-def _summed_in_blocks(K: Any, loss: Loss, penalty: Penalty) -> bool:
+def _summed_in_blocks(K: KernelOperator, loss: Loss, penalty: Penalty) -> bool:
     """Whether the sum of the kernels is stored, made afresh at every step: very many kernels on a few thousand rows, or
     what interleaved pairs cannot do."""
     return bool(lacking(loss, penalty)) or (K.n_kernels >= MANY and K.n_samples <= FEW_ROWS)
 
 
-def _can_be_single(K: SingleRows, penalty: Penalty, solver: str, tol: float) -> bool:
+def _can_be_single(K: KernelOperator, penalty: Penalty, solver: str, tol: float) -> bool:
     """Whether a method for stored kernels is asked, and no more digits than single precision has."""
     return tol >= FINEST_SINGLE and solver in ("auto", "wrapper", "newton") and not _is_plain_sum(K, penalty)
 
 
-def _is_plain_sum(K: Array | KernelRows, penalty: Penalty) -> bool:
-    return isinstance(K, KernelRows) and penalty.order is not None and np.isinf(penalty.order)
+def _is_plain_sum(K: KernelOperator, penalty: Penalty) -> bool:
+    return Capability.DENSE not in K.capabilities and penalty.order is not None and np.isinf(penalty.order)
 
 
 SOLVERS: dict[str, Callable[..., Any]] = {
@@ -105,13 +102,14 @@ MOST_SUMMED = 8000  # rows up to which the sum is stored at all: 0.5 GB
 _ANALYTIC_FROM = 4.0  # from this p on the analytic update needs two or three steps and no Hessian
 
 
-def choose_solver(K: Array | KernelRows, penalty: Penalty, loss: Loss | None = None) -> tuple[str, str]:
+def choose_solver(K: Array | KernelOperator, penalty: Penalty, loss: Loss | None = None) -> tuple[str, str]:
     """The solver that "auto" means here, and why, in words; ``loss`` tells what it takes without a stored stack."""
+    K = as_operator(K)
     if _is_plain_sum(K, penalty):
         return "wrapper", "at p = infinity one machine solve is the optimum, and no Gram matrix but the sum is stored"
-    if is_made_afresh(K) and _summed_in_blocks(K, loss or make_loss("hinge"), penalty):
+    if not is_stored(K) and _summed_in_blocks(K, loss or make_loss("hinge"), penalty):
         return "wrapper", "the kernels are summed from their columns, so no Gram matrix but the sum is stored"
-    if is_made_afresh(K):
+    if not is_stored(K):
         return "interleaved", "the kernels are computed row by row, so no Gram matrix is stored"
     if penalty.order is None:
         return "wrapper", f"the {penalty.name} has an analytic update only"
@@ -123,7 +121,7 @@ def choose_solver(K: Array | KernelRows, penalty: Penalty, loss: Loss | None = N
 
 
 def fit_weighted(
-    K: Array | KernelRows,
+    K: Array | KernelOperator,
     y: Array,
     C: Cost,
     loss: Loss,
@@ -140,7 +138,7 @@ def fit_weighted(
 
         min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m      over the weights ``penalty`` allows
 
-    ``K`` (M, n, n) float64, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0, a number or
+    ``K`` (M, n, n) float64 or an operator, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0, a number or
     one per row (n,). ``solver`` is a key of
     ``SOLVERS`` or "auto": ``choose_solver`` says which and why, and the fit's ``solver`` text repeats it.
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16).
@@ -150,6 +148,7 @@ def fit_weighted(
             f"The term {getattr(penalty, 'formula', penalty.name)!r} is concave and has no dual, which this solver needs for "
             "its certificate; use SMKLClassifier or SMKLRegressor."
         )
+    K = as_operator(K)
     newton_fits = penalty.order is not None and np.isfinite(penalty.order)
     if solver not in ("auto", *SOLVERS):
         raise ParameterError(f"There is no solver called {solver!r}; the solvers are auto, {', '.join(SOLVERS)}.")
@@ -157,14 +156,15 @@ def fit_weighted(
         raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
     if _is_plain_sum(K, penalty):
         solver = "auto"
-    elif is_made_afresh(K) and solver not in ("auto", "wrapper", "interleaved"):
+    elif not is_stored(K) and solver not in ("auto", "wrapper", "interleaved"):
         raise ParameterError(
             f'solver="{solver}" needs the Gram matrices; use solver="auto" or "interleaved" to work without them.'
         )
-    if isinstance(K, SingleRows) and not _can_be_single(K, penalty, solver, tol):
-        K = K.exact
+    packed = is_stored(K) and Capability.EXACT not in K.capabilities
+    if packed and not _can_be_single(K, penalty, solver, tol):
+        K, packed = K.exact, False
     chosen, reason = choose_solver(K, penalty, loss) if solver == "auto" else (solver, "")
-    problem = Problem(K, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept)  # type: ignore[arg-type]  # rows go to Interleaved alone
+    problem = Problem(K, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept)
     if warm is not None and isinstance(warm.carry, Kept):
         problem.beside(warm.carry.problem)
     near = None if warm is None else Neighbour.of(problem, warm, tol)
@@ -172,11 +172,11 @@ def fit_weighted(
         return _kept(problem, near, tol, max_iter, callback)
     if warm is not None and isinstance(warm.carry, Kept):
         warm = replace(warm, carry=warm.carry.carry, running=warm.carry.running, before=warm.carry.before)
-    opened = not isinstance(K, KernelRows) and solver == "auto" and chosen == "newton" and _opens(problem, tol)
-    free = is_made_afresh(K) and solver == "auto" and not _is_plain_sum(K, penalty)
+    opened = Capability.DENSE in K.capabilities and solver == "auto" and chosen == "newton" and _opens(problem, tol)
+    free = not is_stored(K) and solver == "auto" and not _is_plain_sum(K, penalty)
     inside: Callable[..., Any] = Opening if opened else _without_stack if free else SOLVERS[chosen]
     lean = _lean(problem, tol) if free else None
-    make = partial(SinglePrecision, inside=inside) if lean is not None or isinstance(K, SingleRows) else inside
+    make = partial(SinglePrecision, inside=inside) if lean is not None or packed else inside
     method = make(lean or problem, tol=tol, warm=warm)
     if reason:
         method.name += f", chosen because {reason}"
@@ -184,7 +184,7 @@ def fit_weighted(
     if make is inside or fit.status is not Status.STALLED:
         return fit
     again = WarmStart(fit.weights, fit.dual_coef, C)  # single precision has too few digits: on from there in double
-    if not isinstance(K, SingleRows):
+    if not packed:
         return _kept(problem, inside(problem, tol=tol, warm=again), tol, max_iter, callback)
     return fit_weighted(
         K.exact, y, C, loss, penalty, fit_intercept, tol=tol, max_iter=max_iter, warm=again, callback=callback
@@ -193,13 +193,12 @@ def fit_weighted(
 
 def _lean(problem: Problem, tol: float) -> Problem | None:
     """The problem with exponentials in single precision, where sums of them are most of the work and have the digits asked for."""
-    K: Any = problem.K
     order = problem.penalty.order
-    summed = order is not None and order > 1.0 and _summed_in_blocks(K, problem.loss, problem.penalty)
-    if not (summed and tol >= FINEST_SINGLE and K.transform.sums.radial.size >= MANY):
+    summed = order is not None and order > 1.0 and _summed_in_blocks(problem.K, problem.loss, problem.penalty)
+    if not (summed and tol >= FINEST_SINGLE):
         return None
-    lean: Any = LeanRows(K)
-    return replace(problem, K=lean)
+    quick = problem.K.with_float32_sums()
+    return None if quick is problem.K else replace(problem, K=quick)
 
 
 def _kept(

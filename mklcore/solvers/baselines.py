@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.measures import as_stack
+from mklcore.kernels.operators.dense import DenseKernels
 from mklcore.losses import Squared
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
@@ -32,7 +33,6 @@ from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, certificat
 from mklcore.solvers.proof import Values
 from mklcore.solvers.reweighting import WarmStart
 from mklcore.solvers.spectra import Spectra
-from mklcore.solvers.stack import combine
 
 L1_SOLVERS = ("symmetric", "block")
 
@@ -136,7 +136,7 @@ class SymmetricL1:
 
     def _point(self, t: Array, z: Array) -> Point:
         n = self.y.size
-        combine(self.K, t, self._system)
+        DenseKernels(self.K).combine(t, self._system)
         self._system.flat[:: n + 1] += self.lam * n
         factor = scipy.linalg.cho_factor(self._system, lower=True, check_finite=False)
         alpha = scipy.linalg.cho_solve(factor, self.y, check_finite=False)

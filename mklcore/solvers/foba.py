@@ -22,7 +22,6 @@ import scipy
 from mklcore.arrays import Array
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.gomp import GOMP
-from mklcore.solvers.stack import gram
 
 GIVEN_BACK = 0.5  # share of a step's gain that its drops may cost together
 
@@ -42,18 +41,18 @@ class ForwardBackward(GOMP):
             if shorter.objective >= most:
                 break
             following = shorter
-        self._sum[:] = np.sum([gram(self.K, j) for j in following.selected or ()], axis=0)
+        self._sum[:] = np.sum([self.K.gram(j) for j in following.selected or ()], axis=0)
         return following
 
     def _shorter(self, point: Point) -> Point:
         """The point without the kernel that costs least to drop."""
         chosen = point.selected or ()
-        total = np.sum([gram(self.K, j) for j in chosen], axis=0)
-        found = [self._ridge(total - gram(self.K, j)) for j in chosen]
+        total = np.sum([self.K.gram(j) for j in chosen], axis=0)
+        found = [self._ridge(total - self.K.gram(j)) for j in chosen]
         least = int(np.argmin([objective for _, objective in found]))
         dual, objective = found[least]
         rest = (*chosen[:least], *chosen[least + 1 :])
-        weights = np.zeros(self.K.shape[0])
+        weights = np.zeros(self.K.n_kernels)
         weights[list(rest)] = 1.0
         norm = float(np.linalg.norm(self.lam * len(self.Y) * dual))
         solves = point.solves + self.Y.shape[1] * len(chosen)

@@ -15,12 +15,13 @@ Where the way is lost, or dearer than solving anew, nothing is said and another 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices, read_only
+from mklcore.arrays import Array, Indices
 from mklcore.intercepts import best_intercept, total_loss
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.operators.base import Capability, KernelOperator
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers import trail
 from mklcore.solvers.bound import forms_of_multiple
@@ -28,7 +29,6 @@ from mklcore.solvers.driver import Point, Status
 from mklcore.solvers.proof import Passed, Values
 from mklcore.solvers.reweighting import NEGLIGIBLE, Problem, Reweighting, WarmStart, Weighed, values_of
 from mklcore.solvers.running import moved
-from mklcore.solvers.stack import products
 from mklcore.solvers.working_set import Carry, nearest
 
 _MOST_FREE = 150  # points off their bounds: beyond, a system costs more than a machine
@@ -49,14 +49,14 @@ class Place:
     G: Array
     beta: float
 
-    def among(self, live: Indices, K: Array) -> Place:
-        """The same place among other kernels of ``K`` (M, n, n), those with weight with them, as a copy."""
+    def among(self, live: Indices, K: KernelOperator) -> Place:
+        """The same place among other kernels of ``K``, those with weight with them, as a copy."""
         G, theta = np.empty((live.size, self.alpha.size)), np.zeros(live.size)
         known = np.isin(live, self.live)
         where = np.searchsorted(self.live, live[known])
         G[known], theta[known] = self.G[where], self.theta[where]
         if not np.all(known):
-            G[~known] = products(K, self.alpha, np.flatnonzero(self.alpha), live[~known])
+            G[~known] = K.matvec(self.alpha, live[~known])
         return Place(live, self.alpha.copy(), theta, G, self.beta)
 
 
@@ -82,7 +82,7 @@ class Following:
         loss = problem.loss
         return (
             warm is not None
-            and not isinstance(problem.K, KernelRows)
+            and Capability.DENSE in problem.K.capabilities
             and problem.penalty.order == 1.0
             and loss.piecewise_linear
             and loss.tube == 0.0
@@ -100,7 +100,7 @@ class Following:
 
     def found(self) -> Point | None:
         """The certified optimum; None where the way is lost or too dear, and ``dear`` says which."""
-        budget = _LEAST + _PASSES * self.problem.K.size
+        budget = _LEAST + _PASSES * self.problem.K.n_kernels * self.problem.y.size**2
         first, start, end = self._begun(), 1.0 / float(self._warm.C), 1.0 / float(self.problem.C)
         for tried in range(_ROUNDS):
             place = first.among(first.live, self.problem.K)
@@ -156,10 +156,8 @@ class Following:
             alpha = np.where(np.abs(alpha - bound) <= _ROUND, bound, alpha)
         carried = warm.carry if isinstance(warm.carry, Carry) else None
         live = nearest(warm.weights, warm.weights) if carried is None else np.asarray(carried.live)
-        if carried is not None and carried.products is not None:
-            G = carried.products / C
-        else:
-            G = products(task.K, alpha, np.flatnonzero(alpha), live)
+        known = None if carried is None else carried.products
+        G = task.K.matvec(alpha, live) if known is None else known / C
         theta = warm.weights[live] / warm.weights[live].sum()
         f = theta @ G
         b = best_intercept(task.loss, C * f, task.y, C) / C if self.balanced else 0.0
@@ -167,7 +165,8 @@ class Following:
 
     def _moved(self, place: Place, start: float, end: float, tried: int, budget: float) -> tuple[int, float]:
         """Follow the optimum from lam = ``start`` to ``end``, in place; how it ended, and the multiplications."""
-        K, x = self.problem.K, np.zeros(5)
+        kernels: Any = self.problem.K
+        x = np.zeros(5)
         P, W = np.zeros((9, self.lin.size)), np.zeros((8, place.theta.size))
         S = np.empty((3, *place.G.shape))
         at = np.where(place.alpha <= self.low, trail.LOW, np.where(place.alpha >= self.high, trail.HIGH, trail.FREE))
@@ -181,7 +180,7 @@ class Following:
         W[: trail.FORM] = place.theta, np.where(active > 0, t - form, np.minimum(t * (1.0 - _APART) - form, 0.0))
         S[trail.G], x[:] = place.G, (place.beta, t, 0.0, start, end)
         ended, _, spent = trail.follow(
-            read_only(K), place.live, P, W, S, state, active, x, self.balanced, _MOST_FREE, budget
+            kernels.values, place.live, P, W, S, state, active, x, self.balanced, _MOST_FREE, budget
         )
         place.alpha, place.theta, place.G, place.beta = P[trail.ALPHA], W[trail.THETA], S[trail.G], float(x[trail.BETA])
         whole = bool(np.all(np.isfinite(place.theta))) and place.theta.sum() > 0.0
@@ -190,12 +189,12 @@ class Following:
     def _read(self, place: Place) -> Point:
         """The place as a point, with its certificate from one pass over all kernels."""
         task, C = self.problem, float(self.problem.C)
-        weights = np.zeros(task.K.shape[0])
+        weights = np.zeros(task.K.n_kernels)
         weights[place.live] = np.where(place.theta < NEGLIGIBLE * place.theta.max(), 0.0, place.theta)
         weights = task.penalty.scale(weights)
         low, high = task.loss.box(task.y, C)
         a = feasible_start(C * place.alpha, low, high, self.balanced)
-        self.running = moved(self.running, task.K, np.arange(task.K.shape[0]), a)
+        self.running = moved(self.running, task.K, np.arange(task.K.n_kernels), a)
         f, Q = weights @ self.running.products, self.running.forms
         b = best_intercept(task.loss, f, task.y, C) if task.fit_intercept else 0.0
         errors, bound = total_loss(task.loss, f, b, task.y, C), self._plain.bound(a, Q)

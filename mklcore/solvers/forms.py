@@ -16,6 +16,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.intercepts import total_loss
+from mklcore.kernels.operators import KernelOperator, as_operator
 from mklcore.losses import Loss
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers import fit_weighted
@@ -150,13 +151,13 @@ class Live:
     signed target. Source: specification of the lp-norm solver, section 5, live slider design.
     """
 
-    def __init__(self, K: Array, y: Array, fit: Fit, C: float, loss: Loss) -> None:
+    def __init__(self, K: Array | KernelOperator, y: Array, fit: Fit, C: float, loss: Loss) -> None:
         far = (
             fit.intercept if loss.of_residuals else 0.0
         )  # of a target far from zero: the interval is the same without it
         self.y, self.fit, self.C, self.loss = y - far, fit, C, loss
         a = fit.dual_coef
-        self.G = K.products(a) if hasattr(K, "products") else np.stack([kernel @ a for kernel in K])
+        self.G = as_operator(K).matvec(a)
         self.Q = np.maximum(self.G @ fit.dual_coef, 0.0)
 
     def at(self, *, p: float | None = None, C: float | None = None, penalty: Penalty | None = None) -> Nearby:
@@ -185,12 +186,12 @@ class Live:
             yield norm.scale((self.Q / self.Q.max()) ** (1.0 / (p - 1.0)))
 
 
-def interval(fitted: Any, K: Array, y: Array, **moved: float) -> Nearby:
+def interval(fitted: Any, K: Array | KernelOperator, y: Array, **moved: float) -> Nearby:
     """``Live`` for a fitted two-class or regression estimator: ``interval(model, K, y, p=1.5)`` or ``C=2.0``."""
     target = (
         np.where(np.asarray(y) == fitted.classes_[1], 1.0, -1.0)
         if hasattr(fitted, "classes_")
         else np.asarray(y, float)
     )
-    live = Live(K if hasattr(K, "products") else np.asarray(K), target, fitted.fit_, fitted.C, fitted.loss_in_use)
+    live = Live(as_operator(K), target, fitted.fit_, fitted.C, fitted.loss_in_use)
     return live.at(**{"p": fitted.p, **moved})

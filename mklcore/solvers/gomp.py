@@ -30,13 +30,12 @@ import scipy
 
 from mklcore.arrays import Array, Indices, writable
 from mklcore.errors import ParameterError
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.operators import KernelOperator, as_operator
 from mklcore.losses import Hinge
 from mklcore.machines.svm import smo_single, solve_svm
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.proof import Values
-from mklcore.solvers.spectra import Spectra, exact_score
-from mklcore.solvers.stack import gram
+from mklcore.solvers.spectra import Spectra, exact_score, factor_of
 
 __all__ = ["GOMP", "Chosen", "HingeGOMP", "Spectra"]
 
@@ -60,7 +59,8 @@ class Chosen:
 class GOMP:
     """MKL-GOMP with squared loss as the driver's method; every step is kept, so one run is a whole path over s.
 
-    ``K`` (M, n, n); ``Y`` (n, T) without intercept; ``lam`` > 0; ``n_kernels`` the budget s; ``score_tol`` relative stop;
+    ``K`` (M, n, n) or an operator; ``Y`` (n, T) without intercept; ``lam`` > 0; ``n_kernels`` the budget s;
+    ``score_tol`` relative stop;
     ``n_candidates`` how many kernels are scored per step, redrawn with ``seed`` (None: all); ``allowed`` the kernels that
     may be chosen (None: all), which is how exact duplicates are left out. Without ``n_candidates`` the scores of kernels
     already chosen are computed too: they show how much of their own direction is still shrunk away.
@@ -71,7 +71,7 @@ class GOMP:
 
     def __init__(
         self,
-        K: Array,
+        K: Array | KernelOperator,
         Y: Array,
         lam: float,
         *,
@@ -82,9 +82,9 @@ class GOMP:
         allowed: Indices | None = None,
         spectra: Spectra | None = None,
     ) -> None:
-        self.K, self.spectra = K, spectra
-        self._sum = np.zeros(K.shape[1:])
-        self._choose(Y, lam, K.shape[0], n_kernels, score_tol, n_candidates, seed, allowed)
+        self.K, self.spectra = as_operator(K), spectra
+        self._sum = np.zeros((len(Y), len(Y)))
+        self._choose(Y, lam, self.K.n_kernels, n_kernels, score_tol, n_candidates, seed, allowed)
 
     def _choose(
         self,
@@ -108,7 +108,7 @@ class GOMP:
         self._energy = self._nothing()
         chosen = Chosen(None, self._residual_norm(self.Y))
         return Point(
-            np.zeros(self.K.shape[0]), np.zeros_like(self.Y), 0.0, self._energy, solves=0, selected=(), state=chosen
+            np.zeros(self.K.n_kernels), np.zeros_like(self.Y), 0.0, self._energy, solves=0, selected=(), state=chosen
         )
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
@@ -131,7 +131,7 @@ class GOMP:
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """The objective of (5) from the chosen kernels and their coefficients."""
-        f = sum((gram(self.K, j) @ best.dual for j in best.selected or ()), np.zeros_like(self.Y))
+        f = sum((self.K.gram(j) @ best.dual for j in best.selected or ()), np.zeros_like(self.Y))
         size = self.lam * float(np.sum(best.dual * f))
         return Values(self._errors(f) + size, floor=1e-15 * self._nothing())
 
@@ -152,15 +152,17 @@ class GOMP:
         scored = self.allowed if self.n_candidates is None else candidates
         shrink = self.lam * self.Y.shape[0]
         scores = self.spectra.scores(residual, shrink, scored)
-        if isinstance(self.K, KernelRows):  # in single precision: those that may be the largest again, in double
+        if (
+            self.spectra.vectors.dtype == np.float32
+        ):  # in single precision: those that may be the largest again, in double
             close = float(scores[candidates].max()) - _SINGLE * float(np.sum(residual**2)) / len(residual)
             for j in candidates[scores[candidates] >= close]:
-                scores[j] = exact_score(self.K.factor(int(j)), residual, shrink)
+                scores[j] = exact_score(factor_of(self.K, int(j)), residual, shrink)
         return scores
 
     def _refit(self, chosen: tuple[int, ...], last: Point, scores: Array) -> Point:
         n = self.Y.shape[0]
-        self._sum += gram(self.K, chosen[-1])
+        self._sum += self.K.gram(chosen[-1])
         system = self._sum.copy()
         system.flat[:: n + 1] += self.lam * n
         try:
@@ -185,7 +187,7 @@ class GOMP:
         )
 
     def _point(self, chosen: tuple[int, ...], dual: Array, objective: float, state: Chosen) -> Point:
-        weights = np.zeros(self.K.shape[0])
+        weights = np.zeros(self.K.n_kernels)
         weights[list(chosen)] = 1.0
         return Point(weights, dual, 0.0, objective, solves=self.Y.shape[1], selected=chosen, state=state)
 
@@ -204,7 +206,7 @@ class HingeGOMP(GOMP):
         self.tol = tol
 
     def start(self) -> Point:
-        self._duals = np.zeros((self.K.shape[0], *self.Y.T.shape))  # of the scores, each the start of the next
+        self._duals = np.zeros((self.K.n_kernels, *self.Y.T.shape))  # of the scores, each the start of the next
         return super().start()
 
     def _errors(self, f: Array) -> float:
@@ -222,7 +224,7 @@ class HingeGOMP(GOMP):
 
     def _scores(self, last: Point, candidates: Indices) -> Array:
         margins = 1.0 - self.Y * (self._sum @ last.dual) if last.selected else np.ones_like(self.Y)
-        low, high = np.full((2, self.K.shape[0]), -np.inf)
+        low, high = np.full((2, self.K.n_kernels), -np.inf)
         contenders, steps = candidates, max(20_000, 40 * self.Y.shape[0])
         for _ in range(_ROUNDS):
             for j in contenders:
@@ -242,13 +244,15 @@ class HingeGOMP(GOMP):
         for t in range(self.Y.shape[1]):
             y, m = np.ascontiguousarray(self.Y[:, t]), np.ascontiguousarray(margins[:, t])
             left = self._C * float(np.maximum(0.0, m).sum())
-            self._duals[j, t], value, gap = offset_machine(self.K[j], y, m, self._C, self._duals[j, t], accuracy, steps)
+            self._duals[j, t], value, gap = offset_machine(
+                self.K.gram(int(j)), y, m, self._C, self._duals[j, t], accuracy, steps
+            )
             high += 2.0 * self.lam * (left - value)
             low += 2.0 * self.lam * (left - value - gap)
         return low, high
 
     def _refit(self, chosen: tuple[int, ...], last: Point, scores: Array) -> Point:
-        self._sum += gram(self.K, chosen[-1])
+        self._sum += self.K.gram(chosen[-1])
         machines = [
             solve_svm(self._sum, np.ascontiguousarray(y), self._C, Hinge(), False, warm=a, accuracy=self.tol)
             for y, a in zip(self.Y.T, np.ascontiguousarray(last.dual.T), strict=True)

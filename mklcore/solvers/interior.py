@@ -28,7 +28,6 @@ from mklcore.machines.solution import feasible_start
 from mklcore.solvers.complement import Complement, Factorised, Halved, Through
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, keeping_dual
-from mklcore.solvers.stack import products
 
 _INWARD = 0.1  # of the way from a warm start to the centre: multipliers need room
 _TO_THE_WALL = 0.97  # share of the longest step that keeps everything positive
@@ -204,7 +203,7 @@ class Interior(Reweighting):
 
     def _times(self, a: Array) -> Array:
         """K_m a of the kernels that are weighed, (M, n)."""
-        return products(self.problem.K, a, np.flatnonzero(a), self.live)
+        return self.problem.K.matvec(a, self.live)
 
     def factorised(self, firm: Array) -> Callable[[Array], Array]:
         """What solves (K_theta + diag(firm)) z = right at the weights read last; LinAlgError where it is singular."""

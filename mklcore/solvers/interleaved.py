@@ -23,10 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices
+from mklcore.arrays import Array, Indices, Single
 from mklcore.errors import ParameterError
 from mklcore.intercepts import best_intercept, total_loss
-from mklcore.kernels.rows import PIECE, KernelRows, RowCache, StackRows
+from mklcore.kernels.operators import KernelOperator, is_stored, same_kernels
+from mklcore.kernels.operators.lazy import PIECE
+from mklcore.kernels.operators.row_cache import RowCache
 from mklcore.leaves import leaf, part
 from mklcore.losses import Loss
 from mklcore.machines.svm import best_partner, first, move_pair, move_single, offsets, pair_update
@@ -36,7 +38,6 @@ from mklcore.solvers.driver import Board, Point, Progress, Status
 from mklcore.solvers.proof import Passed, Values
 from mklcore.solvers.reweighting import Problem, WarmStart, values_of
 from mklcore.solvers.running import moved
-from mklcore.solvers.stack import products, quadratic_forms
 
 CACHE_MB = 512.0
 # Where rows are dear a round goes in so many chunks, so that weights follow sooner; in one where they are stored.
@@ -48,7 +49,7 @@ MIXED_MB = 64.0  # rows of the weighted kernel, good until the weights change
 
 
 @leaf()
-def add_rows(g: Array, slab: Array, slots: Indices, change: Array) -> None:
+def add_rows(g: Array, slab: Single, slots: Indices, change: Array) -> None:
     """g[m] += sum_k change[k] slab[slots[k], m] for g (M, n) and slab (r, M, n)."""
     last = slots.size - 1
     for m in range(g.shape[0]):
@@ -65,7 +66,7 @@ def add_rows(g: Array, slab: Array, slots: Indices, change: Array) -> None:
 
 
 @part()
-def mixed_row(slab: Array, slot: int, theta: Array, out: Array) -> None:
+def mixed_row(slab: Single, slot: int, theta: Array, out: Array) -> None:
     """out = sum_m theta[m] slab[slot, m]."""
     out[:] = 0.0
     M = theta.size
@@ -82,7 +83,7 @@ def mixed_row(slab: Array, slot: int, theta: Array, out: Array) -> None:
 
 @part()
 def ready(
-    i: int, kept: int, theta: Array, slab: Array, slot: Indices, mixed: Array, place: Indices, owner: Indices,
+    i: int, kept: int, theta: Array, slab: Single, slot: Indices, mixed: Array, place: Indices, owner: Indices,
     hand: Indices
 ) -> int:  # fmt: skip
     """Where row i of K_theta lies in ``mixed``, mixing it over the oldest row but ``kept``; -1 when the slab lacks it."""
@@ -103,7 +104,7 @@ def ready(
 
 @leaf()
 def pairs(
-    a: Array, v: Array, change: Array, theta: Array, slab: Array, slot: Indices, mixed: Array, place: Indices,
+    a: Array, v: Array, change: Array, theta: Array, slab: Single, slot: Indices, mixed: Array, place: Indices,
     owner: Indices, hand: Indices, diagonal: Array, low: Array, high: Array, tube: float, paired: bool,
     tol: float, most: int
 ) -> tuple[int, int]:  # fmt: skip
@@ -154,7 +155,7 @@ class Mixed:
 class Carry:
     """What a fit hands to its neighbour on the same kernels: the rows it read, and a dual (n,) with its products (M, n)."""
 
-    kernels: Array | KernelRows
+    kernels: KernelOperator
     cache: RowCache
     dual: Array
     products: Array
@@ -198,7 +199,7 @@ class Pulse:
 
 
 class Interleaved:
-    """Algorithm 2 as the driver's method. ``problem.K`` is a stack (M, n, n) or ``KernelRows``."""
+    """Algorithm 2 as the driver's method. Kernels that are not stored give their rows one by one."""
 
     keeps_points = False
 
@@ -209,7 +210,7 @@ class Interleaved:
             raise ParameterError(f'solver="interleaved" needs {missing}. Use solver="wrapper".')
         self.problem, self.tol, self.warm, self.pulse = problem, tol, warm, Pulse()
         self.cache = self._rows(CACHE_MB if cache_mb is None else cache_mb)
-        self.diagonal = self.cache.source.diagonal
+        self.diagonal = problem.diagonals
         self.name = f"{problem.penalty.name} interleaved chunking"
         self.low, self.high = problem.loss.box(problem.y, problem.C)
         self.tube = problem.loss.tube
@@ -221,7 +222,7 @@ class Interleaved:
         self._told = False
         self.running = None if warm is None else warm.running  # products of a stored stack that no pair has touched
         self._exact = False  # sums in double precision: cached rows are in single
-        self._is_stored = isinstance(self.cache.source, StackRows)
+        self._is_stored = is_stored(problem.K)
         self._fresh: tuple[Point, Passed] | None = None
         n = problem.y.size
         room = int(np.clip(MIXED_MB * 1e6 / (8 * n), 3, n)) if n > 3 else 3
@@ -232,13 +233,12 @@ class Interleaved:
         carried = self._carried
         if carried is not None:
             return carried.cache
-        K = self.problem.K
-        return RowCache(K if isinstance(K, KernelRows) else StackRows(K), cache_mb, least=64)
+        return RowCache(self.problem.K, cache_mb, least=64)
 
     @property
     def _carried(self) -> Carry | None:
         found = None if self.warm is None else self.warm.carry
-        return found if isinstance(found, Carry) and found.kernels is self.problem.K else None
+        return found if isinstance(found, Carry) and same_kernels(found.kernels, self.problem.K) else None
 
     @property
     def carry(self) -> Carry:
@@ -275,7 +275,7 @@ class Interleaved:
         """What the rounding of cached rows has moved the loss by, measured on a few rows of the training set."""
         n, C = self.a.size, np.broadcast_to(self.problem.C, self.a.shape)
         some = np.linspace(0, n - 1, min(n, PIECE)).astype(np.int64)
-        true = last.weights @ (self.cache.source.block(some) @ self.a)
+        true = last.weights @ (self.problem.K.rows(some) @ self.a)
         off = np.abs(last.weights @ self.g[:, some] - true)
         return float(C[some] @ off) * n / some.size
 
@@ -350,7 +350,7 @@ class Interleaved:
             point, passed = self._fresh
             if best.dual is point.dual and dual_point is point.dual_point:
                 return values_of(self.problem, passed, best, dual_point)
-        return values_over(self.problem, self.cache.source, best, dual_point, self.pulse)
+        return values_over(self.problem, self.problem.K, best, dual_point, self.pulse)
 
     def _pairs(self, most: int) -> int:
         """Move up to ``most`` pairs (or single points, without an intercept) at the present weights; returns how many."""
@@ -391,14 +391,14 @@ class Interleaved:
 
     def _sum(self, change: Array) -> None:
         """g += K_m change, row by row of what has changed."""
-        rows, cache, source = np.flatnonzero(change), self.cache, self.cache.source
-        if self._exact and isinstance(source, StackRows):
-            self.g += products(source.values, change, rows, np.arange(len(source.values)))
+        rows, cache, source = np.flatnonzero(change), self.cache, self.problem.K
+        if self._exact and self._is_stored:
+            self.g += source.matvec(change)
             return
         for first_row in range(0, rows.size, PIECE):
             part = rows[first_row : first_row + PIECE]
             if self._exact:
-                self.g += change[part] @ source.block(part)
+                self.g += change[part] @ source.rows(part)
             else:
                 add_rows(self.g, cache.slab, cache.fetch(part), change[part])
             self.pulse.spend(part.size * self.diagonal.size)
@@ -425,7 +425,7 @@ class Interleaved:
     def _take_products(self, moved: Array) -> None:
         """g for the first a: those of the carried dual, scaled like it, or afresh."""
         running, carried = self.running, self._carried
-        if running is not None and running.kernels is self.problem.K:
+        if running is not None and same_kernels(running.kernels, self.problem.K):
             self.g = running.at(self.a).products.copy()
             return
         if carried is not None and self.warm is not None and np.array_equal(self.a, moved):
@@ -434,33 +434,30 @@ class Interleaved:
             if np.allclose(carried.dual * factor, moved, rtol=1e-9, atol=0.0):
                 self.g = factor * carried.products
                 return
-        self.g, _ = products_over(self.cache.source, self.a, np.zeros(self.a.size), self.pulse)
+        self.g, _ = products_over(self.problem.K, self.a, np.zeros(self.a.size), self.pulse)
 
     def _again(self, proof: Array) -> Array:
         """g without what the pairs have summed: from the products that came with the start, or afresh; returns the forms (M,)
         of ``proof``."""
-        source = self.cache.source
-        if not isinstance(source, StackRows):
+        source = self.problem.K
+        if not self._is_stored:
             self.g, forms = products_over(source, self.a, proof, self.pulse)
             return forms
-        self.running = moved(self.running, source.values, np.arange(len(source.values)), self.a.copy())  # pairs move a
+        self.running = moved(self.running, source, np.arange(source.n_kernels), self.a.copy())  # pairs move a
         self.g = self.running.products.copy()
         return self.running.at(proof).forms
 
 
-def products_over(
-    source: KernelRows | StackRows, a: Array, proof: Array, pulse: Pulse | None = None
-) -> tuple[Array, Array]:
+def products_over(source: KernelOperator, a: Array, proof: Array, pulse: Pulse | None = None) -> tuple[Array, Array]:
     """K_m a for every kernel (M, n) and the forms of ``proof`` (M,), in double precision; rows of zeros in both are not read.
     ``pulse`` is told what is computed."""
-    M, n = source.diagonal.shape
-    if isinstance(source, StackRows):
-        G = products(source.values, a, np.flatnonzero(a), np.arange(M))
-        return G, quadratic_forms(source.values, proof, np.flatnonzero(proof))
+    M, n = source.n_kernels, source.n_samples
+    if is_stored(source):
+        return source.matvec(a), source.quad(proof)
     support, G, forms = np.flatnonzero((a != 0.0) | (proof != 0.0)), np.zeros((M, n)), np.zeros(M)
     for top in range(0, support.size, PIECE):
         part = support[top : top + PIECE]
-        block = source.block(part)
+        block = source.rows(part)
         if pulse is not None:
             pulse.spend(block.size)
         G += a[part] @ block
@@ -469,10 +466,10 @@ def products_over(
 
 
 def values_over(
-    problem: Problem, source: KernelRows | StackRows, best: Point, dual_point: Array | None, pulse: Pulse | None = None
+    problem: Problem, source: KernelOperator, best: Point, dual_point: Array | None, pulse: Pulse | None = None
 ) -> Values:
     """Objective and dual value of published parts from one pass over the rows of ``source``, of which ``pulse`` is told."""
     proof = np.zeros(best.dual.size) if dual_point is None else dual_point
     G, forms = products_over(source, best.dual, proof, pulse)
-    passed = Passed(best.weights @ G, np.maximum(G @ best.dual, 0.0), forms, source.diagonal)
+    passed = Passed(best.weights @ G, np.maximum(G @ best.dual, 0.0), forms, source.diagonals())
     return values_of(problem, passed, best, dual_point)

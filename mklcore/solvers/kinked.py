@@ -38,7 +38,7 @@ class Kinked:
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         self.problem, self.tol = problem, tol
-        M, n = problem.K.shape[:2]
+        M, n = problem.K.n_kernels, problem.y.size
         self._may_change = Interior.suits(problem)
         self._followed = Following(problem, tol=tol, warm=warm) if warm and Following.suits(problem, warm) else None
         self._inherited = warm is not None and isinstance(warm.carry, Carry) and warm.carry.dear
@@ -54,7 +54,7 @@ class Kinked:
     def running(self) -> Running | None:
         """The products of all kernels with a dual near the last."""
         found = self.method.running
-        return found if found is None or found.live.size == self.problem.K.shape[0] else None
+        return found if found is None or found.live.size == self.problem.K.n_kernels else None
 
     @property
     def carry(self) -> Carry | object | None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.intercepts import best_intercept, total_loss
+from mklcore.kernels.operators.base import same_kernels
 from mklcore.solvers.bound import dual_bound, forms_of_multiple
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Fit, Point, Status
@@ -119,7 +120,7 @@ class Neighbour:
 def _alike(one: Problem, other: Problem) -> bool:
     """Whether two problems differ in C alone."""
     return (
-        one.K is other.K
+        same_kernels(one.K, other.K)
         and one.loss == other.loss
         and one.penalty == other.penalty
         and one.fit_intercept == other.fit_intercept

@@ -23,11 +23,11 @@ import scipy
 
 from mklcore.arrays import Array, Indices
 from mklcore.intercepts import best_intercept, total_loss
+from mklcore.kernels.operators import Capability, same_kernels
 from mklcore.machines.svm import smo_pairs
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, certifies, keeping_dual
-from mklcore.solvers.stack import combine_block, is_made_afresh
 from mklcore.solvers.summed import NEARBY, Summed
 
 _TRIES = 3
@@ -54,7 +54,7 @@ class Newton(Reweighting):
         self.bundle = Bundle(self.live.size, problem.y.size) if kinked else None
         if kinked and warm is not None and problem.loss.total == 0:
             self._adopt(warm)
-        elif warm is not None and isinstance(warm.carry, Summed) and warm.carry.kernels is problem.K:
+        elif warm is not None and isinstance(warm.carry, Summed) and same_kernels(warm.carry.kernels, problem.K):
             self._at_hand = warm.carry
 
     def _adopt(self, warm: WarmStart) -> None:
@@ -185,11 +185,11 @@ class Newton(Reweighting):
             if near:
                 block: Array = self._sum[np.ix_(rows, rows)]
                 return block
-        if is_made_afresh(self.problem.K):  # of what is not stored there is the sum alone
+        if Capability.BLOCKS not in self.problem.K.capabilities:
             self._combine(weights)
             own: Array = self._sum[np.ix_(rows, rows)]
             return own
-        return combine_block(self.problem.K, everywhere, rows)
+        return self.problem.K.combine_block(everywhere, rows)
 
     def _on_simplex(self, point: Point, H: Array, damping: float) -> Array | None:
         """min -Q/2'(x - theta) + 1/2 (x - theta)'(H + damping diag(Q / theta))(x - theta) over the simplex."""

@@ -10,10 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from mklcore.arrays import Array
-from mklcore.kernels.rows import KernelRows
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.interleaved import Carry, Interleaved
 from mklcore.solvers.newton import Newton
@@ -70,9 +67,7 @@ class Opening:
     @property
     def scales(self) -> str:
         """The scales of the problem in words."""
-        if isinstance(self.problem.K, KernelRows):
-            return scales_of(self.problem.K.diagonal, self.problem.C)
-        return scales_of(np.einsum("mii->mi", self.problem.K), self.problem.C)
+        return scales_of(self.problem.diagonals, self.problem.C)
 
     def listen(self, listener: Callable[[], Any] | None) -> None:
         """Let ``listener`` say in the middle of a step of the pairs whether the work should end."""

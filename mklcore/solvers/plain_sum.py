@@ -12,13 +12,15 @@ Source: Kloft et al. (2011), equation (17) at p* = 1.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError
 from mklcore.intercepts import best_intercept, total_loss
-from mklcore.kernels.rows import KernelRows, SummedRows
+from mklcore.kernels.operators.dense import DenseKernels
+from mklcore.kernels.operators.lazy import LazySum
 from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.interior import Interior
@@ -31,15 +33,14 @@ _MOST_INSIDE = 50  # interior point steps: a dozen or two reach what can be reac
 
 
 class PlainSum:
-    """One machine on the sum of all kernels of a ``KernelRows``; its weights are those of all kernels."""
+    """One machine on the sum of all kernels of a ``LazyKernels``; its weights are those of all kernels."""
 
     keeps_points = False
 
     def __init__(
         self, problem: Problem, *, tol: float, warm: WarmStart | None = None, largest_mb: float | None = None
     ) -> None:
-        rows = problem.K
-        assert isinstance(rows, KernelRows)
+        rows: Any = problem.K
         self._weights: Array = np.ones(rows.n_kernels)
         inside = None if warm is None else replace(warm, weights=np.ones(1), carry=None)
         self.method: Reweighting | Interleaved
@@ -51,9 +52,9 @@ class PlainSum:
                 "(Nystroem(n_components=200), say)."
             )
         if needed <= room:
-            self.method = Reweighting(replace(problem, K=rows.total[None]), tol=tol, warm=inside)
+            self.method = Reweighting(replace(problem, K=DenseKernels(rows.total[None])), tol=tol, warm=inside)
         else:
-            self.method = Interleaved(replace(problem, K=SummedRows(rows)), tol=tol, warm=inside)
+            self.method = Interleaved(replace(problem, K=LazySum(rows)), tol=tol, warm=inside)
         self.name: str = f"one machine on the plain sum of {rows.n_kernels} kernels"
 
     def restated(self, best: Point, dual_point: Array | None) -> Point:
@@ -89,8 +90,8 @@ class Summed(PlainSum):
     """Interior point steps on the sum of a stored stack, for a loss that is linear on each side of zero."""
 
     def __init__(self, problem: Problem, total: Array, *, tol: float, warm: WarmStart) -> None:
-        self._weights = np.ones(problem.K.shape[0])
-        one = replace(problem, K=total[None], penalty=LpNorm(1.0))
+        self._weights = np.ones(problem.K.n_kernels)
+        one = replace(problem, K=DenseKernels(total[None]), penalty=LpNorm(1.0))
         inside = Interior(one, tol=tol, warm=replace(warm, weights=np.ones(1)))
         self.method, self.name = inside, inside.name
 

@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.operators import Capability, DenseKernels
+from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import Board, Fit, Point, Status, run
@@ -56,9 +57,9 @@ class Readings:
     ``read`` counts them. For a kernel that was not read ``at`` gives its upper bound, which is below what matters.
     """
 
-    def __init__(self, rows: KernelRows) -> None:
+    def __init__(self, rows: LazyKernels) -> None:
         self.rows, self.read = rows, 0
-        self.reach = np.sqrt(np.maximum(rows.diagonal, 0.0).sum(axis=1))  # the trace is above every eigenvalue
+        self.reach = np.sqrt(np.maximum(rows.diagonals(), 0.0).sum(axis=1))  # the trace is above every eigenvalue
         self._duals: list[Array] = []
         self._roots, self._seen = np.zeros(rows.n_kernels), np.full(rows.n_kernels, -1)
 
@@ -78,7 +79,7 @@ class Readings:
 
     def _exact(self, a: Array, kernels: Indices) -> Array:
         self.read += kernels.size
-        self._roots[kernels] = np.sqrt(self.rows.forms(a, kernels))
+        self._roots[kernels] = np.sqrt(self.rows.quad(a, kernels))
         self._seen[kernels] = len(self._duals) - 1
         return self._roots[kernels]
 
@@ -93,12 +94,13 @@ class Priced:
         self, problem: Problem, *, tol: float, warm: WarmStart | None = None, room_mb: float | None = None
     ) -> None:
         rows: Any = problem.K
-        assert isinstance(rows, KernelRows)
-        self.rows, self.problem = rows, problem
+        self.rows: LazyKernels = rows
+        self.problem = problem
         self.tol, self.warm = tol, warm
         self.name = f"lp {self.what}"
         n = self.rows.n_samples
-        self._free = self.rows.quick and problem.loss.piecewise_linear  # Newton asks for more than a sum and forms
+        cheap = Capability.CHEAP_ROWS in self.rows.capabilities
+        self._free = cheap and problem.loss.piecewise_linear  # Newton asks for more than a sum and forms
         self._most = most_kernels(n, room_mb)
         self.few: Any = None
         self._proved, self._proof = -np.inf, np.zeros(0)
@@ -118,7 +120,7 @@ class Priced:
         self._free = self._free or self._is_full_of(used.size)
         most = max(FEWEST, 2 * self.rows.n_samples, used.size) if self._free else self._most
         self.live: Indices = np.sort(np.concatenate([used, nearest[~np.isin(nearest, used)]])[:most])
-        self._slab = np.empty((0 if self._free else min(self._most, M), *self.rows.shape[1:]))
+        self._slab = np.empty((0 if self._free else min(self._most, M), task.y.size, task.y.size))
         self._fill(self.live, 0)
         if not weights[self.live].any():
             weights[self.live] = 1.0
@@ -142,11 +144,11 @@ class Priced:
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """Objective and dual value of published parts, from scratch; the price of all kernels where it is not known yet."""
         task, used = self.problem, np.flatnonzero(best.weights)
-        few, weights = self.rows.subset(used) if self._free else self.rows.stack_of(used), best.weights[used]
+        few, weights = self.rows.select(used) if self._free else DenseKernels(self.rows.grams(used)), best.weights[used]
         found = weighted_values(few, task.y, task.C, task.loss, task.penalty, weights, best.dual, best.intercept, None)
         if dual_point is None or dual_point is self._proof:
             return found._replace(dual_objective=self._proved)
-        price = task.penalty.dual_price(self.rows.forms(dual_point))
+        price = task.penalty.dual_price(self.rows.quad(dual_point))
         return found._replace(dual_objective=task.loss.dual(dual_point, task.y, task.C) - price)
 
     def finish(self, best: Point) -> Point:
@@ -158,7 +160,7 @@ class Priced:
         kept = np.flatnonzero(weights[self.live] > 0.0)
         crowded = not self._free and self.live.size + entering.size > self._most
         if self._free or (crowded and self._is_full_of(kept.size)):
-            self._free, self._slab = True, np.empty((0, *self.rows.shape[1:]))
+            self._free, self._slab = True, np.empty((0, 0, 0))
             self._choose(weights, entering.size)
             return
         if crowded:
@@ -184,12 +186,12 @@ class Priced:
     def _fill(self, kernels: Indices, at: int) -> None:
         """The Gram matrices of ``kernels`` behind the first ``at`` of the few, unless they need not be stored."""
         if self._free:
-            self.few = self.rows.subset(self.live)
+            self.few = self.rows.select(self.live)
             return
         for k in range(0, kernels.size, _PIECE):
             part = kernels[k : k + _PIECE]
-            self._slab[at + k : at + k + part.size] = self.rows.stack_of(part)
-        self.few = self._slab[: self.live.size]
+            self._slab[at + k : at + k + part.size] = self.rows.grams(part)
+        self.few = DenseKernels(self._slab[: self.live.size])
 
     def _solved(self, weights: Array, a: Array, asked: float) -> Point:
         """The optimum on the few to ``asked`` times R, and its certificate over all kernels."""

@@ -21,10 +21,9 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ProofError
 from mklcore.intercepts import total_loss
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.operators.base import KernelOperator, is_stored
 from mklcore.losses import Cost, Loss
 from mklcore.penalties import Penalty
-from mklcore.solvers.stack import diagonals, products, quadratic_forms
 
 _AT_ONCE = 2_000_000  # roots of diagonals that are made together
 EXACT = 1e-6  # share of the objective up to which two computations of one number agree
@@ -58,7 +57,7 @@ class Values(NamedTuple):
 
 
 def weighted_values(
-    K: Array | KernelRows,
+    K: KernelOperator,
     y: Array,
     C: Cost,
     loss: Loss,
@@ -68,18 +67,18 @@ def weighted_values(
     intercept: float,
     dual_point: Array | None,
 ) -> Values:
-    """The values of a weighting of kernels (M, n, n) from its coefficients.
+    """The values of a weighting of kernels ``K`` from its coefficients.
 
     Rows of zeros are not read, and of kernels without weight only what the dual value needs.
     """
     proof = np.zeros(y.size) if dual_point is None else dual_point
-    if isinstance(K, KernelRows):
-        passed = Passed(K.decision(weights, dual), K.forms(dual), K.forms(proof), K.diagonal)
-    else:
+    if is_stored(K):
         used, own = np.flatnonzero(weights), np.zeros(weights.size)
-        G = products(K, dual, np.flatnonzero(dual), used)
+        G = K.matvec(dual, used)
         own[used] = np.maximum(G @ dual, 0.0)
-        passed = Passed(weights[used] @ G, own, quadratic_forms(K, proof, np.flatnonzero(proof)), diagonals(K))
+        passed = Passed(weights[used] @ G, own, K.quad(proof), K.diagonals())
+    else:
+        passed = Passed(K.decision(weights, dual), K.quad(dual), K.quad(proof), K.diagonals())
     return passed_values(passed, y, C, loss, penalty, weights, dual, intercept, dual_point)
 
 

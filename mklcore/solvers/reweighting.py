@@ -24,6 +24,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.intercepts import best_intercept, total_loss
+from mklcore.kernels.operators import KernelOperator, as_operator, is_stored, same_kernels
 from mklcore.losses import Cost, Loss
 from mklcore.machines import machine_of
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
@@ -33,7 +34,6 @@ from mklcore.solvers.bound import Bound, dual_bound, forms_of_multiple
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.proof import Passed, Values, passed_values, scales_of, weighted_values
 from mklcore.solvers.running import Running, moved
-from mklcore.solvers.stack import combine, diagonals, is_made_afresh, products, quadratic_forms
 from mklcore.solvers.summed import NEARBY, SAME, Summed
 
 _FLOOR = 1e-13  # no machine is asked for a smaller relative gap
@@ -51,23 +51,27 @@ NEGLIGIBLE = 1e-6  # weights below this share of the largest are set to zero at 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One binary or regression problem: ``K`` (M, n, n), ``y`` (n,) float, ``C`` > 0, a loss, a penalty, an intercept or not."""
+    """One binary or regression problem: ``K``, M kernels on n rows as an operator or an array (M, n, n), ``y`` (n,) float,
+    ``C`` > 0, a loss, a penalty, an intercept or not."""
 
-    K: Array
+    K: KernelOperator
     y: Array
     C: Cost
     loss: Loss
     penalty: Penalty
     fit_intercept: bool
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "K", as_operator(self.K))
+
     @cached_property
     def diagonals(self) -> Array:
         """The diagonal of every kernel, (M, n), side by side: in a stack they lie far apart."""
-        return np.ascontiguousarray(diagonals(self.K))
+        return np.ascontiguousarray(self.K.diagonals())
 
     def beside(self, other: Problem) -> Problem:
         """This problem with what it shares with another one on the same kernels."""
-        if self.K is other.K:
+        if same_kernels(self.K, other.K):
             vars(self)["diagonals"] = other.diagonals
         return self
 
@@ -153,15 +157,15 @@ class Reweighting:
         self, problem: Problem, *, tol: float, warm: WarmStart | None = None, live: Indices | None = None
     ) -> None:
         self.problem, self.tol, self.warm = problem, tol, warm
-        self.live: Indices = np.arange(problem.K.shape[0]) if live is None else live
+        self.live: Indices = np.arange(problem.K.n_kernels) if live is None else live
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
         order = problem.penalty.order
-        long = is_made_afresh(problem.K) and order is not None and 1.0 < order < np.inf
+        long = not is_stored(problem.K) and order is not None and 1.0 < order < np.inf
         self._stride = _FIRST if long else 0.0
-        self._sum = np.empty(problem.K.shape[1:])
-        stored = not is_made_afresh(problem.K) and self.live.size == problem.K.shape[0]
+        self._sum = np.empty((problem.y.size, problem.y.size))
+        stored = is_stored(problem.K) and self.live.size == problem.K.n_kernels
         self._keeps_sums = stored and order is not None and 1.0 < order < np.inf
-        self._at_hand = Summed(problem.K, np.zeros((0, problem.K.shape[0])))
+        self._at_hand = Summed(problem.K, np.zeros((0, problem.K.n_kernels)))
         self._summed: Array | None = None  # the weights (M,) whose sum of kernels is in ``_sum``
         self.running = None if warm is None else warm.running
 
@@ -289,10 +293,9 @@ class Reweighting:
     def _products(self, a: Array) -> tuple[Array | None, Array]:
         """G (L, n) = K_m a, None where kernels that are not stored need not make it, and Q = a'K_m a."""
         K = self.problem.K
-        if is_made_afresh(K):
-            support = np.flatnonzero(a)
-            G = products(K, a, support, self.live) if self.needs_products else None
-            return G, quadratic_forms(K, a, support) if G is None else np.maximum(G @ a, 0.0)
+        if not is_stored(K):
+            G = K.matvec(a, self.live) if self.needs_products else None
+            return G, K.quad(a) if G is None else np.maximum(G @ a, 0.0)
         self.running = moved(self.running, K, self.live, a)
         return self.running.products, self.running.forms
 
@@ -306,7 +309,7 @@ class Reweighting:
             self._at_hand.mixed(shares, self._sum)
             self._summed = everywhere
             return
-        combine(self.problem.K, everywhere, self._sum)
+        self.problem.K.combine(everywhere, self._sum)
         self._summed = everywhere
         if self._keeps_sums:
             self._at_hand = self._at_hand.with_one(everywhere, self._sum)
@@ -317,7 +320,7 @@ class Reweighting:
         task, passed = self.problem, self._passed(best, dual_point)
         if passed is not None:
             return values_of(task, passed, best, dual_point)
-        if self.running is not None and self.live.size == task.K.shape[0]:
+        if self.running is not None and self.live.size == task.K.n_kernels:
             return values_along(task, self.running, best, dual_point)
         return weighted_values(
             task.K, task.y, task.C, task.loss, task.penalty, best.weights, best.dual, best.intercept, dual_point
@@ -329,7 +332,7 @@ class Reweighting:
         if not (isinstance(state, Weighed) and state.seen is not None and state.decision is not None):
             return None
         weights, dual = state.seen
-        if best.weights is not weights or best.dual is not dual or self.live.size < K.shape[0]:
+        if best.weights is not weights or best.dual is not dual or self.live.size < K.n_kernels:
             return None
         forms = state.Q if dual_point is None else forms_of_multiple(dual_point, dual, state.Q)
         if forms is None:
@@ -344,7 +347,7 @@ class Reweighting:
 
     def among_all(self, weights: Array) -> Array:
         """The weights of the live kernels with zeros for all others, (M,)."""
-        everywhere = np.zeros(self.problem.K.shape[0])
+        everywhere = np.zeros(self.problem.K.n_kernels)
         everywhere[self.live] = weights
         return everywhere
 

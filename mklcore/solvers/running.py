@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.solvers.stack import products
+from mklcore.kernels.operators.base import KernelOperator, same_kernels
 
 _WORTH = 0.8  # of the rows of a dual: more of them are no quicker than all of them
 _MOST = 30.0  # times the dual's own size that may have been added up: the rounding of so many sums shows nowhere
@@ -23,19 +23,19 @@ _ALIKE = 4.0 * np.finfo(float).eps  # relative difference of a dual and a multip
 
 @dataclass(frozen=True, eq=False)
 class Running:
-    """``products`` (L, n) = K_m a of the kernels ``live`` (L,) of a stack (M, n, n) with the ``dual`` a (n,); ``added`` is the
+    """``products`` (L, n) = K_m a of the kernels ``live`` (L,) of M with the ``dual`` a (n,); ``added`` is the
     sum of the |changes| that they were summed from."""
 
-    kernels: Array
+    kernels: KernelOperator
     live: Indices
     dual: Array
     products: Array
     added: float
 
     @classmethod
-    def afresh(cls, kernels: Array, live: Indices, dual: Array) -> Running:
+    def afresh(cls, kernels: KernelOperator, live: Indices, dual: Array) -> Running:
         """The products from scratch."""
-        found = products(kernels, dual, np.flatnonzero(dual), live)
+        found = kernels.matvec(dual, live)
         return cls(kernels, live, dual, found, float(np.abs(dual).sum()))
 
     @property
@@ -54,7 +54,9 @@ class Running:
             return Running.afresh(self.kernels, self.live, dual)
         found = factor * self.products
         if rows.size:
-            found += products(self.kernels, change, rows, self.live)
+            here = np.zeros_like(change)
+            here[rows] = change[rows]
+            found += self.kernels.matvec(here, self.live)
         return Running(self.kernels, self.live, dual, found, added)
 
     def among(self, places: Indices) -> Running:
@@ -72,8 +74,8 @@ class Running:
         return np.flatnonzero(np.abs(dual - factor * self.dual) > _ALIKE * np.abs(dual))
 
 
-def moved(running: Running | None, kernels: Array, live: Indices, dual: Array) -> Running:
+def moved(running: Running | None, kernels: KernelOperator, live: Indices, dual: Array) -> Running:
     """The products of the kernels ``live`` with ``dual`` by what is at hand, where that is of these kernels."""
-    if running is None or running.kernels is not kernels or not np.array_equal(running.live, live):
+    if running is None or not same_kernels(running.kernels, kernels) or not np.array_equal(running.live, live):
         return Running.afresh(kernels, live, dual)
     return running.at(dual)

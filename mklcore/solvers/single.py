@@ -1,6 +1,6 @@
 """Kernels in single precision inside, double precision in every number that is told at the end.
 
-    repeat   steps of another method (Newton, the analytic update, a working set) on ``SingleRows`` or ``LeanRows``
+    repeat   steps of another method (Newton, the analytic update, a working set) on ``PackedKernels`` or ``Float32Kernels``
     until    its gap is within the tolerance, less a hundredth of it for what single precision may hide
     then     objective and dual value of the best point by one pass over the kernels from their columns, in float64
 
@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from mklcore.arrays import Array
-from mklcore.kernels.lean import LeanRows
-from mklcore.kernels.single import SingleRows
+from mklcore.kernels.operators.base import is_stored
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.interleaved import values_over
 from mklcore.solvers.proof import Values, weighted_values
@@ -28,16 +27,15 @@ _KEPT_BACK = 0.01  # of the tolerance
 
 
 class SinglePrecision:
-    """``inside``, a method for stored kernels on ``SingleRows`` or for sums on ``LeanRows``, certified in double precision."""
+    """``inside``, a method for stored kernels on ``PackedKernels`` or for sums on ``Float32Kernels``,
+    certified in double precision."""
 
     keeps_points = False
 
     def __init__(
         self, problem: Problem, *, tol: float, warm: WarmStart | None = None, inside: Callable[..., Any]
     ) -> None:
-        kernels: Any = problem.K
-        assert isinstance(kernels, SingleRows | LeanRows)
-        self.problem, self.tol, self._exact = problem, tol, kernels.exact
+        self.problem, self.tol, self._exact = problem, tol, problem.K.exact
         self.method: Any = inside(problem, tol=tol, warm=warm)
         self.name = f"{self.method.name}, kernels in single precision, proved in double"
         self._proved: tuple[Point, Array | None, Values] | None = None
@@ -80,8 +78,8 @@ class SinglePrecision:
         """Objective and dual value of published parts from the columns, in double precision."""
         if self._proved is not None and self._proved[0] is best and self._proved[1] is dual_point:
             return self._proved[2]
-        task, kernels = self.problem, cast(Any, self.problem.K)
-        if isinstance(kernels, LeanRows):
+        task = self.problem
+        if not is_stored(task.K):
             return weighted_values(
                 self._exact,
                 task.y,

@@ -34,12 +34,11 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ParameterError, warn_short
-from mklcore.kernels.lean import LeanRows
+from mklcore.kernels.operators import KernelOperator, as_operator, is_stored
 from mklcore.losses import Loss
 from mklcore.penalties.terms import GroupTerm
 from mklcore.solvers.driver import Fit, Point, Progress, Status, run
 from mklcore.solvers.reweighting import _FLOOR, NEGLIGIBLE, Problem, Reweighting
-from mklcore.solvers.stack import is_made_afresh
 
 TOL_MODES = ("relative", "absolute")
 _ACCURACY = 1e-6  # relative gap of the machines, at most; a hundredth of it whenever L would rise
@@ -84,19 +83,18 @@ class SMKL(Reweighting):
         assert isinstance(problem.penalty, GroupTerm)
         self.name = f"SMKL ({problem.penalty.formula})"
         self.tol_mode, self.first = tol_mode, weights
-        self.allowed = np.ones(problem.K.shape[0], dtype=bool) if allowed is None else np.asarray(allowed, dtype=bool)
+        self.allowed = np.ones(problem.K.n_kernels, dtype=bool) if allowed is None else np.asarray(allowed, dtype=bool)
         self.change, self.scale = np.inf, 0.0
         self.nothing: Point | None = None  # the model without kernels, where it is the answer
-        M = problem.K.shape[0]
+        M = problem.K.n_kernels
         self._exact = problem
-        rows: Any = problem.K
-        self._rests = tol_mode == "relative" and is_made_afresh(problem.K) and M >= _MANY
+        self._rests = tol_mode == "relative" and not is_stored(problem.K) and M >= _MANY
         self._weighed = np.arange(M)
         self._asleep, self._woken, self._growing = np.zeros(M), np.zeros(M, dtype=bool), np.zeros(M, dtype=bool)
         several = weights is None or np.count_nonzero(weights) > _MANY // 2
-        if self._rests and several and rows.transform.sums.radial.size >= _MANY and tol >= _SINGLE_TOL:
-            lean: Any = LeanRows(rows)
-            self.problem = replace(problem, K=lean)
+        if self._rests and several and tol >= _SINGLE_TOL:
+            quick = problem.K.with_float32_sums()
+            self.problem = problem if quick is problem.K else replace(problem, K=quick)
 
     def start(self) -> Point:
         first = self.problem.penalty.start(int(self.allowed.sum())).max() if self.first is None else self.first
@@ -191,9 +189,8 @@ class SMKL(Reweighting):
         aside = np.flatnonzero(self._asleep)
         if not aside.size:
             return None
-        rows: Any = self.problem.K
         Q = last.state.Q.copy()
-        Q[aside] = rows.forms(last.dual, aside)
+        Q[aside] = self.problem.K.quad(last.dual, aside)
         grown = last.weights + self._asleep
         for _ in range(_AHEAD):  # as far as it would come if the machine stayed as it is
             grown = np.minimum(self.problem.penalty.update(grown, Q), _FAR)
@@ -208,11 +205,11 @@ class SMKL(Reweighting):
 
     def _products(self, a: Array) -> tuple[Array | None, Array]:
         """Forms of the kernels with weight: the others have no norm, and where none is stored each of them costs."""
-        if not is_made_afresh(self.problem.K):
+        kernels = self.problem.K
+        if is_stored(kernels):
             return super()._products(a)
-        rows: Any = self.problem.K
-        Q = np.zeros(rows.n_kernels)
-        Q[self._weighed] = rows.forms(a, self._weighed)
+        Q = np.zeros(kernels.n_kernels)
+        Q[self._weighed] = kernels.quad(a, self._weighed)
         return None, Q
 
     def bound(self, a: Array, Q: Array) -> None:
@@ -279,7 +276,7 @@ def shaken(weights: Array) -> Array:
 
 
 def fit_selection(
-    K: Array,
+    K: Array | KernelOperator,
     y: Array,
     C: float,
     loss: Loss,
@@ -297,7 +294,7 @@ def fit_selection(
 
         min_{w, b}  g(w) + C sum_i V(f(x_i), y_i),      g a group selection term or a sum of them
 
-    ``K`` (M, n, n) float64, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0; ``first_weights`` holds
+    ``K`` (M, n, n) or an operator, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0; ``first_weights`` holds
     one beta^0 (M,) per start (None: equal); ``allowed`` (M,) of bool leaves kernels out (exact copies). The fit of the
     smallest L is kept; a NotConvergedWarning tells the change of the weights reached where ``max_iter`` ended it.
     ``tol_mode`` "absolute" is the algorithm to the letter; "relative" also shakes what has settled, and answers with no
@@ -306,7 +303,7 @@ def fit_selection(
     """
     if tol_mode not in TOL_MODES:
         raise ParameterError(f"tol_mode must be one of {', '.join(TOL_MODES)}; got {tol_mode!r}.")
-    problem = Problem(K, y, float(C), loss, penalty, fit_intercept)
+    problem = Problem(as_operator(K), y, float(C), loss, penalty, fit_intercept)
 
     def settle(weights: Array | None, tol: float) -> tuple[Fit, SMKL]:
         method = SMKL(problem, tol=tol, tol_mode=tol_mode, weights=weights, allowed=allowed)

@@ -16,7 +16,7 @@ import scipy
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError
 from mklcore.kernels.checks import one_blas_thread
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.operators import Capability, KernelOperator, as_operator, is_stored
 
 MOST_MB = 2000.0  # of eigenvectors of kernels that are not stored
 _MANY = 0.25  # share of the kernels from which on all are scored in one product
@@ -34,17 +34,18 @@ class Spectra:
     owner: Indices
 
     @classmethod
-    def of(cls, K: Array | KernelRows) -> Spectra:
+    def of(cls, K: Array | KernelOperator) -> Spectra:
         """Decompose every kernel of ``K`` (M, n, n): O(M n^3) time, at most as much memory as ``K``; of kernels that are not
         stored the factors alone, O(r n) memory each for r eigenvalues above the cut."""
-        if isinstance(K, KernelRows):
+        K = as_operator(K)
+        if not is_stored(K):
             return cls._of_factors(K)
-        M, n = K.shape[:2]
+        M, n = K.n_kernels, K.n_samples
         vectors, values = np.empty((M * n, n)), np.empty(M * n)  # rows beyond the ranks are never touched
         starts = np.zeros(M + 1, dtype=np.int64)
         with one_blas_thread():
-            for j, kernel in enumerate(K):
-                d, U = np.linalg.eigh(kernel)
+            for j in range(M):
+                d, U = np.linalg.eigh(K.gram(j))
                 keep = d > n * np.finfo(float).eps * max(float(d[-1]), 0.0)
                 starts[j + 1] = starts[j] + np.count_nonzero(keep)
                 vectors[starts[j] : starts[j + 1]] = U[:, keep].T
@@ -53,16 +54,16 @@ class Spectra:
         return cls(vectors[: starts[-1]], values[: starts[-1]], starts, owner)
 
     @classmethod
-    def _of_factors(cls, K: KernelRows) -> Spectra:
+    def _of_factors(cls, K: KernelOperator) -> Spectra:
         """K_j = L L' with as few columns as it takes, and the eigenvectors of L'L; KernelError where they would not fit."""
-        M, n, _ = K.shape
+        M, n = K.n_kernels, K.n_samples
         room = int(MOST_MB * 1e6 / (4 * n))
         vectors: Any = np.empty((room, n), dtype=np.float32)  # rows that are never written take no memory
         values = np.empty(room)
         starts = np.zeros(M + 1, dtype=np.int64)
         with one_blas_thread():
             for j in range(M):
-                L = K.factor(j)
+                L = factor_of(K, j)
                 d, V = np.linalg.eigh(L @ L.T)
                 keep = d > n * np.finfo(float).eps * max(float(d.max(initial=0.0)), 0.0)
                 begin, end = int(starts[j]), int(starts[j]) + int(np.count_nonzero(keep))
@@ -113,6 +114,15 @@ class Spectra:
     def largest(self) -> Array:
         """The largest eigenvalue of every kernel, (M,); 0 for a kernel that is 0."""
         return np.array([self.values[self.rows(j)].max(initial=0.0) for j in range(self.n_kernels)])
+
+
+def factor_of(K: KernelOperator, j: int) -> Array:
+    """L (r, n) with K_j = L'L. KernelError where the kernels cannot be factored one by one."""
+    if Capability.FACTORS not in K.capabilities:
+        raise KernelError(f"Scores of kernels that are not stored need {Capability.FACTORS.value}; these have none.")
+    kernels: Any = K
+    found: Array = kernels.factor(j)
+    return found
 
 
 def exact_score(L: Array, R: Array, shrink: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.operators.base import KernelOperator
 
 NEARBY, SAME = 0.1, 1e-13  # shares of the weights that a sum at hand may miss, to be of use, or to be the same
 _MOST = 3  # sums kept: each is one more (n, n)
@@ -18,9 +18,9 @@ _MOST = 3  # sums kept: each is one more (n, n)
 
 @dataclass(frozen=True, eq=False)
 class Summed:
-    """Sums of the kernels (M, n, n) at some ``weights`` (k, M), the newest first, with their ``matrices``, k of (n, n)."""
+    """Sums of the M ``kernels`` at some ``weights`` (k, M), the newest first, with their ``matrices``, k of (n, n)."""
 
-    kernels: Array | KernelRows
+    kernels: KernelOperator
     weights: Array
     matrices: tuple[Array, ...] = ()
 

@@ -26,7 +26,6 @@ from mklcore.solvers.newton import Newton
 from mklcore.solvers.proof import Values
 from mklcore.solvers.reweighting import Problem, WarmStart, values_along
 from mklcore.solvers.running import Running, moved
-from mklcore.solvers.stack import products_of_one
 
 FROM_KERNELS = 8  # fewer than these are all kept
 SPARE = 4  # kernels kept besides those with weight: the nearest to entering
@@ -64,7 +63,7 @@ class WorkingSet:
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         self.problem, self.tol, self.warm = problem, tol, warm
         self.name = "lp damped Newton on a working set of kernels"
-        self._everything = np.arange(problem.K.shape[0])
+        self._everything = np.arange(problem.K.n_kernels)
         self._opening = self._certified = warm is None
         self._over: Status | None = None  # said once the last point has been certified over all kernels
         self.spare = SPARE
@@ -138,7 +137,7 @@ class WorkingSet:
         weights = np.zeros(Q.size)
         weights[Q.argmax()] = 1.0
         bound = dual_bound(task.loss, task.penalty, a, Q, task.y, task.C)
-        f = products_of_one(task.K, bound.point[None], int(Q.argmax()))[0]
+        f = task.K.matvec(bound.point, np.array([Q.argmax()]))[0]
         b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
         gap = total_loss(task.loss, f, b, task.y, task.C) + bound.price - bound.value
         if not gap <= _ALONE * bound.price:
@@ -199,9 +198,7 @@ class WorkingSet:
         old, new = np.searchsorted(live, self.inner.live), np.searchsorted(live, outside)
         bundle = self.inner.bundle
         duals = np.vstack([point.dual, *([] if bundle is None else [bundle.duals[bundle.used]])])
-        fresh = np.stack(
-            [products_of_one(self.problem.K, duals, m) for m in outside], axis=1
-        )  # each is read once for all
+        fresh = np.stack([duals @ self.problem.K.gram(int(m)) for m in outside], axis=1)  # each is read once for all
         G = np.empty((live.size, point.dual.size))
         G[old], G[new] = point.state.G, fresh[0]
         Q = np.maximum(G @ point.dual, 0.0)

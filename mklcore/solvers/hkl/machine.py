@@ -22,6 +22,7 @@ import scipy
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.intercepts import losses_at
+from mklcore.kernels.operators.dense import DenseKernels
 from mklcore.losses import Loss
 from mklcore.machines import machine_of
 from mklcore.machines.solution import feasible_start
@@ -29,7 +30,6 @@ from mklcore.solvers.bound import Bound
 from mklcore.solvers.hkl.dag import Node
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.hinge import HingeProblem
-from mklcore.solvers.stack import combine, products, quadratic_forms
 
 _MAX_NEWTON = 60
 
@@ -247,13 +247,14 @@ class GramMachine:
         self._thin, self._thick = np.flatnonzero(thin), np.flatnonzero(~thin)
         self.columns = design.columns_of([nodes[int(k)] for k in self._thin])
         design.make_room(self._thick.size)
-        self.stack = np.empty((self._thick.size, design.n, design.n))
+        values = np.empty((self._thick.size, design.n, design.n))
         for place, k in enumerate(self._thick):
-            self.stack[place] = design.gram(nodes[int(k)])
+            values[place] = design.gram(nodes[int(k)])
+        self.kernels = DenseKernels(values)
         self._sum = np.zeros((design.n, design.n))
 
     def _combined(self, zeta: Array) -> Array:
-        combine(self.stack, np.ascontiguousarray(zeta[self._thick]), self._sum)
+        self.kernels.combine(np.ascontiguousarray(zeta[self._thick]), self._sum)
         return self._sum + (self.columns * zeta[self._thin]) @ self.columns.T
 
     def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> Answer:
@@ -268,7 +269,7 @@ class GramMachine:
             dual = machine(K, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy).dual
         forms = np.empty(zeta.size)
         forms[self._thin] = (self.columns.T @ dual) ** 2
-        forms[self._thick] = quadratic_forms(self.stack, dual, np.flatnonzero(dual))
+        forms[self._thick] = self.kernels.quad(dual)
         decision = K @ dual
         intercept = task.loss.best_intercept(decision, task.y) if task.fit_intercept else 0.0
         return Answer(dual, intercept, decision, forms, diagonal)
@@ -289,7 +290,7 @@ class GramMachine:
         task, a = self.task, answer.dual
         images = np.empty((a.size, zeta.size))  # K_w a
         images[:, self._thin] = self.columns * (self.columns.T @ a)
-        images[:, self._thick] = products(self.stack, a, np.flatnonzero(a), np.arange(len(self.stack))).T
+        images[:, self._thick] = self.kernels.matvec(a).T
         weight = task.bend(answer)
         rows = np.flatnonzero(weight > 0)
         root = np.sqrt(weight[rows])

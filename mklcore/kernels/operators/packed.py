@@ -26,7 +26,8 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.fills import SINGLE_LOG2_E, single_power
 from mklcore.kernels.functions import RowKernel
 from mklcore.kernels.maps import KernelMap, share_bases
-from mklcore.kernels.rows import KernelRows, diagonals_of, row_sums_of, spreads_of, unscaled
+from mklcore.kernels.operators.base import Capability, DenseSum
+from mklcore.kernels.operators.lazy import LazyKernels, diagonals_of, row_sums_of, spreads_of, unscaled
 from mklcore.kernels.sums import mirror
 from mklcore.leaves import leaf, part
 
@@ -168,14 +169,12 @@ def place_for(n_kernels: int, n_samples: int, may_use_disk: bool) -> str | None:
     return "disk" if roomy else None
 
 
-class SingleRows(KernelRows):
-    """``KernelRows`` whose sums come from triangles in single precision; ``exact`` are the same kernels from their columns.
+class PackedKernels(LazyKernels):
+    """``LazyKernels`` whose sums come from triangles in single precision; ``exact`` are the same kernels from their columns.
 
     ``values`` (M_all, n (n + 1) / 2) float32, of which ``live`` (M,) are the kernels here; ``shares`` (M,) what an entry is
     multiplied by.
     """
-
-    is_stored = True
 
     def __init__(
         self, transform: KernelMap, names: Sequence[str], diagonal: Array, notes: Sequence[str], values: Single,
@@ -185,46 +184,48 @@ class SingleRows(KernelRows):
         self.values, self.live, self.shares = values, live, shares
 
     @property
-    def exact(self) -> KernelRows:
+    def exact(self) -> LazyKernels:
         """The same kernels in double precision, from their columns."""
-        return KernelRows(self.transform, self.names, self.diagonal, self.notes)
+        return LazyKernels(self.transform, self.names, self.diagonals(), self.notes)
 
     @property
-    def quick(self) -> bool:
-        return False
+    def capabilities(self) -> frozenset[Capability]:
+        """What these kernels can do beyond the protocol."""
+        return frozenset({Capability.STORED, Capability.BLOCKS, Capability.FACTORS})
 
-    def subset(self, kernels: Indices) -> SingleRows:
+    def with_float32_sums(self) -> PackedKernels:
+        """These kernels."""
+        return self
+
+    def select(self, kernels: Indices) -> PackedKernels:
         """Some of the kernels, over the same triangles."""
         names = [self.names[m] for m in kernels]
-        return SingleRows(
-            self.transform.subset(kernels), names, self.diagonal[kernels], (), self.values, self.live[kernels],
+        return PackedKernels(
+            self.transform.subset(kernels), names, self.diagonals()[kernels], (), self.values, self.live[kernels],
             self.shares[kernels],
         )  # fmt: skip
 
-    def weighted(self, theta: Array, out: Array | None = None) -> Array:
-        """sum_m theta_m K_m, (n, n), into ``out`` where given."""
-        out = np.empty(self.shape[1:]) if out is None else out
-        combine_triangles(self.values, self.live, theta * self.shares, out)
+    def combine(self, weights: Array, out: Array | None = None) -> DenseSum:
+        """sum_m weights_m K_m for weights (M,); made in ``out`` (n, n) where one is given."""
+        matrix = np.empty((self.n_samples, self.n_samples)) if out is None else out
+        combine_triangles(self.values, self.live, weights * self.shares, matrix)
+        return DenseSum(matrix)
+
+    def matvec(self, a: Array, kernels: Indices | None = None) -> Array:
+        """K_m a for a (n,), of every kernel (M, n) or of some (k, n)."""
+        chosen = np.arange(self.n_kernels) if kernels is None else kernels
+        out = np.empty((chosen.size, self.n_samples))
+        multiply_triangles(self.values, self.live[chosen], read_only(a), out)
+        out *= self.shares[chosen, None]
         return out
 
-    def products(self, a: Array) -> Array:
-        """K_m a for every kernel, (M, n)."""
-        return self.products_of(a, np.arange(self.n_kernels))
+    def quad(self, a: Array, kernels: Indices | None = None) -> Array:
+        """a'K_m a for a (n,), of every kernel (M,) or of some (k,); negative round-off is clipped to 0."""
+        return np.maximum(self.matvec(a, kernels) @ a, 0.0)
 
-    def products_of(self, a: Array, kernels: Indices) -> Array:
-        """K_m a for some of the kernels, (k, n)."""
-        out = np.empty((kernels.size, self.n_samples))
-        multiply_triangles(self.values, self.live[kernels], read_only(a), out)
-        out *= self.shares[kernels, None]
-        return out
-
-    def forms(self, a: Array, kernels: Indices | None = None) -> Array:
-        """a'K_m a for every kernel, (M,), or for some of them, (k,)."""
-        return np.maximum(self.products_of(a, np.arange(self.n_kernels) if kernels is None else kernels) @ a, 0.0)
-
-    def part(self, theta: Array, rows: Indices) -> Array:
-        """sum_m theta_m K_m among some rows, which ascend, (r, r)."""
-        return combine_part(self.values, self.live, theta * self.shares, rows, self.n_samples)
+    def combine_block(self, weights: Array, rows: Indices) -> Array:
+        """sum_m weights_m K_m among ascending rows, as a new (r, r) matrix."""
+        return combine_part(self.values, self.live, weights * self.shares, rows, self.n_samples)
 
     @classmethod
     def build(

@@ -14,7 +14,8 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices, Single
 from mklcore.kernels.fills import SINGLE_LOG2_E, ZERO, single_power
-from mklcore.kernels.rows import KernelRows
+from mklcore.kernels.operators.base import Capability, DenseSum
+from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.kernels.sums import KernelSums
 from mklcore.leaves import leaf
 
@@ -65,7 +66,7 @@ def add_single(columns: Single, where: Indices, squared: Any, rates: Single, wei
                 row[k] += few[k]
 
 
-class LeanSums(KernelSums):
+class Float32Sums(KernelSums):
     """``KernelSums`` whose forms and weighted sums are made so."""
 
     @cached_property
@@ -90,17 +91,31 @@ class LeanSums(KernelSums):
         add_single(self._columns32, self._where[live], self._squared[live], self._rates32[live], own, out)
 
 
-class LeanRows(KernelRows):
-    """``KernelRows`` with such sums; ``exact`` are the kernels in double precision."""
+class Float32Kernels(LazyKernels):
+    """``LazyKernels`` with such sums; ``exact`` are the kernels in double precision."""
 
-    def __init__(self, exact: KernelRows) -> None:
-        super().__init__(exact.transform, exact.names, exact.diagonal, exact.notes)
-        self.exact, self._lean = exact, LeanSums(exact.transform)
+    def __init__(self, exact: LazyKernels) -> None:
+        super().__init__(exact.transform, exact.names, exact.diagonals(), exact.notes)
+        self._exact, self._sums = exact, Float32Sums(exact.transform)
 
-    def weighted(self, theta: Array, out: Array | None = None) -> Array:
-        """sum_m theta_m K_m, (n, n), into ``out`` where given."""
-        return self._lean.weighted(theta, out)
+    @property
+    def exact(self) -> LazyKernels:
+        """The kernels with sums in double precision."""
+        return self._exact
 
-    def forms(self, a: Array, kernels: Indices | None = None) -> Array:
-        """a'K_m a for every kernel, (M,), or for some of them, (k,)."""
-        return self._lean.forms(a, kernels)
+    def with_float32_sums(self) -> Float32Kernels:
+        """These kernels."""
+        return self
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What these kernels can do beyond the protocol."""
+        return self._exact.capabilities - {Capability.EXACT}
+
+    def combine(self, weights: Array, out: Array | None = None) -> DenseSum:
+        """sum_m weights_m K_m for weights (M,); made in ``out`` (n, n) where one is given."""
+        return DenseSum(self._sums.weighted(weights, out))
+
+    def quad(self, a: Array, kernels: Indices | None = None) -> Array:
+        """a'K_m a for a (n,), of every kernel (M,) or of some (k,)."""
+        return self._sums.forms(a, kernels)

@@ -6,11 +6,9 @@ from one pass over blocks of rows, after which a row costs O(M n) and nothing el
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -30,25 +28,25 @@ from mklcore.kernels.maps import (
     share_bases,
     standardise_rows,
 )
+from mklcore.kernels.operators.base import Capability, DenseSum
 
 _BLOCK = 256  # rows per block of the first pass
 PIECE = 64  # rows computed together: M * PIECE * n doubles of scratch
 _COLUMNS = 4096  # linear kernels of a single column that are looked at together
 _SUMMED = 4000  # rows up to which a sum of kernels is made for what could do without
+_MANY_RADIAL = 100  # kernels of a distance in one column: from here on a sum is nearly all exponentials
 _TOGETHER = 32  # kernels of one piece of a sum: enough to share what they are computed from
 
 
-class KernelRows:
+class LazyKernels:
     """M kernels on n training rows, one block of rows at a time.
 
-    ``names``, ``families``, ``specs``, ``scales``, ``notes`` and ``transform`` as in ``GramStack``; ``diagonal`` (M, n);
-    ``block(rows)`` -> (M, r, n). Kernels that are constant on the training rows are left out and named in ``notes``.
+    ``names``, ``families``, ``specs``, ``scales``, ``notes`` and ``transform`` as in ``GramStack``. Kernels that are constant on
+    the training rows are left out and named in ``notes``.
     """
 
-    is_stored = False
-
     def __init__(self, transform: KernelMap, names: Sequence[str], diagonal: Array, notes: Sequence[str]) -> None:
-        self.transform, self.names, self.diagonal, self.notes = transform, tuple(names), diagonal, tuple(notes)
+        self.transform, self.names, self._diagonals, self.notes = transform, tuple(names), diagonal, tuple(notes)
         self.specs = transform.specs
         self.scales = transform.scales
         self.families = tuple(spec.family for spec in transform.specs)
@@ -61,11 +59,32 @@ class KernelRows:
     def n_samples(self) -> int:
         return len(self.transform.rows)
 
-    def block(self, rows: Indices) -> Array:
-        """Rows of every kernel, (M, r, n)."""
-        return self.transform.cross_standardised(self.transform.rows[rows])
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What these kernels can do beyond the protocol."""
+        cheap = {Capability.CHEAP_ROWS} if self.transform.sums.quick else set()
+        return frozenset({Capability.EXACT, Capability.FACTORS, *cheap})
 
-    def single(self, i: int, out: Single) -> None:
+    @property
+    def exact(self) -> LazyKernels:
+        """These kernels: their sums are in double precision."""
+        return self
+
+    def with_float32_sums(self) -> LazyKernels:
+        """The same kernels with sums in single precision where exponentials are most of their cost; else these."""
+        from mklcore.kernels.operators.float32 import Float32Kernels  # which builds on this class
+
+        return Float32Kernels(self) if self.transform.sums.radial.size >= _MANY_RADIAL else self
+
+    def diagonals(self) -> Array:
+        """K_m(x_i, x_i) of every kernel, (M, n)."""
+        return self._diagonals
+
+    def rows(self, i: Indices) -> Array:
+        """Rows i (b,) of every kernel, (M, b, n)."""
+        return self.transform.cross_standardised(self.transform.rows[i])
+
+    def row_into(self, i: int, out: Any) -> None:
         """Row i of every kernel into ``out`` (M, n), in single precision."""
         self.transform.single_row(i, out)
 
@@ -74,29 +93,29 @@ class KernelRows:
         return self.transform.cross(X_new)
 
     @property
-    def shape(self) -> tuple[int, int, int]:
-        """(M, n, n), as of the stack that is not stored."""
-        return self.n_kernels, self.n_samples, self.n_samples
-
-    @property
     def normalise(self) -> str | None:
         """How the kernels were scaled."""
         return self.transform.normalise
 
-    def weighted(self, theta: Array, out: Array | None = None) -> Array:
-        """sum_m theta_m K_m, (n, n), into ``out`` where given."""
-        return self.transform.sums.weighted(theta, out)
+    def combine(self, weights: Array, out: Array | None = None) -> DenseSum:
+        """sum_m weights_m K_m for weights (M,); made in ``out`` (n, n) where one is given."""
+        return DenseSum(self.transform.sums.weighted(weights, out))
 
-    def products(self, a: Array) -> Array:
-        """K_m a for every kernel, (M, n)."""
-        return self.transform.sums.products(a)
+    def combine_block(self, weights: Array, rows: Indices) -> Array:
+        """sum_m weights_m K_m among some rows, (r, r)."""
+        return self.combine(weights).block(rows)
 
-    def subset(self, kernels: Indices) -> KernelRows:
-        """The rows of some of the kernels."""
+    def matvec(self, a: Array, kernels: Indices | None = None) -> Array:
+        """K_m a for a (n,), of every kernel (M, n) or of some (k, n)."""
+        there = self.transform if kernels is None or len(kernels) == self.n_kernels else self.transform.subset(kernels)
+        return there.sums.products(a)
+
+    def select(self, kernels: Indices) -> LazyKernels:
+        """Some of the kernels."""
         names = [self.names[m] for m in kernels]
-        return KernelRows(self.transform.subset(kernels), names, self.diagonal[kernels], ())
+        return LazyKernels(self.transform.subset(kernels), names, self._diagonals[kernels], ())
 
-    def take(self, rows: Indices) -> KernelRows:
+    def take(self, rows: Indices) -> LazyKernels:
         """The kernels among some of the training rows, on the scales of all; not for centred ones, whose means are of all."""
         assert not self.transform.center
         there = self.transform
@@ -107,18 +126,13 @@ class KernelRows:
             row_means=there.row_means[:, rows],
             kept=np.arange(rows.size),
         )
-        return KernelRows(fewer, self.names, np.ascontiguousarray(self.diagonal[:, rows]), self.notes)
+        return LazyKernels(fewer, self.names, np.ascontiguousarray(self._diagonals[:, rows]), self.notes)
 
-    @property
-    def quick(self) -> bool:
-        """Whether making any kernel again costs no more than reading it would, had it been stored."""
-        return self.transform.sums.quick
-
-    def decision(self, weights: Array, dual: Array) -> Array:
-        """sum_m weights_m K_m dual on the training rows, (n,)."""
+    def decision(self, weights: Array, a: Array) -> Array:
+        """sum_m weights_m K_m a on the training rows, (n,)."""
         if self.n_samples <= _SUMMED:  # each pair of rows once
-            return self.transform.sums.weighted(weights) @ dual
-        return self.transform.sums.scores(self.transform.rows, weights[None], dual[None])[:, 0]
+            return self.transform.sums.weighted(weights) @ a
+        return self.transform.sums.scores(self.transform.rows, weights[None], a[None])[:, 0]
 
     def blocks(self, X_new: Any = None) -> RowBlocks:
         """What takes the place of ``cross``, where that would be too large: of new rows, or of the training rows."""
@@ -134,14 +148,19 @@ class KernelRows:
                 out[top : top + PIECE] += few.cross_standardised(self.transform.rows[part]).sum(axis=0)
         return out
 
-    def forms(self, a: Array, kernels: Indices | None = None) -> Array:
-        """a'K_m a for every kernel, (M,), or for some of them, (k,)."""
+    def quad(self, a: Array, kernels: Indices | None = None) -> Array:
+        """a'K_m a for a (n,), of every kernel (M,) or of some (k,)."""
         return self.transform.sums.forms(a, kernels)
 
-    def stack_of(self, kernels: np.ndarray) -> Array:
+    def grams(self, kernels: Indices) -> Array:
         """The Gram matrices of some of the kernels, (k, n, n)."""
         _ = self.transform.by_column  # laid out once, and handed to every subset
         return self.transform.subset(kernels).cross_standardised(self.transform.rows)
+
+    def gram(self, m: int) -> Array:
+        """The Gram matrix of one kernel, (n, n)."""
+        found: Array = self.grams(np.array([m]))[0]
+        return found
 
     def factor(self, m: int) -> Array:
         """The rows (r, n) of L' with K_m = L L': the columns a linear kernel sees, else a Cholesky factor with the largest
@@ -149,7 +168,7 @@ class KernelRows:
         there = self.transform
         found: Array | None = there.sums.factor(m)
         if found is None:
-            return pivoted(self.stack_of(np.array([m]))[0])
+            return pivoted(self.gram(m))
         return found - found.mean(axis=1)[:, None] if there.center else found
 
     @cached_property
@@ -161,7 +180,7 @@ class KernelRows:
     @classmethod
     def build(
         cls, dictionary: KernelDictionary, X: Any, normalise: str | None = "multiplicative", center: bool = False
-    ) -> KernelRows:
+    ) -> LazyKernels:
         """Resolve the dictionary on training rows X (n, d) and find its scales, without storing a Gram matrix."""
         plain, finishing = unscaled(dictionary, X, normalise, center)
         M, n = len(plain.specs), len(plain.rows)
@@ -280,7 +299,7 @@ def spreads_of(plain: KernelMap, diagonal: Array, variance: bool) -> Array:
 class RowBlocks:
     """Kernel values between new rows and the training rows that are never stored: all one can ask for are scores of them."""
 
-    def __init__(self, rows: KernelRows, new: Array) -> None:
+    def __init__(self, rows: LazyKernels, new: Array) -> None:
         self._rows, self._new = rows, new
 
     def scores(self, weights: Array, duals: Array) -> Array:
@@ -288,82 +307,20 @@ class RowBlocks:
         return self._rows.transform.sums.scores(self._new, weights, duals)
 
 
-class SummedRows(KernelRows):
+class LazySum(LazyKernels):
     """The rows of the plain sum, as those of a dictionary of one kernel."""
 
-    def __init__(self, rows: KernelRows) -> None:
-        super().__init__(rows.transform, ("sum",), rows.diagonal.sum(axis=0)[None], rows.notes)
+    def __init__(self, rows: LazyKernels) -> None:
+        super().__init__(rows.transform, ("sum",), rows.diagonals().sum(axis=0)[None], rows.notes)
         self._rows = rows
 
     @property
     def n_kernels(self) -> int:
         return 1
 
-    def block(self, rows: Indices) -> Array:
-        """Rows of the sum, (1, r, n)."""
-        return self._rows.sum_of(rows)[None]
+    def rows(self, i: Indices) -> Array:
+        """Rows of the sum, (1, b, n)."""
+        return self._rows.sum_of(i)[None]
 
-    def single(self, i: int, out: Single) -> None:
-        out[:] = self.block(np.array([i]))[:, 0]
-
-
-class StackRows:
-    """The rows of a stored stack (M, n, n), asked for like those of ``KernelRows``."""
-
-    def __init__(self, values: Array) -> None:
-        self.values = values
-        self.diagonal = np.ascontiguousarray(np.einsum("mii->mi", values))
-
-    def block(self, rows: Indices) -> Array:
-        """Rows of every kernel, (M, r, n)."""
-        if rows.size == 1:  # no copy: a solver that misses a row asks for that one
-            return self.values[:, rows[0], None, :]
-        return self.values[:, rows, :]
-
-    def single(self, i: int, out: Single) -> None:
-        """Row i of every kernel into ``out`` (M, n), in single precision."""
-        out[:] = self.values[:, i]
-
-
-class RowCache:
-    """Least recently used rows within a budget, all kernels of one training row together, in single precision.
-
-    ``slab`` (most, M, n) float32 holds them; ``fetch`` tells in which slots, ``slot`` (n,) where each row lies or -1. Sums
-    of many rows that must be exact use ``source.block`` instead.
-    """
-
-    def __init__(self, source: KernelRows | StackRows, budget_mb: float, least: int) -> None:
-        self.source = source
-        self.hits = self.misses = 0
-        M, n = source.diagonal.shape
-        self.most: int = min(n, max(least, int(budget_mb * 1e6 / (4 * M * n))))
-        self.slab = np.empty((self.most, M, n), dtype=np.float32)
-        self.slot = np.full(n, -1)
-        self._slot: OrderedDict[int, int] = OrderedDict()
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the next row that is missing takes the place of the oldest."""
-        full: bool = len(self._slot) == self.most
-        return full
-
-    def oldest(self, most: int) -> Indices:
-        """At most so many of the rows that lie here, the one that leaves first in front."""
-        return np.array(list(islice(self._slot, most)), dtype=np.int64)
-
-    def fetch(self, rows: Indices) -> Indices:
-        """Slots of the rows asked for (at most ``most``), in their order; missing ones are computed."""
-        missing = [i for i in rows.tolist() if i not in self._slot]
-        self.misses += len(missing)
-        self.hits += rows.size - len(missing)
-        for i in rows.tolist():
-            if i in self._slot:
-                self._slot.move_to_end(i)
-        for i in missing:
-            slot = len(self._slot)
-            if slot == self.most:
-                oldest, slot = self._slot.popitem(last=False)
-                self.slot[oldest] = -1
-            self._slot[i] = self.slot[i] = slot
-            self.source.single(i, self.slab[slot])
-        return np.array([self._slot[i] for i in rows.tolist()])
+    def row_into(self, i: int, out: Array | Single) -> None:
+        out[:] = self.rows(np.array([i]))[:, 0]

@@ -1,0 +1,157 @@
+"""What solvers may ask of M kernels on n rows, and of their weighted sum: two protocols, and capabilities by name.
+
+A solver never asks which class it works on. What differs between stored, packed, lazily computed, factored and sharded kernels is
+a ``Capability``; a method that needs one says so in ``requires``, and the refusal names what is missing.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import scipy
+
+from mklcore.arrays import Array, Indices, Single
+
+
+class Capability(enum.Enum):
+    """What kernels can do beyond the protocol; the value says it in words."""
+
+    DENSE = "Gram matrices stored in double precision, as one array ``values`` (M, n, n)"
+    STORED = "kernel values that are stored, so that reading them again costs no more than their bytes"
+    BLOCKS = "the sum of the kernels among some rows, without making all of it"
+    CHEAP_ROWS = "any kernel made again as quickly as it would be read"
+    EXACT = "sums in double precision throughout"
+    FACTORS = "factors L (r, n) with K_m = L'L, without the Gram matrix"
+
+
+@runtime_checkable
+class WeightedSum(Protocol):
+    """K_theta = sum_m theta_m K_m on n rows."""
+
+    def matvec(self, a: Array) -> Array:
+        """K_theta a for a (n,) or (n, T), of the same shape."""
+        ...
+
+    def block(self, rows: Indices) -> Array:
+        """K_theta among some rows, (r, r)."""
+        ...
+
+    def solve(self, rhs: Array, shift: float) -> Array:
+        """(K_theta + shift I)^-1 rhs for rhs (n,) or (n, T) and shift > 0; ``LinAlgError`` where that is singular."""
+        ...
+
+
+@runtime_checkable
+class KernelOperator(Protocol):
+    """M kernels on n training rows."""
+
+    @property
+    def n_kernels(self) -> int:
+        """M."""
+        ...
+
+    @property
+    def n_samples(self) -> int:
+        """n."""
+        ...
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What these kernels can do beyond the protocol."""
+        ...
+
+    @property
+    def exact(self) -> KernelOperator:
+        """The same kernels with sums in double precision: what certificates are computed with."""
+        ...
+
+    def with_float32_sums(self) -> KernelOperator:
+        """The same kernels with sums in single precision where these cost a fraction; else the kernels themselves."""
+        ...
+
+    def diagonals(self) -> Array:
+        """K_m(x_i, x_i) of every kernel, (M, n)."""
+        ...
+
+    def matvec(self, a: Array, kernels: Indices | None = None) -> Array:
+        """K_m a for a (n,), of every kernel (M, n) or of some (k, n). Rows where a is zero are not read."""
+        ...
+
+    def quad(self, a: Array, kernels: Indices | None = None) -> Array:
+        """a'K_m a for a (n,), of every kernel (M,) or of some (k,); negative round-off is clipped to 0."""
+        ...
+
+    def combine(self, weights: Array, out: Array | None = None) -> WeightedSum:
+        """sum_m weights_m K_m for weights (M,); made in ``out`` (n, n) where one is given."""
+        ...
+
+    def combine_block(self, weights: Array, rows: Indices) -> Array:
+        """sum_m weights_m K_m among ascending rows, (r, r)."""
+        ...
+
+    def decision(self, weights: Array, a: Array) -> Array:
+        """sum_m weights_m K_m a on the training rows, (n,)."""
+        ...
+
+    def rows(self, i: Indices) -> Array:
+        """Rows i (b,) of every kernel, (M, b, n)."""
+        ...
+
+    def row_into(self, i: int, out: Array | Single) -> None:
+        """Row i of every kernel into ``out`` (M, n), in the precision of ``out``."""
+        ...
+
+    def gram(self, m: int) -> Array:
+        """The Gram matrix of one kernel, (n, n)."""
+        ...
+
+    def select(self, kernels: Indices) -> KernelOperator:
+        """Some of the kernels."""
+        ...
+
+    def take(self, rows: Indices) -> KernelOperator:
+        """The kernels among some of the training rows; scales and centring stay those of all rows."""
+        ...
+
+    def cross(self, X_new: Any) -> Any:
+        """The kernels between new rows X_new (n_new, d) and the training rows, as blocks (M, n_new, n)."""
+        ...
+
+
+class DenseSum:
+    """A weighted sum as one matrix (n, n) in double precision."""
+
+    def __init__(self, matrix: Array) -> None:
+        self.matrix = matrix
+
+    def matvec(self, a: Array) -> Array:
+        product: Array = self.matrix @ a
+        return product
+
+    def block(self, rows: Indices) -> Array:
+        part: Array = self.matrix[np.ix_(rows, rows)]
+        return part
+
+    def solve(self, rhs: Array, shift: float) -> Array:
+        system = self.matrix.copy()
+        system.flat[:: system.shape[0] + 1] += shift
+        factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        solution: Array = scipy.linalg.cho_solve(factor, rhs, check_finite=False)
+        return solution
+
+
+def is_stored(kernels: KernelOperator) -> bool:
+    """Whether kernel values are stored; else every sum computes all of them again."""
+    return Capability.STORED in kernels.capabilities
+
+
+def same_kernels(one: KernelOperator, other: KernelOperator) -> bool:
+    """Whether two operators are the same kernels: one object, or dense ones on one piece of memory."""
+    if one is other:
+        return True
+    if Capability.DENSE not in one.capabilities & other.capabilities:
+        return False
+    mine, theirs = (np.asarray(vars(kernels)["values"]) for kernels in (one, other))
+    return mine.shape == theirs.shape and mine.ctypes.data == theirs.ctypes.data

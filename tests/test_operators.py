@@ -1,0 +1,141 @@
+"""Every implementation of M kernels on n rows does what the protocol says: the same numbers as stored Gram matrices."""
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.errors import KernelError
+from mklcore.kernels.operators import (
+    Capability,
+    DenseKernels,
+    Float32Kernels,
+    KernelOperator,
+    LazyKernels,
+    PackedKernels,
+    WeightedSum,
+    as_operator,
+    is_stored,
+    same_kernels,
+)
+from mklcore.shards import sharded
+
+pytestmark = pytest.mark.numerical
+N, D = 40, 3
+X = np.random.default_rng(0).standard_normal((N, D))
+KERNELS = (
+    mkl.KernelDictionary.rbf_grid([0.5, 2.0])
+    + mkl.KernelDictionary.per_feature(mkl.Linear(), D)
+    + mkl.KernelDictionary.per_feature(mkl.Laplacian(1.0), D)
+)
+MAKERS = {
+    "dense": lambda: DenseKernels(KERNELS.grams(X).values),
+    "GramStack": lambda: KERNELS.grams(X),
+    "lazy": lambda: LazyKernels.build(KERNELS, X),
+    "float32": lambda: Float32Kernels(LazyKernels.build(KERNELS, X)),
+    "packed": lambda: PackedKernels.build(KERNELS, X),
+    "factored": lambda: mkl.Nystroem(n_components=N).features(KERNELS, X, "multiplicative", False),
+}
+CLOSE = {"float32": 1e-5, "packed": 1e-5, "factored": 1e-4}
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return KERNELS.grams(X).values
+
+
+@pytest.fixture(scope="module", params=MAKERS)
+def case(request):
+    return MAKERS[request.param](), CLOSE.get(request.param, 1e-10)
+
+
+@pytest.fixture(scope="module")
+def vectors():
+    rng = np.random.default_rng(1)
+    a, weights = rng.standard_normal(N), rng.random(len(KERNELS))
+    a[::3], weights[::4] = 0.0, 0.0
+    return a, weights
+
+
+def test_the_protocol_is_met(case):
+    kernels, _ = case
+    assert isinstance(kernels, KernelOperator)
+    assert (kernels.n_kernels, kernels.n_samples) == (len(KERNELS), N)
+    assert kernels.capabilities <= set(Capability)
+    assert Capability.EXACT in kernels.exact.capabilities
+    assert as_operator(kernels) is kernels
+
+
+def test_products_and_forms_are_those_of_the_stack(case, truth, vectors):
+    (kernels, near), (a, _), some = case, vectors, np.array([6, 0, 3])
+    expected = truth @ a
+    np.testing.assert_allclose(kernels.matvec(a), expected, atol=near * np.abs(expected).max())
+    np.testing.assert_allclose(kernels.matvec(a, some), expected[some], atol=near * np.abs(expected).max())
+    forms = expected @ a
+    np.testing.assert_allclose(kernels.quad(a), forms, rtol=10 * near)
+    np.testing.assert_allclose(kernels.quad(a, some), forms[some], rtol=10 * near)
+    assert (kernels.quad(np.zeros(N)) == 0.0).all()
+
+
+def test_sums_are_those_of_the_stack(case, truth, vectors):
+    (kernels, near), (a, weights) = case, vectors
+    whole, few = np.tensordot(weights, truth, 1), np.array([1, 7, 30])
+    close = {"rtol": 0.0, "atol": 3 * near * np.abs(whole).max()}
+    total, out = kernels.combine(weights), np.empty((N, N))
+    assert isinstance(total, WeightedSum)
+    kernels.combine(weights, out)
+    np.testing.assert_allclose(out, whole, **close)
+    np.testing.assert_allclose(total.block(few), whole[np.ix_(few, few)], **close)
+    np.testing.assert_allclose(kernels.combine_block(weights, few), whole[np.ix_(few, few)], **close)
+    np.testing.assert_allclose(total.matvec(a), whole @ a, rtol=0.0, atol=100 * close["atol"])
+    np.testing.assert_allclose(kernels.decision(weights, a), whole @ a, rtol=0.0, atol=100 * close["atol"])
+    both = np.column_stack([a, a[::-1]])
+    solved = np.linalg.solve(whole + 0.5 * np.eye(N), both)
+    np.testing.assert_allclose(total.solve(both, 0.5), solved, atol=1e3 * near * np.abs(solved).max())
+    np.testing.assert_allclose(total.solve(a, 0.5), solved[:, 0], atol=1e3 * near * np.abs(solved).max())
+
+
+def test_parts_are_those_of_the_stack(case, truth, vectors):
+    (kernels, near), (a, _) = case, vectors
+    rows, some, close = np.array([5, 2]), np.array([4, 1]), {"atol": near * np.abs(truth).max()}
+    np.testing.assert_allclose(kernels.diagonals(), np.einsum("mii->mi", truth), **close)
+    np.testing.assert_allclose(kernels.rows(rows), truth[:, rows], **close)
+    np.testing.assert_allclose(kernels.rows(rows[:1]), truth[:, rows[:1]], **close)
+    one = np.empty((len(truth), N), dtype=np.float32)
+    kernels.row_into(7, one)
+    np.testing.assert_allclose(one, truth[:, 7], atol=1e-4 * np.abs(truth).max())
+    np.testing.assert_allclose(kernels.gram(3), truth[3], **close)
+    fewer = kernels.select(some)
+    assert fewer.n_kernels == 2
+    np.testing.assert_allclose(fewer.matvec(a), truth[some] @ a, atol=near * np.abs(truth @ a).max())
+    np.testing.assert_allclose(kernels.exact.quad(a), truth @ a @ a, rtol=1e-3 if near == 1e-4 else 1e-6)
+    if Capability.FACTORS in kernels.capabilities:
+        L = kernels.factor(2)
+        np.testing.assert_allclose(L.T @ L, truth[2], **close)
+
+
+@pytest.mark.parametrize("name", [name for name in MAKERS if name not in ("float32", "packed")])
+def test_some_rows_keep_the_scales_of_all(name, truth):
+    rows = np.array([0, 3, 9, 21])
+    taken = MAKERS[name]().take(rows)
+    assert taken.n_samples == 4
+    a = np.array([1.0, -2.0, 0.5, 3.0])
+    expected = truth[:, rows][:, :, rows] @ a
+    np.testing.assert_allclose(taken.matvec(a), expected, atol=CLOSE.get(name, 1e-10) * np.abs(expected).max())
+
+
+def test_shards_are_an_operator_too(truth, vectors):
+    a, weights = vectors
+    with sharded(KERNELS, X, count=2, backend="serial") as kernels:
+        assert isinstance(kernels, KernelOperator)
+        assert not is_stored(kernels)
+        np.testing.assert_allclose(kernels.quad(a), truth @ a @ a, rtol=1e-9)
+        np.testing.assert_allclose(kernels.combine(weights).matvec(a), np.tensordot(weights, truth, 1) @ a, rtol=1e-9)
+
+
+def test_dense_kernels_on_one_array_are_the_same_kernels(truth):
+    stack = KERNELS.grams(X)
+    assert same_kernels(stack, DenseKernels(stack.values))
+    assert not same_kernels(stack, DenseKernels(truth.copy()))
+    assert not same_kernels(stack, LazyKernels.build(KERNELS, X))
+    with pytest.raises(KernelError, match="cannot evaluate its kernels on new rows"):
+        DenseKernels(truth).cross(X)
