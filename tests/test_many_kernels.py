@@ -11,8 +11,7 @@ import mklcore.estimators.base as base
 from mklcore.errors import KernelError
 from mklcore.kernels.factors import pivoted
 from mklcore.kernels.operators.base import Capability
-from mklcore.kernels.operators.float32 import Float32Kernels
-from mklcore.kernels.operators.lazy import LazyKernels
+from mklcore.kernels.operators.lazy import Float32Kernels, LazyKernels
 from mklcore.losses import LOSSES, make_loss
 from mklcore.penalties import BlockNorm, ElasticNet, LpNorm
 from mklcore.penalties.terms import make_terms

@@ -13,8 +13,7 @@ from mklcore.kernels.operators.base import Capability, DenseSum, KernelOperator,
 from mklcore.kernels.operators.dense import DenseKernels, as_operator
 
 if TYPE_CHECKING:
-    from mklcore.kernels.operators.float32 import Float32Kernels
-    from mklcore.kernels.operators.lazy import LazyKernels
+    from mklcore.kernels.operators.lazy import Float32Kernels, LazyKernels
     from mklcore.kernels.operators.packed import PackedKernels
 
 __all__ = [
@@ -32,7 +31,7 @@ __all__ = [
 ]
 
 _LATER = {
-    "Float32Kernels": "float32",
+    "Float32Kernels": "lazy",
     "LazyKernels": "lazy",
     "PackedKernels": "packed",
 }  # they need dictionaries and grams

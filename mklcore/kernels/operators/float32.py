@@ -14,8 +14,6 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices, Single
 from mklcore.kernels.fills import SINGLE_LOG2_E, ZERO, single_power
-from mklcore.kernels.operators.base import Capability, DenseSum
-from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.kernels.sums import KernelSums
 from mklcore.leaves import leaf
 
@@ -89,33 +87,3 @@ class Float32Sums(KernelSums):
     def _add_radial(self, live: Indices, weights: Array, out: Array) -> None:
         own = weights.astype(np.float32)
         add_single(self._columns32, self._where[live], self._squared[live], self._rates32[live], own, out)
-
-
-class Float32Kernels(LazyKernels):
-    """``LazyKernels`` with such sums; ``exact`` are the kernels in double precision."""
-
-    def __init__(self, exact: LazyKernels) -> None:
-        super().__init__(exact.transform, exact.names, exact.diagonals(), exact.notes)
-        self._exact, self._sums = exact, Float32Sums(exact.transform)
-
-    @property
-    def exact(self) -> LazyKernels:
-        """The kernels with sums in double precision."""
-        return self._exact
-
-    def with_float32_sums(self) -> Float32Kernels:
-        """These kernels."""
-        return self
-
-    @property
-    def capabilities(self) -> frozenset[Capability]:
-        """What these kernels can do beyond the protocol."""
-        return self._exact.capabilities - {Capability.EXACT}
-
-    def combine(self, weights: Array, out: Array | None = None) -> DenseSum:
-        """sum_m weights_m K_m for weights (M,); made in ``out`` (n, n) where one is given."""
-        return DenseSum(self._sums.weighted(weights, out))
-
-    def quad(self, a: Array, kernels: Indices | None = None) -> Array:
-        """a'K_m a for a (n,), of every kernel (M,) or of some (k,)."""
-        return self._sums.forms(a, kernels)

@@ -29,6 +29,7 @@ from mklcore.kernels.maps import (
     standardise_rows,
 )
 from mklcore.kernels.operators.base import Capability, DenseSum
+from mklcore.kernels.operators.float32 import Float32Sums
 
 _BLOCK = 256  # rows per block of the first pass
 PIECE = 64  # rows computed together: M * PIECE * n doubles of scratch
@@ -72,8 +73,6 @@ class LazyKernels:
 
     def with_float32_sums(self) -> LazyKernels:
         """The same kernels with sums in single precision where exponentials are most of their cost; else these."""
-        from mklcore.kernels.operators.float32 import Float32Kernels  # which builds on this class
-
         return Float32Kernels(self) if self.transform.sums.radial.size >= _MANY_RADIAL else self
 
     def diagonals(self) -> Array:
@@ -294,6 +293,36 @@ def spreads_of(plain: KernelMap, diagonal: Array, variance: bool) -> Array:
         first, own = plain.subset(part).cross_standardised(plain.rows[:1])[:, 0, :], diagonal[part]
         found[part] = np.mean(own + own[:, :1] - 2.0 * first, axis=1)
     return found
+
+
+class Float32Kernels(LazyKernels):
+    """``LazyKernels`` with such sums; ``exact`` are the kernels in double precision."""
+
+    def __init__(self, exact: LazyKernels) -> None:
+        super().__init__(exact.transform, exact.names, exact.diagonals(), exact.notes)
+        self._exact, self._sums = exact, Float32Sums(exact.transform)
+
+    @property
+    def exact(self) -> LazyKernels:
+        """The kernels with sums in double precision."""
+        return self._exact
+
+    def with_float32_sums(self) -> Float32Kernels:
+        """These kernels."""
+        return self
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What these kernels can do beyond the protocol."""
+        return self._exact.capabilities - {Capability.EXACT}
+
+    def combine(self, weights: Array, out: Array | None = None) -> DenseSum:
+        """sum_m weights_m K_m for weights (M,); made in ``out`` (n, n) where one is given."""
+        return DenseSum(self._sums.weighted(weights, out))
+
+    def quad(self, a: Array, kernels: Indices | None = None) -> Array:
+        """a'K_m a for a (n,), of every kernel (M,) or of some (k,)."""
+        return self._sums.forms(a, kernels)
 
 
 class RowBlocks:
