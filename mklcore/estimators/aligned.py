@@ -24,6 +24,7 @@ from mklcore.errors import ParameterError
 from mklcore.estimators.base import Kernels
 from mklcore.estimators.controls import ALIGNMENTS
 from mklcore.estimators.lp import LpBase, UniformMKLClassifier, UniformMKLRegressor
+from mklcore.kernels.operators.dense import DenseKernels
 from mklcore.losses import Loss
 from mklcore.solvers.driver import Fit
 from mklcore.solvers.reweighting import WarmStart
@@ -59,7 +60,7 @@ class _Aligned(LpBase):
         """
         weights = self._weights(stack.values, y) if warm is None else warm.weights
         start = None if warm is None else replace(warm, weights=np.ones(weights.size))
-        fit = super()._fit_one(_Weighted(stack, weights), y, start, C)
+        fit = super()._fit_one(DenseKernels(weights[:, None, None] * stack.values), y, start, C)
         history = tuple(replace(record, dual_objective=None, gap=None, relative_gap=None) for record in fit.history)
         return replace(fit, weights=weights, dual_objective=None, dual_point=None, history=history)
 
@@ -145,14 +146,6 @@ class AlignedMKLRegressor(_Aligned, UniformMKLRegressor):
             C, loss, epsilon, kernels=kernels, normalise=normalise, center=center, fit_intercept=fit_intercept, tol=tol,
             max_iter=max_iter, random_state=random_state, callback=callback,
         )  # fmt: skip
-
-
-class _Weighted:
-    """A stack whose kernels carry their weights already."""
-
-    def __init__(self, stack: Any, weights: Array) -> None:
-        self.values = np.ascontiguousarray(weights[:, None, None] * stack.values)
-        self.n_kernels = len(weights)
 
 
 def aligned_weights(K: Array, y: Array) -> Array:
