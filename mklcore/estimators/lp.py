@@ -17,7 +17,7 @@ from mklcore.estimators.problems import dual_points, signs, worst
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.operators import Capability, is_stored
+from mklcore.kernels.operators import Capability, as_operator, is_stored
 from mklcore.kernels.operators.packed import place_for
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.lowrank.features import FeatureStack
@@ -118,7 +118,7 @@ class LpBase(KernelEstimator):
 
     def _solved(self, K: Any, y: Array, C: float, solver: str, warm: WarmStart | None) -> Fit:
         """One problem; with sample weights on the rows that have any, the others getting zeros as their dual."""
-        w = getattr(self, "sample_weight_", None)
+        w, K = getattr(self, "sample_weight_", None), as_operator(K)
         can_take = is_stored(K) and Capability.EXACT in K.capabilities
         kept = np.flatnonzero(w) if w is not None and can_take else np.arange(y.size)
         whole, target = kept.size == y.size, y[kept]
