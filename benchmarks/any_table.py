@@ -143,18 +143,16 @@ def _library(found: Outcome, data: Dataset) -> None:
             found.of(f"path of {key}", lambda key=key: _path(key, kernels, train, judge))
     kind = mkl.LpMKLRegressor if data.task == "regression" else mkl.LpMKLClassifier
     model = kind(kernels=kernels)
-    found.of("folds", lambda: mkl.cross_validate_path(model, train.table, train.y, "C", [0.1, 1.0], n_splits=3))
-    found.of(
-        "choose_C by folds", lambda: mkl.choose_C(model, train.table, train.y, [0.1, 1.0], rule="kfold", n_splits=3)
-    )
-    found.of("choose_C", lambda: mkl.choose_C(model, train.table, train.y, [0.1, 1.0]))
+    found.of("folds", lambda: mkl.cross_validate_path(model, train, train.y, "C", [0.1, 1.0], n_splits=3))
+    found.of("choose_C by folds", lambda: mkl.choose_C(model, train, train.y, [0.1, 1.0], rule="kfold", n_splits=3))
+    found.of("choose_C", lambda: mkl.choose_C(model, train, train.y, [0.1, 1.0]))
 
 
 def _path(key: str, kernels: KernelDictionary, train: Dataset, judge: Dataset) -> Any:
     """A short path of one estimator on the kernels that the table suggests, or on its first columns."""
     algorithm = ESTIMATORS[key]
     if algorithm.on == "kernels":
-        asked, X, rest = algorithm.estimator(train.task, kernels=kernels), train.table, judge.table
+        asked, X, rest = algorithm.estimator(train.task, kernels=kernels), train, judge
     else:
         few = slice(0, HULL_COLUMNS)
         asked = algorithm.estimator(train.task, max_nodes=MOST_HULL_NODES, max_seconds=2.0)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mklcore.data.applying import learn_reading
 from mklcore.data.columns import MAX_NAME, clean_name, to_numbers, told_apart
 from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError, ParameterError
@@ -401,6 +402,10 @@ class TestTarget:
         assert (data.n_samples, data.class_names, data.task) == (29, ("a", "b"), "binary")
         assert 4.5 not in data.X[:, 0]
         note(data, "Left out: the only row of class 'once'; a class needs two rows to be learnt.")
+        rows = (
+            learn_reading(table(numbers(30, lambda i: "once" if i == 3 else "ab"[i % 2])), data).apply(b"a,b\n1,2\n").X
+        )
+        assert rows.tolist() == [[1.0, 2.0]]
         data = read_table(table(numbers(30, lambda i: {3: 7, 4: 8}.get(i, i % 3))))
         assert (data.n_samples, data.class_names, data.task) == (28, ("0", "1", "2"), "multiclass")
         note(data, "Left out: the only rows of classes '7', '8'")

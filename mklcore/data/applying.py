@@ -30,6 +30,7 @@ from mklcore.data.parsing import Source, Table, parse
 from mklcore.data.reading import _profiles, _settle_sentinels, _settled_uses
 from mklcore.data.sequences import composition
 from mklcore.data.sequences import letters as letters_of
+from mklcore.data.splitting import repeated
 from mklcore.errors import DataError, never_asked
 
 
@@ -193,7 +194,11 @@ def learn_reading(
     place = _place(table.names, data.target_name)
     rows = np.arange(table.n_rows)
     if place is not None:
-        rows = np.flatnonzero(~numbers_or_labels(table.columns[place], table.decimal)[1])
+        cells = table.columns[place]
+        numbers, gone, _ = numbers_or_labels(cells, table.decimal)
+        rows = np.flatnonzero(~gone)
+        if data.task in ("binary", "multiclass"):
+            rows = rows[repeated((cells if numbers is None else numbers)[rows])]
     names = [name for k, name in enumerate(table.names) if k != place]
     columns = [cells[rows] for k, cells in enumerate(table.columns) if k != place]
     settled, wanted = _settled_uses(table.names, uses or {}), set(data.feature_names)

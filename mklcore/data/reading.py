@@ -31,7 +31,7 @@ from mklcore.data.grouping import families
 from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Format, ticked
 from mklcore.data.parsing import Source, Table, delimiter_in_words, parse
 from mklcore.data.sentinels import Sentinel, as_missing, sentinel_of
-from mklcore.data.splitting import rare_note
+from mklcore.data.splitting import rare_note, repeated
 from mklcore.data.target import MAX_CLASSES, TargetCandidate, in_words, rank_targets
 from mklcore.errors import DataError, ParameterError, never_asked
 
@@ -394,18 +394,18 @@ def _read_target(
 
 def _without_single_rows(name: str, values: np.ndarray) -> tuple[np.ndarray, str]:
     """Which rows share their class with another row, and which are left out because they do not, in words."""
-    labels, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    alone = [_shown(label) for label in labels[counts == 1]]
+    kept = repeated(values)
+    alone = [_shown(label) for label in np.unique(values[~kept])]
     if not alone:
-        return np.ones(len(values), dtype=bool), ""
-    if len(labels) - len(alone) < 2:
+        return kept, ""
+    if (classes := len(np.unique(values[kept]))) < 2:
         raise DataError(
-            f"The target {name!r} has {'no class' if len(labels) == len(alone) else 'one class only'} with more than one row: "
+            f"The target {name!r} has {'one class only' if classes else 'no class'} with more than one row: "
             f"{listed(alone)} {'stands' if len(alone) == 1 else 'stand'} in one row each, from which nothing is learnt. "
             "Choose another target, add rows, or use task='regression' for numbers."
         )
     what = "the only row of class" if len(alone) == 1 else "the only rows of classes"
-    return counts[place] > 1, f"Left out: {what} {listed(alone)}; a class needs two rows to be learnt."
+    return kept, f"Left out: {what} {listed(alone)}; a class needs two rows to be learnt."
 
 
 def _find_task(name: str, values: np.ndarray, distinct: int) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Indices, Labels
+from mklcore.arrays import Indices, Labels, Mask
 from mklcore.errors import DataError, ParameterError
 
 MOST_TOLD = 6  # rare classes that a note names
@@ -23,6 +23,13 @@ def codes_of(y: Labels) -> Indices:
     """Class numbers (n,) from 0 of labels (n,), in sorted order."""
     codes: Indices = np.unique(y, return_inverse=True)[1]
     return codes
+
+
+def repeated(y: Labels) -> Mask:
+    """Of every label (n,) whether another row has it, too."""
+    _, place, counts = np.unique(y, return_inverse=True, return_counts=True)
+    found: Mask = counts[place] > 1
+    return found
 
 
 def rare_note(y: Labels, parts: int, doing: str = "their rows stay in training, and no score counts them") -> str:
