@@ -83,7 +83,6 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
     "apart",
     "arrays",
-    "call_types",
     "cluster",
     "compiling",
     "cuts",
@@ -129,7 +128,6 @@ _ROOMS = (
     "tallies",
     "theory",
     "unconverged",
-    "unfinished",
     "verify",
     "verify_hull",
     "warmup",

@@ -3,7 +3,6 @@
 from mklcore import (
     apart as apart,
     arrays as arrays,
-    call_types as call_types,
     cluster as cluster,
     compiling as compiling,
     cuts as cuts,
@@ -49,7 +48,6 @@ from mklcore import (
     tallies as tallies,
     theory as theory,
     unconverged as unconverged,
-    unfinished as unfinished,
     verify as verify,
     verify_hull as verify_hull,
     warmup as warmup,

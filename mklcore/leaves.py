@@ -1,92 +1,82 @@
-"""What numba compiles: leaves, which Python calls, and their parts, which only leaves call.
+"""Decorators for the functions that numba compiles: entries, which Python calls, and helpers, which only entries call.
 
-Both let go of the interpreter's lock, and take contiguous float64 or int64 arrays and scalars. Compiling is paid on every
-new machine, so nothing is compiled that nobody uses: numba would wrap each function for callers in C, and each for Python,
-too, which took an eighth of the time for all of them, and translate parts by themselves, which leaves take in as they are.
-A leaf is kept on disk with all of its parts, so these are not.
+All compiled functions are serial, release the interpreter's lock, and take contiguous float64 or int64 arrays and scalars.
+Compiling is paid on every new machine, so neither kind gets a wrapper for callers in C, and helpers none for Python either.
+The machine code of an entry is cached on disk and holds all of its helpers, so helpers are not cached themselves. Where it is
+cached :mod:`mklcore.routine_cache` decides; a full disk or a damaged file costs the cache, not the answer.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
+import threading
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
-from numba import njit
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
+from numba import config, errors, njit
 
 from mklcore import routine_cache
-from mklcore.unfinished import LeafCompiler, PartCompiler
+from mklcore.own_folders import why_not_own
 
 F = TypeVar("F", bound=Callable[..., Any])
+_one_by_one = threading.Lock()  # numba asks a setting of the process for the folder
 
 
 def leaf(fastmath: bool | set[str] = False) -> Callable[[F], F]:
     """Compile a function that Python calls; ``fastmath`` as numba has it, the freedoms taken with rounding."""
-    compiled = njit(nogil=True, no_cfunc_wrapper=True, fastmath=fastmath, pipeline_class=LeafCompiler)
-    return lambda function: _kept(compiled(function))
+    compiler = njit(nogil=True, no_cfunc_wrapper=True, fastmath=fastmath)
+    return lambda function: _cached(compiler(function)) or compiler(function)
 
 
 def part(fastmath: bool | set[str] = False) -> Callable[[F], F]:
-    """Compile a function that only leaves and other parts call: from Python it cannot be called, its ``py_func`` can."""
-    return njit(
-        nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True, fastmath=fastmath, pipeline_class=PartCompiler
-    )  # fmt: skip
+    """Compile a function that only compiled functions call: from Python it cannot be called, its ``py_func`` can."""
+    return njit(nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True, fastmath=fastmath)
 
 
-class _Locator(InTreeCacheLocator):
-    """numba's way to the files of one routine, in our folder; it writes nothing before there is something to write."""
-
-    def __init__(self, py_func: Any, py_file: str) -> None:
-        super().__init__(py_func, py_file)  # type: ignore[no-untyped-call]  # numba ships no types
-        there = routine_cache.place()
-        if there.folder is not None and not there.is_beside_sources:
-            below = self.get_suitable_cache_subpath(py_file)  # type: ignore[no-untyped-call]  # numba ships no types
-            self._cache_path = os.path.join(there.folder, below)
-
-    def ensure_cache_path(self) -> None:
-        pass
-
-    def make(self) -> None:
-        """Make the folder of the files."""
-        os.makedirs(self._cache_path, mode=0o700, exist_ok=True)
-
-
-class _Files(CompileResultCacheImpl):
-    _locator_classes = [_Locator]  # noqa: RUF012  numba reads it so
-
-
-class RoutineCache(FunctionCache):
-    """numba's cache of one routine, which a full disk or a damaged file does not stop."""
-
-    _impl_class = _Files
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return what is kept of a call with these types, None where nothing is."""
-        if routine_cache.given_up():
-            return None
+def _cached(function: Any) -> Any:
+    """Return the compiled function with a cache on disk, None where there is no place that only this account can write."""
+    place = routine_cache.place()
+    if place.folder is None or routine_cache.given_up():
+        return None
+    beside = Path(os.path.abspath(inspect.getfile(function.py_func))).parent / "__pycache__"
+    with _one_by_one:
+        before, config.CACHE_DIR = config.CACHE_DIR, "" if place.is_beside_sources else str(place.folder)
         try:
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]  # numba ships no types
-        except Exception:  # a damaged file leads its reader into any of them; it is written again
+            function.enable_caching()
+        except (RuntimeError, OSError):  # sources that are no files, as in a zip archive
+            return None
+        finally:
+            config.CACHE_DIR = before
+    found = Path(os.path.abspath(function.stats.cache_path))
+    if not found.is_relative_to(beside if place.is_beside_sources else os.path.abspath(place.folder)):
+        return None  # numba goes on to places of its own, which nobody has looked at
+    if not place.is_beside_sources and (why := why_not_own(found, named=True)):
+        routine_cache.give_up(why)
+        return None
+    function.compile = _forgiving(function)
+    return function
+
+
+def _forgiving(function: Any) -> Callable[[Any], Any]:
+    """The function's ``compile``, which goes on where its files cannot be read or written, and removes these files."""
+    compile_once = function.compile
+    about = function.py_func
+    files = f"*{about.__name__}-{about.__code__.co_firstlineno}.*.nb?"
+
+    def compile_anyway(signature: Any) -> Any:
+        try:
+            return compile_once(signature)
+        except errors.NumbaError:  # the function itself is at fault
+            raise
+        except Exception as error:  # a damaged file leads its reader into any of them
+            if isinstance(error, OSError):
+                routine_cache.give_up(f"{error.strerror or error} ({function.stats.cache_path})")
             with suppress(OSError):
-                os.unlink(self._cache_file._index_path)
-            return None
+                for file in Path(function.stats.cache_path).glob(files):
+                    file.unlink()
+            return compile_once(signature)
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled routine, if it can be kept."""
-        if routine_cache.given_up():
-            return
-        try:
-            self._impl.locator.make()
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]  # numba ships no types
-        except OSError as error:
-            routine_cache.give_up(f"{error.strerror or error} ({self.cache_path})")
-
-
-def _kept(routine: Any) -> Any:
-    """Have numba keep this routine on disk, where there is a place; return the routine."""
-    if routine_cache.place().folder is not None:
-        with suppress(RuntimeError, OSError):  # sources that are no files, as in a zip archive
-            routine._cache = RoutineCache(routine.py_func)  # type: ignore[no-untyped-call]  # numba ships no types
-    return routine
+    return compile_anyway

@@ -1,18 +1,12 @@
 """Compiling happens elsewhere: progress and wishes pass between two processes, one compiles at a time, none is relied on."""
 
-import operator
 import threading
 from concurrent.futures import CancelledError
 
-import numpy as np
 import pytest
-from numba import njit
-from numba.core.errors import TypingError
-from numba.core.types.functions import BaseFunction
 
 import mklcore
-from mklcore import call_types, compiling
-from mklcore.unfinished import LeafCompiler
+from mklcore import compiling
 from pages._parts.jobs import preparing
 from pages._parts.jobs.preparing import Preparation
 
@@ -124,31 +118,3 @@ def test_what_is_compiled_is_told_at_once_and_loaded_when_somebody_asks(monkeypa
     thread.join(60)
     assert loaded
     assert state.over
-
-
-def test_what_types_a_call_gives_is_found_once_and_numba_is_left_as_it_was(monkeypatch):
-    asked, usual = [], BaseFunction.get_call_type
-
-    def ask(function, context, args, kws):
-        asked.append((function.typing_key, args))
-        return usual(function, context, args, kws)
-
-    def many(values):
-        return values[0] * values[1] + values[2] * values[3] - values[4] * values[5]
-
-    monkeypatch.setattr(call_types, "_ask", ask)
-    monkeypatch.setattr(call_types, "_found", {})
-    values = np.array([2.0, 3.0, 5.0, 7.0, 11.0, 13.0])
-    assert njit(many, pipeline_class=LeafCompiler)(values) == many(values)
-    assert len([key for key, args in asked if key is operator.mul]) == 1
-    assert BaseFunction.get_call_type is usual
-
-
-def test_a_call_that_numba_refuses_is_refused_inside_a_leaf_too():
-    @njit(pipeline_class=LeafCompiler)
-    def wrong(values):
-        return values["name"]
-
-    for _ in range(2):
-        with pytest.raises(TypingError, match="getitem"):
-            wrong(np.ones(2))

@@ -22,8 +22,6 @@ ROWS = {
     "mklcore.errors": 1,
     "mklcore.unconverged": 1,
     "mklcore.arrays": 1,
-    "mklcore.call_types": 1,
-    "mklcore.unfinished": 1,
     "mklcore.own_folders": 1,
     "mklcore.routine_cache": 1,
     "mklcore.leaves": 1,
@@ -463,12 +461,42 @@ def compilers(tree: ast.Module) -> Iterator[tuple[ast.AST, dict[str, object] | N
             yield node, None
 
 
+NUMBA_PUBLIC = {"numba.extending"}  # beside names of ``numba`` itself
+
+
+def _private_to_numba(target: str) -> bool:
+    inside, _, name = target.rpartition(".")
+    return target.split(".")[0] == "numba" and target != "numba" and (
+        name.startswith("_") or name == "core" or inside not in {"numba", *NUMBA_PUBLIC}
+    )  # fmt: skip
+
+
+@each(sources(CORE, PAGES, APP, ROOT / "tests", ROOT / "benchmarks"))
+def test_numba_is_used_by_its_public_names(file):
+    """Its insides change between minor versions, and the library is to run with all of a major one."""
+    found = [f"{target}:{line}" for line, target in imports(file) if _private_to_numba(target)]
+    assert not found, f"{found} may be gone in the next numba"
+
+
+@pytest.mark.parametrize(
+    ("target", "private"),
+    [
+        ("numba.core.dispatcher.Dispatcher", True), ("numba.core", True), ("numba._dynfunc", True),
+        ("numba.np.ufunc.parallel", True), ("numba", False), ("numba.njit", False), ("numba.extending.intrinsic", False),
+        ("numbat.core", False),
+    ],
+)  # fmt: skip
+def test_a_planted_private_name_of_numba_is_found(target, private):
+    assert _private_to_numba(target) is private
+
+
 @each(sources(CORE))
 def test_leaves_are_cached_serial_and_free_of_the_lock(file):
     for node, options in compilers(parsed(file)):
         place = f"{file}:{node.lineno}"
-        assert options is not None, f"{place}: a bare @njit; write @njit(cache=True, nogil=True)"
-        assert options.get("cache") is True or "pipeline_class" in options, place  # a part is kept with its leaves
+        assert options is not None, f"{place}: a bare @njit; write @njit(nogil=True)"
+        assert module_name(file) == "mklcore.leaves", f"{place}: use its decorators, which know where to cache"
+        assert "pipeline_class" not in options, f"{place}: numba's compiler passes are private"
         assert options.get("nogil") is True, place
         assert "parallel" not in options, place
 

@@ -1,16 +1,17 @@
 """Compiled routines are kept where only this account can write, and answers come where they cannot be kept at all."""
 
-import errno
 import os
+import resource
 import subprocess
 import sys
 import warnings
+from contextlib import contextmanager
 from importlib import util
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
-from numba.core.caching import IndexDataCacheFile
 
 from mklcore import compiling, own_folders, routine_cache
 from mklcore.own_folders import own_folder, why_not_own
@@ -129,16 +130,38 @@ def test_a_named_folder_that_cannot_be_used_is_replaced_and_that_is_told(fresh, 
         assert routine_cache.place().folder == fresh / "cache" / "mklcore"
 
 
-def test_a_full_disk_costs_the_cache_and_not_the_answer(fresh, monkeypatch):
-    def full(self, name, data):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+@contextmanager
+def full_disk():
+    """No file takes a byte more, in this process."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
-    monkeypatch.setattr(IndexDataCacheFile, "_save_data", full)
-    with pytest.warns(RuntimeWarning, match=r"not kept.*No space left on device.*Work goes on") as told:
-        answers = [leaf_of(fresh)(ONE) for _ in range(2)]
+
+def test_a_full_disk_costs_the_cache_and_not_the_answer(fresh):
+    doubled = leaf_of(fresh)
+    with pytest.warns(RuntimeWarning, match=r"not kept.*File too large.*Work goes on") as told, full_disk():
+        first = doubled(ONE)
+    answers = [first, leaf_of(fresh)(ONE)]
     assert answers == [2.0, 2.0]
     assert len(told) == 1
     assert not compiling.can_fill()
+
+
+def test_the_folder_numba_is_told_for_others_stays_as_it_was(fresh, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "another")
+    assert leaf_of(fresh)(ONE) == 2.0
+    assert numba.config.CACHE_DIR == "another"
+
+
+def test_a_place_of_numbas_own_choice_is_not_used(fresh, monkeypatch):
+    (fresh / "a file").touch()
+    monkeypatch.setattr(routine_cache, "place", lambda: routine_cache.Place(fresh / "a file"))
+    assert leaf_of(fresh)(ONE) == 2.0
+    assert not list(fresh.rglob("*.nb?"))
 
 
 def test_a_damaged_file_is_made_again(fresh):

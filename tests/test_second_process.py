@@ -17,7 +17,7 @@ import sys
 import warnings
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
+from numba.extending import is_jitted
 
 import mklcore
 from mklcore.estimators.registry import ESTIMATORS
@@ -25,7 +25,7 @@ from mklcore.estimators.registry import ESTIMATORS
 
 def leaves():
     modules = [module for name, module in list(sys.modules.items()) if name.split(".")[0] == "mklcore"]
-    found = {id(value): value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher)}
+    found = {id(value): value for module in modules for value in vars(module).values() if is_jitted(value)}
     return found.values()
 
 
@@ -58,7 +58,7 @@ import sys
 import warnings
 from types import SimpleNamespace
 
-from numba.core.dispatcher import Dispatcher
+from numba.extending import is_jitted
 
 import mklcore
 from pages._parts.derive import gram_stacks, paths
@@ -72,7 +72,7 @@ mklcore.warmup.stages()["usual"]()
 
 def counted():
     modules = [module for name, module in list(sys.modules.items()) if name.split(".")[0] == "mklcore"]
-    found = {id(value): value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher)}
+    found = {id(value): value for module in modules for value in vars(module).values() if is_jitted(value)}
     return {(leaf.py_func.__name__, one) for leaf in found.values() for one in leaf.overloads}
 
 

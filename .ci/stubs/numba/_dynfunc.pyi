@@ -1,3 +1,0 @@
-from typing import Any
-
-def make_function(module: Any, name: str, doc: str, pointer: int, env: Any, alive: tuple[Any, ...]) -> Any: ...

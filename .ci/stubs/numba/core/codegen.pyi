@@ -1,6 +1,0 @@
-from typing import Any
-
-class JITCodeLibrary:
-    _finalized: bool
-    def __init__(self, codegen: Any, name: str) -> None: ...
-    def _verify_declare_only_symbols(self) -> None: ...

@@ -1,6 +1,0 @@
-from typing import Any
-
-class InlineOverloads: ...
-
-class NativeLowering:
-    def run_pass(self, state: Any) -> bool: ...
