@@ -96,7 +96,6 @@ _ROOMS = (
     "intercepts",
     "intervals",
     "kernels",
-    "leaves",
     "left_out",
     "lessons",
     "losses",

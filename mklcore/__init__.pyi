@@ -16,7 +16,6 @@ from mklcore import (
     intercepts as intercepts,
     intervals as intervals,
     kernels as kernels,
-    leaves as leaves,
     left_out as left_out,
     lessons as lessons,
     losses as losses,

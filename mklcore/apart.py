@@ -1,6 +1,6 @@
 """Work apart: solving in a process of its own, of lower priority, so that whoever asked for it goes on answering.
 
-Python runs one thread of a process at a time, and a solver holds it between its leaves: beside thirty people who look at
+Python runs one thread of a process at a time, and a solver holds it between compiled calls: beside thirty people who look at
 pages, a path of a third of a second took two. Here it is asked for over a socket that only the two processes have; its
 progress, its first points and the whole path come back the same way. Kernels are sent once and kept until others come, and
 what an answer says of them is said by name. When the socket closes, the process ends.

@@ -14,7 +14,7 @@ Labels: TypeAlias = NDArray[Any]
 
 
 def read_only(array: Array) -> Array:
-    """A view that cannot be written to: a leaf that gets all it only reads this way is compiled for one type, not two."""
+    """A view that cannot be written to: a jitted function that gets all it only reads so is compiled for one type, not two."""
     view = array.view()
     view.setflags(write=False)
     return view

@@ -1,4 +1,4 @@
-"""Compile every leaf once, or load it from the cache, so that no first click waits for a compiler.
+"""Compile every jitted function once, or load it from the cache, so that no first click waits for a compiler.
 
 One routine for the server, the test run and the command line, ``python -m mklcore.compiling``. Compiling holds the
 interpreter's lock, so a server lets another process fill the cache on disk (:mod:`mklcore.compiling`) and only loads.
@@ -123,7 +123,7 @@ def _algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:
 
 
 def _table_algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:
-    """Levels as columns and as blocks go through different leaves; a small budget goes the way without tables."""
+    """Levels as columns and as blocks go through different compiled functions; a small budget goes the way without tables."""
     for basis in (None, ANOVABasis()):
         for memory in (64, 0.05):
             algorithm.estimator("regression", basis=basis, memory_mb=memory, lam=0.1).fit(X, X[:, 1]).predict(X[:5])

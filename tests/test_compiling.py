@@ -58,7 +58,7 @@ def test_a_change_of_the_sources_empties_the_cache(tmp_path, monkeypatch):
     assert not compiling.is_filled()
     compiling._stamp().touch()
     assert compiling.is_filled()
-    (tmp_path / "leaf.py").touch()
+    (tmp_path / "module.py").touch()
     monkeypatch.setattr(compiling, "SOURCES", tmp_path)
     assert not compiling.is_filled()
 

@@ -1,4 +1,4 @@
-"""The house holds: who imports whom, what is never imported, how leaves are compiled and caches bounded.
+"""The house holds: who imports whom, what is never imported, how functions are compiled and caches bounded.
 
 Everything is read from the source by ``ast``: nothing here depends on what happens to be installed or already imported.
 """
@@ -24,7 +24,7 @@ ROWS = {
     "mklcore.arrays": 1,
     "mklcore.own_folders": 1,
     "mklcore.routine_cache": 1,
-    "mklcore.leaves": 1,
+    "mklcore._numba": 1,
     "mklcore.parameters": 1,
     "mklcore.data": 2,
     "mklcore.kernels": 3,
@@ -445,7 +445,7 @@ def test_paths_drive_estimators_by_public_names(name):
     assert not private, f"{file} reaches into {private}; PathEstimator in path_estimator.py names what may be asked."
 
 
-# Leaves and caches
+# Compiled functions and caches
 
 
 def compilers(tree: ast.Module) -> Iterator[tuple[ast.AST, dict[str, object] | None]]:
@@ -491,24 +491,26 @@ def test_a_planted_private_name_of_numba_is_found(target, private):
 
 
 @each(sources(CORE))
-def test_leaves_are_cached_serial_and_free_of_the_lock(file):
+def test_functions_are_compiled_in_one_place_serial_and_free_of_the_lock(file):
     for node, options in compilers(parsed(file)):
         place = f"{file}:{node.lineno}"
         assert options is not None, f"{place}: a bare @njit; write @njit(nogil=True)"
-        assert module_name(file) == "mklcore.leaves", f"{place}: use its decorators, which know where to cache"
+        assert module_name(file) == "mklcore._numba.decorators", (
+            f"{place}: use its decorators, which know where to cache"
+        )
         assert "pipeline_class" not in options, f"{place}: numba's compiler passes are private"
         assert options.get("nogil") is True, place
         assert "parallel" not in options, place
 
 
 def compiled(node: ast.AST) -> set[str]:
-    """The decorators that compile a function, those of ``mklcore.leaves`` and numba's own."""
-    return {dotted(one) for one in getattr(node, "decorator_list", ())} & {"leaf", "part", "njit"}
+    """The decorators that compile a function, ours and numba's own."""
+    return {dotted(one) for one in getattr(node, "decorator_list", ())} & {"jit_entry", "jit_helper", "njit"}
 
 
 @cache
-def parts_of(file: Path) -> set[str]:
-    return {node.name for node in parsed(file).body if compiled(node) == {"part"}}
+def helpers_of(file: Path) -> set[str]:
+    return {node.name for node in parsed(file).body if compiled(node) == {"jit_helper"}}
 
 
 def read_from_python(tree: ast.AST) -> Iterator[ast.Name]:
@@ -521,21 +523,21 @@ def read_from_python(tree: ast.AST) -> Iterator[ast.Name]:
 
 
 @each(sources(CORE))
-def test_parts_are_called_by_leaves_alone(file):
-    """From Python a part has no entry: a call of one would end the process."""
+def test_helpers_are_called_by_compiled_functions_alone(file):
+    """From Python a helper has no entry: a call of one would end the process."""
     tree = parsed(file)
-    known = set(parts_of(file))
+    known = set(helpers_of(file))
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mklcore."):
             home = ROOT / f"{node.module.replace('.', '/')}.py"
-            known |= {one.asname or one.name for one in node.names if home.exists() and one.name in parts_of(home)}
+            known |= {one.asname or one.name for one in node.names if home.exists() and one.name in helpers_of(home)}
     found = [f"{node.id}:{node.lineno}" for node in read_from_python(tree) if node.id in known]
-    assert not found, f"{file}: {found} are parts; make a leaf of what Python calls"
+    assert not found, f"{file}: {found} are helpers; make a @jit_entry of what Python calls"
 
 
-def test_leaves_and_parts_were_found():
+def test_compiled_functions_were_found():
     assert sum(1 for file in sources(CORE) for node in parsed(file).body if compiled(node)) >= 60
-    assert "inner_product" in parts_of(CORE / "kernels" / "sums.py")
+    assert "inner_product" in helpers_of(CORE / "kernels" / "sums.py")
 
 
 def caches(tree: ast.Module) -> Iterator[tuple[ast.AST, bool, bool]]:
@@ -623,7 +625,9 @@ def test_types_and_loading_tell_the_same_home_of_every_name():
     assert {name: home for name, home in homes.items() if home} == mklcore._HOME
     assert [name for name, home in homes.items() if not home] == list(mklcore._ROOMS)
     there = {path.stem for path in CORE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
-    assert list(mklcore._ROOMS) == sorted(there - {"__init__"}), "Name a new module in _ROOMS and in __init__.pyi."
+    assert list(mklcore._ROOMS) == sorted(name for name in there if not name.startswith("_")), (
+        "Name a new module in _ROOMS and in __init__.pyi."
+    )
 
 
 def test_no_public_name_is_hidden_by_a_room():

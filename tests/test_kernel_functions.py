@@ -1,4 +1,4 @@
-"""Kernel specs and their leaves, against scikit-learn's pairwise kernels and exp in extended precision."""
+"""Kernel specs and their compiled functions, against scikit-learn's pairwise kernels and exp in extended precision."""
 
 import numpy as np
 import pytest

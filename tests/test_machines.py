@@ -6,7 +6,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, SVR, OneClassSVM
 
-from mklcore.leaves import leaf
+from mklcore._numba.decorators import jit_entry
 from mklcore.losses import LOSSES, Hinge, make_loss
 from mklcore.machines import machine_of
 from mklcore.machines.constant import MOST_RANK, without_slope
@@ -145,8 +145,8 @@ def test_a_warm_start_outside_the_box_is_brought_inside():
 
 
 def test_vector_extremes_are_those_of_numpy_at_every_length_and_with_closed_ends():
-    parts = pair_update, best_partner, first, reached
-    updated, partner, first_of, reached_of = (leaf(one.targetoptions["fastmath"])(one.py_func) for one in parts)
+    helpers = pair_update, best_partner, first, reached
+    updated, partner, first_of, reached_of = (jit_entry(one.targetoptions["fastmath"])(one.py_func) for one in helpers)
     rng = np.random.default_rng(0)
     for n in (1, 7, 64, 255, 256, 700):
         v, row_i, row_j, diagonal = rng.standard_normal((4, n))

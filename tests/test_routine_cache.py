@@ -16,7 +16,9 @@ import pytest
 from mklcore import compiling, own_folders, routine_cache
 from mklcore.own_folders import own_folder, why_not_own
 
-LEAF = "from mklcore.leaves import leaf\n@leaf()\ndef doubled(values):\n    return 2.0 * values[0]\n"
+ENTRY = (
+    "from mklcore._numba.decorators import jit_entry\n@jit_entry()\ndef doubled(values):\n    return 2.0 * values[0]\n"
+)
 ONE = np.array([1.0])
 
 
@@ -32,9 +34,9 @@ def fresh(tmp_path, monkeypatch):
     return tmp_path
 
 
-def leaf_of(folder: Path):
+def entry_of(folder: Path):
     """A routine of a module in this folder, as another process would import it."""
-    (folder / "small.py").write_text(LEAF)
+    (folder / "small.py").write_text(ENTRY)
     spec = util.spec_from_file_location("small", folder / "small.py")
     module = util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -62,9 +64,9 @@ def test_the_cache_is_a_folder_of_ones_own(fresh):
 
 
 def test_a_routine_is_kept_and_loaded_from_there(fresh):
-    assert leaf_of(fresh)(ONE) == 2.0
+    assert entry_of(fresh)(ONE) == 2.0
     assert list((fresh / "cache" / "mklcore").rglob("*.nbc"))
-    again = leaf_of(fresh)
+    again = entry_of(fresh)
     assert again(ONE) == 2.0
     assert sum(again.stats.cache_hits.values()) == 1
 
@@ -90,7 +92,7 @@ def test_what_others_may_have_put_there_is_never_unpickled(fresh, monkeypatch, h
     (fresh / "cache").mkdir(mode=0o700)
     why = planted(fresh / "cache" / "mklcore", monkeypatch, how)
     with pytest.warns(RuntimeWarning, match=why) as told:
-        answers = [leaf_of(fresh)(ONE) for _ in range(2)]
+        answers = [entry_of(fresh)(ONE) for _ in range(2)]
     assert answers == [2.0, 2.0]
     assert len(told) == 1
     assert not list(fresh.rglob("*.nb?"))
@@ -142,10 +144,10 @@ def full_disk():
 
 
 def test_a_full_disk_costs_the_cache_and_not_the_answer(fresh):
-    doubled = leaf_of(fresh)
+    doubled = entry_of(fresh)
     with pytest.warns(RuntimeWarning, match=r"not kept.*File too large.*Work goes on") as told, full_disk():
         first = doubled(ONE)
-    answers = [first, leaf_of(fresh)(ONE)]
+    answers = [first, entry_of(fresh)(ONE)]
     assert answers == [2.0, 2.0]
     assert len(told) == 1
     assert not compiling.can_fill()
@@ -153,23 +155,23 @@ def test_a_full_disk_costs_the_cache_and_not_the_answer(fresh):
 
 def test_the_folder_numba_is_told_for_others_stays_as_it_was(fresh, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", "another")
-    assert leaf_of(fresh)(ONE) == 2.0
+    assert entry_of(fresh)(ONE) == 2.0
     assert numba.config.CACHE_DIR == "another"
 
 
 def test_a_place_of_numbas_own_choice_is_not_used(fresh, monkeypatch):
     (fresh / "a file").touch()
     monkeypatch.setattr(routine_cache, "place", lambda: routine_cache.Place(fresh / "a file"))
-    assert leaf_of(fresh)(ONE) == 2.0
+    assert entry_of(fresh)(ONE) == 2.0
     assert not list(fresh.rglob("*.nb?"))
 
 
 def test_a_damaged_file_is_made_again(fresh):
-    leaf_of(fresh)(ONE)
+    entry_of(fresh)(ONE)
     for file in (fresh / "cache").rglob("*.nb?"):
         file.write_bytes(b"\x80")
-    assert leaf_of(fresh)(ONE) == 2.0
-    again = leaf_of(fresh)
+    assert entry_of(fresh)(ONE) == 2.0
+    again = entry_of(fresh)
     assert again(ONE) == 2.0
     assert sum(again.stats.cache_hits.values()) == 1
 

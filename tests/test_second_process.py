@@ -1,4 +1,4 @@
-"""A second process compiles nothing: every leaf a fit needs comes out of numba's cache, and the warm-up knows them all.
+"""A second process compiles nothing: every function a fit needs comes out of numba's cache, and the warm-up knows them all.
 
 The first process fills the cache where it is not filled yet; in a run of all tests it was filled before the first test.
 """
@@ -23,14 +23,14 @@ import mklcore
 from mklcore.estimators.registry import ESTIMATORS
 
 
-def leaves():
+def jitted():
     modules = [module for name, module in list(sys.modules.items()) if name.split(".")[0] == "mklcore"]
     found = {id(value): value for module in modules for value in vars(module).values() if is_jitted(value)}
     return found.values()
 
 
 def total(kind):
-    return sum(sum(getattr(leaf.stats, kind).values()) for leaf in leaves())
+    return sum(sum(getattr(one.stats, kind).values()) for one in jitted())
 
 
 warnings.simplefilter("ignore", mklcore.NotConvergedWarning)
@@ -46,10 +46,10 @@ for algorithm in ESTIMATORS.values():
         for rows in (X, frozen):
             getattr(algorithm, kind)().fit(rows, y).predict(rows[:5])
 more = np.tile(X, (10, 1))
-for estimator in (mklcore.LpMKLClassifier, mklcore.UniformMKLClassifier):  # larger machines have a leaf of their own
+for estimator in (mklcore.LpMKLClassifier, mklcore.UniformMKLClassifier):  # larger machines have a function of their own
     estimator().fit(more, np.where(more[:, 0] > 0, 1, -1))
 late = total("cache_hits") + total("cache_misses") - warmed
-print("leaves", len(leaves()), "loaded", warmed - compiled, "compiled", compiled, "late", late)
+print("jitted", len(jitted()), "loaded", warmed - compiled, "compiled", compiled, "late", late)
 """
 
 
@@ -73,7 +73,7 @@ mklcore.warmup.stages()["usual"]()
 def counted():
     modules = [module for name, module in list(sys.modules.items()) if name.split(".")[0] == "mklcore"]
     found = {id(value): value for module in modules for value in vars(module).values() if is_jitted(value)}
-    return {(leaf.py_func.__name__, one) for leaf in found.values() for one in leaf.overloads}
+    return {(each.py_func.__name__, one) for each in found.values() for one in each.signatures}
 
 
 warmed = counted()
@@ -87,7 +87,7 @@ print("warmed", len(warmed), "asked", ",".join(sorted(asked)), "late", sorted(na
 
 @pytest.fixture(scope="module")
 def second() -> dict[str, int]:
-    """Count in a process after one that filled the cache: leaves, those it loaded and compiled, and those the warm-up missed."""
+    """Count in a process after one that filled the cache: functions, those it loaded and compiled, and those the warm-up missed."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-m", "mklcore.compiling"], cwd=ROOT, env=environment, check=True)
     done = subprocess.run(
@@ -103,7 +103,7 @@ def test_the_warm_up_leaves_nothing_for_the_first_fit_to_compile_or_to_load(seco
 
 
 def test_the_second_process_compiles_nothing(second):
-    assert second["leaves"] >= 10
+    assert second["jitted"] >= 10
     assert second["loaded"] > 0
     assert second["compiled"] == 0
 

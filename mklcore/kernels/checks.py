@@ -10,9 +10,9 @@ import numpy as np
 import scipy
 from threadpoolctl import ThreadpoolController
 
+from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, never_asked
-from mklcore.leaves import leaf
 
 SYMMETRY_TOLERANCE = 1e-8
 PSD_TOLERANCE = 1e-8
@@ -35,7 +35,7 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     return limit
 
 
-@leaf()
+@jit_entry()
 def asymmetry(gram: Array) -> tuple[float, float]:
     """max |K_ij - K_ji| and max |K_ij|, tile by tile."""
     n = gram.shape[0]

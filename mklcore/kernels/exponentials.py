@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, Single, read_only
 from mklcore.kernels.fills import LOG2_E, exponentials, single_power
 from mklcore.kernels.functions import Base, KernelSpec
-from mklcore.leaves import leaf, part
 
 Groups = dict[tuple[Base, tuple[int, ...]], list[int]]  # kernels by what they share: a base and its columns
 TILE = 512  # training rows at a time: their distances and exponentials stay in the fastest cache
 
 
-@part({"contract"})
+@jit_helper({"contract"})
 def _distances(table: Array, columns: Indices, new: Array, squared: Any, start: int, out: Array) -> None:
     """out[j] = the distance of ``new`` (d,) to row start + j, over some columns of ``table`` (d, n).
 
@@ -51,7 +51,7 @@ def _distances(table: Array, columns: Indices, new: Array, squared: Any, start: 
                 out[j] += abs(first[j] - x)
 
 
-@leaf({"contract"})
+@jit_entry({"contract"})
 def exponential_rows(
     table: Array, new: Array, columns: Indices, column_ends: Indices, squared: Any, members: Indices,
     member_ends: Indices, rates: Array, scale: Array, out: Array
@@ -78,7 +78,7 @@ def exponential_rows(
                             target[j] *= factor
 
 
-@leaf({"contract"})
+@jit_entry({"contract"})
 def single_rows(
     table: Array, new: Array, columns: Indices, column_ends: Indices, squared: Any, members: Indices,
     member_ends: Indices, rates: Array, scale: Array, out: Single

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array
 from mklcore.kernels.fills import bases, exponentials
-from mklcore.leaves import leaf, part
 
 
-@leaf()
+@jit_entry()
 def pivoted(K: Array) -> Array:
     """The rows (r, n) of L' for a positive semidefinite K (n, n), to n eps of its largest diagonal entry."""
     n = K.shape[0]
@@ -34,7 +34,7 @@ def pivoted(K: Array) -> Array:
     return rows[:r].copy()
 
 
-@leaf()
+@jit_entry()
 def pivoted_radial(column: Array, squared: Any, rate: float) -> Array:
     """The same of exp(-rate base) between the entries of ``column`` (n,): base their squared or absolute difference."""
     n, r, pivot = column.size, 0, 0
@@ -48,7 +48,7 @@ def pivoted_radial(column: Array, squared: Any, rate: float) -> Array:
     return rows[:r].copy()
 
 
-@part({"contract"})
+@jit_helper({"contract"})
 def _eliminate(rows: Array, r: int, pivot: int, left: Array) -> int:
     """Make row ``r``, a kernel's row at ``pivot``, that of its factor, take it off the diagonal ``left``; returns the next."""
     row = rows[r]

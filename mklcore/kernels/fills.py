@@ -1,4 +1,4 @@
-"""Leaves that fill Gram matrices: a *base* number per pair of rows, and the kernel as a function of it."""
+"""Compiled functions that fill Gram matrices: a *base* number per pair of rows, and the kernel as a function of it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array
-from mklcore.leaves import leaf, part
 
 LOG2_E = math.log2(math.e)
 # ln 2 in two parts: k * LN2_HIGH is exact for every exponent k of a double, LN2_LOW carries the rest.
@@ -24,7 +24,7 @@ P1, P2, P3, P4, P5, P6 = (np.float32(math.log(2.0) ** k / math.factorial(k)) for
 ONE, ZERO = np.float32(1.0), np.float32(0.0)
 
 
-@leaf({"contract"})
+@jit_entry({"contract"})
 def fill_squared(left: Array, right: Array, upper: bool, out: Array) -> None:
     """Squared Euclidean distances; columns come feature by feature, left (s, a), right (s, b), out (a, b)."""
     for i in range(out.shape[0]):
@@ -39,7 +39,7 @@ def fill_squared(left: Array, right: Array, upper: bool, out: Array) -> None:
                 target[j] += gap * gap
 
 
-@leaf()
+@jit_entry()
 def fill_absolute(left: Array, right: Array, upper: bool, out: Array) -> None:
     """City-block distances, laid out as in `fill_squared`."""
     for i in range(out.shape[0]):
@@ -53,7 +53,7 @@ def fill_absolute(left: Array, right: Array, upper: bool, out: Array) -> None:
                 target[j] += abs(source[j] - here)
 
 
-@leaf()
+@jit_entry()
 def fill_power(base: Array, coef0: float, degree: int, upper: bool, out: Array) -> None:
     """out = (base + coef0)^degree by repeated products; only j >= i when `upper`."""
     for i in range(out.shape[0]):
@@ -67,7 +67,7 @@ def fill_power(base: Array, coef0: float, degree: int, upper: bool, out: Array) 
                 target[j] *= source[j] + coef0
 
 
-@part()
+@jit_helper()
 def bases(column: Array, here: float, squared: bool, out: Array) -> None:
     """Squared or absolute differences of the entries of ``column`` to ``here``."""
     if squared:
@@ -79,7 +79,7 @@ def bases(column: Array, here: float, squared: bool, out: Array) -> None:
             out[k] = abs(column[k] - here)
 
 
-@part({"contract"})
+@jit_helper({"contract"})
 def exponentials(source: Array, rate: float, target: Array) -> None:
     """target = exp(-rate * source) for one row of source >= 0. Relative error below 3e-16, 0 below e^-708.
 
@@ -109,7 +109,7 @@ def exponentials(source: Array, rate: float, target: Array) -> None:
         target[j] = s * power if x > SMALLEST_EXPONENT else 0.0
 
 
-@part({"contract"})  # no other order of sums: t + R - R is what rounds
+@jit_helper({"contract"})  # no other order of sums: t + R - R is what rounds
 def single_power(x: Any) -> Any:
     """2^x for a float32 x <= 0 in single precision: 2^k times a polynomial of degree 6, relative error 3e-7, 2^-126 below that."""
     t = x if x > SINGLE_SMALLEST else SINGLE_SMALLEST
@@ -124,7 +124,7 @@ def single_power(x: Any) -> Any:
     return s * np.int32((np.float32(shifted).view(np.int32) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
-@leaf()
+@jit_entry()
 def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
     """out = exp(-rate * base) for base >= 0, by `exponentials`; only j >= i when `upper`."""
     for i in range(out.shape[0]):
@@ -132,7 +132,7 @@ def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
         exponentials(base[i, start:], rate, out[i, start:])
 
 
-@leaf()
+@jit_entry()
 def fill_matern(base: Array, rate: float, terms: Array, upper: bool, out: Array) -> None:
     """out = exp(-r) sum_k terms[k] r^k with r = rate sqrt(base) for base >= 0; only j >= i when `upper`."""
     for i in range(out.shape[0]):

@@ -1,4 +1,4 @@
-"""Kernel functions k(x, z): what each one is, how it is named, and the leaf that fills its Gram matrix.
+"""Kernel functions k(x, z): what each one is, how it is named, and the function that fills its Gram matrix.
 
 A kernel here is a function of one *base* number per pair of rows, so kernels on the same columns share the base:
 

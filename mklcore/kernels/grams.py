@@ -25,6 +25,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ParameterError, breathe, never_asked
 from mklcore.kernels.bases import fill_base, seen_of
@@ -41,13 +42,12 @@ from mklcore.kernels.maps import (
 )
 from mklcore.kernels.measures import UNCUT, as_stack, duplicates
 from mklcore.kernels.operators.dense import NO_FUNCTIONS, DenseKernels
-from mklcore.leaves import leaf
 
 MEDIAN_ROWS = 2000
 TILE = 64
 
 
-@leaf({"reassoc", "nsz"})
+@jit_entry({"reassoc", "nsz"})
 def sum_rows(gram: Array) -> Array:
     """Row sums of a symmetric matrix (n, n) whose upper triangle is filled."""
     n = gram.shape[0]
@@ -63,7 +63,7 @@ def sum_rows(gram: Array) -> Array:
     return sums
 
 
-@leaf()
+@jit_entry()
 def finish_square(gram: Array, means: Array, grand: float, factors: Array) -> None:
     """Centre and scale the upper triangle of gram (n, n) and mirror it.
 

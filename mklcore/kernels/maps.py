@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices, Single
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import as_strings, letters
@@ -24,12 +25,11 @@ from mklcore.kernels.bases import base_diagonal, fill_across, seen_of
 from mklcore.kernels.exponentials import Exponentials, Groups
 from mklcore.kernels.functions import KernelSpec, RowKernel
 from mklcore.kernels.sums import KernelSums
-from mklcore.leaves import leaf
 
 CONSTANT_TOLERANCE = 1e-12
 
 
-@leaf()
+@jit_entry()
 def finish_block(
     block: Array,
     left_means: Array,

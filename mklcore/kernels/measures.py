@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Mask
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
-from mklcore.leaves import leaf
 
 DUPLICATE_TOLERANCE = 1e-10
 CONSTANT_TOLERANCE = 1e-12
@@ -23,7 +23,7 @@ UNCUT = (
 
 
 def as_stack(K: Any) -> Array:
-    """K as a C-contiguous float64 array (M, n, n), read-only so that leaves see one type; no copy if it is one.
+    """K as a C-contiguous float64 array (M, n, n), read-only so that compiled functions see one type; no copy if it is one.
 
     Raises KernelError when K is not a numeric stack of square matrices.
     """
@@ -158,7 +158,7 @@ def effective_rows(K: Any) -> Array:
     return rows
 
 
-@leaf()
+@jit_entry()
 def _equal_up_to_scale(first: Array, second: Array, a: float, b: float, tolerance: float) -> bool:
     for i in range(first.shape[0]):
         worst = 0.0

@@ -16,12 +16,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, read_only
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import END, lengths
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.functions import KernelEntry, RowKernel
-from mklcore.leaves import leaf, part
 from mklcore.parameters import Parameter
 
 MOST_LETTERS = 50  # of a word that is compared
@@ -31,7 +31,7 @@ LARGEST = 2**62
 USUAL_K, USUAL_DEGREE = 3, 5
 
 
-@leaf()
+@jit_entry()
 def fill_counts(left: Indices, right: Indices, words: int, upper: bool, out: Array) -> None:
     """out_ij = sum over words of count_i count_j; words by number, left (a, P), right (b, Q), -1 where there is none."""
     counts = np.zeros(words)
@@ -50,7 +50,7 @@ def fill_counts(left: Indices, right: Indices, words: int, upper: bool, out: Arr
                 counts[left[i, p]] = 0.0
 
 
-@part()
+@jit_helper()
 def degree_of(x: Array, z: Array, worth: Array, shift: int) -> float:
     """The weighted degree of two strings of one length: worth[r] is what a run of r agreeing letters is worth at its start.
 
@@ -69,7 +69,7 @@ def degree_of(x: Array, z: Array, worth: Array, shift: int) -> float:
     return total
 
 
-@leaf()
+@jit_entry()
 def fill_degree(left: Array, right: Array, worth: Array, shift: int, upper: bool, out: Array) -> None:
     """`degree_of` for every pair of rows, left (a, L), right (b, L)."""
     for i in range(left.shape[0]):
@@ -77,7 +77,7 @@ def fill_degree(left: Array, right: Array, worth: Array, shift: int, upper: bool
             out[i, j] = degree_of(left[i], right[j], worth, shift)
 
 
-@leaf()
+@jit_entry()
 def own_degree(rows: Array, worth: Array, shift: int) -> Array:
     """`degree_of` of every row with itself."""
     out = np.empty(rows.shape[0])

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices
 from mklcore.errors import breathe
 from mklcore.kernels.factors import pivoted_radial
 from mklcore.kernels.fills import bases, exponentials
 from mklcore.kernels.functions import KernelSpec
-from mklcore.leaves import leaf, part
 
 LINEAR, RADIAL, OTHER = range(3)  # ways to a sum
 _COLUMNS = 4096  # of a table weighed at a time: a copy of them is made
@@ -37,16 +37,16 @@ _ROWS = 64  # rows of a block of any other kernel
 _TOGETHER = 32  # other kernels in one block: enough to share what they are computed from
 
 
-@part({"reassoc", "contract"})
+@jit_helper({"reassoc", "contract"})
 def inner_product(left: Array, right: Array) -> float:
-    """left'right in a loop that the compiler may vectorise; leaves of other rooms call it, too."""
+    """left'right in a loop that the compiler may vectorise; compiled functions of other packages call it, too."""
     total = 0.0
     for k in range(left.size):
         total += left[k] * right[k]
     return total
 
 
-@leaf()
+@jit_entry()
 def radial_forms(
     columns: Array, where: Indices, squared: Any, rates: Array, a: Array, support: Indices, out: Array
 ) -> None:
@@ -66,7 +66,7 @@ def radial_forms(
         out[q] = total
 
 
-@leaf()
+@jit_entry()
 def radial_products(columns: Array, where: Indices, squared: Any, rates: Array, a: Array, out: Array) -> None:
     """out[q] = K_q a, (k, n), for kernels as in ``radial_forms``."""
     n = a.size
@@ -83,7 +83,7 @@ def radial_products(columns: Array, where: Indices, squared: Any, rates: Array, 
                 tail[k] += left * mine[k]
 
 
-@leaf()
+@jit_entry()
 def add_radial(columns: Array, where: Indices, squared: Any, rates: Array, weights: Array, out: Array) -> None:
     """Right of the diagonal: out += sum_q weights[q] K_q for kernels as in ``radial_forms``."""
     n = out.shape[0]
@@ -100,7 +100,7 @@ def add_radial(columns: Array, where: Indices, squared: Any, rates: Array, weigh
                     row[k] += w * mine[k]
 
 
-@leaf()
+@jit_entry()
 def radial_scores(
     columns: Array, new: Array, where: Indices, squared: Any, rates: Array, weights: Array, duals: Array, out: Array
 ) -> None:
@@ -352,7 +352,7 @@ def _few(kernels: Indices) -> Sequence[Indices]:
     return [kernels[k : k + _TOGETHER] for k in range(0, kernels.size, _TOGETHER)]
 
 
-@leaf()
+@jit_entry()
 def mirror(out: Array) -> None:
     """Copy what lies right of the diagonal of (n, n) to its left, tile by tile."""
     n = out.shape[0]

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import scipy
 
+from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices
 from mklcore.intercepts import best_intercept
-from mklcore.leaves import leaf
 from mklcore.losses import Cost, Loss
 from mklcore.lowrank.features import FeatureStack, Table
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
@@ -35,7 +35,7 @@ _NOTHING = 1e-12  # share of sum |a_i| that a sum may be off by rounding
 _NEARLY = 1e-9  # of the mean diagonal, added to a system of more rows than features
 
 
-@leaf({"reassoc", "contract", "nsz"})
+@jit_entry({"reassoc", "contract", "nsz"})
 def sweep(
     Phi: Table, s: Array, spans: Indices, lin: Array, tube: float, low: Array, high: Array, bend: Array, diagonal: Array,
     offset: float, sigma: float, total: float, a: Array, v: Array, order: Indices, margin: float, spare: Array

@@ -2,7 +2,7 @@
 
 numba's ``max`` and ``min`` decide by a branch, and a loop that takes a maximum of many numbers with them stays scalar. These
 are LLVM's own ``maxnum`` and ``minnum`` (LLVM Language Reference, "Standard C/C++ Library Intrinsics"), told that no NaN
-comes and that the order does not matter. For use in leaves only; both arguments float64, neither NaN.
+comes and that the order does not matter. For use in compiled functions only; both arguments float64, neither NaN.
 """
 
 from __future__ import annotations

@@ -17,22 +17,22 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
+from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, writable
 from mklcore.intercepts import best_intercept
-from mklcore.leaves import leaf, part
 from mklcore.losses import Cost, Loss
 from mklcore.machines.constant import without_slope
 from mklcore.machines.extremes import larger, smaller
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
-_CHUNK = 40_000_000  # matrix entries touched in one call of a leaf: 20-50 ms, so that a cancel is heard
+_CHUNK = 40_000_000  # matrix entries touched in one call of a compiled function: 20-50 ms, so that a cancel is heard
 _FAR = 1e12  # times C: an end of the box that no dual reaches, where there is none
 TINY = 1e-12  # a pair with less curvature than this share of its diagonal has none
 LEAST = 1e-250  # against a division by zero
 BLOCK = 256  # entries looked at together in a search
 NO_SLOPE = 1e-4  # share of the objective below which the slope of a machine may be none
 ROUNDING = 1e-12  # what a machine without slope may miss its own value by: no step makes it better
-_PATIENCE = 3  # calls of a leaf that do not halve the gap
+_PATIENCE = 3  # calls of a compiled function that do not halve the gap
 BLOCKS_FROM = 200  # points from which blocks pay
 _HALF = 16  # points of a block that should move up, and as many that should move down; those of the last block stay
 _INNER = 0.2  # of the violation is left within a block
@@ -47,20 +47,20 @@ _WELL_UNDER = (
 )
 
 
-@part()
+@jit_helper()
 def offsets(a: Array, low: Array, high: Array, tube: float, up: Array, down: Array) -> None:
     """Fill what must be added to the negative gradient to get the slope of moving a_i up, or down (inf: cannot move)."""
     for k in range(a.size):
         offset(k, a, low, high, tube, up, down)
 
 
-@part()
+@jit_helper()
 def offset(k: int, a: Array, low: Array, high: Array, tube: float, up: Array, down: Array) -> None:
     up[k] = -np.inf if a[k] >= high[k] else (-tube if a[k] >= 0.0 else tube)
     down[k] = np.inf if a[k] <= low[k] else (-tube if a[k] > 0.0 else tube)
 
 
-@part({"nnan", "nsz", "reassoc", "contract"})
+@jit_helper({"nnan", "nsz", "reassoc", "contract"})
 def best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array, top: float, gain: Array) -> int:
     """argmax_k (top - v_k - down_k)^2 / (K_ii + K_kk - 2 K_ik) over violating k; -1 when there is none."""
     best = 0.0
@@ -74,7 +74,7 @@ def best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array,
     return reached(gain, best) if best > 0.0 else -1
 
 
-@part({"nnan", "nsz", "reassoc"})
+@jit_helper({"nnan", "nsz", "reassoc"})
 def reached(x: Array, level: float) -> int:
     """The first k with x_k >= level, or -1. Whole blocks are looked at first: a search that may end anywhere stays scalar."""
     for top in range(0, x.size, BLOCK):
@@ -88,7 +88,7 @@ def reached(x: Array, level: float) -> int:
     return -1
 
 
-@part({"nnan", "nsz", "reassoc", "contract"})
+@jit_helper({"nnan", "nsz", "reassoc", "contract"})
 def pair_update(v: Array, step: float, row_i: Array, row_j: Array, up: Array, down: Array) -> tuple[float, float]:
     """v -= step (K_i - K_j); returns the largest up-slope and the smallest down-slope that follow."""
     top, bottom = -np.inf, np.inf
@@ -100,7 +100,7 @@ def pair_update(v: Array, step: float, row_i: Array, row_j: Array, up: Array, do
     return top, bottom
 
 
-@part({"nnan", "nsz", "reassoc"})
+@jit_helper({"nnan", "nsz", "reassoc"})
 def first(v: Array, up: Array, level: float) -> int:
     """The first k with v_k + up_k >= level, or -1, by blocks like ``reached``."""
     for top in range(0, v.size, BLOCK):
@@ -114,13 +114,13 @@ def first(v: Array, up: Array, level: float) -> int:
     return -1
 
 
-@part()
+@jit_helper()
 def to_kink(value: float, step: float) -> float:
     """The length of a step of sign ``step`` from ``value`` that would end at zero, or infinity."""
     return abs(value) if value * step < 0.0 else np.inf
 
 
-@part()
+@jit_helper()
 def landed(value: float, low: float, high: float, step: float) -> float:
     """``value``, reached by ``step``, moved onto a bound or zero when it is only round-off away.
 
@@ -134,7 +134,7 @@ def landed(value: float, low: float, high: float, step: float) -> float:
     return 0.0 if abs(value) <= 1e-15 * reach else value
 
 
-@part()
+@jit_helper()
 def move_pair(
     i: int, j: int, top: float, row_i: Array, diagonal: Array, low: Array, high: Array, tube: float, a: Array,
     v: Array, up: Array, down: Array
@@ -152,7 +152,7 @@ def move_pair(
     return t
 
 
-@part()
+@jit_helper()
 def move_single(
     i: int, sign: float, diagonal: Array, low: Array, high: Array, tube: float, a: Array, v: Array, up: Array,
     down: Array
@@ -167,14 +167,14 @@ def move_single(
     return sign * t
 
 
-@leaf()
+@jit_entry()
 def smo_pairs(
     K: Array, low: Array, high: Array, tube: float, a: Array, v: Array, tol: float, max_steps: int
 ) -> tuple[int, float]:
     """Improve (a, v = lin - K a) in place on 1'a = const until the violation is <= tol; returns (steps, violation).
 
     ``solvers.interleaved.pairs`` takes the same steps over rows it has to find first; one loop for both takes a quarter
-    longer at 100 rows and 4 to 7 % at 400, so there are two loops over the same leaves.
+    longer at 100 rows and 4 to 7 % at 400, so there are two loops over the same helpers.
     """
     n = v.size
     up, down, gain, diagonal = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
@@ -194,7 +194,7 @@ def smo_pairs(
     return max_steps, top - bottom
 
 
-@part({"nnan", "nsz", "reassoc"})
+@jit_helper({"nnan", "nsz", "reassoc"})
 def _above(x: Array, shift: Array, level: float) -> int:
     count = 0
     for k in range(x.size):
@@ -202,7 +202,7 @@ def _above(x: Array, shift: Array, level: float) -> int:
     return count
 
 
-@part()
+@jit_helper()
 def _mark(x: Array, shift: Array, low: float, high: float, most: int, chosen: Indices) -> None:
     """Mark at most ``most`` k of those with the largest x_k + shift_k, all above ``low``; ``high`` is the largest."""
     count, upper, tries = _above(x, shift, low), high, 0
@@ -229,7 +229,7 @@ def _mark(x: Array, shift: Array, low: float, high: float, most: int, chosen: In
             k += 1
 
 
-@part({"reassoc", "contract"})
+@jit_helper({"reassoc", "contract"})
 def _take_rows(v: Array, K: Array, rows: Indices, change: Array, count: int) -> None:
     """v -= sum_d change[d] K[rows[d]] for the first ``count``, four rows at a time."""
     for d in range(0, count, 4):
@@ -244,7 +244,7 @@ def _take_rows(v: Array, K: Array, rows: Indices, change: Array, count: int) -> 
             v[k] -= c0 * s0[k] + c1 * s1[k] + c2 * s2[k] + c3 * s3[k]
 
 
-@leaf()
+@jit_entry()
 def smo_blocks(
     K: Array, low: Array, high: Array, tube: float, a: Array, v: Array, tol: float, max_steps: int
 ) -> tuple[int, float]:
@@ -287,7 +287,7 @@ def smo_blocks(
         _take_rows(v, K, rows, change, count)
 
 
-@leaf()
+@jit_entry()
 def smo_single(
     K: Array, low: Array, high: Array, tube: float, a: Array, v: Array, tol: float, max_steps: int
 ) -> tuple[int, float]:
@@ -356,12 +356,12 @@ def solve_svm(
     lin = lin - fixed
     v = lin - f
     together = smo_blocks if y.size >= BLOCKS_FROM else smo_pairs
-    leaf = together if fit_intercept else smo_single
+    smo = together if fit_intercept else smo_single
     chunk = int(np.clip(_CHUNK // max(1, y.size), 1_000, 50_000))
     tolerance, used, idle, previous = _FIRST * unit, 0, 0, np.inf
     flat = decision is None and fit_intercept and tube == 0.0 and not bend.any()  # may the best machine be a constant?
     while True:
-        steps, violation = leaf(K, low, high, tube, a, v, tolerance, min(chunk, max_steps - used))
+        steps, violation = smo(K, low, high, tube, a, v, tolerance, min(chunk, max_steps - used))
         used += steps
         solution = _read(a, lin + fixed - v - bend * a, y, C, loss, fit_intercept, used)
         target = max(accuracy * solution.regulariser, 1e-14 * abs(solution.objective))

@@ -15,9 +15,9 @@ from copy import copy
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.sums import inner_product
-from mklcore.leaves import leaf, part
 
 _MOST = 30  # duals kept; the least used one leaves
 _STEPS = 60
@@ -93,7 +93,7 @@ class Bundle:
 # Loops instead of array expressions: those, and ``np.linalg.solve``, took a third of all compiling.
 
 
-@part()
+@jit_helper()
 def _reach(v: Array, d: Array, room: float) -> float:
     """The longest step along d, at most ``room``, that keeps v non-negative."""
     for k in range(v.size):
@@ -102,13 +102,13 @@ def _reach(v: Array, d: Array, room: float) -> float:
     return room
 
 
-@part()
+@jit_helper()
 def _advance(v: Array, d: Array, length: float) -> None:
     for k in range(v.size):
         v[k] += length * d[k]
 
 
-@part()
+@jit_helper()
 def _to_simplex(v: Array) -> None:
     """Set what is round-off to 0 and the sum to 1, in place."""
     total = 0.0
@@ -119,7 +119,7 @@ def _to_simplex(v: Array) -> None:
         v[k] /= total
 
 
-@part({"reassoc", "contract"})
+@jit_helper({"reassoc", "contract"})
 def eliminate(A: Array, b: Array) -> bool:
     """Solve A x = b by elimination with row pivots: x is left in ``b``, A is used up. False where A is singular."""
     n = b.size
@@ -145,7 +145,7 @@ def eliminate(A: Array, b: Array) -> bool:
     return True
 
 
-@part({"reassoc", "contract"})
+@jit_helper({"reassoc", "contract"})
 def _bends(forms: Array, x: Array, mu: Array, unit: float, form: Array, bend: Array, mixed: Array) -> None:
     """form[m] = mu'forms[m] mu, bend[m] = forms[m] mu - form[m] and mixed = sum_m x_m forms[m], of forms times ``unit``.
 
@@ -168,7 +168,7 @@ def _bends(forms: Array, x: Array, mu: Array, unit: float, form: Array, bend: Ar
             bend[m, k] -= form[m]
 
 
-@part({"reassoc", "contract"})
+@jit_helper({"reassoc", "contract"})
 def _fill(
     bend: Array, x: Array, z: Array, mu: Array, s: Array, right_mu: Array, right_x: Array, A: Array, b: Array
 ) -> None:
@@ -199,7 +199,7 @@ def _fill(
                 A[k, j] += pull * bend[m, j]
 
 
-@leaf()
+@jit_entry()
 def saddle_point(linear: Array, forms: Array) -> tuple[Array, Array]:
     """min_x max_mu  linear'mu - 1/2 sum_m x_m mu'forms[m] mu  over two simplices, by a primal-dual interior point.
 

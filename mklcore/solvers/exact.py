@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array
-from mklcore.leaves import leaf
 
 _SPLITTER = 134217729.0  # 2^27 + 1 cuts a float64 into two halves whose products are exact
 
 
-@leaf()
+@jit_entry()
 def exact_dot(a: Array, b: Array) -> float:
     """a'b for (n,) vectors, rounded once, as if summed in twice the precision."""
     total, small = 0.0, 0.0
@@ -37,7 +37,7 @@ def exact_dot(a: Array, b: Array) -> float:
     return total + small
 
 
-@leaf()
+@jit_entry()
 def exact_products(K: Array, a: Array) -> Array:
     """K a for (n, n) and (n,): every entry rounded once."""
     out = np.empty(a.size)

@@ -43,7 +43,7 @@ HINGE_TOL = (
     1e-9  # relative duality gap of the machine refitted after a choice; of a score, a share of the loss of f = 0
 )
 _SAME, _ROUNDED = 1e-6, 1e-12  # shares of the objective and of the loss of f = 0 by which one number may seem two
-_CHUNK = 20_000_000  # matrix entries touched in one call of the leaf, so that a cancel is heard
+_CHUNK = 20_000_000  # matrix entries touched in one call of the compiled function, so that a cancel is heard
 _SINGLE = 1e-5  # share of the residual's energy by which scores in single precision may be wrong, and more
 _ROUNDS = 2  # of scores, the second for the kernels that may still win
 

@@ -33,10 +33,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices
 from mklcore.errors import MKLError, ParameterError
 from mklcore.kernels.operators.dense import DenseKernels
-from mklcore.leaves import leaf, part
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.exact import exact_forms, exact_products
 from mklcore.solvers.proof import Values
@@ -44,7 +44,7 @@ from mklcore.solvers.spectra import Spectra
 
 SLACK = 1e-6  # active kernels and their copies sit exactly at lam
 _STILL = 1e-12  # a sweep that changes r by less than this share of y has settled
-_CHUNK = 40_000_000  # matrix entries touched in one call of a leaf, so that a cancel is heard
+_CHUNK = 40_000_000  # matrix entries touched in one call of a compiled function, so that a cancel is heard
 _SWEEPS = 30  # before Newton steps are tried
 _MAX_SWEEPS = 100_000
 _AT_LAM = 1e-8  # ||grad_j|| of a kernel in use differs from lam by less than this share at a minimum
@@ -56,7 +56,7 @@ _REFINED = 5  # steps of iterative refinement for the dual
 _NEWTON, _FLAT = 8, 1e-11  # at most so many, until 1 - ||grad_j||^2 / lam^2 is this small on every chosen block
 
 
-@part()
+@jit_helper()
 def block_norm(d: Array, c: Array, floor: float) -> float:
     """The root t of sum d c^2 / (d t + floor)^2 = 1, or 0 when sqrt(sum d c^2) <= floor.
 
@@ -79,7 +79,7 @@ def block_norm(d: Array, c: Array, floor: float) -> float:
     return t
 
 
-@part({"nsz", "reassoc", "contract"})
+@jit_helper({"nsz", "reassoc", "contract"})
 def _spectrum_of(vectors: Array, r: Array, first: int, c: Array) -> None:
     for i in range(c.size):
         row, total = vectors[first + i], 0.0
@@ -88,7 +88,7 @@ def _spectrum_of(vectors: Array, r: Array, first: int, c: Array) -> None:
         c[i] = total
 
 
-@part({"nsz", "reassoc", "contract"})
+@jit_helper({"nsz", "reassoc", "contract"})
 def _add_rows(vectors: Array, first: int, coefficients: Array, r: Array) -> None:
     for i in range(coefficients.size):
         if coefficients[i] != 0.0:
@@ -97,7 +97,7 @@ def _add_rows(vectors: Array, first: int, coefficients: Array, r: Array) -> None
                 r[k] += factor * row[k]
 
 
-@leaf()
+@jit_entry()
 def descend_blocks(
     vectors: Array, values: Array, starts: Indices, chosen: Indices, floor: float, b: Array, r: Array,
     norms: Array, still: float, sweeps: int

@@ -23,13 +23,13 @@ from typing import Any
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, Single
 from mklcore.errors import ParameterError
 from mklcore.intercepts import best_intercept, total_loss
 from mklcore.kernels.operators import KernelOperator, is_stored, same_kernels
 from mklcore.kernels.operators.lazy import PIECE
 from mklcore.kernels.operators.row_cache import RowCache
-from mklcore.leaves import leaf, part
 from mklcore.losses import Loss
 from mklcore.machines.svm import best_partner, first, move_pair, move_single, offsets, pair_update
 from mklcore.penalties import Penalty
@@ -48,7 +48,7 @@ _SHOWS = 0.1  # of the gap that is asked for: rounding that moves the loss by mo
 MIXED_MB = 64.0  # rows of the weighted kernel, good until the weights change
 
 
-@leaf()
+@jit_entry()
 def add_rows(g: Array, slab: Single, slots: Indices, change: Array) -> None:
     """g[m] += sum_k change[k] slab[slots[k], m] for g (M, n) and slab (r, M, n)."""
     last = slots.size - 1
@@ -65,7 +65,7 @@ def add_rows(g: Array, slab: Single, slots: Indices, change: Array) -> None:
                 target[i] += c0 * s0[i] + c1 * s1[i] + c2 * s2[i] + c3 * s3[i]
 
 
-@part()
+@jit_helper()
 def mixed_row(slab: Single, slot: int, theta: Array, out: Array) -> None:
     """out = sum_m theta[m] slab[slot, m]."""
     out[:] = 0.0
@@ -81,7 +81,7 @@ def mixed_row(slab: Single, slot: int, theta: Array, out: Array) -> None:
             out[i] += w * source[i]
 
 
-@part()
+@jit_helper()
 def ready(
     i: int, kept: int, theta: Array, slab: Single, slot: Indices, mixed: Array, place: Indices, owner: Indices,
     hand: Indices
@@ -102,7 +102,7 @@ def ready(
     return at
 
 
-@leaf()
+@jit_entry()
 def pairs(
     a: Array, v: Array, change: Array, theta: Array, slab: Single, slot: Indices, mixed: Array, place: Indices,
     owner: Indices, hand: Indices, diagonal: Array, low: Array, high: Array, tube: float, paired: bool,

@@ -5,7 +5,7 @@ J(theta) = max_a Lin(a) - 1/2 theta'Q(a) is convex, its gradient is -Q/2, and wi
 
     H = U'X,   X = S_U - S_1 (S_1'U) / (1'S_1)  (the second term with an intercept),   S = B^{-1} [U, 1]
 
-p = 1   the step solves a quadratic programme on the simplex, by the pair leaf of the support vector machine;
+p = 1   the step solves a quadratic programme on the simplex, by the pairwise SMO of the support vector machine;
 p > 1   the step solves the stationarity conditions in log theta, bordered by the norm.
 
 Damping goes from Newton (0) to the analytic update (1, at H = 0). H is right only while the same points stay free, so a

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.sums import inner_product
-from mklcore.leaves import leaf, part
 
 DONE, LOST, DEAR = 0, 1, 2
 _BEND = 0.02  # of lam (and of t): what a straight piece may miss the curve by
@@ -32,7 +32,7 @@ _RIDGE = 1e-10  # of the mean diagonal, for points that are alike; of t, for ker
 _CALM = 0.2  # the most that a correction may change a weight by
 _FLAT = 1e-13  # rates below this are rounding
 
-# Leaves compile faster for few arrays, so what belongs together shares one, with names for its rows.
+# Functions compile faster for few arrays, so what belongs together shares one, with names for its rows.
 LOW, FREE, HIGH = -1, 0, 1  # states of a point
 ALPHA, LIN, FROM, TO, SHIFT, V, D_V, E_V, BENT = range(9)  # of the points, (9, n): FROM and TO are the box at C = 1
 THETA, OFFSET, FORM, D_THETA, E_THETA, D_FORM, E_FORM, NOTHING = range(8)  # of the kernels, (8, L)
@@ -41,7 +41,7 @@ BETA, T, SHARE, LAM0, LAM1 = range(5)  # numbers
 _END, _TO_LOW, _TO_HIGH, _LEAVES, _OUT, _IN = range(6)  # what ends a straight piece
 
 
-@part()
+@jit_helper()
 def _listed(states: Indices, wanted: int, out: Indices) -> int:
     """Fill ``out`` with the places where ``states`` is ``wanted``; returns how many."""
     count = 0
@@ -52,7 +52,7 @@ def _listed(states: Indices, wanted: int, out: Indices) -> int:
     return count
 
 
-@part({"reassoc", "contract"})
+@jit_helper({"reassoc", "contract"})
 def _mix(w: Array, left: Array, u: Array, right: Array, out: Array) -> None:
     """out = w @ left + u @ right for (L, n) matrices; kernels without weight are not read."""
     for i in range(out.size):
@@ -64,7 +64,7 @@ def _mix(w: Array, left: Array, u: Array, right: Array, out: Array) -> None:
                 out[i] += x * one[i] + z * other[i]
 
 
-@part()
+@jit_helper()
 def _solve(A: Array, b: Array, N: int) -> bool:
     """Solve A x = b[0] and A x = b[1] by elimination with row pivots, in place, for the leading N; False where singular."""
     for k in range(N):
@@ -94,7 +94,7 @@ def _solve(A: Array, b: Array, N: int) -> bool:
     return True
 
 
-@part()
+@jit_helper()
 def _fill(
     K: Array, live: Indices, S: Array, W: Array, free: Indices, m: int, some: Indices, k: int, balanced: bool, t: float,
     A: Array
@@ -126,7 +126,7 @@ def _fill(
         A[m, m] = 1.0
 
 
-@part()
+@jit_helper()
 def _here(P: Array, W: Array, S: Array, x: Array) -> None:
     """v of every point and the shifted form of every kernel."""
     lam, left, alpha = x[LAM0] + x[SHARE] * (x[LAM1] - x[LAM0]), 1.0 - x[SHARE], P[ALPHA]
@@ -138,7 +138,7 @@ def _here(P: Array, W: Array, S: Array, x: Array) -> None:
         P[V, i] = lam * P[LIN, i] + left * P[SHIFT, i] - P[V, i] - x[BETA]
 
 
-@part()
+@jit_helper()
 def _wanted(
     P: Array, W: Array, x: Array, free: Indices, m: int, some: Indices, k: int, balanced: bool, b: Array
 ) -> bool:
@@ -160,7 +160,7 @@ def _wanted(
     return exact
 
 
-@part()
+@jit_helper()
 def _calmed(b: Array, m: int, k: int) -> None:
     """No correction where there is one kernel more than the free points can hold: it would blow up what the tangent, on its
     way to the event that sets this right, leaves alone."""
@@ -172,7 +172,7 @@ def _calmed(b: Array, m: int, k: int) -> None:
             b[0, i] = 0.0
 
 
-@part({"reassoc", "contract"})
+@jit_helper({"reassoc", "contract"})
 def _reach(K: Array, live: Indices, free: Indices, m: int, b: Array, S: Array) -> None:
     """K_m times the correction and times the tangent of alpha, for every kernel: the free rows are read once."""
     for k in range(live.size):
@@ -186,7 +186,7 @@ def _reach(K: Array, live: Indices, free: Indices, m: int, b: Array, S: Array) -
                 to_e[i] += z * source[i]
 
 
-@part()
+@jit_helper()
 def _slopes(
     P: Array, W: Array, S: Array, x: Array, free: Indices, m: int, some: Indices, k: int, b: Array, left: float
 ) -> float:
@@ -213,7 +213,7 @@ def _slopes(
     return length
 
 
-@part()
+@jit_helper()
 def _sooner(value: float, rate: float, best: float, unit: float, ended: bool) -> float:
     """The share at which ``value``, not below 0 but for rounding, falls to 0 at ``rate``; ``best`` where that is later.
 
@@ -224,7 +224,7 @@ def _sooner(value: float, rate: float, best: float, unit: float, ended: bool) ->
     return min(best, max(value, 0.0) / -rate) if rate < -_FLAT * unit else best
 
 
-@part()
+@jit_helper()
 def _event(
     P: Array,
     W: Array,
@@ -263,7 +263,7 @@ def _event(
     return max(length, 0.0), what, which
 
 
-@part()
+@jit_helper()
 def _go(
     K: Array,
     live: Indices,
@@ -296,7 +296,7 @@ def _go(
     return True
 
 
-@leaf()
+@jit_entry()
 def follow(
     K: Array, live: Indices, P: Array, W: Array, S: Array, state: Indices, active: Indices, x: Array, balanced: bool,
     most_free: int, budget: float

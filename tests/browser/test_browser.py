@@ -263,7 +263,9 @@ def test_two_sessions_at_once_on_the_workqueue_layer(server: Server, idle: str, 
         thread.join()
     assert server.process.poll() is None
     assert pulse.failed == 0
-    assert pulse.slowest < 3.0 + 3 * control.slowest  # a leaf that kept the lock froze it for 5.6 s on an idle machine
+    assert (
+        pulse.slowest < 3.0 + 3 * control.slowest
+    )  # a compiled function that kept the lock froze it for 5.6 s on an idle machine
     for visitor, mine, other in ((first, "one.csv", "two.csv"), (second, "two.csv", "one.csv")):
         assert visitor.page.locator("[data-testid=stException]").count() == 0
         visitor.go("Data")

@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices, Single, read_only
 from mklcore.errors import KernelError
 from mklcore.kernels.operators.base import Capability, DenseSum, KernelOperator
-from mklcore.leaves import leaf
 
 TILE = 32
 ROWS = 8
@@ -109,7 +109,7 @@ def as_operator(K: Any) -> KernelOperator:
     return K if isinstance(K, KernelOperator) else DenseKernels(np.asarray(K))
 
 
-@leaf()
+@jit_entry()
 def _combine(K: Array, weights: Array, out: Array) -> None:
     """The upper triangle is read, and mirrored.
 
@@ -146,7 +146,7 @@ def _combine(K: Array, weights: Array, out: Array) -> None:
                     out[k, i] = out[i, k]
 
 
-@leaf()
+@jit_entry()
 def _combine_block(K: Array, weights: Array, rows: Indices) -> Array:
     r = rows.size
     out = np.zeros((r, r))
@@ -163,7 +163,7 @@ def _combine_block(K: Array, weights: Array, rows: Indices) -> Array:
     return out
 
 
-@leaf({"contract"})
+@jit_entry({"contract"})
 def _products(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
     """Four rows at a time: one alone leaves the memory waiting for its sums."""
     M, n = live.size, K.shape[1]
@@ -183,7 +183,7 @@ def _products(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
     return G
 
 
-@leaf({"reassoc", "contract"})
+@jit_entry({"reassoc", "contract"})
 def _quadratic_forms(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
     """Whole runs of each row right of the diagonal are read: picking single entries takes three times as long."""
     Q = np.zeros(live.size)

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices, Single
 from mklcore.kernels.fills import SINGLE_LOG2_E, ZERO, single_power
 from mklcore.kernels.sums import KernelSums
-from mklcore.leaves import leaf
 
 _TILE = 32  # kernels whose sum is made in single precision
 
 
-@leaf({"reassoc", "contract"})
+@jit_entry({"reassoc", "contract"})
 def single_forms(
     columns: Single, where: Indices, squared: Any, rates: Single, a: Array, support: Indices, out: Array
 ) -> None:
@@ -43,7 +43,7 @@ def single_forms(
         out[q] = total
 
 
-@leaf({"reassoc", "contract"})
+@jit_entry({"reassoc", "contract"})
 def add_single(columns: Single, where: Indices, squared: Any, rates: Single, weights: Single, out: Array) -> None:
     """``sums.add_radial`` with columns (d, n), rates, weights (k,) and exponentials in float32."""
     n = out.shape[0]

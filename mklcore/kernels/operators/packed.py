@@ -18,6 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, Single, read_only
 from mklcore.errors import KernelError, breathe
 from mklcore.kernels.bases import fill_across, seen_of
@@ -29,7 +30,6 @@ from mklcore.kernels.maps import KernelMap, share_bases
 from mklcore.kernels.operators.base import Capability, DenseSum
 from mklcore.kernels.operators.lazy import LazyKernels, diagonals_of, row_sums_of, spreads_of, unscaled
 from mklcore.kernels.sums import mirror
-from mklcore.leaves import leaf, part
 
 MEMORY_MB = 4096.0  # of the triangles, their sum and what fills them
 ON_DISK_MB = 2048.0  # the same in memory where the triangles lie on disk
@@ -38,7 +38,7 @@ _ROWS = 8  # of a sum that stay in the processor's cache while kernels go by
 _FLAT = 1e-3  # share of the trace: the variance of a flatter kernel is found in double precision
 
 
-@leaf({"contract", "reassoc"})
+@jit_entry({"contract", "reassoc"})
 def store_exponentials(base: Single, rate: Any, first: int, out: Single) -> float:
     """exp(-rate * base[i, j]) for j >= i into rows ``first``, first + 1, ... of a triangle; returns the sum off the diagonal.
 
@@ -57,7 +57,7 @@ def store_exponentials(base: Single, rate: Any, first: int, out: Single) -> floa
     return total
 
 
-@leaf()
+@jit_entry()
 def store(block: Array, first: int, out: Single) -> float:
     """block[i, j] for j >= i into rows ``first``, first + 1, ... of a triangle ``out``; returns the sum off the diagonal."""
     n, total = first + block.shape[1], 0.0
@@ -70,7 +70,7 @@ def store(block: Array, first: int, out: Single) -> float:
     return total
 
 
-@leaf()
+@jit_entry()
 def finish_triangle(out: Single, means: Array, grand: float, factors: Array) -> None:
     """K_ij <- (K_ij - r_i - r_j + g) f_i f_j in a triangle."""
     n, at = means.size, 0
@@ -81,13 +81,13 @@ def finish_triangle(out: Single, means: Array, grand: float, factors: Array) -> 
         at += n - i
 
 
-@part()
+@jit_helper()
 def _row_at(i: int, n: int) -> int:
     """Where row i of a triangle begins, with its diagonal entry."""
     return i * n - i * (i - 1) // 2
 
 
-@leaf()
+@jit_entry()
 def combine_triangles(values: Single, live: Indices, weights: Array, out: Array) -> None:
     """out = sum_k weights[k] K[live[k]], (n, n): a few rows of four kernels at a time, in long runs; then mirrored."""
     n, used, count = out.shape[0], np.empty(live.size, np.int64), 0
@@ -113,7 +113,7 @@ def combine_triangles(values: Single, live: Indices, weights: Array, out: Array)
     mirror(out)
 
 
-@leaf({"reassoc", "contract"})
+@jit_entry({"reassoc", "contract"})
 def multiply_triangles(values: Single, live: Indices, a: Array, out: Array) -> None:
     """out[k] = K[live[k]] a, (L, n): every triangle is read once, for its rows and for its columns."""
     n = a.size
@@ -134,7 +134,7 @@ def multiply_triangles(values: Single, live: Indices, a: Array, out: Array) -> N
             at += n - i
 
 
-@leaf()
+@jit_entry()
 def combine_part(values: Single, live: Indices, weights: Array, rows: Indices, n: int) -> Array:
     """sum_k weights[k] K[live[k]][rows, rows] for ascending rows, as a new (r, r) matrix."""
     r = rows.size

@@ -16,9 +16,9 @@ from itertools import product
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
-from mklcore.leaves import leaf
 
 Node = tuple[tuple[int, int], ...]
 ROOT: Node = ()
@@ -166,7 +166,7 @@ class DepthWeights:
 
 
 class Ancestry:
-    """Who is above whom within a hull, as index lists; the leaves below walk along them."""
+    """Who is above whom within a hull, as index lists; the compiled functions below walk along them."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         place = {node: k for k, node in enumerate(nodes)}
@@ -190,7 +190,7 @@ class Ancestry:
         return found
 
 
-@leaf()
+@jit_entry()
 def harmonic(starts: Indices, above: Indices, eta: Array) -> Array:
     """1 / sum of 1 / eta over the ancestors of every node."""
     size = starts.size - 1
@@ -203,7 +203,7 @@ def harmonic(starts: Indices, above: Indices, eta: Array) -> Array:
     return zeta
 
 
-@leaf()
+@jit_entry()
 def gather_down(starts: Indices, above: Indices, values: Array) -> Array:
     """Every node's value, added to all its ancestors."""
     size = starts.size - 1

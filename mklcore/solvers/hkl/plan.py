@@ -24,7 +24,7 @@ from mklcore.arrays import Indices, Mask
 from mklcore.solvers.hkl.dag import ROOT, Node
 
 TILE = 512  # entries worked on at once: the vectors many ask for stay in the cache, and calls are few
-_CHUNK = 60_000_000  # multiplications in one call of the leaf: about 50 ms
+_CHUNK = 60_000_000  # multiplications in one call of the compiled function: about 50 ms
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Plan:
 
     @property
     def chunk(self) -> int:
-        """Entries for one call of the leaf: a whole number of tiles, about 50 ms."""
+        """Entries for one call of the compiled function: a whole number of tiles, about 50 ms."""
         return max(1, _CHUNK // (self.cost_of_entry * TILE)) * TILE
 
 

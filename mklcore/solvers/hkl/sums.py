@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, Mask
-from mklcore.leaves import leaf, part
 
 
-@part()
+@jit_helper()
 def row_of(position: int, n: int) -> int:
     """The row of the entry at ``position`` of a packed triangle; row r starts at r n - r (r - 1) / 2."""
     low, high = 0, n - 1
@@ -30,7 +30,7 @@ def row_of(position: int, n: int) -> int:
     return low
 
 
-@part({"reassoc", "contract"})
+@jit_helper({"reassoc", "contract"})
 def add_outer(out: Array, factor: float, left: Array, right: Array, row: int, begin: int) -> None:
     """out += factor * left_r right_k over the packed entries from ``begin`` on, which lies in ``row``."""
     n = left.size
@@ -47,7 +47,7 @@ def add_outer(out: Array, factor: float, left: Array, right: Array, row: int, be
         column = row
 
 
-@part()
+@jit_helper()
 def fill_weights(out: Array, a: Array, row: int, begin: int) -> None:
     """a_r a_k, twice off the diagonal, over the packed entries from ``begin`` on, which lies in ``row``."""
     n = a.size
@@ -61,7 +61,7 @@ def fill_weights(out: Array, a: Array, row: int, begin: int) -> None:
         row += 1
 
 
-@part({"reassoc", "contract"})
+@jit_helper({"reassoc", "contract"})
 def _add_four(out: Array, shares: Array, columns: Array, used: Indices, first: int, row: int, begin: int) -> None:
     """Columns ``first`` .. ``first`` + 3, each times itself and its share, where ``used`` is below zero: written once for all."""
     n, last = columns.shape[1], columns.shape[0] - 1
@@ -91,7 +91,7 @@ def _add_four(out: Array, shares: Array, columns: Array, used: Indices, first: i
         column = row
 
 
-@part({"reassoc", "contract"})
+@jit_helper({"reassoc", "contract"})
 def fill_level(
     out: Array, variable: int, level: int, shares: Array, columns: Array, unit: Mask, row_in: Indices, blocks: Array,
     row: int, begin: int
@@ -112,25 +112,25 @@ def fill_level(
                 out[k] += share * source[k]
 
 
-@part()
+@jit_helper()
 def _copy(out: Array, source: Array) -> None:
     for k in range(out.size):  # an assignment of arrays compiles its error messages, too: two seconds
         out[k] = source[k]
 
 
-@part({"reassoc", "contract"})
+@jit_helper({"reassoc", "contract"})
 def _times(out: Array, other: Array) -> None:
     for k in range(out.size):
         out[k] *= other[k]
 
 
-@part({"reassoc", "contract"})
+@jit_helper({"reassoc", "contract"})
 def _product(vectors: Array, out: int, left: int, right: int, size: int) -> None:
     for k in range(size):
         vectors[out, k] = vectors[left, k] * vectors[right, k]
 
 
-@part({"reassoc", "contract"})
+@jit_helper({"reassoc", "contract"})
 def _inner(vectors: Array, left: int, right: int, size: int) -> float:
     total = vectors[left, 0] - vectors[left, 0]
     for k in range(size):
@@ -138,7 +138,7 @@ def _inner(vectors: Array, left: int, right: int, size: int) -> float:
     return float(total)
 
 
-@part({"reassoc", "contract"})
+@jit_helper({"reassoc", "contract"})
 def _add_eight(
     vectors: Array, one: int, two: int, a: int, b: int, c: int, d: int, size: int, nodes: Indices, out: Array
 ) -> None:  # fmt: skip
@@ -164,7 +164,7 @@ def _add_eight(
     out[nodes[7]] += two_d
 
 
-@leaf()
+@jit_entry()
 def add_forms(
     first: int, stop: int, vectors: Array, cached: bool, table: Array, a: Array, shares: Array, columns: Array,
     unit: Mask, row_in: Indices, blocks: Array, pairs: Indices, where: Indices, products: Indices, single: Indices,
@@ -196,7 +196,7 @@ def add_forms(
             _add_eight(vectors, e[0], e[1], e[2], e[3], e[4], e[5], size, e[6:], out)
 
 
-@leaf()
+@jit_entry()
 def fill_table(
     table: Array, shares: Array, columns: Array, unit: Mask, row_in: Indices, blocks: Array
 ) -> None:  # fmt: skip
@@ -207,7 +207,7 @@ def fill_table(
             fill_level(table[i * levels + t], i, t, shares, columns, unit, row_in, blocks, begin, begin)
 
 
-@leaf()
+@jit_entry()
 def pack(gram: Array, out: Array) -> None:
     """The upper triangle of gram (n, n), row by row."""
     n, place = gram.shape[0], 0
@@ -217,7 +217,7 @@ def pack(gram: Array, out: Array) -> None:
             place += 1
 
 
-@leaf()
+@jit_entry()
 def multiply_packed(gram: Array, packed: Array) -> None:
     """gram *= the symmetric matrix whose upper triangle is ``packed``."""
     n, place = gram.shape[0], 0
@@ -229,7 +229,7 @@ def multiply_packed(gram: Array, packed: Array) -> None:
             place += 1
 
 
-@leaf()
+@jit_entry()
 def node_columns(columns: Array, unit: Mask, starts: Indices, variables: Indices, levels: Indices, out: Array) -> None:
     """out[:, k] = prod_i columns[i, v_i] for node k, all of whose levels are columns."""
     p, n = columns.shape[0], columns.shape[2]
@@ -249,7 +249,7 @@ def node_columns(columns: Array, unit: Mask, starts: Indices, variables: Indices
             out[r, k] = column[r]
 
 
-@leaf()
+@jit_entry()
 def column_forms(columns: Array, unit: Mask, starts: Indices, variables: Indices, levels: Indices, a: Array) -> Array:
     """(a' column)^2 for every node, without keeping the columns: O(n) each."""
     p, n = columns.shape[0], columns.shape[2]

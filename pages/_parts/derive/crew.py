@@ -22,7 +22,7 @@ from pages._parts.session.leaving import LEAVING
 
 SOLVERS = "MKL_EXPLORER_SOLVERS"  # the environment variable that says how many; 0 for none
 MOST = 4
-MOST_SENT = 100e6  # bytes of kernels; larger ones are solved in leaves, which leave the server free as well
+MOST_SENT = 100e6  # bytes of kernels; larger ones are solved in compiled functions, which leave the server free as well
 EACH = 400e6 + MOST_SENT  # bytes that one takes with what was sent to it
 SHARE = 0.25  # of the memory, for all of them
 START_SECONDS = 300.0  # for one to load its solvers behind everything else that runs

@@ -1,6 +1,6 @@
 """Jobs told beforehand: a specification with the pieces it makes, and how far they have come.
 
-The work never calls Streamlit. Each piece reports between stretches of 50-200 ms, because a compiled leaf cannot be
+The work never calls Streamlit. Each piece reports between stretches of 50-200 ms, because a compiled function cannot be
 interrupted, and hears there whether it is still wanted.
 """
 

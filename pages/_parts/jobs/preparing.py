@@ -16,7 +16,7 @@ from mklcore.estimators.registry import ESTIMATORS
 from mklcore.stages import EVERY_KERNEL, USUAL
 from pages._parts.jobs import importing
 
-# Between its leaves a solver holds the interpreter. At the usual 5 ms a turn everybody waits long beside a path that is solved
+# Between compiled calls a solver holds the interpreter. At the usual 5 ms a turn everybody waits long beside a path that is solved
 # here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.
 SWITCH_SECONDS = 0.002
 PATIENCE_SECONDS = 10.0  # for a first page to be drawn
@@ -114,7 +114,7 @@ def calm() -> None:
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def preparation() -> Preparation:
-    """Start compiling the leaves, once per server."""
+    """Start compiling, once per server."""
     progress = Preparation()
     sys.setswitchinterval(SWITCH_SECONDS)
     threading.Thread(target=progress.go_through, name="preparing", daemon=True).start()

@@ -25,13 +25,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 _one_by_one = threading.Lock()  # numba asks a setting of the process for the folder
 
 
-def leaf(fastmath: bool | set[str] = False) -> Callable[[F], F]:
+def jit_entry(fastmath: bool | set[str] = False) -> Callable[[F], F]:
     """Compile a function that Python calls; ``fastmath`` as numba has it, the freedoms taken with rounding."""
     compiler = njit(nogil=True, no_cfunc_wrapper=True, fastmath=fastmath)
     return lambda function: _cached(compiler(function)) or compiler(function)
 
 
-def part(fastmath: bool | set[str] = False) -> Callable[[F], F]:
+def jit_helper(fastmath: bool | set[str] = False) -> Callable[[F], F]:
     """Compile a function that only compiled functions call: from Python it cannot be called, its ``py_func`` can."""
     return njit(nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True, fastmath=fastmath)
 

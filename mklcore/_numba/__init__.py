@@ -1,0 +1,1 @@
+"""What the library needs of numba: how its functions are compiled."""
