@@ -101,6 +101,9 @@ class Loss:
         """The box (low, high) of feasible duals."""
         raise NotImplementedError
 
+    def check_cost(self, n: int, C: Cost) -> None:
+        """ParameterError where a loss that fixes its own C on ``n`` rows is asked for at another."""
+
     def curvature(self, a: Array, y: Array, C: Cost) -> Array:
         """Second derivative of -Lin at a (0 where Lin is linear)."""
         return np.zeros_like(a)
@@ -495,6 +498,15 @@ class NuOneClass(Loss):
         if not (np.isfinite(self.nu) and 0 < self.nu <= 1):
             raise ParameterError(
                 f"nu is the share of points left outside and must be above 0 and at most 1; got {self.nu!r}."
+            )
+
+    def check_cost(self, n: int, C: Cost) -> None:
+        total = float(np.sum(np.broadcast_to(C, n)))
+        if not abs(self.nu * total - 1.0) <= 1e-6:
+            raise ParameterError(
+                f"The nu form fixes C at 1 / (nu n), which with nu={self.nu:g} on {n} rows is C={1.0 / (self.nu * n):.10g} "
+                f"(costs of single rows add up to 1 / nu); got C={total / n:.10g}. Take that C, or another nu, or the form "
+                'without nu, loss="one_class", which leaves C free.'
             )
 
     def linear(self, y: Array) -> Array:

@@ -147,8 +147,10 @@ def predict_parts(
 def score_parts(model: Any, parts: Parts, *, backend: str | Executor = "serial", callback: Progress = None) -> float:
     """The score of ``model`` on all rows of ``parts``: the share of classes that are right, or R²; only sums are sent."""
     found = sweep(_Judged(model, parts), range(len(parts)), backend, callback=callback).values()
-    n, wrong, first, second = np.sum([tuple(one) for one in found], axis=0)
-    return float(1.0 - wrong / n if is_classifier(model) else 1.0 - wrong / (second - first * first / n))
+    wrong = sum(missed for missed, _ in found)
+    of_all = reduce(Totals.__add__, (totals for _, totals in found))
+    most = of_all.n if is_classifier(model) else float(of_all.scatter[0, 0])
+    return 1.0 - wrong / most if most > 0.0 else float(wrong == 0.0)
 
 
 # What is run on a part
@@ -218,10 +220,10 @@ class _Judged:
     model: Any
     parts: Parts
 
-    def __call__(self, k: int) -> tuple[float, float, float, float]:
-        """Rows, errors (wrong ones, or the sum of squares), and the sums of the target and of its squares."""
+    def __call__(self, k: int) -> tuple[float, Totals]:
+        """Errors (wrong ones, or the sum of squares), and what the target says of how it varies; of classes their number alone."""
         X, y = self.parts(k)
         said = self.model.predict(X)
         if is_classifier(self.model):
-            return float(len(y)), float(np.sum(said != y)), 0.0, 0.0
-        return float(len(y)), float(np.sum((said - y) ** 2)), float(np.sum(y)), float(np.sum(np.square(y)))
+            return float(np.sum(said != y)), Totals.of(np.empty((len(y), 0)), np.zeros(len(y)))
+        return float(np.sum((said - y) ** 2)), Totals.of(np.empty((len(y), 0)), y)

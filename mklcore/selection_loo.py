@@ -23,9 +23,10 @@ from mklcore.arrays import Array, Indices, Labels
 from mklcore.cuts import folds, rare_in_folds
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.intercepts import centre_of
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.grams import GramStack
-from mklcore.losses import Loss, make_loss
+from mklcore.losses import Loss, Squared, make_loss
 from mklcore.lowrank.features import FeatureStack
 from mklcore.path import check_scoring, score_name, score_of
 from mklcore.path_estimator import PathEstimator
@@ -67,6 +68,7 @@ def leave_one_out(K: Array, y: Array, C: float, *, weights: Array | None = None,
     if not (np.isfinite(C) and C > 0):
         raise ParameterError(f"C must be a finite number above 0; got {C!r}.")
     K, y = _combined(K, weights, y)
+    y = y - centre_of(Squared(), y, fit_intercept)
     with one_blas_thread():
         inverse = np.linalg.inv(K + np.eye(y.size) / C)
     dual, diagonal = inverse @ y, np.diag(inverse).copy()

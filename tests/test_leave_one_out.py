@@ -44,6 +44,30 @@ def test_leave_one_out_is_what_n_refits_give(fit_intercept, C, table):
     assert leave_one_out(stack.values, y, C, weights=weights, fit_intercept=fit_intercept) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("offset", [1e7, -1e9, 1e11])
+def test_leaving_one_out_far_from_zero_is_leaving_one_out_near_zero(offset, table):
+    """What the target itself has lost is no more than a half of eps times the offset, which a residual over 1 - h_ii enlarges."""
+    X, y, _ = table
+    K = KERNELS.grams(X, normalise="trace").values.sum(axis=0)
+    near, far = (leave_one_out(K, at + y, 1e3) for at in (0.0, offset))
+    moved = leave_one_out(K, (offset + y) - offset, 1e3)  # the target with the digits it has left
+    assert far == pytest.approx(moved, abs=1e-9)
+    assert far == pytest.approx(near, abs=1e-15 * abs(offset))
+
+
+def test_choosing_C_far_from_zero_is_choosing_it_near_zero(table):
+    X, y, labels = table
+    tube = LpMKLRegressor(p=2, loss="epsilon_insensitive", kernels=KERNELS)
+    for model, rule, target in (
+        (LpMKLRegressor(p=2, kernels=KERNELS), "loo", y),
+        (tube, "kfold", y),
+        (LpMKLClassifier(p=2, kernels=KERNELS), "xi_alpha", labels),
+    ):
+        near, far = (choose_C(model, X, at + target, [0.1, 10.0], rule=rule, n_splits=3) for at in (0.0, 1e11))
+        assert far.C == near.C
+        assert far.errors == pytest.approx(near.errors, abs=1e-3)
+
+
 def test_xi_alpha_by_hand():
     K, y, a = np.diag([1.0, 2.0, 1.0]), np.array([1.0, -1.0, 1.0]), np.array([0.2, -0.1, 0.1])
     # f = (0.2, -0.2, 0.1), slack (0.8, 0.8, 0.9), 2 |a| R^2 = (0.8, 0.4, 0.4)

@@ -40,6 +40,23 @@ def test_a_model_from_sums_is_the_model_of_all_rows(p, intercept):
     assert asked.fit_intercept is intercept
 
 
+@pytest.mark.parametrize("offset", [1e7, -1e9, 1e11])
+@pytest.mark.parametrize("make", [lambda: mkl.LpMKLRegressor(p=4 / 3, C=0.1, **HOW), lambda: mkl.GOMPRegressor(**HOW)])
+def test_sums_of_a_target_far_from_zero_keep_what_varies(make, offset):
+    """At 1e9 its squares had no digits left for that: the objective was far too large, and R2 minus infinity."""
+    near, far = (fit_parts(make(), ArrayParts(DATA.X, at + Z, 100), sample=200) for at in (0.0, offset))
+    lost = 1e-15 * abs(offset)
+    assert far.objective_ == pytest.approx(near.objective_, rel=1e-6 + lost)
+    assert far.predict(DATA.X) - offset == pytest.approx(near.predict(DATA.X), abs=1e-4 + lost)
+    judged = [score_parts(model, ArrayParts(DATA.X, at + Z, 100)) for model, at in ((near, 0.0), (far, offset))]
+    assert judged[1] == pytest.approx(judged[0], abs=1e-4 + lost)
+
+
+def test_a_target_that_never_varies_has_a_score_as_on_all_rows_at_once():
+    model = fit_parts(mkl.LpMKLRegressor(C=0.1, **HOW), PARTS, sample=200)
+    assert score_parts(model, ArrayParts(DATA.X, np.full(DATA.n_samples, 0.1), 100)) == 0.0
+
+
 @pytest.mark.parametrize(("loss", "p", "C", "intercept"), [
     ("logistic", 1.0, 0.1, True), ("logistic", 4 / 3, 10.0, True), ("logistic", 2.0, 10.0, False),
     ("squared_hinge", 1.0, 0.1, True), ("squared_hinge", 4 / 3, 10.0, True), ("squared_hinge", 2.0, 10.0, False),

@@ -26,26 +26,34 @@ _CUT = 1e-14  # of the largest eigenvalue: directions below it are rounding
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """n rows by their sums: ``first`` = Z'1 (D + 1,) and ``second`` = Z'Z (D + 1, D + 1) of Z = [Phi, y]."""
+    """n rows of Z = [Phi, y]: their ``means`` (D + 1,), and sums of squares and products about them, ``scatter`` (D + 1, D + 1).
+
+    About the means and not about zero: of a target far from zero, squares have no digits left for what varies. Sums of two parts
+    are joined as Chan, Golub and LeVeque (1983) join them.
+    """
 
     n: int
-    first: Array
-    second: Array
+    means: Array
+    scatter: Array
 
     @classmethod
     def of(cls, stack_table: Array, y: Array) -> Totals:
         """The sums of features (n, D) and a target (n,)."""
         Z = np.column_stack([stack_table.astype(np.float64), y])
-        return cls(len(y), Z.sum(axis=0), Z.T @ Z)
+        first = Z[0].copy()
+        Z -= first
+        middle = Z.mean(axis=0)
+        Z -= middle
+        return cls(len(Z), first + middle, Z.T @ Z)
 
     def __add__(self, other: Totals) -> Totals:
-        return Totals(self.n + other.n, self.first + other.first, self.second + other.second)
+        n, apart = self.n + other.n, other.means - self.means
+        means = self.means + (other.n / n) * apart
+        return Totals(n, means, self.scatter + other.scatter + (self.n * other.n / n) * np.outer(apart, apart))
 
     def rows(self, centred: bool) -> tuple[Array, Array]:
         """A table (D + 1, D) and a target (D + 1,) with the same sums of squares, about the means if ``centred``."""
-        second = self.second
-        if centred:
-            second = second - np.outer(self.first, self.first) / self.n
+        second = self.scatter if centred else self.scatter + self.n * np.outer(self.means, self.means)
         values, vectors = np.linalg.eigh(second)
         kept = np.where(values > _CUT * values[-1], values, 0.0)
         root = np.sqrt(kept)[:, None] * vectors.T
@@ -107,7 +115,7 @@ def fit_totals(estimator: Any, stack: FeatureStack, totals: Totals) -> Any:
         model.set_params(lam=estimator.lam / scale)
         model.fit_signed(few, y)
     model.set_params(fit_intercept=centred, **({} if scale == 1.0 else {"lam": estimator.lam}))
-    means = totals.first / totals.n
+    means = totals.means
     slope = stack.spread(fitted.weights_) * fitted.feature_coef_
     fitted.intercept_ = float(means[-1] - means[:-1] @ slope) if centred else 0.0
     fitted.objective_ = fitted.objective_ * scale

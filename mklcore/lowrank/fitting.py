@@ -58,6 +58,7 @@ def fit_features(
         raise ParameterError(
             f"The term {penalty.name} is concave and has no dual; use SMKLClassifier or SMKLRegressor."
         )
+    loss.check_cost(y.size, C)
     order = penalty.order
     able = order is not None and bool(np.isfinite(order))
     if solver == "newton" and not able:

@@ -148,6 +148,7 @@ def fit_weighted(
             f"The term {getattr(penalty, 'formula', penalty.name)!r} is concave and has no dual, which this solver needs for "
             "its certificate; use SMKLClassifier or SMKLRegressor."
         )
+    loss.check_cost(y.size, C)
     K = as_operator(K)
     newton_fits = penalty.order is not None and np.isfinite(penalty.order)
     if solver not in ("auto", *SOLVERS):
