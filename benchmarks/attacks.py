@@ -406,6 +406,11 @@ def apart_sessions() -> Found:
     return Found(*bad_luck.apart_sessions())
 
 
+def leaked_session() -> Found:
+    """Try a session's name, and the addresses of its files, in another browser while its tab is open and after; then in its own."""
+    return Found(*bad_luck.leaked_session())
+
+
 def stranger() -> Found:
     """A stranger at the scheduler runs its own code there, cancels our work and kills a worker while a sweep runs."""
     return Found(*bad_luck.stranger())
@@ -432,7 +437,7 @@ ATTACKS: dict[str, Callable[[], Found]] = {
     one.__name__: one
     for one in (
         leaks, timing, hostile_names_in_report, hostile_names_in_notebook, ten_experiments, vanishing, dead_reader, dead_compiler,
-        dead_runner, two_servers, two_apps, quota, stopped, killed_and_back, broken_store, apart_sessions, stranger,
+        dead_runner, two_servers, two_apps, quota, stopped, killed_and_back, broken_store, apart_sessions, leaked_session, stranger,
         greedy_visitor, tampered_models,
     )
 }  # fmt: skip

@@ -1,6 +1,6 @@
 """Servers that are killed, full of somebody else's work, or find their kept work broken; and strangers beside them.
 
-python -m benchmarks.attacks stopped killed_and_back broken_store apart_sessions stranger greedy_visitor
+python -m benchmarks.attacks stopped killed_and_back broken_store apart_sessions leaked_session stranger greedy_visitor
 
 Each function tells how often it tried, what came of it in words, and whether that is as promised.
 """
@@ -14,6 +14,8 @@ import signal
 import tempfile
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -269,6 +271,65 @@ def _request(owner: Session, way: str) -> tuple[int, bytes]:
     )
     answer = line.getresponse()
     return answer.status, answer.read()
+
+
+def leaked_session() -> Verdict:
+    """A stranger has a session's name and the addresses it used, as from a proxy's log; its own browser tries them, too."""
+
+    async def resumed(url: str, name: str) -> bool:
+        """Whether a browser that names the session gets it, with the file it holds."""
+        async with Session(url, "", resumes=name) as tab:
+            await tab.run()
+            return tab.id == name or "mine-alone" in " ".join(str(one) for _, one, _ in tab.elements.values())
+
+    async def go(url: str) -> tuple[int, list[str], list[str]]:
+        missing, content = list[str](), table(12)
+        async with Session(url, "", "widths=3&each=none&seed=78") as owner:
+            await owner.run()
+            await owner.upload("mine-alone.csv", content)
+            await owner.run(page="kernels")
+            await owner.until(lambda: owner.found("download_button"), time.monotonic() + WAIT)
+            buttons = [one.deferred_file_id for one, _ in owner.found("download_button") if one.deferred_file_id]
+            file = await owner.download(buttons[0])
+            thief = Session(url)
+            thief.token = await asyncio.to_thread(thief._cookie)
+            tries = {
+                "a download": _got(url, file, thief.token),
+                "a place to put a file": await asyncio.to_thread(thief.put, owner.sent, "x.csv", table(13)) < 300,
+                "a file to delete": _got(url, owner.sent, thief.token, "DELETE"),
+                "the session of an open tab": await resumed(url, owner.id),
+            }
+            if owner.faults:
+                missing.append("its line")
+            if not _got(url, file, owner.token):
+                missing.append("its download")
+            name, token = owner.id, owner.token
+        tries["the session of a tab that lost its line"] = await resumed(url, name)
+        again = Session(url, "", resumes=name)
+        again.token = token
+        async with again:
+            await again.run()
+            if again.id != name:
+                missing.append("its session")
+        return len(tries) + 2, [what for what, came in tries.items() if came], missing
+
+    with running_app() as app:
+        asked, got, missing = asyncio.run(go(app.url))
+        trace = app.tracebacks()
+    words = f"the stranger got {', '.join(got) or 'nothing'}; its own browser lost {', '.join(missing) or 'nothing'}"
+    return asked, words, not got and not missing and not trace
+
+
+def _got(url: str, place: str, token: str, way: str = "GET") -> bool:
+    """Whether the address of a file answers a browser with this cookie."""
+    asked = urllib.request.Request(
+        url + "/" + place.lstrip("/"), method=way, headers={"Cookie": f"_streamlit_xsrf={token}", "X-Xsrftoken": token}
+    )
+    try:
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            return bool(answer.status < 300)
+    except urllib.error.HTTPError:
+        return False
 
 
 def stranger() -> Verdict:

@@ -41,6 +41,7 @@ from benchmarks.serving import running_app
 ROWS, COLUMNS, POINTS = 600, 20, 25
 KERNELS = "widths=8&linear=yes&degree=2&each=linear"  # 30 kernels on 300 training rows
 PATIENCE = 60.0
+ANSWERS = "file_urls_response", "backend_operation_response"
 FEW, AT_A_TIME, CALM = (
     30,
     6,
@@ -64,10 +65,11 @@ class Figures:
 class Session:
     """One tab without a browser: it holds the elements on its page and runs the fragments that run by themselves."""
 
-    def __init__(self, url: str, page: str = "", query: str = "") -> None:
-        place = urlsplit(url)
+    def __init__(self, url: str, page: str = "", query: str = "", resumes: str = "") -> None:
+        """Come to a page under a query; ``resumes`` is the name of the session that the tab says it had before."""
+        place, self._resumes = urlsplit(url), resumes
         self.host, self.page, self.query = place.netloc, page, query
-        self.id = self.script = self.token = ""
+        self.id = self.script = self.token = self.sent = ""
         self.elements: dict[tuple[int, ...], tuple[str, Any, str]] = {}
         self.widgets: dict[str, WidgetState] = {}
         self.clocks: dict[str, tuple[float, float]] = {}
@@ -77,10 +79,11 @@ class Session:
         self._answered: asyncio.Future[Any] | None = None
 
     async def __aenter__(self) -> Session:
-        self.token = await asyncio.to_thread(self._cookie)
+        self.token = self.token or await asyncio.to_thread(self._cookie)
         cookie = {"Cookie": f"_streamlit_xsrf={self.token}"} if self.token else {}
         self.socket = await websockets.connect(
-            f"ws://{self.host}/_stcore/stream", subprotocols=["streamlit", self.token or "none"], additional_headers=cookie,
+            f"ws://{self.host}/_stcore/stream", additional_headers=cookie,
+            subprotocols=["streamlit", self.token or "none", *filter(None, [self._resumes])],
             origin=f"http://{self.host}", max_size=None, ping_interval=None, open_timeout=PATIENCE, compression=None,
         )  # fmt: skip
         self._reading = asyncio.create_task(self._read())
@@ -138,8 +141,8 @@ class Session:
             self._over.set()
         elif kind == "page_info_changed":
             self.query = message.page_info_changed.query_string
-        elif kind == "file_urls_response" and self._answered is not None and not self._answered.done():
-            self._answered.set_result(message.file_urls_response)
+        elif kind in ANSWERS and self._answered is not None and not self._answered.done():
+            self._answered.set_result(getattr(message, kind))
 
     def found(self, kind: str, text: str = "") -> list[tuple[Any, str]]:
         """The elements of a kind whose text holds ``text``, each with the fragment it lies in."""
@@ -187,15 +190,14 @@ class Session:
 
     async def upload(self, name: str, content: bytes) -> bool:
         """Bring a file along, as the browser does."""
-        self._answered = asyncio.get_running_loop().create_future()
         asked = BackMsg()
         asked.file_urls_request.request_id = secrets.token_hex(4)
         asked.file_urls_request.file_names.append(name)
         asked.file_urls_request.session_id = self.id
-        await self.socket.send(asked.SerializeToString())
-        url = (await asyncio.wait_for(self._answered, PATIENCE)).file_urls[0]
-        if await asyncio.to_thread(self._put, url.upload_url, name, content) not in (200, 204):
+        url = (await self._answer(asked)).file_urls[0]
+        if await asyncio.to_thread(self.put, url.upload_url, name, content) not in (200, 204):
             return False
+        self.sent = url.upload_url
         state = WidgetState(id=self.found("file_uploader")[0][0].id)
         told = state.file_uploader_state_value.uploaded_file_info.add()
         told.name, told.size, told.file_id = name, len(content), url.file_id
@@ -205,7 +207,21 @@ class Session:
         del self.widgets[state.id]
         return answered
 
-    def _put(self, place: str, name: str, content: bytes) -> int:
+    async def download(self, button: str) -> str:
+        """Press a button that makes a file when it is pressed; return the address of the file."""
+        asked = BackMsg()
+        asked.backend_operation_request.request_id = secrets.token_hex(4)
+        asked.backend_operation_request.session_id = self.id
+        asked.backend_operation_request.deferred_file.file_id = button
+        return str((await self._answer(asked)).deferred_file.url)
+
+    async def _answer(self, asked: BackMsg) -> Any:
+        self._answered = asyncio.get_running_loop().create_future()
+        await self.socket.send(asked.SerializeToString())
+        return await asyncio.wait_for(self._answered, PATIENCE)
+
+    def put(self, place: str, name: str, content: bytes) -> int:
+        """Send a file to an address that takes files; return the status of the answer."""
         border = f"b{secrets.token_hex(8)}"
         head = f'--{border}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n\r\n'.encode()
         line = http.client.HTTPConnection(self.host, timeout=PATIENCE)

@@ -110,7 +110,7 @@ def test_what_is_no_request_passes() -> None:
         seen.append(scope["type"])
 
     for kind in ("websocket", "lifespan"):
-        asyncio.run(Guard(app)({"type": kind, "path": METRICS}, None, None))
+        asyncio.run(Guard(app)({"type": kind, "path": METRICS, "headers": []}, None, None))
     assert seen == ["websocket", "lifespan"]
 
 

@@ -102,14 +102,19 @@ ARRIVING = Arriving(held)
 
 def is_upload(scope: Message) -> bool:
     """Tell whether a request brings a file along."""
-    return bool(scope.get("method") == "PUT" and PLACE.search(scope["path"]))
+    return bool(scope.get("method") == "PUT" and tab_of(scope))
+
+
+def tab_of(scope: Message) -> str:
+    """Return the tab whose files a request is about, "" where it is about none."""
+    found = PLACE.search(scope["path"])
+    return found[1] if found else ""
 
 
 @asynccontextmanager
 async def counted(scope: Message, receive: Receive) -> AsyncIterator[tuple[Message, Receive]]:
     """Count a request that brings a file along, and give it on; what cannot be taken is given on as the words that say so."""
-    found = PLACE.search(scope["path"])
-    tab, told = found[1] if found else "", dict(scope["headers"])
+    tab, told = tab_of(scope), dict(scope["headers"])
     size = float(told[b"content-length"])
     why = ARRIVING.begin(tab, (scope.get("client") or ("",))[0], size)
     try:

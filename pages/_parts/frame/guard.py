@@ -4,7 +4,8 @@ The link of a saved run is a key, so no page sends its address on. A page of som
 server's environment names it: in a frame a person can be led to press what they do not see. Requests to other hosts are refused
 as WebSockets are, so that no name that leads here makes the app a page of its own. Streamlit's metrics count sessions and name
 functions: they are for the keeper alone, by HTTP basic authentication under any name. Files are counted as they come
-(``arriving``). What a page says after it was left is not heard.
+(``arriving``). A session and its files answer the browser that began it (``owner``). What a page says after it was left is
+not heard.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from pages._parts.frame import arriving, inside
+from pages._parts.frame import arriving, inside, owner
 from pages._parts.frame.left_page import LeftPage
 from pages._parts.keeper import password
 
@@ -39,6 +40,7 @@ class Guard:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Pass the request on, unless it is for another host or asks for the metrics without the keeper's password."""
         if scope["type"] == "websocket":
+            owner.ASKING.set(owner.browser(scope["headers"]))
             await self._app(scope, _of_this_page(receive), send)
         elif scope["type"] == "http":
             await self._answer(scope, receive, send)
@@ -55,6 +57,8 @@ class Guard:
             is_kept = bool(password.configured())
             asked = [(b"www-authenticate", b'Basic realm="keeper"')] if is_kept else []
             await self._refuse(send, 401 if is_kept else 404, b"", *asked)
+        elif not owner.may_ask(scope["path"], arriving.tab_of(scope), owner.browser(scope["headers"])):
+            await self._refuse(send, 404, b"There is no such file for this browser.")
         elif not arriving.is_upload(scope):
             await self._app(scope, receive, self._forbidding(send))
         elif not arriving.says_its_size(scope):

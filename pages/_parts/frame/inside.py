@@ -1,13 +1,27 @@
-"""Frame, what it needs of Streamlit that Streamlit does not promise: files as they came, and which hosts are answered."""
+"""Frame, what it needs of Streamlit that Streamlit does not promise: files as they came, hosts it answers, whose a session is."""
 
+from starlette.requests import cookie_parser
 from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
+from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_NAME
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 
 def host_is_allowed(host: bytes | None) -> bool:
     """Tell whether a request to this host is answered, by ``server.allowedHosts`` as for WebSockets."""
     return is_host_allowed(None if host is None else host.decode("latin-1"))
+
+
+def token(cookies: str) -> bytes:
+    """Return the token against forged requests that is among these cookies, b"" where none is; its cookie is masked anew often."""
+    return decode_xsrf_token_string(cookie_parser(cookies).get(XSRF_COOKIE_NAME, ""))[0] or b""
+
+
+def began(tab: str) -> bytes:
+    """Return which browser began a session that the server holds, b"" where none is known."""
+    found = runtime.get_instance()._session_mgr.get_session_info(tab) if runtime.exists() else None
+    return getattr(found.session, "began", b"") if found is not None else b""
 
 
 def files() -> dict[str, dict[str, bytes]]:

@@ -1,10 +1,11 @@
-"""Frame, from a page to the browser: what a run draws is handed to the server's thread some at a time.
+"""Frame, from a page to the browser that began its session: what a run draws is handed to the server's thread some at a time.
 
 Streamlit wakes that thread for every element. Each time the run gives up the interpreter and waits to have it back: 140 times for
 one page, behind whoever else computes, and a third of the page's processor time goes into it.
 """
 
 import asyncio
+import inspect
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,18 +14,26 @@ from typing import Any
 
 from streamlit.runtime import websocket_session_manager
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.scriptrunner import ScriptRunnerEvent
+
+from pages._parts.frame import owner
 
 GATHERED_SECONDS = 0.02  # an element waits at most so long for others; the start and the end of a run wait for none
 
 
 class GatheringSession(AppSession):
-    """A session whose runs are heard in their order, many elements at a time."""
+    """A session whose runs are heard in their order, many elements at a time, and that only its own browser comes back to."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         self._told: deque[Callable[[], None]] = deque()
         self._is_due = False  # the server's thread knows that it is to look
+        self.began = owner.ASKING.get()
         super().__init__(*args, **named)
+
+    def matches_user_info(self, user_info: Any) -> bool:
+        """Tell whether whoever names this session gets it; others get one of their own, and this one stays as it is."""
+        return owner.is_owner(self.began) and super().matches_user_info(user_info)
 
     def _on_scriptrunner_event(self, sender: Any, event: ScriptRunnerEvent, *more: Any, **told: Any) -> None:
         """Hear a run, in the run's own thread."""
@@ -80,5 +89,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 def gather() -> None:
-    """Have the sessions of this server be such sessions; before the first one comes."""
+    """Have the sessions of this server be such sessions, and its downloads be for their browsers; before the first one comes."""
     websocket_session_manager.AppSession = GatheringSession  # type: ignore[misc]  # what it calls to begin a session
+    make = inspect.unwrap(MediaFileManager.execute_deferred)  # a second server in this process begins afresh
+    MediaFileManager.execute_deferred = owner.remember_files(make)  # type: ignore[method-assign]

@@ -1,0 +1,130 @@
+"""Whoever has the name of a session, or the address of one of its files, has nothing of it without the browser that began it."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+from streamlit.runtime import websocket_session_manager
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+from streamlit.runtime.memory_session_storage import MemorySessionStorage
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.script_data import ScriptData
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
+
+from pages._parts.frame import inside, owner, sending
+from pages._parts.frame.guard import Guard
+
+Headers = list[tuple[bytes, bytes]]
+
+
+def cookie(of: bytes) -> Headers:
+    """What a browser with this token sends, masked anew each time."""
+    sent = "" if not of else f"other=1; _streamlit_xsrf={generate_xsrf_token_string(of, 1)}; odd[=2"
+    return [(b"host", b"localhost"), (b"cookie", sent.encode())]
+
+
+ANNA, BEN, NOBODY = b"a" * 16, b"b" * 16, b""
+
+
+@pytest.fixture
+def sessions(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The sessions of a server that answers requests through the guard: ``connect(browser, name)`` is a tab that opens."""
+    monkeypatch.setattr(websocket_session_manager, "AppSession", AppSession)
+    monkeypatch.setattr(MediaFileManager, "execute_deferred", MediaFileManager.execute_deferred)
+    monkeypatch.setattr(owner, "_made", type(owner._made)())
+    sending.gather()
+    manager = websocket_session_manager.WebsocketSessionManager(
+        MemorySessionStorage(), MemoryUploadedFileManager("/up"), ScriptCache(), None
+    )
+    server = MagicMock(_session_mgr=manager)
+    monkeypatch.setattr(inside.runtime, "exists", lambda: True)
+    monkeypatch.setattr(inside.runtime, "get_instance", lambda: server)
+
+    async def connect(of: bytes, name: str | None = None) -> str:
+        found: list[str] = []
+
+        async def endpoint(scope, receive, send) -> None:
+            found.append(manager.connect_session(SimpleNamespace(), ScriptData("app.py", False), {}, name))
+
+        await Guard(endpoint)({"type": "websocket", "path": "/_stcore/stream", "headers": cookie(of)}, None, None)
+        return found[0]
+
+    manager.connect = connect
+    yield manager
+    for session in manager.list_sessions():
+        manager.close_session(session.session.id)
+
+
+def asked(path: str, of: bytes, way: str = "GET") -> int:
+    """The status of what the server answers a browser."""
+    status: list[int] = []
+
+    async def everything(scope, receive, send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(message) -> None:
+        status.append(message.get("status", 0))
+
+    scope = {"type": "http", "method": way, "path": path, "headers": cookie(of)}
+    asyncio.run(Guard(everything)(scope, None, send))
+    return status[0]
+
+
+def test_a_session_is_taken_up_again_by_its_own_browser_alone(sessions: Any) -> None:
+    async def lesson() -> None:
+        name = await asyncio.create_task(sessions.connect(ANNA))
+        for others in (BEN, NOBODY):  # while its tab is open
+            assert await asyncio.create_task(sessions.connect(others, name)) != name
+        assert sessions.is_active_session(name), "its tab has not lost its line"
+        sessions.disconnect_session(name)
+        for others in (BEN, NOBODY):
+            assert await asyncio.create_task(sessions.connect(others, name)) != name
+        assert await asyncio.create_task(sessions.connect(ANNA, name)) == name
+
+    asyncio.run(lesson())
+
+
+def test_a_browser_without_cookies_takes_up_its_session_by_name(sessions: Any) -> None:
+    async def lesson() -> None:
+        name = await asyncio.create_task(sessions.connect(NOBODY))
+        sessions.disconnect_session(name)
+        assert await asyncio.create_task(sessions.connect(NOBODY, name)) == name
+
+    asyncio.run(lesson())
+
+
+@pytest.mark.parametrize("base", ["", "/below"])
+def test_the_places_of_a_tabs_files_are_its_browsers(sessions: Any, base: str) -> None:
+    async def lesson() -> str:
+        return await asyncio.create_task(sessions.connect(ANNA))
+
+    place = f"{base}/_stcore/upload_file/{asyncio.run(lesson())}/1"
+    for way in ("PUT", "DELETE"):
+        assert asked(place, BEN, way) == asked(place, NOBODY, way) == 404
+    assert asked(place, ANNA, "DELETE") == 200
+    assert asked(f"{base}/_stcore/upload_file/unknown/1", BEN, "DELETE") == 200, "Streamlit says what is wrong with it"
+
+
+def test_a_file_made_for_a_download_is_for_the_browsers_that_asked(sessions: Any, monkeypatch) -> None:
+    monkeypatch.setattr(owner, "MADE", 2)
+    files = MediaFileManager(MemoryMediaFileStorage("/media"))
+    monkeypatch.setattr("streamlit.runtime.media_file_manager._get_session_id", lambda: "a tab")
+
+    def made(of: bytes, content: bytes) -> str:
+        owner.ASKING.set(of)
+        return files.execute_deferred(files.add_deferred(lambda: content, "text/csv", "here", "a.csv"))
+
+    address = made(ANNA, b"mine")
+    assert (asked(address, ANNA), asked(address, BEN), asked(address, NOBODY)) == (200, 404, 404)
+    assert made(BEN, b"mine") == address, "of the same content"
+    assert (asked(address, ANNA), asked(address, BEN)) == (200, 200)
+    framed = made(NOBODY, b"without cookies")
+    assert asked(framed, BEN) == 200
+    made(ANNA, b"a third")
+    assert len(owner._made) == 2
+    assert asked("/media/0a1b.png", BEN) == 200, "a picture of a page"
