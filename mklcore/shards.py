@@ -229,7 +229,7 @@ def why_not(estimator: Any) -> str:
             "Kernels are put into shards from a dictionary, without centring: use an lp-norm estimator with "
             "kernels=KernelDictionary(...) and center=False."
         )
-    if estimator.approximation is not None or np.isinf(estimator.penalty_in_use.order or 1.0):
+    if estimator.approximation is not None or estimator.penalty_in_use.plain_sum:
         return "Shards hold exact kernels with weights of their own: use approximation=None and a finite p."
     normalise = estimator.default_normalise if estimator.normalise == "auto" else estimator.normalise
     return "" if normalise in NORMALISATIONS else _SCALED.format(normalise)
@@ -259,7 +259,7 @@ def fit_shards(
     target = fitted._checked_target(rows, target)
     normalise = fitted.default_normalise if fitted.normalise == "auto" else fitted.normalise
     with sharded(estimator.kernels, rows, normalise, count=count, backend=backend, pulse=pulse) as stack:
-        fitted.set_params(solver="auto" if estimator.penalty_in_use.order == 1.0 else "wrapper")
+        fitted.set_params(solver="auto" if estimator.penalty_in_use.simplex else "wrapper")
         fitted._fit_stack(stack, target)
     fitted._carry = None
     return fitted.set_params(solver=estimator.solver)

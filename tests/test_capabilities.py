@@ -1,12 +1,15 @@
 """Every loss with every penalty under every solver: a certified optimum, or a refusal that says what is missing."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.losses import LOSSES, make_loss
-from mklcore.penalties import BlockNorm, ElasticNet, EllipticNorm, LpNorm, WeightedLpNorm, norms
+from mklcore.penalties import BlockNorm, ElasticNet, EllipticNorm, LpNorm, Penalty, WeightedLpNorm, norms
 from mklcore.solvers import SOLVERS, fit_weighted
 from mklcore.solvers.driver import Status
 
@@ -78,3 +81,133 @@ def test_cutting_planes_reach_a_fine_tolerance_or_say_that_they_stand_still(loss
     assert fits[0].status is Status.CONVERGED
     assert fits[1].status in (Status.STALLED, Status.CONVERGED)
     assert fits[1].gap <= 1e-5 * fits[1].objective
+
+
+# A penalty from outside
+
+
+@dataclass(frozen=True)
+class KSupport(Penalty):
+    """0 <= theta <= 1, 1'theta <= k: the squared k-support norm of the block norms; at k = 1 the l1 problem."""
+
+    k: int = 1
+    name: ClassVar[str] = "k-support norm"
+    sparse: ClassVar[bool] = True
+
+    @property
+    def simplex(self):
+        return self.k == 1
+
+    def start(self, M):
+        return np.full(M, min(self.k / M, 1.0))
+
+    def scale(self, weights):
+        return self._weights(weights)
+
+    def regulariser(self, n):
+        theta = self._weights(n)
+        live = theta > 0
+        return 0.5 * float(np.sum(n[live] ** 2 / theta[live]))
+
+    def dual_price(self, Q):
+        return 0.5 * float(np.sort(Q)[-self.k :].sum())
+
+    def update(self, weights, Q):
+        return self._weights(weights * np.sqrt(np.maximum(Q, 0.0)))
+
+    def _weights(self, n):
+        """Proportional to the norms, those above one cut to it."""
+        if not n.any():
+            return self.start(n.size)
+        sizes, order = np.sort(n)[::-1], np.argsort(-n)
+        for cut in range(self.k):
+            unit = sizes[cut:].sum() / (self.k - cut)
+            if sizes[cut] <= unit:
+                break
+        theta = np.minimum(n / max(unit, 1e-300), 1.0)
+        theta[order[:cut]] = 1.0
+        return theta
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Twelve kernels, of which few matter, and labels."""
+    rng = np.random.default_rng(8)
+    rows = rng.standard_normal((40, 12))
+    y = np.where(rows[:, 0] * rows[:, 1] + 0.5 * rng.standard_normal(40) > 0, 1.0, -1.0)
+    return mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 12).grams(rows).values, y
+
+
+@pytest.mark.parametrize(
+    ("loss", "solver"),
+    [("hinge", "auto"), ("hinge", "newton"), ("hinge", "wrapper"), ("hinge", "interleaved"), ("logistic", "auto")],
+)
+def test_the_l1_problem_under_another_name_takes_the_same_way(many, loss, solver):
+    """What the solvers asked was p, so that an outsider's penalty took twenty times the steps."""
+    known, named = (
+        fit_weighted(*many, 5.0, make_loss(loss), penalty, True, solver=solver)
+        for penalty in (LpNorm(1.0), KSupport(1))
+    )
+    assert named.n_iter == known.n_iter
+    assert named.solves == known.solves
+    assert named.status is known.status
+    assert named.objective == pytest.approx(known.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("solver", ["auto", "wrapper", "interleaved"])
+def test_a_sparse_penalty_off_the_simplex_is_not_taken_for_p_1(many, solver):
+    fit = fit_weighted(*many, 5.0, make_loss("hinge"), KSupport(3), True, solver=solver)
+    assert fit.status is Status.CONVERGED
+    assert fit.weights.sum() == pytest.approx(3.0, rel=1e-2)
+
+
+def test_solvers_of_one_problem_refuse_a_penalty_by_what_it_cannot_do(many):
+    for solver, needed in (("newton", "needs an lp norm with finite p"), ("silp", "p = 1 only")):
+        with pytest.raises(ParameterError, match=needed):
+            fit_weighted(*many, 5.0, make_loss("hinge"), KSupport(3), True, solver=solver)
+
+
+@dataclass(frozen=True)
+class Claiming(KSupport):
+    """The same, with claims that hold for no k above one."""
+
+    simplex: ClassVar[bool] = False
+
+
+@pytest.mark.parametrize(
+    ("claim", "value", "words"),
+    [
+        ("simplex", True, "half the largest form; of the forms 1 to 12 it is 11.5 instead of 6"),
+        ("plain_sum", True, "half the sum of the forms; of the forms 1 to 12 it is 11.5 instead of 39"),
+        ("exponent", 2.0, "claims exponent=2.0, so that its dual price must be half the norm of the forms"),
+    ],
+)
+def test_a_claim_that_the_prices_of_a_penalty_do_not_keep_is_refused(many, monkeypatch, claim, value, words):
+    monkeypatch.setattr(Claiming, claim, value)
+    with pytest.raises(ParameterError, match=words):
+        fit_weighted(*many, 5.0, make_loss("hinge"), Claiming(2), True)
+
+
+@pytest.mark.parametrize(
+    "penalty",
+    [
+        LpNorm(np.inf),
+        WeightedLpNorm(np.inf, (1.0, 2.0, 3.0)),
+        BlockNorm(2.0),
+        ElasticNet(1.0),
+        LpNorm(1.0),
+        LpNorm(1.5),
+    ],
+    ids=str,
+)
+def test_what_the_norms_claim_is_what_their_prices_say(penalty):
+    assert penalty.simplex or penalty.plain_sum or penalty.exponent == 1.5
+    penalty.check_claims(3)
+
+
+@pytest.mark.parametrize("penalty", [WeightedLpNorm(np.inf, (1.0,) * 12), BlockNorm(2.0), ElasticNet(1.0)], ids=str)
+def test_the_plain_sum_under_another_name_is_one_machine(many, penalty):
+    fit, plain = (fit_weighted(*many, 5.0, make_loss("hinge"), one, True) for one in (penalty, LpNorm(np.inf)))
+    assert fit.status is Status.CONVERGED
+    assert fit.solves == plain.solves
+    assert fit.objective == pytest.approx(plain.objective, rel=1e-8)

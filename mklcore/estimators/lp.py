@@ -73,7 +73,7 @@ class LpBase(KernelEstimator):
     def _single_place(self, dictionary: KernelDictionary, n: int) -> str | None:
         """In memory where the stack is too large for it; on disk only where the fit would be refused otherwise."""
         single = self._solver_name in ("auto", "wrapper", "newton") and self.tol >= FINEST_SINGLE and not self._is_sum
-        tied = self.penalty_in_use.sparse and self._pairs_can  # pairs over rows take half the time there
+        tied = self.penalty_in_use.simplex and self._pairs_can  # pairs over rows take half the time there
         if not single or tied or is_quick(dictionary) or not self._is_too_large(dictionary, n):
             return None
         return place_for(len(dictionary), n, may_use_disk=not self._wants_rows(dictionary, n))
@@ -87,8 +87,7 @@ class LpBase(KernelEstimator):
 
     @property
     def _is_sum(self) -> bool:
-        order = self.penalty_in_use.order
-        return order is not None and bool(np.isinf(order))
+        return self.penalty_in_use.plain_sum
 
     @property
     def _pairs_can(self) -> bool:

@@ -112,16 +112,16 @@ class FeatureCentral(OnFeatures):
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         self._take(problem, tol, warm)
         self.name = f"lp interior point {TOLD}"
-        assert problem.penalty.order is not None
-        self.p, self.sides, self._short, self._worse = problem.penalty.order, Sides.of(problem), 0, 0
+        assert problem.penalty.exponent is not None
+        self.p, self.sides, self._short, self._worse = problem.penalty.exponent, Sides.of(problem), 0, 0
         self._ends = np.inf, -np.inf
         self._after: FeatureReweighting | None = None
 
     @staticmethod
     def suits(problem: Problem) -> bool:
         """Whether there is such a path, in a norm it bears: Lin piecewise linear on a box with an inside, 1.2 <= p <= 3."""
-        order, loss = problem.penalty.order, problem.loss
-        able = bool(order is not None and _ORDERS[0] <= order <= _ORDERS[1]) and loss.piecewise_linear
+        p, loss = problem.penalty.exponent, problem.loss
+        able = bool(p is not None and _ORDERS[0] <= p <= _ORDERS[1]) and loss.piecewise_linear
         return able and Sides.of(problem).centre(loss.total, problem.fit_intercept) is not None
 
     @staticmethod

@@ -20,6 +20,7 @@ from mklcore.lowrank.inside import FeatureInterior
 from mklcore.lowrank.weighing import FeatureNewton, FeatureReweighting, OnFeatures
 from mklcore.penalties import Penalty
 from mklcore.solvers.driver import Fit, run
+from mklcore.solvers.newton import newton_exponent
 from mklcore.solvers.reweighting import Problem, WarmStart
 
 SOLVERS_HERE = ("auto", "wrapper", "newton")
@@ -59,17 +60,15 @@ def fit_features(
             f"The term {penalty.name} is concave and has no dual; use SMKLClassifier or SMKLRegressor."
         )
     loss.check_cost(y.size, C)
-    order = penalty.order
-    able = order is not None and bool(np.isfinite(order))
-    if solver == "newton" and not able:
+    penalty.check_claims(stack.n_kernels)
+    p = newton_exponent(penalty)
+    if solver == "newton" and p is None:
         raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
-    newton = solver == "newton" or (
-        solver == "auto" and able and order is not None and (loss.quadratic or order < _NEWTON_BELOW)
-    )
+    newton = solver == "newton" or (solver == "auto" and p is not None and (loss.quadratic or p < _NEWTON_BELOW))
     C = C if np.ndim(C) else float(C)
     problem = Problem(stack, y, C, loss, penalty, fit_intercept)
     method: OnFeatures
-    if solver == "auto" and order == 1.0 and loss.piecewise_linear and FeatureInterior.suits(problem):
+    if solver == "auto" and penalty.simplex and loss.piecewise_linear and FeatureInterior.suits(problem):
         method = FeatureInterior(problem, tol=tol, warm=warm)
     elif solver == "auto" and FeatureCentral.suits(problem) and FeatureCentral.pays(problem):
         method = FeatureCentral(problem, tol=tol, warm=warm)

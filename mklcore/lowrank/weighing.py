@@ -22,7 +22,7 @@ from mklcore.lowrank.ridge import Ridge, Sums, cost_of, curvature, solve_ridge_s
 from mklcore.machines.solution import Solution
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Point, Progress
-from mklcore.solvers.newton import Newton
+from mklcore.solvers.newton import Newton, newton_exponent
 from mklcore.solvers.proof import Passed, Values, scales_of
 from mklcore.solvers.reweighting import (
     _FIRST,
@@ -57,8 +57,7 @@ class OnFeatures(Reweighting):
         self.problem, self.tol, self.warm = problem, tol, warm
         self.stack = problem.K  # type: ignore[assignment]  # the one place where the two kinds of stack meet
         self.live = np.arange(self.stack.n_kernels)
-        order = problem.penalty.order
-        self._stride = _FIRST if order is not None and 1.0 < order < np.inf else 0.0
+        self._stride = 0.0 if problem.penalty.exponent is None else _FIRST
         self._listener: Callable[[], Any] | None = None
         self._kinked = problem.penalty.sparse and problem.loss.piecewise_linear  # mixtures of rough duals prove nothing
         self.sums: Sums | None = None
@@ -171,8 +170,9 @@ class FeatureNewton(OnFeatures, Newton):
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         self._take(problem, tol, warm)
-        assert problem.penalty.order is not None
-        self.p = problem.penalty.order
+        p = newton_exponent(problem.penalty)
+        assert p is not None
+        self.p = p
         kinked = self.p == 1 and problem.loss.piecewise_linear
         self.needs_products = kinked
         self.name = f"lp damped Newton {TOLD}"

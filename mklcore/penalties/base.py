@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from mklcore.arrays import Array
+from mklcore.errors import ParameterError
 from mklcore.parameters import Parameter
 
 
@@ -13,7 +16,7 @@ class Penalty:
     """What weighs the kernels; ``weights``, ``n`` and ``Q`` are (M,) and non-negative.
 
     A subclass is a frozen dataclass; one line in ``PENALTIES`` makes it known to estimators, pages and saved models.
-    Solvers never ask which penalty it is, but what it can do:
+    Solvers never ask which penalty it is, but what it can do; ``check_claims`` holds the last three against its prices:
 
     | capability | meaning |
     |---|---|
@@ -21,7 +24,9 @@ class Penalty:
     | ``homogeneous`` | the price of s^2 Q is s^2 times that of Q, so that a dual may be scaled in closed form |
     | ``ascends`` | alternating with the machine raises the dual instead of lowering the primal |
     | ``sparse`` | weights end at zero: negligible ones are set to it |
-    | ``order`` | p where the weights have ||theta||_p <= 1, without prices; None for everything else |
+    | ``simplex`` | the weights live on the simplex, 1'theta <= 1, so that the dual price is half the largest form: the l1 problem |
+    | ``plain_sum`` | every weight stays one, so that the dual price is half the sum of the forms: one machine is the optimum |
+    | ``exponent`` | p above 1 where ||theta||_p <= 1, so that Q_m is proportional to theta_m^(p - 1); None for everything else |
     """
 
     name: ClassVar[str]
@@ -44,12 +49,22 @@ class Penalty:
 
     @property
     def sparse(self) -> bool:
-        """Whether weights end at zero."""
+        """Whether weights end at zero: on the simplex, unless told otherwise."""
+        return self.simplex
+
+    @property
+    def simplex(self) -> bool:
+        """Whether the weights live on the simplex, as at p = 1."""
         return False
 
     @property
-    def order(self) -> float | None:
-        """p of ||theta||_p <= 1; None where the constraint is another one."""
+    def plain_sum(self) -> bool:
+        """Whether every weight stays one, as at p = infinity."""
+        return False
+
+    @property
+    def exponent(self) -> float | None:
+        """p where the weights live on the unit sphere of the lp norm, 1 < p < infinity; None where they do not."""
         return None
 
     def start(self, M: int) -> Array:
@@ -75,3 +90,22 @@ class Penalty:
     def cost(self, weights: Array) -> float:
         """What the weights pay themselves, beside 1/2 sum_m n_m^2 / theta_m; nothing where a constraint holds them."""
         return 0.0
+
+    def check_claims(self, M: int) -> None:
+        """ParameterError unless the price of M forms is the one that ``simplex``, ``plain_sum`` or ``exponent`` promises."""
+        Q, p = np.arange(1.0, M + 1.0), self.exponent
+        claims = {
+            "simplex": (self.simplex, 0.5 * M, "half the largest form"),
+            "plain_sum": (self.plain_sum, 0.5 * float(Q.sum()), "half the sum of the forms"),
+            "exponent": (
+                p is not None,
+                0.5 * M * float(((Q / M) ** (p / (p - 1.0))).sum() ** (1.0 - 1.0 / p)) if p is not None else 0.0,
+                "half the norm of the forms in the conjugate exponent",
+            ),
+        }
+        for claim, (made, promised, words) in claims.items():
+            if made and not np.isclose(found := self.dual_price(Q), promised, rtol=1e-9):
+                raise ParameterError(
+                    f"The {self.name} claims {claim}={getattr(self, claim)!r}, so that its dual price must be {words}; of the "
+                    f"forms 1 to {M} it is {found:g} instead of {promised:g}. Claim what the table in Penalty says."
+                )

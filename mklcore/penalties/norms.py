@@ -75,11 +75,20 @@ class LpNorm(Penalty):
         _check_order(self.p)
 
     @property
-    def sparse(self) -> bool:
+    def simplex(self) -> bool:
         return self.p == 1
 
     @property
+    def plain_sum(self) -> bool:
+        return bool(np.isinf(self.p))
+
+    @property
+    def exponent(self) -> float | None:
+        return self.p if 1.0 < self.p < np.inf else None
+
+    @property
     def order(self) -> float:
+        """p, for texts: solvers ask what the norm can do."""
         return self.p
 
     @property
@@ -146,6 +155,10 @@ class WeightedLpNorm(Penalty):
         if not all(np.isfinite(price) and price > 0 for price in self.d) or not self.d:
             raise ParameterError(f"d are the prices of the kernels and must be finite and above 0; got {self.d!r}.")
 
+    @property
+    def plain_sum(self) -> bool:
+        return bool(np.isinf(self.p))
+
     def _factor(self, M: int) -> Array:
         if len(self.d) != M:
             raise ParameterError(
@@ -204,6 +217,10 @@ class BlockNorm(Penalty):
                 f"q is the order of the block norm and must be 2 or more here; got {self.q!r}. "
                 "For q below 2 use LpNorm(p = q / (2 - q)), the same problem."
             )
+
+    @property
+    def plain_sum(self) -> bool:
+        return self.q == 2
 
     @property
     def _r(self) -> float:
@@ -374,6 +391,10 @@ class ElasticNet(Penalty):
     @property
     def sparse(self) -> bool:
         return self.mu < 1
+
+    @property
+    def plain_sum(self) -> bool:
+        return self.mu == 1
 
     def start(self, M: int) -> Array:
         return np.ones(M)

@@ -19,7 +19,7 @@ from mklcore.solvers.driver import Fit, Status, run
 from mklcore.solvers.interleaved import Interleaved, lacking
 from mklcore.solvers.kinked import Kinked
 from mklcore.solvers.neighbour import Kept, Neighbour, keeping
-from mklcore.solvers.newton import Newton
+from mklcore.solvers.newton import Newton, newton_exponent
 from mklcore.solvers.opening import FINEST, MOST_ROWS, Opening
 from mklcore.solvers.plain_sum import OneMachine, PlainSum
 from mklcore.solvers.priced import FEWEST, Priced, most_kernels
@@ -34,16 +34,16 @@ __all__ = ["SOLVERS", "Fit", "Status", "certificate", "choose_solver", "fit_weig
 
 def _newton(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Newton | WorkingSet | Kinked:
     """Newton, on a working set of kernels where most of them end without weight."""
-    if problem.penalty.sparse and problem.loss.piecewise_linear:
+    if problem.penalty.simplex and problem.loss.piecewise_linear:
         return Kinked(problem, tol=tol, warm=warm)
-    sparse = problem.penalty.sparse and problem.K.n_kernels >= FROM_KERNELS
-    return (WorkingSet if sparse else Newton)(problem, tol=tol, warm=warm)
+    few = problem.penalty.simplex and problem.K.n_kernels >= FROM_KERNELS
+    return (WorkingSet if few else Newton)(problem, tol=tol, warm=warm)
 
 
 def _opens(problem: Problem, tol: float) -> bool:
-    """Whether interleaved pairs open for Newton: a small stack, a loss they know, weights that are not sparse."""
+    """Whether interleaved pairs open for Newton: a small stack, a loss they know, weights that are not on the simplex."""
     return (
-        not problem.penalty.sparse
+        not problem.penalty.simplex
         and tol >= FINEST
         and problem.y.size <= MOST_ROWS
         and not lacking(problem.loss, problem.penalty)
@@ -51,15 +51,15 @@ def _opens(problem: Problem, tol: float) -> bool:
 
 
 def _wrapper(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Reweighting | PlainSum:
-    """The analytic update; at p = infinity one machine on the sum, which without a stack is made first."""
-    if problem.penalty.order != np.inf:
+    """The analytic update; where it is the plain sum one machine on it, which without a stack is made first."""
+    if not problem.penalty.plain_sum:
         return Reweighting(problem, tol=tol, warm=warm)
     return (OneMachine if Capability.DENSE in problem.K.capabilities else PlainSum)(problem, tol=tol, warm=warm)
 
 
 def _interleaved(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Interleaved | Opening | Priced:
-    """Pairs and weights in turn; at p = 1, where they stand still, the kernels that matter by another method."""
-    if problem.penalty.sparse and problem.loss.piecewise_linear and not lacking(problem.loss, problem.penalty):
+    """Pairs and weights in turn; on the simplex, where they stand still, the kernels that matter by another method."""
+    if problem.penalty.simplex and problem.loss.piecewise_linear and not lacking(problem.loss, problem.penalty):
         if Capability.DENSE in problem.K.capabilities:
             return Opening(problem, tol=tol, warm=warm, closing=Kinked)
         if most_kernels(problem.y.size) >= FEWEST:  # reading rows one by one does not pay where the few can be stored
@@ -71,7 +71,7 @@ def _interleaved(problem: Problem, *, tol: float, warm: WarmStart | None = None)
 def _without_stack(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Any:
     """The method for kernels that are not stored, by what there is more of: rows, or kernels."""
     if _summed_in_blocks(problem.K, problem.loss, problem.penalty):
-        return (Priced if problem.penalty.order == 1.0 else Reweighting)(problem, tol=tol, warm=warm)
+        return (Priced if problem.penalty.simplex else Reweighting)(problem, tol=tol, warm=warm)
     return _interleaved(problem, tol=tol, warm=warm)
 
 
@@ -87,7 +87,7 @@ def _can_be_single(K: KernelOperator, penalty: Penalty, solver: str, tol: float)
 
 
 def _is_plain_sum(K: KernelOperator, penalty: Penalty) -> bool:
-    return Capability.DENSE not in K.capabilities and penalty.order is not None and np.isinf(penalty.order)
+    return Capability.DENSE not in K.capabilities and penalty.plain_sum
 
 
 SOLVERS: dict[str, Callable[..., Any]] = {
@@ -111,13 +111,14 @@ def choose_solver(K: Array | KernelOperator, penalty: Penalty, loss: Loss | None
         return "wrapper", "the kernels are summed from their columns, so no Gram matrix but the sum is stored"
     if not is_stored(K):
         return "interleaved", "the kernels are computed row by row, so no Gram matrix is stored"
-    if penalty.order is None:
-        return "wrapper", f"the {penalty.name} has an analytic update only"
-    if np.isinf(penalty.order):
+    if penalty.plain_sum:
         return "wrapper", "at p = infinity one machine solve is the optimum"
-    if penalty.order < _ANALYTIC_FROM:
-        return "newton", f"at p = {penalty.order:.4g} the analytic update would crawl"
-    return "wrapper", f"at p = {penalty.order:.4g} the analytic update needs a few steps and no Hessian"
+    p = newton_exponent(penalty)
+    if p is None:
+        return "wrapper", f"the {penalty.name} has an analytic update only"
+    if p < _ANALYTIC_FROM:
+        return "newton", f"at p = {p:.4g} the analytic update would crawl"
+    return "wrapper", f"at p = {p:.4g} the analytic update needs a few steps and no Hessian"
 
 
 def fit_weighted(
@@ -150,10 +151,10 @@ def fit_weighted(
         )
     loss.check_cost(y.size, C)
     K = as_operator(K)
-    newton_fits = penalty.order is not None and np.isfinite(penalty.order)
+    penalty.check_claims(K.n_kernels)
     if solver not in ("auto", *SOLVERS):
         raise ParameterError(f"There is no solver called {solver!r}; the solvers are auto, {', '.join(SOLVERS)}.")
-    if solver == "newton" and not newton_fits:
+    if solver == "newton" and newton_exponent(penalty) is None:
         raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
     if _is_plain_sum(K, penalty):
         solver = "auto"
@@ -194,8 +195,8 @@ def fit_weighted(
 
 def _lean(problem: Problem, tol: float) -> Problem | None:
     """The problem with exponentials in single precision, where sums of them are most of the work and have the digits asked for."""
-    order = problem.penalty.order
-    summed = order is not None and order > 1.0 and _summed_in_blocks(problem.K, problem.loss, problem.penalty)
+    uneven = problem.penalty.exponent is not None
+    summed = uneven and _summed_in_blocks(problem.K, problem.loss, problem.penalty)
     if not (summed and tol >= FINEST_SINGLE):
         return None
     quick = problem.K.with_float32_sums()

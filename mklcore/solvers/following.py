@@ -83,7 +83,7 @@ class Following:
         return (
             warm is not None
             and Capability.DENSE in problem.K.capabilities
-            and problem.penalty.order == 1.0
+            and problem.penalty.simplex
             and loss.piecewise_linear
             and loss.tube == 0.0
             and loss.total == 0.0

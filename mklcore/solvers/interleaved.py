@@ -300,12 +300,12 @@ class Interleaved:
         Near the optimum the update leaves between nothing and 2 / (p + 1) of what is missing of log theta, by how strongly the
         dual answers; (p + 1) / p times the way leaves at most 1 / p of it wherever in between.
         """
-        updated, order = self._penalty.update(self.theta, Q), self._penalty.order
-        if order is None or not 1.0 < order < np.inf or not np.all(self.theta > 0.0):
+        updated, p = self._penalty.update(self.theta, Q), self._penalty.exponent
+        if p is None or not np.all(self.theta > 0.0):
             return updated
-        times = (order + 1.0) / order
+        times = (p + 1.0) / p
         if self._fruitless >= 2:
-            times = max(times, min(2.0**self._fruitless, (order + 1.0) / (order - 1.0)))  # the most: for a fixed dual
+            times = max(times, min(2.0**self._fruitless, (p + 1.0) / (p - 1.0)))  # the most: for a fixed dual
         ratio = np.maximum(updated / self.theta, 1e-300)
         change = times * np.log(ratio)
         return self._penalty.scale(np.maximum(self.theta * np.exp(change - change.max()), 1e-12))

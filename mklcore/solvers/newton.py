@@ -25,6 +25,7 @@ from mklcore.arrays import Array, Indices
 from mklcore.intercepts import best_intercept, total_loss
 from mklcore.kernels.operators import Capability, same_kernels
 from mklcore.machines.svm import smo_pairs
+from mklcore.penalties import Penalty
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, certifies, keeping_dual
@@ -46,8 +47,9 @@ class Newton(Reweighting):
         self, problem: Problem, *, tol: float, warm: WarmStart | None = None, live: Indices | None = None
     ) -> None:
         super().__init__(problem, tol=tol, warm=warm, live=live)
-        assert problem.penalty.order is not None
-        self.p = problem.penalty.order
+        p = newton_exponent(problem.penalty)
+        assert p is not None
+        self.p = p
         self.needs_products = self.p == 1
         self.name = "lp damped Newton"
         kinked = self.p == 1 and problem.loss.piecewise_linear
@@ -229,6 +231,11 @@ class Newton(Reweighting):
         full = np.zeros_like(theta)
         full[live] = np.clip(delta, -8.0, 8.0)
         return full
+
+
+def newton_exponent(penalty: Penalty) -> float | None:
+    """p of the Newton step that ``penalty`` admits: 1 on the simplex, its ``exponent`` elsewhere, None where there is none."""
+    return 1.0 if penalty.simplex else penalty.exponent
 
 
 def _halved(board: Progress) -> bool:

@@ -159,12 +159,12 @@ class Reweighting:
         self.problem, self.tol, self.warm = problem, tol, warm
         self.live: Indices = np.arange(problem.K.n_kernels) if live is None else live
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
-        order = problem.penalty.order
-        long = not is_stored(problem.K) and order is not None and 1.0 < order < np.inf
+        bent = problem.penalty.exponent is not None
+        long = bent and not is_stored(problem.K)
         self._stride = _FIRST if long else 0.0
         self._sum = np.empty((problem.y.size, problem.y.size))
         stored = is_stored(problem.K) and self.live.size == problem.K.n_kernels
-        self._keeps_sums = stored and order is not None and 1.0 < order < np.inf
+        self._keeps_sums = bent and stored
         self._at_hand = Summed(problem.K, np.zeros((0, problem.K.n_kernels)))
         self._summed: Array | None = None  # the weights (M,) whose sum of kernels is in ``_sum``
         self.running = None if warm is None else warm.running
@@ -191,11 +191,11 @@ class Reweighting:
     def _beyond(self, weights: Array, updated: Array) -> Array:
         """The way from ``weights`` to ``updated`` in log theta, gone on: at a dual that stays the update takes a fixed share of
         it, 1 - 2 / (p + 1), and where every step makes all kernels again few long steps are better than many short ones."""
-        order = self.problem.penalty.order
-        assert order is not None
+        p = self.problem.penalty.exponent
+        assert p is not None
         with np.errstate(divide="ignore", invalid="ignore"):
             way = np.where(weights > 0.0, np.log(np.maximum(updated, 1e-300) / weights), 0.0)
-        way *= min(self._stride, (order + 1.0) / (order - 1.0))
+        way *= min(self._stride, (p + 1.0) / (p - 1.0))
         return self.problem.penalty.scale(weights * np.exp(way - way.max()))
 
     def finish(self, best: Point) -> Point:

@@ -24,7 +24,7 @@ class SILP(Reweighting):
     """The wrapper with theta from a linear programme over all planes so far; only for the lp norm at p = 1."""
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
-        if problem.penalty.order != 1:
+        if not problem.penalty.simplex:
             raise ParameterError('solver="silp" is for p = 1 only; use solver="auto" for other norms.')
         super().__init__(problem, tol=tol, warm=warm)
         self.name = "cutting planes (SILP)"
