@@ -349,12 +349,42 @@ def test_bad_parameters_are_refused_in_words(cls, parameters, words, table):
         cls(**parameters).fit(table[0], _target(cls, table))
 
 
-def test_a_weight_that_runs_away_under_the_logarithm_is_told_as_such():
-    """The kernels were normalised alike, and "Scale the kernels alike" was the advice."""
-    rng = np.random.default_rng(1)
+def _runaway(C: float, seed: int, terms: str = "log") -> tuple[SMKLClassifier, np.ndarray, np.ndarray]:
+    """A classifier of 32 rows with trace-normalised kernels, under the squared loss."""
+    rng = np.random.default_rng(seed)
     rows = rng.standard_normal((32, 3))
     y = np.where(rows[:, 0] + np.sin(2 * rows[:, 1]) + 0.3 * rng.standard_normal(32) > 0, 1, -1)
-    model = SMKLClassifier(terms="log", C=25, loss="squared", kernels=KernelDictionary.per_feature(RBF(1.0), 3))
-    with pytest.raises(KernelError, match=r'terms="log" at C=25 a kernel weight has run to .*terms="log\+gl"'):
+    kernels = KernelDictionary.per_feature(RBF(1.0), 3)
+    return SMKLClassifier(terms=terms, C=C, loss="squared", normalise="trace", kernels=kernels), rows, y
+
+
+@pytest.mark.parametrize(("C", "seed"), [(25.0, 1), (50.0, 1), (100.0, 0)])
+def test_a_weight_that_runs_away_ends_at_the_last_point_that_can_be_carried(C, seed):
+    """It was refused, though every point until there is an answer whose own parts prove it."""
+    model, rows, y = _runaway(C, seed)
+    said = rf'(?s)stopped at the last point .*terms="log\+gl".* terms="log" at C={C:g} a kernel weight has run to \d'
+    with pytest.warns(NotConvergedWarning, match=said):
         model.fit(rows, y)
-    assert model.set_params(terms="log+gl").fit(rows, y).weights_.max() < 100
+    told = [record.objective for record in model.history_]
+    assert model.status_ is Status.RAN_AWAY
+    assert np.all(np.isfinite(model.weights_))
+    assert model.objective_ < 0.6 * told[0]
+    assert min(told) >= model.objective_  # nothing is told of points that cannot be trusted
+    K, a = model.kernels.grams(rows, normalise="trace").values, model.dual_coef_
+    f = np.einsum("m,mij,j->i", model.weights_, K, a) + model.intercept_
+    price = LogTerm().value(model.weights_**2 * np.einsum("i,mij,j->m", a, K, a))
+    assert 0.5 * C * float(np.sum((y - f) ** 2)) + price == pytest.approx(model.objective_, rel=1e-4)
+    assert model.score(rows, y) > 0.9
+
+
+def test_the_group_lasso_holds_a_weight_that_would_run_away():
+    model, rows, y = _runaway(25.0, 1, "log+gl")
+    assert model.fit(rows, y).weights_.max() < 100
+    assert model.status_ is Status.SETTLED
+
+
+def test_a_weight_that_runs_away_from_the_first_point_on_is_refused_as_such():
+    """The kernels were normalised alike, and "Scale the kernels alike" was the advice."""
+    model, rows, y = _runaway(1e13, 1)
+    with pytest.raises(KernelError, match=r'terms="log" at C=1e\+13 a kernel weight has run to .*terms="log\+gl"'):
+        model.fit(rows, y)

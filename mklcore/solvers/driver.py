@@ -59,6 +59,10 @@ class Status(enum.Enum):
     PROVISIONAL = (
         'provisional: only the necessary condition was checked; the answer can be wrong in kind, use search="certified"'
     )
+    RAN_AWAY = (
+        "stopped at the last point that double precision can carry, because a kernel weight runs away; add the group lasso, "
+        'which bounds it (terms="log+gl"), or take a smaller C'
+    )
     STALLED = "no step improves the objective any more; loosen tol, or remove near-duplicate kernels"
 
     @property
@@ -324,7 +328,7 @@ def _driven(method: Method, tol: float, max_iter: int, callback: Callable[[Recor
     if status in (Status.STALLED, Status.CONVERGED) and np.isfinite(board.gap):
         near = max(board.target, 0.0 if values is None else min(values.rounding, _ROUNDED * abs(best.objective)))
         status = Status.CONVERGED if board.gap <= near else Status.STALLED
-    if status is Status.STALLED and values is not None:
+    if status is Status.STALLED and values is not None and board.dual is not None:
         refuse_if_strained(board.gap, best.objective, values)
     return Fit(
         best.weights,

@@ -154,7 +154,7 @@ def check(
     """
     size, rounded = max(abs(objective), abs(dual_objective or 0.0)), 0.0
     if values is not None:
-        if values.scales and values.rounding > _TOO_MUCH * size + values.floor:
+        if is_strained(size, values):
             raise refusal(values.scales)
         rounded = values.floor
         _agree("objective", name, objective, values.objective, size, values)
@@ -179,6 +179,11 @@ def check(
             f"Invariant 'history' is violated: {name} ends at {objective:.10g}, {objective - lowest:.3g} above the best "
             f"point it had seen, where {allowed:.3g} is allowed."
         )
+
+
+def is_strained(size: float, values: Values) -> bool:
+    """Whether round-off may cost too much of an objective of this ``size`` for it to be published."""
+    return bool(values.scales) and values.rounding > _TOO_MUCH * size + values.floor
 
 
 def refuse_if_strained(gap: float, objective: float, values: Values) -> None:

@@ -38,6 +38,7 @@ from mklcore.kernels.operators import KernelOperator, as_operator, is_stored
 from mklcore.losses import Loss
 from mklcore.penalties.terms import GroupTerm
 from mklcore.solvers.driver import Fit, Point, Progress, Status, run
+from mklcore.solvers.proof import is_strained
 from mklcore.solvers.reweighting import _FLOOR, NEGLIGIBLE, Problem, Reweighting
 
 TOL_MODES = ("relative", "absolute")
@@ -50,9 +51,7 @@ _SINGLE_TOL = 1e-4  # tolerance from which on such sums may be made in single pr
 _GROWS = 1.01  # from one step to the next: a kernel that grows so since it took part again has not settled, however little it is
 _AHEAD = 100  # updates in which a kernel that was put aside has to come to count
 _FAR = 1e60  # a weight beyond which nobody needs to look ahead
-_RUNAWAY = (
-    1e4  # mean diagonal of a weighted kernel beyond which the price, and not the kernels, is the reason of a refusal
-)
+_RUNAWAY = 1e4  # mean diagonal of a weighted kernel beyond which the price, and not the kernels, is the reason
 _SHAKES, _SHAKEN_TOL = 10, 1e-3  # at most so many, each settled to this tolerance or the one asked
 _WORTH = 1e-7  # share of the scale of L that decides: what pruning may cost, and what another answer has to gain
 
@@ -88,6 +87,8 @@ class SMKL(Reweighting):
         self.nothing: Point | None = None  # the model without kernels, where it is the answer
         M = problem.K.n_kernels
         self._exact = problem
+        self.ran_to = 0.0  # the largest weight, where weights ran away
+        self._carried: Point | None = None  # the last point that double precision can carry
         self._rests = tol_mode == "relative" and not is_stored(problem.K) and M >= _MANY
         self._weighed = np.arange(M)
         self._asleep, self._woken, self._growing = np.zeros(M), np.zeros(M, dtype=bool), np.zeros(M, dtype=bool)
@@ -104,17 +105,40 @@ class SMKL(Reweighting):
     def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
         if self.problem is not self._exact and np.count_nonzero(last.weights) <= _MANY // 2:
             return self._in_double(last)
+        if not self._is_beyond(last):
+            self._carried = last
         weights = self._updated(last)
         self.change = self._change(last.weights, weights)
         self._growing &= weights > _GROWS * last.weights
         settled = self.change <= self.tol and not self._growing.any()
         if settled or self._is_nothing(last, weights):
             return self._in_double(last) if self.problem is not self._exact else self._wake(last) or Status.SETTLED
-        following = self._following(last, weights)
+        try:
+            following = self._following(last, weights)
+        except ParameterError:
+            if not self._runs_away(weights):
+                raise
+            return self._stalled(weights)
         if following.objective <= last.objective + _WORTH * last.scale:
             return following
         # Rounding can raise L where kernels differ by many orders of magnitude: then no step can be trusted to lower it.
-        return self._in_double(last) if self.problem is not self._exact else self._wake(last) or Status.STALLED
+        return (
+            self._in_double(last)
+            if self.problem is not self._exact
+            else self._wake(last) or self._stalled(last.weights)
+        )
+
+    def _stalled(self, weights: Array) -> Status:
+        """That no step lowers L any more, and whether that is because ``weights`` (M,) run away."""
+        self.ran_to = float(weights.max()) if self._runs_away(weights) else 0.0
+        return Status.STALLED
+
+    def restated(self, best: Point, dual_point: Array | None) -> Point:
+        """``best``, or where weights have run away from it the last point that double precision can carry."""
+        if self._carried is None or not self._is_beyond(best):
+            return best
+        self.ran_to = float(best.weights.max())
+        return replace(self._carried, solves=0)
 
     def finish(self, best: Point) -> Point:
         """No kernel where that was found to be the answer; else the update that ended the loop, negligible weights set to
@@ -124,10 +148,11 @@ class SMKL(Reweighting):
         self.scale = best.scale
         if self.nothing is not None:
             return self.nothing
-        weights = self._updated(best)
+        weights = best.weights if self.ran_to else self._updated(best)
         weights = np.where(weights < NEGLIGIBLE * weights.max(), 0.0, weights)
         pruned = self._solved_from(best, weights)
-        return pruned if pruned.objective <= best.objective + _WORTH * best.scale else best
+        good = pruned.objective <= best.objective + _WORTH * best.scale and not self._is_beyond(pruned)
+        return pruned if good else best
 
     def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> Point:
         """One machine; its ``scale`` is what differences of L are measured by: log terms make L itself pass through zero."""
@@ -142,21 +167,38 @@ class SMKL(Reweighting):
         return replace(point, scale=max(abs(point.objective), point.state.value))
 
     def beyond(self, error: KernelError) -> KernelError:
-        """What is said where float64 cannot carry the answer: why it may be the price and not the kernels, and what helps."""
-        penalty, weights = self.problem.penalty, np.zeros(1) if self._summed is None else self._summed
-        assert isinstance(penalty, GroupTerm)
-        largest = float(np.max(weights))
-        if penalty.is_convex or float(np.max(weights * self.problem.diagonals.mean(axis=1))) <= _RUNAWAY:
+        """What is said where float64 cannot carry any point: why it may be the price and not the kernels, and what helps."""
+        weights = np.zeros(1) if self._summed is None else self._summed
+        if self.ran_to == 0.0 and not self._runs_away(weights):
             return error
+        self.ran_to = self.ran_to or float(weights.max())
         return KernelError(
-            f'With terms="{penalty.formula}" at C={self.problem.C:.3g} a kernel weight has run to {largest:.1e}: this '
-            "price hardly rises with the size of a kernel's part, so that nothing holds the weight back, and double precision "
-            'cannot carry it. Add the group lasso, which bounds the weights (terms="log+gl"), or take a smaller C.'
+            f"{self.cause()}, and double precision can carry no point of it. Add the group lasso, which bounds the weights "
+            '(terms="log+gl"), or take a smaller C.'
         )
+
+    def cause(self) -> str:
+        """That a weight has run away, how far and why."""
+        penalty = self.problem.penalty
+        assert isinstance(penalty, GroupTerm)
+        return (
+            f'With terms="{penalty.formula}" at C={self.problem.C:.3g} a kernel weight has run to {self.ran_to:.1e}: this price '
+            "hardly rises with the size of a kernel's part, so that nothing holds the weight back"
+        )
+
+    def _runs_away(self, weights: Array) -> bool:
+        """Whether the price, and not the scale of the kernels, has made ``weights`` (M,) large."""
+        penalty = self.problem.penalty
+        assert isinstance(penalty, GroupTerm)
+        return not penalty.is_convex and float(np.max(weights * self.problem.diagonals.mean(axis=1))) > _RUNAWAY
+
+    def _is_beyond(self, point: Point) -> bool:
+        """Whether weights run away, and round-off may cost too much of the objective."""
+        return self._runs_away(point.weights) and is_strained(abs(point.objective), self.values(point, None))
 
     def _in_double(self, last: Point) -> Point:
         """The machine of ``last`` once more, with its kernels in double precision from here on."""
-        self.problem, self._summed, self.nothing = self._exact, None, None
+        self.problem, self._summed, self.nothing, self._carried = self._exact, None, None, None
         return self.solve(last.weights, last.dual, last.state.accuracy)
 
     def _following(self, last: Point, weights: Array) -> Point:
@@ -308,9 +350,11 @@ def fit_selection(
     def settle(weights: Array | None, tol: float) -> tuple[Fit, SMKL]:
         method = SMKL(problem, tol=tol, tol_mode=tol_mode, weights=weights, allowed=allowed)
         try:
-            return run(method, tol=max(tol, _WORTH), max_iter=max_iter, callback=callback), method
+            fit = run(method, tol=max(tol, _WORTH), max_iter=max_iter, callback=callback)
         except KernelError as error:
             raise method.beyond(error) from error
+        ran_away = method.ran_to > 0.0 and fit.status is not Status.CANCELLED
+        return replace(fit, status=Status.RAN_AWAY) if ran_away else fit, method
 
     runs: list[tuple[Fit, SMKL]] = []
     for weights in first_weights:
@@ -318,7 +362,10 @@ def fit_selection(
         for _ in range(_SHAKES if tol_mode == "relative" and not penalty.is_convex else 0):
             if found.status is not Status.SETTLED or np.count_nonzero(found.weights) < 2:
                 break
-            other, shaken_method = settle(shaken(found.weights), min(tol, _SHAKEN_TOL))
+            try:
+                other, shaken_method = settle(shaken(found.weights), min(tol, _SHAKEN_TOL))
+            except KernelError:
+                break  # what was found stands, and farther double precision does not go
             if not other.objective < found.objective - _WORTH * method.scale:
                 stopped = Status.CANCELLED if other.status is Status.CANCELLED else found.status
                 found = replace(found, solves=found.solves + other.solves, status=stopped)
@@ -338,7 +385,8 @@ def fit_selection(
         reached = (
             f" {tol_mode.capitalize()} change of the weights reached {method.change:.2e}, tolerance asked {tol:.0e}."
         )
-        warn_short(f"{fit.solver} {fit.status.value}.{reached}", stacklevel=3)
+        why = f" {method.cause()}." if fit.status is Status.RAN_AWAY else ""
+        warn_short(f"{fit.solver} {fit.status.value}.{why}{reached}", stacklevel=3)
     return Search(fit, objectives, kernels)
 
 

@@ -1,0 +1,57 @@
+"""Pages on a target far from zero, and where an answer is withheld: words, and never a traceback."""
+
+import numpy as np
+import pytest
+
+from mklcore.errors import ProofError
+from mklcore.solvers import driver
+from tests.pages import go, memory, open_app, quiet, upload, wait_for_hulls, wait_for_path, wait_until, words
+
+FINDING = "Invariant 'objective' is violated: a method tells 1, its own coefficients give 2."
+
+
+def far_table(offset: float) -> bytes:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    y = offset + X[:, 0] + np.sin(2 * X[:, 1]) + 0.1 * rng.standard_normal(60)
+    rows = "\n".join(f"{a:.4f},{b:.4f},{value:.6f}" for (a, b), value in zip(X, y, strict=True))
+    return f"a,b,price\n{rows}\n".encode()
+
+
+def uploaded(offset: float):
+    return upload(open_app(widths="1", each="none", degree="0", lanes="lp;uniform"), far_table(offset))
+
+
+def ended(app):
+    wait_until(lambda: not ("short" in memory(app).jobs and memory(app).jobs["short"].live), app)
+    return quiet(app.run())
+
+
+def test_pages_show_a_target_far_from_zero_like_any_other() -> None:
+    app = uploaded(1e9)
+    for page, wait in (("explore", wait_for_path), ("compare", ended), ("hulls", wait_for_hulls)):
+        app = wait(go(app, f"pages/{page}.py"))
+        assert not app.error, page
+        assert "Invariant" not in words(app), page
+        assert "withheld" not in words(app), page
+        if page == "explore":
+            assert max(memory(app).answer.path.val_score) > 0.5
+        if page == "compare":
+            assert len(app.dataframe[0].value) == 2
+
+
+@pytest.mark.parametrize("page", ["explore", "compare", "hulls"])
+def test_a_withheld_answer_is_told_in_words_on_the_page(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ProofError(FINDING)
+
+    monkeypatch.setattr(driver, "check", refuse)
+    app = ended(go(uploaded({"explore": 3.0, "compare": 4.0, "hulls": 5.0}[page]), f"pages/{page}.py"))
+    told = words(app).replace("\\", "")
+    assert "This answer is withheld" in told
+    assert "standardise the target" in told
+    assert "please report the method" in told
+    assert FINDING in told
+    assert "Traceback" not in told
+    assert "ProofError" not in told
+    assert not app.exception
