@@ -10,8 +10,9 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (4), (9), (17) and se
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
@@ -20,7 +21,7 @@ import scipy
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.parameters import Parameter
+from mklcore.parameters import Interface, Parameter
 
 CLASSIFICATION, REGRESSION = ("binary", "multiclass"), ("regression",)
 
@@ -28,7 +29,7 @@ CLASSIFICATION, REGRESSION = ("binary", "multiclass"), ("regression",)
 Cost: TypeAlias = float | Array
 
 
-class Loss:
+class Loss(Interface):
     """The interface of a loss, and what most losses have in common; arrays are (n,), ``C`` is the cost of one unit of loss:
     a number, or (n,) where rows are weighed.
 
@@ -51,6 +52,11 @@ class Loss:
     | ``total`` | what the dual sums to when the intercept is free; the primal then carries total * b |
     """
 
+    attributes: ClassVar[Mapping[str, str]] = {
+        "name": "what texts, links and saved models call it",
+        "label": "what select boxes call it",
+        "formula": "V as LaTeX",
+    }
     name: ClassVar[str]
     label: ClassVar[str]
     formula: ClassVar[str]
@@ -67,6 +73,14 @@ class Loss:
     of_residuals: ClassVar[bool] = False
     total: ClassVar[float] = 0.0
 
+    @classmethod
+    def _check_class(cls) -> None:
+        super()._check_class()
+        claimed = next((claim for claim in ("smooth", "sloped") if getattr(cls, claim) is True), None)
+        if claimed is not None:
+            missing = [name for name in ("slope", "bend") if getattr(cls, name) is getattr(Loss, name)]
+            cls._refuse_without(missing, f", says {claimed} = True")
+
     @property
     def tube(self) -> float:
         """The kink of Lin at zero; 0 where there is none."""
@@ -81,25 +95,25 @@ class Loss:
         """The linear term of Lin: its slope at a = 0, beside the kink."""
         return y
 
+    @abstractmethod
     def value(self, t: Array, y: Array) -> Array:
         """V(t_i, y_i) for every point."""
-        raise NotImplementedError
 
     def slope(self, t: Array, y: Array) -> Array:
         """dV/dt for every point; sloped losses have it."""
-        raise NotImplementedError
+        raise ParameterError(f"The loss {self.name} has no derivatives: it is not sloped.")
 
     def bend(self, t: Array, y: Array) -> Array:
         """d2V/dt2 for every point; sloped losses have it."""
-        raise NotImplementedError
+        raise ParameterError(f"The loss {self.name} has no derivatives: it is not sloped.")
 
+    @abstractmethod
     def dual(self, a: Array, y: Array, C: Cost) -> float:
         """Lin(a); minus infinity outside the box."""
-        raise NotImplementedError
 
+    @abstractmethod
     def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
         """The box (low, high) of feasible duals."""
-        raise NotImplementedError
 
     def check_cost(self, n: int, C: Cost) -> None:
         """ParameterError where a loss that fixes its own C on ``n`` rows is asked for at another."""
@@ -108,9 +122,9 @@ class Loss:
         """Second derivative of -Lin at a (0 where Lin is linear)."""
         return np.zeros_like(a)
 
+    @abstractmethod
     def best_intercept(self, f: Array, y: Array) -> float:
         """The b that minimises sum_i V(f_i + b, y_i); the midpoint where an interval does."""
-        raise NotImplementedError
 
     def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
         """argmax_s Lin(s a) - s^2 norm over multiples s that stay in the box; 1 where the loss has no closed form.
@@ -565,12 +579,17 @@ def losses_for(tasks: Sequence[str], able: Able = _able) -> tuple[str, ...]:
     return tuple(name for name, loss in LOSSES.items() if able(loss) and set(loss.tasks) & set(tasks))
 
 
-def loss_for(loss: str | Loss, tasks: Sequence[str], able: Able = _able, **given: float) -> Loss:
-    """``make_loss`` for an estimator of ``tasks``; ParameterError, with the losses there are, for one that does not suit."""
-    if isinstance(loss, Loss):
-        suits = able(loss) and bool(set(loss.tasks) & set(tasks))
-    else:
-        suits = isinstance(loss, str) and loss in losses_for(tasks, able)
-    if not suits:
-        raise ParameterError(f"loss must be one of {', '.join(losses_for(tasks, able))} here; got {loss!r}.")
-    return make_loss(loss, **given)
+def loss_for(
+    loss: str | Loss, tasks: Sequence[str], able: Able = _able, needed: str = "a machine", **given: float
+) -> Loss:
+    """``make_loss`` for an estimator of ``tasks``; ParameterError for one that does not suit, with the losses that do and what
+    is missing: a task, or what is ``needed`` of it where it is not ``able``."""
+    kind = loss if isinstance(loss, Loss) else LOSSES.get(loss) if isinstance(loss, str) else None
+    if kind is not None and able(kind) and set(kind.tasks) & set(tasks):
+        return make_loss(loss, **given)
+    why = ""
+    if kind is not None and not set(kind.tasks) & set(tasks):
+        why = f" It is a loss for {' and '.join(kind.tasks) or 'no task'}, and {' or '.join(tasks)} is asked for."
+    elif kind is not None:
+        why = f" What is needed and {kind.name} lacks: {needed}."
+    raise ParameterError(f"loss must be one of {', '.join(losses_for(tasks, able))} here; got {loss!r}.{why}")

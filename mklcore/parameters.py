@@ -1,8 +1,13 @@
-"""A number that a person may choose, as kernels, losses and penalties declare theirs."""
+"""What kernels, losses and penalties share: the numbers a person may choose, and a refusal of classes that lack a part."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from mklcore.errors import ParameterError
 
 
 @dataclass(frozen=True)
@@ -19,3 +24,53 @@ class Parameter:
     low: float
     high: float
     help: str
+
+
+class Interface:
+    """A class to derive from: what is abstract in it is named where a class that lacks it is first used.
+
+    Abstract methods bear ``abc.abstractmethod``, and the first line of their docstring says what they return; ``attributes``
+    holds class attributes that need a value, each with what it is.
+    """
+
+    attributes: ClassVar[Mapping[str, str]] = {}
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        if "_is_complete" not in cls.__dict__:
+            cls._check_class()
+            cls._is_complete = True
+        return super().__new__(cls)
+
+    _is_complete: ClassVar[bool]
+
+    @classmethod
+    def _check_class(cls) -> None:
+        """ParameterError, with all that is missing, unless every part is there; once per class."""
+        statics = {name: inspect.getattr_static(cls, name) for name in dir(cls)}
+        abstract = [name for name, part in statics.items() if getattr(part, "__isabstractmethod__", False)]
+        cls._refuse_without([*(name for name in cls.attributes if name not in statics), *abstract])
+
+    @classmethod
+    def _refuse_without(cls, missing: list[str], why: str = "") -> None:
+        if not missing:
+            return
+        owner = next(base for base in cls.__mro__ if base.__module__.startswith("mklcore.") and base is not cls)
+        told = "; ".join(_told(cls, name) for name in missing)
+        raise ParameterError(
+            f"{cls.__name__} derives from {owner.__name__}{why} and lacks {told}. Write what is missing."
+        )
+
+
+def _told(cls: type[Interface], name: str) -> str:
+    """A missing part with its arguments, and what it returns."""
+    part = inspect.getattr_static(cls, name, None)
+    if part is None:
+        return f"{name}: {cls.attributes[name]}"
+    if isinstance(part, property):
+        return f"the property {name}: {_first_line(part)}"
+    arguments = [each for each in inspect.signature(part).parameters if each != "self"]
+    return f"{name}({', '.join(arguments)}): {_first_line(part)}"
+
+
+def _first_line(part: Any) -> str:
+    return (inspect.getdoc(part) or "no words of it are left").splitlines()[0].rstrip(".")

@@ -506,6 +506,10 @@ def weighted(model: dict[str, Any], K: Array, case: Case) -> list[Line]:
     if name.startswith("Aligned"):  # the weights are given: the machine pays 1/2 sum ||w_m||^2 / mu_m
         return compared(case, errors + 0.5 * float(case.weights @ Q), None)
     penalty = p.get("penalty") or {"is": "LpNorm", "p": math.inf if name.startswith("Uniform") else p.get("p", 1.0)}
+    if isinstance(penalty, str):  # by its name, with its usual numbers
+        penalty = {"lp": {"is": "LpNorm", "p": p.get("p", 1.0)}, "elastic net": {"is": "ElasticNet", "mu": 0.5}}.get(
+            penalty, {"is": penalty}
+        )
     best = name.startswith("BestKernel")
     used = np.flatnonzero(case.weights) if best else np.arange(len(K))
     if case.point is None:

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.errors import ParameterError
-from mklcore.losses import LOSSES, make_loss
-from mklcore.penalties import BlockNorm, ElasticNet, EllipticNorm, LpNorm, Penalty, WeightedLpNorm, norms
+from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.columns import LazyColumns
+from mklcore.kernels.functions import KernelSpec, RowKernel
+from mklcore.losses import LOSSES, Hinge, Loss, make_loss
+from mklcore.penalties import BlockNorm, ElasticNet, EllipticNorm, GroupTerm, LpNorm, Penalty, WeightedLpNorm, norms
 from mklcore.solvers import SOLVERS, fit_weighted
 from mklcore.solvers.driver import Status
+from mklcore.verify import verify
 
 N = 20
 RNG = np.random.default_rng(3)
@@ -211,3 +214,115 @@ def test_the_plain_sum_under_another_name_is_one_machine(many, penalty):
     assert fit.status is Status.CONVERGED
     assert fit.solves == plain.solves
     assert fit.objective == pytest.approx(plain.objective, rel=1e-8)
+
+
+# What a class of one's own lacks
+
+
+def derived(kind, /, **parts):
+    return type("Own", (kind,), {"__module__": __name__, **parts})
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        (derived(Penalty, name="own"), r"Own derives from Penalty and lacks dual_price\(Q\): What the dual pays for"),
+        (derived(KSupport, update=Penalty.update), r"lacks update\(weights, Q\): The analytic next weights"),
+        (derived(Penalty), "lacks name: what texts, links and saved models call it; "),
+        (derived(GroupTerm), r"Own derives from GroupTerm and lacks slopes\(r\): B_k = 2 dG / dr_k"),
+        (derived(Loss, name="own", label="own", formula="v"), r"lacks best_intercept\(f, y\): The b that minimises"),
+        (
+            derived(Hinge, smooth=True),
+            r"says smooth = True and lacks slope\(t, y\): dV/dt for every point; .*; bend\(t, y\)",
+        ),
+        (
+            derived(KernelSpec, family="own", base="inner"),
+            r"lacks fill\(base, upper, out\): .*; the property title: The kernel",
+        ),
+        (
+            derived(KernelSpec),
+            "lacks family: what figures and tables group it under; base: the numbers it is a function of: inner",
+        ),
+        (
+            derived(RowKernel, family="own", title="own"),
+            r"derives from RowKernel and lacks between\(left, right, upper, out\)",
+        ),
+        (derived(LazyColumns), r"lacks resolve\(n_features\): The indices of its columns"),
+    ],
+)
+def test_a_class_that_lacks_a_part_is_refused_by_the_part_where_it_is_first_used(own, words):
+    for _ in range(2):
+        with pytest.raises(ParameterError, match=words):
+            own()
+
+
+def test_a_kernel_of_an_unknown_base_is_refused_by_name():
+    own = derived(mkl.Linear, base="cosine")
+    with pytest.raises(
+        KernelError, match="Own says base = 'cosine', and there is no such base: the bases are inner, squared"
+    ):
+        own()
+    assert derived(mkl.Linear, base="squared")().base == "squared"
+
+
+class Halves:
+    """A basis that forgot how its levels are called."""
+
+    q = 1
+
+    def fit(self, x):
+        return None
+
+    def parts(self, state, new, x):
+        return [np.ones_like(new), new]
+
+
+def test_a_basis_that_lacks_a_part_is_refused_by_the_part():
+    with pytest.raises(ParameterError, match="Halves is no complete basis: it lacks level_name"):
+        mkl.HKLRegressor(basis=Halves()).fit(X, TARGET)
+
+
+# Penalties and losses by name
+
+
+def test_an_estimator_takes_a_penalty_by_name():
+    named, made = (mkl.LpMKLRegressor(penalty=one).fit(X, TARGET) for one in ("elastic net", ElasticNet()))
+    assert named.objective_ == made.objective_
+    assert mkl.LpMKLRegressor(penalty="lp", p=2.0).penalty_in_use == LpNorm(2.0)
+
+
+@pytest.mark.parametrize(
+    ("penalty", "words"),
+    [
+        ("block norm", r"pass the object, penalty=BlockNorm\(q=...\)"),
+        ("elliptic", r"pass the object, penalty=EllipticNorm\(E=...\)"),
+        ("weighted lp", r"pass the object, penalty=WeightedLpNorm\(p=..., d=...\)"),
+        ("ridge", "penalty must be None, a Penalty object or one of lp, .*; got 'ridge'"),
+        (2.0, "got 2.0"),
+        (LpNorm, "got <class"),
+    ],
+)
+def test_a_penalty_that_no_name_makes_is_refused_with_the_object_to_pass(penalty, words):
+    with pytest.raises(ParameterError, match=words):
+        mkl.LpMKLRegressor(penalty=penalty).fit(X, TARGET)
+
+
+def test_a_model_of_a_penalty_by_name_is_saved_and_verified(tmp_path):
+    model = mkl.LpMKLRegressor(penalty="elastic net").fit(X, TARGET)
+    mkl.save_model(tmp_path / "model.mkl", model)
+    again = mkl.load_model(tmp_path / "model.mkl")
+    assert again.penalty == "elastic net"
+    assert again.predict(X) == pytest.approx(model.predict(X))
+    np.savez(tmp_path / "rows.npz", X=X, y=TARGET)
+    lines = verify(tmp_path / "model.mkl", tmp_path / "rows.npz")
+    assert lines
+    assert all(line.holds for line in lines)
+
+
+def test_a_loss_that_hkl_cannot_take_is_refused_with_what_it_lacks():
+    needed = "What is needed and huber lacks: being quadratic, smooth, or piecewise linear and signed"
+    for loss in ("huber", make_loss("huber")):
+        with pytest.raises(ParameterError, match=needed):
+            mkl.HKLRegressor(loss=loss).fit(X, TARGET)
+    with pytest.raises(ParameterError, match="It is a loss for binary and multiclass, and regression is asked for"):
+        mkl.HKLRegressor(loss="hinge").fit(X, TARGET)

@@ -10,7 +10,7 @@ import mklcore as mkl
 from mklcore.errors import KernelError, ParameterError
 from mklcore.figures import style
 from mklcore.kernels.composed import COMPOSED
-from mklcore.kernels.functions import KERNELS, KernelSpec
+from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.notation import Entry, read_entries, write_entries
 from mklcore.kernels.recipes import Recipe
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
@@ -85,7 +85,7 @@ def test_text_that_says_no_kernel_is_refused(text, words):
 
 
 def test_what_is_not_registered_cannot_be_written():
-    class Elsewhere(KernelSpec):
+    class Elsewhere(mkl.Linear):
         family = "elsewhere"
 
     with pytest.raises(KernelError, match="needs a line in KERNELS"):

@@ -21,7 +21,7 @@ from mklcore.solvers.hkl.bases import Basis
 from mklcore.solvers.hkl.dag import DepthWeights, by_depth, levels
 from mklcore.solvers.hkl.design import Design, Rows
 from mklcore.solvers.hkl.levels import Matrices
-from mklcore.solvers.hkl.machine import Task, suits_hulls
+from mklcore.solvers.hkl.machine import NEEDED, Task, suits_hulls
 from mklcore.solvers.hkl.outcome import Outcome
 from mklcore.solvers.hkl.search import SEARCHES, HullSearch, Limits, WarmHull, lambda_range
 
@@ -158,7 +158,7 @@ class _HKLBase(KernelEstimator):
 
     @property
     def loss_in_use(self) -> Loss:
-        return loss_for(self.loss, self.tasks, suits_hulls)
+        return loss_for(self.loss, self.tasks, suits_hulls, NEEDED)
 
     def _weights_of(self, design: Design) -> DepthWeights:
         base = DepthWeights.default_base(design.p) if self.depth_weight is None else float(self.depth_weight)

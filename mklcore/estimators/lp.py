@@ -23,7 +23,7 @@ from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.lowrank.features import FeatureStack
 from mklcore.lowrank.fitting import SOLVERS_HERE, fit_features
 from mklcore.lowrank.nystroem import Nystroem
-from mklcore.penalties import LpNorm, Penalty
+from mklcore.penalties import LpNorm, Penalty, make_penalty
 from mklcore.solvers import MOST_SUMMED, SOLVERS, fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged
 from mklcore.solvers.interleaved import lacking
@@ -53,7 +53,7 @@ class LpBase(KernelEstimator):
 
     @property
     def penalty_in_use(self) -> Penalty:
-        return LpNorm(self.p) if self.penalty is None else self.penalty
+        return LpNorm(self.p) if self.penalty is None else make_penalty(self.penalty, p=self.p)
 
     @property
     def loss_in_use(self) -> Loss:
@@ -220,7 +220,7 @@ class LpMKLClassifier(_LpClassifier):
     p : order of the norm on the kernel weights, from 1 (sparse) to infinity (the plain sum of kernels)
     C : cost of one unit of loss, > 0; 1 is the usual start for normalised kernels
     loss : "hinge", "logistic" or "squared", or a loss object
-    penalty : a penalty object that replaces ||theta||_p <= 1, or None
+    penalty : a penalty object that replaces ||theta||_p <= 1, the name of one that needs no arguments, or None
     solver : "auto", "wrapper" (analytic update), "newton" (damped Newton on the weights), "interleaved" (kernel rows on
         the fly, no stored Gram matrix) or "silp" (cutting planes, p = 1, for comparison)
     kernels, normalise, center, approximation : see ``KernelEstimator``
@@ -244,7 +244,7 @@ class LpMKLClassifier(_LpClassifier):
         p: float = 1.0,
         C: float = 1.0,
         loss: str | Loss = "hinge",
-        penalty: Penalty | None = None,
+        penalty: str | Penalty | None = None,
         solver: str = "auto",
         *,
         kernels: Kernels = None,
@@ -288,7 +288,7 @@ class LpMKLRegressor(_LpRegressor):
         C: float = 1.0,
         loss: str | Loss = "squared",
         epsilon: float = 0.1,
-        penalty: Penalty | None = None,
+        penalty: str | Penalty | None = None,
         solver: str = "auto",
         *,
         kernels: Kernels = None,

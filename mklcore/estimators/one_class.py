@@ -42,7 +42,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         p: float = 1.0,
         C: float = 1.0,
         nu: float | None = None,
-        penalty: Penalty | None = None,
+        penalty: str | Penalty | None = None,
         solver: str = "auto",
         *,
         kernels: Kernels = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from numbers import Integral
@@ -10,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from mklcore.errors import ParameterError
+from mklcore.parameters import Interface
 
 
-class LazyColumns:
+class LazyColumns(Interface):
     """Columns chosen once their number is known; subclasses are frozen dataclasses."""
 
+    @abstractmethod
     def resolve(self, n_features: int) -> tuple[int, ...]:
-        raise NotImplementedError
+        """The indices of its columns where there are ``n_features``."""
 
 
 def as_features(owner: str, features: Any) -> tuple[int, ...] | LazyColumns | None:

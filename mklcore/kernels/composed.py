@@ -7,6 +7,7 @@ their parts are. Parts may see columns or sequences, with their own widths. Sour
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -109,8 +110,9 @@ class Composed(RowKernel):
             self._join(out, own_values(part, rows))
         return out
 
+    @abstractmethod
     def _join(self, out: Array, more: Array) -> None:
-        raise NotImplementedError
+        """Take the values ``more`` of one more part into ``out``."""
 
 
 def _settled(part: KernelSpec, rows: Array) -> KernelSpec:

@@ -17,7 +17,8 @@ what figures draw it in.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -29,11 +30,12 @@ from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.columns import LazyColumns, as_features, columns_in_words
 from mklcore.kernels.fills import fill_exponential, fill_matern, fill_power
-from mklcore.parameters import Parameter
+from mklcore.parameters import Interface, Parameter
 
 WIDTH_RANGE = (1e-100, 1e100)
 MAX_DEGREE = 100
 NU_RANGE = (0.1, 20.0)
+BASES = ("inner", "squared", "absolute")  # numbers per pair of rows that kernels are functions of
 
 
 def _as_real(owner: str, name: str, value: Any, low: float, high: float) -> float:
@@ -43,16 +45,29 @@ def _as_real(owner: str, name: str, value: Any, low: float, high: float) -> floa
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class KernelSpec:
+class KernelSpec(Interface):
     """One kernel function on some columns; `features=None` means all, `label` is what names call those columns."""
 
     features: tuple[int, ...] | LazyColumns | None = None
     label: str | None = None
 
+    attributes: ClassVar[Mapping[str, str]] = {
+        "family": "what figures and tables group it under",
+        "base": "the numbers it is a function of: inner, squared or absolute",
+    }
     family: ClassVar[str]
     base: ClassVar[str]
     code: ClassVar[str] = ""  # letters by which links and edited tables call it; its key in KERNELS where empty
     hue: ClassVar[str] = ""  # #rrggbb; one that no other family has where empty
+
+    @classmethod
+    def _check_class(cls) -> None:
+        super()._check_class()
+        if cls.base not in BASES and not issubclass(cls, RowKernel):
+            raise KernelError(
+                f"{cls.__name__} says base = {cls.base!r}, and there is no such base: the bases are {', '.join(BASES)}. A kernel "
+                "that is a function of none of these derives from RowKernel."
+            )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", as_features(type(self).__name__, self.features))
@@ -122,9 +137,9 @@ class KernelSpec:
         """The resolved spec: these columns, and widths in absolute terms (`unit` = their median distance)."""
         return self if features == self.features else replace(self, features=features)
 
+    @abstractmethod
     def fill(self, base: Array, upper: bool, out: Array) -> None:
         """Kernel values of base numbers (a, b) into out (a, b); only j >= i when `upper`."""
-        raise NotImplementedError
 
     @property
     def is_base(self) -> bool:
@@ -137,9 +152,9 @@ class KernelSpec:
         return None
 
     @property
+    @abstractmethod
     def title(self) -> str:
         """The kernel without its columns: "linear", "RBF 0.5 × median"."""
-        raise NotImplementedError
 
     def name(self, feature_names: Sequence[str] | None = None) -> str:
         """Kernel and columns in words: "linear worst radius", "RBF 0.5 × median, band 2 of 8"."""
@@ -168,9 +183,9 @@ class RowKernel(KernelSpec):
     def base_key(self) -> Base:
         return replace(self, label=None)
 
+    @abstractmethod
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
         """Kernel values of rows left (a, d) and right (b, d) into out (a, b); only j >= i has to be right when `upper`."""
-        raise NotImplementedError
 
     def own(self, rows: Array) -> Array:
         """Kernel values of every row with itself, (a,)."""

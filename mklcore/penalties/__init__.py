@@ -1,5 +1,9 @@
 """What weighs the kernels. ``norms``: constraints on the weights, with a dual. ``terms``: concave group selection terms."""
 
+from dataclasses import MISSING, fields
+from typing import Any
+
+from mklcore.errors import ParameterError
 from mklcore.penalties.base import Penalty
 from mklcore.penalties.norms import (
     RIDGE_OF_E,
@@ -34,6 +38,32 @@ def norms() -> tuple[str, ...]:
     return tuple(name for name, penalty in PENALTIES.items() if penalty.certifies)
 
 
+def make_penalty(penalty: str | Penalty, **given: float) -> Penalty:
+    """The penalty called ``penalty``, or the object itself; of what is ``given`` (p, mu, ...) it takes what it has.
+
+    ParameterError for a name that is not in ``PENALTIES``, and for one whose penalty is made from more than is given.
+    """
+    if isinstance(penalty, Penalty):
+        return penalty
+    if not isinstance(penalty, str) or penalty not in PENALTIES:
+        raise ParameterError(
+            f"penalty must be None, a Penalty object or one of {', '.join(PENALTIES)}; got {penalty!r}."
+        )
+    kind: Any = PENALTIES[penalty]
+    own = {
+        field.name: field.default is MISSING and field.default_factory is MISSING
+        for field in fields(kind)
+        if field.init
+    }
+    if any(needed and name not in given for name, needed in own.items()):
+        raise ParameterError(
+            f"penalty={penalty!r} has no usual arguments: pass the object, penalty={kind.__name__}"
+            f"({', '.join(f'{name}=...' for name in own)})."
+        )
+    made: Penalty = kind(**{name: value for name, value in given.items() if name in own})
+    return made
+
+
 __all__ = [
     "PENALTIES",
     "RIDGE_OF_E",
@@ -54,6 +84,7 @@ __all__ = [
     "WeightedLpNorm",
     "column_prices",
     "conjugate_exponent",
+    "make_penalty",
     "make_terms",
     "norms",
     "vector_norm",

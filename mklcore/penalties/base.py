@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -9,10 +10,10 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.parameters import Parameter
+from mklcore.parameters import Interface, Parameter
 
 
-class Penalty:
+class Penalty(Interface):
     """What weighs the kernels; ``weights``, ``n`` and ``Q`` are (M,) and non-negative.
 
     A subclass is a frozen dataclass; one line in ``PENALTIES`` makes it known to estimators, pages and saved models.
@@ -29,6 +30,7 @@ class Penalty:
     | ``exponent`` | p above 1 where ||theta||_p <= 1, so that Q_m is proportional to theta_m^(p - 1); None for everything else |
     """
 
+    attributes: ClassVar[Mapping[str, str]] = {"name": "what texts, links and saved models call it"}
     name: ClassVar[str]
     help: ClassVar[str] = ""  # what choosing it does, in a sentence
     problem: ClassVar[str] = ""  # its part of the problem that is solved, as LaTeX
@@ -67,25 +69,25 @@ class Penalty:
         """p where the weights live on the unit sphere of the lp norm, 1 < p < infinity; None where they do not."""
         return None
 
+    @abstractmethod
     def start(self, M: int) -> Array:
         """Equal positive weights, on the boundary of the constraint where there is one."""
-        raise NotImplementedError
 
+    @abstractmethod
     def scale(self, weights: Array) -> Array:
         """The same direction, moved to the boundary of the constraint; as they are where there is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def regulariser(self, n: Array) -> float:
         """The primal price of block norms n_m = ||w_m||."""
-        raise NotImplementedError
 
+    @abstractmethod
     def dual_price(self, Q: Array) -> float:
         """What the dual pays for quadratic forms Q_m = a'K_m a; infinity where nothing is certified."""
-        raise NotImplementedError
 
+    @abstractmethod
     def update(self, weights: Array, Q: Array) -> Array:
         """The analytic next weights, behind ``regulariser`` at n_m = theta_m sqrt(Q_m)."""
-        raise NotImplementedError
 
     def cost(self, weights: Array) -> float:
         """What the weights pay themselves, beside 1/2 sum_m n_m^2 / theta_m; nothing where a constraint holds them."""

@@ -27,6 +27,7 @@ Li (2001); both on groups: Breheny and Huang (2015).
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -47,13 +48,13 @@ class GroupTerm(Penalty):
     certifies: ClassVar[bool] = False
     homogeneous: ClassVar[bool] = False
 
+    @abstractmethod
     def value(self, r: Array) -> float:
         """g = G(r) for squared block norms r >= 0."""
-        raise NotImplementedError
 
+    @abstractmethod
     def slopes(self, r: Array) -> Array:
         """B_k = 2 dG / dr_k; infinity where r_k = 0 and the term keeps it there."""
-        raise NotImplementedError
 
     @property
     def is_convex(self) -> bool:

@@ -57,7 +57,13 @@ class Design:
     ) -> None:
         given = basis if isinstance(basis, (np.ndarray, list, tuple)) else X if np.ndim(X) == 4 else None
         kind = PolynomialBasis() if basis is None else _named(basis) if isinstance(basis, str) else basis
-        if given is None and not all(hasattr(kind, part) for part in ("parts", "fit", "q")):
+        missing = [part for part in ("q", "fit", "parts", "level_name") if not hasattr(kind, part)]
+        if given is None and 0 < len(missing) < 4:
+            raise ParameterError(
+                f"{type(kind).__name__} is no complete basis: it lacks {', '.join(missing)}. Write what is missing as Basis in "
+                "mklcore.solvers.hkl.bases has it."
+            )
+        if given is None and missing:
             raise ParameterError(
                 "basis must be None, one of the bases (PolynomialBasis(4), HermiteBasis(3), ...) or an array of Gram matrices "
                 f"(p, q+1, n, n); got {basis!r}."

@@ -34,6 +34,9 @@ from mklcore.solvers.hkl.hinge import HingeProblem
 _MAX_NEWTON = 60
 
 
+NEEDED = "being quadratic, smooth, or piecewise linear and signed"  # of a loss, for a machine on a hull
+
+
 def suits_hulls(loss: Loss | type[Loss]) -> bool:
     """Whether a hull has a machine for ``loss``: a linear system, derivatives, or the interior point of the hinge."""
     return loss.quadratic or loss.smooth or (loss.piecewise_linear and loss.signed)
@@ -51,8 +54,7 @@ class Task:
     def __post_init__(self) -> None:
         if not suits_hulls(self.loss):
             raise ParameterError(
-                f"A hull needs a loss that is quadratic, smooth, or piecewise linear and signed; {self.loss.name} is none of "
-                "these."
+                f"HKL cannot take the loss {self.loss.name}. What a machine on a hull needs and it lacks: {NEEDED}."
             )
 
     @property
