@@ -36,7 +36,7 @@ from mklcore.data.reading import read_table
 from mklcore.errors import MKLError, told_elsewhere
 from mklcore.estimators.registry import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.path import fit_path, path_grid
+from mklcore.paths.path import fit_path, path_grid
 from pages._parts.derive import (
     bounds,
     comparison,

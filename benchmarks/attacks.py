@@ -39,7 +39,7 @@ from benchmarks.records import add, on_page
 from benchmarks.serving import ROOT, children, chromium, running_app, settled
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError
-from mklcore.sweep import sweep
+from mklcore.parallel.sweep import sweep
 from pages._parts.runs.disk import StoreError
 from pages._parts.runs.secrets import link_secret, new_secret
 from pages._parts.runs.store import GONE, File, Limits, Store
@@ -262,7 +262,7 @@ def dead_compiler() -> Found:
         opened.start()
         while not killed and time.monotonic() < end:
             for child in children(app.process):
-                if "mklcore.compiling" in child[1]:
+                if "mklcore._numba.compiling" in child[1]:
                     os.kill(child[0], signal.SIGKILL)
                     killed += 1
             time.sleep(0.1)

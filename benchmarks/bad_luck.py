@@ -336,9 +336,9 @@ def stranger() -> Verdict:
     """A live scheduler, and a stranger beside us: it looks at our work, cancels it and kills its workers while a sweep runs."""
     import distributed
 
-    from mklcore.cluster import SCHEDULER
     from mklcore.errors import MKLError
-    from mklcore.sweep import sweep
+    from mklcore.parallel.cluster import SCHEDULER
+    from mklcore.parallel.sweep import sweep
 
     with distributed.LocalCluster(
         host="127.0.0.1", scheduler_port=PORTS[0], n_workers=2, threads_per_worker=1, processes=True,

@@ -23,10 +23,10 @@ from distributed.protocol import dumps, to_serialize
 import mklcore as mkl
 from benchmarks.lines import cpu
 from benchmarks.records import growth, keep, kept, on_page, picture
-from mklcore.cluster import SCHEDULER, keeping_memory
-from mklcore.partitions import ParquetParts, fit_parts
-from mklcore.shards import fit_shards, sharded
-from mklcore.sweep import SplitProblem, SplitSpec, repeat_splits, sweep
+from mklcore.parallel.cluster import SCHEDULER, keeping_memory
+from mklcore.parallel.partitions import ParquetParts, fit_parts
+from mklcore.parallel.shards import fit_shards, sharded
+from mklcore.parallel.sweep import SplitProblem, SplitSpec, repeat_splits, sweep
 
 TASKS = (50, 100, 200, 400)
 MEGABYTES = (1, 4, 16, 64)

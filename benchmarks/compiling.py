@@ -18,9 +18,9 @@ WORK = """
 import gc, json, time
 import mklcore
 spent = {}
-from mklcore.compiling import SELDOM
+from mklcore._numba.compiling import SELDOM
 gc.set_threshold(*SELDOM)  # as the process that compiles does
-warm_up, seen = mklcore.warmup.warm_up, []
+warm_up, seen = mklcore._numba.warmup.warm_up, []
 start = time.process_time()
 warm_up(lambda done, name: seen.append((done, time.process_time() - start)))
 spent["Explore"] = next(seconds for done, seconds in seen if "usual" in done)
@@ -35,7 +35,7 @@ from collections import defaultdict
 from numba import jit
 from numba.extending import is_jitted
 import mklcore
-mklcore.warmup.warm_up()
+mklcore._numba.warmup.warm_up()
 modules = [module for name, module in list(sys.modules.items()) if name.split(".")[0] == "mklcore"]
 found = {id(value): value for module in modules for value in vars(module).values() if is_jitted(value)}
 spent = defaultdict(float)

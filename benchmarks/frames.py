@@ -23,7 +23,7 @@ from mklcore.figures import moving, score_path, telling, weight_path
 from mklcore.figures.players import bundle
 from mklcore.figures.takeaway import path_page
 from mklcore.figures.takeaway.page import as_json
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from mklcore.solvers.driver import Status
 
 POINTS = 100

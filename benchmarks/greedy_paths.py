@@ -29,7 +29,7 @@ def main() -> None:
             ("MKL-GOMP", mkl.GOMPRegressor(score_tol=0.0, n_kernels=SIZE)),
             ("greedy descent, Algorithm 1", mkl.GreedyMKLRegressor(n_kernels=SIZE)),
         ):
-            grid = lams if name == "MKL-GOMP" else mkl.path.path_grid(model, stack, y, "lam", lams.size)[::-1]
+            grid = lams if name == "MKL-GOMP" else mkl.paths.path_grid(model, stack, y, "lam", lams.size)[::-1]
             mkl.fit_path(model, stack, y, "lam", grid[:1])  # compiled before the clock starts
             first, _ = cpu(lambda model=model, grid=grid: mkl.fit_path(model, stack, y, "lam", grid[:1]))
             total, path = cpu(lambda model=model, grid=grid: mkl.fit_path(model, stack, y, "lam", grid))

@@ -31,7 +31,7 @@ rng = np.random.default_rng(0)
 wide = rng.standard_normal((n, 100))
 X = wide[:, :20]
 y = X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.standard_normal(n) > 0
-mkl.warmup.warm_up()
+mkl._numba.warmup.warm_up()
 dictionaries = {
     "one feature per kernel": mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 20),
     "shared features": mkl.KernelDictionary.rbf_grid(mkl.log_grid(0.25, 4, 20)),

@@ -86,7 +86,7 @@ def cpu(call: Callable[[], Any], repeats: int = REPEATS) -> tuple[float, Any]:
 
 def run() -> list[Line]:
     """Problem A at three norms beside the wrapper around SVC, and paths of A and B over C beside their cold fits."""
-    mkl.warmup.warm_up()
+    mkl._numba.warmup.warm_up()
     found, (stack, y) = [], problem("A")
     with threadpool_limits(1):
         for p in (1.0, 4 / 3, 2.0):
@@ -111,7 +111,7 @@ def wrapper(K: np.ndarray, y: np.ndarray, p: float) -> tuple[float, float, int, 
 def _path_line(name: str, stack: mkl.GramStack, y: np.ndarray, p: float) -> Line:
     """A path over C with its scores, beside fits that know nothing of one another, in turn."""
     model = mkl.LpMKLClassifier(p=p)
-    grid = mkl.path.path_grid(model, stack, y, "C")
+    grid = mkl.paths.path_grid(model, stack, y, "C")
     along, cold = list[float](), list[float]()
     for _ in range(PATHS):
         spent, path = cpu(partial(mkl.fit_path, model, stack, y, "C", grid), 1)
@@ -147,10 +147,10 @@ def scores_along(name: str, path: mkl.Path, stack: mkl.GramStack, y: np.ndarray)
     """Scores of all points of a path on the training rows: one product for all, beside one per point."""
 
     def one_by_one() -> list[float]:
-        return [mkl.path.score_of(point, stack.values, y) for point in path.estimators]
+        return [mkl.paths.score_of(point, stack.values, y) for point in path.estimators]
 
     slow, found = cpu(one_by_one, 3)
-    fast, together = cpu(lambda: mkl.path.scores_of(path.estimators, stack.values, y), 3)
+    fast, together = cpu(lambda: mkl.paths.scores_of(path.estimators, stack.values, y), 3)
     assert np.array_equal(found, together)
     print(
         f"{name} scores of {len(path)} points: {fast:.3f} CPU s; one point at a time {slow:.3f}: ratio {slow / fast:.1f}"
@@ -159,7 +159,7 @@ def scores_along(name: str, path: mkl.Path, stack: mkl.GramStack, y: np.ndarray)
 
 def path_over_C(name: str, stack: mkl.GramStack, y: np.ndarray, p: float) -> None:
     model = mkl.LpMKLClassifier(p=p)
-    grid = mkl.path.path_grid(model, stack, y, "C")
+    grid = mkl.paths.path_grid(model, stack, y, "C")
     along, path = cpu(lambda: mkl.fit_path(model, stack, y, "C", grid), 1)
     cold, _ = cpu(partial(_cold, model, stack, y, grid), 1)
     one, _ = cpu(lambda: model.copy_with("C", 1.0).fit(stack, y))
@@ -172,7 +172,7 @@ def path_over_C(name: str, stack: mkl.GramStack, y: np.ndarray, p: float) -> Non
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__.split("\n")[0]).parse_args()
-    mkl.warmup.warm_up()
+    mkl._numba.warmup.warm_up()
     with threadpool_limits(1):
         for name in ("A", "B"):
             stack, y = problem(name)

@@ -26,7 +26,7 @@ from benchmarks.lp_speed import problem
 from benchmarks.svm_speed import cpu
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
-from mklcore.selection_loo import choose_C
+from mklcore.selection.choose_c import choose_C
 from mklcore.solvers import fit_weighted
 
 REPEATS = 5
@@ -37,7 +37,7 @@ WIDTHS = mkl.log_grid(0.1, 10, 50)
 
 def run() -> list[Line]:
     """Fifty Gram matrices beside scikit-learn's loop, and a fit at p = 2 beside every peer that is installed."""
-    mkl.warmup.warm_up()
+    mkl._numba.warmup.warm_up()
     with threadpool_limits(1):
         return [_grams(), *_fits(), *_group_lasso()]
 

@@ -16,7 +16,7 @@ from plotly.offline import get_plotlyjs
 import mklcore as mkl
 from benchmarks.serving import chromium
 from mklcore.estimators import ESTIMATORS
-from mklcore.path import path_grid
+from mklcore.paths.path import path_grid
 
 HERE = Path(__file__).parent / "pictures"
 DRAW = "figure => Plotly.toImage(figure, {format: 'svg', width: 760, height: 380})"

@@ -13,6 +13,10 @@ checkers and editors read; everything else is found in the rooms: ``mkl.data``, 
 import sys as _sys
 from importlib import import_module as _import_module
 
+from mklcore._renamed import RENAMED  # after numba knows its cache
+from mklcore._renamed import install as _install
+
+_install()
 _HOMES = {
     "data.dataset": ["Dataset"],
     "data.reading": ["read_table"],
@@ -45,10 +49,10 @@ _HOMES = {
     "kernels.sequences": ["Spectrum", "WeightedDegree"],
     "losses": ["LOSSES", "Huber"],
     "lowrank.nystroem": ["Nystroem"],
-    "path": ["Path", "fit_path", "log_grid"],
+    "paths.path": ["Path", "fit_path", "log_grid"],
     "penalties": ["PENALTIES", "BlockNorm", "ElasticNet", "EllipticNorm", "LpNorm", "WeightedLpNorm"],
     "selection": ["choose", "cross_validate_path", "validation_curve"],
-    "selection_loo": ["choose_C"],
+    "selection.choose_c": ["choose_C"],
     "solvers": ["SOLVERS", "certificate"],
     "solvers.baselines": ["duplicate_counterexample", "lq_mkl", "two_stage"],
     "solvers.driver": ["Fit"],
@@ -64,7 +68,7 @@ _HOMES = {
         "SplineBasis",
     ],
     "solvers.hkl.certificate": ["hkl_certificate"],
-    "store": ["load_model", "save_model"],
+    "io.models": ["load_model", "save_model"],
     "theory": [
         "gomp_coherence",
         "gomp_risk_bound",
@@ -81,61 +85,35 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
-    "apart",
     "arrays",
-    "cluster",
-    "compiling",
-    "cuts",
     "data",
-    "errands",
     "errors",
     "estimators",
     "experiments",
     "exploration",
     "figures",
-    "intercepts",
-    "intervals",
+    "io",
     "kernels",
-    "left_out",
     "lessons",
     "losses",
     "lowrank",
     "machines",
-    "model_archive",
-    "model_checks",
-    "model_search",
     "notebook",
-    "own_folders",
+    "parallel",
     "parameters",
-    "partitions",
-    "path",
-    "path_estimator",
-    "path_files",
+    "paths",
     "penalties",
-    "probabilities",
-    "references",
-    "routine_cache",
     "scoring",
-    "script",
     "selection",
-    "selection_loo",
-    "shards",
     "solvers",
-    "stages",
-    "store",
-    "sweep",
-    "tallies",
     "theory",
     "unconverged",
     "verify",
-    "verify_hull",
-    "warmup",
-    "widths",
 )
 
 # What a path and a hull get at this door: `explore`, from the room that draws for notebooks, loaded when it is called.
 _EXPLORED = {
-    "path": ("explore_path", ["Path"]),
+    "paths.path": ("explore_path", ["Path"]),
     "estimators.hkl": ("explore_hull", ["HKLClassifier", "HKLRegressor"]),
 }
 
@@ -160,7 +138,7 @@ __all__ = sorted([*_HOME, "figures", "theory"], key=lambda name: (not name.isupp
 
 
 def __getattr__(name: str) -> object:
-    if name in _ROOMS:
+    if name in (*_ROOMS, "_numba") or f"mklcore.{name}" in RENAMED:
         room = _import_module(f"mklcore.{name}")
         _let_explore()
         return room

@@ -1,56 +1,30 @@
 """The public names with their types; ``__init__.py`` loads them when they are first used."""
 
 from mklcore import (
-    apart as apart,
     arrays as arrays,
-    cluster as cluster,
-    compiling as compiling,
-    cuts as cuts,
     data as data,
-    errands as errands,
     errors as errors,
     estimators as estimators,
     experiments as experiments,
     exploration as exploration,
     figures as figures,
-    intercepts as intercepts,
-    intervals as intervals,
+    io as io,
     kernels as kernels,
-    left_out as left_out,
     lessons as lessons,
     losses as losses,
     lowrank as lowrank,
     machines as machines,
-    model_archive as model_archive,
-    model_checks as model_checks,
-    model_search as model_search,
     notebook as notebook,
-    own_folders as own_folders,
+    parallel as parallel,
     parameters as parameters,
-    partitions as partitions,
-    path as path,
-    path_estimator as path_estimator,
-    path_files as path_files,
+    paths as paths,
     penalties as penalties,
-    probabilities as probabilities,
-    references as references,
-    routine_cache as routine_cache,
     scoring as scoring,
-    script as script,
     selection as selection,
-    selection_loo as selection_loo,
-    shards as shards,
     solvers as solvers,
-    stages as stages,
-    store as store,
-    sweep as sweep,
-    tallies as tallies,
     theory as theory,
     unconverged as unconverged,
     verify as verify,
-    verify_hull as verify_hull,
-    warmup as warmup,
-    widths as widths,
 )
 from mklcore.data.dataset import Dataset as Dataset
 from mklcore.data.reading import read_table as read_table
@@ -110,7 +84,7 @@ from mklcore.kernels.sequence_dictionary import SequenceDictionary as SequenceDi
 from mklcore.kernels.sequences import Spectrum as Spectrum, WeightedDegree as WeightedDegree
 from mklcore.losses import LOSSES as LOSSES, Huber as Huber
 from mklcore.lowrank.nystroem import Nystroem as Nystroem
-from mklcore.path import Path as Path, fit_path as fit_path, log_grid as log_grid
+from mklcore.paths.path import Path as Path, fit_path as fit_path, log_grid as log_grid
 from mklcore.penalties import (
     PENALTIES as PENALTIES,
     BlockNorm as BlockNorm,
@@ -124,7 +98,7 @@ from mklcore.selection import (
     cross_validate_path as cross_validate_path,
     validation_curve as validation_curve,
 )
-from mklcore.selection_loo import choose_C as choose_C
+from mklcore.selection.choose_c import choose_C as choose_C
 from mklcore.solvers import SOLVERS as SOLVERS, certificate as certificate
 from mklcore.solvers.baselines import (
     duplicate_counterexample as duplicate_counterexample,
@@ -153,7 +127,7 @@ from mklcore.solvers.hkl.bases import (
     SplineBasis as SplineBasis,
 )
 from mklcore.solvers.hkl.certificate import hkl_certificate as hkl_certificate
-from mklcore.store import load_model as load_model, save_model as save_model
+from mklcore.io.models import load_model as load_model, save_model as save_model
 from mklcore.theory import (
     gomp_coherence as gomp_coherence,
     gomp_risk_bound as gomp_risk_bound,

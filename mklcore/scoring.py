@@ -15,7 +15,7 @@ import numpy as np
 from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
-from mklcore.tallies import RANKED, Tally, kind_of, tally_of
+from mklcore.selection.fast_metrics import RANKED, Tally, kind_of, tally_of
 
 CLASSES = ("binary", "multiclass")
 RARE = 0.4  # share of an even share that the smallest class must reach

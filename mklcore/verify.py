@@ -26,7 +26,7 @@ import numpy as np
 
 from mklcore.data import read_table
 from mklcore.errors import DataError
-from mklcore.verify_hull import Hull, levels_of
+from mklcore.io.verify_hull import Hull, levels_of
 
 Array = Any
 CLOSE = 1e-6

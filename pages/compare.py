@@ -13,7 +13,7 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.figures import lanes_figure, style
 from mklcore.figures.compare import LaneView
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.compare import asking, cursor, rail
 from pages._parts.derive import comparison, dictionaries, earlier, gram_stacks, tables
 from pages._parts.derive import paths as derive_paths

@@ -15,9 +15,9 @@ from pathlib import Path as File
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import told_elsewhere
 from mklcore.lessons import LESSONS, pictures
-from mklcore.path import Path
-from mklcore.path_files import write_paths
-from mklcore.references import Reference
+from mklcore.paths.files import write_paths
+from mklcore.paths.path import Path
+from mklcore.selection.references import Reference
 from pages._parts.derive import comparison, earlier, first_table, hulls, paths, references, shelves, tables
 from pages._parts.jobs.job import Job, Progress, make
 from pages._parts.params.parameters import Params

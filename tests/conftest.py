@@ -78,7 +78,7 @@ NUMERICAL = (
 LEFT_OUT = pytest.StashKey[int]()
 COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
 WAITED = pytest.StashKey[bool]()
-COMPILE = [sys.executable, "-m", "mklcore.compiling"]  # a second one waits for the first
+COMPILE = [sys.executable, "-m", "mklcore._numba.compiling"]  # a second one waits for the first
 
 _nameless: list[str] = []
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore import apart
 from mklcore.errors import MKLError, ParameterError
-from mklcore.path import fit_path
+from mklcore.parallel import processes as apart
+from mklcore.paths.path import fit_path
 from pages._parts.derive import crew
 from pages._parts.derive.crew import Crew
 from pages._parts.jobs.job import Job, Progress, Report
@@ -22,8 +22,8 @@ from pages._parts.jobs.job import Job, Progress, Report
 WAITS = "-c", "import sys, socket; socket.socket(fileno=int(sys.argv[1])).recv(1)"
 BARE = """
 import sys, types
-sys.modules["mklcore.warmup"] = types.SimpleNamespace(warm_up=lambda: None)
-from mklcore import apart
+sys.modules["mklcore._numba.warmup"] = types.SimpleNamespace(warm_up=lambda: None)
+from mklcore.parallel import processes as apart
 apart.main(sys.argv[1])
 """
 VALUES = [0.1, 0.3, 1.0]

@@ -19,10 +19,12 @@ from mklcore import (
     MKLError,
     Nystroem,
     ParameterError,
-    errands,
     load_sample,
 )
-from mklcore.cluster import (
+from mklcore.experiments import Experiment
+from mklcore.experiments.base import file_of, is_quick
+from mklcore.parallel import tasks as errands
+from mklcore.parallel.cluster import (
     KEPT_MEMORY,
     MOST_SAID,
     SCHEDULER,
@@ -32,11 +34,9 @@ from mklcore.cluster import (
     keeping_memory,
     one_client,
 )
-from mklcore.experiments import Experiment
-from mklcore.experiments.base import file_of, is_quick
-from mklcore.partitions import ArrayParts, ParquetParts, fit_parts, score_parts
-from mklcore.shards import fit_shards
-from mklcore.sweep import SplitProblem, repeat_splits, sweep
+from mklcore.parallel.partitions import ArrayParts, ParquetParts, fit_parts, score_parts
+from mklcore.parallel.shards import fit_shards
+from mklcore.parallel.sweep import SplitProblem, repeat_splits, sweep
 
 distributed = pytest.importorskip("distributed", reason="The package distributed is not installed")
 QUIET = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
@@ -446,7 +446,7 @@ def test_within_one_client_what_is_run_is_sent_once_however_often_it_is_swept(sc
 
 
 def test_an_address_without_a_scheduler_is_refused(monkeypatch):
-    monkeypatch.setattr("mklcore.cluster._CONNECT", "200ms")
+    monkeypatch.setattr("mklcore.parallel.cluster._CONNECT", "200ms")
     with (
         pytest.raises(ParameterError, match=r"No scheduler answers at tcp://127\.0\.0\.1:9"),
         connected("tcp://127.0.0.1:9"),

@@ -14,8 +14,8 @@ from mklcore.errors import ParameterError
 from mklcore.figures import lanes_figure, sparsity_figure, style
 from mklcore.figures import steps as lane_steps
 from mklcore.figures.compare import LaneView, level_colour, peak_shares, shares_of_weight
-from mklcore.model_search import candidates
-from mklcore.path import Path, fit_path
+from mklcore.paths.path import Path, fit_path
+from mklcore.selection.search import candidates
 from pages._parts.compare import rail, toy
 from pages._parts.compare import table as compare_table
 from pages._parts.derive import comparison, paths

@@ -6,7 +6,7 @@ from concurrent.futures import CancelledError
 import pytest
 
 import mklcore
-from mklcore import compiling
+from mklcore._numba import compiling
 from pages._parts.jobs import preparing
 from pages._parts.jobs.preparing import Preparation
 
@@ -94,7 +94,7 @@ def test_what_a_process_that_died_left_is_compiled_here(monkeypatch):
     loaded = []
     monkeypatch.setattr(compiling, "is_filled", lambda: False)
     monkeypatch.setattr(compiling, "Compiler", Dying)
-    monkeypatch.setattr(mklcore.warmup, "warm_up", lambda progress: loaded.append(state.ready(["lp"])))
+    monkeypatch.setattr(mklcore._numba.warmup, "warm_up", lambda progress: loaded.append(state.ready(["lp"])))
     monkeypatch.setattr(preparing, "BROWSER_SECONDS", 0.0)
     state = Preparation(("kernels", "lp"))
     state.after_drawing()
@@ -107,7 +107,7 @@ def test_what_is_compiled_is_told_at_once_and_loaded_when_somebody_asks(monkeypa
     loaded, state = [], Preparation(("kernels", "lp"))
     monkeypatch.setattr(preparing, "BROWSER_SECONDS", 60.0)
     monkeypatch.setattr(compiling, "is_filled", lambda: True)
-    monkeypatch.setattr(mklcore.warmup, "warm_up", loaded.append)
+    monkeypatch.setattr(mklcore._numba.warmup, "warm_up", loaded.append)
     thread = threading.Thread(target=state.go_through)
     thread.start()
     state.after_drawing()

@@ -5,10 +5,10 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import KernelError, ParameterError
+from mklcore.io.script import code
 from mklcore.kernels.composed import pair_grams
 from mklcore.kernels.notation import is_dictionary, read_entries, write_entries
 from mklcore.kernels.operators.lazy import LazyKernels
-from mklcore.script import code
 
 
 @pytest.fixture(scope="module")

@@ -413,7 +413,7 @@ def test_a_path_over_lam_equals_cold_fits(table):
     X, _, target = table
     model = mkl.GreedyMKLRegressor(tol=1e-6)
     stack = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]).grams(X, normalise="diag")
-    grid = mkl.path.path_grid(model, stack, target, "lam", 5)
+    grid = mkl.paths.path_grid(model, stack, target, "lam", 5)
     path = mkl.fit_path(model, stack, target, "lam", grid)
     assert path.n_nonzero[-1] == 0  # the grid ends where nothing enters
     assert grid[-1] == pytest.approx(critical_lam(stack.values, target - target.mean()))

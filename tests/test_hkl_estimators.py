@@ -14,7 +14,7 @@ from mklcore.data.synthetic import make_sparse_polynomial
 from mklcore.errors import DataError, KernelError, NotConvergedWarning, ParameterError
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.path import fit_path, path_grid
+from mklcore.paths.path import fit_path, path_grid
 from mklcore.solvers.driver import Status
 from mklcore.solvers.hkl.bases import ANOVABasis, GaussianBasis, HermiteBasis, PolynomialBasis
 from mklcore.solvers.hkl.design import Design

@@ -16,8 +16,8 @@ from mklcore.data.columns import are_texts
 from mklcore.errors import DataError
 from mklcore.experiments.base import Outcome
 from mklcore.figures import style, weights_beside
+from mklcore.io.models import load_model, save_model
 from mklcore.kernels.stacks import read_stack
-from mklcore.store import load_model, save_model
 from pages._parts.drawing import charts, listings
 from pages._parts.export import specification
 from pages._parts.params import link

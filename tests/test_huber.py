@@ -7,8 +7,8 @@ from sklearn.base import clone
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.intercepts import total_loss
 from mklcore.losses import Huber, make_loss
+from mklcore.losses.intercepts import total_loss
 from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted

@@ -11,12 +11,12 @@ import pytest
 from sklearn.metrics import r2_score
 from streamlit.testing.v1 import AppTest
 
-from mklcore import references
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.estimators.registry import COLUMN_BASES
 from mklcore.figures import kernel_count, style
-from mklcore.path import fit_path
+from mklcore.paths.path import fit_path
+from mklcore.selection import references
 from mklcore.solvers.driver import Status
 from mklcore.solvers.hkl.bases import BASES, GaussianBasis
 from pages._parts.derive import hull_baselines, hull_words, hulls, shelves, tables

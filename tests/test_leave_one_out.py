@@ -14,7 +14,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.losses import make_loss
 from mklcore.machines.ridge import solve_ridge
-from mklcore.selection_loo import choose_C, leave_one_out, xi_alpha
+from mklcore.selection.choose_c import choose_C, leave_one_out, xi_alpha
 
 KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 3)
 

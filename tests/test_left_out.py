@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore import left_out
 from mklcore.errors import KernelError
-from mklcore.path import rescored
+from mklcore.paths import held_out as left_out
+from mklcore.paths.path import rescored
 
 
 @pytest.mark.parametrize("scoring", [None, "balanced_accuracy"])

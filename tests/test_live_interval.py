@@ -29,7 +29,7 @@ def test_the_optimum_lies_in_the_interval(task, param, values, between):
         model = mkl.estimators.ESTIMATORS["lp"].estimator(task, loss=loss, p=1.5, tol=1e-5)
         path = mkl.fit_path(model, stack, y, param, values)
         for value in between:
-            found = mkl.intervals.interval_along(path, stack, y, value)
+            found = mkl.paths.interval_along(path, stack, y, value)
             exact = mkl.fit_path(model, stack, y, param, [value])
             assert found.low <= exact.objective[0] * (1 + 1e-6)
             assert found.high >= exact.objective[0] - exact.dual_gap[0] - 1e-9
@@ -40,7 +40,7 @@ def test_the_optimum_lies_in_the_interval(task, param, values, between):
 def test_at_a_solved_value_the_interval_is_the_certificate():
     stack, y = table("binary")
     path = mkl.fit_path(mkl.LpMKLClassifier(p=1.5, tol=1e-6), stack, y, "C", [0.5, 2.0])
-    found = mkl.intervals.interval_along(path, stack.values, y, 2.0)
+    found = mkl.paths.interval_along(path, stack.values, y, 2.0)
     assert found.nearest == 1
     assert found.high == pytest.approx(path.objective[1], rel=1e-9)
     assert found.relative_gap <= 1e-4
@@ -51,16 +51,16 @@ def test_other_norms_have_an_interval_and_methods_without_a_dual_have_none():
     for penalty in (mkl.BlockNorm(4.0), mkl.WeightedLpNorm(1.5, (1.0, 2.0, 1.0, 3.0, 1.0, 1.0))):
         model = mkl.LpMKLClassifier(penalty=penalty, tol=1e-5)
         path = mkl.fit_path(model, stack, y, "C", [0.5, 2.0])
-        found = mkl.intervals.interval_along(path, stack, y, 1.0)
+        found = mkl.paths.interval_along(path, stack, y, 1.0)
         exact = mkl.fit_path(model, stack, y, "C", [1.0]).objective[0]
         assert found.low <= exact * (1 + 1e-6)
         assert found.high >= exact * (1 - 1e-5)
     greedy = mkl.fit_path(mkl.GOMPClassifier(), stack, y, "lam", [0.1, 0.01])
-    assert mkl.intervals.interval_along(greedy, stack, y, 0.05) is None
+    assert mkl.paths.interval_along(greedy, stack, y, 0.05) is None
     concave = mkl.fit_path(mkl.SMKLClassifier(), stack, y, "C", [10.0])
-    assert mkl.intervals.interval_along(concave, stack, y, 12.0) is None
+    assert mkl.paths.interval_along(concave, stack, y, 12.0) is None
     alone = mkl.fit_path(mkl.BestKernelClassifier(), stack, y, "C", [0.5, 2.0])
-    assert mkl.intervals.interval_along(alone, stack, y, 1.0) is None
+    assert mkl.paths.interval_along(alone, stack, y, 1.0) is None
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mklcore.errors import ParameterError
-from mklcore.intercepts import total_loss
 from mklcore.losses import LOSSES, EpsilonInsensitive, NuOneClass, make_loss
+from mklcore.losses.intercepts import total_loss
 
 C = 0.7
 

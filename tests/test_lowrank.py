@@ -243,7 +243,7 @@ def test_several_classes_weights_of_rows_paths_and_what_if():
     assert path.objective[-1] == pytest.approx(float(alone.objective_), rel=2e-3)
     assert path.train_score[-1] == pytest.approx(path.estimators[-1].score(DATA.X, DATA.y))
     features = path.estimators[1].training_stack(DATA.X, DATA.y)[0]
-    between = mkl.intervals.interval_along(path, features, DATA.y, 0.5)
+    between = mkl.paths.interval_along(path, features, DATA.y, 0.5)
     assert between is not None
     assert between.low <= float(one.copy_with("C", 0.5).fit(DATA.X, DATA.y).objective_) <= between.high * (1 + 1e-3)
     assert interval(alone, features, DATA.y, p=3.0).relative_gap < 0.5

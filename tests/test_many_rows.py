@@ -9,9 +9,9 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import MKLError
-from mklcore.left_out import scored_on
 from mklcore.lowrank.inside import through_features
-from mklcore.path_files import read_paths
+from mklcore.paths.files import read_paths
+from mklcore.paths.held_out import scored_on
 from pages._parts.derive import gram_stacks, left_out, low_rank, many_rows, paths, shelves, tables
 from pages._parts.explore import many_rows as explore_many_rows
 from pages._parts.jobs.job import Progress, Report, make
@@ -97,7 +97,9 @@ def test_with_a_scheduler_full_size_fits_are_sent_there(few, monkeypatch):
     params = Params(data="diabetes", widths=2, seed=4143)
     sent: list[object] = []
     monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
-    monkeypatch.setattr("mklcore.errands.afar", lambda errand, *told: sent.append(errand) or errand(tell=told[0]))
+    monkeypatch.setattr(
+        "mklcore.parallel.tasks.afar", lambda errand, *told: sent.append(errand) or errand(tell=told[0])
+    )
     low = low_rank.approximately(params)
     assert many_rows.room(params) == "its kernels in double precision, 0.0 GB"
     with monkeypatch.context() as short:
@@ -118,8 +120,8 @@ def test_with_a_scheduler_full_size_fits_are_sent_there(few, monkeypatch):
 @pytest.mark.threads
 def test_points_solved_on_a_scheduler_are_shown_as_they_come_and_stay_when_it_dies(few, monkeypatch):
     monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
-    monkeypatch.setattr("mklcore.errands.SAID_EVERY", 0.0)
-    monkeypatch.setattr("mklcore.errands.SAID_RATE", 1e12)
+    monkeypatch.setattr("mklcore.parallel.tasks.SAID_EVERY", 0.0)
+    monkeypatch.setattr("mklcore.parallel.tasks.SAID_RATE", 1e12)
     alive, dies = [True], threading.Event()
 
     def elsewhere(errand, tell, news):
@@ -132,7 +134,7 @@ def test_points_solved_on_a_scheduler_are_shown_as_they_come_and_stay_when_it_di
 
         return errand(tell, say)
 
-    monkeypatch.setattr("mklcore.errands.afar", elsewhere)
+    monkeypatch.setattr("mklcore.parallel.tasks.afar", elsewhere)
     app = open_app("pages/explore.py", data="diabetes", widths="2", seed="4144", way=LOW_RANK)
     wait_until(lambda: "7 points solved so far" in words(app), app)
     params = memory(app).params
@@ -161,7 +163,7 @@ def test_what_one_machine_cannot_hold_is_left_to_all_workers_together(few, monke
     assert many_rows.takes_shards(params)
     assert "in shards on the workers of the cluster" in many_rows.room(params)
     monkeypatch.setattr(
-        "mklcore.errands.run_in_shards", lambda errand, tell, instead: ran.append("shards") or errand(tell)
+        "mklcore.parallel.tasks.run_in_shards", lambda errand, tell, instead: ran.append("shards") or errand(tell)
     )
     found = many_rows.whole_job(params, 1.0).pieces[0].make(Report(Progress(many_rows.whole_job(params, 1.0))))
     assert ran == ["shards"]
@@ -173,7 +175,7 @@ def test_what_one_machine_cannot_hold_is_left_to_all_workers_together(few, monke
 def test_without_an_answer_from_the_scheduler_this_machine_does_the_work_and_says_why(few, monkeypatch):
     params = Params(data="diabetes", widths=2, seed=4145)
     monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
-    monkeypatch.setattr("mklcore.cluster._CONNECT", "100ms")
+    monkeypatch.setattr("mklcore.parallel.cluster._CONNECT", "100ms")
     job = many_rows.job(params)
     progress = Progress(job)
     assert len(job.pieces[0].make(Report(progress))) == progress.done
@@ -196,7 +198,7 @@ def test_two_who_ask_for_the_same_exact_model_get_one_and_who_waits_goes_on_wher
                 released.wait(0.01)
         return errand(tell)
 
-    monkeypatch.setattr("mklcore.errands.afar", elsewhere)
+    monkeypatch.setattr("mklcore.parallel.tasks.afar", elsewhere)
     first = Progress(many_rows.whole_job(params, 1.0))
     ends: list[object] = []
 
@@ -236,7 +238,7 @@ def test_features_are_scored_on_rows_left_out_a_few_at_a_time(monkeypatch):
     train, rest = DATA.split(0.5, seed=0)
     stack = mkl.Nystroem(12).features(KERNELS, train.X)
     path = mkl.fit_path(mkl.GOMPRegressor(kernels=KERNELS, n_kernels=2), stack, train.y, "lam", [1e-3, 1e-1])
-    monkeypatch.setattr("mklcore.left_out.BLOCK_MB", 8e-6 * stack.transform.numbers_per_row * 50)
+    monkeypatch.setattr("mklcore.paths.held_out.BLOCK_MB", 8e-6 * stack.transform.numbers_per_row * 50)
     told = []
     found = scored_on(path, stack, rest.X, rest.y, callback=lambda *k: told.append(k))
     assert told[-1] == (5, 5)

@@ -5,11 +5,11 @@ import pytest
 from scipy.stats import ttest_rel
 
 import mklcore as mkl
-from mklcore import model_search
-from mklcore.cuts import folds
 from mklcore.errors import DataError, ParameterError
-from mklcore.model_search import Candidate, Outcome, Trial, candidates, search_models
-from mklcore.path import fit_path, path_grid
+from mklcore.paths.path import fit_path, path_grid
+from mklcore.selection import search as model_search
+from mklcore.selection.search import Candidate, Outcome, Trial, candidates, search_models
+from mklcore.selection.splitters import folds
 
 LINE = mkl.KernelDictionary((mkl.Linear(),))
 BENT = mkl.KernelDictionary.rbf_widths([0.7, 1.5])

@@ -7,10 +7,10 @@ import mklcore as mkl
 from mklcore.data.synthetic import RING_GAP
 from mklcore.errors import ParameterError
 from mklcore.estimators.explain import NOVELTY, decision_surface
-from mklcore.intervals import interval_along
+from mklcore.paths.intervals import interval_along
 from mklcore.scoring import ACCEPTED
 from mklcore.selection import choose, cross_validate_path, selection_frequency
-from mklcore.selection_loo import choose_C
+from mklcore.selection.choose_c import choose_C
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.25, 0.5, 1.0, 2.0])
 
@@ -23,7 +23,7 @@ def ring():
 
 def path(stack, param="C", n=8, **parameters):
     model = mkl.LpMKLOneClass(kernels="precomputed", **parameters)
-    return mkl.fit_path(model, stack, None, param, mkl.path.path_grid(model, stack, None, param, n))
+    return mkl.fit_path(model, stack, None, param, mkl.paths.path_grid(model, stack, None, param, n))
 
 
 def test_the_ring_is_what_its_truth_says(ring):
@@ -42,7 +42,7 @@ def test_the_ring_is_what_its_truth_says(ring):
 def test_a_path_is_certified_and_scored_by_the_share_accepted(ring, param):
     data, _, stack = ring
     model = mkl.LpMKLOneClass(p=1.5, C=0.05, kernels="precomputed")
-    values = mkl.path.path_grid(model, stack, None, param, 8)
+    values = mkl.paths.path_grid(model, stack, None, param, 8)
     found = mkl.fit_path(model, stack, None, param, values, stack.cross(data.X[80:]))
     assert found.score_name == ACCEPTED
     assert all(status.ok for status in found.statuses)
@@ -114,7 +114,7 @@ def test_on_the_sample_wide_kernels_accept_the_empty_middle_and_narrow_ones_do_n
         kernels = mkl.KernelDictionary.rbf_grid([width])
         stack = kernels.grams(data.X[::2])
         model = mkl.LpMKLOneClass(kernels=kernels)
-        found = mkl.fit_path(model, stack, None, "C", mkl.path.path_grid(model, stack, None, "C", 25))
+        found = mkl.fit_path(model, stack, None, "C", mkl.paths.path_grid(model, stack, None, "C", 25))
         middle = found.estimators[found.first_look].predict_blocks(stack.cross(np.zeros((1, 2))))
         assert (middle[0] == 1) == inside
 

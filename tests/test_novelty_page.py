@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
 from mklcore.figures import style
-from mklcore.path import ACCEPTED
+from mklcore.paths.path import ACCEPTED
 from pages._parts.derive import paths, predictions, tables
 from pages._parts.explore import rail
 from pages._parts.export import report as export_report

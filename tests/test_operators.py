@@ -17,7 +17,7 @@ from mklcore.kernels.operators import (
     is_stored,
     same_kernels,
 )
-from mklcore.shards import sharded
+from mklcore.parallel.shards import sharded
 
 pytestmark = pytest.mark.numerical
 N, D = 40, 3

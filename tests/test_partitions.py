@@ -7,7 +7,7 @@ import pytest
 import mklcore as mkl
 from mklcore.lowrank.features import FeatureStack
 from mklcore.lowrank.fitting import fit_features
-from mklcore.partitions import ArrayParts, ParquetParts, fit_parts, predict_parts, score_parts
+from mklcore.parallel.partitions import ArrayParts, ParquetParts, fit_parts, predict_parts, score_parts
 
 DATA = mkl.load_sample("diabetes")
 Z = (DATA.y - DATA.y.mean()) / DATA.y.std()

@@ -9,7 +9,7 @@ from sklearn.metrics import r2_score
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.path_estimator import PathEstimator
+from mklcore.paths.estimator_protocol import PathEstimator
 
 
 @pytest.fixture(scope="module")
@@ -182,22 +182,24 @@ def test_a_grid_takes_a_table_as_a_path_does(model, params, table):
         X, normalise=model.default_normalise
     )  # fmt: skip
     for param in params:
-        grid = mkl.path.path_grid(model, X, y, param, 5)
-        assert grid == pytest.approx(mkl.path.path_grid(model, built, y, param, 5))
+        grid = mkl.paths.path_grid(model, X, y, param, 5)
+        assert grid == pytest.approx(mkl.paths.path_grid(model, built, y, param, 5))
     assert not hasattr(model, "n_features_in_")
     with pytest.raises(ParameterError, match="A path runs over one of"):
-        mkl.path.path_grid(model, X, y, "width")
+        mkl.paths.path_grid(model, X, y, "width")
 
 
 def test_a_grid_of_kernels_too_many_to_keep_is_scaled_by_some_of_their_rows(table):
     X, y = table[0], table[1]
     by_rows = mkl.LpMKLClassifier(kernels=KERNELS, solver="interleaved")
-    assert mkl.path.path_grid(by_rows, X, y, "C", 5) == pytest.approx(
-        mkl.path.path_grid(mkl.LpMKLClassifier(kernels=KERNELS), X, y, "C", 5)
+    assert mkl.paths.path_grid(by_rows, X, y, "C", 5) == pytest.approx(
+        mkl.paths.path_grid(mkl.LpMKLClassifier(kernels=KERNELS), X, y, "C", 5)
     )
     raw = mkl.LpMKLClassifier(kernels="precomputed")
     stack = KERNELS.grams(X)
-    assert mkl.path.path_grid(raw, stack.values, y, "C", 5) == pytest.approx(mkl.path.path_grid(raw, stack, y, "C", 5))
+    assert mkl.paths.path_grid(raw, stack.values, y, "C", 5) == pytest.approx(
+        mkl.paths.path_grid(raw, stack, y, "C", 5)
+    )
 
 
 @pytest.mark.parametrize("param", ["C", "lam", "p", "s"])
@@ -205,11 +207,11 @@ def test_grids_are_scaled_by_the_data(param, table):
     X, y = table[0], table[1]
     model = mkl.GOMPClassifier() if param in ("lam", "s") else mkl.LpMKLClassifier()
     stack = KERNELS.grams(X)
-    grid = mkl.path.path_grid(model, stack, y, param)
+    grid = mkl.paths.path_grid(model, stack, y, param)
     assert np.all(np.diff(grid) > 0)
     if param == "C":
         path = mkl.fit_path(
-            mkl.UniformMKLClassifier(), stack, y, "C", mkl.path.path_grid(mkl.UniformMKLClassifier(), stack, y, "C")
+            mkl.UniformMKLClassifier(), stack, y, "C", mkl.paths.path_grid(mkl.UniformMKLClassifier(), stack, y, "C")
         )
         grid = path.values
         bound = np.abs(path.estimators[0].dual_coef_)
@@ -264,8 +266,8 @@ def test_a_path_can_be_looked_at_while_it_is_solved():
 
 def test_no_better_waits_for_a_score_that_can_be_measured(monkeypatch):
     scores = iter([np.nan, np.nan, np.nan, 0.5, np.nan, 0.4])
-    monkeypatch.setattr(mkl.path, "score_of", lambda *_: next(scores))
-    ends = mkl.path.no_better(None, None, least=2, behind=2)
+    monkeypatch.setattr(mkl.paths.path, "score_of", lambda *_: next(scores))
+    ends = mkl.paths.no_better(None, None, least=2, behind=2)
     assert [ends(None) for _ in range(6)] == [False, False, False, False, False, True]
 
 

@@ -10,8 +10,8 @@ import pytest
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators import LpMKLClassifier
 from mklcore.kernels import KernelDictionary
-from mklcore.path import Path, fit_path
-from mklcore.path_files import COLUMNS, read_paths, write_paths
+from mklcore.paths.files import COLUMNS, read_paths, write_paths
+from mklcore.paths.path import Path, fit_path
 from mklcore.solvers.driver import Status
 
 

@@ -5,11 +5,11 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score
 
 import mklcore as mkl
-from mklcore import references
 from mklcore.errors import ParameterError
 from mklcore.machines import constant
-from mklcore.path import joined, turned
-from mklcore.references import best_single_kernel, plain_references, single_kernels
+from mklcore.paths.path import joined, turned
+from mklcore.selection import references
+from mklcore.selection.references import best_single_kernel, plain_references, single_kernels
 
 KERNELS = mkl.KernelDictionary.rbf_widths([0.02, 1.5]) + mkl.KernelDictionary((mkl.Linear(),))
 

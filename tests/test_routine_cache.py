@@ -13,8 +13,10 @@ import numba
 import numpy as np
 import pytest
 
-from mklcore import compiling, own_folders, routine_cache
-from mklcore.own_folders import own_folder, why_not_own
+from mklcore._numba import cache as routine_cache
+from mklcore._numba import compiling
+from mklcore.io import private_folders as own_folders
+from mklcore.io.private_folders import own_folder, why_not_own
 
 ENTRY = (
     "from mklcore._numba.decorators import jit_entry\n@jit_entry()\ndef doubled(values):\n    return 2.0 * values[0]\n"
@@ -178,7 +180,7 @@ def test_a_damaged_file_is_made_again(fresh):
 
 
 def test_what_could_not_be_kept_is_not_called_compiled(fresh, monkeypatch):
-    monkeypatch.setattr("mklcore.warmup.warm_up", lambda *_: routine_cache.give_up("full"))
+    monkeypatch.setattr("mklcore._numba.warmup.warm_up", lambda *_: routine_cache.give_up("full"))
     monkeypatch.setattr(compiling.os, "nice", lambda _: None)
     with warnings.catch_warnings(record=True):
         warnings.simplefilter("always")

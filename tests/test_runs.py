@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mklcore.figures import weights_beside
-from mklcore.path_files import write_paths
+from mklcore.paths.files import write_paths
 from pages._parts.jobs import worker
 from pages._parts.params import link as params_link
 from pages._parts.params.parameters import Params
@@ -30,7 +30,7 @@ from tests.pages import go, memory, open_app, quiet, table, upload, wait_for_pat
 
 def results(seed: int = 0, exact: bool = False) -> Results:
     rng = np.random.default_rng(seed)
-    from mklcore.path import Path as Solved
+    from mklcore.paths.path import Path as Solved
     from mklcore.solvers.driver import Status
 
     def path(n: int) -> Solved:

@@ -5,8 +5,8 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import DataError
-from mklcore.intercepts import best_intercept, total_loss
 from mklcore.losses import make_loss
+from mklcore.losses.intercepts import best_intercept, total_loss
 from tests.test_lp_properties import draw
 
 LOSSES = {

@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.path import rescored
+from mklcore.paths.path import rescored
 from mklcore.scoring import (
     SCORINGS,
     Decided,
@@ -31,7 +31,7 @@ from mklcore.scoring import (
     usual_scoring,
 )
 from mklcore.selection import CrossValidatedSurface
-from mklcore.tallies import OF_CLASSES, OF_NUMBERS, RANKED, tally_of
+from mklcore.selection.fast_metrics import OF_CLASSES, OF_NUMBERS, RANKED, tally_of
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
 

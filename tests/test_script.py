@@ -8,8 +8,8 @@ import pytest
 import mklcore as mkl
 import tests.test_script
 from mklcore.estimators.registry import ESTIMATORS
+from mklcore.io.script import LONGEST_LINE, call, code, dictionary_code, model_code, path_code
 from mklcore.kernels.functions import KernelSpec
-from mklcore.script import LONGEST_LINE, call, code, dictionary_code, model_code, path_code
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def test_the_path_is_the_one_of_the_library(falling):
     stack = mkl.KernelDictionary.rbf_grid([0.5, 1.0]).grams(X[:20])
     text = path_code("lam", 4, "stack", "y[:20]", "blocks", "y[20:]", falling=falling)
     path = made(text, "path", model=model, stack=stack, blocks=stack.cross(X[20:]), y=y)
-    values = mkl.path.path_grid(model, stack, y[:20], "lam", 4)
+    values = mkl.paths.path_grid(model, stack, y[:20], "lam", 4)
     np.testing.assert_array_equal(path.values, values[::-1] if falling else values)
     expected = mkl.fit_path(model, stack, y[:20], "lam", path.values, stack.cross(X[20:]), y[20:])
     np.testing.assert_array_equal(path.weights, expected.weights)

@@ -34,7 +34,7 @@ def total(kind):
 
 
 warnings.simplefilter("ignore", mklcore.NotConvergedWarning)
-mklcore.warmup.warm_up()
+mklcore._numba.warmup.warm_up()
 warmed, compiled = total("cache_hits") + total("cache_misses"), total("cache_misses")
 rng = np.random.default_rng(0)
 X = np.ascontiguousarray(rng.standard_normal((24, 3)))
@@ -67,7 +67,7 @@ from pages._parts.params.parameters import Params
 warnings.simplefilter("ignore", mklcore.NotConvergedWarning)
 asked = set()
 gram_stacks.preparation = lambda: SimpleNamespace(wait=asked.update)
-mklcore.warmup.stages()["usual"]()
+mklcore._numba.warmup.stages()["usual"]()
 
 
 def counted():
@@ -89,7 +89,7 @@ print("warmed", len(warmed), "asked", ",".join(sorted(asked)), "late", sorted(na
 def second() -> dict[str, int]:
     """Count in a process after one that filled the cache: functions, those it loaded and compiled, and those the warm-up missed."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-m", "mklcore.compiling"], cwd=ROOT, env=environment, check=True)
+    subprocess.run([sys.executable, "-m", "mklcore._numba.compiling"], cwd=ROOT, env=environment, check=True)
     done = subprocess.run(
         [sys.executable, "-c", WORK], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
@@ -110,7 +110,7 @@ def test_the_second_process_compiles_nothing(second):
 
 def test_the_paths_everybody_sees_first_need_the_first_stage_alone():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-m", "mklcore.compiling"], cwd=ROOT, env=environment, check=True)
+    subprocess.run([sys.executable, "-m", "mklcore._numba.compiling"], cwd=ROOT, env=environment, check=True)
     done = subprocess.run(
         [sys.executable, "-c", FIRST], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )

@@ -8,8 +8,9 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 import mklcore as mkl
-from mklcore import cuts, selection
 from mklcore.errors import DataError, NotConvergedWarning, ParameterError
+from mklcore.selection import curves as selection
+from mklcore.selection import splitters as cuts
 from mklcore.solvers.driver import Status
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.kernels.operators.lazy import LazyKernels
-from mklcore.shards import Shard, fit_shards, sharded
+from mklcore.parallel.shards import Shard, fit_shards, sharded
 
 N, D = 60, 40
 KERNELS = mkl.KernelDictionary.per_feature(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.path import path_grid
+from mklcore.paths.path import path_grid
 
 
 # Where no weight pays, R of the stopping rule is rounding: such a point may end a share of 1e-11 short.

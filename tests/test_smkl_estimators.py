@@ -14,7 +14,7 @@ from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor, group_sizes
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear
 from mklcore.kernels.grams import GramStack
-from mklcore.path import fit_path, path_grid
+from mklcore.paths.path import fit_path, path_grid
 from mklcore.penalties.terms import GroupLasso, LogTerm
 from mklcore.solvers.driver import Status
 

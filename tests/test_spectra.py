@@ -27,7 +27,7 @@ from mklcore.figures.spectra import selected_bands
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear, Polynomial
 from mklcore.kernels.spectra import BAND_KERNELS, kernel_edges, spectral_dictionary
-from mklcore.path import fit_path, log_grid
+from mklcore.paths.path import fit_path, log_grid
 
 PLACES = np.arange(850, 1050, 10)
 

@@ -7,14 +7,14 @@ import pytest
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, train_test_split
 
 import mklcore as mkl
-from mklcore.cuts import folds, halves
 from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.splitting import rare_note
 from mklcore.errors import DataError, ParameterError
-from mklcore.model_search import Candidate, search_models
-from mklcore.probabilities import calibrate, cross_fitted
+from mklcore.parallel.sweep import SplitProblem, SplitSpec
 from mklcore.scoring import scorings_for
-from mklcore.sweep import SplitProblem, SplitSpec
+from mklcore.selection.probabilities import calibrate, cross_fitted
+from mklcore.selection.search import Candidate, search_models
+from mklcore.selection.splitters import folds, halves
 from pages._parts.derive import searches
 from pages._parts.params.parameters import Params
 

@@ -16,11 +16,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import mklcore as mkl
-from mklcore import model_archive, store
 from mklcore.errors import DataError, MKLError, ParameterError
 from mklcore.estimators.registry import ESTIMATORS
+from mklcore.io import archive as model_archive
+from mklcore.io import models as store
+from mklcore.io.models import load_model, save_model
 from mklcore.solvers.hkl.bases import BASES
-from mklcore.store import load_model, save_model
 
 ROOT = Path(__file__).resolve().parents[1]
 RNG = np.random.default_rng(3)

@@ -22,7 +22,7 @@ from mklcore import (
     load_sample,
 )
 from mklcore.data import Dataset, three_way_split
-from mklcore.sweep import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits, sweep
+from mklcore.parallel.sweep import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits, sweep
 
 
 def cube(number: int) -> int:

@@ -18,7 +18,7 @@ from mklcore.lessons import LESSONS
 from mklcore.lessons.page import lesson_page
 from mklcore.lessons.pictures import PICTURES
 from mklcore.lessons.words import words
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from mklcore.solvers.driver import Status
 
 HOSTILE = ("</script><img src=x onerror=alert(1)>", "<!--<script>", "a & b", "{{ x }} \u2028 '\"", "**bold** $x$")

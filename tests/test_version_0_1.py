@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.path_files import read_paths
+from mklcore.paths.files import read_paths
 from mklcore.verify import verify
 from pages._parts.export import specification
 from pages._parts.params import link

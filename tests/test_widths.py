@@ -5,8 +5,8 @@ import pytest
 
 import mklcore as mkl
 from mklcore.kernels.functions import Laplacian
-from mklcore.path import fit_path
-from mklcore.widths import widened, width_at_edge, width_grid, with_next_width
+from mklcore.paths.path import fit_path
+from mklcore.selection.bandwidths import widened, width_at_edge, width_grid, with_next_width
 
 GRID = mkl.KernelDictionary.rbf_widths([0.5, 4.0, 1.0, 2.0])
 

@@ -19,7 +19,7 @@ import mklcore as mkl
 from benchmarks.fuzzing.targets import Target, damaged, in_words
 from mklcore.errors import MKLError
 from mklcore.estimators.registry import ESTIMATORS
-from mklcore.store import load_model, save_model
+from mklcore.io.models import load_model, save_model
 
 MOST_SECONDS = 20.0
 RNG = np.random.default_rng(0)

@@ -1,1 +1,9 @@
-"""What the library needs of numba: how its functions are compiled."""
+"""What numba compiles: decorators, the cache on disk, compiling ahead of the first fit."""
+
+from importlib import import_module as _import_module
+
+
+def __getattr__(name: str) -> object:
+    if name in ("cache", "compiling", "decorators", "stages", "warmup"):
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}.")

@@ -3,7 +3,7 @@
 All compiled functions are serial, release the interpreter's lock, and take contiguous float64 or int64 arrays and scalars.
 Compiling is paid on every new machine, so neither kind gets a wrapper for callers in C, and helpers none for Python either.
 The machine code of an entry is cached on disk and holds all of its helpers, so helpers are not cached themselves. Where it is
-cached :mod:`mklcore.routine_cache` decides; a full disk or a damaged file costs the cache, not the answer.
+cached :mod:`mklcore._numba.cache` decides; a full disk or a damaged file costs the cache, not the answer.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 
 from numba import config, errors, njit
 
-from mklcore import routine_cache
-from mklcore.own_folders import why_not_own
+from mklcore._numba import cache as routine_cache
+from mklcore.io.private_folders import why_not_own
 
 F = TypeVar("F", bound=Callable[..., Any])
 _one_by_one = threading.Lock()  # numba asks a setting of the process for the folder

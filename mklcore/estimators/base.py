@@ -295,7 +295,7 @@ class KernelEstimator(BaseEstimator):
         if not hasattr(self, "selected_"):
             self.selected_ = used
 
-    # -- along a path: what ``mklcore.path_estimator.PathEstimator`` asks for --------------------------------------------------
+    # -- along a path: what ``mklcore.paths.estimator_protocol.PathEstimator`` asks for
 
     def training_stack(self, X: Any, y: Any) -> tuple[Any, Labels]:
         """The kernels of the training rows ``X``, built or checked, and the checked target, ready for ``along``."""

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.cuts import folds
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import Kernels
 from mklcore.estimators.controls import SELECTIONS
 from mklcore.estimators.lp import LpBase, _LpClassifier, _LpRegressor
 from mklcore.losses import Loss
 from mklcore.penalties import LpNorm, Penalty
+from mklcore.selection.splitters import folds
 from mklcore.solvers.driver import Fit, warn_unless_converged
 from mklcore.solvers.reweighting import WarmStart
 

@@ -13,8 +13,8 @@ from sklearn.utils.validation import column_or_1d
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.errors import DataError
 from mklcore.estimators.base import KernelEstimator, target_of
-from mklcore.intercepts import centre_of, total_loss
 from mklcore.losses import Loss
+from mklcore.losses.intercepts import centre_of, total_loss
 from mklcore.scoring import accuracy, explained
 from mklcore.solvers.driver import Fit
 

@@ -22,7 +22,7 @@ from mklcore.experiments.base import SMALL
 from mklcore.experiments.claims import counted
 from mklcore.experiments.ledger import Ledger
 from mklcore.experiments.records import heading, summary
-from mklcore.sweep import BACKENDS
+from mklcore.parallel.sweep import BACKENDS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -23,7 +23,7 @@ from mklcore.arrays import Array, Mask
 from mklcore.data.dataset import LARGEST_VALUE
 from mklcore.errors import DataError, ParameterError
 from mklcore.experiments.claims import ANSWERS, DISAGREES, Claim, Record, Verdict, not_checked
-from mklcore.sweep import sweep
+from mklcore.parallel.sweep import sweep
 
 Progress = Callable[[int, int], Any] | None
 _QUICK: ContextVar[bool] = ContextVar("quick", default=False)

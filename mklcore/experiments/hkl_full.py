@@ -15,7 +15,7 @@ from typing import Any
 
 from mklcore.arrays import Array
 from mklcore.experiments.base import pause
-from mklcore.path import fit_path
+from mklcore.paths.path import fit_path
 from mklcore.solvers.hkl.baselines import FullKernel
 from mklcore.solvers.hkl.design import Design
 

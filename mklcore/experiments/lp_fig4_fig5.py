@@ -27,7 +27,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.measures import alignment_matrix, target_alignment
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
-from mklcore.path import fit_path
+from mklcore.paths.path import fit_path
 
 SIZES, N_CHECK, LENGTH = (60, 125, 250, 500), 400, 100
 MOTIFS: tuple[Any, ...] = (("TATAAT", 40), "GGCCA")

@@ -23,7 +23,7 @@ from mklcore.experiments.base import Experiment, pause
 from mklcore.experiments.claims import Claim, all_of, at_least, at_most, close, highest, lowest, published
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
-from mklcore.path import fit_path
+from mklcore.paths.path import fit_path
 
 N_FEATURES, N_TRAIN, N_CHECK = 50, 50, 10_000
 NORMS = (1.0, 4.0 / 3.0, 2.0, 4.0, np.inf)

@@ -24,8 +24,8 @@ from mklcore.experiments.base import Experiment, is_quick, pause
 from mklcore.experiments.claims import Claim, above, alike, below, lowest, order, published
 from mklcore.experiments.kernel_files import PER_VIEW, QUICK_PER_VIEW, labelled, made_proteins, multiplicative
 from mklcore.kernels.grams import GramStack
-from mklcore.path import fit_path
-from mklcore.selection import CrossValidatedSurface, choose, cross_validate_path
+from mklcore.paths.path import fit_path
+from mklcore.selection.curves import CrossValidatedSurface, choose, cross_validate_path
 
 MADE = "made proteins, a stand-in"
 FILES = {"plant": "plant.npz", "nonpl": "nonpl.npz", "psortNeg": "psortNeg.npz", "psortPos": "psortPos.npz"}

@@ -27,7 +27,7 @@ from mklcore.experiments.kernel_files import arrays_of
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear
 from mklcore.kernels.spectra import spectral_dictionary
-from mklcore.selection_loo import choose_C
+from mklcore.selection.choose_c import choose_C
 
 OVARIAN, MADE_SPECTRA = "ovarian", "made mass spectra, a stand-in"
 INDIAN, MADE_IMAGE = "Indian Pines", "made image, a stand-in"

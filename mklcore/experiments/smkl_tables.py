@@ -29,7 +29,7 @@ from mklcore.experiments.claims import Check, Claim, Record, above, all_of, at_m
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, KernelSpec, Linear, Polynomial
 from mklcore.kernels.spectra import spectral_dictionary
-from mklcore.selection_loo import Choice, choose_C
+from mklcore.selection.choose_c import Choice, choose_C
 
 TECATOR = "tecator (protein), a stand-in"
 MADE = {

@@ -21,7 +21,7 @@ from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.spectra import kernel_edges, spectral_dictionary
 from mklcore.lessons.base import Lesson, Tick, silent
-from mklcore.path import Path, fit_path, path_grid
+from mklcore.paths.path import Path, fit_path, path_grid
 
 N_ROWS, N_WAVELENGTHS, N_DECISIVE, POINTS = 200, 150, 3, 17
 USED = 1e-6

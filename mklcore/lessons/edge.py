@@ -19,7 +19,7 @@ from mklcore.figures.style import number
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.spectra import spectral_dictionary
 from mklcore.lessons.base import Lesson, Tick, silent
-from mklcore.path import Path, fit_path, grown
+from mklcore.paths.path import Path, fit_path, grown
 
 N_ROWS, N_WAVELENGTHS, N_DECISIVE = 200, 150, 3
 TRIED = 10.0 ** np.linspace(-3.0, -1.0, 7)

@@ -19,7 +19,7 @@ from mklcore.figures.style import number
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.lessons.base import Lesson, Tick, silent
-from mklcore.path import Path, fit_path
+from mklcore.paths.path import Path, fit_path
 
 N_ROWS, N_NOISE = 100, 7
 TARGET_NOISE, DECOY_NOISE, RIDGE = 0.3, 0.5, 1e-3

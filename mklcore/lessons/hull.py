@@ -21,7 +21,7 @@ from mklcore.figures.style import number
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Polynomial
 from mklcore.lessons.base import Lesson, Tick, silent
-from mklcore.path import Path, fit_path, path_grid
+from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.bases import PolynomialBasis
 from mklcore.solvers.hkl.design import Design
 

@@ -22,7 +22,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import SequenceKernel, Spectrum, WeightedDegree
 from mklcore.lessons.base import Lesson, Tick, silent
-from mklcore.path import fit_path
+from mklcore.paths.path import fit_path
 
 N_ROWS, LENGTH, N_BANDS, WORD_LENGTH = 240, 60, 6, 4
 WORD, PLACE = "TATAAT", 23  # inside the third band; places count from 0

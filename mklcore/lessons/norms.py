@@ -22,7 +22,7 @@ from mklcore.figures.style import number
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.lessons.base import Lesson, Tick, silent
-from mklcore.path import Path, fit_path
+from mklcore.paths.path import Path, fit_path
 
 N_FEATURES, N_TRAIN, N_CHECK = 50, 50, 4000
 NORMS = (1.0, 8.0 / 7.0, 4.0 / 3.0, 2.0, 4.0, 8.0, np.inf)

@@ -20,7 +20,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.lessons.base import Lesson, Tick, silent
-from mklcore.path import fit_path
+from mklcore.paths.path import fit_path
 from mklcore.solvers.baselines import lq_mkl
 
 N_FEATURES, N_INFORMATIVE, N_TRAIN, N_CHECK = 50, 4, 80, 2000

@@ -20,8 +20,8 @@ import scipy
 
 from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices
-from mklcore.intercepts import best_intercept
 from mklcore.losses import Cost, Loss
+from mklcore.losses.intercepts import best_intercept
 from mklcore.lowrank.features import FeatureStack, Table
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 

@@ -26,7 +26,7 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array
-from mklcore.intercepts import best_intercept, total_loss
+from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.lowrank.features import FeatureStack
 from mklcore.lowrank.weighing import TOLD, FeatureReweighting, OnFeatures, Seen
 from mklcore.machines.solution import feasible_start

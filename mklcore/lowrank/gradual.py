@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.intercepts import best_intercept, total_loss
 from mklcore.losses import Cost, Loss
+from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.lowrank.boxed import balanced
 from mklcore.lowrank.features import FeatureStack
 from mklcore.machines.solution import Solution, dual_gap

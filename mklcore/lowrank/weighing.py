@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.intercepts import best_intercept, total_loss
+from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.lowrank.boxed import inverse_times, solve_boxed
 from mklcore.lowrank.features import FeatureStack
 from mklcore.lowrank.gradual import solve_gradual

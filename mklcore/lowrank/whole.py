@@ -16,9 +16,9 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
-from mklcore.intercepts import best_intercept, total_loss
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.maps import KernelMap, as_rows, standardise_rows
+from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.lowrank.features import FeatureMap, diagonals
 from mklcore.solvers.bound import dual_bound
 

@@ -11,8 +11,8 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array
-from mklcore.intercepts import best_intercept, total_loss
 from mklcore.losses import Cost, Loss
+from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
 _MAX_NEWTON = 100

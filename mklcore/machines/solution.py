@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.intercepts import total_loss
 from mklcore.losses import Cost, Loss
+from mklcore.losses.intercepts import total_loss
 
 
 @dataclass(frozen=True, eq=False)

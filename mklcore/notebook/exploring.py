@@ -11,7 +11,7 @@ import numpy as np
 from mklcore.errors import ParameterError
 from mklcore.figures.takeaway import About, hulls_page, path_page
 from mklcore.notebook.framing import Explorable
-from mklcore.path import Path
+from mklcore.paths.path import Path
 
 if TYPE_CHECKING:
     from mklcore.notebook.widget import PathWidget

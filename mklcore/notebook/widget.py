@@ -9,7 +9,7 @@ import traitlets
 from anywidget import AnyWidget
 
 from mklcore.errors import ParameterError
-from mklcore.path import Path
+from mklcore.paths.path import Path
 
 
 class PathWidget(AnyWidget):

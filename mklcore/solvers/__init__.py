@@ -11,9 +11,9 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.intercepts import total_loss
 from mklcore.kernels.operators import Capability, KernelOperator, as_operator, is_stored
 from mklcore.losses import Cost, Loss, make_loss
+from mklcore.losses.intercepts import total_loss
 from mklcore.penalties import Penalty
 from mklcore.solvers.driver import Fit, Status, run
 from mklcore.solvers.interleaved import Interleaved, lacking

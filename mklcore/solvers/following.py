@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.intercepts import best_intercept, total_loss
 from mklcore.kernels.operators.base import Capability, KernelOperator
+from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers import trail
 from mklcore.solvers.bound import forms_of_multiple

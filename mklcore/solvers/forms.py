@@ -15,9 +15,9 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.intercepts import total_loss
 from mklcore.kernels.operators import KernelOperator, as_operator
 from mklcore.losses import Loss
+from mklcore.losses.intercepts import total_loss
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.bound import dual_bound

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.intercepts import best_intercept, total_loss
+from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers.complement import Complement, Factorised, Halved, Through
 from mklcore.solvers.driver import Point, Progress, Status

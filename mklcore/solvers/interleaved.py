@@ -26,11 +26,11 @@ import numpy as np
 from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, Single
 from mklcore.errors import ParameterError
-from mklcore.intercepts import best_intercept, total_loss
 from mklcore.kernels.operators import KernelOperator, is_stored, same_kernels
 from mklcore.kernels.operators.lazy import PIECE
 from mklcore.kernels.operators.row_cache import RowCache
 from mklcore.losses import Loss
+from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines.svm import best_partner, first, move_pair, move_single, offsets, pair_update
 from mklcore.penalties import Penalty
 from mklcore.solvers.bound import dual_bound, forms_of_multiple

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.intercepts import best_intercept, total_loss
 from mklcore.kernels.operators.base import same_kernels
+from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.solvers.bound import dual_bound, forms_of_multiple
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Fit, Point, Status

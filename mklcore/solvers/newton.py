@@ -22,8 +22,8 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array, Indices
-from mklcore.intercepts import best_intercept, total_loss
 from mklcore.kernels.operators import Capability, same_kernels
+from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines.svm import smo_pairs
 from mklcore.penalties import Penalty
 from mklcore.solvers.bundle import Bundle

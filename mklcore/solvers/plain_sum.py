@@ -18,9 +18,9 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError
-from mklcore.intercepts import best_intercept, total_loss
 from mklcore.kernels.operators.dense import DenseKernels
 from mklcore.kernels.operators.lazy import LazySum
+from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.interior import Interior

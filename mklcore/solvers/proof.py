@@ -20,9 +20,9 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ProofError
-from mklcore.intercepts import total_loss
 from mklcore.kernels.operators.base import KernelOperator, is_stored
 from mklcore.losses import Cost, Loss
+from mklcore.losses.intercepts import total_loss
 from mklcore.penalties import Penalty
 
 _AT_ONCE = 2_000_000  # roots of diagonals that are made together

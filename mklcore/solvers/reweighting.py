@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.intercepts import best_intercept, total_loss
 from mklcore.kernels.operators import KernelOperator, as_operator, is_stored, same_kernels
 from mklcore.losses import Cost, Loss
+from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines import machine_of
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 from mklcore.machines.svm import NO_SLOPE, solve_svm

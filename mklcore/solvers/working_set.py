@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.intercepts import best_intercept, total_loss
+from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.bundle import Bundle

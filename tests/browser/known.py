@@ -10,7 +10,7 @@ from mklcore import load_sample
 from mklcore.data import Dataset, Split, read_table, three_way_split
 from mklcore.estimators.registry import ESTIMATORS
 from mklcore.kernels import RBF, KernelDictionary, Linear
-from mklcore.path import Path, fit_path, path_grid
+from mklcore.paths.path import Path, fit_path, path_grid
 
 KERNELS = "widths=2&degree=0&each=linear"  # in the app's address; ``known`` builds the same
 SOURCES = ("sample", "upload")

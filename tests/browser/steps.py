@@ -16,7 +16,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from mklcore.data import Dataset, read_table, three_way_split
 from mklcore.estimators import LpMKLClassifier
 from mklcore.kernels import RBF, KernelDictionary, Linear, Polynomial
-from mklcore.path import Path, fit_path, path_grid
+from mklcore.paths.path import Path, fit_path, path_grid
 
 WAIT = 300_000  # for a condition; on a loaded machine that still compiles, the first page takes minutes
 P = ParamSpec("P")

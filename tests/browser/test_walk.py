@@ -16,7 +16,7 @@ import pytest
 
 from mklcore import load_model
 from mklcore.data import Dataset
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.params.parameters import METHODS
 from pages._parts.session.nav import ROOMS
 from tests.browser.known import BATCH, SOURCES, Known, known, path_of, prices

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mklcore.estimators.registry import ESTIMATORS
-from mklcore.path import Path, fit_path, path_grid
+from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.design import Design
 from pages._parts.theory.tabs import TABS
 from tests.browser.known import KERNELS, SOURCES, known, path_of

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mklcore.figures import style
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from tests.browser.known import KERNELS, prices
 from tests.browser.server import Server
 from tests.browser.steps import Visitor, patiently, pull, upload

@@ -21,9 +21,9 @@ import scipy
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.intercepts import losses_at
 from mklcore.kernels.operators.dense import DenseKernels
 from mklcore.losses import Loss
+from mklcore.losses.intercepts import losses_at
 from mklcore.machines import machine_of
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers.bound import Bound

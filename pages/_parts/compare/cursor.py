@@ -7,7 +7,7 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.figures import steps as lane_steps
 from mklcore.figures.steps import Steps
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.compare import table
 from pages._parts.derive import comparison, predictions
 from pages._parts.derive import paths as derive_paths

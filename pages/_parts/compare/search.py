@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from mklcore.figures import style
-from mklcore.model_search import Candidate, ModelSearch, Tried
+from mklcore.selection.search import Candidate, ModelSearch, Tried
 from pages._parts.derive import searches, tables
 from pages._parts.drawing import controls, listings
 from pages._parts.jobs.job import Progress

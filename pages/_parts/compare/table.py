@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from mklcore.errors import MKLError
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.derive import paths, shelves, tables
 from pages._parts.derive.comparison import Shown
 from pages._parts.drawing import listings

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from mklcore.left_out import scored_on
-from mklcore.path import Path
+from mklcore.paths.held_out import scored_on
+from mklcore.paths.path import Path
 from pages._parts.derive import gram_stacks, low_rank, scores, tables
 from pages._parts.params.parameters import Params
 

@@ -12,7 +12,7 @@ from mklcore.data.dataset import Dataset, Split
 from mklcore.errors import DataError, MKLError, told_elsewhere
 from mklcore.estimators.registry import COLUMN_BASES, ESTIMATORS
 from mklcore.kernels.grams import GramStack
-from mklcore.path import Path, fit_path, path_grid
+from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.baselines import Counterexample, duplicate_counterexample
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from mklcore.errors import MKLError
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.derive import earlier, gram_stacks, low_rank, tables
 from pages._parts.derive import paths as derive_paths
 from pages._parts.jobs.job import Job

@@ -12,8 +12,8 @@ from contextlib import suppress
 from copy import copy
 from typing import Any, TypeVar
 
-from mklcore.apart import POSSIBLE, Apart, EndedError, UnsendableError
 from mklcore.errors import MKLError
+from mklcore.parallel.processes import POSSIBLE, Apart, EndedError, UnsendableError
 from pages._parts.derive.budget import memory_bytes
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Report

@@ -18,9 +18,9 @@ import numpy as np
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import DataError
 from mklcore.figures.hull_states import HullLayout
-from mklcore.path import Path
-from mklcore.path_files import read_paths
-from mklcore.references import Reference
+from mklcore.paths.files import read_paths
+from mklcore.paths.path import Path
+from mklcore.selection.references import Reference
 from pages._parts.derive import dictionaries, tables
 from pages._parts.params import link
 from pages._parts.params.parameters import Params

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from mklcore._numba.stages import EVERY_KERNEL, USUAL, USUAL_KERNELS
 from mklcore.data.dataset import Split
 from mklcore.data.grouping import read_numbers
 from mklcore.errors import DataError, KernelError
 from mklcore.kernels import stacks
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
-from mklcore.stages import EVERY_KERNEL, USUAL, USUAL_KERNELS
 from pages._parts.derive import crew
 from pages._parts.derive.budget import SHARE, Budget, memory_bytes
 from pages._parts.derive.dictionaries import dictionary, normalisation

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from mklcore.references import HULL_FITS, Reference, hull_references
+from mklcore.selection.references import HULL_FITS, Reference, hull_references
 from pages._parts.derive import hulls, shelves, tables
 from pages._parts.derive.hulls import Answer
 from pages._parts.jobs.job import Job, Piece, Report

@@ -10,7 +10,7 @@ import numpy as np
 from mklcore.data.dataset import Dataset, Split
 from mklcore.errors import DataError
 from mklcore.estimators.registry import ESTIMATORS, Control
-from mklcore.path import Path, fit_path, path_grid
+from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
 from pages._parts.derive import shelves, tables

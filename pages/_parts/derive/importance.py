@@ -8,7 +8,7 @@ import numpy as np
 
 from mklcore.estimators.importance import ColumnAnswer, column_importance, kernel_units
 from mklcore.kernels.units import Unit
-from mklcore.path import Path, fit_path_of
+from mklcore.paths.path import Path, fit_path_of
 from pages._parts.derive import crew, dictionaries, gram_stacks, low_rank, paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import Params

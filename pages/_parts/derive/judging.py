@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.errors import DataError
-from mklcore.probabilities import Probabilities, calibrate, cross_fitted
+from mklcore.selection.probabilities import Probabilities, calibrate, cross_fitted
 from pages._parts.derive import gram_stacks, low_rank, shelves, tables
 from pages._parts.derive.predictions import Chosen
 

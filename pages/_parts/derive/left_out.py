@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from mklcore.left_out import steps
-from mklcore.path import Path
+from mklcore.paths.held_out import steps
+from mklcore.paths.path import Path
 from pages._parts.derive import all_rows, low_rank, paths, shelves, tables
 from pages._parts.jobs.job import Job, Piece
 from pages._parts.params.parameters import Params

@@ -7,7 +7,7 @@ from typing import Any
 from mklcore.data.dataset import counted
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.kernels.measures import alignment_matrix
-from mklcore.path import Path, fit_path, no_better, path_grid
+from mklcore.paths.path import Path, fit_path, no_better, path_grid
 from pages._parts.derive import dictionaries, gram_stacks, left_out, low_rank, paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import Params

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 import mklcore
-from mklcore import cluster, errands
 from mklcore.errors import MKLError
-from mklcore.path import Path
+from mklcore.parallel import cluster
+from mklcore.parallel import tasks as errands
+from mklcore.paths.path import Path
 from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.interleaved import lacking
 from pages._parts.derive import all_rows, dictionaries, gram_stacks, left_out, low_rank, paths, scores, shelves, tables
@@ -114,7 +115,7 @@ def takes_shards(params: Params) -> bool:
     """
     exact = low_rank.exactly(params)
     asked: Any = _with_scales(exact)
-    if not cluster.scheduler_address() or mklcore.shards.why_not(asked) or most_rows(exact) > MOST_SUMMED:
+    if not cluster.scheduler_address() or mklcore.parallel.shards.why_not(asked) or most_rows(exact) > MOST_SUMMED:
         return False
     found = asked.foresee(most_rows(exact), tables.table(exact).X.shape[1])
     return not found.bytes or "disk" in found.stored

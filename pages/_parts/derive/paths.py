@@ -6,18 +6,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mklcore import cluster, errands
-from mklcore.apart import SHOWN_EVERY
+from mklcore._numba.stages import EVERY_KERNEL, USUAL, USUAL_ALGORITHM
 from mklcore.data.dataset import Split
 from mklcore.errors import MKLError, told_elsewhere
 from mklcore.estimators.importance import ColumnAnswer
 from mklcore.estimators.registry import Algorithm, Control, PathParameter, Variant
-from mklcore.intervals import Interval, interval_along
 from mklcore.kernels.grams import GramStack
-from mklcore.path import Path, fit_path, grown, path_grid, rescored
+from mklcore.parallel import cluster
+from mklcore.parallel import tasks as errands
+from mklcore.parallel.processes import SHOWN_EVERY
+from mklcore.paths.intervals import Interval, interval_along
+from mklcore.paths.path import Path, fit_path, grown, path_grid, rescored
 from mklcore.scoring import SCORINGS
 from mklcore.selection import SelectionFrequency, selection_frequency
-from mklcore.stages import EVERY_KERNEL, USUAL, USUAL_ALGORITHM
 from pages._parts.derive import (
     all_rows,
     crew,

@@ -9,7 +9,7 @@ from mklcore.data.applying import Feature, Reading, learn_reading, plain_reading
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
 from mklcore.estimators.explain import NOVELTY, column_influence, kernels_in_use, problem_names, typical_parts
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.derive import gram_stacks, paths, shelves, tables
 from pages._parts.derive.opening import opened
 from pages._parts.params import places

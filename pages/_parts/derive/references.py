@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from mklcore.data.dataset import Dataset
-from mklcore.path import Path
-from mklcore.references import PLAIN, Reference, best_single_kernel, plain_references
+from mklcore.paths.path import Path
 from mklcore.scoring import scorer_of
+from mklcore.selection.references import PLAIN, Reference, best_single_kernel, plain_references
 from pages._parts.derive import all_rows, earlier, gram_stacks, left_out, paths, scores, shelves, tables
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Job, Piece, Report

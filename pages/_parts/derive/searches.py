@@ -8,7 +8,7 @@ import numpy as np
 from mklcore.data.dataset import Dataset
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.stacks import rows_of
-from mklcore.model_search import Candidate, ModelSearch, Outcome, Trial, candidates, search_models
+from mklcore.selection.search import Candidate, ModelSearch, Outcome, Trial, candidates, search_models
 from pages._parts.derive import gram_stacks, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import Params

@@ -11,7 +11,7 @@ from mklcore.estimators.explain import (
     weight_shares,
 )
 from mklcore.kernels.functions import KernelSpec
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.derive import dictionaries, gram_stacks, importance, shelves, tables
 from pages._parts.derive.paths import Answer
 from pages._parts.params.parameters import Params

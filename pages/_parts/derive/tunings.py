@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.path import log_grid
+from mklcore.paths.path import log_grid
 from mklcore.selection import choose, cross_validate_path
-from mklcore.selection_loo import choose_C
+from mklcore.selection.choose_c import choose_C
 from pages._parts.derive import paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import Params

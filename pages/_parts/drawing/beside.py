@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from mklcore.references import Reference
+from mklcore.selection.references import Reference
 from pages._parts.derive import left_out, references
 from pages._parts.params.parameters import Params
 from pages._parts.session import board, history, words

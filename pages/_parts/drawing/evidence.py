@@ -7,7 +7,7 @@ import streamlit as st
 
 from mklcore.estimators.registry import Algorithm, Variant
 from mklcore.figures import style
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.derive import paths, shelves
 from pages._parts.drawing import listings
 from pages._parts.params import places

@@ -12,7 +12,7 @@ import streamlit as st
 
 from mklcore.data.dataset import Dataset
 from mklcore.kernels.grams import GramStack
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.derive import tables
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD

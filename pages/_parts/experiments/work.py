@@ -11,11 +11,11 @@ from typing import Any
 
 import pandas as pd
 
-from mklcore import cluster
 from mklcore.errors import DataError, MKLError
 from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
 from mklcore.experiments.base import SMALL, folder
 from mklcore.experiments.records import records
+from mklcore.parallel import cluster
 from pages._parts.derive import shelves
 from pages._parts.derive.shelves import Shelf
 from pages._parts.jobs.job import Job, Piece, Progress, Report

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.references import Reference
+from mklcore.selection.references import Reference
 from pages._parts.derive import paths
 from pages._parts.params.parameters import Params
 from pages._parts.session import history, words

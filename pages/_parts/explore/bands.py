@@ -10,7 +10,7 @@ from mklcore.data.spectra import measured_columns, wavelengths
 from mklcore.errors import MKLError
 from mklcore.figures import selected_bands
 from mklcore.kernels.spectra import kernel_edges
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.derive import gram_stacks, importance, paths, tables
 from pages._parts.drawing import charts
 from pages._parts.export import downloads

@@ -7,9 +7,9 @@ import streamlit as st
 
 from mklcore.estimators.explain import Shares
 from mklcore.figures import selection_bars, style, telling
-from mklcore.path import Path
-from mklcore.references import Reference
+from mklcore.paths.path import Path
 from mklcore.selection import SelectionFrequency
+from mklcore.selection.references import Reference
 from pages._parts.derive import importance, paths, tables
 from pages._parts.derive import shares as derive_shares
 from pages._parts.drawing import beside, charts

@@ -4,7 +4,7 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from mklcore.figures import style
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.derive import looks, paths, references
 from pages._parts.derive import shares as derive_shares
 from pages._parts.derive.predictions import Chosen

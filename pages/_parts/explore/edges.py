@@ -6,7 +6,7 @@ import streamlit as st
 
 from mklcore.estimators.explain import specs_of
 from mklcore.kernels.notation import Entry, write_entries
-from mklcore.widths import width_at_edge, with_next_width
+from mklcore.selection.bandwidths import width_at_edge, with_next_width
 from pages._parts.derive import dictionaries, paths, tables
 from pages._parts.params import places, rules
 from pages._parts.params.parameters import Params

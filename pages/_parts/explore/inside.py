@@ -14,7 +14,7 @@ from mklcore.estimators.explain import (
     weights_by_class,
 )
 from mklcore.figures import class_weights, component_grid, kernel_colours, style, surface_plot, telling
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.derive import gram_stacks, paths, predictions, shelves, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import charts, listings

@@ -10,7 +10,7 @@ import streamlit as st
 
 from mklcore.data.dataset import Dataset
 from mklcore.figures import confusion_figure, reliability_figure, residual_figure, roc_figure, style
-from mklcore.probabilities import brier, reliability
+from mklcore.selection.probabilities import brier, reliability
 from pages._parts.derive import judging, tables
 from pages._parts.derive.judging import Judged
 from pages._parts.derive.predictions import Chosen

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mklcore import cluster
 from mklcore.errors import MKLError
 from mklcore.figures import style
 from mklcore.kernels import stacks
-from mklcore.path import Path
-from mklcore.sweep import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits
+from mklcore.parallel import cluster
+from mklcore.parallel.sweep import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits
+from mklcore.paths.path import Path
 from pages._parts.derive import dictionaries, gram_stacks, low_rank, paths, scores, shelves, tables
 from pages._parts.drawing import listings
 from pages._parts.jobs.job import Job, Piece, Report

@@ -14,8 +14,8 @@ from mklcore.estimators.explain import (
 )
 from mklcore.estimators.registry import Algorithm
 from mklcore.figures import moving, style, telling
-from mklcore.path import Path
-from mklcore.references import Reference
+from mklcore.paths.path import Path
+from mklcore.selection.references import Reference
 from pages._parts.derive import dictionaries, paths, references, tables
 from pages._parts.params import places
 from pages._parts.params.parameters import Params

@@ -15,7 +15,7 @@ from mklcore.figures.takeaway import About, Problem, hulls_page, lanes_page, pat
 from mklcore.figures.takeaway.hulls import Drawn
 from mklcore.lessons import Lesson
 from mklcore.lessons.page import Scenes, lesson_page
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.derive import gram_stacks, paths, shelves, tables
 from pages._parts.derive import shares as derive_shares
 from pages._parts.derive.comparison import Shown

@@ -20,7 +20,7 @@ import streamlit as st
 from mklcore.data.dataset import Dataset, row_fingerprints
 from mklcore.data.reading import read_table
 from mklcore.errors import MKLError
-from mklcore.store import save_model
+from mklcore.io.models import save_model
 from mklcore.verify import report
 from pages._parts.derive import gram_stacks, hulls, low_rank, shelves, tables
 from pages._parts.derive.predictions import Chosen

@@ -12,7 +12,7 @@ from mklcore.data.samples import SAMPLES
 from mklcore.estimators.registry import Algorithm, Variant
 from mklcore.figures import score_path, style, telling, weight_path, weights_bar
 from mklcore.figures.formula import mathml
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.derive import gram_stacks, low_rank, paths, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.params import places

@@ -35,8 +35,8 @@ PAGES = (
 )  # fmt: skip
 REST = (
     "scipy.linalg", "scipy.special", "scipy.sparse.linalg", "scipy.optimize", "scipy.stats", "sklearn.base",
-    "sklearn.model_selection", "sklearn.datasets", "sklearn.linear_model", "mklcore.exploration", "mklcore.warmup",
-    "mklcore.model_search", "mklcore.experiments", "mklcore.theory",
+    "sklearn.model_selection", "sklearn.datasets", "sklearn.linear_model", "mklcore.exploration", "mklcore._numba.warmup",
+    "mklcore.selection.search", "mklcore.experiments", "mklcore.theory",
 )  # fmt: skip
 USUAL = (
     "explore",

@@ -10,10 +10,10 @@ import streamlit as st
 from threadpoolctl import threadpool_limits
 
 import mklcore
-from mklcore import compiling
-from mklcore.compiling import Compiler
+from mklcore._numba import compiling
+from mklcore._numba.compiling import Compiler
+from mklcore._numba.stages import EVERY_KERNEL, USUAL
 from mklcore.estimators.registry import ESTIMATORS
-from mklcore.stages import EVERY_KERNEL, USUAL
 from pages._parts.jobs import importing
 
 # Between compiled calls a solver holds the interpreter. At the usual 5 ms a turn everybody waits long beside a path that is solved
@@ -91,13 +91,13 @@ class Preparation:
                 self._compiler.follow(self.report)
                 self._compiler = None
             self._prepare()
-            mklcore.warmup.warm_up(self.report)
+            mklcore._numba.warmup.warm_up(self.report)
         finally:
             self.end()
 
     def _prepare(self) -> None:
         """Import all there is to load, and set the process up for it."""
-        assert mklcore.warmup  # its first mention imports it
+        assert mklcore._numba.warmup  # its first mention imports it
         calm()
 
 

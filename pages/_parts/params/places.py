@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.figures.telling import label, symbol
-from mklcore.path import Path
+from mklcore.paths.path import Path
 
 __all__ = ["BOUNDS", "Place", "bounds", "label", "place", "symbol"]
 

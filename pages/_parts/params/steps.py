@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mklcore.figures.steps import Indices, Steps, nearest_to
-from mklcore.path import Path, nearest_by_ratio
+from mklcore.paths.path import Path, nearest_by_ratio
 from pages._parts.params import places
 
 

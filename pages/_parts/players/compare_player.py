@@ -12,7 +12,7 @@ import streamlit as st
 
 from mklcore.figures import lanes, path_positions, players
 from mklcore.figures.steps import Steps
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.derive.comparison import Shown
 from pages._parts.drawing import charts
 from pages._parts.params import places

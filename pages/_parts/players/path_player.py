@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 
 from mklcore.figures import moving, players, telling
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.params.places import Place, label
 from pages._parts.session import fields, history
 from pages._parts.session.memory import memory

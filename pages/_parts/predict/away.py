@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from mklcore.figures import score_path, telling, weight_path, weights_bar
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.derive import paths
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import listings

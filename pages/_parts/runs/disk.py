@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from platformdirs import user_data_path
 
-from mklcore.own_folders import why_not_own
+from mklcore.io.private_folders import why_not_own
 from pages._parts.runs import salvage, schema
 
 HOME, OFF = "MKL_EXPLORER_HOME", "off"

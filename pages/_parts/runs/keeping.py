@@ -15,7 +15,7 @@ import streamlit as st
 
 import mklcore
 from mklcore.data.samples import SAMPLES
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.derive import hulls, paths, shelves
 from pages._parts.params import link, places
 from pages._parts.params.parameters import Params

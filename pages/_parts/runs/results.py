@@ -9,8 +9,8 @@ import numpy as np
 
 from mklcore.errors import DataError
 from mklcore.figures import style
-from mklcore.path import Path
-from mklcore.path_files import read_paths, write_paths
+from mklcore.paths.files import read_paths, write_paths
+from mklcore.paths.path import Path
 from pages._parts.session import words
 
 

@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from mklcore.kernels import stacks
-from mklcore.path import Path
+from mklcore.paths.path import Path
 from pages._parts.jobs.job import Progress
 from pages._parts.params.lanes import Lane
 from pages._parts.params.parameters import Params

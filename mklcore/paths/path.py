@@ -16,7 +16,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators.base import is_stored
 from mklcore.kernels.operators.lazy import LazyKernels, RowBlocks
 from mklcore.lowrank.features import FeatureBlocks
-from mklcore.path_estimator import PathEstimator
+from mklcore.paths.estimator_protocol import PathEstimator
 from mklcore.penalties import LpNorm
 from mklcore.scoring import ACCEPTED, Judge, Scoring, label_of, scored, scorer_of
 from mklcore.solvers.driver import Status

@@ -20,17 +20,17 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Labels
-from mklcore.cuts import folds, rare_in_folds
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.intercepts import centre_of
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import Loss, Squared, make_loss
+from mklcore.losses.intercepts import centre_of
 from mklcore.lowrank.features import FeatureStack
-from mklcore.path import check_scoring, score_name, score_of
-from mklcore.path_estimator import PathEstimator
+from mklcore.paths.estimator_protocol import PathEstimator
+from mklcore.paths.path import check_scoring, score_name, score_of
 from mklcore.scoring import Scoring, label_of
+from mklcore.selection.splitters import folds, rare_in_folds
 
 RULES = ("auto", "loo", "xi_alpha", "kfold")
 

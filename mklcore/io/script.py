@@ -151,6 +151,6 @@ def path_code(
     measured = "" if scoring is None else f", scoring={scoring!r}"
     measured += f", grow={grow}" if grow else ""
     return (
-        f"values = mkl.path.path_grid(model, {X}, {y}, {param!r}, {n}){order}\n"
+        f"values = mkl.paths.path_grid(model, {X}, {y}, {param!r}, {n}){order}\n"
         f"path = mkl.fit_path(model, {X}, {y}, {param!r}, values, {X_val}, {y_val}{measured})"
     )

@@ -14,9 +14,9 @@ from typing import Any, overload
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Labels, Mask
-from mklcore.cuts import cut, halves, parts_of, rare_in_folds
 from mklcore.errors import ParameterError, warn_short
-from mklcore.path import (
+from mklcore.paths.estimator_protocol import PathEstimator, SizedEstimator
+from mklcore.paths.path import (
     PATH_ATTRIBUTES,
     Path,
     check_scoring,
@@ -26,8 +26,8 @@ from mklcore.path import (
     scores_of,
     validation_blocks,
 )
-from mklcore.path_estimator import PathEstimator, SizedEstimator
 from mklcore.scoring import ACCEPTED, Scoring
+from mklcore.selection.splitters import cut, halves, parts_of, rare_in_folds
 
 RULES = ("best", "1se", "sparsest")
 _SAME = 1e-12  # scores this close are equal

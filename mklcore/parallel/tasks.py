@@ -14,12 +14,12 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from mklcore.arrays import Array, Labels
-from mklcore.cluster import NoClusterError, Tell, afar, connected, scheduler_address
 from mklcore.errors import may_be_ended, told_elsewhere
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.lowrank.nystroem import Nystroem
-from mklcore.path import Path, fit_path, path_grid
-from mklcore.path_files import read_paths, write_paths
+from mklcore.parallel.cluster import NoClusterError, Tell, afar, connected, scheduler_address
+from mklcore.paths.files import read_paths, write_paths
+from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.scoring import Scoring, scorer_of
 
 STEPS = 100  # in which one fit is told, for what it still has to do nobody knows
@@ -84,7 +84,7 @@ class WholeFit:
 
         For what one machine cannot hold; ``shards.why_not`` says what cannot be done so.
         """
-        from mklcore.shards import fit_shards
+        from mklcore.parallel.shards import fit_shards
 
         return self._made(tell, lambda asked, pulse: fit_shards(asked, self.X, self.y, pulse=pulse))
 

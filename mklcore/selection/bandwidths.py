@@ -14,8 +14,8 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.path import Path
-from mklcore.references import FLAT
+from mklcore.paths.path import Path
+from mklcore.selection.references import FLAT
 
 LEAST = 3  # kernels that differ in their width alone make a grid
 MOST = 4  # widths by which a grid goes on

@@ -30,10 +30,18 @@ from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.units import units
 from mklcore.notebook.framing import framed
-from mklcore.path import GROWTH, Path, fit_path, grown, no_better, path_grid
-from mklcore.references import FLAT, MOST, PLAIN, Reference, best_single_kernel, plain_references, single_kernels
+from mklcore.paths.path import GROWTH, Path, fit_path, grown, no_better, path_grid
 from mklcore.scoring import Scoring, label_of, rarest, scorer_of
-from mklcore.widths import widened
+from mklcore.selection.bandwidths import widened
+from mklcore.selection.references import (
+    FLAT,
+    MOST,
+    PLAIN,
+    Reference,
+    best_single_kernel,
+    plain_references,
+    single_kernels,
+)
 
 POINTS, COARSE = 13, 7  # of the usual grid, and where every point is the work of many classes
 FURTHER = 12  # points beyond the usual grid, while the last is the best

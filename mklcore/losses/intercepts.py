@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.losses import Cost, Loss
+from mklcore.losses.base import Cost, Loss
 
 
 def best_intercept(loss: Loss, f: Array, y: Array, C: Cost) -> float:

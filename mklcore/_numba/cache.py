@@ -2,7 +2,7 @@
 
 numba keeps a routine as a pickle, which runs code when it is read. So it is kept beside the sources, whose place is trusted
 already; where those cannot be written, in the folder that ``NUMBA_CACHE_DIR`` names, or in the cache folder of this account,
-and nowhere if others could put files there (:mod:`mklcore.own_folders`). A full disk costs the cache, not the answer.
+and nowhere if others could put files there (:mod:`mklcore.io.private_folders`). A full disk costs the cache, not the answer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from mklcore.own_folders import own_folder
+from mklcore.io.private_folders import own_folder
 
 SOURCES = Path(__file__).parent
 NAMED = "NUMBA_CACHE_DIR"

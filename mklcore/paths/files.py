@@ -16,7 +16,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
-from mklcore.path import PATH_ATTRIBUTES, Path
+from mklcore.paths.path import PATH_ATTRIBUTES, Path
 from mklcore.solvers.driver import Status
 
 FORMAT = "path 1"

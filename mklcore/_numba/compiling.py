@@ -1,6 +1,6 @@
 """Compiling in a process of its own: it fills numba's cache on disk, and whoever asked for it only loads.
 
-    python -m mklcore.compiling [STAGE ...]        fill the cache, the named stages of ``warmup`` first
+    python -m mklcore._numba.compiling [STAGE ...]        fill the cache, the named stages of ``warmup`` first
 
 One process compiles at a time: another one waits for a lock in the cache's folder and then finds everything there. A stamp
 beside it says that all is compiled for these sources, this numba and this processor, so that the next start need not ask.
@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 
-from mklcore import routine_cache
+from mklcore._numba import cache as routine_cache
 
 SOURCES = Path(__file__).parent
 PATIENCE_SECONDS = 600.0  # for a process that hangs: whoever follows it compiles itself then
@@ -57,7 +57,7 @@ def _stamp() -> Path | None:
 class Compiler:
     """A process that fills the cache; ``want`` moves a stage to the front, ``follow`` waits for it and passes on its progress."""
 
-    def __init__(self, first: Sequence[str] = (), command: Sequence[str] = ("-m", "mklcore.compiling")) -> None:
+    def __init__(self, first: Sequence[str] = (), command: Sequence[str] = ("-m", "mklcore._numba.compiling")) -> None:
         there = os.pathsep.join(filter(None, [str(SOURCES.parent), os.environ.get("PYTHONPATH")]))
         environment = {**os.environ, "PYTHONPATH": there, "OPENBLAS_NUM_THREADS": "1"}
         self._process = subprocess.Popen(
@@ -102,7 +102,7 @@ def main(first: Sequence[str] = ()) -> None:
     with _alone():
         if is_filled():
             return
-        from mklcore.warmup import warm_up
+        from mklcore._numba.warmup import warm_up
 
         try:
             warm_up(lambda done, name: print(json.dumps([done, name]), flush=True), choose)

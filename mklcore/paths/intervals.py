@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.kernels.operators import as_operator
-from mklcore.path import Path, nearest_by_ratio
+from mklcore.paths.path import Path, nearest_by_ratio
 from mklcore.solvers.driver import Fit
 from mklcore.solvers.forms import Live
 

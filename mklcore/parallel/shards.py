@@ -19,7 +19,6 @@ import numpy as np
 from sklearn.base import clone
 
 from mklcore.arrays import Array, Indices
-from mklcore.cluster import answers, connected, held, while_wanted
 from mklcore.errors import ParameterError, may_be_ended, never_asked
 from mklcore.estimators.base import target_of
 from mklcore.estimators.lp import LpBase
@@ -29,6 +28,7 @@ from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.maps import KernelMap, as_rows, column_scaling, standardise_rows
 from mklcore.kernels.operators.base import DenseSum
 from mklcore.kernels.operators.lazy import LazyKernels
+from mklcore.parallel.cluster import answers, connected, held, while_wanted
 
 NORMALISATIONS = ("multiplicative", "trace", "diag", None)
 _SCALED = f"Kernels in shards are scaled as a whole; normalise must be one of {', '.join(map(repr, NORMALISATIONS))}, got {{!r}}."

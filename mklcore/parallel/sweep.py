@@ -20,11 +20,11 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from mklcore.arrays import Array
-from mklcore.cluster import alone, connected, on_cluster
 from mklcore.data.dataset import Dataset, Split, three_way_split
 from mklcore.errors import MKLError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
+from mklcore.parallel.cluster import alone, connected, on_cluster
 from mklcore.scoring import Scoring, scorer_of
 
 BACKENDS = ("serial", "processes", "dask")

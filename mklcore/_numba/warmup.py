@@ -1,7 +1,7 @@
 """Compile every jitted function once, or load it from the cache, so that no first click waits for a compiler.
 
-One routine for the server, the test run and the command line, ``python -m mklcore.compiling``. Compiling holds the
-interpreter's lock, so a server lets another process fill the cache on disk (:mod:`mklcore.compiling`) and only loads.
+One routine for the server, the test run and the command line, ``python -m mklcore._numba.compiling``. Compiling holds the
+interpreter's lock, so a server lets another process fill the cache on disk (:mod:`mklcore._numba.compiling`) and only loads.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mklcore._numba.stages import EVERY_KERNEL, USUAL, USUAL_ALGORITHM, USUAL_KERNELS
 from mklcore.arrays import Array
 from mklcore.errors import told_elsewhere
 from mklcore.estimators import ESTIMATORS, Algorithm
@@ -24,11 +25,10 @@ from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
 from mklcore.losses import make_loss
 from mklcore.machines.svm import BLOCKS_FROM, solve_svm
-from mklcore.path import fit_path
+from mklcore.paths.path import fit_path
 from mklcore.solvers.bundle import saddle_point
 from mklcore.solvers.hkl.bases import ANOVABasis
 from mklcore.solvers.working_set import FROM_KERNELS
-from mklcore.stages import EVERY_KERNEL, USUAL, USUAL_ALGORITHM, USUAL_KERNELS
 
 Choose = Callable[[Sequence[str]], str]
 

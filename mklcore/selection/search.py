@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.cuts import folds
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, MKLError, ParameterError, told_elsewhere
 from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
@@ -37,10 +36,11 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.stacks import rows_of
-from mklcore.path import PATH_ATTRIBUTES, Path, check_scoring, fit_path, path_grid, score_name
+from mklcore.parallel.sweep import sweep
+from mklcore.paths.path import PATH_ATTRIBUTES, Path, check_scoring, fit_path, path_grid, score_name
 from mklcore.scoring import Scoring, scorer_of
-from mklcore.sweep import sweep
-from mklcore.widths import widened
+from mklcore.selection.bandwidths import widened
+from mklcore.selection.splitters import folds
 
 NORMS = (1.0, 4 / 3, 2.0, math.inf)
 POINTS = 7

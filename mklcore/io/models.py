@@ -27,6 +27,8 @@ import numpy as np
 
 from mklcore import estimators
 from mklcore.errors import DataError, ParameterError
+from mklcore.io.archive import KINDS, Members, write_archive
+from mklcore.io.checks import check_features, check_fitted, check_map, check_prediction, numbers
 from mklcore.kernels.composed import COMPOSED
 from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns
 from mklcore.kernels.functions import KERNELS
@@ -36,8 +38,6 @@ from mklcore.kernels.sequences import SEQUENCE_KERNELS
 from mklcore.losses import LOSSES
 from mklcore.lowrank.features import FeatureMap
 from mklcore.lowrank.nystroem import Nystroem
-from mklcore.model_archive import KINDS, Members, write_archive
-from mklcore.model_checks import check_features, check_fitted, check_map, check_prediction, numbers
 from mklcore.penalties import PENALTIES, SumOfTerms
 from mklcore.solvers.driver import Fit, Record, Status
 from mklcore.solvers.hkl.bases import BASES

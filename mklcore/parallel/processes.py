@@ -31,7 +31,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from mklcore.compiling import SOURCES
+from mklcore._numba.compiling import SOURCES
 from mklcore.errors import MKLError, told_elsewhere
 
 NICE = 10  # whoever looks at a page goes first
@@ -173,7 +173,7 @@ class Apart:
     ``command``: what Python runs, with the number of its end of the socket as the last argument.
     """
 
-    def __init__(self, command: tuple[str, ...] = ("-m", "mklcore.apart")) -> None:
+    def __init__(self, command: tuple[str, ...] = ("-m", "mklcore.parallel.processes")) -> None:
         ours, theirs = socket.socketpair()
         there = os.pathsep.join(filter(None, [str(SOURCES.parent), os.environ.get("PYTHONPATH")]))
         with theirs:
@@ -371,7 +371,7 @@ def main(number: str) -> None:
     os.nice(NICE)
     from threadpoolctl import threadpool_limits
 
-    from mklcore.warmup import warm_up
+    from mklcore._numba.warmup import warm_up
 
     threadpool_limits(1, user_api="blas")
     warm_up()
@@ -381,6 +381,6 @@ def main(number: str) -> None:
 
 
 if __name__ == "__main__":
-    from mklcore import apart  # by its own name, so that what is sent is known by it
+    from mklcore.parallel import processes as apart  # by its own name, so that what is sent is known by it
 
     apart.main(sys.argv[1])

@@ -1,0 +1,84 @@
+"""Module paths of version 0.1 that moved: they go on working in this version, with a FutureWarning that names the new one."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+RENAMED = {
+    "mklcore.apart": "mklcore.parallel.processes",
+    "mklcore.cluster": "mklcore.parallel.cluster",
+    "mklcore.compiling": "mklcore._numba.compiling",
+    "mklcore.cuts": "mklcore.selection.splitters",
+    "mklcore.errands": "mklcore.parallel.tasks",
+    "mklcore.intercepts": "mklcore.losses.intercepts",
+    "mklcore.intervals": "mklcore.paths.intervals",
+    "mklcore.left_out": "mklcore.paths.held_out",
+    "mklcore.model_archive": "mklcore.io.archive",
+    "mklcore.model_checks": "mklcore.io.checks",
+    "mklcore.model_search": "mklcore.selection.search",
+    "mklcore.own_folders": "mklcore.io.private_folders",
+    "mklcore.partitions": "mklcore.parallel.partitions",
+    "mklcore.path": "mklcore.paths.path",
+    "mklcore.path_estimator": "mklcore.paths.estimator_protocol",
+    "mklcore.path_files": "mklcore.paths.files",
+    "mklcore.probabilities": "mklcore.selection.probabilities",
+    "mklcore.references": "mklcore.selection.references",
+    "mklcore.routine_cache": "mklcore._numba.cache",
+    "mklcore.script": "mklcore.io.script",
+    "mklcore.selection_loo": "mklcore.selection.choose_c",
+    "mklcore.shards": "mklcore.parallel.shards",
+    "mklcore.stages": "mklcore._numba.stages",
+    "mklcore.store": "mklcore.io.models",
+    "mklcore.sweep": "mklcore.parallel.sweep",
+    "mklcore.tallies": "mklcore.selection.fast_metrics",
+    "mklcore.verify_hull": "mklcore.io.verify_hull",
+    "mklcore.warmup": "mklcore._numba.warmup",
+    "mklcore.widths": "mklcore.selection.bandwidths",
+    "mklcore.kernels.rows": "mklcore.kernels.operators.lazy",
+    "mklcore.kernels.single": "mklcore.kernels.operators.packed",
+}
+
+
+class _Alias(Loader):
+    """Gives the module of the new path under the old one."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._spec: ModuleSpec | None = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = import_module(self._place)
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec  # the import system has put that of the old path there
+
+
+class _Renamed(MetaPathFinder):
+    """Finds the old paths."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in RENAMED:
+            return None
+        place = RENAMED[fullname]
+        warnings.warn(
+            f"{fullname} is {place} from this version on; the old path goes with the next one.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return ModuleSpec(fullname, _Alias(place))
+
+
+def install() -> None:
+    """Let the import system find the old paths; once is enough."""
+    if not any(isinstance(finder, _Renamed) for finder in sys.meta_path):
+        sys.meta_path.append(_Renamed())

@@ -1,0 +1,21 @@
+"""The first answer for a table nothing is known about."""
+
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mklcore.exploration.first_answer import BEHIND, PREPARED, Exploration, best_preparation, explore, grid_points
+
+_NAMES = {
+    "first_answer": ["BEHIND", "PREPARED", "Exploration", "best_preparation", "explore", "grid_points"],
+}
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = ["BEHIND", "PREPARED", "Exploration", "best_preparation", "explore", "grid_points"]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        return getattr(_import_module(f"{__name__}.{_HOME[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}.")

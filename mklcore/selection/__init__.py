@@ -1,0 +1,64 @@
+"""Choosing a point, a parameter or a model: folds, curves, leave-one-out, reference models, calibrated probabilities."""
+
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mklcore.selection.bandwidths import widened
+    from mklcore.selection.choose_c import choose_C, leave_one_out, xi_alpha
+    from mklcore.selection.curves import (
+        CrossValidatedSurface,
+        SelectionFrequency,
+        choose,
+        cross_validate_path,
+        selection_frequency,
+        validation_curve,
+    )
+    from mklcore.selection.probabilities import brier, calibrate, reliability
+    from mklcore.selection.references import best_single_kernel, hull_references, plain_references
+    from mklcore.selection.search import ModelSearch, search_models
+
+_NAMES = {
+    "curves": [
+        "CrossValidatedSurface",
+        "SelectionFrequency",
+        "choose",
+        "cross_validate_path",
+        "selection_frequency",
+        "validation_curve",
+    ],
+    "search": ["ModelSearch", "search_models"],
+    "references": ["best_single_kernel", "hull_references", "plain_references"],
+    "probabilities": ["brier", "calibrate", "reliability"],
+    "choose_c": ["choose_C", "leave_one_out", "xi_alpha"],
+    "bandwidths": ["widened"],
+}
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = [
+    "CrossValidatedSurface",
+    "ModelSearch",
+    "SelectionFrequency",
+    "best_single_kernel",
+    "brier",
+    "calibrate",
+    "choose",
+    "choose_C",
+    "cross_validate_path",
+    "hull_references",
+    "leave_one_out",
+    "plain_references",
+    "reliability",
+    "search_models",
+    "selection_frequency",
+    "validation_curve",
+    "widened",
+    "xi_alpha",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        return getattr(_import_module(f"{__name__}.{_HOME[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}.")
