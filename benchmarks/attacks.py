@@ -411,6 +411,16 @@ def leaked_session() -> Found:
     return Found(*bad_luck.leaked_session())
 
 
+def framed() -> Found:
+    """Show the app in frames of a page at another name and port; ask whom it listens to, and for it under other names."""
+    return Found(*bad_luck.framed())
+
+
+def eight_large_files() -> Found:
+    """Send eight files of 60 MB in one tab; look at the server's memory meanwhile, after, and once the tab is closed."""
+    return Found(*bad_luck.eight_large_files())
+
+
 def stranger() -> Found:
     """A stranger at the scheduler runs its own code there, cancels our work and kills a worker while a sweep runs."""
     return Found(*bad_luck.stranger())
@@ -437,8 +447,8 @@ ATTACKS: dict[str, Callable[[], Found]] = {
     one.__name__: one
     for one in (
         leaks, timing, hostile_names_in_report, hostile_names_in_notebook, ten_experiments, vanishing, dead_reader, dead_compiler,
-        dead_runner, two_servers, two_apps, quota, stopped, killed_and_back, broken_store, apart_sessions, leaked_session, stranger,
-        greedy_visitor, tampered_models,
+        dead_runner, two_servers, two_apps, quota, stopped, killed_and_back, broken_store, apart_sessions, leaked_session, framed,
+        eight_large_files, stranger, greedy_visitor, tampered_models,
     )
 }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Servers that are killed, full of somebody else's work, or find their kept work broken; and strangers beside them.
 
-python -m benchmarks.attacks stopped killed_and_back broken_store apart_sessions leaked_session stranger greedy_visitor
+python -m benchmarks.attacks stopped killed_and_back broken_store apart_sessions leaked_session framed
+    eight_large_files stranger greedy_visitor
 
 Each function tells how often it tried, what came of it in words, and whether that is as promised.
 """
@@ -9,6 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import http.client
+import http.server
+import json
 import os
 import signal
 import tempfile
@@ -24,7 +28,7 @@ from unittest import mock
 
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-from benchmarks.classroom import Session, table
+from benchmarks.classroom import Session, memory, table
 from benchmarks.serving import App, children, running_app
 from pages._parts.runs.disk import FILE
 from pages._parts.runs.secrets import link_secret, new_secret
@@ -36,6 +40,10 @@ ROWS = 150  # of iris, which every saved run here is about; a page without a run
 SLOW = "data=digits&widths=20&each=rbf&laplacians=20&subspaces=100&algorithm=smkl&rows=1000"  # minutes of work
 QUICK = "data=iris&widths=2&each=none&recipe=builders&degree=1&path=C&seed={}"
 DAYS = 400
+FRAMED_SECONDS = 20.0  # a frame that is shown has its heading by then
+FILES, FILE_MB = 8, 60
+CALM_SECONDS = 60.0
+KEPT_MB, LEFT_MB, GONE_SECONDS = 130.0, 40.0, 180.0  # of a tab while it is open and after, and until it is forgotten
 PORTS = range(8690, 8700)  # where a scheduler of ours may listen
 # What root may do besides is given up, so that the modes of files hold for a server of root's, too.
 NO_PRIVILEGES = "import ctypes; ctypes.CDLL(None).capset((ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)())"
@@ -263,8 +271,6 @@ MARKS = ("mine-alone",)
 
 def _request(owner: Session, way: str) -> tuple[int, bytes]:
     """Ask for, delete or replace a file of the first session with the cookie of nobody, under a session that is made up."""
-    import http.client
-
     line = http.client.HTTPConnection(owner.host, timeout=60)
     line.request(
         way, f"/_stcore/upload_file/{'0' * 8}-0000-4000-8000-{'0' * 12}/{'0' * 32}", b"x" if way == "PUT" else None
@@ -330,6 +336,104 @@ def _got(url: str, place: str, token: str, way: str = "GET") -> bool:
             return bool(answer.status < 300)
     except urllib.error.HTTPError:
         return False
+
+
+def framed() -> Verdict:
+    """A page under another name and port of this machine shows the app in a frame, and asks it as other hosts would."""
+    from playwright.sync_api import TimeoutError as TooLate
+
+    from benchmarks.serving import chromium, settled
+
+    seen, wrong = dict[str, bool](), []
+    with running_app() as app, page_around(app.url) as there, chromium() as browser:
+        page = browser.new_page()
+        refused = list[str]()
+        page.on("console", lambda message: refused.append(message.text) if "frame-ancestors" in message.text else None)
+        for name in ("localhost", "127.0.0.1"):  # another site, and the same name at another port
+            page.goto(there.replace("127.0.0.1", name))
+            with suppress(TooLate):
+                page.frame_locator("iframe").get_by_role("heading").first.wait_for(timeout=1000 * FRAMED_SECONDS)
+                wrong.append(f"{name} shows it")
+        seen["frames"] = len(refused) == 2 and not wrong
+        page.goto(app.url)
+        settled(page, WAIT)
+        port = app.url.rpartition(":")[2]
+        told = _asked(app.url, "/_stcore/host-config", f"localhost:{port}")
+        seen["origins"] = told[0] == 200 and json.loads(told[1])["allowedOrigins"] == []
+        hosts = ["evil.example", f"evil.example:{port}", f"localhost.evil.example:{port}", "127.0.0.1@evil.example"]
+        answers = [
+            _asked(app.url, place, host)[0] for host in hosts for place in ("/", "/_stcore/host-config", "/media/x.csv")
+        ]
+        seen["hosts"] = set(answers) == {403}
+        trace = app.tracebacks()
+    words = (
+        f"the browser refused {len(refused)} of 2 frames{''.join(f' ({one})' for one in wrong)}; host-config names "
+        f"{'no' if seen['origins'] else 'SOME'} origins; {answers.count(403)} of {len(answers)} requests under other names "
+        "got 403; the app alone is drawn"
+    )
+    return 2 + 1 + len(answers), words, all(seen.values()) and not trace
+
+
+@contextmanager
+def page_around(url: str) -> Iterator[str]:
+    """A server at another port of the loopback address whose page shows ``url`` in a frame; its address."""
+
+    class Around(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(f'<h2>around</h2><iframe src="{url}" width=900 height=600></iframe>'.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    other = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Around)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{other.server_port}/"
+    finally:
+        other.shutdown()
+        other.server_close()
+
+
+def _asked(url: str, place: str, host: str) -> tuple[int, bytes]:
+    """The status and the body of the answer to a request that says it is for another host."""
+    line = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60)
+    line.request("GET", place, headers={"Host": host})
+    answer = line.getresponse()
+    return answer.status, answer.read()
+
+
+def eight_large_files() -> Verdict:
+    """One tab sends eight files of 60 MB that no page asked for, each after the other; the server's memory, then and after."""
+    content = bytes(FILE_MB * 1_000_000)
+
+    async def go(url: str, process: int) -> tuple[float, float, list[int], float]:
+        async with Session(url) as tab:
+            await tab.run()
+            await tab.upload("a.csv", table(14))
+            await asyncio.sleep(CALM_SECONDS)  # what the first upload of a server imports, stays
+            before, most, statuses = memory(process), 0.0, []
+            place, _, _ = tab.sent.rpartition("/")
+            for number in range(FILES):
+                statuses.append(await asyncio.to_thread(tab.put, f"{place}/{number}", f"{number}.bin", content))
+                most = max(most, memory(process))
+            await asyncio.sleep(5)
+            return before, most, statuses, memory(process)
+
+    with running_app(MKL_EXPLORER_SOLVERS="0") as app:
+        before, most, statuses, after = asyncio.run(go(app.url, app.process))
+        end = time.monotonic() + GONE_SECONDS
+        while memory(app.process) - before > LEFT_MB and time.monotonic() < end:
+            time.sleep(5)
+        closed = memory(app.process)
+        trace = app.tracebacks()
+    words = (
+        f"{sum(status < 300 for status in statuses)} taken; the server grew by {most - before:.0f} MB at most, by "
+        f"{after - before:.0f} MB with the tab open and by {closed - before:.0f} MB once it was closed"
+    )
+    return FILES, words, after - before < KEPT_MB and closed - before < LEFT_MB and not trace
 
 
 def stranger() -> Verdict:

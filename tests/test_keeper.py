@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from mklcore._numba import cache as routine_cache
 from pages._parts.derive.budget import Budget
 from pages._parts.keeper import password
 from pages._parts.runs import disk
@@ -160,3 +161,26 @@ def test_the_keeper_sees_sizes_and_no_names_and_deletes(store: Store, kept: str)
     press(app, "Delete all of it")
     assert "1 runs deleted" in words(app)
     assert store.holders() == []
+
+
+def test_the_keeper_and_nobody_else_is_told_that_compiled_routines_are_not_kept(
+    store: Store, kept: str, monkeypatch
+) -> None:
+    monkeypatch.setattr(routine_cache, "_given_up", [])
+    monkeypatch.setenv(routine_cache.TOLD, "1")
+    app = open_app("pages/keeper.py")
+    routine_cache.give_up("No space left on device (/var/cache/*routines*)")
+    app.text_input[0].set_value("not the password")
+    press(app, "Open")
+    assert not app.warning
+    app.text_input[0].set_value(SECRET)
+    press(app, "Open")
+    (told,) = (warning.value for warning in app.warning)
+    assert "\\*routines\\*" in told
+    assert "compiles them again: No space left on device (/var/cache/*routines*). Work goes on." in told.replace(
+        "\\", ""
+    )
+    assert "NUMBA_CACHE_DIR" in told
+    routine_cache._given_up.clear()
+    monkeypatch.setattr(routine_cache, "place", lambda: routine_cache.Place(Path("/var/cache")))
+    assert not app.run().warning

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from mklcore._numba.cache import NAMED, trouble
 from pages._parts.derive import crew, gram_stacks
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import JobState
@@ -12,7 +13,7 @@ from pages._parts.keeper import password
 from pages._parts.runs import keeping
 from pages._parts.runs.disk import StoreError, default_home
 from pages._parts.runs.store import Holder
-from pages._parts.session import fields
+from pages._parts.session import fields, words
 from pages._parts.session.memory import memory
 
 NOBODY = (
@@ -32,6 +33,7 @@ def draw() -> None:
     else:
         if memory().keeper_told:
             st.info(_told())
+        _routines()
         holders = _holders()
         _sizes(holders)
         _kept(holders)
@@ -59,6 +61,15 @@ def _knock(kept: str) -> None:
 def _told() -> str:
     told, memory().keeper_told = memory().keeper_told, ""
     return told
+
+
+def _routines() -> None:
+    """Tell why compiled routines are not kept, where they are not: a full disk, or a folder that others may write in."""
+    if why := trouble():
+        st.warning(
+            f"Compiled routines are not kept, so every start compiles them again: {words.plain(why)}. Work goes on. Make room "
+            f"there, or name a folder that only this account may write in {NAMED}, and start the server again."
+        )
 
 
 def _sizes(holders: list[Holder]) -> None:

@@ -1,0 +1,47 @@
+"""What a real browser shows of the app to those it is not for: a page around it shows nothing, a file too many a sentence."""
+
+import http.client
+from pathlib import PurePosixPath
+from urllib.parse import urlparse
+
+from benchmarks.bad_luck import page_around
+from tests.browser.server import Server
+from tests.browser.steps import table, upload
+
+
+def test_a_page_at_another_port_shows_nothing_of_the_app_in_its_frame(server: Server, visit) -> None:
+    with page_around(server.url) as there:
+        visitor = visit(there)
+        with visitor.page.expect_console_message(lambda message: "frame-ancestors" in message.text):
+            visitor.page.goto(there)
+        assert visitor.page.get_by_role("heading", name="around").is_visible()
+        (frame,) = visitor.page.main_frame.child_frames
+        assert frame.locator("[data-testid=stApp], h1").count() == 0
+        assert "MKL" not in frame.locator("body").inner_text()
+
+
+def test_a_file_that_is_refused_is_told_in_words_on_the_page(server: Server, visit) -> None:
+    """Others of the same tab are under way: two of nearly all a tab may send, and a small one."""
+    visitor = visit(server.url)
+    visitor.open("?widths=1&each=none&degree=0")
+    with visitor.page.expect_request(lambda request: "/_stcore/upload_file/" in request.url) as sent:
+        upload(visitor, table(seed=3))
+    place = PurePosixPath(urlparse(sent.value.url).path).parent
+    (cookie,) = (one["value"] for one in visitor.context.cookies() if one["name"] == "_streamlit_xsrf")
+    lines = [http.client.HTTPConnection(urlparse(server.url).netloc) for _ in range(3)]
+    try:
+        for line, size in zip(lines, (104_800_000, 104_800_000, 399_000), strict=True):
+            line.putrequest("PUT", f"{place}/{size}")
+            line.putheader("Content-Length", str(size))
+            line.putheader("Content-Type", "multipart/form-data; boundary=b")
+            line.putheader("Cookie", f"_streamlit_xsrf={cookie}")
+            line.putheader("X-Xsrftoken", cookie)
+            line.endheaders(b"--b\r\n")
+        upload(visitor, table(seed=4))
+        told = visitor.page.get_by_text("this tab is sending 210 MB already")
+        told.wait_for()
+        assert "Wait until they are there, then choose the file again." in told.inner_text()
+        assert not visitor.errors
+    finally:
+        for line in lines:
+            line.close()
