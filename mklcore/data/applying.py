@@ -15,6 +15,7 @@ from mklcore.data.columns import (
     MAX_LEVELS,
     MISSING_LEVEL,
     OTHER_LEVEL,
+    WORDS,
     Profile,
     as_strings,
     as_texts,
@@ -312,8 +313,11 @@ def _fill(
         for j, feature in zip(members, features, strict=True):
             X[:, j] = missing if feature.role == "gap" else np.where(missing, first.median, numbers)
         return
-    gone = missing_cells(cells, None if any(feature.role == "other" for feature in features) else first.known)
-    labels = np.where(gone, "", as_texts(cells))
+    has_other = any(feature.role == "other" for feature in features)
+    texts = as_texts(cells)
+    words = WORDS if has_other else WORDS & set(first.known)  # "none" is a category where training has it as one
+    gone = missing_cells(cells, None if has_other else first.known) & ~np.isin(texts, list(words))
+    labels = np.where(gone, "", texts)
     known = np.isin(labels, first.known)
     for j, feature in zip(members, features, strict=True):
         X[:, j] = {
@@ -322,7 +326,7 @@ def _fill(
             "missing": gone,
         }[feature.role]
     new = sorted({str(label) for label in labels[~known & ~gone]})
-    if new and not any(feature.role == "other" for feature in features):
+    if new and not has_other:
         cells_new = counted(int((~known & ~gone).sum()), "cell")
         notes.append(
             f"{cells_new} of {first.column!r} hold what the training table does not: {listed(new)}. "
