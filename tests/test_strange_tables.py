@@ -5,13 +5,18 @@ import re
 import numpy as np
 import pytest
 
+import mklcore as mkl
 from benchmarks import any_table
 from benchmarks.odd_tables import KINDS, odd_tables
 from mklcore.data.applying import learn_reading
 from mklcore.data.columns import missing_cells
+from mklcore.data.dataset import Dataset
 from mklcore.data.reading import describe_table, read_table
 from mklcore.data.sentinels import sentinel_of
-from mklcore.errors import ParameterError
+from mklcore.errors import DataError, ParameterError
+from mklcore.estimators.importance import column_importance
+from mklcore.kernels.units import units
+from mklcore.references import best_single_kernel
 
 
 def table(header: str, *columns) -> bytes:
@@ -212,3 +217,30 @@ def test_a_fault_is_told_with_its_place_and_a_refusal_in_its_words():
     assert (found.well, [step for step, *_ in found.exceptions]) == (1, ["fault"])
     assert found.exceptions[0][1] == "ZeroDivisionError: division by zero"
     assert found.refusals[0][1].startswith("DataError: ")
+
+
+def test_the_columns_of_a_model_that_is_a_constant_are_ranked_with_nothing():
+    """Nine zeros of ten: training rows may hold nothing else, and then no row has a weight."""
+    X = RNG.normal(size=(20, 3))
+    kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3)
+    model = mkl.LpMKLRegressor(kernels=kernels).fit(X, np.zeros(20))
+    data = Dataset(X, RNG.normal(size=20), task="regression")
+    assert [one.importance for one in column_importance(model, X, data.y, units(data))] == [0.0] * 3
+
+
+def test_one_validation_row_is_too_few_for_a_number_and_told():
+    rows = Dataset(RNG.normal(size=(4, 2)), RNG.normal(size=4), task="regression")
+    with pytest.raises(
+        DataError, match="4 rows leave 1 to choose the model by, and the scores of a number need 2 rows"
+    ):
+        mkl.explore(rows)
+
+
+@pytest.mark.filterwarnings("ignore:R.2 score is not well-defined")
+def test_the_best_single_kernel_is_one_even_where_no_score_can_choose():
+    train, judge = Dataset(RNG.normal(size=(12, 2)), RNG.normal(size=12), task="regression").split(1)
+    stack = mkl.KernelDictionary.per_feature(mkl.Linear(), 2).grams(train)
+    model = mkl.UniformMKLRegressor(kernels="precomputed")
+    found = best_single_kernel(model, stack, train.y, stack.cross(judge), judge.y)
+    assert np.isnan(found.score)
+    assert found.model.predict(stack.cross(judge)[:1]).shape == (1,)

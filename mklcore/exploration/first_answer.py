@@ -61,6 +61,7 @@ SURE_ROWS = 500  # validation rows by which a score hardly wavers: then one fewe
 STACK_MB = 300.0
 SCORED_ROWS = 1000  # validation rows that choose
 PERMUTED_ROWS = 500
+LEAST_JUDGES = 2  # validation rows that R² is defined on
 Tick = Callable[[int, int], Any]
 
 
@@ -174,6 +175,11 @@ def explore(
     dictionary = KernelDictionary.recommended(data)
     train, rows = _drawn(parts.train, data.n_samples, len(dictionary), max_rows, seed)
     judge = parts.validation.drawn(SCORED_ROWS, seed)
+    if data.task == "regression" and judge.n_samples < LEAST_JUDGES:
+        raise DataError(
+            f"{data.n_samples} rows leave {judge.n_samples} to choose the model by, and the scores of a number need "
+            f"{LEAST_JUDGES} rows. Add rows, or read the target as classes."
+        )
     asked = scoring or ("r2" if data.task == "regression" else "accuracy")
     name, scorer = asked if isinstance(asked, str) else label_of(asked), scorer_of(asked)
     tick(0, 4)

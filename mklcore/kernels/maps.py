@@ -301,6 +301,8 @@ class KernelMap:
     @cached_property
     def _plain_scales(self) -> Array:
         """That number for every kernel, (M,)."""
+        if not self.factors.shape[1]:  # a model without a row, as of a constant target, has blocks without columns
+            return read_only(self.scales**-0.5)
         return read_only(self.scales**-0.5 * self.factors[:, 0])
 
     @cached_property

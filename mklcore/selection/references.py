@@ -179,8 +179,8 @@ def best_single_kernel(
             found.append((m, grown(path, alone, *part, scoring=scoring, grow=1) if _may_win(path, found) else path))
         if callback is not None:
             callback(done, len(tried))
-    m, best = max(found, key=lambda one: float(np.nanmax(one[1].val_score)))
-    index = int(np.nanargmax(best.val_score))
+    m, best = max(found, key=lambda one: float(_scores(one[1]).max()))
+    index = int(_scores(best).argmax())
     chosen = f"{stack.names[m]}, C = {best.values[index]:.3g}"
     return Reference("best single kernel", float(best.val_score[index]), chosen, best.estimators[index])
 
@@ -202,8 +202,13 @@ def _told(record: Any) -> bool:
 
 def _may_win(path: Path, found: Sequence[tuple[int, Path]]) -> bool:
     """Whether a kernel does so well already that a larger C may make it the best."""
-    best = max((float(np.nanmax(other.val_score)) for _, other in found), default=-np.inf)
-    return float(np.nanmax(path.val_score)) > best - NEAR
+    best = max((float(_scores(other).max()) for _, other in found), default=-np.inf)
+    return float(_scores(path).max()) > best - NEAR
+
+
+def _scores(path: Path) -> Array:
+    """Validation scores (L,), minus infinity where there is none: R² of one row is not defined."""
+    return np.where(np.isnan(path.val_score), -np.inf, path.val_score)
 
 
 def hull_references(
