@@ -16,7 +16,7 @@ from mklcore.data.sentinels import sentinel_of
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.importance import column_importance
 from mklcore.kernels.units import units
-from mklcore.references import best_single_kernel
+from mklcore.selection.references import best_single_kernel
 
 
 def table(header: str, *columns) -> bytes:
