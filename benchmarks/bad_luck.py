@@ -300,7 +300,6 @@ def leaked_session() -> Verdict:
             thief = Session(url)
             thief.token = await asyncio.to_thread(thief._cookie)
             tries = {
-                "a download": _got(url, file, thief.token),
                 "a place to put a file": await asyncio.to_thread(thief.put, owner.sent, "x.csv", table(13)) < 300,
                 "a file to delete": _got(url, owner.sent, thief.token, "DELETE"),
                 "the session of an open tab": await resumed(url, owner.id),

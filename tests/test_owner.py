@@ -1,4 +1,4 @@
-"""Whoever has the name of a session, or the address of one of its files, has nothing of it without the browser that began it."""
+"""Whoever has the name of a session, or the place of one of its files, has nothing of it without the browser that began it."""
 
 import asyncio
 from types import SimpleNamespace
@@ -8,15 +8,13 @@ from unittest.mock import MagicMock
 import pytest
 from streamlit.runtime import websocket_session_manager
 from streamlit.runtime.app_session import AppSession
-from streamlit.runtime.media_file_manager import MediaFileManager
-from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
 
-from pages._parts.frame import inside, owner, sending
+from pages._parts.frame import inside, sending
 from pages._parts.frame.guard import Guard
 
 Headers = list[tuple[bytes, bytes]]
@@ -35,8 +33,6 @@ ANNA, BEN, NOBODY = b"a" * 16, b"b" * 16, b""
 def sessions(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The sessions of a server that answers requests through the guard: ``connect(browser, name)`` is a tab that opens."""
     monkeypatch.setattr(websocket_session_manager, "AppSession", AppSession)
-    monkeypatch.setattr(MediaFileManager, "execute_deferred", MediaFileManager.execute_deferred)
-    monkeypatch.setattr(owner, "_made", type(owner._made)())
     sending.gather()
     manager = websocket_session_manager.WebsocketSessionManager(
         MemorySessionStorage(), MemoryUploadedFileManager("/up"), ScriptCache(), None
@@ -108,23 +104,3 @@ def test_the_places_of_a_tabs_files_are_its_browsers(sessions: Any, base: str) -
         assert asked(place, BEN, way) == asked(place, NOBODY, way) == 404
     assert asked(place, ANNA, "DELETE") == 200
     assert asked(f"{base}/_stcore/upload_file/unknown/1", BEN, "DELETE") == 200, "Streamlit says what is wrong with it"
-
-
-def test_a_file_made_for_a_download_is_for_the_browsers_that_asked(sessions: Any, monkeypatch) -> None:
-    monkeypatch.setattr(owner, "MADE", 2)
-    files = MediaFileManager(MemoryMediaFileStorage("/media"))
-    monkeypatch.setattr("streamlit.runtime.media_file_manager._get_session_id", lambda: "a tab")
-
-    def made(of: bytes, content: bytes) -> str:
-        owner.ASKING.set(of)
-        return files.execute_deferred(files.add_deferred(lambda: content, "text/csv", "here", "a.csv"))
-
-    address = made(ANNA, b"mine")
-    assert (asked(address, ANNA), asked(address, BEN), asked(address, NOBODY)) == (200, 404, 404)
-    assert made(BEN, b"mine") == address, "of the same content"
-    assert (asked(address, ANNA), asked(address, BEN)) == (200, 200)
-    framed = made(NOBODY, b"without cookies")
-    assert asked(framed, BEN) == 200
-    made(ANNA, b"a third")
-    assert len(owner._made) == 2
-    assert asked("/media/0a1b.png", BEN) == 200, "a picture of a page"

@@ -57,7 +57,7 @@ class Guard:
             is_kept = bool(password.configured())
             asked = [(b"www-authenticate", b'Basic realm="keeper"')] if is_kept else []
             await self._refuse(send, 401 if is_kept else 404, b"", *asked)
-        elif not owner.may_ask(scope["path"], arriving.tab_of(scope), owner.browser(scope["headers"])):
+        elif not owner.may_ask(arriving.tab_of(scope), owner.browser(scope["headers"])):
             await self._refuse(send, 404, b"There is no such file for this browser.")
         elif not arriving.is_upload(scope):
             await self._app(scope, receive, self._forbidding(send))

@@ -5,7 +5,6 @@ one page, behind whoever else computes, and a third of the page's processor time
 """
 
 import asyncio
-import inspect
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,7 +13,6 @@ from typing import Any
 
 from streamlit.runtime import websocket_session_manager
 from streamlit.runtime.app_session import AppSession
-from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.scriptrunner import ScriptRunnerEvent
 
 from pages._parts.frame import owner
@@ -89,7 +87,5 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 def gather() -> None:
-    """Have the sessions of this server be such sessions, and its downloads be for their browsers; before the first one comes."""
+    """Have the sessions of this server be such sessions; before the first one comes."""
     websocket_session_manager.AppSession = GatheringSession  # type: ignore[misc]  # what it calls to begin a session
-    make = inspect.unwrap(MediaFileManager.execute_deferred)  # a second server in this process begins afresh
-    MediaFileManager.execute_deferred = owner.remember_files(make)  # type: ignore[method-assign]
