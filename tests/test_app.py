@@ -483,10 +483,10 @@ def test_an_uploaded_table_is_read_and_stays_when_the_page_changes() -> None:
         (bytes(range(256)) * 40, "the file is binary"),
         (b"a,b,y\n1,2,0\n3,4\n5,6,7,8\n", "line 3 has 2 cells"),
         (b"name,y\nanna,0\nbert,1\ncarl,0\ndora,1\nemil,0\nfay,1\n", "no numeric column"),
-        (b"a,y\n1,0\n2,0\n3,0\n4,0\n", "one class only"),
+        (b"a,y\n1,0\n2,0\n3,0\n4,0\n", "'y' (constant)"),
         (b"a,b,y\n1,1,0\n1,1,1\n1,1,0\n1,1,1\n", "constant"),
-        (b"a,y\n1,\n2,\n3,\n4,1\n5,0\n", "missing"),
-        (b"a,y\n1,u\n2,v\n3,w\n", "fewer rows than classes"),
+        (b"a,y\n1,\n2,\n3,\n4,1\n5,0\n", "'y' (mostly empty)"),
+        (b"a,y\n1,u\n2,v\n3,w\n", "no column can be the target"),
     ],
     ids=["empty", "binary", "ragged", "no number", "one class", "constant", "target missing", "few rows"],
 )
