@@ -86,7 +86,7 @@ def test_a_specification_is_read():
 
 
 def test_named_runs_are_opened_with_table_and_results(tmp_path):
-    shutil.copy(FOLDER / "runs.sqlite", tmp_path / FILE)
+    shutil.copy(FOLDER / "runs.db", tmp_path / FILE)
     store = Store(tmp_path)
     runs = {run.name: run for run in store.runs(OWNER)}
     assert set(runs) == {f"{name} of 0.1" for name in SCREENS} | {"a table of 0.1"}

@@ -7,7 +7,7 @@ models.npz        the rows they predict for, and what they predict
 models.json       which call of `fit` made each model, for a person who reads it
 paths.npz         four paths
 links.json        links of every page, and the parameters that version 0.1 read from them
-specification.json, runs.sqlite   a specification of a screen; named runs, with a table and results, of one browser
+specification.json, runs.db       a specification of a screen; named runs, with a table and results, of one browser
 screens/*.py      scripts that Explore, Compare, Hulls and Predict handed out, and the numbers they gave
 script.json       the numbers of `user_script.py`
 """
@@ -221,7 +221,7 @@ def write_screens() -> None:
 
         base = sqlite3.connect(Path(home) / "runs.sqlite")
         base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        base.execute("VACUUM INTO ?", (str(HERE / "runs.sqlite"),))
+        base.execute("VACUUM INTO ?", (str(HERE / "runs.db"),))
         base.close()
     (HERE / "screens" / "numbers.json").write_text(json.dumps(numbers) + "\n")
 
