@@ -31,10 +31,10 @@ import mklcore as mkl
 from benchmarks.__main__ import ROOT, included
 from benchmarks.odd_tables import odd_tables
 from benchmarks.strangers import KINDS
+from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import read_table
 from mklcore.errors import MKLError, told_elsewhere
-from mklcore.estimators.registry import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.paths.path import fit_path, path_grid
 from pages._parts.derive import (

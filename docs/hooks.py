@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from latex2mathml.converter import convert
 
-from mklcore.estimators.algorithm import Control
-from mklcore.estimators.registry import ESTIMATORS
+from mklcore.catalog import ESTIMATORS, Control
 from mklcore.experiments import EXPERIMENTS, Experiment
 from mklcore.experiments.base import Judged
 from mklcore.experiments.claims import counted

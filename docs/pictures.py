@@ -15,7 +15,7 @@ from plotly.offline import get_plotlyjs
 
 import mklcore as mkl
 from benchmarks.serving import chromium
-from mklcore.estimators import ESTIMATORS
+from mklcore.catalog import ESTIMATORS
 from mklcore.paths.path import path_grid
 
 HERE = Path(__file__).parent / "pictures"

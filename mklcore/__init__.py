@@ -86,6 +86,7 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
     "arrays",
+    "catalog",
     "data",
     "errors",
     "estimators",

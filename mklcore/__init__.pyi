@@ -2,6 +2,7 @@
 
 from mklcore import (
     arrays as arrays,
+    catalog as catalog,
     data as data,
     errors as errors,
     estimators as estimators,

@@ -11,6 +11,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 RENAMED = {
+    "mklcore.estimators.algorithm": "mklcore.catalog.algorithm",
+    "mklcore.estimators.controls": "mklcore.catalog.controls",
+    "mklcore.estimators.registry": "mklcore.catalog.registry",
     "mklcore.apart": "mklcore.parallel.processes",
     "mklcore.cluster": "mklcore.parallel.cluster",
     "mklcore.compiling": "mklcore._numba.compiling",

@@ -14,8 +14,8 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 
 import mklcore as mkl
+from mklcore.catalog import EVERY_TASK
 from mklcore.errors import DataError, KernelError, NotConvergedWarning, ParameterError
-from mklcore.estimators.registry import EVERY_TASK
 
 CLASSIFIERS = [mkl.LpMKLClassifier, mkl.GOMPClassifier, mkl.UniformMKLClassifier]
 REGRESSORS = [mkl.LpMKLRegressor, mkl.GOMPRegressor, mkl.UniformMKLRegressor]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.catalog import EVERY_TASK
 from mklcore.errors import ParameterError
 from mklcore.estimators import explain
-from mklcore.estimators.registry import EVERY_TASK
 from tests.test_exploration import made
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3)

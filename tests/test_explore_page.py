@@ -10,8 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
+from mklcore.catalog import ESTIMATORS, EVERY_TASK
 from mklcore.estimators.importance import ColumnAnswer
-from mklcore.estimators.registry import ESTIMATORS, EVERY_TASK
 from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.exploration import PREPARED, grid_points
 from mklcore.figures import moving, style

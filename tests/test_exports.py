@@ -22,9 +22,9 @@ from nbclient import NotebookClient
 from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
+from mklcore.catalog import ESTIMATORS
 from mklcore.data.columns import clean_name
 from mklcore.errors import DataError
-from mklcore.estimators.registry import ESTIMATORS
 from mklcore.figures import style
 from mklcore.figures.formula import mathml
 from pages._parts.derive import comparison, paths

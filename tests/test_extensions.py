@@ -11,9 +11,8 @@ from scipy.optimize import brentq
 from scipy.special import xlogy
 
 import mklcore as mkl
+from mklcore.catalog import ESTIMATORS, Control
 from mklcore.data.samples import Sample
-from mklcore.estimators import ESTIMATORS
-from mklcore.estimators.algorithm import Control
 from mklcore.experiments import EXPERIMENTS
 from mklcore.experiments.base import Experiment, Outcome
 from mklcore.figures import style

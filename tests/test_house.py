@@ -48,6 +48,7 @@ ROWS = {
     "mklcore.selection": 12,  # likewise
     "mklcore.selection.choose_c": 8,
     "mklcore.theory": 9,
+    "mklcore.catalog": 10,
     "mklcore.estimators": 10,
     "mklcore.figures": 11,
     "mklcore.paths.held_out": 12,

@@ -11,9 +11,9 @@ import pytest
 from sklearn.metrics import r2_score
 from streamlit.testing.v1 import AppTest
 
+from mklcore.catalog.controls import COLUMN_BASES
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.hkl import HKLRegressor
-from mklcore.estimators.registry import COLUMN_BASES
 from mklcore.figures import kernel_count, style
 from mklcore.paths.path import fit_path
 from mklcore.selection import references

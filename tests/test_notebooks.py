@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.estimators.registry import ESTIMATORS
+from mklcore.catalog import ESTIMATORS
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "sample_data"

@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
-from mklcore.estimators.registry import ESTIMATORS
+from mklcore.catalog import ESTIMATORS
 from mklcore.kernels.functions import Delta
 from mklcore.verify import main
 from pages._parts.derive import gram_stacks, hulls

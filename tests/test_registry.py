@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.catalog import ESTIMATORS, EVERY_TASK
+from mklcore.catalog.controls import NORMS
 from mklcore.errors import ParameterError
-from mklcore.estimators.registry import ESTIMATORS, EVERY_TASK, NORMS, column_prices
+from mklcore.penalties import column_prices
 from mklcore.penalties.terms import make_terms
 from pages._parts.params import parameters
 
@@ -139,7 +141,7 @@ def test_no_candidates_means_all_and_jitter_is_a_number():
 
 def test_methods_are_described_without_their_classes():
     check = (
-        "import sys; from mklcore.estimators.registry import ESTIMATORS\n"
+        "import sys; from mklcore.catalog.registry import ESTIMATORS\n"
         "for method in ESTIMATORS.values():\n"
         "    for task in ('binary', 'regression', 'novelty'):\n"
         "        method.fits(task), method.shown(task, method.path_params[0], {}), method.told({}, task)\n"

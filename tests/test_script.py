@@ -7,7 +7,7 @@ import pytest
 
 import mklcore as mkl
 import tests.test_script
-from mklcore.estimators.registry import ESTIMATORS
+from mklcore.catalog import ESTIMATORS
 from mklcore.io.script import LONGEST_LINE, call, code, dictionary_code, model_code, path_code
 from mklcore.kernels.functions import KernelSpec
 

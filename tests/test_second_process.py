@@ -20,7 +20,7 @@ import numpy as np
 from numba.extending import is_jitted
 
 import mklcore
-from mklcore.estimators.registry import ESTIMATORS
+from mklcore.catalog import ESTIMATORS
 
 
 def jitted():

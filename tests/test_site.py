@@ -11,7 +11,7 @@ import pytest
 
 import mklcore
 from docs import hooks
-from mklcore.estimators import ESTIMATORS
+from mklcore.catalog import ESTIMATORS
 from mklcore.experiments.records import record
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -8,8 +8,8 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import check_estimator
 
+from mklcore.catalog import ESTIMATORS
 from mklcore.errors import KernelError, NotConvergedWarning, ParameterError
-from mklcore.estimators.registry import ESTIMATORS
 from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor, group_sizes
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear

@@ -16,8 +16,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import mklcore as mkl
+from mklcore.catalog import ESTIMATORS
 from mklcore.errors import DataError, MKLError, ParameterError
-from mklcore.estimators.registry import ESTIMATORS
 from mklcore.io import archive as model_archive
 from mklcore.io import models as store
 from mklcore.io.models import load_model, save_model

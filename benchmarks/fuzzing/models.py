@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import mklcore as mkl
 from benchmarks.fuzzing.targets import Target, damaged, in_words
+from mklcore.catalog import ESTIMATORS
 from mklcore.errors import MKLError
-from mklcore.estimators.registry import ESTIMATORS
 from mklcore.io.models import load_model, save_model
 
 MOST_SECONDS = 20.0

@@ -14,8 +14,8 @@ import numpy as np
 
 from mklcore._numba.stages import EVERY_KERNEL, USUAL, USUAL_ALGORITHM, USUAL_KERNELS
 from mklcore.arrays import Array
+from mklcore.catalog import ESTIMATORS, Algorithm
 from mklcore.errors import told_elsewhere
-from mklcore.estimators import ESTIMATORS, Algorithm
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.functions import KERNELS, KernelEntry

@@ -1,15 +1,14 @@
-"""scikit-learn estimators over kernels, losses and solvers; ``registry`` lists them with their words and controls.
+"""scikit-learn estimators over kernels, losses and solvers.
 
-A class is imported when it is first used: whoever only lists and describes the methods loads neither it nor scikit-learn.
+A class is imported when it is first used. What the app says of each method is in ``mklcore.catalog``.
 """
 
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from mklcore.estimators.registry import ESTIMATORS, Algorithm, Control
-
 if TYPE_CHECKING:
+    from mklcore.catalog import ESTIMATORS, Algorithm, Control
     from mklcore.estimators.aligned import AlignedMKLClassifier, AlignedMKLRegressor
     from mklcore.estimators.baselines import BestKernelClassifier, BestKernelRegressor
     from mklcore.estimators.explain import component_functions, decision_surface
@@ -55,10 +54,13 @@ _HOMES = {
     "one_class": ("LpMKLOneClass",),
     "smkl": ("SMKLClassifier", "SMKLRegressor"),
 }
+_CATALOG = ("ESTIMATORS", "Algorithm", "Control")  # were defined here until version 0.1
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
+    if name in _CATALOG:
+        return getattr(import_module("mklcore.catalog"), name)
     if name not in _HOME and not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
         return import_module(f"{__name__}.{name}")
     if name not in _HOME:

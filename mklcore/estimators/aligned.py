@@ -22,13 +22,13 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import Kernels
-from mklcore.estimators.controls import ALIGNMENTS
 from mklcore.estimators.lp import LpBase, UniformMKLClassifier, UniformMKLRegressor
 from mklcore.kernels.operators.dense import DenseKernels
 from mklcore.losses import Loss
 from mklcore.solvers.driver import Fit
 from mklcore.solvers.reweighting import WarmStart
 
+ALIGNMENTS = ("aligned", "margin")  # how weights are given in one step
 _STEPS, _CLOSE = 20_000, 1e-9  # of the pairwise descent of the margin, and how close it comes
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import Kernels
-from mklcore.estimators.controls import SELECTIONS
 from mklcore.estimators.lp import LpBase, _LpClassifier, _LpRegressor
 from mklcore.losses import Loss
 from mklcore.penalties import LpNorm, Penalty
@@ -19,6 +18,7 @@ from mklcore.solvers.driver import Fit, warn_unless_converged
 from mklcore.solvers.reweighting import WarmStart
 
 N_FOLDS = 5
+SELECTIONS = ("objective", "folds")  # how the best single kernel is chosen
 
 
 class _BestKernel(LpBase):

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset, Split, three_way_split
 from mklcore.data.spectra import PREPARATIONS, can_be_prepared, prepared
 from mklcore.data.splitting import rare_note
@@ -23,7 +24,6 @@ from mklcore.errors import DataError, KernelError
 from mklcore.estimators.explain import kernels_by_columns, specs_of, weight_shares
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
-from mklcore.estimators.registry import ESTIMATORS
 from mklcore.figures.takeaway import About, Problem, path_page
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear

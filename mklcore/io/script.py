@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.catalog import ESTIMATORS
 from mklcore.data.samples import SAMPLES
-from mklcore.estimators.registry import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KERNELS, KernelSpec
 from mklcore.losses import LOSSES

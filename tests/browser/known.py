@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from mklcore import load_sample
+from mklcore.catalog import ESTIMATORS
 from mklcore.data import Dataset, Split, read_table, three_way_split
-from mklcore.estimators.registry import ESTIMATORS
 from mklcore.kernels import RBF, KernelDictionary, Linear
 from mklcore.paths.path import Path, fit_path, path_grid
 

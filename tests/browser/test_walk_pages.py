@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mklcore.estimators.registry import ESTIMATORS
+from mklcore.catalog import ESTIMATORS
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.design import Design
 from pages._parts.theory.tabs import TABS

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from mklcore.estimators.registry import ESTIMATORS
+from mklcore.catalog import ESTIMATORS
 from mklcore.figures import style
 from pages._parts.derive import comparison, paths, tables
 from pages._parts.drawing import controls

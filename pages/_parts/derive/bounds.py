@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from mklcore import theory
+from mklcore.catalog import ESTIMATORS
+from mklcore.catalog.controls import COLUMN_BASES
 from mklcore.data.dataset import Dataset, Split
 from mklcore.errors import DataError, MKLError, told_elsewhere
-from mklcore.estimators.registry import COLUMN_BASES, ESTIMATORS
 from mklcore.kernels.grams import GramStack
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.baselines import Counterexample, duplicate_counterexample

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.catalog import ESTIMATORS, Control
 from mklcore.data.dataset import Dataset, Split
 from mklcore.errors import DataError
-from mklcore.estimators.registry import ESTIMATORS, Control
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design

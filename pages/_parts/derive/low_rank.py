@@ -6,8 +6,8 @@ Only the path and what is read off it work on features; whatever looks at Gram m
 from collections.abc import Callable
 from dataclasses import replace
 
+from mklcore.catalog import NOVELTY
 from mklcore.data.dataset import Split
-from mklcore.estimators.algorithm import NOVELTY
 from mklcore.lowrank.nystroem import Nystroem
 from pages._parts.derive import gram_stacks, tables
 from pages._parts.derive.dictionaries import dictionary, normalisation

@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mklcore._numba.stages import EVERY_KERNEL, USUAL, USUAL_ALGORITHM
+from mklcore.catalog import Algorithm, Control, PathParameter, Variant
 from mklcore.data.dataset import Split
 from mklcore.errors import MKLError, told_elsewhere
 from mklcore.estimators.importance import ColumnAnswer
-from mklcore.estimators.registry import Algorithm, Control, PathParameter, Variant
 from mklcore.kernels.grams import GramStack
 from mklcore.parallel import cluster
 from mklcore.parallel import tasks as errands

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from mklcore.estimators.registry import Control
+from mklcore.catalog import Control
 from mklcore.figures import style
 from pages._parts.derive import scores
 from pages._parts.params import parameters

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.estimators.registry import Algorithm, Variant
+from mklcore.catalog import Algorithm, Variant
 from mklcore.figures import style
 from mklcore.paths.path import Path
 from pages._parts.derive import paths, shelves

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from mklcore.estimators.registry import Preset
+from mklcore.catalog import Preset
 from pages._parts.derive import gram_stacks, paths, tables
 from pages._parts.drawing import controls
 from pages._parts.explore import many_rows

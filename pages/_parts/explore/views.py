@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.catalog import Algorithm
 from mklcore.estimators.explain import (
     ALL_COLUMNS,
     SEVERAL_GROUPS,
     Shares,
     weight_shares,
 )
-from mklcore.estimators.registry import Algorithm
 from mklcore.figures import moving, style, telling
 from mklcore.paths.path import Path
 from mklcore.selection.references import Reference

@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from mklcore.catalog import Algorithm, Variant
 from mklcore.data.samples import SAMPLES
 from mklcore.estimators.explain import Shares
-from mklcore.estimators.registry import Algorithm, Variant
 from mklcore.figures import style
 from mklcore.figures.takeaway import About, Problem, hulls_page, lanes_page, path_page
 from mklcore.figures.takeaway.hulls import Drawn

@@ -8,8 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 import mklcore
+from mklcore.catalog import Algorithm, Variant
 from mklcore.data.samples import SAMPLES
-from mklcore.estimators.registry import Algorithm, Variant
 from mklcore.figures import score_path, style, telling, weight_path, weights_bar
 from mklcore.figures.formula import mathml
 from mklcore.paths.path import Path

@@ -12,10 +12,9 @@ import mklcore
 from mklcore.data.columns import clean_name
 from mklcore.data.dataset import Split
 from mklcore.data.samples import SAMPLES
-from mklcore.estimators.registry import RIDGE_OF_E
 from mklcore.io.script import call, code, dictionary_code, imports_for, model_code, path_code
 from mklcore.kernels.units import MOST_COLUMNS
-from mklcore.penalties import EllipticNorm
+from mklcore.penalties import RIDGE_OF_E, EllipticNorm
 from pages._parts.derive import (
     comparison,
     dictionaries,

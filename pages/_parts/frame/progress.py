@@ -8,7 +8,7 @@ import time
 import streamlit as st
 
 from mklcore._numba.stages import EVERY_KERNEL, USUAL
-from mklcore.estimators.registry import ESTIMATORS
+from mklcore.catalog import ESTIMATORS
 from pages._parts.derive import paths
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import JobState, Progress

@@ -4,7 +4,8 @@ from typing import Any
 
 import streamlit as st
 
-from mklcore.estimators.registry import FIXED_LEVELS, Control
+from mklcore.catalog import Control
+from mklcore.catalog.controls import FIXED_LEVELS
 from pages._parts.derive import hulls, tables
 from pages._parts.drawing import controls
 from pages._parts.params import parameters

@@ -13,7 +13,7 @@ import mklcore
 from mklcore._numba import compiling
 from mklcore._numba.compiling import Compiler
 from mklcore._numba.stages import EVERY_KERNEL, USUAL
-from mklcore.estimators.registry import ESTIMATORS
+from mklcore.catalog import ESTIMATORS
 from pages._parts.jobs import importing
 
 # Between compiled calls a solver holds the interpreter. At the usual 5 ms a turn everybody waits long beside a path that is solved

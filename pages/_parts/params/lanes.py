@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mklcore.estimators.registry import Algorithm, Control
+from mklcore.catalog import Algorithm, Control
 from mklcore.figures import style
 
 FEWEST, MOST = 2, 5

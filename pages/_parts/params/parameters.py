@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+from mklcore.catalog import ESTIMATORS, Algorithm, Control
 from mklcore.data.grouping import GROUPS
 from mklcore.data.spectra import PREPARATIONS
-from mklcore.estimators.registry import ESTIMATORS, Algorithm, Control
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.recipes import Recipe, other_kernels
 from mklcore.lessons import LESSONS

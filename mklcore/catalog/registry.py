@@ -6,39 +6,18 @@ it: a new algorithm is one entry here.
 
 from __future__ import annotations
 
-from mklcore.estimators import controls
-from mklcore.estimators.algorithm import (
-    EVERY_TASK,
+from mklcore.catalog import controls
+from mklcore.catalog.algorithm import (
     Algorithm,
     Control,
     Live,
     PathParameter,
     Preset,
-    Variant,
 )
-from mklcore.estimators.controls import ALIGNMENTS, COLUMN_BASES, FIXED_LEVELS, NORMS, SELECTIONS
-from mklcore.losses import CLASSIFICATION, REGRESSION, losses_for
-from mklcore.penalties import RIDGE_OF_E, column_prices
+from mklcore.losses import CLASSIFICATION, losses_for
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.machine import suits_hulls
 from mklcore.solvers.hkl.search import SEARCHES
-
-__all__ = [
-    "CLASSIFICATION",
-    "COLUMN_BASES",
-    "ESTIMATORS",
-    "EVERY_TASK",
-    "FIXED_LEVELS",
-    "NORMS",
-    "REGRESSION",
-    "RIDGE_OF_E",
-    "Algorithm",
-    "Control",
-    "PathParameter",
-    "Preset",
-    "Variant",
-    "column_prices",
-]
 
 ESTIMATORS: dict[str, Algorithm] = {
     algorithm.key: algorithm
@@ -426,7 +405,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                         "objective",
                         "Objective: the lowest value of the problem below. Folds: the best score over inner folds, which takes "
                         "longer.",
-                        choices=SELECTIONS,
+                        choices=("objective", "folds"),
                     ),
                 )
             ),
@@ -453,7 +432,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                         "aligned",
                         "aligned: centred alignment with the target; kernels that say the same count once. margin: what a kernel "
                         "adds to the widest margin of all together (EasyMKL).",
-                        choices=ALIGNMENTS,
+                        choices=("aligned", "margin"),
                         tasks=CLASSIFICATION,
                     ),
                 )

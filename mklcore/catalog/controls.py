@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mklcore.estimators.algorithm import (
+from mklcore.catalog.algorithm import (
     EVERY_TASK,
     NOVELTY,
     Control,
@@ -23,8 +23,6 @@ from mklcore.solvers.hkl.bases import BASES
 
 NORMS = Live(norms)
 FIXED_LEVELS = ("anova", "spline")  # bases whose number of levels is not chosen
-SELECTIONS = ("objective", "folds")  # how the best single kernel is chosen
-ALIGNMENTS = ("aligned", "margin")  # how weights are given in one step
 COLUMN_BASES = ("polynomial", "hermite")  # every level a column, so that a hull has finitely many features
 
 
