@@ -81,6 +81,7 @@ _HOMES = {
         "lp_risk_bound",
         "restricted_condition",
     ],
+    "uncertainty": ["Conformal"],
     "unconverged": ["NotConvergedWarning"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -108,6 +109,7 @@ _ROOMS = (
     "selection",
     "solvers",
     "theory",
+    "uncertainty",
     "unconverged",
     "verify",
 )

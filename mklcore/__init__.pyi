@@ -24,6 +24,7 @@ from mklcore import (
     selection as selection,
     solvers as solvers,
     theory as theory,
+    uncertainty as uncertainty,
     unconverged as unconverged,
     verify as verify,
 )
@@ -141,6 +142,7 @@ from mklcore.theory import (
     lp_risk_bound as lp_risk_bound,
     restricted_condition as restricted_condition,
 )
+from mklcore.uncertainty import Conformal as Conformal
 from mklcore.unconverged import NotConvergedWarning as NotConvergedWarning
 
 __version__: str

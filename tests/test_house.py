@@ -75,6 +75,7 @@ ROWS = {
     "mklcore.experiments": 12,
     "mklcore.notebook": 12,
     "mklcore.exploration": 12,
+    "mklcore.uncertainty": 12,
     "mklcore.lessons": 12,
     "pages._parts.params": 13.1,
     "pages._parts.jobs": 13.2,

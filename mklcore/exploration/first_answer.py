@@ -24,6 +24,7 @@ from mklcore.errors import DataError, KernelError
 from mklcore.estimators.explain import kernels_by_columns, specs_of, weight_shares
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
+from mklcore.exploration.intervals import Uncertain
 from mklcore.figures.takeaway import About, Problem, path_page
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
@@ -74,7 +75,7 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Exploration:
+class Exploration(Uncertain):
     """The first answer. ``columns`` are sorted by importance; ``baselines`` name -> validation score; ``index`` is the
     point of ``path`` chosen on validation rows, at most ``SCORED_ROWS`` of them, and ``model`` the fit there; ``score`` and
     ``baselines`` count all validation rows. ``seconds`` of processor and wall clock until path and columns were known.
@@ -96,6 +97,7 @@ class Exploration:
     _fitted: dict[str, Any] = field(repr=False)
     _test: Dataset = field(repr=False)
     _scorer: Any = field(repr=False)
+    _learnt_from: Dataset = field(repr=False)
 
     def test_scores(self) -> dict[str, float]:
         """The scores on all test rows: "ours" and every baseline; look once, after choosing."""
@@ -209,6 +211,7 @@ def explore(
     return Exploration(
         rows, problem.dictionary, path, index, model, columns, beside, score, name,
         (*_about(data), *_too_rare(data), *spoken, *notes), seconds, how, fitted, parts.test, scorer,
+        problem.train,
     )  # fmt: skip
 
 

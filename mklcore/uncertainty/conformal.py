@@ -1,0 +1,419 @@
+"""Conformal prediction: intervals and sets of classes that hold the truth with a given probability.
+
+Held-out rows i have scores s_i of models fitted without them. With k = ceil(level (n + 1)) and f_i the model without row i:
+
+    numbers   s_i = |y_i - f_i(x_i)|;  from the (n + 1 - k)-th smallest f_i(x) - s_i to the k-th smallest f_i(x) + s_i
+    classes   every class c with  #{i : s_i < s(f_i(x), c)} < level (n + 1)
+
+One model for all rows held out is the split form, one per fold is CV+, one per row the jackknife+. Where rows are exchangeable,
+the split form covers with probability ``level`` at least; CV+ and the jackknife+ with 1 - 2 (1 - level) at least, less a term
+that is small where folds are large or many, and close to ``level`` in practice.
+
+Source: Vovk, Gammerman, Shafer (2005); Barber, Candes, Ramdas, Tibshirani (2021), Predictive inference with the jackknife+,
+Annals of Statistics 49, theorems 1 and 4; Romano, Sesia, Candes (2020), Classification with valid and adaptive coverage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.model_selection import LeaveOneOut, check_cv
+from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
+
+from mklcore.arrays import Array, Indices, Labels, Mask
+from mklcore.data.dataset import Dataset
+from mklcore.data.splitting import codes_of, fold_rows, split_rows
+from mklcore.errors import DataError, ParameterError
+from mklcore.estimators.base import target_of
+from mklcore.estimators.lp import LpBase
+from mklcore.kernels.checks import one_blas_thread
+
+CONFORMITIES = ("margin", "adaptive")
+HELD_OUT = 0.25  # share of the rows that cv="split" holds out
+_NUMBERS = 4_000_000  # of one chunk of new rows times held-out rows
+_LEVELS = 1e-9  # rounding of level (n + 1)
+
+
+class HeldOut(Protocol):
+    """What models fitted without some rows say: ``outputs(X)`` (n_new, K) or (n_new, K, T), and which of the K models was
+    fitted without row i, ``model_of`` (n,)."""
+
+    model_of: Indices
+
+    def outputs(self, X: Any) -> Array:
+        """Predictions (n_new, K), or a column per class (n_new, K, T)."""
+
+    def own(self, X: Any, rows: Indices) -> Array:
+        """What each of these held-out rows gets from the model without it: (n,) or (n, T)."""
+
+
+def _has(name: str) -> Callable[[Callable[..., Array]], Any]:
+    def check(self: Conformal) -> bool:
+        getattr(self.estimator_ if hasattr(self, "estimator_") else self.estimator, name)
+        return True
+
+    found: Callable[[Callable[..., Array]], Any] = available_if(check)
+    return found
+
+
+class Conformal(MetaEstimatorMixin, BaseEstimator):
+    """Prediction intervals for numbers, and sets of classes, around any estimator of scikit-learn's kind.
+
+    Parameters
+    ----------
+    estimator : the regressor or classifier; it is cloned, not changed
+    level : share of new rows whose truth is to be covered, between 0 and 1
+    cv : 5, or any number of folds or splitter of scikit-learn, for CV+; "split" (a quarter) or a share for one model and one
+        held-out part, which also is the model that predicts; "loo" for the jackknife+, in closed form for a plain sum of
+        kernels with squared loss (``UniformMKLRegressor``, ``UniformMKLClassifier(loss="squared")``: neither weights nor C
+        are learnt from the rows) and by one fit per row for everything else
+    conformity : score of a class, "margin" (the largest output of the other classes minus its own; ``decision_function``, or
+        probabilities where there is none) or "adaptive" (the probability of all classes that are more likely, and a random
+        part of its own; needs ``predict_proba``)
+    random_state : seed of folds and of the random parts
+
+    Attributes
+    ----------
+    estimator_ : the model that predicts: fitted on all rows, or on those not held out for cv="split"
+    scores_ : (n,) of the held-out rows, the smaller the better they conform
+    classes_ : of classifiers
+
+    A class with fewer rows than folds is held out as far as it has rows; a class of one row never is. Sets always hold the
+    predicted class, so that none is empty: where the classifier errs less often than 1 - ``level``, they cover more than asked.
+
+    >>> from sklearn.linear_model import Ridge
+    >>> X = np.arange(40.0)[:, None]
+    >>> bands = Conformal(Ridge(), level=0.8).fit(X, X[:, 0] + np.tile([-1.0, 1.0], 20)).predict_interval(X)
+    >>> bands.shape
+    (40, 2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        level: float = 0.9,
+        cv: Any = 5,
+        conformity: str = "margin",
+        random_state: int | None = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.level = level
+        self.cv = cv
+        self.conformity = conformity
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the model that predicts and those without the held-out rows; ``X`` rows or a ``Dataset``, ``y`` (n,)."""
+        _checked_level(self.level)
+        if self.conformity not in CONFORMITIES:
+            raise ParameterError(f"conformity must be one of {', '.join(CONFORMITIES)}; got {self.conformity!r}.")
+        classes = is_classifier(self.estimator)
+        if not (classes or is_regressor(self.estimator)):
+            raise ParameterError(
+                "Conformal wraps a regressor or a classifier of scikit-learn's kind; "
+                f"{type(self.estimator).__name__} is neither."
+            )
+        if classes and self.conformity == "adaptive" and not hasattr(self.estimator, "predict_proba"):
+            raise ParameterError(
+                f'conformity="adaptive" needs probabilities, and {type(self.estimator).__name__} has no predict_proba; '
+                'use conformity="margin", or probability=True on an estimator of this library.'
+            )
+        y = target_of(X, y)
+        X = X if isinstance(X, Dataset) else indexable(X)[0]
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None; Conformal is supervised.")
+        if _is_share(self.cv):
+            self._fit_split(X, y, classes)
+        else:
+            self.estimator_ = clone(self.estimator).fit(X, y)
+            self._remember_classes(classes)
+            target = column_or_1d(y, warn=True)
+            self.held_out_, rows = self._left_out(X, target, classes)
+            self._score_rows(X, target, rows)
+        return self
+
+    def predict(self, X: Any) -> Labels:
+        """What the wrapped model predicts, (n_new,)."""
+        check_is_fitted(self, "estimator_")
+        found: Labels = self.estimator_.predict(X)
+        return found
+
+    def predict_interval(self, X: Any, level: float | None = None) -> Array:
+        """Lower and upper ends (n_new, 2) of intervals that hold the truth with probability ``level`` (None: that of the object).
+
+        DataError where too few rows were held out for the level; ParameterError for a classifier.
+        """
+        check_is_fitted(self, "held_out_")
+        if is_classifier(self.estimator):
+            raise ParameterError("Intervals are for numbers, and this model predicts classes: use predict_set.")
+        k = self._rank(level)
+        said, n = self.held_out_.outputs(X), self.scores_.size
+        step = max(1, _NUMBERS // n)
+        ends = np.empty((len(said), 2))
+        for first in range(0, len(said), step):
+            f = said[first : first + step, self.held_out_.model_of]
+            ends[first : first + step, 0] = np.partition(f - self.scores_, n - k, axis=1)[:, n - k]
+            ends[first : first + step, 1] = np.partition(f + self.scores_, k - 1, axis=1)[:, k - 1]
+        return ends
+
+    def predict_set(self, X: Any, level: float | None = None) -> Mask:
+        """Which classes (n_new, n_classes), in the order of ``classes_``, belong to the set that holds the truth with
+        probability ``level`` (None: that of the object).
+
+        DataError where too few rows were held out for the level; ParameterError for a regressor.
+        """
+        check_is_fitted(self, "held_out_")
+        if not is_classifier(self.estimator):
+            raise ParameterError("Sets are for classes, and this model predicts a number: use predict_interval.")
+        k = self._rank(level)
+        said = self.held_out_.outputs(X)
+        scores = self._class_scores(said, np.random.default_rng(self.random_state))
+        smaller = np.zeros((said.shape[0], said.shape[2]), dtype=np.intp)
+        for model in range(said.shape[1]):
+            own = np.sort(self.scores_[self.held_out_.model_of == model])
+            smaller += np.searchsorted(own, scores[:, model], side="left")
+        likely: Mask = smaller < k
+        likely[np.arange(len(likely)), np.searchsorted(self.classes_, self.predict(X))] = True
+        return likely
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The score of the wrapped model."""
+        check_is_fitted(self, "estimator_")
+        return float(self.estimator_.score(X, target_of(X, y)))
+
+    @_has("decision_function")
+    def decision_function(self, X: Any) -> Array:
+        """That of the wrapped model."""
+        check_is_fitted(self, "estimator_")
+        found: Array = self.estimator_.decision_function(X)
+        return found
+
+    @_has("predict_proba")
+    def predict_proba(self, X: Any) -> Array:
+        """That of the wrapped model."""
+        check_is_fitted(self, "estimator_")
+        found: Array = self.estimator_.predict_proba(X)
+        return found
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns the wrapped model was fitted on."""
+        return int(self._of_the_fit("n_features_in_"))
+
+    @property
+    def feature_names_in_(self) -> Labels:
+        """The names of these columns, where the table had any."""
+        names: Labels = self._of_the_fit("feature_names_in_")
+        return names
+
+    def _of_the_fit(self, name: str) -> Any:
+        if "estimator_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted.")
+        return getattr(self.estimator_, name)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type = own.estimator_type
+        tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
+        tags.input_tags, tags.target_tags = own.input_tags, own.target_tags
+        tags.target_tags.multi_output = False
+        return tags
+
+    # What the held-out rows say
+
+    def _rank(self, level: float | None) -> int:
+        """Which of the n ordered scores is needed."""
+        level, n = _checked_level(self.level if level is None else level), self.scores_.size
+        k = int(np.ceil(level * (n + 1) - _LEVELS))
+        if k > n:
+            raise DataError(
+                f"A level of {level:g} needs at least {int(np.ceil(level / (1.0 - level) - _LEVELS))} held-out rows, and "
+                f"there are {n}. Use a lower level, more rows, or cv=5 instead of a split."
+            )
+        return k
+
+    def _fit_split(self, X: Any, y: Any, classes: bool) -> None:
+        share = HELD_OUT if self.cv == "split" else float(self.cv)
+        target = np.asarray(y)
+        codes = codes_of(target) if classes and target.ndim == 1 and target.size else None
+        n = _rows_of(X)
+        if n < 2 or target.shape[:1] != (n,):
+            clone(self.estimator).fit(X, y)  # which names what is wrong with them
+            raise DataError(
+                f"A split holds rows out, so it needs at least two; got {n} rows and {target.shape} targets."
+            )
+        train, held = split_rows(codes, n, (share,), 0 if self.random_state is None else self.random_state)
+        self.estimator_ = clone(self.estimator).fit(some_rows(X, train), target[train])
+        self._remember_classes(classes)
+        self.held_out_ = _Refitted([self.estimator_], np.zeros(held.size, dtype=np.intp), self._outputs)
+        self._score_rows(X, target, held)
+
+    def _remember_classes(self, classes: bool) -> None:
+        self.__dict__.pop("classes_", None)
+        if classes:
+            self.classes_ = self.estimator_.classes_
+
+    def _left_out(self, X: Any, y: Labels, classes: bool) -> tuple[HeldOut, Indices]:
+        """Models without the rows they are asked about, and which rows those are."""
+        if self.cv == "loo" and _has_closed_form(self.estimator):
+            return _ClosedForm(self.estimator_, X, y), np.arange(y.shape[0])
+        model_of, models = np.full(y.shape[0], -1), []
+        for k, (train, held) in enumerate(self._folds(X, y, classes)):
+            if np.any(model_of[held] >= 0):
+                raise ParameterError(
+                    "cv must hold every row out once at most: use KFold or a number, not repeated folds."
+                )
+            model_of[held] = k
+            models.append(clone(self.estimator).fit(some_rows(X, train), y[train]))
+        rows = np.flatnonzero(model_of >= 0)
+        return _Refitted(models, model_of[rows], self._outputs), rows
+
+    def _folds(self, X: Any, y: Labels, classes: bool) -> list[tuple[Indices, Indices]]:
+        if isinstance(self.cv, (int, np.integer)) and not isinstance(self.cv, bool):
+            if y.shape[0] < 2:
+                raise DataError("Folds hold rows out and need at least two; got one sample.")
+            n_splits = min(int(self.cv), y.shape[0]) if self.cv >= 2 else int(self.cv)
+            seed = 0 if self.random_state is None else self.random_state
+            codes = codes_of(y) if classes else None
+            return fold_rows(codes, y.shape[0], n_splits, seed)
+        if isinstance(self.cv, (str, bool)) and self.cv != "loo":
+            raise ParameterError(
+                f'cv must be a number of folds, a splitter, "split", a share, or "loo"; got {self.cv!r}.'
+            )
+        splitter = LeaveOneOut() if self.cv == "loo" else check_cv(self.cv, y, classifier=classes)
+        return list(splitter.split(np.zeros(y.shape[0]), y))
+
+    def _score_rows(self, X: Any, y: Labels, rows: Indices) -> None:
+        said = self.held_out_.own(X, rows)
+        if hasattr(self, "classes_"):
+            scores = self._class_scores(said[:, None], np.random.default_rng(self.random_state))[:, 0]
+            self.scores_ = scores[np.arange(rows.size), np.searchsorted(self.classes_, y[rows])]
+        else:
+            self.scores_ = np.abs(np.asarray(y[rows], dtype=float) - said)
+
+    def _outputs(self, model: Any, X: Any) -> Array:
+        """Predictions (n_new,) of numbers; of classes a column for each of ``classes_`` (n_new, T)."""
+        if not hasattr(self, "classes_"):
+            return np.asarray(model.predict(X), dtype=float).reshape(_rows_of(X))
+        decides = self.conformity == "margin" and hasattr(model, "decision_function")
+        said = np.asarray(model.decision_function(X) if decides else model.predict_proba(X), dtype=float)
+        if said.ndim == 1:
+            said = np.column_stack([-said, said])
+        if len(model.classes_) == len(self.classes_):
+            return said
+        whole = np.full((len(said), len(self.classes_)), -np.inf if decides else 0.0)
+        whole[:, np.searchsorted(self.classes_, model.classes_)] = said
+        return whole
+
+    def _class_scores(self, said: Array, random: np.random.Generator) -> Array:
+        """The score of every class (n_new, K, T), small where it conforms."""
+        if self.conformity == "margin":
+            two = np.partition(said, -2, axis=-1)[..., -2:]
+            best, second = two[..., 1:], two[..., :1]
+            return np.where(said == best, second, best) - said
+        order = np.argsort(-said, axis=-1, kind="stable")
+        ranked = np.take_along_axis(said, order, axis=-1)
+        above = np.cumsum(ranked, axis=-1) - ranked + random.random((len(said), 1, 1)) * ranked
+        found = np.empty_like(said)
+        np.put_along_axis(found, order, above, axis=-1)
+        return found
+
+
+class _Refitted:
+    """Models that were fitted without their fold; ``read`` gives the outputs of one."""
+
+    def __init__(self, models: list[Any], model_of: Indices, read: Any) -> None:
+        self.models, self.model_of, self._read = models, model_of, read
+
+    def outputs(self, X: Any) -> Array:
+        return np.stack([self._read(model, X) for model in self.models], axis=1)
+
+    def own(self, X: Any, rows: Indices) -> Array:
+        """What each of the held-out rows gets from the model without it: (n,) or (n, T)."""
+        parts = [(np.flatnonzero(self.model_of == k), model) for k, model in enumerate(self.models)]
+        parts = [(places, self._read(model, some_rows(X, rows[places]))) for places, model in parts if places.size]
+        found = np.empty((rows.size, *parts[0][1].shape[1:]))
+        for places, said in parts:
+            found[places] = said
+        return found
+
+
+class _ClosedForm:
+    """f_i(x) = f(x) - g_i(x) a_i / B_ii,  g(x) = [k(x), 1] B,  B the inverse of K + I/C bordered by ones: one inverse for all i.
+
+    Only where K is fixed: a plain sum of kernels. Their scales and widths are those of all rows. Source: as `leave_one_out`.
+    """
+
+    def __init__(self, model: Any, X: Any, y: Labels) -> None:
+        self._model = model
+        stack, _ = clone(model).training_stack(X, y)
+        n = stack.n_samples
+        with one_blas_thread():
+            bordered = np.zeros((n + model.fit_intercept, n + model.fit_intercept))
+            bordered[:n, :n] = np.asarray(stack.values).sum(axis=0) + np.eye(n) / model.C
+            bordered[n:, :n], bordered[:n, n:] = 1.0, 1.0
+            self._inverse = np.linalg.inv(bordered)[:, :n]
+        dual = np.atleast_2d(model.dual_coef_).T  # (n, T)
+        self._residuals = dual / np.diag(self._inverse)[:, None]
+        self._own = np.atleast_2d(model._decide(stack.values).T).T + dual / model.C - self._residuals
+        self.model_of = np.arange(n)
+
+    def own(self, X: Any, rows: Indices) -> Array:
+        return self._shaped(self._own[rows])
+
+    def outputs(self, X: Any) -> Array:
+        rows = self._model._checked_rows(X, reset=False)
+        n, bordered = len(self.model_of), len(self._inverse)
+        step = max(1, _NUMBERS // (n * len(self._model.kernel_names_)))
+        found = []
+        for first in range(0, len(rows), step):
+            blocks = self._model._map.cross(rows[first : first + step])
+            kernel = np.hstack([blocks.sum(axis=0), np.ones((blocks.shape[1], bordered - n))])
+            moved = kernel @ self._inverse
+            f = np.atleast_2d(self._model._decide(blocks).T).T
+            found.append(self._shaped(f[:, None, :] - moved[:, :, None] * self._residuals[None]))
+        return np.concatenate(found)
+
+    def _shaped(self, said: Array) -> Array:
+        if not is_classifier(self._model):
+            return said[..., 0]
+        return np.concatenate([-said, said], axis=-1) if said.shape[-1] == 1 else said
+
+
+def _has_closed_form(estimator: Any) -> bool:
+    """Whether weights and C are no choice of the rows, and one linear system is the fit."""
+    if not isinstance(estimator, LpBase):
+        return False
+    plain = estimator.penalty_in_use.plain_sum and estimator.loss_in_use.quadratic
+    return plain and not estimator._is_precomputed and getattr(estimator, "approximation", None) is None
+
+
+def some_rows(X: Any, rows: Indices) -> Any:
+    """Some rows of a table of any kind, or of a ``Dataset``."""
+    return X.take(rows) if isinstance(X, Dataset) else _safe_indexing(X, rows)
+
+
+def _rows_of(X: Any) -> int:
+    return X.n_samples if isinstance(X, Dataset) else int(_num_samples(X))
+
+
+def _is_share(cv: Any) -> bool:
+    if cv == "split" if isinstance(cv, str) else False:
+        return True
+    if isinstance(cv, float):
+        if not 0.0 < cv < 1.0:
+            raise ParameterError(f"cv as a share of rows to hold out must be between 0 and 1; got {cv!r}.")
+        return True
+    return False
+
+
+def _checked_level(level: Any) -> float:
+    good = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
+    if not (good and 0.0 < level < 1.0):
+        raise ParameterError(f"level is the share of rows to cover and must be between 0 and 1; got {level!r}.")
+    return float(level)

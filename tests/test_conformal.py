@@ -1,0 +1,165 @@
+"""Conformal intervals and sets: the formulas by brute force, the closed form against refits, coverage, refusals."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, LeaveOneOut
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import check_estimator
+
+import mklcore as mkl
+from mklcore.errors import DataError, ParameterError
+from mklcore.uncertainty import Conformal
+
+
+def line(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    return X, X[:, 0] + 0.5 * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("model", [Ridge(), LogisticRegression(), SVC()])
+def test_scikit_learn_conventions(model):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks provoke warnings on purpose
+        results = check_estimator(Conformal(model, cv=3), on_fail=None)
+    wrong = {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")}
+    assert wrong == {}
+    assert len(results) > 40
+
+
+def test_cv_plus_is_its_formula():
+    X, y = line(40, 0)
+    new = line(7, 1)[0]
+    found = Conformal(Ridge(), level=0.8, cv=KFold(4)).fit(X, y).predict_interval(new)
+    low, high = [], []
+    for train, held in KFold(4).split(X):
+        model = Ridge().fit(X[train], y[train])
+        for i in held:
+            size = abs(y[i] - model.predict(X[[i]])[0])
+            low.append(model.predict(new) - size)
+            high.append(model.predict(new) + size)
+    k = int(np.ceil(0.8 * 41))
+    assert found[:, 0] == pytest.approx(np.sort(low, axis=0)[40 - k])  # the floor(0.2 * 41) = 8th smallest
+    assert found[:, 1] == pytest.approx(np.sort(high, axis=0)[k - 1])
+
+
+def test_a_split_is_the_prediction_and_one_quantile():
+    X, y = line(80, 0)
+    model = Conformal(Ridge(), level=0.9, cv=0.5).fit(X, y)
+    assert model.scores_.size == 40
+    size = np.sort(model.scores_)[int(np.ceil(0.9 * 41)) - 1]
+    assert model.predict_interval(X) == pytest.approx(model.predict(X)[:, None] + [-size, size])
+
+
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_the_closed_form_is_one_fit_per_row(classes):
+    X, y = line(24, 2)
+    kernels = mkl.KernelDictionary.rbf_widths([0.7, 2.0])
+    kernels = mkl.KernelDictionary(kernels.specs, standardize=False)
+    common = {"kernels": kernels, "normalise": None, "tol": 1e-10}
+    if classes:
+        y = np.digitize(y, np.quantile(y, np.arange(1, classes) / classes))
+        model = mkl.UniformMKLClassifier(loss="squared", **common)
+    else:
+        model = mkl.UniformMKLRegressor(C=3.0, **common)
+    closed = Conformal(model, level=0.8, cv="loo").fit(X, y)
+    refitted = Conformal(model, level=0.8, cv=LeaveOneOut()).fit(X, y)
+    assert closed.scores_ == pytest.approx(refitted.scores_, abs=1e-6)
+    new = line(9, 3)[0]
+    if classes:
+        assert closed.held_out_.outputs(new) == pytest.approx(refitted.held_out_.outputs(new), abs=1e-6)
+        assert np.array_equal(closed.predict_set(new), refitted.predict_set(new))
+    else:
+        assert closed.predict_interval(new) == pytest.approx(refitted.predict_interval(new), abs=1e-6)
+
+
+def test_learnt_weights_have_no_closed_form():
+    X, y = line(12, 0)
+    refitted = Conformal(mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.rbf_grid([1.0])), cv="loo").fit(X, y)
+    assert len(refitted.held_out_.models) == 12
+
+
+def test_sets_are_their_formula():
+    X, y = load_iris(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(150)
+    X, y = X[rows][:, :2], y[rows]
+    model = Conformal(LogisticRegression(), level=0.9, cv=KFold(5)).fit(X[:100], y[:100])
+    found = model.predict_set(X[100:])
+    expected = np.zeros((50, 3))
+    scores, against = np.empty(100), np.empty((100, 50, 3))
+    for train, held in KFold(5).split(X[:100]):
+        one = LogisticRegression().fit(X[train], y[train])
+
+        def margin(rows, one=one):
+            f = one.decision_function(rows)
+            return np.stack([np.delete(f, c, axis=1).max(axis=1) - f[:, c] for c in range(3)], axis=1)
+
+        scores[held] = margin(X[held])[np.arange(held.size), y[held]]
+        against[held] = margin(X[100:])
+    expected = np.sum(scores[:, None, None] < against, axis=0) < 0.9 * 101
+    expected[np.arange(50), model.predict(X[100:])] = True
+    assert np.array_equal(found, expected)
+    assert 1.0 < found.sum(axis=1).mean() < 2.5
+
+
+@pytest.mark.parametrize(("cv", "conformity"), [("split", "margin"), (5, "margin"), (5, "adaptive")])
+def test_coverage_on_exchangeable_rows(cv, conformity):
+    covered, sets = [], []
+    for seed in range(20):
+        X, y = line(300, seed)
+        labels = np.digitize(y, [-0.5, 0.5])
+        bands = Conformal(Ridge(), cv=cv).fit(X[:150], y[:150]).predict_interval(X[150:])
+        covered.append(np.mean((bands[:, 0] <= y[150:]) & (y[150:] <= bands[:, 1])))
+        chosen = Conformal(LogisticRegression(), cv=cv, conformity=conformity).fit(X[:150], labels[:150])
+        sets.append(chosen.predict_set(X[150:])[np.arange(150), labels[150:]].mean())
+    assert 0.88 < np.mean(covered) < 0.93
+    assert 0.88 < np.mean(sets) < 0.94
+
+
+def test_a_dataset_and_a_class_that_a_fold_does_not_know():
+    data = mkl.load_sample("iris")
+    few = data.take([*range(0, 30), *range(50, 80), 100])  # one row of the third class: never held out
+    model = Conformal(mkl.LpMKLClassifier(), cv=3).fit(few)
+    assert model.scores_.size == 60
+    assert model.predict_set(data).shape == (150, 3)
+    without = Conformal(SVC(), cv=KFold(3)).fit(few.X, few.y)  # one fold learns two classes
+    assert np.all(np.isfinite(without.scores_[:-1]))
+    assert without.scores_[-1] == np.inf
+
+
+def test_refusals_say_what_to_do():
+    X, y = line(30, 0)
+    labels = (y > 0).astype(int)
+    for wrong in ({"level": 1.0}, {"level": "high"}, {"cv": 1.5}, {"cv": "halves"}, {"conformity": "size"}):
+        with pytest.raises(ParameterError):
+            Conformal(Ridge(), **wrong).fit(X, y)
+    with pytest.raises(ParameterError, match="between 0 and 1"):
+        Conformal(Ridge(), cv=KFold(2)).fit(X, y).predict_interval(X, level=2)
+    with pytest.raises(DataError, match="needs at least 99 held-out rows, and there are 30"):
+        Conformal(Ridge()).fit(X, y).predict_interval(X, level=0.99)
+    with pytest.raises(ParameterError, match="predict_set"):
+        Conformal(SVC()).fit(X, labels).predict_interval(X)
+    with pytest.raises(ParameterError, match="predict_interval"):
+        Conformal(Ridge()).fit(X, y).predict_set(X)
+    with pytest.raises(ParameterError, match="no predict_proba"):
+        Conformal(SVC(), conformity="adaptive").fit(X, labels)
+    with pytest.raises(ParameterError, match="neither"):
+        Conformal(mkl.LpMKLOneClass()).fit(X, y)
+
+
+def test_a_first_answer_has_intervals_and_sets():
+    data = mkl.load_sample("iris")
+    found = mkl.explore(data, baselines=False)
+    sets = found.predict_set(data.X)
+    assert sets[np.arange(150), np.searchsorted(found.model.classes_, data.y)].mean() > 0.88
+    assert sets.sum(axis=1).mean() < 1.5
+    with pytest.raises(ParameterError, match="predict_set"):
+        found.predict_interval(data.X)
+    numbers = mkl.load_sample("diabetes")
+    bands = mkl.explore(numbers, baselines=False).predict_interval(numbers.X, level=0.8)
+    inside = (bands[:, 0] <= numbers.y) & (numbers.y <= bands[:, 1])
+    assert 0.75 < inside.mean() < 0.92
