@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "mklcore"
 # Names that are decided and may stand at the front door as soon as what they name is there.
 PLANNED = {
-    "Delta", "SequenceDictionary", "Spectrum", "WeightedDegree", "explore",
+    "Conformal", "Delta", "Pinball", "QuantileBand", "SequenceDictionary", "Spectrum", "WeightedDegree", "explore", "select_columns",
 }  # fmt: skip
 
 
