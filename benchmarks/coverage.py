@@ -1,0 +1,134 @@
+"""Do intervals and sets hold the truth as often as they say? Coverage of `explore(...).predict_interval` and `.predict_set`.
+
+    python -m benchmarks.coverage [DIR] [--level 0.9] [--rows 600] [--seeds 1] [--only NAME ...] [--record FILE]
+
+Generated tables, and every table of DIR that its targets.csv (file,target) names. Of each, at most ``--rows`` rows are explored
+and as many others predicted: the share of truths that are covered, and how large intervals and sets are. The size of an interval
+is told as a share of the interval that needs no model: from the 5 % to the 95 % quantile of the target for a level of 90 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+import mklcore as mkl
+from mklcore.data.dataset import Dataset
+from mklcore.errors import MKLError
+
+
+def generated() -> Iterator[tuple[str, Callable[[int], Dataset]]]:
+    """Names and makers of tables with known truth, by seed."""
+    yield "polynomial", lambda seed: mkl.make_sparse_polynomial(2000, 10, seed)[0]
+    yield "spectra", lambda seed: mkl.make_spectra(800, 60, 3, seed)[0]
+    yield "uneven noise", _uneven
+    yield "heavy tails", _heavy
+    yield "twonorm", lambda seed: mkl.make_twonorm(2000, seed)[0]
+    yield "ringnorm", lambda seed: mkl.make_ringnorm(2000, seed)[0]
+    yield "toy, 50 columns", lambda seed: mkl.make_mkl_toy(2000, 5, seed)[0]
+    yield "noise classes", _noise
+
+
+def _uneven(seed: int) -> Dataset:
+    random = np.random.default_rng(seed)
+    X = random.uniform(-2.0, 2.0, (2000, 4))
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1] + (0.1 + 0.5 * np.abs(X[:, 2])) * random.standard_normal(2000)
+    return Dataset(X, y, (), "y", "regression")
+
+
+def _heavy(seed: int) -> Dataset:
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((2000, 6))
+    return Dataset(X, X[:, 0] + X[:, 1] ** 2 + random.standard_t(2.5, 2000), (), "y", "regression")
+
+
+def _noise(seed: int) -> Dataset:
+    """Four classes, two of which nothing tells apart."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((2000, 5))
+    y = np.where(X[:, 0] > 0.3, 0, np.where(X[:, 1] > 0.5, 1, 2 + random.integers(0, 2, 2000)))
+    return Dataset(X, y.astype(str), (), "y", "multiclass")
+
+
+def tables(folder: Path) -> Iterator[tuple[str, Callable[[int], Dataset]]]:
+    """Names and readers of the tables of a folder."""
+    with (folder / "targets.csv").open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            yield row["file"], lambda seed, row=row: mkl.read_table(folder / row["file"], target=row["target"])
+
+
+def measured(data: Dataset, level: float, rows: int, seed: int) -> dict[str, float | str | int]:
+    """Coverage and mean size on rows that were not explored."""
+    started = time.process_time()
+    most = min(2 * rows, data.n_samples)
+    known, new = data.drawn(most, seed).split(0.5 if most == 2 * rows else 0.3, seed)
+    found = mkl.explore(known, seed=seed, baselines=False)
+    if data.task == "regression":
+        ends = found.predict_interval(new.X, level)
+        covered = (ends[:, 0] <= new.y) & (new.y <= ends[:, 1])
+        tail = (1.0 - level) / 2.0
+        size = float(np.mean(np.diff(ends)) / np.ptp(np.quantile(known.y, [tail, 1.0 - tail])))
+    else:
+        sets = found.predict_set(new.X, level)
+        covered = sets[np.arange(new.n_samples), np.searchsorted(found.model.classes_, new.y)]
+        size = float(sets.sum(axis=1).mean())
+    return {
+        "task": data.task,
+        "rows": known.n_samples,
+        "covered": float(covered.mean()),
+        "size": size,
+        "score": float(found.model.score(new.X, new.y)),
+        "seconds": time.process_time() - started,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--level", type=float, default=0.9)
+    parser.add_argument("--rows", type=int, default=600)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--record", type=Path)
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")  # tables of strangers: what did not converge is told by the library elsewhere
+    record = json.loads(asked.record.read_text(encoding="utf-8")) if asked.record and asked.record.exists() else {}
+    sources = [*generated(), *(tables(asked.folder) if asked.folder else ())]
+    for name, make in sources:
+        if asked.only and not any(part in name for part in asked.only):
+            continue
+        for seed in range(asked.seeds):
+            key = f"{name} / {seed} / {asked.level:g} / {asked.rows}"
+            if key in record:
+                continue
+            try:
+                record[key] = measured(make(seed), asked.level, asked.rows, seed)
+            except MKLError as error:
+                record[key] = {"refused": str(error)}
+            print(key, {k: round(v, 3) if isinstance(v, float) else v for k, v in record[key].items()}, flush=True)
+            if asked.record:
+                asked.record.write_text(json.dumps(record, indent=1), encoding="utf-8")
+    ends = f" / {asked.level:g} / {asked.rows}"
+    for kind in ("interval", "set"):
+        own = [
+            one for key, one in record.items()
+            if key.endswith(ends) and "covered" in one and (one["task"] == "regression") == (kind == "interval")
+        ]  # fmt: skip
+        if own:
+            covered, size = (np.array([one[what] for one in own]) for what in ("covered", "size"))
+            print(
+                f"{kind}s of {len(own)} tables and seeds: {covered.mean():.1%} covered (from {covered.min():.1%} to "
+                f"{covered.max():.1%}; asked {asked.level:.0%}), mean size {size.mean():.2f}"
+                + (" of the width without a model" if kind == "interval" else " classes")
+            )
+
+
+if __name__ == "__main__":
+    main()
