@@ -44,6 +44,7 @@ _HOMES = {
     "kernels.dictionary": ["KernelDictionary"],
     "kernels.functions": ["KERNELS", "RBF", "Delta", "Laplacian", "Linear", "Matern", "Polynomial"],
     "kernels.grams": ["GramStack"],
+    "kernels.interactions": ["Interaction"],
     "kernels.measures": ["alignment_matrix"],
     "kernels.sequence_dictionary": ["SequenceDictionary"],
     "kernels.sequences": ["Spectrum", "WeightedDegree"],

@@ -81,6 +81,7 @@ from mklcore.kernels.functions import (
     Polynomial as Polynomial,
 )
 from mklcore.kernels.grams import GramStack as GramStack
+from mklcore.kernels.interactions import Interaction as Interaction
 from mklcore.kernels.measures import alignment_matrix as alignment_matrix
 from mklcore.kernels.sequence_dictionary import SequenceDictionary as SequenceDictionary
 from mklcore.kernels.sequences import Spectrum as Spectrum, WeightedDegree as WeightedDegree

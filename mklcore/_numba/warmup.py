@@ -18,8 +18,9 @@ from mklcore.catalog import ESTIMATORS, Algorithm
 from mklcore.errors import told_elsewhere
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.finishing import NORMALISATIONS
-from mklcore.kernels.functions import KERNELS, KernelEntry
+from mklcore.kernels.functions import KERNELS, RBF, KernelEntry, Linear
 from mklcore.kernels.grams import GramStack
+from mklcore.kernels.interactions import Interaction
 from mklcore.kernels.measures import alignment_matrix
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
@@ -66,6 +67,7 @@ def warm_up(
 
 def _usual(X: Array, y: Array) -> None:
     _every_way([entry for entry in KERNELS.values() if entry.spec in USUAL_KERNELS], X)
+    _interactions(X)
     _small_solvers()
     lp, stack = ESTIMATORS[USUAL_ALGORITHM], _many_kernels(X)
     for task, target in (("binary", y), ("regression", X[:, 1]), ("novelty", None)):
@@ -94,6 +96,12 @@ def _every_way(entries: Sequence[KernelEntry], X: Array) -> GramStack:
             stack = specs.grams(X, normalise=normalise, center=center)
             stack.cross(X[:5])
     return stack
+
+
+def _interactions(X: Array) -> None:
+    smooth, straight = RBF(1.0, relative=True, features=(0,)), Linear(features=(1,))
+    kernels = KernelDictionary((Interaction(smooth), Interaction(smooth, straight)))
+    kernels.grams(X).cross(X[:5] + 0.5)
 
 
 def _kernels(X: Array) -> None:

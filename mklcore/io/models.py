@@ -32,6 +32,7 @@ from mklcore.io.checks import check_features, check_fitted, check_map, check_pre
 from mklcore.kernels.composed import COMPOSED
 from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns
 from mklcore.kernels.functions import KERNELS
+from mklcore.kernels.interactions import ColumnMeasure
 from mklcore.kernels.maps import KernelMap
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
@@ -77,6 +78,7 @@ def _parts() -> dict[str, type]:
             RandomColumns,
             KernelDictionary,
             SequenceDictionary,
+            ColumnMeasure,
             KernelMap,
             FeatureMap,
             Nystroem,

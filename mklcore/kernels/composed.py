@@ -49,6 +49,7 @@ class Composed(RowKernel):
     parts: tuple[KernelSpec, ...]
 
     sign: ClassVar[str]
+    least: ClassVar[int] = 2
 
     def __init__(self, *given: KernelSpec, parts: Sequence[KernelSpec] = (), features: Any = None, label: Any = None):
         object.__setattr__(self, "parts", tuple(given) + tuple(parts))
@@ -59,9 +60,10 @@ class Composed(RowKernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         name = type(self).__name__
-        if not 2 <= len(self.parts) <= MOST_PARTS or not all(isinstance(part, KernelSpec) for part in self.parts):
+        right = self.least <= len(self.parts) <= MOST_PARTS
+        if not right or not all(isinstance(part, KernelSpec) for part in self.parts):
             raise ParameterError(
-                f"{name} takes 2 to {MOST_PARTS} kernel specs, as in {name}(Linear(), RBF(1.0)); got {self.parts!r}."
+                f"{name} takes {self.least} to {MOST_PARTS} kernel specs, as in {name}(Linear(), RBF(1.0)); got {self.parts!r}."
             )
 
     def __repr__(self) -> str:
@@ -93,7 +95,7 @@ class Composed(RowKernel):
         return self._of([part.beside(n_features, sequences, width) for part in self.parts])
 
     def met(self, rows: Array) -> Self:
-        return self._of([_settled(part, rows) for part in self.parts])
+        return self._of([settled_part(part, rows) for part in self.parts])
 
     def _of(self, parts: Sequence[KernelSpec]) -> Self:
         columns = {column for part in parts for column in part.settled}
@@ -115,16 +117,13 @@ class Composed(RowKernel):
         """Take the values ``more`` of one more part into ``out``."""
 
 
-def _settled(part: KernelSpec, rows: Array) -> KernelSpec:
+def settled_part(part: KernelSpec, rows: Array) -> KernelSpec:
     """A part on its columns, its width in absolute terms."""
     met = part.met(rows)
     if not met.is_relative:
         return met
     seen = np.ascontiguousarray(seen_of(met.base_key, rows, met.settled))
-    base = np.empty((len(rows), len(rows)) if len(rows) <= 2000 else (0, 0))
-    if base.size:
-        fill_base(met.base_key, seen, seen, True, base)
-    return met.at(met.settled, median_distance(met, seen, base))
+    return met.at(met.settled, median_distance(met, seen, np.empty((0, 0))))
 
 
 @dataclass(frozen=True, init=False, repr=False)

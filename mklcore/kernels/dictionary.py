@@ -13,14 +13,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from mklcore.data.dataset import Dataset
+from mklcore.data.dataset import Dataset, listed
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.columns import LazyColumns
 from mklcore.kernels.functions import RBF, Delta, KernelSpec, Linear, Polynomial
 from mklcore.kernels.grams import Forecast, GramStack, build_grams, forecast, kernel_table
+from mklcore.kernels.interactions import MOST_PARTS, Interaction
 from mklcore.kernels.maps import as_rows
+from mklcore.kernels.screening import interacting
 from mklcore.kernels.sequences import USUAL_DEGREE, USUAL_K, on_sequence
-from mklcore.kernels.units import MOST_COLUMNS, units
+from mklcore.kernels.units import MOST_COLUMNS, Unit, units
 
 WHOLE_WIDTH = 0.5  # of the median distance: about scikit-learn's own width for an RBF of all columns
 DEFAULT_MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -217,20 +219,50 @@ class KernelDictionary:
         >>> len(KernelDictionary.recommended(load_sample("iris")))
         10
         """
-        smooth = RBF(1.0, relative=True)
         specs: list[KernelSpec] = []
-        for name, members, kind in units(data, most_columns):
-            if kind == "sequence":
-                continue
-            alone = kind == "category" and len(members) == 1
-            pair = (Linear(), smooth) if curved else (Linear(),)
-            kinds = (Linear(),) if alone else (Delta(),) if kind == "category" else pair
-            label = None if len(members) == 1 else name
-            specs += [replace(spec, features=members, label=label) for spec in kinds]
+        for unit in units(data, most_columns):
+            if unit.kind != "sequence":
+                specs += _on_unit(unit, curved)
         if whole and len(data.columns) > 1:
             specs += [RBF(WHOLE_WIDTH, relative=True), Linear()] if curved else [Linear()]
         for s in range(len(data.sequences)):
             specs += on_sequence(data, s, k, degree, shift)
+        return cls(tuple(specs), feature_names=data.feature_names)
+
+    @classmethod
+    def interactions(
+        cls,
+        data: Dataset,
+        order: int = 2,
+        candidates: Iterable[Sequence[str]] | None = None,
+        *,
+        curved: bool = True,
+        most_columns: int = MOST_COLUMNS,
+    ) -> Self:
+        """A dictionary that answers which columns count, and which of them act together.
+
+        The kernels of `recommended` without those of all columns, each without its mean over the training rows, and products of
+        such kernels on different source columns (see `Interaction`): what a product adds, no function of fewer columns could.
+        ``candidates``: the sets of source columns that get products, by name, as ``[("sex", "class")]``; None finds at most 20
+        sets of up to ``order`` columns that explain what a sum over columns leaves of the target (see `screening`), so that
+        ``order=1`` stands for no products. A set of numbers has two products, of linear kernels and of RBF kernels, a category
+        gives the same factor to both. ``curved=False`` leaves RBF kernels out. Candidates are found with the target of ``data``:
+        pass training rows. ParameterError for unknown names and for sets that are none.
+
+        >>> from mklcore.data.samples import load_sample
+        >>> kernels = KernelDictionary.interactions(load_sample("iris"), candidates=[("petal length", "petal width")])
+        >>> len(kernels), kernels.names[-1]
+        (10, 'petal length × petal width, RBF 1 × median × RBF 1 × median')
+        """
+        if isinstance(order, bool | np.bool_) or not isinstance(order, Integral) or not 1 <= order <= MOST_PARTS:
+            raise ParameterError(f"order must be a whole number from 1 to {MOST_PARTS}, got {order!r}.")
+        alone = cls.recommended(data, whole=False, curved=curved, most_columns=most_columns)
+        specs = [spec if spec.reads_strings else Interaction(spec) for spec in alone]
+        sets = interacting(data, int(order)) if candidates is None and order > 1 else candidates or ()
+        for members in _as_sets(data, sets):
+            kinds = [_on_unit(unit, curved) for unit in members]
+            products = [Interaction(*(kind[min(k, len(kind) - 1)] for kind in kinds)) for k in range(2)]
+            specs += products[:1] if products[0] == products[1] else products
         return cls(tuple(specs), feature_names=data.feature_names)
 
     def with_feature_names(self, feature_names: Sequence[str] | None) -> Self:
@@ -336,6 +368,34 @@ class KernelDictionary:
 
     def _repr_html_(self) -> str:
         return kernel_table(f"KernelDictionary({len(self)} kernels)", self.names, self.families)
+
+
+def _on_unit(unit: Unit, curved: bool) -> tuple[KernelSpec, ...]:
+    """The kernels of one thing that a table is made of: equality for a category, else a linear one, and an RBF if ``curved``."""
+    if unit.kind == "category":
+        kinds: tuple[KernelSpec, ...] = (Linear(),) if len(unit.columns) == 1 else (Delta(),)
+    else:
+        kinds = (Linear(), RBF(1.0, relative=True)) if curved else (Linear(),)
+    label = None if len(unit.columns) == 1 else unit.name
+    return tuple(replace(spec, features=unit.columns, label=label) for spec in kinds)
+
+
+def _as_sets(data: Dataset, sets: Iterable[Sequence[str]]) -> Iterator[list[Unit]]:
+    """The source columns that are named, as units; ParameterError for what is no set of columns of the table."""
+    plain = units(replace(data, sequences=()), len(data.columns)) if data.n_features else ()
+    known, met = {unit.name: unit for unit in plain}, set()
+    for names in sets:
+        members = [names] if isinstance(names, str) else list(names)
+        unknown = [name for name in members if name not in known]
+        if unknown:
+            raise ParameterError(
+                f"candidates name {unknown[0]!r}, which is no column of numbers or categories: {listed(known)}."
+            )
+        if not 2 <= len(members) <= MOST_PARTS or len(set(members)) < len(members):
+            raise ParameterError(f"candidates are sets of 2 to {MOST_PARTS} different columns, got {names!r}.")
+        if frozenset(members) not in met:
+            met.add(frozenset(members))
+            yield [known[name] for name in members]
 
 
 def _how_many(features: tuple[int, ...] | LazyColumns | None, whole: int) -> int:

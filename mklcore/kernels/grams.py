@@ -42,6 +42,7 @@ from mklcore.kernels.maps import (
     standardise_rows,
 )
 from mklcore.kernels.measures import UNCUT, as_stack, duplicates
+from mklcore.kernels.medians import column_median
 from mklcore.kernels.operators.dense import NO_FUNCTIONS, DenseKernels
 
 MEDIAN_ROWS = 2000
@@ -131,13 +132,17 @@ def forecast(n_kernels: int, n_samples: int, n_bases: int = 1, n_columns: int = 
 def median_distance(spec: KernelSpec, columns: Array, base: Array) -> float:
     """Median over row pairs of the distance a relative width counts in.
 
-    columns (n, s); base (n, n) holds their base numbers above the diagonal. Above 2000 rows a seeded sample of 2000
-    is used. Where more than half of the pairs coincide, the median of the others; 1 where all rows coincide.
+    columns (n, s); base (n, n) holds their base numbers above the diagonal, or is empty where they are not known. Above
+    2000 rows a seeded sample of 2000 is used. Where more than half of the pairs coincide, the median of the others; 1 where
+    all rows coincide.
     """
     if columns.shape[0] > MEDIAN_ROWS:
         chosen = np.random.default_rng(0).choice(columns.shape[0], MEDIAN_ROWS, replace=False)
         columns = columns[chosen]
-        base = np.empty((MEDIAN_ROWS, MEDIAN_ROWS))
+    if columns.shape[1] == 1 and columns.shape[0] > 1 and spec.base in ("squared", "absolute"):
+        return column_median(np.sort(columns[:, 0]))
+    if len(base) != len(columns):
+        base = np.empty((len(columns), len(columns)))
         fill_base(spec.base, columns, columns, True, base)
     if columns.shape[0] < 2:
         return 1.0

@@ -6,7 +6,8 @@ is an RBF of half the median distance on all columns, one linear kernel on each 
 kernel on four columns that is switched off. Columns count from 1. A kernel is its code (`lin`, `pol`, `rbf`, `lap`, `mat`,
 or its key in `KERNELS`) and its numbers in the order of its fields, with + between them; those at the end that have their
 usual value are left out. So `pol2+0.5` has the constant 0.5 instead of 1. A width without `m` is absolute. `lin@1&rbf1m@2` is
-the product of two kernels, `lin@1|rbf1m@2` their sum under one weight.
+the product of two kernels, `lin@1|rbf1m@2` their sum under one weight, `^lin@1^rbf1m@2` their interaction: the product of both
+without their means, and `^lin@1` one kernel without its mean.
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ from mklcore.data.grouping import NUMBERS, read_numbers, write_numbers
 from mklcore.errors import DataError, KernelError
 from mklcore.kernels.composed import Composed, Product, Sum
 from mklcore.kernels.functions import KERNELS, KernelSpec
+from mklcore.kernels.interactions import Interaction
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 
 MOST_ROWS = 2000
 _REAL = r"\d{1,20}(?:\.\d{0,20})?(?:e[+-]?\d{1,3})?"
 _CODE, _GIVEN = r"[a-z_]{1,24}", rf"(?:{_REAL}(?:\+(?:{_REAL}|inf)){{0,8}})?"
 _ONE = rf"{_CODE}{_GIVEN}m?@(?:\*|\d{{1,5}}\.\.\d{{1,5}}|{NUMBERS})"
-_ROW = rf"~?{_ONE}(?:(?:&{_ONE}){{1,7}}|(?:\|{_ONE}){{1,7}})?"
+_ROW = rf"~?(?:{_ONE}(?:(?:&{_ONE}){{1,7}}|(?:\|{_ONE}){{1,7}})?|(?:\^{_ONE}){{1,8}})"
 DICTIONARY = rf"{_ROW}(?:;{_ROW})*"
-SIGNS: dict[type[Composed], str] = {Product: "&", Sum: "|"}
+SIGNS: dict[type[Composed], str] = {Product: "&", Sum: "|", Interaction: "^"}
 _PARTS = re.compile(rf"(~?)({_CODE})({_GIVEN})(m?)@(.*)")
 
 
@@ -64,7 +66,9 @@ def _row_of(entry: Entry) -> tuple[str, object]:
     parts = [_row_of(Entry(part)) for part in entry.spec.parts]
     if any("@" in head or not (columns is None or isinstance(columns, tuple)) for head, columns in parts):
         raise KernelError(f"{entry.spec!r} cannot be written as text: its parts are plain kernels on settled columns.")
-    return off + SIGNS[type(entry.spec)].join(f"{head}@{_where(columns)}" for head, columns in parts), None
+    sign = SIGNS[type(entry.spec)]
+    first = sign if isinstance(entry.spec, Interaction) else ""
+    return off + first + sign.join(f"{head}@{_where(columns)}" for head, columns in parts), None
 
 
 def _where(columns: Any) -> str:
@@ -78,7 +82,7 @@ def read_entries(text: str, n_features: int, groups: Groups = ()) -> tuple[Entry
     entries: list[Entry] = []
     for row in text.split(";"):
         if sign := next((sign for sign in SIGNS.values() if sign in row), ""):
-            entries.append(_composed(row, sign, n_features))
+            entries.append(_composed(row, sign, n_features, groups))
             continue
         found = _PARTS.fullmatch(row)
         assert found is not None
@@ -91,18 +95,18 @@ def read_entries(text: str, n_features: int, groups: Groups = ()) -> tuple[Entry
     return tuple(entries)
 
 
-def _composed(row: str, sign: str, n_features: int) -> Entry:
-    """A product or a sum of kernels."""
+def _composed(row: str, sign: str, n_features: int, groups: Groups) -> Entry:
+    """A product, a sum or an interaction of kernels."""
     kind = next(kind for kind, known in SIGNS.items() if known == sign)
     parts = []
-    for text in row.removeprefix("~").split(sign):
+    for text in row.removeprefix("~").removeprefix("^").split(sign):
         found = _PARTS.fullmatch(text)
         assert found is not None
         _, code, numbers, relative, where = found.groups()
         columns = _columns(where, n_features)
         if len(columns) > 1:
             raise KernelError(f"{text[:40]!r} means several kernels; a product or a sum takes one at each place.")
-        parts.append(replace(_spec(code, numbers, bool(relative)), features=columns[0]))
+        parts.append(on_columns(_spec(code, numbers, bool(relative)), columns[0], groups))
     return Entry(kind(*parts), not row.startswith("~"))
 
 
@@ -156,7 +160,7 @@ def is_dictionary(text: str) -> bool:
     """Whether a text has the form of a dictionary and speaks of kernels there are."""
     if not re.fullmatch(DICTIONARY, text, re.ASCII):
         return False
-    rows = [_PARTS.fullmatch(one) for row in text.split(";") for one in re.split(r"[&|]", row)]
+    rows = [_PARTS.fullmatch(one) for one in re.split(r"[;&|^]", text) if one not in ("", "~")]
     return all(row is not None and row[2] in _codes() for row in rows)
 
 

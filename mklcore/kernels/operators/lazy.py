@@ -220,10 +220,7 @@ def resolved(dictionary: KernelDictionary, rows: Array) -> tuple[KernelSpec, ...
     relative = [m for m, spec in enumerate(specs) if spec.is_relative]  # among very many there may be none
     for (kind, columns), members in share_bases([specs[m] for m in relative]).items():
         table = seen_of(kind, rows, columns)
-        few = np.empty((table.shape[0],) * 2 if table.shape[0] <= 2000 else (0, 0))
-        if few.size:
-            fill_base(kind, table, table, True, few)
-        unit = median_distance(specs[relative[members[0]]], table, few)
+        unit = median_distance(specs[relative[members[0]]], table, np.empty((0, 0)))
         for k in members:
             specs[relative[k]] = specs[relative[k]].at(columns, unit)
     return tuple(specs)

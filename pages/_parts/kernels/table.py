@@ -30,7 +30,7 @@ from pages._parts.params import parameters, rules
 from pages._parts.session import fields, history, uploads, words
 from pages._parts.session.memory import memory
 
-MADE_OF_OTHERS = {"Product": "lin@1&rbf1m@2", "Sum": "lin@1|rbf1m@2"}
+MADE_OF_OTHERS = {"Product": "lin@1&rbf1m@2", "Sum": "lin@1|rbf1m@2", "Interaction": "^lin@1^rbf1m@2"}
 
 
 def labels() -> dict[str, KernelEntry]:
@@ -287,7 +287,7 @@ def _composed(row: Row, data: Dataset) -> Entry:
         found = ()
     if len(found) != 1 or type(found[0].spec).__name__ != kind:
         raise KernelError(
-            f"A {kind.lower()} is written into the cell of its columns, as in {MADE_OF_OTHERS[kind]}; got {text[:40]!r}."
+            f"{kind} is written into the cell of its columns, as in {MADE_OF_OTHERS[kind]}; got {text[:40]!r}."
         )
     return Entry(found[0].spec, row.get("on") is not False)
 
