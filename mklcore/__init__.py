@@ -38,6 +38,7 @@ _HOMES = {
     "estimators.lp": ["LpMKLClassifier", "LpMKLRegressor", "UniformMKLClassifier", "UniformMKLRegressor"],
     "estimators.one_class": ["LpMKLOneClass"],
     "estimators.smkl": ["SMKLClassifier", "SMKLRegressor"],
+    "estimators.terms": ["decompose"],
     "experiments": ["EXPERIMENTS"],
     "exploration": ["explore"],
     "kernels.composed": ["Product", "Sum"],

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
     from mklcore.estimators.one_class import LpMKLOneClass
     from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
+    from mklcore.estimators.terms import Decomposition, Term, decompose
 
 __all__ = [
     "ESTIMATORS",
@@ -27,6 +28,7 @@ __all__ = [
     "BestKernelClassifier",
     "BestKernelRegressor",
     "Control",
+    "Decomposition",
     "GOMPClassifier",
     "GOMPRegressor",
     "GreedyMKLClassifier",
@@ -38,10 +40,12 @@ __all__ = [
     "LpMKLRegressor",
     "SMKLClassifier",
     "SMKLRegressor",
+    "Term",
     "UniformMKLClassifier",
     "UniformMKLRegressor",
     "component_functions",
     "decision_surface",
+    "decompose",
 ]
 _HOMES = {
     "aligned": ("AlignedMKLClassifier", "AlignedMKLRegressor"),
@@ -53,6 +57,7 @@ _HOMES = {
     "lp": ("LpMKLClassifier", "LpMKLRegressor", "UniformMKLClassifier", "UniformMKLRegressor"),
     "one_class": ("LpMKLOneClass",),
     "smkl": ("SMKLClassifier", "SMKLRegressor"),
+    "terms": ("Decomposition", "Term", "decompose"),
 }
 _CATALOG = ("ESTIMATORS", "Algorithm", "Control")  # were defined here until version 0.1
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -74,7 +74,7 @@ def column_importance(
     tick = callback or (lambda done, total: None)
     rng, shuffled = np.random.default_rng(seed), _shuffler(model, X)
     orders = [rng.permutation(len(y)) for _ in range(repeats)]
-    judge = _judge(model, y, scoring)
+    judge = judge_of(model, y, scoring)
     full, shares = judge(shuffled.decisions(None, orders[0])), weight_share(model, seen)
     found = []
     for done, unit in enumerate(seen):
@@ -231,7 +231,8 @@ def _some_rows(part: Any, rows: Indices) -> Any:
     )
 
 
-def _judge(model: Any, y: Labels, scoring: Scoring) -> Callable[[Array], float]:
+def judge_of(model: Any, y: Labels, scoring: Scoring) -> Callable[[Array], float]:
+    """The score of decision values against ``y``: that of ``scoring``, or the model's own."""
     if scoring is None:
         return lambda decision: float(model.path_score(model.label(decision), y))
     return partial(Judge(y, scoring), model)

@@ -250,9 +250,9 @@ class KernelDictionary:
         pass training rows. ParameterError for unknown names and for sets that are none.
 
         >>> from mklcore.data.samples import load_sample
-        >>> kernels = KernelDictionary.interactions(load_sample("iris"), candidates=[("petal length", "petal width")])
+        >>> kernels = KernelDictionary.interactions(load_sample("iris"), candidates=[("petal length (cm)", "petal width (cm)")])
         >>> len(kernels), kernels.names[-1]
-        (10, 'petal length × petal width, RBF 1 × median × RBF 1 × median')
+        (10, 'petal length (cm) × petal width (cm), RBF 1 × median × RBF 1 × median')
         """
         if isinstance(order, bool | np.bool_) or not isinstance(order, Integral) or not 1 <= order <= MOST_PARTS:
             raise ParameterError(f"order must be a whole number from 1 to {MOST_PARTS}, got {order!r}.")

@@ -185,7 +185,7 @@ class Interaction(Composed):
 
     family: ClassVar[str] = "interaction"
     sign: ClassVar[str] = "×"
-    hue: ClassVar[str] = "#56B4E9"
+    hue: ClassVar[str] = "#44AA99"
     least: ClassVar[int] = 1
 
     def __init__(

@@ -1,0 +1,265 @@
+"""The terms of a fitted model: what single columns say, what pairs and larger sets say together, and how much each counts.
+
+The kernels of a model are sorted by the columns they see, and what those of one set say is added up: f = b + sum_t f_t. The share
+of a term is its variance on the training rows over the sum of the variances of all terms. Of `KernelDictionary.interactions` and
+independent columns these are Sobol's indices of f; correlated columns have correlated terms, whose correlation is told beside
+them. A linear kernel of several columns is a sum over these, and is taken apart.
+
+Source: Sobol (1993), Sensitivity estimates for nonlinear mathematical models; Lu, Boukouvalas and Hensman (2022), section 4.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mklcore.arrays import Array, Labels
+from mklcore.data.dataset import Dataset
+from mklcore.errors import ParameterError
+from mklcore.estimators.explain import kernels_in_use
+from mklcore.estimators.importance import REPEATS, judge_of
+from mklcore.kernels.functions import KernelSpec
+from mklcore.kernels.interactions import Interaction
+from mklcore.kernels.units import Unit, units
+from mklcore.scoring import Scoring
+
+HIGHER_ORDER = ("higher order",)
+MOST_NAMED = 8  # source columns of a set beyond which it is of higher order
+Columns = tuple[str, ...]
+
+
+class Term(NamedTuple):
+    """What a set of columns says together: its share of the variance, and what the score loses without it.
+
+    ``importance``: mean loss of score on held out rows when the values of this term alone are shuffled among the rows,
+    ``importance_sd`` its spread over the shuffles; None where no rows were held out. ``probability`` of being selected, or None.
+    """
+
+    columns: Columns
+    share: float
+    importance: float | None = None
+    importance_sd: float | None = None
+    probability: float | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Decomposition:
+    """The terms of a model, the largest share first; shares add up to 1, and ``terms`` is () for a constant model.
+
+    values (T, n, K) : the terms at the training rows, without their means, for K outputs; correlations (T, T) : between terms, over
+    rows and outputs; kernels : which kernels of the model make a term.
+    """
+
+    terms: tuple[Term, ...]
+    values: Array
+    correlations: Array
+    kernels: tuple[tuple[int, ...], ...]
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{' × '.join(term.columns)} {term.share:.1%}" for term in self.terms[:6])
+        return f"Decomposition({len(self.terms)} terms: {told}{', …' if len(self.terms) > 6 else ''})"
+
+    def place(self, columns: Sequence[str]) -> int:
+        """Where the term of these columns stands. ParameterError where there is none."""
+        for place, term in enumerate(self.terms):
+            if set(term.columns) == set(columns):
+                return place
+        raise ParameterError(f"The model has no term of {' × '.join(columns)}; its terms are {self!r}.")
+
+
+def decompose(
+    model: Any,
+    data: Dataset,
+    held_out: Dataset | None = None,
+    *,
+    scoring: Scoring = None,
+    repeats: int = REPEATS,
+    seed: int = 0,
+) -> Decomposition:
+    """What do single columns say to a fitted ``model``, what do they say together, and how much does each count?
+
+    Parameters
+    ----------
+    model : fitted on a table with a dictionary, or by hierarchical kernel learning
+    data : the training rows, whose source columns name the terms
+    held_out : rows on which the importance of every term is measured; None measures none
+    scoring : as in ``fit_path``; None is the model's own score
+    repeats, seed : how often the values of a term are shuffled, and from which seed
+
+    Returns
+    -------
+    Decomposition
+
+    Raises
+    ------
+    ParameterError
+        for a model of ready stacks, which knows no columns
+
+    References
+    ----------
+    Lu, X., Boukouvalas, A. and Hensman, J. (2022), Additive Gaussian processes revisited, ICML.
+
+    Examples
+    --------
+    >>> from mklcore.data.samples import load_sample
+    >>> from mklcore.estimators.lp import LpMKLRegressor
+    >>> from mklcore.kernels.dictionary import KernelDictionary
+    >>> data = load_sample("sparse_polynomial")
+    >>> kernels = KernelDictionary.interactions(data)
+    >>> found = decompose(LpMKLRegressor(kernels=kernels, p=1, C=10.0).fit(data.X, data.y), data)
+    >>> found.terms[0].columns, round(sum(term.share for term in found.terms), 9)
+    (('x03', 'x10'), 1.0)
+    """
+    parts = _Parts(model, data)
+    values = parts.values(data)
+    values = values - values.mean(axis=1, keepdims=True)
+    variances = np.mean(values * values, axis=1).mean(axis=1)
+    total = float(variances.sum())
+    order = [t for t in np.argsort(-variances, kind="stable").tolist() if variances[t] > 1e-12 * total]
+    importance = parts.importance(order, held_out, scoring, repeats, seed) if held_out is not None else {}
+    none: tuple[float | None, float | None] = (None, None)
+    terms = tuple(Term(parts.columns[t], float(variances[t] / total), *importance.get(t, none)) for t in order)
+    flat = values[order].reshape(len(order), values[0].size if len(values) else 0)
+    sizes = np.sqrt(np.sum(flat * flat, axis=1))
+    return Decomposition(
+        terms,
+        values[order],
+        (flat / sizes[:, None]) @ (flat / sizes[:, None]).T,
+        tuple(parts.kernels[t] for t in order),
+    )
+
+
+class _Parts:
+    """The terms of a model: which columns each sees and which kernels make it, and their values on any rows."""
+
+    def __init__(self, model: Any, data: Dataset) -> None:
+        self.model = model
+        names = _Names(data)
+        found: dict[Columns, list[int]] = {}
+        self.split: list[int] = []  # linear kernels of several source columns
+        for m, seen in _seen(model):
+            if not seen:
+                continue
+            columns = names.of(seen)
+            if isinstance(seen, KernelSpec) and seen.is_base and (len(columns) > 1 or columns == HIGHER_ORDER):
+                self.split.append(m)
+                for j in seen.settled:
+                    found.setdefault((names.home[j],), []).append(m)
+            else:
+                found.setdefault(columns, []).append(m)
+        self.columns, self.kernels = tuple(found), tuple(tuple(dict.fromkeys(own)) for own in found.values())
+        self.home = names.home
+
+    def values(self, data: Dataset) -> Array:
+        """(T, n, K) at the rows of ``data``."""
+        rows = data.table if data.sequences else data.X
+        whole = [m for m in dict.fromkeys(m for own in self.kernels for m in own) if m not in self.split]
+        said = dict(zip(whole, _outputs(self.model, rows, whole), strict=True))
+        slopes = {m: self._slopes(m) for m in self.split}
+        outputs = max(1, int(np.size(self.model.intercept_)))
+        out = np.zeros((len(self.columns), len(rows), outputs))
+        for term, columns, own in zip(out, self.columns, self.kernels, strict=True):
+            for m in own:
+                if m in said:
+                    term += said[m]
+                    continue
+                for j in slopes[m]:
+                    if (self.home[j],) == columns:
+                        term += np.outer(rows[:, j], slopes[m][j])
+        return out
+
+    def _slopes(self, m: int) -> dict[int, Array]:
+        """What a linear kernel says per unit of each of its columns, (K,)."""
+        found = self.model._map
+        columns = found.specs[m].settled
+        steps = np.tile(found.column_means, (len(columns) + 1, 1))
+        steps[np.arange(len(columns)), list(columns)] += found.column_scales[list(columns)]
+        said = _outputs(self.model, steps, [m])[0]
+        return {j: (said[k] - said[-1]) / found.column_scales[j] for k, j in enumerate(columns)}
+
+    def importance(
+        self, order: Sequence[int], data: Dataset, scoring: Scoring, repeats: int, seed: int
+    ) -> dict[int, tuple[float, float]]:
+        """Mean loss of score, and its spread, when the values of one term are shuffled among the rows of ``data``."""
+        rng, values = np.random.default_rng(seed), self.values(data)
+        orders = [rng.permutation(data.n_samples) for _ in range(repeats)]
+        judge, total = judge_of(self.model, data.y, scoring), values.sum(axis=0)
+        full, found = judge(self._decided(total)), {}
+        for t in order:
+            losses = [full - judge(self._decided(total - values[t] + values[t][one])) for one in orders]
+            found[t] = float(np.mean(losses)), float(np.std(losses, ddof=1)) if repeats > 1 else 0.0
+        return found
+
+    def _decided(self, total: Array) -> Labels:
+        """Decision values of the model where its terms sum to ``total`` (n, K)."""
+        if len(getattr(self.model, "pairs_", ())) > 1:
+            votes: Array = self.model._joined(total)
+            return votes
+        own = self.model.refit_intercept_ if getattr(self.model, "refit", False) else self.model.intercept_
+        decision: Array = (total if np.ndim(own) else total[:, 0]) + own
+        return decision
+
+
+class _Names:
+    """What sets of features are called: by source columns, or by the unit (group, band, cluster) that holds them."""
+
+    def __init__(self, data: Dataset) -> None:
+        self.home: dict[int, str] = {j: name for name, members in data.columns for j in members}
+        self.letters = {j: name for name, _ in data.sequences for j in data.letter_columns(name)}
+        self.home |= self.letters
+        self.order = {name: place for place, name in enumerate(dict.fromkeys(self.home.values()))}
+        self.units: tuple[Unit, ...] = units(data)
+
+    def of(self, seen: KernelSpec | frozenset[int]) -> Columns:
+        """The columns of the term that a kernel, or a product that sees these columns, belongs to."""
+        if isinstance(seen, Interaction) and len(seen.parts) > 1:
+            return tuple(sorted((self._one(part.settled) for part in seen.parts), key=self._place))
+        columns = seen.settled if isinstance(seen, KernelSpec) else tuple(seen)
+        sources = sorted({self.home[j] for j in columns}, key=self._place)
+        if len(sources) == 1:
+            return (sources[0],)
+        if isinstance(seen, KernelSpec):
+            if (unit := self._unit(columns)) is not None:
+                return (unit,)
+            if len(sources) == len(self.order) or len(sources) > MOST_NAMED:
+                return HIGHER_ORDER
+        return tuple(sources)
+
+    def _one(self, columns: Sequence[int]) -> str:
+        sources = {self.home[j] for j in columns}
+        return (
+            sources.pop()
+            if len(sources) == 1
+            else self._unit(columns) or " and ".join(sorted(sources, key=self._place))
+        )
+
+    def _unit(self, columns: Sequence[int]) -> str | None:
+        own = set(columns)
+        return next((unit.name for unit in self.units if own <= set(unit.columns)), None)
+
+    def _place(self, name: str) -> int:
+        return self.order.get(name, len(self.order))
+
+
+def _seen(model: Any) -> list[tuple[int, KernelSpec | frozenset[int]]]:
+    """Every kernel in use, and its function or the columns it sees; ParameterError where neither is known."""
+    found = getattr(model, "_map", None)
+    if found is not None:
+        return [(m, found.specs[m]) for m in kernels_in_use(model)]
+    if hasattr(model, "hull_"):
+        return [(m, frozenset(j for j, level in enumerate(model.hull_[m]) if level)) for m in range(len(model.hull_))]
+    raise ParameterError(
+        "This model was fitted on a ready kernel stack, so it knows no columns. Fit it on a table with a KernelDictionary."
+    )
+
+
+def _outputs(model: Any, rows: Array, kernels: list[int]) -> Array:
+    """(m, n, K): what some kernels say at ``rows``."""
+    if not kernels:
+        return np.empty((0, len(rows), 1))
+    said = np.asarray(model.contributions(rows, kernels), dtype=float)
+    found: Array = said.reshape(len(kernels), len(rows), -1)
+    return found

@@ -1,0 +1,164 @@
+"""Terms of fitted models: shares against Sobol's indices and brute force, names, importance, and what has no columns."""
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.data.dataset import Dataset
+from mklcore.errors import ParameterError
+from mklcore.estimators.terms import HIGHER_ORDER, decompose
+
+
+def uniform(f, n=400, d=4, seed=0, noise=0.0):
+    """Columns uniform on [-1, 1]."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, d))
+    return Dataset(X, f(X) + noise * rng.standard_normal(n), tuple("abcdefghij"[:d]))
+
+
+def shares(found):
+    return {term.columns: term.share for term in found.terms}
+
+
+def regressor(kernels, C=100.0):
+    return mkl.LpMKLRegressor(kernels=kernels, p=1, C=C, loss="squared")
+
+
+def test_shares_are_the_indices_of_sobol():
+    """f = a + 2 a b + (3 c^2 - 1) / 2: variances 1/3, 4/9 and 1/5."""
+    data = uniform(lambda X: X[:, 0] + 2 * X[:, 0] * X[:, 1] + (3 * X[:, 2] ** 2 - 1) / 2, n=500)
+    model = regressor(mkl.KernelDictionary.interactions(data)).fit(data.X, data.y)
+    found = decompose(model, data)
+    expected = {("a",): 1 / 3, ("a", "b"): 4 / 9, ("c",): 1 / 5}
+    total = sum(expected.values())
+    told = shares(found)
+    assert sum(told.values()) == pytest.approx(1.0)
+    assert list(told)[:3] == [("a", "b"), ("a",), ("c",)]
+    for columns, variance in expected.items():
+        assert told[columns] == pytest.approx(variance / total, abs=0.06)
+    assert sum(told[one] for one in told if one not in expected) < 0.02
+    assert found.values.sum(axis=0)[:, 0] == pytest.approx(
+        model.predict(data.X) - model.predict(data.X).mean(), abs=1e-8
+    )
+    assert found.values.mean(axis=1) == pytest.approx(0.0, abs=1e-10)
+    assert abs(found.correlations - np.eye(len(found.terms))).max() < 0.3
+    assert found.correlations.diagonal() == pytest.approx(1.0)
+    assert found.place(("b", "a")) == 0
+    with pytest.raises(ParameterError, match="no term of c × d"):
+        found.place(("c", "d"))
+
+
+def test_on_a_full_grid_terms_are_uncorrelated_and_are_those_of_the_table():
+    grid = np.array([[i, j, k] for i in range(4) for j in range(3) for k in range(2)], dtype=float)
+    f = np.random.default_rng(0).standard_normal((4, 3, 2))
+    data = Dataset(grid, f.ravel(), ("a", "b", "c"))
+    sets = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")]
+    delta = {name: mkl.Delta(features=(j,)) for j, name in enumerate("abc")}
+    kernels = mkl.KernelDictionary(tuple(mkl.Interaction(*(delta[name] for name in one)) for one in sets))
+    model = mkl.UniformMKLRegressor(kernels=kernels, C=1e7, loss="squared").fit(data.X, data.y)
+    found = decompose(model, data)
+    assert found.correlations == pytest.approx(np.eye(7), abs=1e-8)
+    terms, told = {(): np.full(f.shape, f.mean())}, shares(found)
+    for one in sets:
+        own = f.mean(axis=tuple(k for k, name in enumerate("abc") if name not in one), keepdims=True) + np.zeros(
+            f.shape
+        )
+        terms[one] = own - sum(term for less, term in terms.items() if set(less) < set(one))
+        assert told[one] == pytest.approx(terms[one].var() / f.var(), abs=1e-4)
+
+
+def test_no_pair_for_an_additive_truth_and_the_pair_for_a_product():
+    alone = uniform(lambda X: np.sin(3 * X[:, 0]) + X[:, 1] ** 2, noise=0.2)
+    found = decompose(regressor(mkl.KernelDictionary.interactions(alone), 1.0).fit(alone.X, alone.y), alone)
+    assert all(len(term.columns) == 1 for term in found.terms)
+    both = uniform(lambda X: X[:, 0] * X[:, 1], noise=0.1)
+    found = decompose(regressor(mkl.KernelDictionary.interactions(both), 1.0).fit(both.X, both.y), both)
+    assert found.terms[0].columns == ("a", "b")
+    assert found.terms[0].share > 0.9
+
+
+def test_a_linear_kernel_of_all_columns_is_taken_apart_and_a_curved_one_is_of_higher_order():
+    data = uniform(lambda X: X[:, 0] - 2 * X[:, 1])
+    data = Dataset(data.X * [1, 1, 5, 0.1] + 3, data.y, data.feature_names)
+    linear = regressor(mkl.KernelDictionary((mkl.Linear(),))).fit(data.X, data.y)
+    told = shares(decompose(linear, data))
+    assert told[("b",)] == pytest.approx(0.8, abs=0.03)
+    assert set(told) <= {("a",), ("b",), ("c",), ("d",)}
+    values = decompose(linear, data).values.sum(axis=0)[:, 0]
+    assert values == pytest.approx(linear.predict(data.X) - linear.predict(data.X).mean(), abs=1e-5)
+    curved = regressor(mkl.KernelDictionary((mkl.RBF(1.0, relative=True), mkl.RBF(1.0, features=(0, 1))))).fit(
+        data.X, data.y
+    )
+    assert set(shares(decompose(curved, data))) <= {HIGHER_ORDER, ("a", "b")}
+    plain = regressor(mkl.KernelDictionary((mkl.RBF(1.0, relative=True),))).fit(data.X, data.y)
+    assert shares(decompose(plain, data)) == {HIGHER_ORDER: 1.0}
+
+
+def test_importance_is_what_the_score_loses_and_nothing_where_nothing_is_held_out():
+    train, held_out = uniform(lambda X: X[:, 0] * X[:, 1] + 0.3 * X[:, 2], noise=0.05).split(0.4, seed=0)
+    model = regressor(mkl.KernelDictionary.interactions(train), 10.0).fit(train.X, train.y)
+    found = decompose(model, train, held_out, repeats=20)
+    told = {term.columns: term.importance for term in found.terms}
+    parts, y = found.values, held_out.y
+    held = decompose(model, held_out).values
+    pair, single = (held[decompose(model, held_out).place(one), :, 0] for one in (("a", "b"), ("c",)))
+    # shuffling a term doubles its variance in the residual: the expected loss of R2, given the truth is met
+    for term, own in ((("a", "b"), pair), (("c",), single)):
+        assert told[term] == pytest.approx(2 * own.var() / y.var(), abs=0.25 * told[term])
+    assert len(parts) == len(found.kernels)
+    assert all(term.importance is None for term in decompose(model, train).terms)
+
+
+@pytest.mark.parametrize("kind", [mkl.LpMKLClassifier, mkl.SMKLClassifier])
+def test_several_classes_are_averaged(kind):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    y = np.digitize(X[:, 0] + X[:, 1] ** 2, [0.0, 1.5]).astype(np.int64)
+    data = Dataset(X, y, ("a", "b", "c"), task="multiclass")
+    model = kind(kernels=mkl.KernelDictionary.interactions(data, order=1)).fit(data.X, data.y)
+    found = decompose(model, data, data)
+    assert sum(term.share for term in found.terms) == pytest.approx(1.0)
+    assert {term.columns for term in found.terms[:2]} == {("a",), ("b",)}
+    assert found.values.shape[2] == 3
+    best = max(found.terms, key=lambda term: term.importance)
+    assert best.importance > 0.1
+
+
+def test_a_category_is_one_column_and_columns_that_act_together_are_named_by_their_sources():
+    rng = np.random.default_rng(0)
+    color, size = rng.integers(0, 3, 300), rng.standard_normal(300)
+    X = np.column_stack([size, color == 0, color == 1, color == 2]).astype(float)
+    data = Dataset(
+        X, size * (color == 1) + 0.1 * rng.standard_normal(300), ("size", "color=r", "color=g", "color=b"),
+        columns=(("size", (0,)), ("color", (1, 2, 3))),
+    )  # fmt: skip
+    model = regressor(mkl.KernelDictionary.interactions(data)).fit(data.X, data.y)
+    assert set(shares(decompose(model, data))) <= {("size",), ("color",), ("size", "color")}
+    assert decompose(model, data).terms[0].columns == ("size", "color")
+
+
+def test_clusters_keep_their_names():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((100, 15)), 3, axis=1) + 0.01 * rng.standard_normal((100, 45))
+    data = Dataset(X, X[:, 0] + 0.1 * rng.standard_normal(100))
+    model = regressor(mkl.KernelDictionary.interactions(data, order=1), 1.0).fit(data.X, data.y)
+    assert decompose(model, data).terms[0].columns == ("x1 and 2 more",)
+
+
+def test_a_hull_has_terms_of_any_order():
+    data = uniform(lambda X: X[:, 0] * X[:, 1] * X[:, 2] + X[:, 3], n=200)
+    model = mkl.HKLRegressor(lam=1e-5).fit(data.X, data.y)
+    found = decompose(model, data, data, repeats=2)
+    assert {("a", "b", "c"), ("d",)} <= set(shares(found))
+    assert sum(term.share for term in found.terms) == pytest.approx(1.0)
+    predicted = model.predict(data.X)
+    assert found.values.sum(axis=0)[:, 0] == pytest.approx(predicted - predicted.mean(), abs=1e-8)
+
+
+def test_a_model_of_a_ready_stack_has_no_terms_and_a_constant_model_none():
+    data = uniform(lambda X: X[:, 0], n=30)
+    stack = mkl.KernelDictionary.rbf_grid([1.0]).grams(data.X)
+    with pytest.raises(ParameterError, match="ready kernel stack"):
+        decompose(mkl.LpMKLRegressor(kernels="precomputed").fit(stack.values, data.y), data)
+    flat = Dataset(data.X, np.ones(30))
+    assert decompose(mkl.LpMKLRegressor().fit(flat.X, flat.y), flat).terms == ()
