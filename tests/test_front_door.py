@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "mklcore"
 # Names that are decided and may stand at the front door as soon as what they name is there.
 PLANNED = {
-    "Conformal", "Delta", "Pinball", "QuantileBand", "SequenceDictionary", "Spectrum", "WeightedDegree", "explore",
-    "select_columns",
+    "Conformal", "Delta", "Interaction", "Pinball", "QuantileBand", "SequenceDictionary", "Spectrum", "WeightedDegree",
+    "decompose", "explore", "select_columns",
 }  # fmt: skip
 
 
