@@ -70,6 +70,7 @@ _HOMES = {
         "SplineBasis",
     ],
     "solvers.hkl.certificate": ["hkl_certificate"],
+    "solvers.hkl.graph": ["Graph"],
     "io.models": ["load_model", "save_model"],
     "theory": [
         "gomp_coherence",

@@ -584,6 +584,8 @@ def verify(model_path: Any, table: Any, target: str | None = None) -> list[Line]
     """All statements about a saved model and the table (or .npz) it was fitted on. DataError where they cannot be made."""
     model = read_model(model_path)
     lines: list[Line] = []
+    if model["parameters"].get("graph") is not None:
+        raise DataError("The model is on a graph of kernels, which this command does not read; use hkl_certificate.")
     hkl = model["estimator"].startswith("HKL")
     if str(table).endswith(".npz"):
         try:

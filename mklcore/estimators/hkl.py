@@ -12,19 +12,24 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset, row_fingerprints
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.base import _BLOCK_MB, KernelEstimator
+from mklcore.estimators.graph_rows import AnyGraph, check_graph, checked_rows, count_rows, space_of
 from mklcore.estimators.problems import dual_points, signs, worst
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.solvers.driver import Fit, Status, run, warn_unless_converged
 from mklcore.solvers.hkl.bases import Basis
-from mklcore.solvers.hkl.dag import DepthWeights, by_depth, levels
+from mklcore.solvers.hkl.dag import Node
 from mklcore.solvers.hkl.design import Design, Rows
 from mklcore.solvers.hkl.levels import Matrices
+from mklcore.solvers.hkl.listed import ListedRows, ListedSpace
 from mklcore.solvers.hkl.machine import NEEDED, Task, suits_hulls
 from mklcore.solvers.hkl.outcome import Outcome
 from mklcore.solvers.hkl.search import SEARCHES, HullSearch, Limits, WarmHull, lambda_range
+from mklcore.solvers.hkl.space import GraphSpace, KernelSpace, NewRows, NodeWeights
+from mklcore.solvers.hkl.strings import StringRows
 
+ROWS_OF_GRAPHS = (ListedRows, StringRows)
 _GRID_DECADES = 1e-6  # of the eight decades over which lambda matters, the ones a certificate usually reaches
 
 
@@ -40,6 +45,7 @@ class _HKLBase(KernelEstimator):
         lam: float = 1e-3,
         loss: str | Loss = "squared",
         *,
+        graph: AnyGraph | None = None,
         depth_weight: float | None = None,
         root_weight: float = 0.1,
         normalize_basis: bool = True,
@@ -58,6 +64,7 @@ class _HKLBase(KernelEstimator):
         self.basis = basis
         self.lam = lam
         self.loss = loss
+        self.graph = graph
         self.depth_weight = depth_weight
         self.root_weight = root_weight
         self.normalize_basis = normalize_basis
@@ -85,6 +92,8 @@ class _HKLBase(KernelEstimator):
         return isinstance(self.basis, (np.ndarray, list, tuple))
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        if self.graph is not None:
+            return checked_rows(self, self.graph, X, reset)
         if isinstance(X, Design):
             return X
         if isinstance(X, Dataset):
@@ -102,7 +111,7 @@ class _HKLBase(KernelEstimator):
             )
         if dimensions == 4:
             return X
-        if not reset and isinstance(self.design_.levels, Matrices):
+        if not reset and isinstance(getattr(self.design_, "levels", None), Matrices):
             return X  # the design says which shape of block it expects
         rows = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
         if reset:
@@ -110,6 +119,8 @@ class _HKLBase(KernelEstimator):
         return rows
 
     def _stack(self, X: Any) -> Any:
+        if self.graph is not None:
+            return space_of(self.graph, X, self.normalize_basis, self.memory_mb)
         if isinstance(X, Design):
             return X
         names = getattr(self, "feature_names_in_", None)
@@ -124,14 +135,17 @@ class _HKLBase(KernelEstimator):
 
     def _blocks(self, X: Any) -> Any:
         check_is_fitted(self)
-        if isinstance(X, Rows):
+        if isinstance(X, (Rows, *ROWS_OF_GRAPHS)):
             return X
         return self.design_.cross(self._checked_rows(X, reset=False))
 
     def _checked_target(self, X: Any, y: Any) -> Array:
         if y is None:
             raise ValueError(f"requires y to be passed, but the target y is None; {type(self).__name__} is supervised.")
-        n = X.n_samples if isinstance(X, Design) else np.shape(X)[2 if np.ndim(X) == 4 else 0]
+        if self.graph is not None:
+            n = count_rows(self.graph, X)
+        else:
+            n = X.n_samples if isinstance(X, Design) else np.shape(X)[2 if np.ndim(X) == 4 else 0]
         if isinstance(self.basis, np.ndarray | list | tuple) and np.ndim(self.basis) == 4 and not isinstance(X, Design):
             n = np.shape(self.basis)[2]
         target = self._target(y)
@@ -149,6 +163,7 @@ class _HKLBase(KernelEstimator):
             if getattr(self, name) is not None:
                 self._positive(name)
         self.loss_in_use  # noqa: B018  the loss checks itself
+        check_graph(self.graph, self.basis, self.refit)
         if self.search not in SEARCHES:
             raise ParameterError(f"search must be one of {', '.join(SEARCHES)}; got {self.search!r}.")
         for name in ("max_iter", "max_nodes"):
@@ -160,15 +175,14 @@ class _HKLBase(KernelEstimator):
     def loss_in_use(self) -> Loss:
         return loss_for(self.loss, self.tasks, suits_hulls, NEEDED)
 
-    def _weights_of(self, design: Design) -> DepthWeights:
-        base = DepthWeights.default_base(design.p) if self.depth_weight is None else float(self.depth_weight)
-        return DepthWeights(base, float(self.root_weight))
+    def _weights_of(self, design: KernelSpace) -> NodeWeights:
+        return design.weights(self.depth_weight, float(self.root_weight))
 
     def _task(self, y: Array) -> Task:
         """One target of labels -1 / +1 or of numbers, at this lam under this loss."""
         return Task(y, self.loss_in_use, float(self.lam), self.fit_intercept)
 
-    def _fit_one(self, design: Design, y: Array, warm: WarmHull | None) -> tuple[Fit, HullSearch]:
+    def _fit_one(self, design: KernelSpace, y: Array, warm: WarmHull | None) -> tuple[Fit, HullSearch]:
         """One target of labels -1 / +1 or of numbers."""
         task = self._task(y)
         search = HullSearch(
@@ -185,7 +199,7 @@ class _HKLBase(KernelEstimator):
             warn_unless_converged(fit, self.tol)
         return fit, search
 
-    def problems(self, X: Any, y: Any) -> tuple[Design, DepthWeights, list[Task]]:
+    def problems(self, X: Any, y: Any) -> tuple[KernelSpace, NodeWeights, list[Task]]:
         """What this model was fitted to, made again from its training rows ``X`` and target ``y``: kernels, weights, targets."""
         check_is_fitted(self)
         probe = self.copy_with("lam", self.lam)
@@ -193,9 +207,9 @@ class _HKLBase(KernelEstimator):
         tasks = [self._task(target) for target in probe._targets(probe._checked_target(design, y))]
         return design, self._weights_of(design), tasks
 
-    def _solve(self, stack: Design, y: Array, warm: Any) -> None:
+    def _solve(self, stack: KernelSpace, y: Array, warm: Any) -> None:
         targets = self._targets(y)
-        if self.refit and stack.blocks.size:
+        if self.refit and not stack.all_columns:
             raise ParameterError(
                 "refit=True needs a finite number of features per kernel; use a polynomial or Hermite basis, or refit=False."
             )
@@ -232,27 +246,34 @@ class _HKLBase(KernelEstimator):
         self.status_ = worst([fit.status for fit in fits])
         self.fit_ = tuple(fits)
 
-    def _publish_hull(self, design: Design, searches: Sequence[HullSearch]) -> None:
+    def _publish_hull(self, design: KernelSpace, searches: Sequence[HullSearch]) -> None:
         """The hull (of all problems together), and per node of it zeta, eta, ||beta_D(v)||; zero where a problem lacks it."""
-        outcome, p = Outcome.of(design, searches), design.p
+        outcome = Outcome.of(design, searches)
         self._nodes = outcome.nodes
         tables = outcome.zeta, outcome.eta, outcome.norms, outcome.own
         self.zeta_, self.eta_, self.node_norms_, self.component_norms_ = (t[0] if len(t) == 1 else t for t in tables)
         self.weights_ = self.zeta_
-        self.hull_ = tuple(levels(node, p) for node in outcome.nodes)
-        self.extreme_points_ = tuple(levels(node, p) for node in outcome.extreme)
-        self.sources_ = {levels(node, p): share for node, share in outcome.sources.items()}
-        touches = np.array(self.hull_) > 0
-        self.relevance_ = (outcome.own**2).mean(axis=0) @ touches
-        self.interaction_order_ = int(touches.sum(axis=1).max())
-        inner = None if design.blocks.size else design.columns_of(outcome.nodes).T @ self.dual_coef_.T
+        self.hull_ = tuple(design.key(node) for node in outcome.nodes)
+        self.extreme_points_ = tuple(design.key(node) for node in outcome.extreme)
+        self.sources_ = {design.key(node): share for node, share in outcome.sources.items()}
+        self.node_weights_ = searches[0].weights.of(outcome.nodes)
+        carried = (outcome.own**2).mean(axis=0)
+        if isinstance(design, GraphSpace):
+            self.relevance_, self.interaction_order_ = carried, max(map(design.depth, outcome.nodes))
+            self.depths_ = tuple(map(design.depth, outcome.nodes))
+            self.edges_ = _edges(design, [*outcome.nodes, *outcome.sources])
+        else:
+            touches = np.array(self.hull_) > 0
+            self.relevance_, self.interaction_order_ = carried @ touches, int(touches.sum(axis=1).max())
+        inner = None if not design.all_columns else design.columns_of(outcome.nodes).T @ self.dual_coef_.T
         self.beta_ = None if inner is None else inner.T * self.weights_
         self.n_dag_kernels_ = design.n_dag_kernels
         self.n_visited_, self.n_visited_on_path_ = outcome.looked_at, outcome.ever
         self.certified_ = self.status_ is Status.CONVERGED
-        self.notes_ = () if len(outcome.nodes) > 1 else (self._root_alone(design),)
+        alone = len(outcome.nodes) == 1 and not isinstance(design, ListedSpace)
+        self.notes_ = (self._root_alone(design),) if alone else ()
 
-    def _root_alone(self, design: Design) -> str:
+    def _root_alone(self, design: KernelSpace) -> str:
         """What it means that no other node pays for itself."""
         sure = "The optimum at this lam is the root alone" if self.certified_ else "The hull found is the root alone"
         if design.root_is_constant:
@@ -262,7 +283,7 @@ class _HKLBase(KernelEstimator):
             "smaller lam, or a basis whose first level varies less, such as a Gaussian of smaller b."
         )
 
-    def _refit(self, design: Design, targets: Array) -> None:
+    def _refit(self, design: KernelSpace, targets: Array) -> None:
         """Unpenalised least squares on the features of the hull."""
         features = design.columns_of(self._nodes)
         shift = targets.mean(axis=0) if self.fit_intercept else np.zeros(targets.shape[1])
@@ -284,7 +305,7 @@ class _HKLBase(KernelEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit on a table X (n, p), on Gram matrices (p, q+1, n, n), or on a ``Design``, and a target y (n,)."""
         fitted = super().fit(X, y)
-        if not isinstance(X, Design):
+        if not isinstance(X, (Design, GraphSpace)):
             self.design_.release()
         return fitted
 
@@ -298,16 +319,16 @@ class _HKLBase(KernelEstimator):
         stack.release()
 
     @staticmethod
-    def path_table(points: Sequence[Any], stack: Design) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+    def path_table(points: Sequence[Any], stack: KernelSpace) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
         """Weights (L, M) over the union of the hulls along a path, zero where a hull lacks the node."""
-        nodes = by_depth({node for point in points for node in point._nodes}, stack.p)
+        nodes = stack.ordered({node for point in points for node in point._nodes})
         place = {node: k for k, node in enumerate(nodes)}
         weights = np.zeros((len(points), len(nodes)))
         for row, point in zip(weights, points, strict=True):
             row[[place[node] for node in point._nodes]] = np.atleast_2d(point.weights_).mean(axis=0)
         return weights, tuple(stack.name(node) for node in nodes), ("hkl",) * len(nodes)
 
-    def lam_range(self, stack: Design, y: Array) -> tuple[float, float]:
+    def lam_range(self, stack: KernelSpace, y: Array) -> tuple[float, float]:
         """The smallest lambda a grid goes to and the largest that changes anything."""
         probe = self.copy_with("lam", 1.0)
         targets = probe._targets(probe._checked_target(stack, y))
@@ -321,12 +342,12 @@ class _HKLBase(KernelEstimator):
         check_is_fitted(self)
         rows = self._checked_rows(X, reset=False)
         step = max(1, int(_BLOCK_MB * 1e6 / (8 * self.n_train_)))
-        if np.ndim(rows) != 2 or rows.shape[0] <= step or not self.design_.blocks.size:
+        if np.ndim(rows) != 2 or len(rows) <= step or self.design_.all_columns:
             return self._decide(self.design_.cross(rows))
         return np.concatenate([self._decide(self.design_.cross(rows[k : k + step])) for k in range(0, len(rows), step)])
 
     def _decide(self, blocks: Any) -> Array:
-        rows: Rows = blocks
+        rows: NewRows = blocks
         if self.refit:
             found = np.zeros((rows.size, *np.shape(self.refit_coef_)[1:]))
             for node, coefficient in zip(self._nodes, self.refit_coef_, strict=True):
@@ -353,17 +374,19 @@ class _HKLBase(KernelEstimator):
         self.design_.release()
         return other
 
-    def component(self, node: Sequence[int], rows: Any) -> Array:
+    def component(self, node: Any, rows: Any) -> Array:
         """What one node adds to f at new rows: zeta_v K_v(rows, training) dual, or with ``refit`` its refitted share.
 
-        ``node`` are its p levels.
+        ``node`` are its p levels, or what a graph calls it.
         """
         place = {full: k for k, full in enumerate(self.hull_)}
-        if tuple(node) not in place:
+        if self.graph is None:
+            node = tuple(node)
+        if node not in place:
             raise ParameterError(
-                f"{tuple(node)} is not in the hull; its nodes are hull_, largest weights first in relevance_."
+                f"{node} is not in the hull; its nodes are hull_, largest weights first in relevance_."
             )
-        return self._part(self._blocks(rows), place[tuple(node)])
+        return self._part(self._blocks(rows), place[node])
 
     def contributions(self, X: Any, kernels: Sequence[int] | None = None) -> Array:
         """Which node said what: f = sum_v f_v + intercept_, or refit_intercept_ with ``refit``, taken apart.
@@ -375,7 +398,7 @@ class _HKLBase(KernelEstimator):
         parts = [self._part(rows, k) for k in chosen]
         return np.array(parts).reshape(len(parts), rows.size, *np.shape(self.dual_coef_.T)[1:])
 
-    def _part(self, rows: Rows, k: int) -> Array:
+    def _part(self, rows: NewRows, k: int) -> Array:
         if self.refit:
             part: Array = np.multiply.outer(rows.node(self._nodes[k])[0], self.refit_coef_[k])
             return part
@@ -395,8 +418,11 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     basis : None (polynomial of degree 4), a basis such as ``HermiteBasis(3)`` or its key ("hermite"), or Gram matrices
         (p, q+1, n, n)
     lam : price of Omega^2, > 0; the hull need not grow as it falls
+    graph : None for the grid of products; ``Graph(parents, kernels)`` for any directed acyclic graph with kernels of your own at
+        its nodes, ``StringGraph(max_length)`` for all substrings of sequences. ``basis``, ``standardize`` and ``root_weight``
+        (but for the empty string) are then not used, and ``normalize_basis`` scales kernel functions to variance 1
     loss : "logistic", "hinge" or "squared"
-    depth_weight : d_v = depth_weight ** depth; None for 4, or sqrt(p) - 1 where that is more
+    depth_weight : d_v = depth_weight ** depth; None for 4, or sqrt(p) - 1 where that is more, or 1 on a graph that is listed without weights, 2 on strings
     root_weight : d of the root
     normalize_basis : centre every level above 0 and scale it to mean diagonal 1; False as in the paper
     standardize : bring the columns of X to mean 0 and standard deviation 1 first
@@ -419,7 +445,9 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     interaction_order_, n_dag_kernels_ (exact), n_visited_, n_visited_on_path_ (with the fits this one was started from),
     certified_, notes_ (where the root is all there is), proof_ (nodes and shares of the bound, see ``hkl_certificate``),
     dual_point_ (n,), objective_, dual_objective_, dual_gap_,
-    relative_gap_, status_, history_, design_. With more classes weights_, eta_, node_norms_, dual_coef_, intercept_ and the
+    relative_gap_, status_, history_, design_, node_weights_ = d_v (m,). On a graph hull_, extreme_points_ and sources_ hold the
+    names (or indices) of nodes, relevance_ is ||beta_v||^2 (m,), interaction_order_ the depth of the hull, depths_ (m,) and
+    edges_ (parent, child) say how its nodes lie. With more classes weights_, eta_, node_norms_, dual_coef_, intercept_ and the
     certificate gain a leading axis, and hull_ is the union.
 
     Source: Bach (2008), equations (1) to (3), Propositions 1 to 3.
@@ -433,6 +461,7 @@ class HKLClassifier(_HKLBase, KernelClassifier):
         lam: float = 1e-3,
         loss: str | Loss = "logistic",
         *,
+        graph: AnyGraph | None = None,
         depth_weight: float | None = None,
         root_weight: float = 0.1,
         normalize_basis: bool = True,
@@ -452,6 +481,7 @@ class HKLClassifier(_HKLBase, KernelClassifier):
             basis,
             lam,
             loss,
+            graph=graph,
             depth_weight=depth_weight,
             root_weight=root_weight,
             normalize_basis=normalize_basis,
@@ -480,3 +510,11 @@ class HKLRegressor(_HKLBase, KernelRegressor):
     """
 
     tasks = REGRESSION
+
+
+def _edges(design: GraphSpace, nodes: Sequence[Node]) -> tuple[tuple[Any, Any], ...]:
+    """Every edge between ``nodes``, as (parent, child) by what the graph calls them."""
+    known = set(nodes)
+    return tuple(
+        (design.key(above), design.key(node)) for node in nodes for above in design.parents(node) if above in known
+    )

@@ -23,6 +23,8 @@ from mklcore.estimators.problems import weighted_blocks
 from mklcore.kernels.maps import KernelMap
 from mklcore.kernels.units import Unit
 from mklcore.scoring import Judge, Scoring
+from mklcore.solvers.hkl.listed import ListedSpace, number
+from mklcore.solvers.hkl.space import GraphSpace
 
 REPEATS = 5
 Tick = Callable[[int, int], Any]
@@ -123,9 +125,21 @@ def _sees(model: Any) -> list[frozenset[int]] | None:
     """Which columns each kernel of a model sees; None where it cannot be told."""
     if getattr(model, "_map", None) is not None:
         return [frozenset(spec.columns(model.n_features_in_)) for spec in model._map.specs]
+    if isinstance(getattr(model, "design_", None), GraphSpace):
+        return _seen_by_nodes(model)
     if hasattr(model, "hull_"):
         return [frozenset(j for j, level in enumerate(node) if level) for node in model.hull_]
     return None
+
+
+def _seen_by_nodes(model: Any) -> list[frozenset[int]] | None:
+    """Which columns each node of a hull on a graph sees, where its kernels are functions of columns."""
+    space = model.design_
+    if not isinstance(space, ListedSpace) or space.transform is None:
+        return None
+    every = [frozenset(spec.columns(model.n_features_in_)) for spec in space.transform.specs]
+    places = [int(space.place[number(node)]) for node in model._nodes]
+    return [every[place] if place >= 0 else frozenset() for place in places]
 
 
 # Decisions with one unit shuffled

@@ -14,6 +14,9 @@ from mklcore.kernels.maps import KernelMap
 from mklcore.lowrank.features import FeatureMap
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.levels import Table
+from mklcore.solvers.hkl.listed import ListedSpace
+from mklcore.solvers.hkl.space import GraphSpace
+from mklcore.solvers.hkl.strings import StringSpace
 
 PROVES = ("training_target_", "row_fingerprints_", "sample_weight_", "dual_point_")
 
@@ -99,7 +102,9 @@ def check_fitted(estimator: Any) -> None:
     elif found is not None and (not isinstance(found, KernelMap) or (len(found.specs), found.kept.size) != (M, n)):
         raise DataError("The kernels in the model file do not fit its weights.")
     design = getattr(estimator, "design_", None)
-    if design is not None and (not isinstance(design, Design) or design.n != n or len(estimator._nodes) != M):
+    if design is not None and (
+        not isinstance(design, (Design, GraphSpace)) or design.n != n or len(estimator._nodes) != M
+    ):
         raise DataError("The nodes in the model file do not fit its design.")
 
 
@@ -116,6 +121,12 @@ def check_prediction(estimator: Any) -> None:
     design, found = getattr(estimator, "design_", None), getattr(estimator, "_map", None)
     if found is not None:
         rows = found.rows[:1] * found.column_scales + found.column_means
+    elif isinstance(design, StringSpace):
+        rows = list(design.sequences[:1])
+    elif isinstance(design, ListedSpace):
+        found = design.transform
+        blocks = np.zeros((len(design.graph), 1, design.n))
+        rows = blocks if found is None else found.rows[:1] * found.column_scales + found.column_means
     elif design is not None and isinstance(design.levels, Table):
         scale = np.where(np.isfinite(design.levels.scale), design.levels.scale, 0.0)
         rows = (design.levels.X[:, 0] * scale + design.levels.mean)[None]
@@ -126,5 +137,5 @@ def check_prediction(estimator: Any) -> None:
     decision = estimator._decisions(rows)
     if decision.shape[0] != 1 or not np.isfinite(decision).all():
         raise DataError("The model in the file does not predict finite numbers.")
-    if np.shape(estimator.predict(rows))[0] != 1:
+    if len(estimator.predict(rows)) != 1:
         raise DataError("The model in the file does not predict one value per row.")

@@ -43,7 +43,10 @@ from mklcore.penalties import PENALTIES, SumOfTerms
 from mklcore.solvers.driver import Fit, Record, Status
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.graph import GRAPHS, Graph
 from mklcore.solvers.hkl.levels import Matrices, Scaling, Table
+from mklcore.solvers.hkl.listed import ListedSpace
+from mklcore.solvers.hkl.strings import StringSpace
 
 FORMAT, VERSION = "mklcore model", 2
 READABLE = (1, 2)  # version 1 lacks what proves an answer: target, row fingerprints, sample weights, dual point
@@ -73,6 +76,7 @@ def _parts() -> dict[str, type]:
         *LOSSES.values(),
         *PENALTIES.values(),
         *BASES.values(),
+        *GRAPHS.values(),
         *(
             Band,
             RandomColumns,
@@ -252,6 +256,8 @@ class _Writer:
             return {"is": name, "of": parts}
         if isinstance(value, Design):
             return {"is": "Design", "of": {name: self.value(part, name) for name, part in _of_design(value).items()}}
+        if isinstance(value, (ListedSpace, StringSpace)):
+            return {"is": name, "of": {part: self.value(held, part) for part, held in _of_space(value).items()}}
         if self._estimators.get(name) is type(value):
             return {"is": "estimator", "of": self.estimator(value)}
         raise ParameterError(f"{where} is a {name}, which a model file cannot hold. Use a part of this library.")
@@ -266,6 +272,14 @@ def _of_design(design: Design) -> dict[str, Any]:
     scaling = [[None if scale is None else dict(vars(scale)) for scale in row] for row in design.scaling]
     kept = {name: getattr(design, name) for name in ("columns", "row_in", "blocks", "unit")}
     return plain | kept | {"anchors": levels.anchors, "roots": getattr(levels, "_roots", None), "scaling": scaling}
+
+
+def _of_space(space: ListedSpace | StringSpace) -> dict[str, Any]:
+    """What a graph of kernels needs to predict: the training sequences, or the map of its kernels to new rows."""
+    if isinstance(space, StringSpace):
+        return {name: getattr(space, name) for name in ("sequences", "max_length", "normalise", "memory_mb")}
+    kept = {name: getattr(space, name) for name in ("labels", "place", "transform", "n", "memory_mb")}
+    return {"graph": replace(space.graph, kernels=None)} | kept
 
 
 # From text and arrays to objects
@@ -286,6 +300,8 @@ class _Reader:
             "dict": lambda node, depth: {self.value(k, depth): self.value(v, depth) for k, v in node["of"]},
             "Status": lambda node, depth: Status[node["of"]],
             "Design": self._design,
+            "ListedSpace": self._listed_space,
+            "StringSpace": self._string_space,
             "estimator": lambda node, depth: self.estimator(node["of"], depth),
         }
 
@@ -359,6 +375,28 @@ class _Reader:
         if len(design.names) != design.p:
             raise DataError(f"The model file names {len(design.names)} columns of {design.p}.")
         return design
+
+    def _listed_space(self, node: Any, depth: int) -> ListedSpace:
+        parts = {name: self.value(value, depth) for name, value in node["of"].items()}
+        graph, place, n = parts["graph"], np.asarray(parts["place"], dtype=np.int64), parts["n"]
+        if not isinstance(graph, Graph) or place.shape != (len(graph),) or len(parts["labels"]) != len(graph):
+            raise DataError("The nodes in the model file do not fit their graph.")
+        found = parts["transform"]
+        known = len(graph) if found is None else len(found.specs) if isinstance(found, KernelMap) else 0
+        if (place >= known).any() or not (isinstance(n, int) and n > 0):
+            raise DataError("The kernels in the model file do not fit their graph.")
+        return ListedSpace.restored(graph, tuple(map(str, parts["labels"])), place, found, n, float(parts["memory_mb"]))
+
+    def _string_space(self, node: Any, depth: int) -> StringSpace:
+        parts = {name: self.value(value, depth) for name, value in node["of"].items()}
+        if sum(map(len, parts["sequences"])) * int(parts["max_length"]) * 8 > self._max_bytes:
+            raise DataError("The sequences in the model file need more memory than the limit; raise max_bytes.")
+        return StringSpace(
+            parts["sequences"],
+            int(parts["max_length"]),
+            normalise=bool(parts["normalise"]),
+            memory_mb=float(parts["memory_mb"]),
+        )
 
 
 def _table_design(design: Design, parts: dict[str, Any]) -> None:

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.solvers.hkl.dag import Ancestry, DepthWeights, Hull, Node
-from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.dag import Ancestry, Hull, Node
 from mklcore.solvers.hkl.machine import Task
+from mklcore.solvers.hkl.space import KernelSpace, NodeWeights
 from mklcore.solvers.hkl.work import Work
 
 _STEPS = 150
@@ -41,14 +41,20 @@ class NormBounds:
 
 
 def dual_norm(
-    nodes: Sequence[Node], forms: Array, weights: DepthWeights, start: Array, threshold: float, steps: int = 0
+    nodes: Sequence[Node],
+    forms: Array,
+    weights: NodeWeights,
+    start: Array,
+    threshold: float,
+    steps: int = 0,
+    ancestry: Ancestry | None = None,
 ) -> NormBounds:
     """Bounds on Omega*_C(a)^2 over the hull ``nodes``, tightened until it is known on which side of ``threshold`` it lies.
 
-    ``forms`` (m,) are a'K_w a; ``start`` (m,) shares to start from, zero for new nodes. x <- sqrt(x h) never lowers the
-    lower bound. At least ``steps`` steps are made.
+    ``forms`` (m,) are a'K_w a; ``start`` (m,) shares to start from, zero for new nodes; without an
+    ``ancestry`` they are nodes of a grid. x <- sqrt(x h) never lowers the lower bound. At least ``steps`` steps are made.
     """
-    ancestry, d = Ancestry(nodes), weights.of(nodes)
+    ancestry, d = Ancestry(nodes) if ancestry is None else ancestry, weights.of(nodes)
     known = start / start.sum() if start.sum() > 0 else np.zeros(d.size)
     fresh = np.where(known > 0, 0.0, d)
     fresh = fresh / fresh.sum() if fresh.any() else known
@@ -72,8 +78,8 @@ def dual_norm(
 
 
 def largest_sum(
-    design: Design,
-    weights: DepthWeights,
+    design: KernelSpace,
+    weights: NodeWeights,
     nodes: Sequence[Node],
     a: Array,
     rough: Array,
@@ -94,11 +100,11 @@ class Proof(NamedTuple):
     nodes: tuple[Node, ...]
     shares: Array
 
-    def bound(self, design: Design, weights: DepthWeights, a: Array) -> float:
+    def bound(self, design: KernelSpace, weights: NodeWeights, a: Array) -> float:
         """max( max_{v in C} h_v / x_v, max_t S_t ) >= Omega*(a)^2 over the whole grid, for any dual ``a`` (n,)."""
-        ancestry, eta = Ancestry(self.nodes), self.shares / weights.of(self.nodes) ** 2
+        ancestry, eta = design.ancestry(self.nodes), self.shares / weights.of(self.nodes) ** 2
         h = ancestry.down(ancestry.zeta(eta) ** 2 * design.forms(self.nodes, a)) / eta
-        outside = list(Hull(design.p, design.q, self.nodes).sources)
+        outside = list(design.hull(self.nodes).sources)
         return largest_sum(
             design, weights, outside, a, *design.rough_sums(outside, a, weights), float(np.max(h / self.shares))
         )
@@ -143,7 +149,7 @@ def hkl_certificate(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
     design, weights, tasks = model.problems(X, y)
     proofs = [None] * len(tasks) if model.proof_ is None else [Proof.of(arrays) for arrays in model.proof_]
     points = [None] * len(tasks) if model.dual_point_ is None else np.atleast_2d(model.dual_point_)
-    nodes = [tuple((i, level) for i, level in enumerate(full) if level) for full in model.hull_]
+    nodes = [design.node_of(key) for key in model.hull_]
     intercepts = np.atleast_1d(model.intercept_)
     if (
         model.fit_intercept and tasks[0].loss.of_residuals
@@ -161,18 +167,24 @@ def hkl_certificate(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def primal_of(
-    design: Design, weights: DepthWeights, task: Task, nodes: Sequence[Node], zeta: Array, a: Array, intercept: float
+    design: KernelSpace,
+    weights: NodeWeights,
+    task: Task,
+    nodes: Sequence[Node],
+    zeta: Array,
+    a: Array,
+    intercept: float,
 ) -> float:
     """(1/n) sum_i l + lam/2 Omega(beta)^2 of the coefficients ``zeta`` (m,) of ``nodes``, ``a`` (n,) and the intercept."""
     decision = np.zeros(design.n)
     for node, weight in zip(nodes, zeta, strict=True):
         if weight > 0:
             decision += weight * design.values.product(node, a)
-    norms = np.sqrt(Ancestry(nodes).down(zeta**2 * design.forms(nodes, a)))
+    norms = np.sqrt(design.ancestry(nodes).down(zeta**2 * design.forms(nodes, a)))
     return task.primal(decision, float(intercept), float(weights.of(nodes) @ norms) ** 2)
 
 
-def dual_of(design: Design, weights: DepthWeights, task: Task, a: Array | None, proof: Proof | None) -> float:
+def dual_of(design: KernelSpace, weights: NodeWeights, task: Task, a: Array | None, proof: Proof | None) -> float:
     """The dual value of ``a`` (n,) with the bound on Omega*(a)^2 that ``proof`` gives; minus infinity where there is none."""
     if a is None or proof is None or (task.fit_intercept and abs(a.sum()) > 1e-9 * max(np.abs(a).sum(), 1e-300)):
         return -np.inf
@@ -195,10 +207,10 @@ class Verdict:
 class Certifier:
     """Bounds Omega*(a)^2 over all kernels of the grid. Keeps its certificate set from one dual to the next."""
 
-    def __init__(self, design: Design, weights: DepthWeights, *, max_nodes: int, work: Work | None = None) -> None:
+    def __init__(self, design: KernelSpace, weights: NodeWeights, *, max_nodes: int, work: Work | None = None) -> None:
         self.design, self.weights, self.max_nodes = design, weights, max_nodes
         self.work = Work() if work is None else work
-        self.set = Hull(design.p, design.q)
+        self.set = design.hull()
         self.looked_at: set[Node] = set()
 
     def sums(self, sources: Sequence[Node], a: Array, threshold: float) -> tuple[dict[Node, float], dict[Node, float]]:
@@ -226,7 +238,7 @@ class Certifier:
         reaches ``max_nodes``. Without, it is J, and the sources above the threshold are wanted (the printed algorithm).
         """
         if not grow:
-            self.set = Hull(self.design.p, self.design.q, trained)
+            self.set = self.design.hull(trained)
         self.set.add(trained)
         known: dict[Node, float] = {}
         slack: dict[Node, float] = {}
@@ -237,7 +249,14 @@ class Certifier:
             missing = [node for node in nodes if node not in forms]
             forms.update(zip(missing, self.design.forms(missing, a, self.work).tolist(), strict=True))
             a_w = np.array([forms[node] for node in nodes])
-            bounds = dual_norm(nodes, a_w, self.weights, np.array([start.get(v, 0.0) for v in nodes]), threshold)
+            bounds = dual_norm(
+                nodes,
+                a_w,
+                self.weights,
+                np.array([start.get(v, 0.0) for v in nodes]),
+                threshold,
+                ancestry=self.design.ancestry(nodes),
+            )
             start = dict(zip(nodes, bounds.x.tolist(), strict=True))
             if bounds.upper > threshold:
                 new = [node for node in nodes if node not in trained]

@@ -10,7 +10,7 @@ Source: Bach (2008), section 3; specification, sections 1 and 2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -168,9 +168,9 @@ class DepthWeights:
 class Ancestry:
     """Who is above whom within a hull, as index lists; the compiled functions below walk along them."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    def __init__(self, nodes: Sequence[Node], up: Callable[[Node], Iterable[Node]] = ancestors) -> None:
         place = {node: k for k, node in enumerate(nodes)}
-        rows = [[place[above] for above in ancestors(node)] for node in nodes]
+        rows = [[place[above] for above in up(node)] for node in nodes]
         self.starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
         self.above = np.array([k for row in rows for k in row], dtype=np.int64)
 

@@ -15,7 +15,7 @@ import numpy as np
 from mklcore.arrays import Array, Indices, Mask
 from mklcore.errors import KernelError, ParameterError
 from mklcore.solvers.hkl.bases import BASES, PolynomialBasis
-from mklcore.solvers.hkl.dag import DepthWeights, Node, level_of
+from mklcore.solvers.hkl.dag import ROOT, Ancestry, DepthWeights, Hull, Node, by_depth, level_of, levels, touched
 from mklcore.solvers.hkl.levels import Matrices, Scaling, Table, numeric
 from mklcore.solvers.hkl.plan import TILE, Plan
 from mklcore.solvers.hkl.rounding import Rounding
@@ -126,11 +126,40 @@ class Design:
         if self._crowded:
             self.release()
 
-    # -- words ------------------------------------------------------------------------------------------------------
+    # -- the graph --------------------------------------------------------------------------------------------------
 
     @property
     def n_samples(self) -> int:
         return self.n
+
+    @property
+    def all_columns(self) -> bool:
+        """Whether every node has rank one."""
+        return not self.blocks.size
+
+    def weights(self, base: float | None, root: float) -> DepthWeights:
+        """d_v by depth; ``base`` None for the default of this many variables."""
+        return DepthWeights(DepthWeights.default_base(self.p) if base is None else float(base), float(root))
+
+    def hull(self, nodes: Iterable[Node] | None = None) -> Hull:
+        """The smallest hull with these nodes; None for the root alone."""
+        return Hull(self.p, self.q, (ROOT,) if nodes is None else nodes)
+
+    def ancestry(self, nodes: Sequence[Node]) -> Ancestry:
+        """Who is above whom among ``nodes``."""
+        return Ancestry(nodes)
+
+    def ordered(self, nodes: Iterable[Node]) -> list[Node]:
+        """Sorted by depth, then lexicographically by levels."""
+        return by_depth(nodes, self.p)
+
+    def key(self, node: Node) -> tuple[int, ...]:
+        """The node as p levels."""
+        return levels(node, self.p)
+
+    def node_of(self, key: Any) -> Node:
+        """The node of p levels."""
+        return touched(key)
 
     @property
     def n_dag_kernels(self) -> int:

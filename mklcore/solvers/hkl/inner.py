@@ -23,9 +23,9 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.solvers.driver import Board, Point, Status, run
-from mklcore.solvers.hkl.dag import Ancestry, DepthWeights, Node
-from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.dag import Node
 from mklcore.solvers.hkl.machine import Answer, Task, machine_for
+from mklcore.solvers.hkl.space import KernelSpace, NodeWeights
 
 _FLOOR = 1e-13  # the smallest share of the simplex
 _SHARPEST = 1e-13  # no machine is asked for a smaller relative gap
@@ -59,10 +59,10 @@ class Inner:
 class Reduced:
     """Problem (3) on the hull ``nodes``: from shares x to a certified point."""
 
-    def __init__(self, design: Design, task: Task, nodes: Sequence[Node], weights: DepthWeights) -> None:
+    def __init__(self, design: KernelSpace, task: Task, nodes: Sequence[Node], weights: NodeWeights) -> None:
         self.task, self.nodes = task, list(nodes)
         self.d = weights.of(self.nodes)
-        self.ancestry = Ancestry(self.nodes)
+        self.ancestry = design.ancestry(self.nodes)
         self.machine = machine_for(design, task, self.nodes)
 
     def evaluate(self, x: Array, warm: Array | None, accuracy: float) -> Point:
@@ -194,10 +194,10 @@ class Barrier(EtaFixedPoint):
 
 
 def solve_reduced(
-    design: Design,
+    design: KernelSpace,
     task: Task,
     nodes: Sequence[Node],
-    weights: DepthWeights,
+    weights: NodeWeights,
     x: Array,
     dual: Array | None,
     *,

@@ -28,8 +28,8 @@ from mklcore.machines import machine_of
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers.bound import Bound
 from mklcore.solvers.hkl.dag import Node
-from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.hinge import HingeProblem
+from mklcore.solvers.hkl.space import KernelSpace
 
 _MAX_NEWTON = 60
 
@@ -111,7 +111,7 @@ class Machine(Protocol):
     def bending(self, zeta: Array, answer: Answer) -> Array: ...
 
 
-def machine_for(design: Design, task: Task, nodes: Sequence[Node]) -> Machine:
+def machine_for(design: KernelSpace, task: Task, nodes: Sequence[Node]) -> Machine:
     """The cheaper machine that can do it."""
     thin = all(design.is_column(node) for node in nodes) and len(nodes) < design.n
     return ColumnMachine(design, task, nodes) if thin else GramMachine(design, task, nodes)
@@ -120,7 +120,7 @@ def machine_for(design: Design, task: Task, nodes: Sequence[Node]) -> Machine:
 class ColumnMachine:
     """All nodes of rank one: O(m^3) per solve once the (m, m) products of columns are there."""
 
-    def __init__(self, design: Design, task: Task, nodes: Sequence[Node]) -> None:
+    def __init__(self, design: KernelSpace, task: Task, nodes: Sequence[Node]) -> None:
         self.task, self.columns = task, design.columns_of(nodes)
         self._gram: Array | None = None
         if task.loss.quadratic:
@@ -243,7 +243,7 @@ class ColumnMachine:
 class GramMachine:
     """Nodes of any rank by their Gram matrices; columns stay columns."""
 
-    def __init__(self, design: Design, task: Task, nodes: Sequence[Node]) -> None:
+    def __init__(self, design: KernelSpace, task: Task, nodes: Sequence[Node]) -> None:
         self.task = task
         thin = np.array([design.is_column(node) for node in nodes])
         self._thin, self._thick = np.flatnonzero(thin), np.flatnonzero(~thin)

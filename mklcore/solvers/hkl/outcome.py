@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.solvers.hkl.dag import Hull, Node, by_depth
-from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.dag import Node
 from mklcore.solvers.hkl.search import HullSearch
+from mklcore.solvers.hkl.space import KernelSpace
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +32,10 @@ class Outcome:
     ever: int
 
     @classmethod
-    def of(cls, design: Design, searches: Sequence[HullSearch]) -> Outcome:
+    def of(cls, design: KernelSpace, searches: Sequence[HullSearch]) -> Outcome:
         """Read finished searches."""
         parts = [search.found.state for search in searches]
-        nodes = by_depth({node for part in parts for node in part.nodes}, design.p)
+        nodes = design.ordered({node for part in parts for node in part.nodes})
         place = {node: k for k, node in enumerate(nodes)}
         tables = np.zeros((4, len(parts), len(nodes)))
         for k, (search, part) in enumerate(zip(searches, parts, strict=True)):
@@ -43,13 +43,13 @@ class Outcome:
             inner, d, zeta = part.inner, search.weights.of(part.nodes), search.found.weights
             eta = inner.norms / (d * inner.omega) if inner.omega > 0 else np.zeros(d.size)
             tables[:, k, where] = zeta, eta, inner.norms, zeta * np.sqrt(inner.answer.forms)
-        hull = Hull(design.p, design.q, nodes)
+        hull = design.hull(nodes)
         shares: dict[Node, float] = {}
         for part in parts:
             for node, share in part.sources.items():
                 if node not in hull:
                     shares[node] = max(share, shares.get(node, 0.0))
-        sources = {node: shares[node] for node in by_depth(shares, design.p)}
-        extreme = by_depth(hull.extreme_points(), design.p)
+        sources = {node: shares[node] for node in design.ordered(shares)}
+        extreme = design.ordered(hull.extreme_points())
         looked_at, ever = max(part.looked_at for part in parts), max(part.ever for part in parts)
         return cls(nodes, tables[0], tables[1], tables[2], tables[3], extreme, sources, looked_at, ever)

@@ -25,10 +25,10 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.hkl.certificate import Certifier, Proof, dual_norm, dual_of, primal_of
-from mklcore.solvers.hkl.dag import ROOT, DepthWeights, Hull, Node, by_depth
-from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.dag import Node
 from mklcore.solvers.hkl.inner import Inner, solve_reduced
 from mklcore.solvers.hkl.machine import Task
+from mklcore.solvers.hkl.space import KernelSpace, NodeWeights
 from mklcore.solvers.hkl.work import Work, training_cost
 from mklcore.solvers.proof import Values
 
@@ -84,9 +84,9 @@ class HullSearch:
 
     def __init__(
         self,
-        design: Design,
+        design: KernelSpace,
         task: Task,
-        weights: DepthWeights,
+        weights: NodeWeights,
         *,
         search: str,
         tol: float,
@@ -105,8 +105,8 @@ class HullSearch:
     # -- the driver's three calls ------------------------------------------------------------------------------------
 
     def start(self) -> Point:
-        self.hull = Hull(self.design.p, self.design.q)
-        shares, dual = {ROOT: 1.0}, None
+        self.hull, dual = self.design.hull(), None
+        shares = dict.fromkeys(self.hull.nodes, 1.0)
         if self.warm is not None:
             self.hull.add(self.warm.shares)
             shares, dual = self.warm.shares, self._dual_from(self.warm.dual)
@@ -141,12 +141,12 @@ class HullSearch:
         ]
         if 0 < len(active) < len(point.state.nodes):
             shares = self._shares(point)
-            self.hull = Hull(self.design.p, self.design.q, active)
+            self.hull = self.design.hull(active)
             pruned = self._train(shares, point.dual, _SHARP)
             worth = pruned.objective <= point.objective + 0.1 * self.tol * abs(point.objective)
             point, other = (pruned, point) if worth else (point, pruned)
             point = replace(point, solves=pruned.solves + other.solves)
-            self.hull = Hull(self.design.p, self.design.q, point.state.nodes)
+            self.hull = self.design.hull(point.state.nodes)
         if self.search != "necessary" and not self.bounded:
             point = self._bounded_as_is(point)
         inner: Inner = point.state.inner
@@ -179,11 +179,11 @@ class HullSearch:
 
     def _train(self, shares: dict[Node, float], dual: Array | None, tol: float) -> Point:
         """Solve (3) on the present hull; the full gap is not known yet."""
-        nodes = by_depth(self.hull.members, self.design.p)
+        nodes = self.design.ordered(self.hull.members)
         x = np.array([shares.get(node, 0.0) for node in nodes])
         x = x / x.sum() if x.sum() > 0 else np.full(len(nodes), 1.0 / len(nodes))
         point, _, solves = solve_reduced(self.design, self.task, nodes, self.weights, x, dual, tol=tol)
-        thin = not self.design.blocks.size and len(nodes) < self.design.n
+        thin = self.design.all_columns and len(nodes) < self.design.n
         self.work.spend(training_cost(self.design.n, len(nodes), solves, thin))
         self._verdict_due = False
         whole = not self.hull.sources  # J is the whole grid: its certificate is everybody's
@@ -278,7 +278,7 @@ def _norms(point: Point) -> Array:
     return norms
 
 
-def lambda_range(design: Design, y: Array, weights: DepthWeights) -> tuple[float, float]:
+def lambda_range(design: KernelSpace, y: Array, weights: NodeWeights) -> tuple[float, float]:
     """Where lambda matters: up to 100 Omega*(Phi'(y - mean)/n)^2 / var(y), where the fit is within 1 % of none; from 1e-8 of it.
 
     Omega* is that of a hull grown by the necessary condition. There is no lambda with an empty hull, because Omega is squared:
@@ -288,11 +288,12 @@ def lambda_range(design: Design, y: Array, weights: DepthWeights) -> tuple[float
     spread = float(np.mean(centred**2))
     if spread <= 0.0:
         return 1e-8, 1.0
-    a, hull, certifier = centred / y.size, Hull(design.p, design.q), Certifier(design, weights, max_nodes=0)
+    a, hull, certifier = centred / y.size, design.hull(), Certifier(design, weights, max_nodes=0)
     hull.add(list(hull.sources))
     while True:
         forms = design.forms(hull.nodes, a)
-        lower = dual_norm(hull.nodes, forms, weights, np.zeros(len(hull)), np.inf, steps=_ROUNDS).lower
+        start, ancestry = np.zeros(len(hull)), design.ancestry(hull.nodes)
+        lower = dual_norm(hull.nodes, forms, weights, start, np.inf, steps=_ROUNDS, ancestry=ancestry).lower
         values = certifier.violations(hull, a)
         above = sorted((t for t, value in values.items() if value > lower), key=values.__getitem__, reverse=True)
         if not above or len(hull) > _RANGE_NODES * design.p:

@@ -1,0 +1,307 @@
+"""Any directed acyclic graph of kernels for hierarchical kernel learning, and builders for the usual ones.
+
+    a kernel may enter the model only after all of its parents
+
+Trees, groups of columns within groups, regions of an image: listed as ``Graph(parents, kernels)``. Strings grow letter by
+letter and are never listed: ``StringGraph(max_length)``. Without a graph the estimators search the grid of products.
+
+Source: Bach (2008), section 2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+
+from mklcore.arrays import Array
+from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import KernelSpec, Linear
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """A directed acyclic graph with a kernel at every node.
+
+    Parameters
+    ----------
+    parents : for each of the M nodes the nodes it can enter after, as indices; or a mapping from a node's name to the names of
+        its parents
+    kernels : Gram matrices (M, n, n) of the training rows, used as they are; a ``KernelDictionary`` or a list of kernels such as
+        ``Linear(features=(0, 3))``, one per node in order, which also works on new rows; None where a stack of kernels is handed
+        to ``fit`` in place of the table. A mapping by name where ``parents`` is one
+    weights : price d_v > 0 of every node in the norm sum_v d_v ||f_D(v)||; None for ``depth_weight`` (1 where that is None) to
+        the power of the node's depth, the longest way from a root
+    names : one per node; of a mapping its keys
+
+    Raises
+    ------
+    ParameterError for a circle, an unknown parent, or parts that do not fit together.
+
+    >>> graph = Graph([(), (0,), (0,), (1, 2)], [Linear(features=(j,)) for j in range(4)])
+    >>> graph.depths
+    (0, 1, 1, 2)
+    """
+
+    parents: Any
+    kernels: Any = None
+    weights: Any = None
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        keys = list(self.parents) if isinstance(self.parents, Mapping) else None
+        if self.parents is None or isinstance(self.parents, str) or not len(self.parents):
+            raise ParameterError("A graph needs at least one node: parents lists the parents of each.")
+        if keys is not None:
+            object.__setattr__(self, "names", tuple(map(str, keys)))
+        count = len(self.parents)
+        if self.names is not None and (len(self.names) != count or len(set(self.names)) < count):
+            raise ParameterError(f"names must hold {count} different names, one per node; got {len(self.names)}.")
+        kernels, weights = (_in_order(part, keys) for part in (self.kernels, self.weights))
+        object.__setattr__(self, "parents", _as_parents(self.parents, keys))
+        object.__setattr__(self, "kernels", _as_kernels(kernels, count))
+        object.__setattr__(self, "weights", _as_weights(weights, count))
+        object.__setattr__(self, "names", None if self.names is None else tuple(map(str, self.names)))
+        self._sorted()
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+    def __repr__(self) -> str:
+        kind = "no kernels" if self.kernels is None else "Gram matrices" if self.is_precomputed else "kernel functions"
+        return f"Graph({len(self)} nodes, {sum(map(len, self.parents))} edges, {kind})"
+
+    @property
+    def is_precomputed(self) -> bool:
+        """Whether the kernels are Gram matrices."""
+        return isinstance(self.kernels, np.ndarray)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The nodes, every one after its parents."""
+        return self._sorted()
+
+    @property
+    def depths(self) -> tuple[int, ...]:
+        """The longest way from a root to every node."""
+        found = [0] * len(self)
+        for node in self.order:
+            found[node] = max((found[parent] + 1 for parent in self.parents[node]), default=0)
+        return tuple(found)
+
+    def prices(self, base: float | None = None) -> Array:
+        """d_v (M,): the ``weights``, or ``base`` to the power of the depth."""
+        if self.weights is not None:
+            return np.array(self.weights)
+        prices: Array = (1.0 if base is None else float(base)) ** np.array(self.depths, dtype=float)
+        return prices
+
+    def _sorted(self) -> tuple[int, ...]:
+        children: list[list[int]] = [[] for _ in self.parents]
+        left = [len(above) for above in self.parents]
+        for node, above in enumerate(self.parents):
+            for parent in above:
+                children[parent].append(node)
+        found = [node for node, count in enumerate(left) if not count]
+        for node in found:
+            for child in children[node]:
+                left[child] -= 1
+                if not left[child]:
+                    found.append(child)
+        if len(found) < len(left):
+            circle = [str(self.names[k] if self.names else k) for k, count in enumerate(left) if count][:5]
+            raise ParameterError(
+                f"The graph has a circle through or above {', '.join(circle)}; parents must not be descendants of their children."
+            )
+        return tuple(found)
+
+    # -- builders --------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def tree(cls, parent: Any, kernels: Any = None, *, weights: Any = None, names: Sequence[str] | None = None) -> Self:
+        """A tree or forest: ``parent`` holds one parent per node, None for a root; or maps names to the parent's name.
+
+        >>> Graph.tree({"body": None, "arm": "body", "hand": "arm"}).depths
+        (0, 1, 2)
+        """
+        if isinstance(parent, Mapping):
+            found: Any = {key: () if above is None else (above,) for key, above in parent.items()}
+        else:
+            found = [() if above is None else (above,) for above in parent]
+        return cls(found, kernels, weights, None if names is None else tuple(names))
+
+    @classmethod
+    def groups(
+        cls,
+        groups: Mapping[str, Sequence[int]],
+        kernel: KernelSpec | None = None,
+        *,
+        columns: bool = True,
+        feature_names: Sequence[str] | None = None,
+        weights: Any = None,
+        standardize: bool = True,
+    ) -> Self:
+        """A hierarchy of groups of columns, such as genes in pathways: one ``kernel`` (linear) on the columns of every group.
+
+        A group's parents are the smallest groups that hold it and more. With ``columns`` every single column in a group is a
+        node of its own, below all of the smallest groups it is in: a gene enters only after all of its pathways.
+
+        >>> Graph.groups({"all": [0, 1, 2], "left": [0, 1]}).names
+        ('all', 'left', 'x1', 'x2', 'x3')
+        """
+        sets = {str(name): frozenset(int(j) for j in members) for name, members in groups.items()}
+        if columns:
+            known = set(sets.values())
+            for j in sorted(set().union(*sets.values())):
+                name = f"x{j + 1}" if feature_names is None else str(feature_names[j])
+                if frozenset({j}) not in known:
+                    sets[f"{name} alone" if name in sets else name] = frozenset({j})
+        if min(map(len, sets.values()), default=0) == 0:
+            raise ParameterError("Every group must hold at least one column, and there must be at least one group.")
+        if len(set(sets.values())) < len(sets):
+            raise ParameterError("Two groups hold the same columns; leave one of them out.")
+        spec = Linear() if kernel is None else kernel
+        if not isinstance(spec, KernelSpec) or spec.features is not None:
+            raise ParameterError(f"kernel must be a kernel that names no columns, such as Linear(); got {kernel!r}.")
+        specs = tuple(replace(spec, features=tuple(sorted(own)), label=name) for name, own in sets.items())
+        parents = {name: _covers(name, sets) for name in sets}
+        return cls(parents, KernelDictionary(specs, standardize), weights)
+
+    @classmethod
+    def regions(
+        cls,
+        shape: tuple[int, int],
+        kernel: KernelSpec | None = None,
+        *,
+        smallest: int = 1,
+        weights: Any = None,
+        standardize: bool = True,
+    ) -> Self:
+        """Regions of an image: the whole, its quarters, their quarters, down to ``smallest`` pixels a side.
+
+        Columns are the pixels of ``shape`` (height, width), row by row; ``kernel`` as in ``groups``.
+
+        >>> len(Graph.regions((4, 4)))
+        21
+        """
+        height, width = (_positive(size, "shape") for size in shape)
+        least = _positive(smallest, "smallest")
+        spec = Linear() if kernel is None else kernel
+        parents: list[tuple[int, ...]] = []
+        specs: list[KernelSpec] = []
+        boxes = [(0, height, 0, width, -1)]
+        for place, (top, bottom, left, right, above) in enumerate(boxes):
+            pixels = tuple(r * width + c for r, c in product(range(top, bottom), range(left, right)))
+            specs.append(replace(spec, features=pixels, label=f"rows {top}-{bottom - 1}, columns {left}-{right - 1}"))
+            parents.append(() if above < 0 else (above,))
+            rows, columns = _halves(top, bottom, least), _halves(left, right, least)
+            if len(rows) * len(columns) > 1:
+                boxes += [(*row, *column, place) for row, column in product(rows, columns)]
+        return cls(parents, KernelDictionary(tuple(specs), standardize), weights, tuple(str(s.label) for s in specs))
+
+    @staticmethod
+    def strings(max_length: int) -> StringGraph:
+        """All substrings of up to ``max_length`` letters, see ``StringGraph``."""
+        return StringGraph(max_length)
+
+
+@dataclass(frozen=True)
+class StringGraph:
+    """All strings of up to ``max_length`` letters, growing letter by letter: u can enter after u without its last letter.
+
+    The kernel of u is the product of how often u occurs in either sequence. The graph is never listed: sums over all
+    descendants of u are sums over what follows u in the training sequences. The price of a string is ``depth_weight`` (2 where
+    that is None) to the power of its length, ``root_weight`` for the empty string, whose kernel is constant.
+    """
+
+    max_length: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "max_length", _positive(self.max_length, "max_length"))
+
+
+GRAPHS = {"Graph": Graph, "StringGraph": StringGraph}
+
+
+def _positive(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ParameterError(f"{name} must be a whole number of 1 or more; got {value!r}.")
+    return int(value)
+
+
+def _halves(start: int, stop: int, least: int) -> list[tuple[int, int]]:
+    """The two halves of a range, or itself where they would be smaller than ``least``."""
+    middle = (start + stop) // 2
+    return [(start, stop)] if middle - start < least else [(start, middle), (middle, stop)]
+
+
+def _covers(name: str, sets: Mapping[str, frozenset[int]]) -> list[str]:
+    """The smallest sets that hold this one and more."""
+    above = [other for other, members in sets.items() if members > sets[name]]
+    return [other for other in above if not any(sets[other] > sets[between] for between in above)]
+
+
+def _in_order(part: Any, keys: list[Any] | None) -> Any:
+    if not isinstance(part, Mapping):
+        return part
+    if keys is None or set(part) != set(keys):
+        raise ParameterError("Kernels and weights by name need parents by the same names.")
+    return [part[key] for key in keys]
+
+
+def _as_parents(parents: Any, keys: list[Any] | None) -> tuple[tuple[int, ...], ...]:
+    place = None if keys is None else {key: k for k, key in enumerate(keys)}
+    rows = list(parents.values()) if isinstance(parents, Mapping) else list(parents)
+    found = []
+    for k, above in enumerate(rows):
+        try:
+            listed = [place[one] if place is not None else one for one in above]
+        except (KeyError, TypeError):
+            raise ParameterError(
+                f"The parents of node {k} must be a list of nodes of the graph; got {above!r}."
+            ) from None
+        good = all(isinstance(one, (int, np.integer)) and 0 <= one < len(rows) and one != k for one in listed)
+        if not good or len(set(listed)) < len(listed):
+            raise ParameterError(
+                f"The parents of node {k} must be different nodes, from 0 to {len(rows) - 1} and not itself; got {above!r}."
+            )
+        found.append(tuple(int(one) for one in listed))
+    return tuple(found)
+
+
+def _as_kernels(kernels: Any, count: int) -> Any:
+    if kernels is None:
+        return None
+    if isinstance(kernels, KernelDictionary):
+        found: Any = kernels
+    elif isinstance(kernels, (list, tuple)) and kernels and all(isinstance(one, KernelSpec) for one in kernels):
+        found = KernelDictionary(tuple(kernels))
+    else:
+        try:
+            found = np.ascontiguousarray(np.asarray(kernels, dtype=np.float64))
+        except (TypeError, ValueError):
+            found = np.empty(0)
+        if found.ndim != 3 or found.shape[1] != found.shape[2]:
+            raise KernelError(
+                "The kernels of a graph are Gram matrices (M, n, n), a KernelDictionary, or a list of kernels, one per node."
+            )
+    if len(found) != count:
+        raise KernelError(f"The graph has {count} nodes and {len(found)} kernels; there must be one per node.")
+    return found
+
+
+def _as_weights(weights: Any, count: int) -> tuple[float, ...] | None:
+    if weights is None:
+        return None
+    try:
+        found = tuple(float(one) for one in weights)
+    except (TypeError, ValueError):
+        found = ()
+    if len(found) != count or not all(np.isfinite(one) and one > 0 for one in found):
+        raise ParameterError(f"weights must hold {count} numbers above 0, one per node; got {weights!r}.")
+    return found

@@ -1,0 +1,365 @@
+"""HKL on any directed acyclic graph: optima over all nodes of an independent solver, sums by brute force, files, refusals."""
+
+import io
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import mklcore as mkl
+from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.estimators.importance import column_importance
+from mklcore.kernels.units import Unit
+from mklcore.solvers.hkl.certificate import hkl_certificate
+from mklcore.solvers.hkl.listed import ListedSpace, numbered
+from mklcore.solvers.hkl.strings import StringSpace
+
+CASES = range(50)
+FAMILY = {"whole": [0, 1, 2, 3], "left": [0, 1], "right": [2, 3], "middle": [1, 2]}
+
+
+def random_problem(seed):
+    """A graph of 5 to 8 nodes with Gram matrices of rank 1 to 3 on 10 rows, prices, and a target."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(5, 9))
+    mixed = rng.permutation(count)  # nodes are not numbered from the roots down
+    parents = [()] * count
+    for place in range(count):
+        above = [int(mixed[k]) for k in range(place) if rng.random() < 0.35]
+        parents[mixed[place]] = tuple(above)
+    factors = [rng.standard_normal((10, int(rng.integers(1, 4)))) for _ in range(count)]
+    weights = rng.uniform(0.5, 2.0, count)
+    y = sum(factor @ rng.standard_normal(factor.shape[1]) for factor in factors[::3]) + 0.3 * rng.standard_normal(10)
+    return parents, factors, weights, y
+
+
+def above(parents, node):
+    found = {node}
+    for parent in parents[node]:
+        found |= above(parents, parent)
+    return found
+
+
+def optimum(parents, factors, weights, y, lam, loss):
+    """The whole problem over every node as a cone program, by Clarabel."""
+    import cvxpy as cp
+
+    betas, b = [cp.Variable(factor.shape[1]) for factor in factors], cp.Variable()
+    f = sum(factor @ beta for factor, beta in zip(factors, betas, strict=True)) + b
+    below = [[w for w in range(len(parents)) if v in above(parents, w)] for v in range(len(parents))]
+    omega = sum(d * cp.norm(cp.hstack([betas[w] for w in own])) for d, own in zip(weights, below, strict=True))
+    errors = {
+        "squared": lambda: cp.sum_squares(y - f) / 2,
+        "logistic": lambda: cp.sum(cp.logistic(-cp.multiply(y, f))),
+        "hinge": lambda: cp.sum(cp.pos(1 - cp.multiply(y, f))),
+    }[loss]()
+    problem = cp.Problem(cp.Minimize(errors / len(y) + lam / 2 * cp.square(omega)))
+    return float(problem.solve(solver="CLARABEL"))
+
+
+@pytest.mark.parametrize("seed", CASES)
+def test_optimum_over_all_nodes(seed):
+    parents, factors, weights, y = random_problem(seed)
+    loss = ("squared", "logistic", "hinge")[seed % 3]
+    y = y if loss == "squared" else np.where(y > np.median(y), 1.0, -1.0)
+    lam = 10.0 ** np.random.default_rng(seed).uniform(-2.5, -0.5)
+    graph = mkl.Graph(parents, [factor @ factor.T for factor in factors], weights=weights)
+    kind = mkl.HKLRegressor if loss == "squared" else mkl.HKLClassifier
+    tol = 1e-3 if loss == "hinge" else 1e-5
+    model = kind(graph=graph, lam=lam, loss=loss, tol=tol).fit(None, y)
+    best = optimum(parents, factors, weights, y, lam, loss)
+    assert model.certified_
+    assert model.objective_ == pytest.approx(best, rel=2 * tol)
+    assert model.dual_objective_ <= best * (1 + 1e-6)
+    assert hkl_certificate(model, None, y) == pytest.approx((model.objective_, model.dual_objective_), rel=1e-6)
+    assert all(set(parents[node]) <= set(model.hull_) for node in model.hull_)
+
+
+def brute_sums(parents, forms, prices):
+    reach = [above(parents, w) for w in range(len(parents))]
+    return [
+        sum(
+            forms[w] / sum(prices[v] for v in reach[w] if t in reach[v]) ** 2
+            for w in range(len(parents))
+            if t in reach[w]
+        )
+        for t in range(len(parents))
+    ]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sums_over_descendants_of_a_listed_graph(seed):
+    parents, factors, weights, y = random_problem(seed)
+    graph = mkl.Graph(parents, [factor @ factor.T for factor in factors], weights=weights)
+    space, a = ListedSpace.of(graph, None, normalise=True, memory_mb=100), y - y.mean()
+    nodes = [numbered(k) for k in range(len(graph))]
+    forms = [float(np.sum((factor.T @ a) ** 2)) for factor in factors]
+    assert space.forms(nodes, a) == pytest.approx(forms)
+    assert space.descendant_sums(nodes, a, space.weights(None, 1.0)) == pytest.approx(
+        brute_sums(parents, forms, weights)
+    )
+
+
+def test_grid_as_a_listed_graph_has_the_optimum_of_the_grid():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((30, 2))
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(30)
+    grid = mkl.HKLRegressor(mkl.PolynomialBasis(2), lam=0.01, depth_weight=2.0, tol=1e-6).fit(X, y)
+    nodes = list(itertools.product(range(3), repeat=2))
+    below = {node: [v for v in nodes if sum(node) - sum(v) == 1 and all(np.less_equal(v, node))] for node in nodes}
+    space = grid.design_
+    kernels = {node: space.gram(space.node_of(node)) for node in nodes}
+    prices = {node: 2.0 ** sum(node) if sum(node) else 0.1 for node in nodes}
+    model = mkl.HKLRegressor(graph=mkl.Graph(below, kernels, weights=prices), lam=0.01, tol=1e-6).fit(X, y)
+    assert model.objective_ == pytest.approx(grid.objective_, rel=2e-6)
+    assert set(model.hull_) == {str(node) for node in grid.hull_}
+    by_node = dict(zip(model.hull_, model.node_norms_, strict=True))
+    assert [by_node[str(node)] for node in grid.hull_] == pytest.approx(grid.node_norms_, rel=1e-3)
+
+
+# Kernel functions, new rows, files
+
+
+@pytest.fixture(scope="module")
+def genes():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    return X, 2 * X[:, 0] + X[:, 1] + 0.1 * rng.standard_normal(60)
+
+
+@pytest.fixture(scope="module")
+def fitted(genes):
+    return mkl.HKLRegressor(graph=mkl.Graph.groups(FAMILY), lam=1e-3).fit(*genes)
+
+
+def test_genes_enter_after_all_of_their_pathways(fitted, genes):
+    graph = fitted.graph
+    place = {name: k for k, name in enumerate(graph.names)}
+    assert {graph.names[k] for k in graph.parents[place["x2"]]} == {"left", "middle"}
+    assert graph.parents[place["left"]] == (place["whole"],)
+    assert "left" in fitted.hull_
+    assert fitted.score(*genes) > 0.98
+    assert all(above in fitted.hull_ for above, below in fitted.edges_ if below in fitted.hull_)
+    norms = dict(zip(fitted.hull_, fitted.component_norms_, strict=True))
+    assert norms["left"] > 2 * norms.get("right", 0.0)
+
+
+def test_prediction_on_new_rows_is_the_sum_of_its_nodes(fitted, genes):
+    X = genes[0][:7] + 0.1
+    parts = fitted.contributions(X)
+    assert fitted.predict(X) == pytest.approx(parts.sum(axis=0) + fitted.intercept_)
+    assert fitted.component(fitted.hull_[0], X) == pytest.approx(parts[0])
+
+
+def test_same_kernels_given_ready(fitted, genes):
+    X, y = genes
+    stack = fitted.graph.kernels.grams(X)
+    ready = clone(fitted).set_params(graph=mkl.Graph(fitted.graph.parents, names=fitted.graph.names)).fit(stack, y)
+    assert ready.objective_ == pytest.approx(fitted.objective_)
+    assert ready.predict(X[:3]) == pytest.approx(fitted.predict(X[:3]))
+    held = clone(fitted).set_params(graph=mkl.Graph(fitted.graph.parents, stack.values)).fit(X, y)
+    assert held.predict(stack.cross(X[:3])) == pytest.approx(fitted.predict(X[:3]))
+
+
+def again(model):
+    file = io.BytesIO()
+    mkl.save_model(file, model)
+    file.seek(0)
+    return mkl.load_model(file)
+
+
+def test_saved_graphs_predict_the_same(fitted, genes):
+    X, y = genes
+    found = again(fitted)
+    assert found.predict(X) == pytest.approx(fitted.predict(X))
+    assert found.kernel_names_ == fitted.kernel_names_
+    assert hkl_certificate(found, X, y) == pytest.approx((fitted.objective_, fitted.dual_objective_))
+    stack = fitted.graph.kernels.grams(X)
+    ready = mkl.HKLRegressor(graph=mkl.Graph(fitted.graph.parents, stack.values), lam=0.1).fit(None, y)
+    assert again(ready).predict(stack.values) == pytest.approx(ready.predict(stack.values))
+
+
+def test_a_saved_graph_has_no_training_matrices(fitted, genes):
+    with pytest.raises(KernelError, match="fit it again"):
+        again(fitted).design_.gram(numbered(0))
+
+
+def test_path_over_lambda_of_a_graph(fitted, genes):
+    path = mkl.fit_path(clone(fitted), *genes, param="lam", values=[0.1, 0.01, 0.001])
+    assert all(point.certified_ for point in path.estimators)
+    assert path.estimators[-1].objective_ == pytest.approx(fitted.objective_, rel=2e-3)
+    assert set(path.kernel_names) >= set(fitted.kernel_names_)
+
+
+def test_importance_of_columns_of_a_graph(fitted, genes):
+    X, y = genes
+    units = [Unit(f"x{j + 1}", (j,), "column") for j in range(4)]
+    found = column_importance(fitted, X, y, units)
+    assert [one.name for one in found[:2]] == ["x1", "x2"]
+
+
+def test_three_classes_share_one_hull(genes):
+    X, y = genes
+    classes = np.digitize(y, np.quantile(y, [0.33, 0.67]))
+    model = mkl.HKLClassifier(graph=mkl.Graph.groups(FAMILY), lam=1e-3).fit(X, classes)
+    assert model.weights_.shape == (3, len(model.hull_))
+    assert model.score(X, classes) > 0.8
+    assert np.all(model.relative_gap_ <= 1e-3)
+
+
+def test_regions_of_an_image_halve_down_to_pixels():
+    graph = mkl.Graph.regions((4, 6), smallest=1)
+    columns = [set(spec.features) for spec in graph.kernels]
+    assert columns[0] == set(range(24))
+    for node, parents in enumerate(graph.parents):
+        children = [columns[k] for k, own in enumerate(graph.parents) if own == (node,)]
+        assert all(columns[node] < columns[parent] for parent in parents)
+        assert not children or set().union(*children) == columns[node]
+    assert sum(len(own) == 1 for own in columns) == 24
+    assert min(map(len, (set(s.features) for s in mkl.Graph.regions((4, 6), smallest=2).kernels))) == 6
+
+
+def test_constant_kernels_are_nodes_of_weight_zero():
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.standard_normal(20), np.ones(20)])
+    graph = mkl.Graph.tree([None, 0], [mkl.Linear(features=(0,)), mkl.Linear(features=(1,))])
+    model = mkl.HKLRegressor(graph=graph, lam=0.01).fit(X, X[:, 0])
+    assert model.certified_
+    assert model.predict(X) == pytest.approx(X[:, 0], abs=0.1)
+
+
+# Strings
+
+
+@pytest.fixture(scope="module")
+def strings():
+    rng = np.random.default_rng(2)
+    return ["".join(rng.choice(list("ABC"), int(rng.integers(3, 12)))) for _ in range(25)]
+
+
+def occurring(strings, longest):
+    found = {text[k : k + size] for text in strings for size in range(1, longest + 1) for k in range(len(text))}
+    return ["", *sorted({word for word in found if word}, key=lambda word: (len(word), word))]
+
+
+def counts(word, strings):
+    return np.array([sum(text.startswith(word, k) for k in range(len(text))) for text in strings], dtype=float)
+
+
+def test_string_sums_against_all_words_that_occur(strings):
+    space = StringSpace(strings, 4, normalise=False)
+    words = occurring(strings, 4)
+    a = np.random.default_rng(0).standard_normal(len(strings))
+    nodes, prices = [space.node_of(word) for word in words], space.weights(3.0, 0.5)
+    forms = np.array([(counts(word, strings) @ a) ** 2 if word else a.sum() ** 2 for word in words])
+    assert space.forms(nodes, a) == pytest.approx(forms)
+    for word, found in zip(words[1:], space.descendant_sums(nodes[1:], a, prices), strict=True):
+        wanted = sum(
+            form / sum(3.0**k for k in range(len(word), len(w) + 1)) ** 2
+            for w, form in zip(words, forms, strict=True)
+            if w.startswith(word)
+        )
+        assert found == pytest.approx(wanted)
+    assert {space.key(child) for child in space.children(space.node_of("A"))} == {
+        w for w in words if len(w) == 2 and w[0] == "A"
+    }
+
+
+def test_strings_have_the_optimum_of_the_listed_tree(strings):
+    rng = np.random.default_rng(5)
+    y = counts("AB", strings) - counts("C", strings) + 0.1 * rng.standard_normal(len(strings))
+    grown = mkl.HKLRegressor(graph=mkl.Graph.strings(3), lam=1e-3, tol=1e-6, normalize_basis=False).fit(strings, y)
+    words = occurring(strings, 3)
+    columns = {word: counts(word, strings) if word else np.ones(len(strings)) for word in words}
+    tree = mkl.Graph.tree(
+        {word: word[:-1] if word else None for word in words},
+        {word: np.outer(column, column) for word, column in columns.items()},
+        weights={word: 2.0 ** len(word) if word else 0.1 for word in words},
+    )
+    listed = mkl.HKLRegressor(graph=tree, lam=1e-3, tol=1e-6).fit(None, y)
+    assert grown.certified_
+    assert listed.certified_
+    assert grown.objective_ == pytest.approx(listed.objective_, rel=2e-6)
+    assert {"AB", "C"} <= set(grown.hull_)
+    assert all(word[:-1] in grown.hull_ for word in grown.hull_ if word)
+    assert grown.n_dag_kernels_ == 1 + 3 + 9 + 27
+
+
+def test_strings_predict_on_new_ones_and_from_a_file(strings):
+    y = counts("AB", strings)
+    model = mkl.HKLRegressor(graph=mkl.Graph.strings(3), lam=1e-5, refit=False).fit(strings, y)
+    new = ["ABAB", "CCCA", "BABACC"]
+    assert model.predict(new) == pytest.approx([2, 0, 1], abs=0.3)
+    assert again(model).predict(new) == pytest.approx(model.predict(new))
+    assert clone(model).set_params(refit=True).fit(strings, y).predict(new) == pytest.approx([2, 0, 1], abs=1e-6)
+
+
+def test_strings_of_a_data_set(strings):
+    y = counts("AB", strings)
+    data = mkl.Dataset(np.zeros((25, 1)), y, sequences=(("gene", tuple(strings)),))
+    model = mkl.HKLRegressor(graph=mkl.Graph.strings(2), lam=1e-4).fit(data)
+    assert model.predict(data) == pytest.approx(model.predict(list(strings)))
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("parents", "options", "words"),
+    [
+        ([], {}, "at least one node"),
+        ([(1,), (0,)], {}, "circle"),
+        ([(0,)], {}, "not itself"),
+        ([(), (5,)], {}, "from 0 to 1"),
+        ([(), 0], {}, "list of nodes"),
+        ([(), (0, 0)], {}, "different nodes"),
+        ({"a": (), "b": ("c",)}, {}, "list of nodes"),
+        ({"a": (), "b": ("a",)}, {"weights": {"a": 1.0}}, "by the same names"),
+        ([(), (0,)], {"weights": [1.0, 0.0]}, "above 0"),
+        ([(), (0,)], {"names": ("same", "same")}, "different names"),
+    ],
+)
+def test_graphs_that_are_none(parents, options, words):
+    with pytest.raises(ParameterError, match=words):
+        mkl.Graph(parents, **options)
+
+
+def test_kernels_that_do_not_fit():
+    with pytest.raises(KernelError, match="one per node"):
+        mkl.Graph([(), (0,)], [mkl.Linear()])
+    with pytest.raises(KernelError, match="Gram matrices"):
+        mkl.Graph([()], "linear")
+    with pytest.raises(ParameterError, match="same columns"):
+        mkl.Graph.groups({"a": [0, 1], "b": [1, 0]})
+    with pytest.raises(ParameterError, match="at least one column"):
+        mkl.Graph.groups({"a": []})
+    with pytest.raises(ParameterError, match="names no columns"):
+        mkl.Graph.groups({"a": [0, 1]}, mkl.Linear(features=(0,)))
+    with pytest.raises(ParameterError, match="whole number"):
+        mkl.Graph.strings(0)
+
+
+def test_what_cannot_be_fitted(genes, strings):
+    X, y = genes
+    graph = mkl.Graph.groups(FAMILY)
+    with pytest.raises(ParameterError, match="graph must be"):
+        mkl.HKLRegressor(graph="tree").fit(X, y)
+    with pytest.raises(ParameterError, match="leave basis out"):
+        mkl.HKLRegressor("hermite", graph=graph).fit(X, y)
+    with pytest.raises(ParameterError, match="rank one"):
+        mkl.HKLRegressor(graph=graph, refit=True).fit(X, y)
+    with pytest.raises(KernelError, match="stack"):
+        mkl.HKLRegressor(graph=mkl.Graph([()])).fit(X, y)
+    with pytest.raises(KernelError, match="one per node"):
+        mkl.HKLRegressor(graph=mkl.Graph([()])).fit(np.stack([np.eye(60)] * 2), y)
+    with pytest.raises(DataError, match="list of strings"):
+        mkl.HKLRegressor(graph=mkl.Graph.strings(2)).fit(X, y)
+    with pytest.raises(DataError, match="same rows"):
+        mkl.HKLRegressor(graph=mkl.Graph.strings(2)).fit(strings, y)
+    ready = mkl.Graph([()], np.eye(60)[None])
+    with pytest.raises(DataError, match="60 rows"):
+        mkl.HKLRegressor(graph=ready).fit(X[:5], y[:5])
+    model = mkl.HKLRegressor(graph=ready, lam=0.1).fit(X, y)
+    with pytest.raises(KernelError, match="Test blocks"):
+        model.predict(X)
