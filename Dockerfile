@@ -12,6 +12,7 @@ WORKDIR /srv/mkl-explorer
 COPY requirements.lock ./
 RUN pip install --no-cache-dir --no-deps -r requirements.lock
 COPY pyproject.toml README.md LICENSE app.py ./
+COPY .ci/building.py .ci/building.py
 COPY .streamlit .streamlit
 COPY mklcore mklcore
 COPY pages pages

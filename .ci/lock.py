@@ -29,4 +29,4 @@ if __name__ == "__main__":
     print(
         f"# What the app runs on: made by .ci/lock.py under Python {sys.version_info.major}.{sys.version_info.minor}."
     )
-    print("\n".join(f"{name}=={version}" for name, version in sorted(needed("mklcore").items())))
+    print("\n".join(f"{name}=={version}" for name, version in sorted(needed("mklcore", ("app",)).items())))

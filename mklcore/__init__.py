@@ -99,6 +99,7 @@ _ROOMS = (
     "figures",
     "io",
     "kernels",
+    "launcher",
     "lessons",
     "losses",
     "lowrank",

@@ -11,6 +11,7 @@ from mklcore import (
     figures as figures,
     io as io,
     kernels as kernels,
+    launcher as launcher,
     lessons as lessons,
     losses as losses,
     lowrank as lowrank,

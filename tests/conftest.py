@@ -96,7 +96,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
         return int(os.environ["PYTEST_XDIST_AUTO_NUM_WORKERS"])
     if all(Path(argument.partition("::")[0]).is_file() for argument in config.args):
         return 0
-    return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MOST_WORKERS)
 
 
 class Scheduling(LoadFileScheduling):

@@ -4,6 +4,7 @@ import datetime
 import decimal
 import io
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from benchmarks import bombs
-from mklcore.data import packed
+from mklcore.data import bounded, packed
 from mklcore.data.bounded import answered
 from mklcore.data.packed import MAX_CELL, Format, parquet_columns
 from mklcore.data.reading import read_table
@@ -131,3 +132,18 @@ def test_cells_of_every_type_come_out_as_a_person_reads_them() -> None:
     assert told["none"] == ["", "", ""]
     assert told["名\nb"] == ["é", "名", ""]
     assert notes == ["Left out, lists or records in the cells: 'record'."]
+
+
+def test_a_reader_that_the_system_does_not_bound_is_watched_and_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    greedy, unbounded = tmp_path / "greedy.py", tmp_path / "bounds.py"
+    greedy.write_text(
+        "import sys, time; taken = b'x' * int(sys.argv[1]); time.sleep(float(sys.argv[2])); print(len(taken))"
+    )
+    unbounded.write_text("import runpy, sys; sys.argv = sys.argv[3:]; runpy.run_path(sys.argv[0], run_name='__main__')")
+    monkeypatch.setattr(bounded, "BOUNDS", unbounded)
+    monkeypatch.setattr(bounded, "SYSTEM_BOUNDS_MEMORY", False)
+    few, many = ([*bounded.command(greedy, size, 60, 60), wait] for size, wait in (("1000", "0.3"), ("80000000", "60")))
+    assert answered(few, b"", lambda: None, 60, "late") == (0, b"1000\n", b"")
+    assert answered(many, b"", lambda: None, 60, "late")[0] != 0

@@ -64,6 +64,7 @@ SLOW_TO_LOAD = ("numba", "numpy", "pandas", "plotly", "scipy", "sklearn", "strea
     ("code", "kept_out"),
     [
         ("import mklcore", SLOW_TO_LOAD),
+        ("import mklcore; mklcore.figures.weight_path, mklcore.exploration, mklcore.lessons", ("plotly", "streamlit")),
         ("from mklcore import LpMKLClassifier, fit_path, load_sample", ("plotly", "streamlit")),
         ("from mklcore import *", ("streamlit",)),
     ],
@@ -92,6 +93,23 @@ def test_inside_loops_over_kernels_every_library_has_one_blas_thread():
         [sys.executable, "-c", check], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout.strip()) == (0, "{1}"), done.stderr
+
+
+@pytest.mark.parametrize("left_out", ["plotly", "fcntl resource"])
+def test_every_module_works_without_what_is_not_everywhere(left_out):
+    check = (
+        "import sys, pkgutil, importlib, psutil\n"  # which needs them itself
+        f"for name in {left_out.split()!r} + ['streamlit', 'nbformat', 'anywidget', 'distributed']: sys.modules[name] = None\n"
+        "import mklcore\n"
+        "for found in pkgutil.walk_packages(mklcore.__path__, 'mklcore.'):\n"
+        "    if not found.name.endswith(('__main__', 'notebook.widget')): importlib.import_module(found.name)\n"
+        "exec('from mklcore import *')\n"
+        "try: mklcore.figures.target_alignment_bar([0.5, 0.25], ['a', 'b'], ['rbf', 'rbf'])\n"
+        "except ImportError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert ("pip install 'mklcore[app]'" in done.stdout) == (left_out == "plotly")
 
 
 def test_types_travel_with_the_package():

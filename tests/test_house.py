@@ -73,6 +73,8 @@ ROWS = {
     "mklcore._numba.compiling": 12,
     "mklcore.parallel.processes": 12,
     "mklcore.experiments": 12,
+    "mklcore.launcher": 12,
+    "mklcore.__main__": 12,
     "mklcore.notebook": 12,
     "mklcore.exploration": 12,
     "mklcore.uncertainty": 12,

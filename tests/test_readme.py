@@ -21,8 +21,9 @@ def blocks(language: str) -> list[str]:
 
 def test_the_two_commands_are_as_stated():
     assert [block.strip() for block in blocks("bash")] == [
-        "python -m pip install -e . && streamlit run app.py",
+        'python -m pip install -e ".[app]" && streamlit run app.py',
         'python -m pip install -e ".[test]" && python -m pytest',
+        'uvx --from ".[app]" mkl-explorer my.csv',
     ]
 
 

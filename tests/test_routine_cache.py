@@ -1,7 +1,6 @@
 """Compiled routines are kept where only this account can write, and answers come where they cannot be kept at all."""
 
 import os
-import resource
 import subprocess
 import sys
 import warnings
@@ -138,6 +137,7 @@ def test_a_named_folder_that_cannot_be_used_is_replaced_and_that_is_told(fresh, 
 @contextmanager
 def full_disk():
     """No file takes a byte more, in this process."""
+    resource = pytest.importorskip("resource", reason="This system cannot bound the size of files")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
     try:

@@ -189,7 +189,7 @@ def test_after_another_first_page_data_takes_none(monkeypatch):
     ("options", "url"),
     [
         ({"server.address": "127.0.0.1", "server.port": 8501}, "http://127.0.0.1:8501/"),
-        ({"server.address": "0.0.0.0", "server.port": 80, "server.baseUrlPath": "/mkl/"}, "http://localhost:80/mkl"),
+        ({"server.address": "0.0.0.0", "server.port": 80, "server.baseUrlPath": "/mkl/"}, "http://localhost:80/mkl/"),
         ({"browser.serverAddress": "mkl.example", "server.port": 8501}, "http://mkl.example:8501/"),
     ],
 )

@@ -1,8 +1,9 @@
 """Where compiled routines are kept between two starts, and what happens where they cannot be: work goes on without.
 
-numba keeps a routine as a pickle, which runs code when it is read. So it is kept beside the sources, whose place is trusted
-already; where those cannot be written, in the folder that ``NUMBA_CACHE_DIR`` names, or in the cache folder of this account,
-and nowhere if others could put files there (:mod:`mklcore.io.private_folders`). A full disk costs the cache, not the answer.
+numba keeps a routine as a pickle, which runs code when it is read. A checkout keeps it beside the sources, whose place is
+trusted already. An installed copy holds what was installed and no more: it, and sources that cannot be written, keep routines in
+the folder that ``NUMBA_CACHE_DIR`` names or in the cache folder of this account, and nowhere if others could put files there
+(:mod:`mklcore.io.private_folders`). A full disk costs the cache, not the answer.
 """
 
 from __future__ import annotations
@@ -52,6 +53,11 @@ def give_up(why: str) -> None:
         _tell(f"Compiled routines are not kept, so the next start compiles them again: {why}. Work goes on.")
 
 
+def is_checkout() -> bool:
+    """Tell whether the sources are those of a checkout and not of an installed copy."""
+    return (SOURCES.parents[1] / "pyproject.toml").is_file()
+
+
 @lru_cache(maxsize=8)
 def _place(named: str) -> Place:
     why = ""
@@ -59,7 +65,7 @@ def _place(named: str) -> Place:
         why = own_folder(Path(named).expanduser(), named=True)
         if not why:
             return Place(Path(named).expanduser())
-    elif os.access(SOURCES, os.W_OK):
+    elif is_checkout() and os.access(SOURCES, os.W_OK):
         return Place(SOURCES / "__pycache__", is_beside_sources=True)
     from platformdirs import user_cache_path
 

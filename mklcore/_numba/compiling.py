@@ -1,6 +1,8 @@
 """Compiling in a process of its own: it fills numba's cache on disk, and whoever asked for it only loads.
 
-    python -m mklcore._numba.compiling [STAGE ...]        fill the cache, the named stages of ``warmup`` first
+    python -m mklcore._numba.compiling [--with-parent] [STAGE ...]        fill the cache, the named stages of ``warmup`` first
+
+``--with-parent``: end when the standard input is closed, as it is when the process that asked has ended.
 
 One process compiles at a time: another one waits for a lock in the cache's folder and then finds everything there. A stamp
 beside it says that all is compiled for these sources, this numba and this processor, so that the next start need not ask.
@@ -13,19 +15,24 @@ import hashlib
 import json
 import os
 import platform
-import select
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 
+import psutil
+from filelock import FileLock
+
 from mklcore._numba import cache as routine_cache
 
-SOURCES = Path(__file__).parent
+SOURCES = Path(__file__).resolve().parents[1]  # all of the library
 PATIENCE_SECONDS = 600.0  # for a process that hangs: whoever follows it compiles itself then
+WITH_PARENT = "--with-parent"
+COMMAND = ("-m", "mklcore._numba.compiling", WITH_PARENT)
 NICE = 5  # whoever works on the same machine goes first
 SELDOM = 20_000, 50, 50  # a compiler makes millions of objects, few in circles: the search took a tenth of the time
 
@@ -57,7 +64,7 @@ def _stamp() -> Path | None:
 class Compiler:
     """A process that fills the cache; ``want`` moves a stage to the front, ``follow`` waits for it and passes on its progress."""
 
-    def __init__(self, first: Sequence[str] = (), command: Sequence[str] = ("-m", "mklcore._numba.compiling")) -> None:
+    def __init__(self, first: Sequence[str] = (), command: Sequence[str] = COMMAND) -> None:
         there = os.pathsep.join(filter(None, [str(SOURCES.parent), os.environ.get("PYTHONPATH")]))
         environment = {**os.environ, "PYTHONPATH": there, "OPENBLAS_NUM_THREADS": "1"}
         self._process = subprocess.Popen(
@@ -92,11 +99,11 @@ class Compiler:
 
 def main(first: Sequence[str] = ()) -> None:
     """Fill the cache, unless it is filled: the stages ``first``, or asked for on the standard input, before the others."""
-    os.nice(NICE)
-    wishes = list(first)
+    lower_priority(NICE)
+    wishes = [stage for stage in first if stage != WITH_PARENT]
+    threading.Thread(target=_listen, args=(wishes, WITH_PARENT in first), daemon=True).start()
 
     def choose(left: Sequence[str]) -> str:
-        wishes.extend(_asked_for())
         return next((wish for wish in reversed(wishes) if wish in left), left[0])
 
     with _alone():
@@ -114,35 +121,33 @@ def main(first: Sequence[str] = ()) -> None:
                 stamp.touch()
 
 
-def _asked_for() -> list[str]:
-    found = []
-    while select.select([sys.stdin], [], [], 0)[0]:
-        read = os.read(sys.stdin.fileno(), 4096)
-        if not read:
-            break
-        found += read.decode().split()
-    return found
+def lower_priority(steps: int) -> None:
+    """Let other processes go first: by so many steps of the scheduler, or below normal where priorities are classes."""
+    psutil.Process().nice(getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", steps))
+
+
+def _listen(wishes: list[str], with_parent: bool) -> None:
+    """Take the stages that are asked for on the standard input, and end with it if the parent is to be followed."""
+    with suppress(OSError, ValueError, AttributeError):  # there is no standard input
+        while read := os.read(sys.stdin.fileno(), 4096):  # not by lines: a thread inside a buffer cannot be ended
+            wishes.extend(read.decode().split())
+    if with_parent:
+        os._exit(1)
 
 
 @contextmanager
 def _alone() -> Iterator[None]:
     """Wait until no other process compiles into the same folder; where it takes no lock, do not wait."""
-    import fcntl
-
     folder = routine_cache.place().folder
-    try:
-        if folder is None:
-            raise FileNotFoundError
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / "mklcore.lock").open("w")
-    except OSError:
-        yield
-        return
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with ExitStack() as held:
+        if folder is not None:
+            with suppress(OSError, NotImplementedError):  # a file system without locks
+                folder.mkdir(parents=True, exist_ok=True)
+                held.enter_context(FileLock(folder / "mklcore.lock"))
         yield
 
 
 if __name__ == "__main__":
     gc.set_threshold(*SELDOM)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # pressed in the terminal: it ends at once, and says nothing
     main(sys.argv[1:])

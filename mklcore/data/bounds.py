@@ -2,13 +2,13 @@
 
     python -I bounds.py MEGABYTES SECONDS PROGRAM [ARGUMENT ...]
 
-It imports nothing of the library. Where the system has no such bounds, the time alone is watched.
+It imports nothing of the library. Where the system has no such bounds, the process that waits for it watches it
+(``bounded.answered``).
 """
 
-import os
 import runpy
 import sys
-import threading
+from contextlib import suppress
 
 
 def bound(megabytes: int, seconds: int) -> None:
@@ -16,16 +16,14 @@ def bound(megabytes: int, seconds: int) -> None:
     try:
         import resource
     except ImportError:
-        watch = threading.Timer(seconds, os._exit, (1,))
-        watch.daemon = True
-        watch.start()
         return
     for what, most in (
         (resource.RLIMIT_AS, megabytes * 2**20),
         (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_CORE, 0),
     ):
-        resource.setrlimit(what, (most, most))
+        with suppress(OSError, ValueError):  # macOS takes no bound of memory
+            resource.setrlimit(what, (most, most))
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from mklcore.figures import style
+from mklcore.figures.graph_objects import go
 
 SPLIT = 0.26  # share of the height for the values below
 BINS = 30

@@ -12,9 +12,9 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from mklcore.figures import style
+from mklcore.figures.graph_objects import go
 
 HEIGHT = 400
 LABEL_ROOM, LETTER = 14, 6.5  # px beside the names at the right edge, and per letter of them

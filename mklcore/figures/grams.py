@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
 from mklcore.figures import style
+from mklcore.figures.graph_objects import go
 
 MOST_CELLS = 160
 MOST_NAMES = 30

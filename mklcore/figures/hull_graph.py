@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from mklcore.figures import style
+from mklcore.figures.graph_objects import go
 from mklcore.figures.hulls import Levels, certificate_words, own_norms, variable_names
 
 LARGEST, SMALLEST = 36, 9  # marker diameters; areas are proportional to the norm above the smallest

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from mklcore.errors import ParameterError
 from mklcore.figures import style
+from mklcore.figures.graph_objects import go
 
 CELL = 46
 Levels = tuple[int, ...]

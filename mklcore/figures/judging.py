@@ -6,11 +6,11 @@ import html
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import style
+from mklcore.figures.graph_objects import go
 
 HEIGHT = 300
 MOST_NUMBERS = 12  # classes up to which every cell carries its number

@@ -13,11 +13,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from mklcore.arrays import Array, Mask
 from mklcore.errors import ParameterError
 from mklcore.figures import style
+from mklcore.figures.graph_objects import go
 from mklcore.figures.weights import leaders
 
 AXIS_TITLES = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
+from mklcore.figures.graph_objects import go
 
 LARGER = 1.35
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from mklcore.figures import style
+from mklcore.figures.graph_objects import go
 
 ROW, MARGINS = 22, 80
 LOWEST_HEIGHT = 170

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
 from mklcore.figures import style
+from mklcore.figures.graph_objects import go
 
 USED = 1e-6  # share of the largest weight above which a kernel counts as used
 SPLIT = (0.34, 0.42)  # the weights end and the spectrum begins at these heights

@@ -18,9 +18,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from mklcore.arrays import Array
+from mklcore.figures.graph_objects import go
 from mklcore.kernels.composed import COMPOSED
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.sequences import SEQUENCE_KERNELS

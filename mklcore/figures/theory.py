@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from mklcore.arrays import Array, Indices
 from mklcore.figures import style
+from mklcore.figures.graph_objects import go
 
 HEIGHT = 380
 LABEL_ROOM = 100

@@ -31,7 +31,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from mklcore._numba.compiling import SOURCES
+from mklcore._numba.compiling import SOURCES, lower_priority
 from mklcore.errors import MKLError, told_elsewhere
 
 NICE = 10  # whoever looks at a page goes first
@@ -368,7 +368,7 @@ def _answer(line: Line, work: Callable[..., Any], given: tuple[Any, ...], more: 
 def main(number: str) -> None:
     """Load all solvers, then serve the end of a socket with this number."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # pressed in the server's terminal: the server ends, and this with it
-    os.nice(NICE)
+    lower_priority(NICE)
     from threadpoolctl import threadpool_limits
 
     from mklcore._numba.warmup import warm_up

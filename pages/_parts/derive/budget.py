@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import psutil
+
 from mklcore.errors import KernelError
 from pages._parts.jobs.job import Claims
 from pages._parts.session import turns
@@ -25,19 +27,14 @@ class BudgetError(KernelError):
     """What is asked for is more than the server holds of kernels in all."""
 
 
-def memory_bytes(machine: str = "/proc/meminfo", containers: tuple[str, ...] = CONTAINERS) -> float:
+def memory_bytes(containers: tuple[str, ...] = CONTAINERS) -> float:
     """Return how much memory this process may have: the least of what machine and container say."""
-    found = [8e9]  # where nobody says
+    found = [float(psutil.virtual_memory().total)]
     for place in containers:
         try:
             found.append(float(Path(place).read_text(encoding="ascii")))
         except (OSError, ValueError):  # no container, or one without a bound, which says "max"
             continue
-    try:
-        lines = Path(machine).read_text(encoding="ascii").splitlines()
-        found[0] = next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemTotal"))
-    except (OSError, ValueError, StopIteration):
-        pass
     return min(found)
 
 

@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit import delta_generator
 from streamlit.runtime.pages_manager import PagesManager
 
+from mklcore import launcher
 from pages._parts.frame import sending
 from pages._parts.jobs import importing
 from pages._parts.session import turns
@@ -27,7 +28,7 @@ FRAME = (
 )  # fmt: skip
 TABLES = ("pandas",)
 PAGES = (
-    "pages._parts.explore.asking", "pages._parts.explore.columns", "pages._parts.explore.cursor",
+    "plotly.graph_objects", "pages._parts.explore.asking", "pages._parts.explore.columns", "pages._parts.explore.cursor",
     "pages._parts.explore.many_rows", "pages._parts.explore.path", "pages._parts.explore.preparing",
     "pages._parts.explore.rail", "pages._parts.explore.repeats", "pages._parts.explore.tuning",
     "pages._parts.compare.cursor", "pages._parts.compare.rail", "pages._parts.lessons.steps",
@@ -64,8 +65,11 @@ async def serving(_: st.App) -> AsyncIterator[None]:
     # Before its first element Streamlit looks whether this is a notebook, through the files of all modules: 0.1 to 0.3 s.
     delta_generator._use_warning_has_been_displayed = True
     PagesManager.uses_pages_directory = False  # the very first link to a page reaches app.py, too, not the page's file
+    opens = address() + launcher.first_page()
+    if opens != address():
+        print(f"  Your table: {opens}", flush=True)
     if not st.get_option("server.headless"):
-        threading.Thread(target=webbrowser.open, args=(address(),), daemon=True).start()
+        threading.Thread(target=webbrowser.open, args=(opens,), daemon=True).start()
     looking = asyncio.create_task(look_after())
     try:
         yield
@@ -148,4 +152,4 @@ def address() -> str:
     host = st.get_option("browser.serverAddress") or st.get_option("server.address")
     host = "localhost" if host in (None, "", "0.0.0.0", "::") else host
     path = (st.get_option("server.baseUrlPath") or "").strip("/")
-    return f"http://{host}:{st.get_option('server.port')}/{path}"
+    return f"http://{host}:{st.get_option('server.port')}/{path + '/' if path else ''}"

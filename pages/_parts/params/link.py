@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from mklcore.launcher import TABLE
 from pages._parts.params.parameters import BUILDERS, METHODS, Params, Setting, accepts, value_of
 
 MOST_REFUSALS = 8  # of a link, told one by one
@@ -40,7 +41,7 @@ def read(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
     refused: list[str] = []
     known = {f.name: f for f in fields(Params) if "rule" in f.metadata}
     for name, text in query.items():
-        if name == RUN:
+        if name in (RUN, TABLE):
             continue
         if not _can_be_sent(name + text):
             refused.append(f"The link holds {(name + text)[:40]!r}, which no text can hold. It is left out.")

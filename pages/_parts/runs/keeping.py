@@ -14,6 +14,7 @@ from typing import Any
 import streamlit as st
 
 import mklcore
+from mklcore import launcher
 from mklcore.data.samples import SAMPLES
 from mklcore.paths.path import Path
 from pages._parts.derive import hulls, paths, shelves
@@ -83,6 +84,7 @@ def want_owner(purpose: str) -> None:
 def begin() -> None:
     """Bring back what a link or this browser's memory stands for, keep a new upload, and go to an opened run's page."""
     _follow_link()
+    _take_table()
     bring_back()
     keep_upload()
     page, memory().kept.page = memory().kept.page, None
@@ -106,6 +108,21 @@ def _follow_link() -> None:
     if not (owner() and store().owns(owner() or "", run.id)):
         memory().kept.borrowed |= {file.source: secret for file in files if file.source.startswith(UPLOAD)}
     show_results(run)
+
+
+def _take_table() -> None:
+    """Take the table that the server was started with, where the link has its secret."""
+    secret, memory().link.table = memory().link.table, ""
+    if not secret:
+        return
+    found = launcher.take(secret)
+    if found is None:
+        history.refuse(
+            "The link to the table of the command line works once, and was used. Choose the file on Data, or start "
+            "mkl-explorer with it again."
+        )
+        return
+    history.read_again({"data": uploads.keep_upload(*found)})
 
 
 def lay_out(files: Sequence[File]) -> None:

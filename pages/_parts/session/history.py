@@ -11,6 +11,7 @@ from typing import Any
 
 import streamlit as st
 
+from mklcore.launcher import TABLE
 from pages._parts.params.link import RUN, read, text
 from pages._parts.params.parameters import BUILDERS, Params
 from pages._parts.session.memory import memory
@@ -39,6 +40,7 @@ def begin(page: str) -> None:
     if not link.begun:
         link.begun, link.empty_means_usual = True, not query
         mind.params, mind.refused = read(query)
+        link.table = query.get(TABLE, "")
         _note_run(query)
     elif turned and not query:
         link.empty_means_usual = current() == Params()

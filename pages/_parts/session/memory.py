@@ -39,6 +39,7 @@ class Link:
     bare: bool = False  # back at the moment the page was opened: the link stays empty
     empty_means_usual: bool = False
     run: tuple[str, bool] | None = None  # the secret of a run to open, and whether the link said nothing else
+    table: str = ""  # the secret of the table on the server's command line
 
 
 @dataclass

@@ -1,0 +1,8 @@
+"""``python -m mklcore``: the same as the command ``mkl-explorer``."""
+
+import sys
+
+from mklcore.launcher import main
+
+if __name__ == "__main__":
+    sys.exit(main())
