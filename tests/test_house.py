@@ -56,7 +56,7 @@ ROWS = {
     "mklcore.parallel.partitions": 12,
     "mklcore.parallel.shards": 12,
     "mklcore.paths.files": 12,
-    "mklcore.selection.probabilities": 12,
+    "mklcore.selection.probabilities": 8,
     "mklcore.selection.references": 12,
     "mklcore.io.script": 12,
     "mklcore.io.models": 12,

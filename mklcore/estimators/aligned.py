@@ -91,6 +91,7 @@ class AlignedMKLClassifier(_Aligned, UniformMKLClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 500,
+        probability: bool = False,
         random_state: int | None = None,
         callback: Callable[..., Any] | None = None,
     ) -> None:
@@ -98,6 +99,7 @@ class AlignedMKLClassifier(_Aligned, UniformMKLClassifier):
             C, loss, kernels=kernels, normalise=normalise, center=center, fit_intercept=fit_intercept, tol=tol,
             max_iter=max_iter, random_state=random_state, callback=callback,
         )  # fmt: skip
+        self.probability = probability
         self.rule = rule
         self.mix = mix
 

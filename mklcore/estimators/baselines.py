@@ -136,6 +136,7 @@ class BestKernelClassifier(_BestKernel, _LpClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 500,
+        probability: bool = False,
         random_state: int | None = None,
         callback: Callable[..., Any] | None = None,
     ) -> None:
@@ -148,6 +149,7 @@ class BestKernelClassifier(_BestKernel, _LpClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.probability = probability
         self.random_state = random_state
         self.callback = callback
 

@@ -170,6 +170,7 @@ class GOMPClassifier(_GompBase, KernelClassifier):
         approximation: Nystroem | None = None,
         fit_intercept: bool = False,
         tol: float = HINGE_TOL,
+        probability: bool = False,
         random_state: int | None = None,
         callback: Callable[..., Any] | None = None,
     ) -> None:
@@ -186,6 +187,7 @@ class GOMPClassifier(_GompBase, KernelClassifier):
         self.approximation = approximation
         self.fit_intercept = fit_intercept
         self.tol = tol
+        self.probability = probability
         self.random_state = random_state
         self.callback = callback
 

@@ -189,6 +189,7 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
         fit_intercept: bool = False,
         tol: float = 1e-3,
         max_iter: int = 1000,
+        probability: bool = False,
         random_state: int | None = None,
         callback: Callable[..., Any] | None = None,
     ) -> None:
@@ -202,6 +203,7 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.probability = probability
         self.random_state = random_state
         self.callback = callback
 

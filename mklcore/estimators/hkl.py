@@ -474,6 +474,7 @@ class HKLClassifier(_HKLBase, KernelClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 500,
+        probability: bool = False,
         random_state: int | None = None,
         callback: Callable[..., Any] | None = None,
     ) -> None:
@@ -497,6 +498,7 @@ class HKLClassifier(_HKLBase, KernelClassifier):
             random_state=random_state,
             callback=callback,
         )
+        self.probability = probability
 
     def _targets(self, y: Array) -> list[Array]:
         count = self.classes_.size

@@ -225,6 +225,7 @@ class LpMKLClassifier(_LpClassifier):
         the fly, no stored Gram matrix) or "silp" (cutting planes, p = 1, for comparison)
     kernels, normalise, center, approximation : see ``KernelEstimator``
     fit_intercept : learn the free b
+    probability : offer ``predict_proba``: five more fits on folds of the rows, and Platt's sigmoid on their held-out scores
     tol : stop when the duality gap is within tol times the regulariser
     max_iter : bound on outer iterations; stopping there warns with the gap reached
     callback : called with every history record; a true answer stops the fit
@@ -254,6 +255,7 @@ class LpMKLClassifier(_LpClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 500,
+        probability: bool = False,
         random_state: int | None = None,
         callback: Callable[..., Any] | None = None,
     ) -> None:
@@ -269,6 +271,7 @@ class LpMKLClassifier(_LpClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.probability = probability
         self.random_state = random_state
         self.callback = callback
 
@@ -345,6 +348,7 @@ class UniformMKLClassifier(_Uniform, _LpClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 500,
+        probability: bool = False,
         random_state: int | None = None,
         callback: Callable[..., Any] | None = None,
     ) -> None:
@@ -357,6 +361,7 @@ class UniformMKLClassifier(_Uniform, _LpClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.probability = probability
         self.random_state = random_state
         self.callback = callback
 

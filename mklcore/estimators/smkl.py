@@ -254,6 +254,7 @@ class SMKLClassifier(_SMKLClassifier):
         center: bool = False,
         fit_intercept: bool = True,
         max_iter: int = 500,
+        probability: bool = False,
         random_state: int | None = None,
         callback: Callable[..., Any] | None = None,
     ) -> None:
@@ -273,6 +274,7 @@ class SMKLClassifier(_SMKLClassifier):
         self.center = center
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
+        self.probability = probability
         self.random_state = random_state
         self.callback = callback
 

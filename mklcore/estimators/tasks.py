@@ -2,29 +2,87 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.errors import DataError
 from mklcore.estimators.base import KernelEstimator, target_of
+from mklcore.estimators.calibration import held_out_decisions
 from mklcore.losses import Loss
 from mklcore.losses.intercepts import centre_of, total_loss
 from mklcore.scoring import accuracy, explained
+from mklcore.selection.probabilities import calibrate, sigmoids
 from mklcore.solvers.driver import Fit
 
 _DIGITS = 1e-9  # share of the objective that an intercept with few digits may cost before it is told
+
+
+def _is_calibrated(model: Any) -> bool:
+    return bool(model.probability) or hasattr(model, "calibration_")
+
+
+_if_calibrated: Callable[[Callable[..., Array]], Any] = available_if(_is_calibrated)
 
 
 class KernelClassifier(ClassifierMixin, KernelEstimator):
     """Targets as class codes; ``decision_function`` > 0 means ``classes_[1]`` for two classes."""
 
     score_name: ClassVar[str] = "accuracy"
+    probability: bool = False
+    calibration_: Array
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
+
+        Of a ``Dataset`` the target is its own unless another is given. With ``probability=True`` the model is fitted five times
+        more, on folds of the rows, for `predict_proba`.
+        """
+        self.__dict__.pop("calibration_", None)
+        super().fit(X, y)
+        if self.probability:
+            target = column_or_1d(target_of(X, y))
+            rows, decision = held_out_decisions(self, X, target)
+            self.calibrate(decision, target[rows])
+        return self
+
+    def calibrate(self, decision: Array, y: Labels) -> Self:
+        """Learn what scores mean as probabilities from rows that this model, or one like it, was not fitted on.
+
+        ``decision`` (n,) or (n, n_classes) as `decision_function` has it, ``y`` (n,) the labels; DataError where fewer than two
+        classes have two of these rows.
+        """
+        self.calibration_ = calibrate(decision, y, self.classes_).sigmoids
+        return self
+
+    @_if_calibrated
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities (n_new, n_classes) of the classes in the order of ``classes_``; there after ``probability=True``.
+
+        Platt's sigmoid of the decision values, fitted on held-out rows; several classes one against the rest, divided by their
+        sum. The likeliest class may be another than that of ``predict`` where scores are near each other.
+        """
+        check_is_fitted(self)
+        decision = self.decision_function(X)
+        if not hasattr(self, "calibration_"):
+            raise DataError(
+                "This model is a point of a path, whose points are not calibrated: fit it by itself with probability=True, or "
+                "call calibrate(decision, y) with held-out rows."
+            )
+        return sigmoids(decision, self.calibration_)
+
+    @_if_calibrated
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of `predict_proba`."""
+        found: Array = np.log(self.predict_proba(X))
+        return found
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted; of a ``Dataset`` the target may be left out."""

@@ -24,7 +24,7 @@ from mklcore.errors import DataError, KernelError
 from mklcore.estimators.explain import kernels_by_columns, specs_of, weight_shares
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
-from mklcore.exploration.intervals import Uncertain
+from mklcore.exploration.intervals import Uncertain, calibrated
 from mklcore.figures.takeaway import About, Problem, path_page
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
@@ -193,6 +193,8 @@ def explore(
     problem, path, notes = _bettered(problem.prepared(how), plain)
     index = int(np.nanargmax(path.val_score))
     model = path.estimators[index]
+    if data.task != "regression":
+        calibrated(model, problem.blocks, problem.judge.y)
     tick(1, 4)
     shuffled = problem.judge.drawn(PERMUTED_ROWS, seed)
     columns = column_importance(model, shuffled.table, shuffled.y, units(problem.data), scoring=scoring, seed=seed)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
 from sklearn.base import clone
 
-from mklcore.arrays import Array, Mask
+from mklcore.arrays import Array, Labels, Mask
 from mklcore.data.dataset import Dataset
+from mklcore.errors import DataError
 from mklcore.uncertainty.conformal import Conformal
+
+
+def calibrated(model: Any, blocks: Any, y: Labels) -> None:
+    """Let a classifier of a path answer `predict_proba`, from its scores on rows it was not fitted on.
+
+    ``blocks`` (M, n, n_train) and ``y`` (n,) of those rows; with fewer than two rows of two classes it stays without.
+    """
+    with suppress(DataError):
+        model.calibrate(model.decide_blocks(blocks), y)
 
 
 class Uncertain:

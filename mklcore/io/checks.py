@@ -101,6 +101,11 @@ def check_fitted(estimator: Any) -> None:
         _check_coefficients(estimator, found, M)
     elif found is not None and (not isinstance(found, KernelMap) or (len(found.specs), found.kept.size) != (M, n)):
         raise DataError("The kernels in the model file do not fit its weights.")
+    sigmoids = getattr(estimator, "calibration_", None)
+    if sigmoids is not None:
+        outputs = 1 if len(estimator.classes_) == 2 else len(estimator.classes_)
+        if numbers(sigmoids, 2, "calibration_").shape != (outputs, 2):
+            raise DataError(f"calibration_ in the model file does not hold slope and offset of {outputs} outputs.")
     design = getattr(estimator, "design_", None)
     if design is not None and (
         not isinstance(design, (Design, GraphSpace)) or design.n != n or len(estimator._nodes) != M

@@ -8,6 +8,7 @@ Several classes: one against the rest each, then divided by their sum. Source: P
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,16 +32,32 @@ class Probabilities:
     maps: tuple[Any, ...]
     n_rows: int
 
+    @property
+    def sigmoids(self) -> Array:
+        """Slopes and offsets (T, 2) of Platt's maps; ParameterError where one is a step function."""
+        if not all(isinstance(one, _Sigmoid) for one in self.maps):
+            raise ParameterError('Step functions have no slope: calibrate with method="platt".')
+        return np.array([(one.slope, one.offset) for one in self.maps])
+
     def of(self, decision: Array) -> Array:
         """Probabilities (n, n_classes) for decision values (n,) of two classes, or (n, n_classes); rows add up to 1."""
-        columns = np.asarray(decision, dtype=float)
-        if columns.ndim == 1:
-            positive = self.maps[0](columns)
-            return np.column_stack([1.0 - positive, positive])
-        found = np.column_stack([one(column) for one, column in zip(self.maps, columns.T, strict=True)])
-        total = found.sum(axis=1, keepdims=True)
-        even = np.full_like(found, 1.0 / found.shape[1])
-        return np.where(total > 0, found / np.where(total > 0, total, 1.0), even)
+        return _shares(decision, self.maps)
+
+
+def sigmoids(decision: Array, table: Array) -> Array:
+    """Probabilities (n, n_classes) from decision values and the slopes and offsets (T, 2) of ``Probabilities.sigmoids``."""
+    return _shares(decision, [_Sigmoid(slope, offset) for slope, offset in table])
+
+
+def _shares(decision: Array, maps: Sequence[Any]) -> Array:
+    columns = np.asarray(decision, dtype=float)
+    if columns.ndim == 1:
+        positive = maps[0](columns)
+        return np.column_stack([1.0 - positive, positive])
+    found = np.column_stack([one(column) for one, column in zip(maps, columns.T, strict=True)])
+    total = found.sum(axis=1, keepdims=True)
+    even = np.full_like(found, 1.0 / found.shape[1])
+    return np.where(total > 0, found / np.where(total > 0, total, 1.0), even)
 
 
 def calibrate(decision: Array, y: Labels, classes: Labels, method: str = "platt") -> Probabilities:
