@@ -17,6 +17,7 @@ from mklcore.errors import DataError
 SHAPES = {
     "breast_cancer": (569, 30, 2),
     "diabetes": (442, 10, 0),
+    "digit_views": (240, 185, 4),
     "digits": (1797, 64, 2),
     "iris": (150, 4, 3),
     "mkl_toy": (400, 50, 2),

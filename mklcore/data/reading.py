@@ -105,7 +105,7 @@ def describe_table(
 
 
 def read_table(
-    source: Source,
+    source: Source | Table,
     target: str | int | None = None,
     *,
     task: str | None = None,
@@ -152,7 +152,8 @@ def read_table(
         raise ParameterError(f"missing is {missing!r}; expected one of {', '.join(MISSING_RULES)}.")
     if sentinels not in SENTINEL_RULES:
         raise ParameterError(f"sentinels is {sentinels!r}; expected one of {', '.join(SENTINEL_RULES)}.")
-    table = parse(source, Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet, tick))
+    form = Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet, tick)
+    table = source if isinstance(source, Table) else parse(source, form)
     if len(table.names) == 1 and task != "novelty":
         raise DataError(_one_column(table))
     names = list(table.names)

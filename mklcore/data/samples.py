@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.data.dataset import Dataset, Groups, listed
+from mklcore.data.digit_views import digit_views
 from mklcore.data.synthetic import make_mkl_toy, make_ring, make_sparse_polynomial, make_spectra
 from mklcore.errors import DataError
 
@@ -93,6 +94,23 @@ def _digits() -> Dataset:
     return Dataset(bunch.data, y, names, "parity", "binary", groups=groups, notes=notes)
 
 
+def _digit_views() -> Dataset:
+    from sklearn import datasets
+
+    bunch = datasets.load_digits()
+    rows = np.flatnonzero(np.isin(bunch.target, (3, 5, 8, 9)))[:_PICTURES]
+    views = digit_views(bunch.images[rows])
+    X = np.hstack([columns for _, columns in views.values()])
+    names = tuple(name for own, _ in views.values() for name in own)
+    groups = _spans(*((view, len(own)) for view, (own, _) in views.items()))
+    y = np.array([str(digit) for digit in bunch.target[rows]], dtype=object)
+    notes = (
+        f"The first {_PICTURES} pictures of 3, 5, 8 and 9, seen in six ways: as pixels, by Fourier coefficients, ink profiles, "
+        "principal components, moments and shape.",
+    )
+    return Dataset(X, y, names, "digit", "multiclass", groups=groups, notes=notes)
+
+
 def _mkl_toy() -> Dataset:
     return make_mkl_toy(n=400, n_informative=9, seed=0)[0]
 
@@ -128,6 +146,7 @@ def _spans(*spans: tuple[str, int]) -> Groups:
     return tuple((name, tuple(range(int(end) - size, int(end)))) for (name, size), end in zip(spans, ends, strict=True))
 
 
+_PICTURES = 240
 CC_BY = "CC BY 4.0, as the UCI Machine Learning Repository states; comes with scikit-learn (BSD-3-Clause)"
 UNSTATED = "none stated by its authors; comes with scikit-learn (BSD-3-Clause)"
 OWN = "BSD-3-Clause, as this project"
@@ -155,6 +174,14 @@ SAMPLES: dict[str, Sample] = {
         "binary",
         "The width decides: a linear kernel misses one digit in ten, an RBF of half the median distance one in fifty.",
         _digits,
+        source="E. Alpaydin and C. Kaynak, 1998: Optical Recognition of Handwritten Digits (its test set), doi:10.24432/C50P49",
+        licence=CC_BY,
+    ),
+    "digit_views": Sample(
+        "Digits in six views",
+        "multiclass",
+        "Six tables about the same pictures, one group of columns each: which views does a mixture of them keep?",
+        _digit_views,
         source="E. Alpaydin and C. Kaynak, 1998: Optical Recognition of Handwritten Digits (its test set), doi:10.24432/C50P49",
         licence=CC_BY,
     ),

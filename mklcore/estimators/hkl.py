@@ -422,7 +422,8 @@ class HKLClassifier(_HKLBase, KernelClassifier):
         its nodes, ``StringGraph(max_length)`` for all substrings of sequences. ``basis``, ``standardize`` and ``root_weight``
         (but for the empty string) are then not used, and ``normalize_basis`` scales kernel functions to variance 1
     loss : "logistic", "hinge" or "squared"
-    depth_weight : d_v = depth_weight ** depth; None for 4, or sqrt(p) - 1 where that is more, or 1 on a graph that is listed without weights, 2 on strings
+    depth_weight : d_v = depth_weight ** depth; None for 4, or sqrt(p) - 1 where that is more; on a graph without
+        weights 1, on strings 2
     root_weight : d of the root
     normalize_basis : centre every level above 0 and scale it to mean diagonal 1; False as in the paper
     standardize : bring the columns of X to mean 0 and standard deviation 1 first

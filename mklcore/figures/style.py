@@ -28,7 +28,7 @@ from mklcore.kernels.sequences import SEQUENCE_KERNELS
 # In the order in which they are given out: to families without a hue of their own, and to the largest kernels of one family.
 PALETTE = ("#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 SPARE = ("#7A5195", "#8C6D31", "#2F7F86", "#9C3D54", "#5B6ABF", "#6B8E23")
-_WITHOUT_SPEC = {"hkl": "#56B4E9", "precomputed": "#D55E00"}
+_WITHOUT_SPEC = {"hkl": "#56B4E9", "precomputed": "#D55E00", "view": "#3B7A57"}
 
 
 class FamilyHues(Mapping[str, str]):

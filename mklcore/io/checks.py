@@ -11,6 +11,7 @@ from mklcore.errors import DataError
 from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.maps import KernelMap
+from mklcore.kernels.views import InView
 from mklcore.lowrank.features import FeatureMap
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.levels import Table
@@ -54,6 +55,8 @@ def _all_specs(specs: Sequence[KernelSpec]) -> Iterator[KernelSpec]:
     for spec in specs:
         yield spec
         yield from _all_specs(getattr(spec, "parts", ()))
+        if isinstance(spec, InView):
+            yield spec.part
 
 
 def check_features(found: FeatureMap) -> None:

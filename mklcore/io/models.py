@@ -36,6 +36,7 @@ from mklcore.kernels.interactions import ColumnMeasure
 from mklcore.kernels.maps import KernelMap
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
+from mklcore.kernels.views import InView
 from mklcore.losses import LOSSES
 from mklcore.lowrank.features import FeatureMap
 from mklcore.lowrank.nystroem import Nystroem
@@ -80,6 +81,7 @@ def _parts() -> dict[str, type]:
         *(
             Band,
             RandomColumns,
+            InView,
             KernelDictionary,
             SequenceDictionary,
             ColumnMeasure,
