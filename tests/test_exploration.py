@@ -2,11 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
+from sklearn.base import clone
 
 import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.data.spectra import prepared
 from mklcore.errors import DataError
+from mklcore.exploration import screening
+from mklcore.exploration.candidates import Candidate, Judged, taken
+from mklcore.exploration.scaling import NormalScores, PreparedSpectra, steps_before
 from mklcore.kernels.functions import Delta, Linear
 from mklcore.kernels.units import MOST_UNITS, units
 
@@ -78,7 +83,7 @@ def test_without_curved_kernels_every_column_counts_along_a_straight_line():
     assert names == {"Linear", "Delta"}
 
 
-def test_where_a_linear_model_is_ahead_straight_lines_are_tried_and_told():
+def test_where_a_linear_model_is_best_straight_lines_are_taken_and_told():
     rng = np.random.default_rng(3)
     at = np.arange(60)
     X = rng.normal(size=(120, 8)) @ np.exp(-((at - np.linspace(0, 59, 8)[:, None]) ** 2) / 200)
@@ -86,14 +91,12 @@ def test_where_a_linear_model_is_ahead_straight_lines_are_tried_and_told():
     data = Dataset(X, y + 0.02 * rng.normal(size=120), tuple(f"{900 + 2 * j}" for j in at), task="regression")
     found = mkl.explore(data)
     assert all(isinstance(spec, Linear) for spec in found.dictionary)
-    told = next(note for note in found.notes if "behind a linear model" in note)
-    assert told.endswith(f"their straight lines alone reach {found.score:.3g} and are used instead.")
+    assert any(note.startswith("Taken by 3 folds: straight lines") for note in found.notes)
 
 
-def test_a_first_look_fits_no_plain_models_and_tries_nothing_else():
+def test_a_first_look_fits_no_plain_models():
     looked = mkl.explore(made(120), baselines=False)
     assert looked.baselines == {}
-    assert looked.dictionary == mkl.KernelDictionary.recommended(made(120))
     assert set(looked.test_scores()) == {"ours"}
 
 
@@ -120,6 +123,8 @@ def test_spectra_are_prepared_as_the_validation_rows_prefer_and_left_alone_on_re
     assert any(note.startswith("Spectra are taken standardised row by row") for note in found.notes)
     assert found.test_scores()["ours"] > 0.9
     assert found.test_scores()["linear"] == plain.test_scores()["linear"]  # of rows as they are
+    assert next(name for name, _ in found.model.steps) == "spectra"
+    assert found.model.predict(data.X).shape == (64,)
     assert {one.name for one in found.columns} == {one.name for one in plain.columns}
     assert "weight" in found._repr_html_()
     assert mkl.explore(prepared(data, "differences"), baselines=False).preparation == ""  # nothing is left to try
@@ -148,7 +153,8 @@ def test_the_columns_that_count_are_ranked_first(task):
         "best single kernel",
     }
     assert found.score > found.baselines["linear"]  # one column is bent
-    assert found.score == pytest.approx(max(found.path.val_score))
+    assert found.score == pytest.approx(found.path.val_score[found.index])
+    assert found.standard_error > 0.0
     assert set(found.test_scores()) == {"ours", *found.baselines}
     assert "straight" in found._repr_html_()
 
@@ -158,7 +164,7 @@ def test_rows_are_drawn_and_told_and_scores_can_be_chosen():
     y = (rare.X[:, 0] > np.quantile(rare.X[:, 0], 0.95)).astype(int)
     data = Dataset(rare.X, y, rare.feature_names, task="binary", columns=rare.columns)
     found = mkl.explore(data, max_rows=100, scoring="balanced_accuracy")
-    assert (found.rows.used, found.rows.of) == (100, 400)
+    assert (found.rows.used, found.rows.of) == (100, 300)
     assert "drawn by class" in found.rows.how
     assert found.baselines["majority"] == 0.5
     assert any("A class is rare" in note for note in found.notes)
@@ -173,3 +179,117 @@ def test_it_can_be_cancelled_and_refuses_a_table_without_a_target():
         mkl.explore(made(), callback=stop)
     with pytest.raises(DataError, match="no target, so no column can matter"):
         mkl.explore(Dataset(RNG.normal(size=(30, 2)), np.ones(30, dtype=int), task="novelty"))
+
+
+def test_the_model_is_fitted_on_all_rows_but_the_test_rows():
+    data = made(200)
+    found = mkl.explore(data, baselines=False)
+    assert found.model[-1].n_train_ == 150
+    assert found.path.estimators[0].n_train_ == 100
+    whole = mkl.explore(data, test_size=0, baselines=False)
+    assert whole.model[-1].n_train_ == 200
+    C = float(whole.path.values[whole.index])
+    again = clone(whole.model).fit(data.X, data.y)
+    assert again[-1].C == C
+    np.testing.assert_allclose(again.decision_function(data.X), whole.model.decision_function(data.X), atol=1e-8)
+    with pytest.raises(DataError, match="No row was held out"):
+        whole.test_scores()
+
+
+@pytest.mark.parametrize("size", [1.0, -0.1, True])
+def test_a_share_to_hold_out_that_is_none_is_refused(size):
+    with pytest.raises(mkl.ParameterError, match="test_size is the share of rows"):
+        mkl.explore(made(), test_size=size)
+
+
+def test_test_rows_change_nothing_but_their_own_score():
+    data = made(160)
+    found = mkl.explore(data, baselines=False)
+    test = found._test
+    where = [int(np.flatnonzero((row == data.X).all(axis=1))[0]) for row in test.X]
+    X, y = data.X.copy(), data.y.copy()
+    X[where, 0], y[where] = X[where, 0][::-1], data.y[where]
+    X[where, 1] = 0.1 * X[where, 1]
+    other = mkl.explore(Dataset(X, y, data.feature_names, task="binary", columns=data.columns), baselines=False)
+    assert found.notes == other.notes
+    assert found.score == other.score
+    np.testing.assert_array_equal(found.path.val_score, other.path.val_score)
+    np.testing.assert_array_equal(found.model.predict(data.X), other.model.predict(data.X))
+
+
+def test_the_same_table_gives_the_same_answer():
+    first, second = (mkl.explore(made(150), baselines=False) for _ in range(2))
+    assert (first.notes, first.score, first.columns) == (second.notes, second.score, second.columns)
+    np.testing.assert_array_equal(first.model.predict(made(150).X), second.model.predict(made(150).X))
+
+
+def test_rows_that_count_by_their_order_are_taken_as_normal_scores():
+    rng = np.random.default_rng(4)
+    hidden = rng.normal(size=(400, 3))
+    y = (np.sin(2 * hidden[:, 0]) + hidden[:, 1] * hidden[:, 0] > 0).astype(int)
+    data = Dataset(np.exp(4 * hidden), y, task="binary")
+    found = mkl.explore(data, baselines=False)
+    assert found.scaling == "normal scores"
+    assert "columns as normal scores of their ranks" in " ".join(found.notes)
+    assert found.test_scores()["ours"] > 0.85
+
+
+def test_normal_scores_are_a_monotone_change_that_can_be_undone():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.exp(3 * rng.normal(size=200)), rng.integers(0, 3, 200)])
+    scores = NormalScores().fit(X)
+    Z = scores.transform(X)
+    assert np.all(np.diff(Z[np.argsort(X[:, 0]), 0]) > 0)
+    np.testing.assert_allclose(scores.inverse_transform(Z), X)
+    np.testing.assert_allclose(np.sort(Z[:, 0]), norm.ppf((np.arange(200) + 0.5) / 200), atol=1e-12)
+    assert np.all(scores.transform(X[:1] * 1e6) == Z.max(axis=0))
+    with pytest.raises(DataError, match="use the same columns"):
+        scores.transform(X[:, :1])
+
+
+def test_a_spectrum_is_prepared_as_its_table_is():
+    rng = np.random.default_rng(0)
+    names = ("water", "30", "10", "20", "40", "50", "60")
+    data = Dataset(rng.normal(size=(9, 7)), rng.normal(size=9), names, task="regression")
+    for how in ("rows", "differences", "both"):
+        step = steps_before(data, how, "")[0][1]
+        np.testing.assert_allclose(step.transform(data.X), prepared(data, how).X)
+    with pytest.raises(mkl.ParameterError, match="expected one of"):
+        PreparedSpectra("no").fit(data.X)
+
+
+def test_leave_one_out_errors_are_those_of_as_many_fits():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(25, 2)), rng.normal(size=25)
+    K, target = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2)), (y - y.mean())[:, None]
+    means = K.mean(axis=0)
+    centred = K - means - means[:, None] + means.mean()
+    ridge = 0.1 * np.trace(centred) / 25
+    errors = []
+    for i in range(25):
+        kept = np.arange(25) != i
+        # intercept free: the bordered system of ridge regression
+        system = np.block(
+            [[K[np.ix_(kept, kept)] + ridge * np.eye(24), np.ones((24, 1))], [np.ones((1, 24)), np.zeros((1, 1))]]
+        )
+        found = np.linalg.solve(system, np.append(target[kept, 0], 0.0))
+        errors.append((target[i, 0] - K[i, kept] @ found[:-1] - found[-1]) ** 2)
+    np.testing.assert_allclose(screening._errors(K, target, [0.1]), errors)
+
+
+def test_a_richer_model_is_taken_where_it_gains_more_than_a_standard_error():
+    kernels = mkl.KernelDictionary((Linear(),))
+
+    def one(rank, *scores):
+        return Judged(Candidate("", kernels, rank=rank), np.array([1.0]), np.array(scores)[:, None], True)
+
+    plain, noisy, sure = one(0, 0.7, 0.8, 0.75), one(1, 0.8, 0.7, 0.77), one(2, 0.72, 0.83, 0.77)
+    assert taken([noisy, plain]) is plain
+    assert taken([noisy, plain, sure]) is sure
+    assert taken([noisy, one(1, 0.9, 0.9, 0.9), plain]).score == 0.9
+
+
+def test_numbered_categories_are_no_spectrum():
+    X = RNG.integers(0, 3, size=(60, 56)).astype(float)
+    data = Dataset(X, X[:, 0], tuple(f"attribute{j + 2}" for j in range(56)), task="regression")
+    assert {unit.kind for unit in units(data)} == {"cluster"}

@@ -141,14 +141,14 @@ def prepared(data: Dataset, how: str) -> Dataset:
 
 def measured_columns(data: Dataset) -> list[int]:
     """The columns that were measured along an axis, in its order, where most of the table was; none elsewhere: x1, x2, x3 are
-    numbered, not measured."""
+    numbered, not measured, and so are attribute2, attribute3, attribute4."""
     names = [name.removeprefix(SECOND) for name in data.feature_names]
     family = sorted(spectral_columns(names))
     if len(family) < LEAST or 2 * len(family) <= len(data.columns):
         return []
     places = wavelengths([names[j] for j in family])
-    whole = bool(np.all(places == np.round(places))) and places.min() in (0.0, 1.0)
-    numbered = whole and float(np.ptp(places)) < 2 * len(places)  # some may have been left out
+    whole = bool(np.all(places == np.round(places))) and 0.0 <= places.min() <= len(places)
+    numbered = whole and float(np.ptp(places)) < 2 * len(places)  # some may have been left out, the first among them
     return [] if numbered else [family[k] for k in np.argsort(places, kind="stable")]
 
 

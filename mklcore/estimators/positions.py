@@ -68,6 +68,7 @@ def positional_importance(
     >>> positional_importance(model, data).words[0][:2]
     ('TATAAT', 12)
     """
+    model = model[-1] if hasattr(model, "steps") else model  # before the machine nothing happens to sequences
     weights = np.atleast_2d(np.asarray(model.weights_, dtype=float)).sum(axis=0)
     own = [
         m

@@ -6,13 +6,26 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mklcore.exploration.first_answer import BEHIND, PREPARED, Exploration, best_preparation, explore, grid_points
+    from mklcore.exploration.candidates import grid_points
+    from mklcore.exploration.first_answer import BEHIND, PREPARED, Exploration, best_preparation, explore
+    from mklcore.exploration.scaling import NormalScores, PreparedSpectra
 
 _NAMES = {
-    "first_answer": ["BEHIND", "PREPARED", "Exploration", "best_preparation", "explore", "grid_points"],
+    "candidates": ["grid_points"],
+    "first_answer": ["BEHIND", "PREPARED", "Exploration", "best_preparation", "explore"],
+    "scaling": ["NormalScores", "PreparedSpectra"],
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
-__all__ = ["BEHIND", "PREPARED", "Exploration", "best_preparation", "explore", "grid_points"]
+__all__ = [
+    "BEHIND",
+    "PREPARED",
+    "Exploration",
+    "NormalScores",
+    "PreparedSpectra",
+    "best_preparation",
+    "explore",
+    "grid_points",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -7,48 +7,52 @@ over C, the point chosen on validation rows, how much every column counts, and p
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Labels
 from mklcore.catalog import ESTIMATORS
-from mklcore.data.dataset import Dataset, Split, three_way_split
+from mklcore.data.dataset import Dataset, Split, joined_rows, three_way_split
 from mklcore.data.spectra import PREPARATIONS, can_be_prepared, prepared
-from mklcore.data.splitting import rare_note
-from mklcore.errors import DataError, KernelError
+from mklcore.data.splitting import codes_of, fold_rows, rare_note
+from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.explain import kernels_by_columns, specs_of, weight_shares
 from mklcore.estimators.importance import ColumnAnswer, column_importance
-from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
+from mklcore.estimators.lp import UniformMKLClassifier, UniformMKLRegressor
+from mklcore.exploration.candidates import (
+    CHOSEN_ON,
+    FEW,
+    FOLDS,
+    Candidate,
+    Ground,
+    Judged,
+    grid_points,
+    offered,
+    sparse,
+    taken,
+    with_loss,
+)
 from mklcore.exploration.intervals import Uncertain, calibrated
+from mklcore.exploration.scaling import as_pipeline, seen_through, steps_before
+from mklcore.exploration.screening import screened
 from mklcore.figures.takeaway import About, Problem, path_page
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.units import units
 from mklcore.notebook.framing import framed
 from mklcore.paths.path import GROWTH, Path, fit_path, grown, no_better, path_grid
 from mklcore.scoring import Scoring, label_of, rarest, scorer_of
-from mklcore.selection.bandwidths import widened
-from mklcore.selection.references import (
-    FLAT,
-    MOST,
-    PLAIN,
-    Reference,
-    best_single_kernel,
-    plain_references,
-    single_kernels,
-)
+from mklcore.selection.references import MOST, PLAIN, Reference, best_single_kernel, plain_references, single_kernels
 
-POINTS, COARSE = 13, 7  # of the usual grid, and where every point is the work of many classes
 FURTHER = 12  # points beyond the usual grid, while the last is the best
-MANY_CLASSES = 4  # from which the grid is coarse
-WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of kernels of everything, where a plain RBF machine is ahead
-WIDTH_ROWS = 400  # training rows on which it is found how far the widths go
+WIDTH_ROWS = 400  # training rows on which preparations of spectra are compared
 PREPARED_GAIN = 5e-3  # of a score: less is no reason to prepare spectra
 PREPARED = {
     "": "as they are",
@@ -56,7 +60,6 @@ PREPARED = {
     "differences": "with second differences",
     "both": "standardised row by row, with second differences",
 }
-RIVALS = {"linear": "a linear model", "RBF": "an RBF machine"}
 BEHIND = 3  # points after the best one that have to be no better before the path ends
 SURE_ROWS = 500  # validation rows by which a score hardly wavers: then one fewer is enough
 STACK_MB = 300.0
@@ -76,32 +79,61 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Exploration(Uncertain):
-    """The first answer. ``columns`` are sorted by importance; ``baselines`` name -> validation score; ``index`` is the
-    point of ``path`` chosen on validation rows, at most ``SCORED_ROWS`` of them, and ``model`` the fit there; ``score`` and
-    ``baselines`` count all validation rows. ``seconds`` of processor and wall clock until path and columns were known.
-    ``preparation`` of spectra that was taken, as ``data.spectra.prepared`` has it: model and dictionary see rows prepared so,
-    plain models rows as they are."""
+    """The first answer. ``path`` is that of the model that was chosen, along C, fitted on the rows for training and scored on
+    validation rows, at most ``SCORED_ROWS`` of them; ``index`` the point that was taken, by folds where rows are few.
+    ``columns`` are sorted by importance; ``baselines`` name -> validation score; ``score`` and ``baselines`` count all validation
+    rows, and ``standard_error`` is that of the score which chose. ``seconds`` of processor and wall clock until path and columns
+    were known. ``preparation`` of spectra that was taken, as ``data.spectra.prepared`` has it, and ``scaling`` of the columns:
+    "" or "normal scores".
+
+    ``model`` is fitted on all rows but the test rows, when it is first asked for, and takes rows as the table has them."""
 
     rows: Rows
     dictionary: KernelDictionary
     path: Path
     index: int
-    model: Any
     columns: tuple[ColumnAnswer, ...]
     baselines: dict[str, float]
     score: float
+    standard_error: float
     scoring: str
     notes: tuple[str, ...]
     seconds: tuple[float, float]
     preparation: str
+    scaling: str
+    _candidate: Candidate = field(repr=False)
     _fitted: dict[str, Any] = field(repr=False)
-    _test: Dataset = field(repr=False)
+    _rest: Dataset = field(repr=False)
+    _test: Dataset | None = field(repr=False)
     _scorer: Any = field(repr=False)
-    _learnt_from: Dataset = field(repr=False)
+    _left_out: tuple[Array, Labels] = field(repr=False)
+
+    @cached_property
+    def model(self) -> Pipeline:
+        """The chosen model on all rows but the test rows: a Pipeline of what stands before the machine, and the machine.
+
+        It takes rows as ``Dataset.X`` has them, ``Dataset.table`` where there are sequences.
+        """
+        steps = steps_before(self._rest, self.preparation, self.scaling)
+        machine = self._candidate.machine(self._rest.task, float(self.path.values[self.index]))
+        machine.fit(seen_through(steps, self._rest, self.preparation))
+        if self._rest.task != "regression":
+            calibrated(machine, *self._left_out)
+        return as_pipeline(steps, machine)
+
+    @property
+    def _learnt_from(self) -> Dataset:
+        return self._rest
 
     def test_scores(self) -> dict[str, float]:
-        """The scores on all test rows: "ours" and every baseline; look once, after choosing."""
-        return _scores(self._scorer, {"ours": self.model} | self._fitted, self._test, self.preparation)
+        """The scores on all test rows: "ours", which is ``model``, and every baseline, the plain ones fitted again on the same
+        rows; look once, after choosing. DataError where no row was held out."""
+        if self._test is None:
+            raise DataError(
+                "No row was held out: explore(data, test_size=0.25) keeps a quarter of the rows to score on."
+            )
+        found = {name: _again(name, model, self._rest) for name, model in self._fitted.items()}
+        return _scores(self._scorer, {"ours": self.model} | found, self._test)
 
     def __repr__(self) -> str:
         told = f"{self.scoring} {self.score:.2f} on validation rows, {len(self.path.kernel_names)} kernels"
@@ -109,9 +141,9 @@ class Exploration(Uncertain):
 
     def page(self, about: About | None = None) -> str:
         """One HTML file in which a person drags along the path, with the share of every column and the plain models beside it."""
-        test = prepared(self._test, self.preparation)
-        seen = [(one.name, one.columns) for one in units(test)]
-        members = kernels_by_columns(specs_of(self.model), seen, test.source_names)
+        table = prepared(self._rest, self.preparation)
+        seen = [(one.name, one.columns) for one in units(table)]
+        members = kernels_by_columns(specs_of(self.path.estimators[self.index]), seen, table.source_names)
         found = weight_shares(self.path.weights, members)
         told = about or About(f"Which columns count, along {self.path.param}")
         lp = ESTIMATORS["lp"]
@@ -152,17 +184,20 @@ def explore(
     callback: Tick | None = None,
     baselines: bool = True,
     preparation: str | None = None,
+    test_size: float = 0.25,
 ) -> Exploration:
     """Which columns of this table count, and how well do they predict?
 
-    Splits the rows (half for training, a quarter each for validation and test), draws at most ``max_rows`` training rows,
-    and fits sparse MKL (p = 1) with `KernelDictionary.recommended` along C; the grid goes on while its best point is
-    the last. Where a linear model or an RBF machine is ahead on the validation rows, the kernels that model is made of and
-    p = 2 are tried as well, and ``notes`` tell what was taken. ``scoring`` : a scikit-learn scorer or its name; None is
-    accuracy for classes and R2 for numbers.
-    ``callback(done, total)`` is called between steps; raise in it to cancel. ``baselines=False`` fits no plain models, so that
-    nothing is tried where one is ahead: the first look. ``preparation`` of spectra, "" for as they are; None tries all on the
-    validation rows where the columns are an ordered axis, and ``notes`` tell which was taken. DataError without a target.
+    Holds out a share ``test_size`` of the rows, 0 for none. Of the rest a quarter to a third judges, the others are for
+    training, at most ``max_rows`` of them at first. Chosen among are straight lines, functions of single columns
+    (`KernelDictionary.recommended`) and kernels of all columns beside them, sparse (p = 1) or not (p = 2), each along C: by folds
+    below ``FEW`` rows, else on the validation rows. A richer model is taken where it gains more than one standard error.
+    ``notes`` tell what was taken and how sure that is; ``model`` is that model on all rows but those held out.
+
+    ``scoring`` : a scikit-learn scorer or its name; None is accuracy for classes and R2 for numbers. ``callback(done, total)`` is
+    called between steps; raise in it to cancel. ``baselines=False`` fits no plain models. ``preparation`` of spectra, "" for as
+    they are; None tries all on the validation rows where the columns are an ordered axis, and ``notes`` tell which was taken.
+    DataError without a target.
 
     >>> from mklcore.data.samples import load_sample
     >>> found = explore(load_sample("iris"))
@@ -173,10 +208,10 @@ def explore(
         raise DataError("The table has no target, so no column can matter for it; name a target, or fit LpMKLOneClass.")
     tick = callback or (lambda done, total: None)
     clock = time.process_time(), time.perf_counter()
-    parts = three_way_split(data, 0.25, 0.25, seed)
-    dictionary = KernelDictionary.recommended(data)
-    train, rows = _drawn(parts.train, data.n_samples, len(dictionary), max_rows, seed)
-    judge = parts.validation.drawn(SCORED_ROWS, seed)
+    rest, own, validation, test = _cut(data, test_size, seed)
+    recommended = KernelDictionary.recommended(rest, whole=False)
+    train, rows = _drawn(own, rest.n_samples, len(recommended) + 3, max_rows, seed)
+    judge = validation.drawn(SCORED_ROWS, seed)
     if data.task == "regression" and judge.n_samples < LEAST_JUDGES:
         raise DataError(
             f"{data.n_samples} rows leave {judge.n_samples} to choose the model by, and the scores of a number need "
@@ -185,73 +220,102 @@ def explore(
     asked = scoring or ("r2" if data.task == "regression" else "accuracy")
     name, scorer = asked if isinstance(asked, str) else label_of(asked), scorer_of(asked)
     tick(0, 4)
-    stack = dictionary.grams(train)
-    blocks = stack.cross(judge)
-    problem = _Problem(data, dictionary, stack, blocks, train, judge, scoring, seed)
-    plain = plain_references(train, judge, scoring) if baselines else ()
-    how, spoken = ("", []) if preparation is None and not baselines else _preparation(problem, preparation)
-    problem, path, notes = _bettered(problem.prepared(how), plain)
-    index = int(np.nanargmax(path.val_score))
-    model = path.estimators[index]
-    if data.task != "regression":
-        calibrated(model, problem.blocks, problem.judge.y)
+    problem = _Problem(rest, train, judge, scoring, seed)
+    how, spoken = _preparation(problem, preparation, baselines)
+    chosen, told = _chosen(problem, how, lambda: tick(0, 4))
+    met = problem.of(chosen.candidate, how)
+    path, notes = _path(met, chosen)
+    index = path.nearest(chosen.value) if chosen.by_folds else path.first_look
     tick(1, 4)
-    shuffled = problem.judge.drawn(PERMUTED_ROWS, seed)
-    columns = column_importance(model, shuffled.table, shuffled.y, units(problem.data), scoring=scoring, seed=seed)
+    shuffled = met.judge.drawn(PERMUTED_ROWS, seed)
+    seen = units(prepared(rest, how))
+    columns = column_importance(path.estimators[index], shuffled.table, shuffled.y, seen, scoring=scoring, seed=seed)
     seconds = time.process_time() - clock[0], time.perf_counter() - clock[1]
     tick(2, 4)
-    fitted, beside = _baselines(problem, path, plain) if baselines else ({}, {})
-    if baselines and data.task == "multiclass" and (few := single_kernels(len(data.class_names))) < MOST:
-        notes = [*notes, f"The best single kernel is looked for among the {few} most aligned with the target: "
-                 f"each takes a machine for every one of {len(data.class_names)} classes."]  # fmt: skip
+    fitted: dict[str, Any] = {}
+    if baselines:
+        fitted = _baselines(met, path, index, plain_references(train, judge, scoring))
+        if data.task == "multiclass" and (few := single_kernels(len(data.class_names))) < MOST:
+            notes = [*notes, f"The best single kernel is looked for among the {few} most aligned with the target: "
+                     f"each takes a machine for every one of {len(data.class_names)} classes."]  # fmt: skip
     tick(3, 4)
-    score = float(path.val_score[index])
-    if judge.n_samples < parts.validation.n_samples:
-        told = _scores(scorer, {"ours": model} | fitted, parts.validation, how)
-        score, beside = told["ours"], {one: told[one] for one in fitted}
+    ours = as_pipeline(met.steps, path.estimators[index])
+    scored = _scores(scorer, {"ours": ours} | fitted, validation)
     tick(4, 4)
     return Exploration(
-        rows, problem.dictionary, path, index, model, columns, beside, score, name,
-        (*_about(data), *_too_rare(data), *spoken, *notes), seconds, how, fitted, parts.test, scorer,
-        problem.train,
+        rows, met.candidate.dictionary, path, index, columns, {one: scored[one] for one in fitted}, scored["ours"],
+        chosen.error, name, (*_about(data), *_too_rare(data), *spoken, *told, *notes), seconds, how,
+        met.candidate.scaling, met.candidate, fitted, rest, test, scorer,
+        (path.estimators[index].decide_blocks(met.blocks), met.judge.y),
     )  # fmt: skip
 
 
-def _scores(scorer: Any, models: dict[str, Any], rows: Dataset, how: str) -> dict[str, float]:
-    """The score of every model on all these rows; plain models see the columns alone, as they are."""
-    seen = {name: rows.X if name in PLAIN else prepared(rows, how).table for name in models}
-    return {name: float(scorer(model, seen[name], rows.y)) for name, model in models.items()}
+def _cut(data: Dataset, test_size: float, seed: int) -> tuple[Dataset, Dataset, Dataset, Dataset | None]:
+    """All rows but the test rows, of them those for training and those that judge, and the test rows."""
+    if isinstance(test_size, bool) or not 0.0 <= test_size < 1.0:
+        raise ParameterError(f"test_size is the share of rows to hold out, from 0 to below 1; got {test_size!r}.")
+    if not test_size:
+        train, validation = data.split(0.25, seed)
+        return data, train, validation, None
+    train, validation, test = three_way_split(data, (1.0 - test_size) / 3.0, test_size, seed)
+    return joined_rows(train, validation), train, validation, test
+
+
+def _scores(scorer: Any, models: dict[str, Any], rows: Dataset) -> dict[str, float]:
+    """The score of every model on all these rows; plain models see the columns alone."""
+    return {
+        name: float(scorer(model, rows.X if name in PLAIN else rows.table, rows.y)) for name, model in models.items()
+    }
+
+
+def _again(name: str, model: Any, rest: Dataset) -> Any:
+    """A baseline with the parameters that were chosen for it, fitted on all these rows."""
+    from sklearn.base import clone
+
+    if name in PLAIN:
+        return clone(model).fit(rest.X, rest.y)
+    return model
 
 
 class _Problem(NamedTuple):
-    """What every model of a first answer is fitted on and judged by."""
+    """The rows that a first answer learns from and is judged on, as the table has them: ``rest`` all but the test rows,
+    ``train`` and ``judge`` those of them that are used."""
 
-    data: Dataset
-    dictionary: KernelDictionary
-    stack: GramStack
-    blocks: Array
+    rest: Dataset
     train: Dataset
     judge: Dataset
     scoring: Scoring
     seed: int
-    p: float = 1.0
 
-    def on(self, dictionary: KernelDictionary) -> _Problem:
-        """The same rows with other kernels."""
-        stack = dictionary.grams(self.train)
-        return self._replace(dictionary=dictionary, stack=stack, blocks=stack.cross(self.judge))
+    def of(self, candidate: Candidate, how: str) -> _Seen:
+        """The same as the kernels of a candidate see it."""
+        steps = steps_before(self.rest, how, candidate.scaling)
+        train, judge = (seen_through(steps, part, how) for part in (self.train, self.judge))
+        stack = candidate.dictionary.grams(train)
+        return _Seen(candidate, steps, train, judge, stack, stack.cross(judge), self.scoring)
 
-    def prepared(self, how: str) -> _Problem:
-        """The same rows with spectra prepared so, and the kernels that are recommended for them."""
-        if not how:
-            return self
-        data, train, judge = (prepared(part, how) for part in (self.data, self.train, self.judge))
-        return self._replace(data=data, train=train, judge=judge).on(KernelDictionary.recommended(data))
+    def ground(self, how: str) -> Ground:
+        """The rows on which candidates are compared: folds of all where they are few, else some of these."""
+        if self.rest.n_samples < FEW:
+            y = self.rest.y
+            codes = None if self.rest.task == "regression" else codes_of(y)
+            return Ground(self.rest, how, tuple(fold_rows(codes, y.size, min(FOLDS, y.size), self.seed)), self.scoring)
+        few = self.train.drawn(CHOSEN_ON, self.seed)
+        both = joined_rows(few, self.judge)
+        cut = np.arange(few.n_samples), np.arange(few.n_samples, both.n_samples)
+        return Ground(both, how, (cut,), self.scoring)
 
-    def fewer(self, most: int) -> _Problem:
-        """At most ``most`` of the training rows, without kernels on them."""
-        few = self.train.n_samples > most
-        return self._replace(train=self.train.drawn(most, self.seed)) if few else self
+
+class _Seen(NamedTuple):
+    """What every model on the kernels of one candidate is fitted on and judged by."""
+
+    candidate: Candidate
+    steps: list[tuple[str, Any]]
+    train: Dataset
+    judge: Dataset
+    stack: GramStack
+    blocks: Array
+    scoring: Scoring
 
     def along(self, model: Any, values: Any, until: Callable[[Any], bool] | None = None) -> Path:
         """The path of ``model`` over values of C, up to where ``until`` says so of a point."""
@@ -288,19 +352,15 @@ def _too_rare(data: Dataset) -> list[str]:
     return [note] if note else []
 
 
-def grid_points(data: Dataset) -> int:
-    """The points of a first path over C: fewer where every point is the work of many classes."""
-    return COARSE if data.task == "multiclass" and len(data.class_names) >= MANY_CLASSES else POINTS
-
-
-def _path(problem: _Problem) -> tuple[Path, list[str]]:
-    """The path over C, continued while its best point is the last, and what is to be said."""
-    kind = LpMKLRegressor if problem.data.task == "regression" else LpMKLClassifier
-    asked = kind(kernels=problem.dictionary, p=problem.p)
-    points = grid_points(problem.data)
+def _path(problem: _Seen, chosen: Judged) -> tuple[Path, list[str]]:
+    """The path over C, at least up to where the candidate was best, continued while its best point is the last; and what is to
+    be said."""
+    asked = chosen.candidate.machine(problem.train.task)
+    points = grid_points(problem.train)
     grid = path_grid(asked, problem.stack, problem.train.y, "C", points)
     behind = BEHIND - (problem.judge.n_samples >= SURE_ROWS)
-    path = problem.along(asked, grid, no_better(problem.blocks, problem.judge.y, points // 2, behind, problem.scoring))
+    least = max(points // 2, int(np.searchsorted(grid, chosen.value)) + 1 if chosen.by_folds else 0)
+    path = problem.along(asked, grid, no_better(problem.blocks, problem.judge.y, least, behind, problem.scoring))
     if len(path) < len(grid):
         return path, []
     given = problem.stack, problem.train.y, problem.blocks, problem.judge.y
@@ -308,7 +368,7 @@ def _path(problem: _Problem) -> tuple[Path, list[str]]:
         while len(path) < points + FURTHER and path.at_edge is not None:
             path = grown(path, asked, *given, scoring=problem.scoring, grow=GROWTH)
     told = f"Best at the edge: the score still rises at C = {path.values[-1]:.4g}, the largest that was tried."
-    return path, [told] if path.at_edge == -1 else []
+    return path, [told] if path.at_edge == -1 and not chosen.by_folds else []
 
 
 def best_preparation(scores: Mapping[str, float]) -> str:
@@ -317,15 +377,14 @@ def best_preparation(scores: Mapping[str, float]) -> str:
     return how if scores[how] > scores[""] + PREPARED_GAIN else ""
 
 
-def _preparation(problem: _Problem, asked: str | None) -> tuple[str, list[str]]:
+def _preparation(problem: _Problem, asked: str | None, tries: bool) -> tuple[str, list[str]]:
     """How spectra are prepared, and what is to be said: what was asked for, or what does best on the validation rows."""
-    if asked is not None or not (
-        can_be_prepared(problem.data) and any(unit.kind == "band" for unit in units(problem.data))
-    ):
+    table = problem.rest
+    able = tries and can_be_prepared(table) and any(unit.kind == "band" for unit in units(table))
+    if asked is not None or not able:
         return asked or "", []
-    few = problem.fewer(WIDTH_ROWS)
-    few = problem if few is problem else few.on(problem.dictionary)
-    scores = {how: _best(_path(few.prepared(how))[0]) for how in ("", *PREPARATIONS)}
+    few = problem._replace(train=problem.train.drawn(WIDTH_ROWS, problem.seed))
+    scores = {how: _first_score(few, how) for how in ("", *PREPARATIONS)}
     how = best_preparation(scores)
     told = ", ".join(f"{PREPARED[one]} {score:.3g}" for one, score in scores.items())
     return how, [
@@ -333,75 +392,43 @@ def _preparation(problem: _Problem, asked: str | None) -> tuple[str, list[str]]:
     ]
 
 
-# Where a plain model is ahead
-
-_Answer = tuple[_Problem, Path, list[str]]
-
-
-def _bettered(problem: _Problem, plain: Sequence[Reference]) -> _Answer:
-    """The recommended kernels at p = 1, or what does better on the validation rows where a plain model is ahead there.
-
-    Tried are then the kernels that model is made of, that of the better one first, and all recommended ones at p = 2, where
-    many count a little; each as long as its model is still ahead of what was found.
-    """
-    found = _answer(problem)
-    first, rivals = _best(found[1]), {one.name: one.score for one in plain if one.name in RIVALS}
-    ahead = {
-        name: rivals[name]
-        for name in sorted(rivals, key=rivals.__getitem__, reverse=True)
-        if rivals[name] > first + FLAT
-    }
-    for names, told, make in _others(problem, ahead):
-        best = _best(found[1])
-        if all(ahead[name] <= best + FLAT for name in names):
-            continue
-        other, path, notes = make()
-        if _best(path) > best + FLAT:
-            models = " and ".join(f"{RIVALS[name]} ({score:.3g})" for name, score in ahead.items())
-            why = f"The recommended kernels reach {first:.3g} on the validation rows, behind {models}"
-            found = other, path, [*notes, f"{why}: {told} reach {_best(path):.3g} and are used instead."]
-    return found
+def _first_score(problem: _Problem, how: str) -> float:
+    """The best validation score of the recommended kernels on spectra that are prepared so."""
+    own = Candidate("", KernelDictionary.recommended(prepared(problem.rest, how), whole=False))
+    rows = joined_rows(problem.train, problem.judge)
+    n = problem.train.n_samples
+    cut = np.arange(n), np.arange(n, rows.n_samples)
+    return Ground(rows, how, (cut,), problem.scoring).judge(own).score
 
 
-def _best(path: Path) -> float:
-    return float(np.nanmax(path.val_score))
+def _chosen(problem: _Problem, how: str, tick: Callable[[], Any]) -> tuple[Judged, list[str]]:
+    """The candidate that is taken, and what is to be said of it."""
+    table, ground = prepared(problem.rest, how), problem.ground(how)
+    own = KernelDictionary.recommended(table, whole=False)
+    found = screened(prepared(problem.train, how), own, problem.seed)
+    whole = KernelDictionary(found.whole) if found.whole else None
+    tried = [ground.judge(one, tick) for one in offered(table, found.scaling, whole)]
+    best = taken(tried)
+    others = [sparse(best.candidate)] if best.candidate.rank else []
+    if table.task != "regression":
+        others += [with_loss(best.candidate, loss) for loss in ("hinge", "logistic")]
+    tried += [ground.judge(one, tick) for one in others]
+    best = taken([best, *(one for one in tried if one.candidate in others)])
+    return best, [_told(best, tried)]
 
 
-def _others(
-    problem: _Problem, ahead: Mapping[str, float]
-) -> Iterator[tuple[tuple[str, ...], str, Callable[[], _Answer]]]:
-    """What to try where these plain models are ahead: the models it is tried for, in words, and what makes it."""
-    straight = KernelDictionary.recommended(problem.data, curved=False)
-    for name in ahead:
-        if name == "linear":
-            yield ("linear",), "their straight lines alone", lambda: _answer(problem.on(straight))
-        elif not problem.data.sequences:
-            yield ("RBF",), "kernels of all columns together, at several widths,", lambda: _whole(problem)
-    yield tuple(ahead), "all of them at once (p = 2)", lambda: _answer(problem._replace(p=2.0))
-
-
-def _answer(problem: _Problem) -> _Answer:
-    return problem, *_path(problem)
-
-
-def _whole(problem: _Problem) -> _Answer:
-    """Kernels of everything in a grid of widths, which goes on while its end carries most and the score gains.
-
-    Which widths is found on at most ``WIDTH_ROWS`` rows: there a path takes a fraction of the time."""
-    start = KernelDictionary.rbf_grid(WIDTHS) + KernelDictionary((Linear(),))
-    few = problem.fewer(WIDTH_ROWS)
-    tried: dict[KernelDictionary, _Answer] = {}
-
-    def fit(dictionary: KernelDictionary) -> Path:
-        tried[dictionary] = _answer(few.on(dictionary))
-        return tried[dictionary][1]
-
-    found = widened(fit, start)
-    again = tried[found.dictionary] if few is problem else _answer(problem.on(found.dictionary))
-    if found.at_edge is None:
-        return again
-    way = "widest" if found.at_edge == -1 else "narrowest"
-    return again[0], again[1], [*again[2], f"Best at the edge: the {way} kernel carries most."]
+def _told(best: Judged, tried: Sequence[Judged]) -> str:
+    """What was taken, how sure that is, and what else was tried."""
+    by = f"{FOLDS} folds" if best.by_folds else "the validation rows"
+    others: dict[str, float] = {}
+    for one in tried:
+        if one.candidate.told != best.candidate.told:
+            others[one.candidate.told] = max(one.score, others.get(one.candidate.told, -np.inf))
+    beside = "; ".join(f"{told} {score:.3g}" for told, score in others.items())
+    scaled = ", columns as normal scores of their ranks" if best.candidate.scaling else ""
+    first = f"Taken by {by}: {best.candidate.told}{scaled}, p = {best.candidate.p:g}, {best.candidate.loss} loss, {best.score:.3g}"
+    error = f" ± {best.error:.2g}" if best.error else ""
+    return f"{first}{error}" + (f"; {beside}." if beside else ".")
 
 
 def _as_far(along: Callable[[Any], Path], values: Any) -> Path:
@@ -416,15 +443,16 @@ def _as_far(along: Callable[[Any], Path], values: Any) -> Path:
 # Plain models beside it
 
 
-def _baselines(problem: _Problem, path: Path, plain: Sequence[Reference]) -> tuple[dict[str, Any], dict[str, float]]:
-    """The fitted plain models by name and their validation scores, each with its parameter chosen on the validation rows."""
-    fitted, beside = {one.name: one.model for one in plain}, {one.name: one.score for one in plain}
-    near = path.values[max(0, int(np.nanargmax(path.val_score)) - 2) :][:5]
-    kind: Any = UniformMKLRegressor if problem.data.task == "regression" else UniformMKLClassifier
-    lane = _as_far(lambda values: problem.along(kind(kernels=problem.dictionary), values), near)
-    fitted["uniform sum"], beside["uniform sum"] = lane.estimators[lane.first_look], lane.val_score[lane.first_look]
+def _baselines(problem: _Seen, path: Path, index: int, plain: Sequence[Reference]) -> dict[str, Any]:
+    """The fitted plain models by name, each with its parameter chosen on the validation rows; all take rows of the table."""
+    fitted = {one.name: one.model for one in plain}
+    near = path.values[max(0, index - 2) :][:5]
+    kind: Any = UniformMKLRegressor if problem.train.task == "regression" else UniformMKLClassifier
+    kernels = problem.candidate.dictionary
+    lane = _as_far(lambda values: problem.along(kind(kernels=kernels), values), near)
     single = best_single_kernel(
-        kind(kernels=problem.dictionary), problem.stack, problem.train.y, problem.blocks, problem.judge.y, problem.scoring,
-    )  # fmt: skip
-    fitted[single.name], beside[single.name] = single.model, single.score
-    return fitted, {name: float(value) for name, value in beside.items()}
+        kind(kernels=kernels), problem.stack, problem.train.y, problem.blocks, problem.judge.y, problem.scoring
+    )
+    fitted["uniform sum"] = as_pipeline(problem.steps, lane.estimators[lane.first_look])
+    fitted[single.name] = as_pipeline(problem.steps, single.model)
+    return fitted

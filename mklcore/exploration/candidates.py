@@ -1,0 +1,232 @@
+"""Which models a first answer chooses among, how each is judged, and which is taken.
+
+From plain to rich: straight lines, curves of single columns, pairs of columns, and kernels of all columns beside them. Below
+``FEW`` rows every candidate is judged by folds, else on the validation rows, cut in parts; either way there are several scores
+of everything, whose differences have a standard error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mklcore.arrays import Array, Indices, Labels
+from mklcore.data.dataset import Dataset
+from mklcore.data.splitting import codes_of, fold_rows
+from mklcore.errors import KernelError, told_elsewhere
+from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
+from mklcore.exploration.scaling import seen_through, steps_before
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.grams import GramStack
+from mklcore.paths.path import judged, log_grid, no_better, path_grid
+from mklcore.scoring import Scoring
+
+FEW = 1000  # rows below which candidates are judged by folds
+FOLDS, PARTS = 3, 9  # folds, and parts of the rows left out, in all, that give a standard error
+ROUGHLY = 1e-2  # relative gap at which models are compared
+LEAST_PART = 8  # rows of such a part
+CHOSEN_ON = 800  # training rows on which candidates are compared, where there are many
+POINTS, COARSE = 13, 7  # values of C on a path, and where each is the work of many classes
+MANY_CLASSES = 4  # from which the grid is coarse
+COMPARED, DECADES = 10, 5  # values of C at which candidates are compared, and how far they go
+LEAST_VALUES = 6  # of them that are always solved
+BEHIND = 2  # values of C after the best one that have to be no better before a comparison ends
+
+
+def grid_points(data: Dataset) -> int:
+    """The points of a first path over C: fewer where every point is the work of many classes."""
+    return COARSE if data.task == "multiclass" and len(data.class_names) >= MANY_CLASSES else POINTS
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model to be judged: ``told`` names it, ``scaling`` of its columns, its kernels, the order p of their norm and the loss.
+
+    ``rank`` says how plain it is; of two whose scores cannot be told apart the plainer one is taken.
+    """
+
+    told: str
+    dictionary: KernelDictionary
+    p: float = 1.0
+    scaling: str = ""
+    loss: str = "squared"
+    rank: int = 0
+
+    def machine(self, task: str, C: float = 1.0) -> Any:
+        """The unfitted estimator."""
+        if task == "regression":
+            return LpMKLRegressor(p=self.p, C=C, loss=self.loss, kernels=self.dictionary)
+        return LpMKLClassifier(p=self.p, C=C, loss=self.loss, kernels=self.dictionary)
+
+
+class Judged(NamedTuple):
+    """A candidate with the values of C that were tried (L,) and their ``scores`` (F, L) by fold or part."""
+
+    candidate: Candidate
+    values: Array
+    scores: Array
+    by_folds: bool
+
+    @property
+    def best(self) -> int:
+        """The index of the value of C with the highest mean score, the smallest of equals."""
+        mean = np.nan_to_num(self.scores.mean(axis=0), nan=-np.inf)
+        return int(np.flatnonzero(mean >= mean.max() - 1e-12)[0])
+
+    @property
+    def value(self) -> float:
+        """The C there."""
+        return float(self.values[self.best])
+
+    @property
+    def score(self) -> float:
+        """The mean score there."""
+        return float(self.scores[:, self.best].mean())
+
+    @property
+    def error(self) -> float:
+        """The standard error of that mean; 0 where there is one part."""
+        return _error(self.scores[:, self.best])
+
+    def gain(self, other: Judged) -> tuple[float, float]:
+        """By how much the score lies above that of another one, part by part: mean and standard error."""
+        ahead = self.scores[:, self.best] - other.scores[:, other.best]
+        return float(ahead.mean()), _error(ahead)
+
+
+def _error(values: Array) -> float:
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """The rows on which candidates are judged: ``data`` as the table has them (spectra prepared as ``how``), what is learned
+    from and judged on in it, by number, a pair per fold, and how scores are measured."""
+
+    data: Dataset
+    how: str
+    pairs: tuple[tuple[Indices, Indices], ...]
+    scoring: Scoring
+    _made: dict[tuple[KernelDictionary, str], list[tuple[GramStack, Array]]] = field(default_factory=dict, repr=False)
+
+    @property
+    def by_folds(self) -> bool:
+        """Whether there are several pairs."""
+        return len(self.pairs) > 1
+
+    def judge(self, candidate: Candidate, tick: Callable[[], Any] = lambda: None) -> Judged:
+        """The scores of a candidate along C, on every part of the rows that a fold or the split leaves out."""
+        seen, found = self.seen(candidate), list[Array]()
+        grid: Array | None = None
+        for k, (train, test) in enumerate(self.pairs):
+            tick()
+            y, left_out = seen.y[train], seen.y[test]
+            stack, blocks = self._kernels(candidate, seen, k)
+            grid = _grid(candidate, stack, y) if grid is None else grid
+            machine = candidate.machine(seen.task).copy_with("tol", ROUGHLY)
+            points = self._points(machine, stack, y, blocks, left_out, grid)
+            grid = grid[: len(points)]
+            decided = points[0].decide_along(points, blocks)
+            cuts = parts_of_rows(seen.task, left_out, -(-PARTS // len(self.pairs)))
+            scores = np.array([judged(points, [d[cut] for d in decided], left_out[cut], self.scoring) for cut in cuts])
+            if not np.isfinite(scores).all():  # a score that some part has none of
+                scores = judged(points, decided, left_out, self.scoring)[None]
+            found = [*(earlier[:, : grid.size] for earlier in found), scores]
+        assert grid is not None
+        return Judged(candidate, grid, np.concatenate(found), self.by_folds)
+
+    def _kernels(self, candidate: Candidate, seen: Dataset, k: int) -> tuple[GramStack, Array]:
+        """The stack of pair k and its block of the rows left out; of kernels that are there already, made for a larger
+        dictionary, nothing is made again."""
+        for dictionary, scaling in self._made:
+            places = [j for j, spec in enumerate(dictionary.specs) if spec in candidate.dictionary.specs]
+            if scaling == candidate.scaling and len(places) == len(candidate.dictionary):
+                whole = self._made[dictionary, scaling]
+                if all(stack.n_kernels == len(dictionary) for stack, _ in whole):
+                    stack, blocks = whole[k]
+                    return stack.select(places), blocks[places]
+        made = self._made[candidate.dictionary, candidate.scaling] = []
+        if self.by_folds:
+            stack = candidate.dictionary.grams(seen)
+            made += [(stack.take(train), stack.block(test, train)) for train, test in self.pairs]
+        else:
+            for train, test in self.pairs:
+                stack = candidate.dictionary.grams(seen.take(train))
+                made.append((stack, stack.cross(seen.take(test))))
+        return made[k]
+
+    def seen(self, candidate: Candidate) -> Dataset:
+        """The table as the kernels of a candidate see it."""
+        return seen_through(steps_before(self.data, self.how, candidate.scaling), self.data, self.how)
+
+    def _points(
+        self, machine: Any, stack: GramStack, y: Labels, blocks: Array, left_out: Labels, grid: Array
+    ) -> list[Any]:
+        """The fitted models along C, up to where it has gone too far or double precision does not carry any more."""
+        ends, points = no_better(blocks, left_out, LEAST_VALUES, BEHIND, self.scoring), list[Any]()
+        with told_elsewhere(), suppress(KernelError):
+            for point in machine.along(*machine.training_stack(stack, y), "C", grid.tolist(), "C"):
+                points.append(point)
+                if ends(point):
+                    break
+        if not points:
+            raise KernelError("No value of C can be solved in double precision on these kernels; scale the columns.")
+        return points
+
+
+def parts_of_rows(task: str, y: Labels, most: int = 10) -> list[Indices]:
+    """Rows left out, cut in at most ``most`` equal parts, by class where there are classes."""
+    count = min(most, y.size // LEAST_PART)
+    if count < 2:
+        return [np.arange(y.size)]
+    codes = None if task == "regression" else codes_of(y)
+    return [test for _, test in fold_rows(codes, y.size, count, 0)]
+
+
+def _grid(candidate: Candidate, stack: GramStack, y: Labels) -> Array:
+    """The values of C that are compared: from where the solution starts to move, ``DECADES`` on."""
+    first = path_grid(candidate.machine("regression" if y.dtype.kind == "f" else "binary"), stack, y, "C", 2)[0]
+    return log_grid(3.0 * first, 10.0**DECADES * first, COMPARED)
+
+
+def taken(judged_ones: Sequence[Judged]) -> Judged:
+    """The candidate to take: going from plain to rich, a richer one where it gains more than one standard error of the difference;
+    of equally rich ones the best mean."""
+    ranks = sorted({one.candidate.rank for one in judged_ones})
+    found: Judged | None = None
+    for rank in ranks:
+        best = max((one for one in judged_ones if one.candidate.rank == rank), key=lambda one: one.score)
+        if found is None:
+            found = best
+            continue
+        ahead, error = best.gain(found)
+        if ahead > max(error, 1e-12):
+            found = best
+    assert found is not None
+    return found
+
+
+def offered(data: Dataset, scaling: str, whole: KernelDictionary | None) -> list[Candidate]:
+    """The candidates for a table, the richest first: kernels of all columns beside those of single ones, these alone, and straight
+    lines; all at p = 2 and with the squared loss, where a fit takes a fraction of the time."""
+    own = KernelDictionary.recommended(data, whole=False)
+    straight = KernelDictionary.recommended(data, whole=False, curved=False)
+    found = [Candidate("a function of every column", own, 2.0, scaling, rank=1)]
+    found.append(Candidate("straight lines", straight, 2.0, "", rank=0))
+    if whole is not None:
+        found.insert(0, Candidate("columns and all of them together", own + whole, 2.0, scaling, rank=2))
+    return found
+
+
+def sparse(candidate: Candidate) -> Candidate:
+    """The same with as few kernels as it takes (p = 1)."""
+    return replace(candidate, p=1.0)
+
+
+def with_loss(candidate: Candidate, loss: str) -> Candidate:
+    """The same with another loss."""
+    return replace(candidate, loss=loss)
