@@ -14,13 +14,13 @@ from mklcore.errors import DataError
 from mklcore.uncertainty.conformal import Conformal
 
 
-def calibrated(model: Any, blocks: Any, y: Labels) -> None:
-    """Let a classifier of a path answer `predict_proba`, from its scores on rows it was not fitted on.
+def calibrated(model: Any, decided: Array, y: Labels) -> None:
+    """Let a classifier answer `predict_proba`, from the decisions of a model of its kind on rows that one was not fitted on.
 
-    ``blocks`` (M, n, n_train) and ``y`` (n,) of those rows; with fewer than two rows of two classes it stays without.
+    ``decided`` (n,) or (n, T) and ``y`` (n,) of those rows; with fewer than two rows of two classes it stays without.
     """
     with suppress(DataError):
-        model.calibrate(model.decide_blocks(blocks), y)
+        model.calibrate(decided, y)
 
 
 class Uncertain:
