@@ -103,7 +103,7 @@ class Exploration(Uncertain):
     scaling: str
     _candidate: Candidate = field(repr=False)
     _fitted: dict[str, Any] = field(repr=False)
-    _rest: Dataset = field(repr=False)
+    _learnt_from: Dataset = field(repr=False)
     _test: Dataset | None = field(repr=False)
     _scorer: Any = field(repr=False)
     _left_out: tuple[Array, Labels] = field(repr=False)
@@ -114,16 +114,12 @@ class Exploration(Uncertain):
 
         It takes rows as ``Dataset.X`` has them, ``Dataset.table`` where there are sequences.
         """
-        steps = steps_before(self._rest, self.preparation, self.scaling)
-        machine = self._candidate.machine(self._rest.task, float(self.path.values[self.index]))
-        machine.fit(seen_through(steps, self._rest, self.preparation))
-        if self._rest.task != "regression":
+        steps = steps_before(self._learnt_from, self.preparation, self.scaling)
+        machine = self._candidate.machine(self._learnt_from.task, float(self.path.values[self.index]))
+        machine.fit(seen_through(steps, self._learnt_from, self.preparation))
+        if self._learnt_from.task != "regression":
             calibrated(machine, *self._left_out)
         return as_pipeline(steps, machine)
-
-    @property
-    def _learnt_from(self) -> Dataset:
-        return self._rest
 
     def test_scores(self) -> dict[str, float]:
         """The scores on all test rows: "ours", which is ``model``, and every baseline, the plain ones fitted again on the same
@@ -132,7 +128,7 @@ class Exploration(Uncertain):
             raise DataError(
                 "No row was held out: explore(data, test_size=0.25) keeps a quarter of the rows to score on."
             )
-        found = {name: _again(name, model, self._rest) for name, model in self._fitted.items()}
+        found = {name: _again(name, model, self._learnt_from) for name, model in self._fitted.items()}
         return _scores(self._scorer, {"ours": self.model} | found, self._test)
 
     def __repr__(self) -> str:
@@ -141,7 +137,7 @@ class Exploration(Uncertain):
 
     def page(self, about: About | None = None) -> str:
         """One HTML file in which a person drags along the path, with the share of every column and the plain models beside it."""
-        table = prepared(self._rest, self.preparation)
+        table = prepared(self._learnt_from, self.preparation)
         seen = [(one.name, one.columns) for one in units(table)]
         members = kernels_by_columns(specs_of(self.path.estimators[self.index]), seen, table.source_names)
         found = weight_shares(self.path.weights, members)
