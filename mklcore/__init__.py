@@ -85,7 +85,7 @@ _HOMES = {
         "lp_risk_bound",
         "restricted_condition",
     ],
-    "uncertainty": ["Conformal"],
+    "uncertainty": ["Conformal", "select_columns"],
     "unconverged": ["NotConvergedWarning"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

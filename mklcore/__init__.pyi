@@ -147,7 +147,7 @@ from mklcore.theory import (
     lp_risk_bound as lp_risk_bound,
     restricted_condition as restricted_condition,
 )
-from mklcore.uncertainty import Conformal as Conformal
+from mklcore.uncertainty import Conformal as Conformal, select_columns as select_columns
 from mklcore.unconverged import NotConvergedWarning as NotConvergedWarning
 
 __version__: str

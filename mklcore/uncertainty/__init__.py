@@ -6,13 +6,15 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mklcore.uncertainty.columns import ColumnSelection, select_columns
     from mklcore.uncertainty.conformal import Conformal
 
 _NAMES = {
+    "columns": ["ColumnSelection", "select_columns"],
     "conformal": ["Conformal"],
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
-__all__ = ["Conformal"]
+__all__ = ["ColumnSelection", "Conformal", "select_columns"]
 
 
 def __getattr__(name: str) -> object:
