@@ -472,6 +472,16 @@ def test_both_machines_give_the_same_answer(loss, fit_intercept, rows):
     assert bends[0] == pytest.approx(bends[1], rel=1e-3, abs=1e-6 * np.abs(bends[1]).max())
 
 
+def test_two_distinct_rows_at_a_tiny_lambda_are_solved():
+    rows = np.array([[1.0, 2.0], [0.0, 3.0]])[[0, 0, 1, 0, 1, 1, 1, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0]]
+    y = np.where(rows[:, 0] > 0, 1, -1)
+    y[[15, 21]] *= -1
+    model = HKLClassifier(lam=4e-6).fit(rows, y)
+    assert model.status_.ok
+    share = np.array([np.mean(y[rows[:, 0] == value] > 0) for value in (0.0, 1.0)])  # nothing is shrunk: log odds
+    assert model.decision_function([[0.0, 3.0], [1.0, 2.0]]) == pytest.approx(np.log(share / (1 - share)), rel=1e-2)
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_the_hinge_machine_is_a_support_vector_machine_with_a_dual_inside_the_box(fit_intercept, rows):
     design, loss = Design(rows, PolynomialBasis(2)), make_loss("hinge")

@@ -203,7 +203,7 @@ def test_cells_that_the_printed_table_leaves_open_are_open_in_both_experiments()
     assert table.reference(["ringnorm, pol4"])[0, 1] == 5.9
 
 
-@pytest.mark.parametrize("key", ["lp_fig4_fig5", "lp_table2_fig6", "gomp_fig2"])
+@pytest.mark.parametrize("key", ["lp_fig4_fig5", "lp_table2_fig6", "gomp_fig2", "smkl_table4"])
 def test_a_small_run_gives_what_is_recorded(key):
     """The first line of it, to a tolerance: solvers stop at a gap, and another processor rounds otherwise."""
     experiment = mkl.EXPERIMENTS[key]

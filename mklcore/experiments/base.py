@@ -22,7 +22,7 @@ from scipy.stats import t as student_t
 from mklcore.arrays import Array, Mask
 from mklcore.data.dataset import LARGEST_VALUE
 from mklcore.errors import DataError, ParameterError
-from mklcore.experiments.claims import ANSWERS, DISAGREES, Claim, Record, Verdict, not_checked
+from mklcore.experiments.claims import ANSWERS, DISAGREES, Claim, Record, Verdict
 from mklcore.parallel.sweep import sweep
 
 Progress = Callable[[int, int], Any] | None
@@ -300,7 +300,7 @@ class Experiment:
     title: str
     paper: str
     did: str
-    claims: tuple[Claim | str, ...]
+    claims: tuple[Claim, ...]
     open_points: str
     row_name: str
     rows: tuple[str, ...]
@@ -383,13 +383,8 @@ class Experiment:
             outcome.rows, outcome.columns, outcome.samples, self.repetitions == 1, compared.reference,
             compared.joint_error, compared.freedom, compared.beyond(),
         )  # fmt: skip
-        found = [Judged(claim, claim.verdict(record)) for claim in self.stated]
+        found = [Judged(claim, claim.verdict(record)) for claim in self.claims]
         return sorted(found, key=lambda one: ANSWERS.index(one.verdict.answer))
-
-    @property
-    def stated(self) -> tuple[Claim, ...]:
-        """The claims; a bare sentence as one that has no check yet."""
-        return tuple(claim if isinstance(claim, Claim) else Claim(claim, "", not_checked) for claim in self.claims)
 
     def _with_later_columns(self, outcome: Outcome) -> Outcome:
         """An outcome of a release that had fewer columns, with nothing in those that came later."""

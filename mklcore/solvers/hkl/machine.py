@@ -175,10 +175,9 @@ class ColumnMachine:
     def _smooth(self, zeta: Array, warm: Array | None, accuracy: float) -> Answer:
         task, y, C = self.task, self.task.y, self.task.C
         scaled = self.columns * np.sqrt(zeta)
-        v = np.zeros(zeta.size) if warm is None else scaled.T @ warm
-        f = scaled @ v
-        b = task.loss.best_intercept(f, y) if task.fit_intercept else 0.0
-        value = C * float(task.loss.value(f + b, y).sum()) + 0.5 * float(v @ v)
+        # The dual of another hull can be worse than nothing: where every row is saturated, no Newton step leads back.
+        starts = [np.zeros(zeta.size)] if warm is None else [np.zeros(zeta.size), scaled.T @ warm]
+        value, b, f, v = min((self._placed(scaled, v) for v in starts), key=lambda placed: placed[0])
         answer = None
         for _ in range(_MAX_NEWTON):
             pull = -task.loss.slope(f + b, y)
@@ -202,6 +201,12 @@ class ColumnMachine:
             v, b, f, value = new_v, new_b, new_f, new
         assert answer is not None
         return answer
+
+    def _placed(self, scaled: Array, v: Array) -> tuple[float, float, Array, Array]:
+        """The value of ``v`` with its best intercept, that intercept, f, and ``v``."""
+        task, f = self.task, scaled @ v
+        b = task.loss.best_intercept(f, task.y) if task.fit_intercept else 0.0
+        return task.C * float(task.loss.value(f + b, task.y).sum()) + 0.5 * float(v @ v), b, f, v
 
     def _newton(self, scaled: Array, v: Array, t: Array, pull: Array) -> Array:
         """The step of Newton's method in (v, b)."""

@@ -136,7 +136,7 @@ def show(params: Params) -> None:
     st.latex(METHODS["lp"].formula)
     did, reads = st.columns(2, gap="large")
     did.markdown(words.text("compare_toy_look").format(**_numbers()))
-    claims = "\n".join(f"- {words.plain(claim.text)}" for claim in TOY.stated)
+    claims = "\n".join(f"- {words.plain(claim.text)}" for claim in TOY.claims)
     reads.markdown(f"**What the paper reports.** {TOY.paper}\n{claims}\n\n{words.text('compare_toy_cannot')}")
 
 

@@ -53,7 +53,7 @@ def claims(experiment: Experiment, outcome: Outcome) -> None:
 
 def stated(experiment: Experiment) -> None:
     """Draw what the paper states, where there is no run to judge it by."""
-    lines = [f"- {words.plain(claim.text)} ({words.plain(claim.place)})" for claim in experiment.stated]
+    lines = [f"- {words.plain(claim.text)} ({words.plain(claim.place)})" for claim in experiment.claims]
     st.markdown("\n".join(["**What the paper states.**\n", *lines]))
 
 
