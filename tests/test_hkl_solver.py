@@ -482,6 +482,30 @@ def test_two_distinct_rows_at_a_tiny_lambda_are_solved():
     assert model.decision_function([[0.0, 3.0], [1.0, 2.0]]) == pytest.approx(np.log(share / (1 - share)), rel=1e-2)
 
 
+@pytest.mark.parametrize("share", [1.0, 1e-4])
+def test_mirrored_columns_and_rows_no_fit_can_save_do_not_stop_the_hinge(share):
+    """Duplicated rows of both classes: the optimum is the smaller class of every distinct row, twice, over n."""
+    rows = np.repeat([[0.0, 3.0], [2.0, 1.0], [3.0, 0.0]], [9, 7, 8], axis=0)
+    y = np.where(np.arange(24) % 3 == 0, 1, -1)
+    y[:9] *= -1
+    model = HKLClassifier(lam=1e-6 * share, loss="hinge").fit(rows, y)
+    assert model.status_.ok
+    assert model.objective_ == pytest.approx(2 * (3 + 2 + 3) / 24, rel=1e-3)
+
+
+def test_what_double_precision_cannot_carry_is_refused_and_no_fault_of_the_library():
+    rows = np.repeat([[0.0, 3.0], [2.0, 1.0], [3.0, 0.0]], [9, 7, 8], axis=0)
+    y = np.where(np.arange(24) % 3 == 0, 1, -1)
+    with pytest.raises(KernelError, match="C = 1/"):
+        HKLClassifier(lam=1e-17, loss="hinge").fit(rows, y)
+
+
+def test_a_target_related_to_no_kernel_has_an_ordinary_range_of_lambda():
+    rows = np.repeat([[2.0, -2.0], [3.0, -3.0]], [10, 8], axis=0)
+    y = np.where(np.arange(18) % 2 == 0, 1.0, -1.0)
+    assert lambda_range(Design(rows, PolynomialBasis(2)), y, DepthWeights(4.0, 0.1)) == (1e-8, 1.0)
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_the_hinge_machine_is_a_support_vector_machine_with_a_dual_inside_the_box(fit_intercept, rows):
     design, loss = Design(rows, PolynomialBasis(2)), make_loss("hinge")

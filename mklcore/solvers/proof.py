@@ -30,7 +30,7 @@ EXACT = 1e-6  # share of the objective up to which two computations of one numbe
 _SHARP = 1e-7  # the same where round-off is the reason: another machine may be ten times less lucky
 _TOO_MUCH = 3e-4  # share of the objective that round-off may cost at the very worst, which is hardly ever met
 _FAR, _STRAINED = 1e-2, 1e-5  # shares of the objective: a gap that is no answer, round-off that explains one
-_ROUNDING = 8.0 * np.finfo(float).eps
+ROUNDING = 8.0 * np.finfo(float).eps
 
 
 class Passed(NamedTuple):
@@ -99,17 +99,17 @@ def passed_values(
     sizes, proofs, noise = np.empty(weights.size), np.empty(weights.size), np.zeros(y.size)
     for part, roots in _rooted(diagonals):
         sizes[part], proofs[part] = (roots @ side for side in sides)
-        noise += _ROUNDING * ((weights[part] * sizes[part]) @ roots)
+        noise += ROUNDING * ((weights[part] * sizes[part]) @ roots)
     slack = _moved(loss, f + intercept, y, C, noise)
-    floor = _moved(loss, y, y, C, np.full(y.size, _ROUNDING * max(1.0, float(np.abs(y).max()))))
+    floor = _moved(loss, y, y, C, np.full(y.size, ROUNDING * max(1.0, float(np.abs(y).max()))))
     price = penalty.regulariser(weights * np.sqrt(Q))
-    slack += abs(penalty.regulariser(weights * np.sqrt(Q + _ROUNDING * sizes**2)) - price)
+    slack += abs(penalty.regulariser(weights * np.sqrt(Q + ROUNDING * sizes**2)) - price)
     objective, scales = total_loss(loss, f, intercept, y, C) + price, scales_of(passed.diagonals, C)
-    slack += _ROUNDING * float(np.max(C)) * float(np.max(np.mean(diagonals, axis=1))) * abs(objective)
+    slack += ROUNDING * float(np.max(C)) * float(np.max(np.mean(diagonals, axis=1))) * abs(objective)
     if dual_point is None:
         return Values(objective, None, slack, scales, floor, passed)
     price = penalty.dual_price(forms)
-    slack += penalty.dual_price(forms + _ROUNDING * proofs**2) - price
+    slack += penalty.dual_price(forms + ROUNDING * proofs**2) - price
     return Values(objective, loss.dual(dual_point, y, C) - price, slack, scales, floor, passed)
 
 

@@ -20,6 +20,9 @@ from mklcore.losses import Loss
 from mklcore.machines.solution import dual_gap, feasible_start
 
 _STEPS = 80
+_PATIENCE = 3  # steps that do not lower the gap
+_OFF_PATH = 100.0  # gaps of so many n mu are not those of the central path
+_FAR = 1e-9  # share of the objective: a gap that another start may close
 _INSIDE = 1e-3  # a warm start is moved this far into the box
 _BOUNDARY = 0.99
 
@@ -42,6 +45,15 @@ class _Inside(NamedTuple):
         return self.z * self.s + (1.0 - self.z) * self.w
 
 
+class _Found(NamedTuple):
+    """A dual (n,) with its duality gap and objective, and the diagonal that bends around it."""
+
+    gap: float
+    objective: float
+    dual: Array
+    diagonal: Array
+
+
 @dataclass(frozen=True, eq=False)
 class HingeProblem:
     """One kernel under the hinge loss: ``product(a)`` is K a; ``solver(h)`` gives rhs -> (K + diag h)^{-1} rhs."""
@@ -58,19 +70,30 @@ class HingeProblem:
 
         ``warm`` (n,) is a dual to start from.
         """
-        now = self._start(warm)
+        found = self._followed(self._start(warm), accuracy)
+        if warm is not None and found.gap > _FAR * found.objective:  # it can be far off where the kernel has changed
+            found = min(found, self._followed(self._start(None), accuracy), key=lambda one: one.gap)
+        return found.dual, found.diagonal
+
+    def _followed(self, now: _Inside, accuracy: float) -> _Found:
+        """The dual of the smallest gap on the way from ``now`` to ``accuracy``."""
+        best, idle = _Found(np.inf, np.inf, now.z, now.z), 0
         for _ in range(_STEPS):
             h = (now.s / now.z + now.w / (1.0 - now.z)) / self.C
             dual = feasible_start(self.C * self.y * now.z, *self.loss.box(self.y, self.C), self.fit_intercept)
             objective, gap, goal = self._certified(dual, accuracy)
             mu = 0.5 * self.C * float(np.mean(now.products))
-            if gap <= goal or mu <= 1e-16 * objective / self.y.size:
+            # On the central path the gap is 2 n mu; what is far above and does not fall is rounding, and grows.
+            idle = idle + 1 if gap > max(0.9 * best.gap, _OFF_PATH * self.y.size * mu) else 0
+            if gap <= best.gap:
+                best = _Found(gap, objective, dual, h)
+            if gap <= goal or mu <= 1e-16 * objective / self.y.size or idle >= _PATIENCE:
                 break
             following = self._step(now, h, max(0.15 * mu, 0.2 * goal / self.y.size))
-            if following is None:  # rounding has eaten the step: the last dual stands
+            if following is None:  # rounding has eaten the step
                 break
             now = following
-        return dual, h
+        return best
 
     def _start(self, warm: Array | None) -> _Inside:
         y, C = self.y, self.C
@@ -108,7 +131,7 @@ class HingeProblem:
         dw = (mu / C - (1.0 - z) * now.w + now.w * dz) / (1.0 - z)
         room = min(_room(z, dz), _room(1.0 - z, -dz), _room(now.s, ds), _room(now.w, dw))
         length = min(1.0, _BOUNDARY * room)
-        z = z + length * dz
+        z = np.clip(z + length * dz, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
         return _Inside(z, now.s + length * ds, now.w + length * dw, now.b + length * db, self.product(C * y * z))
 
 

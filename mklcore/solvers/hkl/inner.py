@@ -178,12 +178,12 @@ class Barrier(EtaFixedPoint):
         problem, state, zeta = self.problem, last.state, last.weights
         lam, forms = problem.task.lam, state.answer.forms
         kappa = problem.ancestry.matrix() * zeta[None, :] / (state.x / problem.d**2)[:, None]
-        bend = problem.machine.bending(zeta, state.answer)
         side = kappa * zeta[None, :]
-        system = side @ bend @ side.T - lam * (kappa * (zeta * forms)[None, :]) @ kappa.T
-        system.flat[:: state.x.size + 1] += lam * state.h + tau
         right = np.column_stack([0.5 * lam * state.h + tau, state.x])
         try:
+            bend = problem.machine.bending(zeta, state.answer)
+            system = side @ bend @ side.T - lam * (kappa * (zeta * forms)[None, :]) @ kappa.T
+            system.flat[:: state.x.size + 1] += lam * state.h + tau
             solved = np.linalg.solve(system, right)
         except np.linalg.LinAlgError:
             return None

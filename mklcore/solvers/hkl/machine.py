@@ -165,7 +165,10 @@ class ColumnMachine:
             part = scaled / h[:, None]
             system = scaled.T @ part
             system.flat[:: zeta.size + 1] += 1.0
-            factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+            try:
+                factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+            except scipy.linalg.LinAlgError:  # the 1 is below the rounding of the rest
+                return _projected(scaled, h)
             return lambda right: right / h - part @ scipy.linalg.cho_solve(factor, part.T @ right, check_finite=False)
 
         problem = HingeProblem(lambda a: scaled @ (scaled.T @ a), solver, task.y, task.C, task.loss, task.fit_intercept)
@@ -243,6 +246,22 @@ class ColumnMachine:
         )
         inner: Array = self.columns.T @ answer.dual
         return task.lam / shrink * (gram - side @ solved) * inner[:, None] * inner[None, :]
+
+
+def _projected(columns: Array, h: Array) -> Callable[[Array], Array]:
+    """(A A' + diag h)^{-1} by orthogonal columns, for the A (n, m) and h (n,) whose products lose too many digits.
+
+    With B = h^{-1/2} A and [B; I] = [Q; P] R it is h^{-1/2} (I - Q Q') h^{-1/2}.
+    """
+    root = np.sqrt(h)
+    Q = np.linalg.qr(np.vstack([columns / root[:, None], np.eye(columns.shape[1])]))[0][: h.size]
+
+    def solve(right: Array) -> Array:
+        part = right / root
+        solved: Array = (part - Q @ (Q.T @ part)) / root
+        return solved
+
+    return solve
 
 
 class GramMachine:

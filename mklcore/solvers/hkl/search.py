@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.losses.intercepts import losses_at
 from mklcore.solvers.driver import Board, Point, Status
 from mklcore.solvers.hkl.certificate import Certifier, Proof, dual_norm, dual_of, primal_of
 from mklcore.solvers.hkl.dag import Node
@@ -30,7 +31,7 @@ from mklcore.solvers.hkl.inner import Inner, solve_reduced
 from mklcore.solvers.hkl.machine import Task
 from mklcore.solvers.hkl.space import KernelSpace, NodeWeights
 from mklcore.solvers.hkl.work import Work, training_cost
-from mklcore.solvers.proof import Values
+from mklcore.solvers.proof import EXACT, ROUNDING, Values
 
 SEARCHES = ("certified", "printed", "necessary")
 ACTIVE = 1e-5  # a node is in the hull when ||beta_D(v)|| is above this share of the largest
@@ -38,6 +39,7 @@ _ROUGH, _SHARP = 1e-6, 1e-9
 _VIOLATORS_N, _VIOLATORS_S = 10, 40  # as printed
 _STRICT = 1e-6  # relative room for rounding in N_J
 _ROUNDS = 25  # of polishing, and of the bound behind lambda_range
+_UNRELATED = 8.0 * np.finfo(float).eps  # times n: a correlation that is rounding
 _RANGE_NODES = 3  # per variable, for lambda_range
 
 
@@ -99,7 +101,7 @@ class HullSearch:
         self.work = Work(limits.seconds)
         self.certifier = Certifier(design, weights, max_nodes=limits.max_nodes, work=self.work)
         self.bounded = False
-        self._proofs: list[tuple[Array, Proof]] = []  # what bounds every dual point there is a value for
+        self._proofs: list[tuple[Array, Proof, float]] = []  # what bounds every dual point there is a value for
         self._rough = float(np.clip(0.1 * tol, _SHARP, _ROUGH))
 
     # -- the driver's three calls ------------------------------------------------------------------------------------
@@ -163,13 +165,37 @@ class HullSearch:
         """Objective and dual value of published parts from scratch, as ``hkl_certificate`` computes them."""
         design, weights, task = self.design, self.weights, self.task
         objective = primal_of(design, weights, task, best.state.nodes, best.weights, best.dual, best.intercept)
-        if dual_point is None:
-            return Values(objective)
-        return Values(objective, dual_of(design, weights, task, dual_point, self.proof_of(dual_point)))
+        dual, off = None, abs(objective - best.objective)
+        if dual_point is not None:
+            dual = dual_of(design, weights, task, dual_point, self.proof_of(dual_point))
+            off = max([off, *(abs(dual - value) for point, _, value in self._proofs if point is dual_point)])
+        if off <= EXACT * abs(objective):
+            return Values(objective, dual)
+        return Values(objective, dual, self._rounding_of(best, objective), self.scales)
+
+    @property
+    def scales(self) -> str:
+        """What the numbers of the problem are made of, for a refusal."""
+        return f"lam is {self.task.lam:.3g}, and C = 1/(n lam) is {self.task.C:.3g}, smaller where lam is larger"
+
+    def _rounding_of(self, best: Point, objective: float) -> float:
+        """What rounding of the decision values can move the objective by."""
+        size, noise = np.abs(best.dual), np.zeros(self.design.n)
+        for node, weight in zip(best.state.nodes, best.weights, strict=True):
+            column = self.design.own_column(node)
+            root = np.abs(column) if self.design.is_column(node) else np.sqrt(np.diag(self.design.gram(node)))
+            noise += ROUNDING * weight * float(root @ size) * root
+        answer, task = best.state.inner.answer, self.task
+        at = answer.decision + best.intercept
+        values = [float(np.mean(losses_at(task.loss, at + shift, 0.0, task.y))) for shift in (0.0, noise, -noise)]
+        norm = task.lam * float(size @ noise)
+        return (
+            abs(values[1] - values[0]) + abs(values[2] - values[0]) + norm + ROUNDING * self.design.n * abs(objective)
+        )
 
     def proof_of(self, dual_point: Array | None) -> Proof | None:
         """Nodes and shares from which the bound behind the value of a dual point of this search can be computed again."""
-        return next((proof for point, proof in self._proofs if point is dual_point), None)
+        return next((proof for point, proof, _ in self._proofs if point is dual_point), None)
 
     # -- training ----------------------------------------------------------------------------------------------------
 
@@ -196,7 +222,7 @@ class HullSearch:
         """``point`` with the dual value that a bound on Omega*(a)^2 gives; its proof is kept."""
         found = self.task.bound(point.dual, bound)
         self.bounded = True
-        self._proofs.append((found.point, proof))
+        self._proofs.append((found.point, proof, found.value))
         return replace(point, dual_objective=found.value, dual_point=found.point)
 
     def _shares(self, point: Point) -> dict[Node, float]:
@@ -282,7 +308,8 @@ def lambda_range(design: KernelSpace, y: Array, weights: NodeWeights) -> tuple[f
     """Where lambda matters: up to 100 Omega*(Phi'(y - mean)/n)^2 / var(y), where the fit is within 1 % of none; from 1e-8 of it.
 
     Omega* is that of a hull grown by the necessary condition. There is no lambda with an empty hull, because Omega is squared:
-    the largest lambdas keep the nodes at which the dual norm is attained.
+    the largest lambdas keep the nodes at which the dual norm is attained. Where the target is constant, or related to no kernel
+    by more than rounding, no lambda matters: 1e-8 to 1.
     """
     centred = y - y.mean()
     spread = float(np.mean(centred**2))
@@ -299,5 +326,7 @@ def lambda_range(design: KernelSpace, y: Array, weights: NodeWeights) -> tuple[f
         if not above or len(hull) > _RANGE_NODES * design.p:
             break
         hull.add(above[:_VIOLATORS_S])
-    high = 100.0 * max(lower, np.finfo(float).tiny) / spread
+    if lower <= (_UNRELATED * y.size) ** 2 * spread:
+        return 1e-8, 1.0
+    high = 100.0 * lower / spread
     return 1e-8 * high, high
