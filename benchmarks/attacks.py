@@ -162,6 +162,11 @@ def hostile_names_in_notebook() -> Found:
     return Found(*hostile_names.notebook())
 
 
+def hostile_names_on_pages() -> Found:
+    """Open every page and tab with a table of hostile names in a browser."""
+    return Found(*hostile_names.pages())
+
+
 def ten_experiments() -> Found:
     """Press Run full size of ten experiments in one tab, past the page's own switch, and open Explore in another."""
 
@@ -446,9 +451,9 @@ def tampered_models() -> Found:
 ATTACKS: dict[str, Callable[[], Found]] = {
     one.__name__: one
     for one in (
-        leaks, timing, hostile_names_in_report, hostile_names_in_notebook, ten_experiments, vanishing, dead_reader, dead_compiler,
-        dead_runner, two_servers, two_apps, quota, stopped, killed_and_back, broken_store, apart_sessions, leaked_session, framed,
-        eight_large_files, stranger, greedy_visitor, tampered_models,
+        leaks, timing, hostile_names_in_report, hostile_names_in_notebook, hostile_names_on_pages, ten_experiments,
+        vanishing, dead_reader, dead_compiler, dead_runner, two_servers, two_apps, quota, stopped, killed_and_back,
+        broken_store, apart_sessions, leaked_session, framed, eight_large_files, stranger, greedy_visitor, tampered_models,
     )
 }  # fmt: skip
 

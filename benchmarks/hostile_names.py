@@ -1,14 +1,16 @@
 """Names that would be markup, wherever the app hands them out: on its pages, in its report and in its notebook.
 
-python -m benchmarks.attacks hostile_names_in_report hostile_names_in_notebook
+python -m benchmarks.attacks hostile_names_in_report hostile_names_in_notebook hostile_names_on_pages
 """
 
 from __future__ import annotations
 
 import ast
+import csv
+import io
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
@@ -25,6 +27,13 @@ HOSTILE = (
     "<img src=x onerror=alert(1)>", "<script>alert(2)</script>", "\"><svg onload=alert(3)>", "</script><script>alert(4)</script>",
     "![x](http://evil.example/x.png)", "[l](javascript:alert(5))", "{{7*7}}<iframe src=http://evil.example>", "'-alert(6)-'",
 )  # fmt: skip
+# What other readers than a browser would obey or stumble over: Python, spreadsheets, LaTeX, Markdown, terminals.
+FURTHER = (
+    '"; import os; os.system("x") #', "{{7*7}}", "${x}", "{x!r} {0}", r"$\href{javascript:alert(1)}{x}$", "=cmd|' /C calc'!A1",
+    "+1+cmd|x", "two\nlines", "\u202eevil\u202c", "\\", r"\u0041\n\\", "[l](http://evil.example)", "x" * 5000, "n\0l",
+    "\U0001f600\U0001f469\u200d\U0001f4bb", "it's", '"', "\u201cq\u201d", "`code`", "%{x} %s", "--><!--", ":red[x] :material/home:",
+)  # fmt: skip
+PAGES = ("Data", "Kernels", "Explore", "Predict", "Compare", "Hulls", "Theory", "Experiments", "Lessons")
 TRACES = "#injected, img[src=x], iframe, [onerror], svg[onload], a[href^=javascript], [src*=evil]"
 
 
@@ -46,29 +55,46 @@ class Heard:
         return [url for url in self.asked if not url.startswith(("file:", "data:", "http://127.0.0.1", "blob:"))]
 
 
-def table() -> bytes:
+def table(names: Sequence[str] = HOSTILE, target: str = "<b id=injected>target</b>") -> bytes:
     """Sixty rows whose columns, classes and target are called such names."""
-    chance = np.random.default_rng(0)
-    quoted = [f'"{name.replace(chr(34), chr(34) * 2)}"' for name in HOSTILE]
-    rows = [
-        ",".join([*(f"{v:.3f}" for v in row), quoted[k % 2]])
-        for k, row in enumerate(chance.standard_normal((60, len(HOSTILE))))
-    ]
-    return "\n".join([",".join([*quoted, '"<b id=injected>target</b>"']), *rows]).encode()
+    chance, file = np.random.default_rng(0), io.StringIO()
+    rows = csv.writer(file)
+    rows.writerow([*names, target])
+    for k, row in enumerate(chance.standard_normal((60, len(names)))):
+        rows.writerow([*(f"{v:.3f}" for v in row), names[k % 2]])
+    return file.getvalue().encode()
 
 
 @contextmanager
-def uploaded(heard: Heard) -> Iterator[tuple[Any, Any]]:
+def uploaded(heard: Heard, content: bytes = b"") -> Iterator[tuple[Any, Any]]:
     """A browser, and its page of the app with that table."""
     with running_app() as app, chromium() as browser:
         page = heard.listen(browser.new_page())
         page.set_default_timeout(1000 * WAIT)
         page.goto(f"{app.url}/?widths=1&each=linear&degree=0")
         settled(page, WAIT)
-        file = {"name": FILE, "mimeType": "text/csv", "buffer": table()}
+        file = {"name": FILE, "mimeType": "text/csv", "buffer": content or table()}
         page.set_input_files("[data-testid=stFileUploader] input[type=file]", file)
         page.get_by_text("2 classes").or_(page.get_by_text("two classes")).first.wait_for()
         yield browser, page
+
+
+def pages() -> tuple[int, str, bool]:
+    """The same of every page of the app: each is opened, and its tabs."""
+    heard, injected, shown = Heard(), 0, 0
+    names = [name for name in HOSTILE + FURTHER if "\0" not in name]
+    with uploaded(heard, table(names)) as (_, page):
+        for link in PAGES:
+            page.get_by_role("link", name=link).first.click()
+            settled(page, WAIT)
+            for tab in range(page.get_by_role("tab").count()):
+                if page.get_by_role("tab").nth(tab).is_visible():
+                    page.get_by_role("tab").nth(tab).click()
+                    settled(page, WAIT)
+            injected += int(page.locator(TRACES).count())
+            shown += int(page.get_by_test_id("stException").count() == 0)
+    count, saw, held = _told(heard, injected, f"{shown} of {len(PAGES)} pages", len(names))
+    return count, saw, held and shown == len(PAGES)
 
 
 def taken(page: Any, button: Any, to: Path) -> Path:
@@ -145,8 +171,8 @@ def traces(browser: Any, heard: Heard, file: Path) -> int:
     return int(page.locator(TRACES).count())
 
 
-def _told(heard: Heard, injected: int, where: str) -> tuple[int, str, bool]:
+def _told(heard: Heard, injected: int, where: str, names: int = len(HOSTILE)) -> tuple[int, str, bool]:
     saw = (
         f"{len(heard.dialogs)} dialogs, {injected} injected nodes, {len(heard.others)} requests elsewhere from {where}"
     )
-    return len(HOSTILE) + 2, saw, not (heard.dialogs or injected or heard.others)
+    return names + 2, saw, not (heard.dialogs or injected or heard.others)
