@@ -182,8 +182,10 @@ class HullSearch:
         """What rounding of the decision values can move the objective by."""
         size, noise = np.abs(best.dual), np.zeros(self.design.n)
         for node, weight in zip(best.state.nodes, best.weights, strict=True):
-            column = self.design.own_column(node)
-            root = np.abs(column) if self.design.is_column(node) else np.sqrt(np.diag(self.design.gram(node)))
+            if self.design.is_column(node):
+                root = np.abs(self.design.columns_of([node])[:, 0])
+            else:
+                root = np.sqrt(np.diag(self.design.gram(node)))
             noise += ROUNDING * weight * float(root @ size) * root
         answer, task = best.state.inner.answer, self.task
         at = answer.decision + best.intercept
