@@ -36,6 +36,7 @@ _HOMES = {
     "estimators.gomp": ["GOMPClassifier", "GOMPRegressor"],
     "estimators.greedy": ["GreedyMKLClassifier", "GreedyMKLRegressor"],
     "estimators.hkl": ["HKLClassifier", "HKLRegressor"],
+    "estimators.joint": ["JointMKLClassifier", "JointMKLRegressor"],
     "estimators.lp": ["LpMKLClassifier", "LpMKLRegressor", "UniformMKLClassifier", "UniformMKLRegressor"],
     "estimators.one_class": ["LpMKLOneClass"],
     "estimators.smkl": ["SMKLClassifier", "SMKLRegressor"],

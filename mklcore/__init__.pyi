@@ -61,6 +61,10 @@ from mklcore.estimators.greedy import (
     GreedyMKLRegressor as GreedyMKLRegressor,
 )
 from mklcore.estimators.hkl import HKLClassifier as HKLClassifier, HKLRegressor as HKLRegressor
+from mklcore.estimators.joint import (
+    JointMKLClassifier as JointMKLClassifier,
+    JointMKLRegressor as JointMKLRegressor,
+)
 from mklcore.estimators.lp import (
     LpMKLClassifier as LpMKLClassifier,
     LpMKLRegressor as LpMKLRegressor,

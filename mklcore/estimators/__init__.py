@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
     from mklcore.estimators.greedy import GreedyMKLClassifier, GreedyMKLRegressor
     from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
+    from mklcore.estimators.joint import JointMKLClassifier, JointMKLRegressor
     from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
     from mklcore.estimators.one_class import LpMKLOneClass
     from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
@@ -35,6 +36,8 @@ __all__ = [
     "GreedyMKLRegressor",
     "HKLClassifier",
     "HKLRegressor",
+    "JointMKLClassifier",
+    "JointMKLRegressor",
     "LpMKLClassifier",
     "LpMKLOneClass",
     "LpMKLRegressor",
@@ -54,6 +57,7 @@ _HOMES = {
     "gomp": ("GOMPClassifier", "GOMPRegressor"),
     "greedy": ("GreedyMKLClassifier", "GreedyMKLRegressor"),
     "hkl": ("HKLClassifier", "HKLRegressor"),
+    "joint": ("JointMKLClassifier", "JointMKLRegressor"),
     "lp": ("LpMKLClassifier", "LpMKLRegressor", "UniformMKLClassifier", "UniformMKLRegressor"),
     "one_class": ("LpMKLOneClass",),
     "smkl": ("SMKLClassifier", "SMKLRegressor"),

@@ -1,0 +1,342 @@
+"""One set of kernel weights for several targets or classes: lp-norm MKL jointly over T machines.
+
+    min_{theta >= 0, ||theta||_p <= 1}  sum_t min_{w_t, b_t}  C sum_i V(y_it, f_t(x_i) + b_t) + 1/2 sum_m ||w_mt||^2 / theta_m
+
+    dual   sum_t Lin(a_t) - 1/2 || Q ||_{p*},    Q_m = sum_t a_t'K_m a_t,   1'a_t = 0,   p* = p / (p - 1)
+
+The weights see the targets through Q alone, so that the analytic update, the dual price and the certificate of one target hold
+with the sum of the forms. At p = 1 weights that end at zero fade slowly under that update: there a log-barrier Newton method
+on the simplex goes on, with the second derivatives of the machines added up.
+
+Source: Kloft et al. (2011), sections 2 and 4, equations (17) and (19), with a sum over targets in place of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mklcore.arrays import Array
+from mklcore.kernels.operators import as_operator
+from mklcore.kernels.operators.base import KernelOperator
+from mklcore.losses import Loss
+from mklcore.losses.intercepts import losses_at, total_loss
+from mklcore.machines import machine_of
+from mklcore.penalties import LpNorm
+from mklcore.solvers.bound import dual_bound
+from mklcore.solvers.driver import Board, Fit, Point, Status, run
+from mklcore.solvers.hkl.inner import Barrier, EtaFixedPoint, Inner, Reduced
+from mklcore.solvers.hkl.machine import Answer, GramMachine, Task, suits_hulls
+from mklcore.solvers.proof import Values
+
+_FADED = (1e-2, 1e-3, 1e-5, 1e-9)  # shares of the largest weight that are none, at p = 1: the first that costs little
+_LOOSE, _FIRST = 1e-2, 15  # the analytic update goes first at p = 1, this far
+_SHARPEST = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """T targets on the same kernels: ``Y`` (T, n), labels -1 / +1 or numbers, under one loss at one cost."""
+
+    kernels: KernelOperator
+    Y: Array
+    C: float
+    loss: Loss
+    penalty: LpNorm
+    fit_intercept: bool
+
+    def combined(self, weights: Array) -> Array:
+        """sum_m weights_m K_m (n, n)."""
+        n = self.Y.shape[1]
+        return self.kernels.combine(np.ascontiguousarray(weights)).block(np.arange(n))
+
+    def forms(self, duals: Array) -> Array:
+        """Q_m = sum_t a_t'K_m a_t (M,) of ``duals`` (T, n)."""
+        Q: Array = np.sum([self.kernels.quad(np.ascontiguousarray(a)) for a in duals], axis=0)
+        return Q
+
+    def primal(self, decisions: Array, intercepts: Array, regulariser: float) -> float:
+        """The objective of decision values (T, n) and intercepts (T,)."""
+        errors = sum(
+            total_loss(self.loss, f, float(b), y, self.C) for f, b, y in zip(decisions, intercepts, self.Y, strict=True)
+        )
+        return float(errors) + regulariser
+
+    def bound(self, duals: Array, Q: Array) -> tuple[float, Array, float]:
+        """The best dual value among multiples of ``duals``, its point (T, n), and what it pays."""
+        found = dual_bound(self.loss, self.penalty, duals.ravel(), Q, self.Y.ravel(), self.C)
+        return found.value, found.point.reshape(duals.shape), found.price
+
+
+def joint_certificate(
+    K: Any,
+    Y: Array,
+    weights: Array,
+    dual_coef: Array,
+    intercept: Array,
+    loss: Loss,
+    C: float,
+    p: float,
+    dual_point: Array | None = None,
+    fit_intercept: bool = True,
+) -> tuple[float, float]:
+    """Primal and dual value of a joint fit, from its coefficients alone.
+
+    Parameters
+    ----------
+    K : kernels (M, n, n), or an operator
+    Y : targets (T, n), labels -1 / +1 or numbers
+    weights, dual_coef, intercept, dual_point : (M,), (T, n), (T,) and (T, n); ``dual_coef`` is taken where there is no point
+    loss, C, p : the loss object, the cost of one unit of it, the order of the norm of the weights
+    fit_intercept : whether every dual must sum to zero
+
+    Returns
+    -------
+    Two floats; the dual value is minus infinity where the point is infeasible.
+    """
+    problem = Joint(as_operator(K), np.atleast_2d(Y), C, loss, LpNorm(p), fit_intercept)
+    duals = np.atleast_2d(dual_coef)
+    objective = _objective(problem, weights, duals, np.atleast_1d(intercept))
+    return objective, _dual_value(problem, duals if dual_point is None else np.atleast_2d(dual_point))
+
+
+def _objective(problem: Joint, weights: Array, duals: Array, intercepts: Array) -> float:
+    decisions = duals @ problem.combined(weights)
+    norms = weights * np.sqrt(problem.forms(duals))
+    return problem.primal(decisions, intercepts, problem.penalty.regulariser(norms))
+
+
+def _dual_value(problem: Joint, point: Array) -> float:
+    loss, flat = problem.loss, point.ravel()
+    low, high = loss.box(problem.Y.ravel(), problem.C)
+    room = 1e-9 * max(float(np.abs(flat).max()), 1e-300)
+    if np.any(flat < low - room) or np.any(flat > high + room):
+        return -np.inf
+    if problem.fit_intercept and np.any(
+        np.abs(point.sum(axis=1)) > 1e-8 * np.maximum(np.abs(point).sum(axis=1), 1e-300)
+    ):
+        return -np.inf
+    return float(loss.dual(flat, problem.Y.ravel(), problem.C) - problem.penalty.dual_price(problem.forms(point)))
+
+
+class JointReweighting:
+    """The analytic update of the weights around T machines, as the driver's method; ``theta`` (M,) starts it."""
+
+    keeps_points = False
+
+    def __init__(self, problem: Joint, *, tol: float, theta: Array | None = None, duals: Array | None = None) -> None:
+        self.problem, self.tol = problem, tol
+        self.name = f"joint reweighting of {len(problem.Y)} targets"
+        self._theta, self._duals = theta, duals
+
+    def start(self) -> Point:
+        M = self.problem.kernels.n_kernels
+        return self._evaluated(self.problem.penalty.start(M) if self._theta is None else self._theta, self._duals, 1e-2)
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        if self.problem.penalty.plain_sum:
+            return Status.STALLED
+        share = board.gap / max(abs(last.objective), 1e-300)
+        theta = self.problem.penalty.update(last.weights, last.state[1])
+        return self._evaluated(theta, last.dual, share)
+
+    def finish(self, best: Point) -> Point:
+        return best
+
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        """Objective and dual value of published parts from scratch."""
+        objective = _objective(self.problem, best.weights, best.dual, best.state[0])
+        return Values(objective, None if dual_point is None else _dual_value(self.problem, dual_point))
+
+    def _evaluated(self, theta: Array, warm: Array | None, gap_share: float) -> Point:
+        problem = self.problem
+        K, machine = np.ascontiguousarray(problem.combined(theta)), machine_of(problem.loss)
+        accuracy = float(np.clip(min(0.05 * gap_share, 0.05 * self.tol), _SHARPEST, 1e-4))
+        found = [
+            machine(
+                K,
+                y,
+                problem.C,
+                problem.loss,
+                problem.fit_intercept,
+                warm=None if warm is None else warm[t],
+                accuracy=accuracy,
+            )
+            for t, y in enumerate(problem.Y)
+        ]
+        duals = np.array([one.dual for one in found])
+        decisions, intercepts = np.array([one.decision for one in found]), np.array([one.intercept for one in found])
+        Q = problem.forms(duals)
+        objective = problem.primal(decisions, intercepts, problem.penalty.regulariser(theta * np.sqrt(Q)))
+        value, point, price = problem.bound(duals, Q)
+        return Point(
+            theta, duals, 0.0, objective, value, price, solves=len(found), state=(intercepts, Q), dual_point=point
+        )
+
+
+# At p = 1: the barrier of hierarchical kernel learning on a graph without edges
+
+
+class _SharedMachine(GramMachine):
+    """A machine whose kernels, and their last weighted sum, are those of other targets as well."""
+
+    def __init__(self, problem: Joint, task: Task, sums: dict[bytes, Array]) -> None:
+        n, M = problem.Y.shape[1], problem.kernels.n_kernels
+        self.task, self.kernels, self._problem, self._sums = task, problem.kernels, problem, sums  # type: ignore[assignment]
+        self._thin, self._thick, self.columns = np.empty(0, dtype=np.int64), np.arange(M), np.empty((n, 0))
+
+    def _combined(self, zeta: Array) -> Array:
+        key = zeta.tobytes()
+        if key not in self._sums:
+            self._sums.clear()
+            self._sums[key] = self._problem.combined(zeta)
+        return self._sums[key].copy()
+
+
+class _Machines:
+    """T machines as one: their second derivatives add up."""
+
+    def __init__(self, problem: Joint, tasks: Sequence[Task]) -> None:
+        sums: dict[bytes, Array] = {}
+        self.machines = [_SharedMachine(problem, task, sums) for task in tasks]
+
+    def bending(self, zeta: Array, answer: Any) -> Array:
+        parts = [machine.bending(zeta, one) for machine, one in zip(self.machines, answer.parts, strict=True)]
+        total: Array = np.sum(parts, axis=0)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """The answers of T machines, and the sum of their forms (M,)."""
+
+    parts: tuple[Answer, ...]
+    forms: Array
+
+
+class _Edgeless:
+    """Who is above whom where nobody is."""
+
+    def matrix(self) -> Array:
+        return np.eye(self.size)
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+
+class _JointReduced(Reduced):
+    """The joint problem at p = 1 in shares on the simplex, as ``Barrier`` asks for it; values are those of the problem over C n."""
+
+    def __init__(self, problem: Joint) -> None:
+        n, M = problem.Y.shape[1], problem.kernels.n_kernels
+        self.problem, self.d, self.ancestry = problem, np.ones(M), _Edgeless(M)  # type: ignore[assignment]
+        self.tasks = [Task(y, problem.loss, 1.0 / (problem.C * n), problem.fit_intercept) for y in problem.Y]
+        self.task = self.tasks[0]
+        self.machine = _Machines(problem, self.tasks)  # type: ignore[assignment]
+
+    def evaluate(self, x: Array, warm: Array | None, accuracy: float) -> Point:
+        x = np.maximum(x, 1e-13)
+        zeta = x / x.sum()
+        machines: Any = self.machine
+        parts = tuple(
+            machine.solve(zeta, None if warm is None else warm[t], accuracy)
+            for t, machine in enumerate(machines.machines)
+        )
+        forms = np.sum([part.forms for part in parts], axis=0)
+        duals = np.array([part.dual for part in parts])
+        omega, bound = float(zeta @ np.sqrt(forms)), float(forms.max())
+        errors = sum(
+            float(np.mean(losses_at(task.loss, part.decision, part.intercept, task.y)))
+            for task, part in zip(self.tasks, parts, strict=True)
+        )
+        lam = self.task.lam
+        value, point, _ = self.problem.bound(duals, forms)
+        h, norms = zeta * forms, zeta * np.sqrt(forms)
+        answers: Any = _Answers(parts, forms)
+        own = errors + 0.5 * lam * float(zeta @ forms)
+        state = Inner(zeta, h, answers, bound, omega, norms, lam * value, own)
+        return Point(
+            zeta, duals, 0.0, errors + 0.5 * lam * omega**2, lam * value, abs(own), solves=len(parts), state=state,
+            dual_point=point,
+        )  # fmt: skip
+
+
+def fit_joint(
+    K: Any,
+    Y: Array,
+    C: float,
+    loss: Loss,
+    p: float,
+    fit_intercept: bool = True,
+    *,
+    tol: float = 1e-3,
+    max_iter: int = 500,
+    callback: Callable[..., Any] | None = None,
+) -> tuple[Fit, Array]:
+    """lp-norm MKL with one set of weights for T targets, and the intercepts (T,).
+
+    ``K`` (M, n, n) or an operator, ``Y`` (T, n), labels -1 / +1 or numbers. In the fit ``dual_coef`` and ``dual_point`` are (T, n).
+    At p = 1 other losses than squared, smooth ones and the hinge keep to the analytic update, which may need many steps.
+    """
+    problem = Joint(
+        as_operator(K), np.ascontiguousarray(np.atleast_2d(Y), dtype=float), C, loss, LpNorm(p), fit_intercept
+    )
+    if not problem.penalty.simplex or not suits_hulls(loss):
+        fit = run(JointReweighting(problem, tol=tol), tol=tol, max_iter=max_iter, callback=callback)
+        return _with_intercepts(problem, fit, fit.weights)
+    return _at_one(problem, tol, max_iter, callback)
+
+
+def _at_one(problem: Joint, tol: float, max_iter: int, callback: Callable[..., Any] | None) -> tuple[Fit, Array]:
+    """The fixed point first, then Newton on the simplex; published as a method of the driver that begins at its end."""
+    reduced = _JointReduced(problem)
+    x, duals, left = np.full(problem.kernels.n_kernels, 1.0 / problem.kernels.n_kernels), None, max_iter
+    solves, cancelled = 0, False
+    for kind, goal, steps in ((EtaFixedPoint, max(0.5 * tol, _LOOSE), _FIRST), (Barrier, 0.1 * tol, left)):
+        method = kind(reduced, x, duals, tol=goal)
+        part = run(method, tol=goal, max_iter=steps, callback=callback)
+        solves, cancelled = solves + part.solves, part.status is Status.CANCELLED
+        x, duals = method.sharpest.state.x, method.sharpest.dual
+        if cancelled or method.sharpest.state.gap_share <= 0.1 * tol:
+            break
+    end = method.sharpest
+    last = _FromBarrier(problem, reduced, end, tol=tol, duals=duals)
+    fit = run(last, tol=tol, max_iter=max(1, max_iter // 10), callback=callback)
+    status = Status.CANCELLED if cancelled else fit.status
+    return _with_intercepts(problem, replace(fit, solves=fit.solves + solves, status=status), fit.weights)
+
+
+class _FromBarrier(JointReweighting):
+    """What the barrier ended with: its dual value, and its weights without those that are none."""
+
+    def __init__(self, problem: Joint, reduced: _JointReduced, end: Point, *, tol: float, duals: Array | None) -> None:
+        super().__init__(problem, tol=tol, duals=duals)
+        self.name = f"joint barrier of {len(problem.Y)} targets"
+        self.reduced, self.end = reduced, end
+
+    def start(self) -> Point:
+        x, lam = self.end.weights, self.reduced.task.lam
+        allowed = (self.end.objective + 0.1 * self.tol * abs(self.end.objective)) / lam
+        for faded in _FADED:
+            theta = np.where(x > faded * x.max(), x, 0.0)
+            point = self._evaluated(self.problem.penalty.scale(theta), self._duals, 0.0)
+            if point.objective <= allowed:
+                break
+        value, known, price = self.problem.bound(self.end.dual, self.end.state.answer.forms)
+        if point.dual_objective is None or value > point.dual_objective:
+            point = replace(point, dual_objective=value, dual_point=known, scale=price)
+        return point
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        return Status.STALLED
+
+
+def _with_intercepts(problem: Joint, fit: Fit, weights: Array) -> tuple[Fit, Array]:
+    if not problem.fit_intercept:
+        return fit, np.zeros(len(problem.Y))
+    decisions = fit.dual_coef @ problem.combined(weights)
+    found = [problem.loss.best_intercept(f, y) for f, y in zip(decisions, problem.Y, strict=True)]
+    return fit, np.array(found)
