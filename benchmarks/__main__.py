@@ -26,6 +26,7 @@ RESULTS = ROOT / "benchmarks" / "results.json"
 BENCHMARKS = ("compiling", "importing", "gram_speed", "svm_speed", "lp_speed", "peers", "first_start")
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "streamlit", "MKLpy", "himalaya", "celer", "cvxpy", "clarabel")
 TABLES = (ROOT / "README.md", ROOT / "docs" / "index.md")
+PAPER = ROOT / "paper.md"  # shows the lines beside other packages
 MARKS = "<!-- benchmarks -->\n", "<!-- /benchmarks -->"
 LEAST = 0.05  # of a ratio: less is noise on any machine
 
@@ -100,6 +101,7 @@ def main(names: Sequence[str]) -> None:
     table = f"{told([Line(**line) for name in BENCHMARKS for line in _lines(kept, name)])}\n\n{loads(kept['results'])}"
     for file in TABLES:
         file.write_text(included(file.read_text(), table))
+    PAPER.write_text(included(PAPER.read_text(), told([Line(**line) for line in _lines(kept, "peers")])))
 
 
 def asked(words: Sequence[str]) -> Sequence[str]:

@@ -1,26 +1,68 @@
 """What the server holds of kernels: bounded by container or machine; the least used leave, sessions take theirs along."""
 
 import gc
-from pathlib import Path
 from types import SimpleNamespace
 
-import psutil
 import pytest
 
-from pages._parts.derive.budget import Budget, BudgetError, memory_bytes
+from pages._parts.derive import crew, gram_stacks
+from pages._parts.derive.budget import Budget, BudgetError
+from pages._parts.jobs import machine
 
 
 class Owner:
     """A session."""
 
 
-def test_the_container_bounds_the_memory_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    container, free = (tmp_path / name for name in ("memory.max", "unbounded"))
-    container.write_text("2000000000\n")
-    free.write_text("max\n")
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(total=8e9))
-    assert memory_bytes((str(free), str(tmp_path / "none"))) == 8e9
-    assert memory_bytes((str(free), str(container))) == 2e9
+@pytest.mark.parametrize(
+    ("files", "memory", "cores"),
+    [
+        ({}, 8e9, 4),
+        ({"memory.max": "max", "cpu.max": "max 100000"}, 8e9, 4),
+        ({"memory.max": "723517440", "cpu.max": "100000 100000"}, 723517440, 1),
+        ({"memory.max": "9000000000000", "cpu.max": "250000 100000"}, 8e9, 3),
+        (
+            {
+                "memory/memory.limit_in_bytes": "2000000000",
+                "cpu/cpu.cfs_quota_us": "-1",
+                "cpu/cpu.cfs_period_us": "100000",
+            },
+            2e9,
+            4,
+        ),
+        ({"cpu/cpu.cfs_quota_us": "50000", "cpu/cpu.cfs_period_us": "100000"}, 8e9, 1),
+    ],
+)
+def test_the_container_bounds_memory_and_cores_where_there_is_one(tmp_path, monkeypatch, files, memory, cores) -> None:
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content + "\n")
+    monkeypatch.setattr(machine.psutil, "virtual_memory", lambda: SimpleNamespace(total=8e9))
+    monkeypatch.setattr(machine.os, "sched_getaffinity", lambda process: range(4), raising=False)
+    assert (machine.memory_bytes(tmp_path), machine.cores(tmp_path)) == (memory, cores)
+
+
+def test_a_server_is_small_by_its_memory_or_as_its_keeper_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = []
+    for said in ("", "0", "1"):
+        monkeypatch.setenv(machine.SMALL, said)
+        for size in (690e6, 8e9):
+            monkeypatch.setattr(machine, "memory_bytes", lambda size=size: size)
+            told.append(machine.is_small())
+    assert told == [True, False, False, False, True, True]
+
+
+def test_a_small_server_starts_no_process_for_solving_and_holds_few_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(crew.SOLVERS, raising=False)
+    monkeypatch.setattr(crew.worker, "CORES", 2)
+    monkeypatch.setitem(crew.worker.MOST, "short", 2)
+    monkeypatch.setattr(machine, "memory_bytes", lambda: 8e9)
+    monkeypatch.setenv(machine.SMALL, "0")
+    assert crew.count() == 2 * crew.POSSIBLE
+    monkeypatch.setenv(machine.SMALL, "1")
+    assert crew.count() == 0
+    monkeypatch.setattr(machine, "memory_bytes", lambda: 690e6)
+    assert gram_stacks.budget.__wrapped__().most == pytest.approx(69e6)
 
 
 def test_the_least_recently_used_leave_and_are_made_again() -> None:

@@ -1,6 +1,7 @@
 """What a server of a class is made from: the lock file, the container, the proxy before it, and the audit of what is installed."""
 
 import json
+import os
 import re
 import tomllib
 from importlib.util import module_from_spec, spec_from_file_location
@@ -9,6 +10,10 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
+
+from benchmarks.__main__ import included
+from benchmarks.lines import Line
+from benchmarks.lines import told as table_of
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCKED = dict(
@@ -47,6 +52,47 @@ def test_only_the_proxy_is_reached_and_it_closes_the_metrics() -> None:
     assert re.search(r"@closed path /_stcore/metrics.*\n\s*respond @closed 404", told)
     assert "Referrer-Policy no-referrer" in told
     assert "log" not in told.split()
+
+
+def test_the_workflow_runs_the_checks_on_every_system_and_python_that_is_promised() -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extra docs; the workflow is read with it")
+    job = yaml.safe_load((ROOT / ".github" / "workflows" / "checks.yml").read_text(encoding="utf-8"))["jobs"]["checks"]
+    commands = [word for step in job["steps"] for word in step.get("run", "").split() if "=" not in word]
+    assert commands == [".ci/run"]
+    assert os.access(ROOT / commands[0], os.X_OK)
+    called = re.findall(r"\.ci/\w+\.py", (ROOT / commands[0]).read_text(encoding="utf-8"))
+    assert {".ci/sdist.py", ".ci/installed.py", ".ci/open_pages.py"} <= set(called)
+    assert [name for name in called if not (ROOT / name).is_file()] == []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    matrix, promised = job["strategy"]["matrix"], " ".join(project["classifiers"])
+    assert [f"{major}.{minor}" for major, minor in re.findall(r"Python :: (\d)\.(\d+)", promised)] == matrix["python"]
+    systems = {"ubuntu": "Linux", "macos": "MacOS", "windows": "Microsoft :: Windows"}
+    assert all(systems[name.partition("-")[0]] in promised for name in matrix["system"])
+    assert len(matrix["system"]) == len(systems)
+
+
+@pytest.mark.parametrize("file", ["requirements.txt", ".binder/requirements.txt", ".devcontainer/devcontainer.json"])
+def test_hosts_install_extras_that_exist(file: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (asked,) = re.findall(r"-e '?\.\[([\w,]+)\]", (ROOT / file).read_text(encoding="utf-8"))
+    assert set(asked.split(",")) <= set(project["optional-dependencies"])
+
+
+def test_the_citation_is_of_this_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    told = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {project['version']}\n" in told
+    assert f"license: {project['license']}\n" in told
+    assert f"name: {project['authors'][0]['name']}\n" in told
+
+
+def test_every_reference_of_the_paper_is_listed_and_its_figures_are_measured() -> None:
+    text = (ROOT / "paper.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper.bib").read_text(encoding="utf-8"), re.M)
+    assert sorted(listed) == sorted(set(re.findall(r"@(\w+)", text)))
+    kept = json.loads((ROOT / "benchmarks" / "results.json").read_text(encoding="utf-8"))
+    lines = [Line(**line) for line in kept["results"]["peers"]["lines"]]
+    assert included(text, table_of(lines)) == text, "run python -m benchmarks peers"
 
 
 def test_the_source_distribution_has_every_folder_that_a_test_imports_from() -> None:

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit import config
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from pages._parts.frame import inside
-from pages._parts.frame.guard import FORBIDDEN, FRAMED_BY, METRICS, Guard
+from pages._parts.frame.guard import FORBIDDEN, FRAMED_BY, METRICS, MOST_TOLD, Guard
 from pages._parts.frame.left_page import SECONDS, LeftPage
 from pages._parts.keeper import password
 
@@ -67,9 +68,35 @@ def test_who_may_show_the_app_in_a_frame_is_named_by_the_server(monkeypatch: pyt
 def test_requests_to_other_hosts_are_refused_as_websockets_are(host: bytes) -> None:
     status, headers, body = ask("/_stcore/host-config", host=host)
     assert status == 403
-    assert b"server.allowedHosts" in body
+    assert b"MKL_EXPLORER_HOSTS" in body
     assert b"content-security-policy" in headers
     assert ask("/_stcore/health", host=host)[0] == 200, "those who look after a container ask by its number"
+
+
+def test_hosts_of_the_environment_are_answered_and_refused_ones_stand_in_the_log_once(caplog) -> None:
+    before = config.get_option("server.allowedHosts")
+    try:
+        assert ask("/", host=b"mkl.example.org")[0] == 403
+        assert caplog.messages == [
+            "A request to the host 'mkl.example.org' was refused. To answer it, start the server with "
+            'MKL_EXPLORER_HOSTS="mkl.example.org".'
+        ]
+        inside.answer_hosts("mkl.example.org *.hf.space")
+        assert ask("/", host=b"mkl.example.org")[0] == 200
+        assert ask("/", host=b"me.hf.space:7860")[0] == 200
+        assert ask("/", host=b"hf.space.evil.example")[0] == 403
+        assert config.get_option("server.allowedHosts") == [*before, "mkl.example.org", "*.hf.space"]
+    finally:
+        config.set_option("server.allowedHosts", before)
+
+
+def test_the_log_takes_few_refused_hosts_and_none_twice(caplog) -> None:
+    guard = Guard(None)
+    for k in range(2 * MOST_TOLD):
+        guard._tell_refused(b"\x1bhost%d" % (k // 2))
+        guard._tell_refused(b"another%d:80" % (k % 3))
+    assert len(caplog.messages) == MOST_TOLD
+    assert all("\x1b" not in line for line in caplog.messages)
 
 
 def test_a_request_without_a_host_is_refused() -> None:

@@ -1,41 +1,26 @@
 """Derive within a budget: the stacks of kernels the whole server holds, bounded by a share of the memory it has.
 
-The least recently used leave first and are built again when they are asked for. The bound is that of the container where there
-is one, else of the machine.
+The least recently used leave first and are built again when they are asked for.
 """
 
 import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
-
-import psutil
 
 from mklcore.errors import KernelError
 from pages._parts.jobs.job import Claims
 from pages._parts.session import turns
 
+SMALL_SHARE = 0.1  # of a small server, most of whose memory the imports take
 SHARE = 0.4  # of the memory; the rest is for solving, tables, paths and the system
 MOST = 60
-CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 T = TypeVar("T")
 
 
 class BudgetError(KernelError):
     """What is asked for is more than the server holds of kernels in all."""
-
-
-def memory_bytes(containers: tuple[str, ...] = CONTAINERS) -> float:
-    """Return how much memory this process may have: the least of what machine and container say."""
-    found = [float(psutil.virtual_memory().total)]
-    for place in containers:
-        try:
-            found.append(float(Path(place).read_text(encoding="ascii")))
-        except (OSError, ValueError):  # no container, or one without a bound, which says "max"
-            continue
-    return min(found)
 
 
 class Budget:

@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 
 from mklcore.errors import MKLError
 from mklcore.parallel.processes import POSSIBLE, Apart, EndedError, UnsendableError
-from pages._parts.derive.budget import memory_bytes
-from pages._parts.jobs import worker
+from pages._parts.jobs import machine, worker
 from pages._parts.jobs.job import Report
 from pages._parts.jobs.preparing import preparation
 from pages._parts.session.leaving import LEAVING
@@ -36,9 +35,9 @@ def count() -> int:
     asked = os.environ.get(SOLVERS, "")
     if not POSSIBLE or asked.isdecimal():
         return min(int(asked or 0), MOST) * POSSIBLE
-    if worker.CORES < 2:
+    if worker.CORES < 2 or machine.is_small():
         return 0
-    return min(MOST, worker.MOST["short"], int(SHARE * memory_bytes() / EACH))
+    return min(MOST, worker.MOST["short"], int(SHARE * machine.memory_bytes() / EACH))
 
 
 class Crew:

@@ -14,10 +14,11 @@ from mklcore.kernels import stacks
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
 from pages._parts.derive import crew
-from pages._parts.derive.budget import SHARE, Budget, memory_bytes
+from pages._parts.derive.budget import SHARE, SMALL_SHARE, Budget
 from pages._parts.derive.dictionaries import dictionary, normalisation
 from pages._parts.derive.shelves import LargePlace, shelf
 from pages._parts.derive.tables import on_stack, split, stack_file
+from pages._parts.jobs import machine
 from pages._parts.jobs.preparing import preparation
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
@@ -118,7 +119,7 @@ def _cut_grams(key: object, _parts: Split, _stack: GramStack) -> Grams:
 @st.cache_resource(max_entries=1, show_spinner=False)
 def budget() -> Budget:
     """Return the server's room for stacks; each is the same object for everyone who asks."""
-    share = SHARE * memory_bytes()
+    share = (SMALL_SHARE if machine.is_small() else SHARE) * machine.memory_bytes()
     return Budget(max(share - crew.count() * crew.EACH, min(share, 1e6 * MEMORY_LIMIT_MB)))
 
 

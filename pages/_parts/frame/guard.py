@@ -11,11 +11,13 @@ not heard.
 import asyncio
 import base64
 import binascii
+import logging
 import os
 import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from mklcore.launcher import HOSTS
 from pages._parts.frame import arriving, inside, owner
 from pages._parts.frame.left_page import LeftPage
 from pages._parts.keeper import password
@@ -26,6 +28,8 @@ Receive = Callable[[], Awaitable[Message]]
 Ask = Callable[[Message, Receive, Send], Awaitable[None]]
 METRICS, HEALTH = "/_stcore/metrics", "/_stcore/health"
 FRAMED_BY = "MKL_EXPLORER_FRAMED_BY"  # addresses of pages that may show the app in a frame, with spaces between
+MOST_TOLD = 20  # refused hosts in the log: anybody can ask for any
+LOG = logging.getLogger(__name__)
 ADDRESS = re.compile(r"(https?://)?(\*\.)?[\w-]+(\.[\w-]+)*(:(\d+|\*))?")
 FORBIDDEN = ((b"referrer-policy", b"no-referrer"), (b"x-content-type-options", b"nosniff"))
 
@@ -34,7 +38,7 @@ class Guard:
     """Stands before an ASGI application."""
 
     def __init__(self, app: Ask) -> None:
-        self._app = app
+        self._app, self._refused = app, set[bytes]()
         self._forbidden = (*FORBIDDEN, (b"content-security-policy", f"frame-ancestors {_framers()}".encode()))
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -50,8 +54,9 @@ class Guard:
     async def _answer(self, scope: Message, receive: Receive, send: Send) -> None:
         told = dict(scope["headers"])
         if not scope["path"].endswith(HEALTH) and not inside.host_is_allowed(told.get(b"host")):
+            self._tell_refused(told.get(b"host", b""))
             await self._refuse(
-                send, 403, b"This server answers under other names. Its keeper lists them in server.allowedHosts."
+                send, 403, b"This server answers under other names. Its keeper lists them in MKL_EXPLORER_HOSTS."
             )
         elif METRICS in scope["path"] and not await asyncio.to_thread(_is_keeper, told):
             is_kept = bool(password.configured())
@@ -66,6 +71,15 @@ class Guard:
         else:
             async with arriving.counted(scope, receive) as (counted, body):
                 await self._app(counted, body, self._forbidding(send))
+
+    def _tell_refused(self, host: bytes) -> None:
+        """Write a refused host into the log, each once, and what answers it."""
+        if host not in self._refused and len(self._refused) < MOST_TOLD:
+            self._refused.add(host)
+            name = "".join(sign for sign in host.decode("latin-1") if sign.isprintable())[:100].partition(":")[0]
+            LOG.warning(
+                'A request to the host %r was refused. To answer it, start the server with %s="%s".', name, HOSTS, name
+            )
 
     def _forbidding(self, send: Send) -> Send:
         async def forbidding(message: Message) -> None:

@@ -1,7 +1,7 @@
 """Frame, what it needs of Streamlit that Streamlit does not promise: files as they came, hosts it answers, whose a session is."""
 
 from starlette.requests import cookie_parser
-from streamlit import runtime
+from streamlit import config, runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
 from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_NAME
@@ -11,6 +11,13 @@ from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 def host_is_allowed(host: bytes | None) -> bool:
     """Tell whether a request to this host is answered, by ``server.allowedHosts`` as for WebSockets."""
     return is_host_allowed(None if host is None else host.decode("latin-1"))
+
+
+def answer_hosts(names: str) -> None:
+    """Answer requests to these hosts, with spaces between, as well as to those of ``server.allowedHosts``."""
+    known = config.get_option("server.allowedHosts")
+    if known and (added := [name for name in names.split() if name not in known]):
+        config.set_option("server.allowedHosts", [*known, *added])
 
 
 def token(cookies: str) -> bytes:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import threading
 import time
 import webbrowser
@@ -14,7 +15,7 @@ from streamlit import delta_generator
 from streamlit.runtime.pages_manager import PagesManager
 
 from mklcore import launcher
-from pages._parts.frame import sending
+from pages._parts.frame import inside, sending
 from pages._parts.jobs import importing
 from pages._parts.session import turns
 from pages._parts.session.leaving import look_after
@@ -57,6 +58,7 @@ _free = threading.Event()
 async def serving(_: st.App) -> AsyncIterator[None]:
     """Import in a thread from the server's first moment on, and open the browser unless the server is headless."""
     global _importing
+    inside.answer_hosts(os.environ.get(launcher.HOSTS, ""))
     sending.gather()
     _free.set()
     importing.OVER.clear()

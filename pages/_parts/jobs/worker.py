@@ -7,7 +7,6 @@ for runs only while no person waits.
 
 import itertools
 import math
-import os
 import threading
 import time
 from collections import deque
@@ -19,10 +18,11 @@ import streamlit as st
 
 from mklcore.errors import MKLError, told_elsewhere
 from pages._parts.jobs import job as jobs_job
+from pages._parts.jobs import machine
 from pages._parts.jobs.job import JobState, Progress
 from pages._parts.jobs.preparing import Preparation, preparation
 
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+CORES = 1 if machine.is_small() else machine.cores()
 MOST = {"short": max(1, CORES), "long": 1}  # threads of a slot: more than cores would only make everybody slower
 MOST_WAITING = 60
 LEARNING = 0.3  # how much the last duration of a kind of work counts in what is expected of the next
