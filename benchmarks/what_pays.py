@@ -30,7 +30,7 @@ from mklcore.lowrank import central
 from mklcore.lowrank.weighing import FeatureReweighting
 from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import run
-from mklcore.solvers.reweighting import Problem
+from mklcore.solvers.problem import Problem
 
 ROWS = 2000
 LANDMARKS = (5, 15, 40)  # of each kernel

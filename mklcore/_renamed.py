@@ -43,6 +43,7 @@ RENAMED = {
     "mklcore.verify_hull": "mklcore.io.verify_hull",
     "mklcore.warmup": "mklcore._numba.warmup",
     "mklcore.widths": "mklcore.selection.bandwidths",
+    "mklcore.solvers.priced": "mklcore.solvers.column_generation",
     "mklcore.kernels.rows": "mklcore.kernels.operators.lazy",
     "mklcore.kernels.single": "mklcore.kernels.operators.packed",
 }

@@ -10,8 +10,7 @@ from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted, trail
 from mklcore.solvers.following import Following
-from mklcore.solvers.reweighting import Problem, WarmStart
-from mklcore.solvers.working_set import Carry
+from mklcore.solvers.problem import Carried, Problem, WarmStart
 
 GRID = np.geomspace(0.01, 30.0, 14)
 
@@ -103,7 +102,7 @@ def test_a_kernel_that_nobody_thought_of_comes_in():
     far = fit_weighted(K, y, 3.0, make_loss("hinge"), LpNorm(1.0), True, tol=1e-6)
     used = np.flatnonzero(first.weights)
     assert np.setdiff1d(np.flatnonzero(far.weights), used).size > 0
-    warm = WarmStart(first.weights, first.dual_coef, 0.05, Carry(used, None))
+    warm = WarmStart(first.weights, first.dual_coef, 0.05, Carried(used))
     method = Following(Problem(K, y, 3.0, make_loss("hinge"), LpNorm(1.0), True), tol=1e-6, warm=warm)
     point = method.found()
     assert point is not None

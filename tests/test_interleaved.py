@@ -13,12 +13,12 @@ from mklcore.kernels.operators.row_cache import RowCache
 from mklcore.losses import make_loss
 from mklcore.penalties import BlockNorm, LpNorm
 from mklcore.solvers import certificate, choose_solver, fit_weighted, interleaved
+from mklcore.solvers.column_generation import ColumnGeneration
 from mklcore.solvers.driver import Status, run
 from mklcore.solvers.interleaved import Interleaved, Pulse
-from mklcore.solvers.kinked import Kinked
-from mklcore.solvers.opening import Opening
-from mklcore.solvers.priced import Priced
-from mklcore.solvers.reweighting import Problem, WarmStart
+from mklcore.solvers.newton import Newton
+from mklcore.solvers.problem import Problem, WarmStart
+from mklcore.solvers.schedule import Phase, Phased, few_chunks
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 6)
 
@@ -122,8 +122,9 @@ def test_what_one_method_found_is_kept_where_the_next_finds_nothing_better(probl
         changes = {"start": lambda self: replace(start(self), objective=1e9), "step": lambda *_: Status.STALLED}
         return type("Idle", (cls,), changes)
 
-    for K, closing in ((stack.values, Kinked), (rows, Priced)):
-        method = Opening(Problem(K, labels, 1.0, loss, penalty, True), tol=1e-9, closing=idle(closing))
+    for K, closing in ((stack.values, Newton), (rows, ColumnGeneration)):
+        phases = Phase("pairs", Interleaved, few_chunks), Phase("idle", idle(closing))
+        method = Phased(Problem(K, labels, 1.0, loss, penalty, True), phases, tol=1e-9)
         fit = run(method, tol=1e-9, max_iter=200)
         assert fit.status is Status.STALLED
         assert fit.objective == pytest.approx(
@@ -202,7 +203,7 @@ def test_a_fine_tolerance_and_a_large_stack_are_newtons_from_the_start(monkeypat
     values, y = problem[3].values, problem[1]
     fine = fit_weighted(values, y, 1.0, make_loss("hinge"), LpNorm(2.0), True, tol=1e-7)
     assert "interleaved" not in fine.solver
-    monkeypatch.setattr("mklcore.solvers.MOST_ROWS", 10)
+    monkeypatch.setattr("mklcore.solvers.schedule.MOST_ROWS", 10)
     large = fit_weighted(values, y, 1.0, make_loss("hinge"), LpNorm(2.0), True, tol=1e-3)
     assert "interleaved" not in large.solver
 

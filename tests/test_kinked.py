@@ -12,13 +12,13 @@ from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
+from mklcore.solvers.column_generation import ColumnGeneration
 from mklcore.solvers.complement import Factorised, Halved, Through
 from mklcore.solvers.driver import Status, run
 from mklcore.solvers.interior import Interior, Sides
-from mklcore.solvers.kinked import Kinked
 from mklcore.solvers.newton import Newton
-from mklcore.solvers.priced import Priced
-from mklcore.solvers.reweighting import Problem, WarmStart
+from mklcore.solvers.problem import Problem, WarmStart
+from mklcore.solvers.schedule import scheduled
 
 LOSSES = ("hinge", "epsilon_insensitive", "one_class", "nu_one_class")
 
@@ -45,7 +45,7 @@ def test_newton_that_stands_still_gives_way_to_the_path_inside(loss):
     problem = tied(200, 40, loss)
     alone = run(Newton(problem, tol=1e-3), tol=1e-3, max_iter=40)
     assert alone.status is Status.MAX_ITER
-    fit = run(Kinked(problem, tol=1e-3), tol=1e-3, max_iter=40)
+    fit = run(scheduled("newton", problem, tol=1e-3), tol=1e-3, max_iter=40)
     checked(problem, fit, 1e-3)
     assert fit.dual_objective <= alone.objective
     assert fit.objective >= alone.dual_objective
@@ -59,7 +59,7 @@ def test_the_path_inside_alone_is_certified_from_a_cold_start(loss, tol):
     assert fit.status is Status.CONVERGED
     if loss != "nu_one_class":  # its primal carries the intercept itself
         checked(problem, fit, tol)
-    other = run(Kinked(problem, tol=1e-5), tol=1e-5, max_iter=200)
+    other = run(scheduled("newton", problem, tol=1e-5), tol=1e-5, max_iter=200)
     assert other.status is Status.CONVERGED
     slack = 1e-9 * abs(fit.objective)
     assert fit.dual_objective <= other.objective + slack
@@ -98,7 +98,7 @@ def test_a_box_without_an_inside_is_left_to_newton():
     K, y = np.eye(5)[None] * np.arange(1.0, 4.0)[:, None, None], np.ones(5)
     problem = Problem(K, y, 1.0, make_loss("hinge"), LpNorm(1.0), True)
     assert not Interior.suits(problem)
-    fit = run(Kinked(problem, tol=1e-3), tol=1e-3, max_iter=100)
+    fit = run(scheduled("newton", problem, tol=1e-3), tol=1e-3, max_iter=100)
     assert not np.any(fit.dual_coef)
     assert fit.objective == 0.0
 
@@ -120,7 +120,7 @@ def test_kernels_enter_as_they_are_needed_where_the_stack_does_not_fit(room_mb):
     dictionary = KernelDictionary.per_feature(Linear(), 150)
     rows, K = LazyKernels.build(dictionary, X), dictionary.grams(X).values
     problem = Problem(rows, y, 0.1, make_loss("hinge"), LpNorm(1.0), True)
-    fit = run(Priced(problem, tol=1e-3, room_mb=room_mb), tol=1e-3, max_iter=60)
+    fit = run(ColumnGeneration(problem, tol=1e-3, room_mb=room_mb), tol=1e-3, max_iter=60)
     checked(replace(problem, K=K), fit, 1e-3)
     assert 0 < np.count_nonzero(fit.weights) < 60
     auto = fit_weighted(rows, y, 0.1, make_loss("hinge"), LpNorm(1.0), True, tol=1e-3)

@@ -13,7 +13,7 @@ from mklcore.lowrank.whole import whole_certificate
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import run
 from mklcore.solvers.forms import interval
-from mklcore.solvers.reweighting import Problem, WarmStart
+from mklcore.solvers.problem import Problem, WarmStart
 
 DATA = mkl.load_sample("breast_cancer").drawn(160, 0)
 Y = np.where(DATA.y == DATA.y[0], 1.0, -1.0)

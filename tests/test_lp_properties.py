@@ -13,7 +13,7 @@ from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.driver import Status
 from mklcore.solvers.newton import Newton
-from mklcore.solvers.reweighting import Problem
+from mklcore.solvers.problem import Problem
 
 LOSSES = ("hinge", "squared", "epsilon_insensitive", "logistic", "one_class")
 SMOOTH = ("squared", "logistic")

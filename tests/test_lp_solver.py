@@ -11,7 +11,7 @@ from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm, vector_norm
 from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.driver import Status
-from mklcore.solvers.reweighting import WarmStart
+from mklcore.solvers.problem import WarmStart
 from tests.reference import lp_optima
 
 OPTIMA = lp_optima()

@@ -16,9 +16,10 @@ from mklcore.losses import LOSSES, make_loss
 from mklcore.penalties import BlockNorm, ElasticNet, LpNorm
 from mklcore.penalties.terms import make_terms
 from mklcore.solvers import certificate, fit_weighted, reweighting, smkl, spectra
+from mklcore.solvers.column_generation import ColumnGeneration, Readings
 from mklcore.solvers.driver import Status, run
-from mklcore.solvers.priced import Priced, Readings
-from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
+from mklcore.solvers.problem import Problem, WarmStart
+from mklcore.solvers.reweighting import Reweighting
 from mklcore.solvers.smkl import SMKL, fit_selection
 
 N, D = 40, 6
@@ -112,10 +113,10 @@ def test_more_kernels_with_weight_than_there_is_room_for_are_weighed_all_the_sam
     X, loss, y = table[0][:, :40], make_loss(name), targets(table[1], make_loss(name))
     rows, K = LazyKernels.build(dictionary, X), dictionary.grams(X).values
     problem, room_mb = Problem(rows, y, 1.0, loss, LpNorm(1.0), True), (room + 0.5) * 8e-6 * N * N
-    first = run(Priced(problem, tol=1e-6, room_mb=room_mb), tol=1e-6, max_iter=60)
+    first = run(ColumnGeneration(problem, tol=1e-6, room_mb=room_mb), tol=1e-6, max_iter=60)
     assert np.count_nonzero(first.weights) > min(room, 10)
     warm = WarmStart(first.weights, first.dual_coef, 1.0)
-    again = run(Priced(replace(problem, C=1.5), tol=1e-6, room_mb=room_mb, warm=warm), tol=1e-6, max_iter=60)
+    again = run(ColumnGeneration(replace(problem, C=1.5), tol=1e-6, room_mb=room_mb, warm=warm), tol=1e-6, max_iter=60)
     for fit, C in ((first, 1.0), (again, 1.5)):
         assert fit.status.ok
         parts = fit.weights, fit.dual_coef, fit.intercept
@@ -126,7 +127,7 @@ def test_more_kernels_with_weight_than_there_is_room_for_are_weighed_all_the_sam
 def test_kernels_that_cannot_matter_are_not_read(table):
     X, y = table[0], np.where(table[1] > 0, 1.0, -1.0)
     rows = LazyKernels.build(MANY, X)
-    method = Priced(Problem(rows, y, 1.0, make_loss("hinge"), LpNorm(1.0), True), tol=1e-8)
+    method = ColumnGeneration(Problem(rows, y, 1.0, make_loss("hinge"), LpNorm(1.0), True), tol=1e-8)
     fit = run(method, tol=1e-8, max_iter=60)
     assert fit.status.ok
     assert method.readings.read < 0.9 * (fit.n_iter + 2) * rows.n_kernels

@@ -12,8 +12,9 @@ from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.driver import Status, run
-from mklcore.solvers.plain_sum import PlainSum
-from mklcore.solvers.reweighting import Problem, Reweighting
+from mklcore.solvers.problem import Problem
+from mklcore.solvers.reweighting import Reweighting
+from mklcore.solvers.schedule import PlainSum
 
 KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 40)
 

@@ -1,4 +1,6 @@
-"""Sums of kernels at hand: what they make of another sum, and machines that start from one that is only near."""
+"""Machines that start from a sum of kernels that is only near, and what a path hands on from point to point."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +12,9 @@ from mklcore.machines.svm import solve_svm
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted, following
 from mklcore.solvers.interleaved import Interleaved
-from mklcore.solvers.kinked import Kinked
-from mklcore.solvers.reweighting import Problem, WarmStart
-from mklcore.solvers.summed import Summed
-from mklcore.solvers.working_set import Carry, nearest
+from mklcore.solvers.problem import Carried, Problem, WarmStart, WarmState
+from mklcore.solvers.schedule import scheduled
+from mklcore.solvers.working_set import nearest
 
 
 @pytest.fixture(scope="module")
@@ -23,22 +24,6 @@ def problem():
     far = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     y = np.where(X[:, 0] + 0.5 * rng.standard_normal(60) > 0.0, 1.0, -1.0)
     return np.exp(-far[None] * np.geomspace(0.02, 2.0, 20)[:, None, None]), y
-
-
-def test_a_sum_is_made_of_those_at_hand(problem):
-    K, _ = problem
-    rng = np.random.default_rng(1)
-    weights, at_hand = rng.uniform(0.1, 1.0, (4, 20)), Summed(K, np.zeros((0, 20)))
-    for one in weights:
-        at_hand = at_hand.with_one(one, np.tensordot(one, K, 1))
-    assert len(at_hand.matrices) == 3  # the first has left
-    wanted = 0.5 * weights[1] + 2.0 * weights[2] - 0.3 * weights[3]
-    shares, left = at_hand.nearest(wanted)
-    out = np.empty((60, 60))
-    at_hand.mixed(shares, out)
-    assert left < 1e-12
-    np.testing.assert_allclose(out, np.tensordot(wanted, K, 1), rtol=1e-10)
-    assert at_hand.nearest(weights[0])[1] > 0.1
 
 
 def test_a_nearly_right_matrix_leads_to_the_right_machine_round_by_round(problem):
@@ -73,22 +58,27 @@ def test_a_path_makes_few_sums_and_every_point_has_its_certificate(problem, p, l
     assert len(made) < 0.8 * solves
 
 
+def after(weights, dual, before):
+    """A neighbour at C = 2 that knows its own neighbour."""
+    return WarmStart(weights, dual, 2.0, WarmState(None, None, Carried(), before))
+
+
 def test_weights_go_on_as_they_went():
     earlier, here, dual = np.array([1.0, 0.5, 0.2]), np.array([1.0, 0.4, 0.3]), np.zeros(4)
-    moved = WarmStart(here, dual, 2.0, before=(1.0, earlier)).weights_for(4.0)
+    moved = after(here, dual, (1.0, earlier)).weights_for(4.0)
     between = (moved / here)[1:] / (here / earlier)[1:]
     assert moved[0] == 1.0
     assert moved[1] < 0.4
     assert moved[2] > 0.3
     assert between[0] > 1.0 > between[1]  # not all of the way
     for before, C in ((None, 4.0), ((1.0, earlier), 1.5), ((1.0, earlier), 200.0), ((1.0, np.array([1.0, 0, 0])), 4.0)):
-        assert WarmStart(here, dual, 2.0, before=before).weights_for(C) is here
+        assert after(here, dual, before).weights_for(C) is here
 
 
 def test_pairs_start_where_weights_go_on_to(problem):
     K, y = problem
     here, dual = np.full(20, 0.1), np.zeros(60)
-    warm = WarmStart(here, dual, 2.0, before=(1.0, np.linspace(0.05, 0.2, 20)))
+    warm = after(here, dual, (1.0, np.linspace(0.05, 0.2, 20)))
     task = Problem(K, y, 4.0, make_loss("hinge"), LpNorm(4 / 3), True)
     first = Interleaved(task, tol=1e-3, warm=warm).start()
     np.testing.assert_allclose(first.weights, LpNorm(4 / 3).scale(warm.weights_for(4.0)), rtol=1e-12)
@@ -97,14 +87,15 @@ def test_pairs_start_where_weights_go_on_to(problem):
 
 def test_more_kernels_are_at_hand_where_the_optimum_is_too_dear_to_follow(problem, monkeypatch):
     K, y = problem
-    task = Problem(K, y, 1.0, make_loss("hinge"), LpNorm(1.0), True)
-    fit = fit_weighted(K, y, 0.8, task.loss, task.penalty, True)
-    carry, sizes = Carry(nearest(fit.weights, fit.weights), None), []
-    warm = WarmStart(fit.weights, fit.dual_coef, 0.8, carry, fit.carry.running)
+    fit = fit_weighted(K, y, 0.8, make_loss("hinge"), LpNorm(1.0), True)
+    sizes = []
+    state = replace(fit.carry, carried=Carried(nearest(fit.weights, fit.weights)))
+    warm = WarmStart(fit.weights, fit.dual_coef, 0.8, state)
+    task = Problem(fit.carry.problem.K, y, 1.0, make_loss("hinge"), LpNorm(1.0), True)
     for most in (150, 0):
         monkeypatch.setattr(following, "_MOST_FREE", most)
-        method = Kinked(task, tol=1e-3, warm=warm)
+        method = scheduled("newton", task, tol=1e-3, warm=warm)
         method.start()
         sizes.append(method.carry.live.size)
-        assert method.carry.dear == (most == 0)
+        assert method.carry.homotopy_is_dear == (most == 0)
     assert sizes[1] >= sizes[0] + 2

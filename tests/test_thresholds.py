@@ -18,7 +18,7 @@ from mklcore.lowrank.fitting import fit_features
 from mklcore.lowrank.nystroem import Nystroem
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
-from mklcore.solvers.reweighting import WarmStart
+from mklcore.solvers.problem import WarmStart
 
 N, D = 36, 6
 M = 2 * D
@@ -29,23 +29,23 @@ ROOMS = ("kernels", "machines", "lowrank")
 
 # What takes the problem, which is small, to the side of a size where only large ones are.
 STORED = {
-    "kernels below a working set": {"FROM_KERNELS": M + 1, "kinked.FROM_KERNELS": M + 1},
-    "rows above which no pairs open": {"MOST_ROWS": N - 1},
-    "kernels from which steps inside come first": {"kinked._MANY": M},
+    "kernels below a working set": {"schedule.FROM_KERNELS": M + 1},
+    "rows above which no pairs open": {"schedule.MOST_ROWS": N - 1},
+    "kernels from which steps inside come first": {"schedule._MANY_AT_ONCE": M},
     "kernels whose sum is dear": {"reweighting._DEAR": M},
-    "an order from which the update is analytic": {"_ANALYTIC_FROM": 1.3},
+    "an order from which the update is analytic": {"schedule._ANALYTIC_FROM": 1.3},
     "points from which pairs come in blocks": {"machines.svm.BLOCKS_FROM": N},
     "machines in small chunks": {"machines.svm._CHUNK": 1},
 }
 NOT_STORED = {
     "no size at all": {},
-    "very many kernels": {"MANY": M},
-    "very many kernels on many rows": {"MANY": M, "FEW_ROWS": N - 1},
-    "very many exponentials": {"MANY": D},
-    "room for hardly any": {"MANY": 1, "priced.ROOM_MB": 4.5 * MEGABYTES},
-    "room for none": {"MANY": 1, "priced.ROOM_MB": 0.5 * MEGABYTES},
-    "room for fewer than the fewest": {"priced.ROOM_MB": 4.5 * MEGABYTES},
-    "more kernels than the fewest": {"FEWEST": 4, "priced.FEWEST": 4, "priced._MORE": 4},
+    "very many kernels": {"schedule.MANY": M},
+    "very many kernels on many rows": {"schedule.MANY": M, "schedule.FEW_ROWS": N - 1},
+    "very many exponentials": {"schedule.MANY": D},
+    "room for hardly any": {"schedule.MANY": 1, "column_generation.ROOM_MB": 4.5 * MEGABYTES},
+    "room for none": {"schedule.MANY": 1, "column_generation.ROOM_MB": 0.5 * MEGABYTES},
+    "room for fewer than the fewest": {"column_generation.ROOM_MB": 4.5 * MEGABYTES},
+    "more kernels than the fewest": {"schedule.FEWEST": 4, "column_generation.FEWEST": 4, "column_generation._MORE": 4},
     "rows that the cache does not hold": {"interleaved.CACHE_MB": 0.0, "interleaved.MIXED_MB": 0.0},
     "rows whose sum is not made": {"kernels.operators.lazy._SUMMED": N - 1},
     "columns that are not kept": {"kernels.sums._HELD": 0},
@@ -154,7 +154,7 @@ def test_a_way_along_more_free_points_than_it_may_have(sizes, monkeypatch):
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_sum_that_is_too_large_to_store_is_done_without_or_refused_by_name(sizes, name, monkeypatch):
-    monkeypatch.setattr("mklcore.solvers.plain_sum.LARGEST_MB", 0.9 * MEGABYTES)
+    monkeypatch.setattr("mklcore.solvers.schedule.LARGEST_MB", 0.9 * MEGABYTES)
     loss = make_loss(name)
     if loss.piecewise_linear and not loss.total:
         sizes.checked(sizes.fitted(sizes.rows, name, np.inf), name, np.inf)

@@ -1,7 +1,5 @@
 """The working set of kernels at p = 1: the same optimum as with all kernels, whatever set it starts from."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -12,8 +10,8 @@ from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import Fit, Status, run
 from mklcore.solvers.newton import Newton
-from mklcore.solvers.reweighting import Problem, WarmStart
-from mklcore.solvers.working_set import Carry, WorkingSet
+from mklcore.solvers.problem import Carried, Problem, WarmStart
+from mklcore.solvers.working_set import WorkingSet
 
 LOSSES = ("hinge", "squared", "logistic", "epsilon_insensitive")
 
@@ -50,7 +48,7 @@ def test_a_set_without_the_kernels_that_matter_grows_until_it_has_them(problem, 
     useless = np.flatnonzero(cold.weights == 0)[:3]
     weights = np.zeros(len(K))
     weights[useless] = 1 / 3
-    warm = WarmStart(weights, np.zeros(K.shape[1]), 1.0, Carry(useless, None))
+    warm = WarmStart(weights, np.zeros(K.shape[1]), 1.0, Carried(useless))
     grown = solve(WorkingSet, problem, loss, 1.0, warm=warm)
     assert grown.status is Status.CONVERGED
     assert grown.objective == pytest.approx(cold.objective, rel=2e-5)
@@ -67,7 +65,7 @@ def test_a_path_carries_its_set_and_ends_where_cold_fits_end(problem):
         assert fit.status is Status.CONVERGED
         assert fit.objective <= cold.objective * (1 + 1e-4)
         assert fit.dual_objective <= cold.objective * (1 + 1e-12)
-        assert fit.carry.carry.live.size < len(K)
+        assert fit.carry.carried.live.size < len(K)
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +105,7 @@ def test_a_fit_cancelled_at_its_warm_start_still_has_a_certificate(problem):
     K, y = problem
     loss = make_loss("hinge")
     fit = fit_weighted(K, y, 1.0, loss, LpNorm(1.0), True)
-    warm = WarmStart(fit.weights, fit.dual_coef, 1.0, replace(fit.carry.carry, dear=True))
+    warm = WarmStart(fit.weights, fit.dual_coef, 1.0, fit.carry.carried._replace(homotopy_is_dear=True))
     stopped = fit_weighted(K, y, 3.0, loss, LpNorm(1.0), True, warm=warm, callback=lambda record: True)
     assert stopped.status is Status.CANCELLED
     best = fit_weighted(K, y, 3.0, loss, LpNorm(1.0), True, tol=1e-6)

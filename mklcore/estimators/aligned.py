@@ -26,7 +26,7 @@ from mklcore.estimators.lp import LpBase, UniformMKLClassifier, UniformMKLRegres
 from mklcore.kernels.operators.dense import DenseKernels
 from mklcore.losses import Loss
 from mklcore.solvers.driver import Fit
-from mklcore.solvers.reweighting import WarmStart
+from mklcore.solvers.problem import WarmStart
 
 ALIGNMENTS = ("aligned", "margin")  # how weights are given in one step
 _STEPS, _CLOSE = 20_000, 1e-9  # of the pairwise descent of the margin, and how close it comes

@@ -15,7 +15,7 @@ from mklcore.losses import Loss
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.selection.splitters import folds
 from mklcore.solvers.driver import Fit, warn_unless_converged
-from mklcore.solvers.reweighting import WarmStart
+from mklcore.solvers.problem import WarmStart
 
 N_FOLDS = 5
 SELECTIONS = ("objective", "folds")  # how the best single kernel is chosen

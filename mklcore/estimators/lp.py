@@ -27,8 +27,8 @@ from mklcore.penalties import LpNorm, Penalty, make_penalty
 from mklcore.solvers import MOST_SUMMED, SOLVERS, fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged
 from mklcore.solvers.interleaved import lacking
-from mklcore.solvers.reweighting import WarmStart
-from mklcore.solvers.single import FINEST as FINEST_SINGLE
+from mklcore.solvers.problem import WarmStart
+from mklcore.solvers.schedule import FINEST as FINEST_SINGLE
 
 
 class LpBase(KernelEstimator):

@@ -52,6 +52,7 @@ from mklcore.solvers.hkl.strings import StringSpace
 FORMAT, VERSION = "mklcore model", 2
 READABLE = (1, 2)  # version 1 lacks what proves an answer: target, row fingerprints, sample weights, dual point
 MAX_BYTES = 2**30
+_RETIRED = {("Fit", "passed")}  # parts of version 0.1 that nothing reads any more
 MAX_DEPTH = 40
 MOST_LETTERS = 600  # of a refusal
 _PRIVATE = ("_map", "_nodes")  # besides the public attributes with a trailing underscore
@@ -343,7 +344,7 @@ class _Reader:
         if not isinstance(name, str) or name not in self._parts:
             raise DataError(f"The model file asks for {_named(node, 'is')}, which this library lacks.")
         kind: Any = self._parts[name]
-        parts = {key: self.value(value, depth + 1) for key, value in node["of"].items()}
+        parts = {key: self.value(value, depth + 1) for key, value in node["of"].items() if (name, key) not in _RETIRED}
         if strange := sorted(set(parts) - {field.name for field in fields(kind) if field.init}):
             raise DataError(f"{name} has no part {strange[0][:60]!r}; the model file gives one.")
         made = kind(**parts)

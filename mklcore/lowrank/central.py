@@ -32,7 +32,7 @@ from mklcore.lowrank.weighing import TOLD, FeatureReweighting, OnFeatures, Seen
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.interior import Sides
-from mklcore.solvers.reweighting import Problem, WarmStart
+from mklcore.solvers.problem import Problem, WarmStart
 
 _LEAST = 1e-200  # a firmness below it would not be one
 _TO_THE_WALL = 0.97  # share of the longest step that keeps everything positive
@@ -101,7 +101,7 @@ class Seeing(NamedTuple):
 
 def scaled_cost(problem: Problem) -> float:
     """C in units in which kernels of any scale cost alike: times the diagonal of their sum at equal weights, by that of 2."""
-    stack: FeatureStack = problem.K  # type: ignore[assignment]  # features go to this method alone
+    stack: FeatureStack = problem.K.source  # type: ignore[assignment]  # features go to this method alone
     unit = float(problem.penalty.start(stack.n_kernels) @ stack.diagonals().mean(axis=1))
     return float(np.mean(problem.C)) * unit / _UNIT
 
@@ -127,7 +127,7 @@ class FeatureCentral(OnFeatures):
     @staticmethod
     def pays(problem: Problem) -> bool:
         """Whether its steps, O(D) for every number in the table, cost less than coordinates, which take the longer the larger C."""
-        D = problem.K.table.shape[1]  # type: ignore[attr-defined]  # features go to this method alone
+        D = problem.K.source.table.shape[1]  # type: ignore[attr-defined]  # features go to this method alone
         return bool(scaled_cost(problem) ** CREEP > PASSES + PRODUCTS * D and 32.0 * D * D <= _MOST_BYTES)
 
     def start(self) -> Point:
@@ -227,7 +227,7 @@ class FeatureCentral(OnFeatures):
         b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
         errors, bound = total_loss(task.loss, f, b, task.y, task.C), self.bound(a, Q)
         assert bound is not None
-        state = Seen(Q, errors + 0.5 * float(weights @ Q), 0.0, 0.0, decision=f.copy(), seen=(weights, a), u=u)
+        state = Seen(Q, errors + 0.5 * float(weights @ Q), 0.0, 0.0, u=u)
         price = task.penalty.regulariser(weights * np.sqrt(Q))
         return Point(weights, a, b, errors + price, bound.value, bound.price, state=state, dual_point=bound.point)
 

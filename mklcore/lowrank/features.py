@@ -360,7 +360,9 @@ class FeatureStack:
     @property
     def capabilities(self) -> frozenset[Capability]:
         """What these kernels can do beyond the protocol."""
-        return frozenset({Capability.STORED, Capability.BLOCKS, Capability.EXACT, Capability.FACTORS})
+        return frozenset(
+            {Capability.STORED, Capability.BLOCKS, Capability.EXACT, Capability.FACTORS, Capability.FEATURES}
+        )
 
     @property
     def exact(self) -> FeatureStack:

@@ -13,6 +13,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
+from mklcore.kernels.operators import cached
 from mklcore.losses import Cost, Loss
 from mklcore.lowrank.central import FeatureCentral
 from mklcore.lowrank.features import FeatureStack
@@ -21,7 +22,7 @@ from mklcore.lowrank.weighing import FeatureNewton, FeatureReweighting, OnFeatur
 from mklcore.penalties import Penalty
 from mklcore.solvers.driver import Fit, run
 from mklcore.solvers.newton import newton_exponent
-from mklcore.solvers.reweighting import Problem, WarmStart
+from mklcore.solvers.problem import Problem, WarmStart
 
 SOLVERS_HERE = ("auto", "wrapper", "newton")
 _NEWTON_BELOW = 1.2  # from this p on the analytic update needs few cheap steps; squared loss has cheap Hessians, too
@@ -66,7 +67,7 @@ def fit_features(
         raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
     newton = solver == "newton" or (solver == "auto" and p is not None and (loss.quadratic or p < _NEWTON_BELOW))
     C = C if np.ndim(C) else float(C)
-    problem = Problem(stack, y, C, loss, penalty, fit_intercept)
+    problem = Problem(cached(stack), y, C, loss, penalty, fit_intercept)
     method: OnFeatures
     if solver == "auto" and penalty.simplex and loss.piecewise_linear and FeatureInterior.suits(problem):
         method = FeatureInterior(problem, tol=tol, warm=warm)

@@ -20,7 +20,7 @@ from mklcore.lowrank.features import FeatureStack
 from mklcore.lowrank.weighing import TOLD, OnFeatures
 from mklcore.solvers.driver import Point, Progress
 from mklcore.solvers.interior import Interior, Sides
-from mklcore.solvers.reweighting import Problem, WarmStart
+from mklcore.solvers.problem import Problem, WarmStart
 
 _LEAST = 1e-200  # a firmness below it would not be one
 _HELD = 6e8  # bytes of features in double precision up to which they are kept for the length of a step
@@ -49,9 +49,6 @@ class FeatureInterior(OnFeatures, Interior):
 
     def _times(self, a: Array) -> Array:
         return self.stack.matvec(a)
-
-    def _combine(self, weights: Array) -> None:
-        self._weights = weights
 
     def factorised(self, firm: Array) -> Callable[[Array], Array]:
         return through_features(self.stack, self.stack.spread(self._weights), np.maximum(firm, _LEAST))

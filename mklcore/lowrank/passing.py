@@ -29,8 +29,9 @@ from mklcore.losses import Loss, make_loss
 from mklcore.lowrank.features import FeatureStack
 from mklcore.lowrank.fitting import fit_features
 from mklcore.penalties import Penalty
-from mklcore.solvers.driver import Board, Fit, Point, Status, run
-from mklcore.solvers.reweighting import WarmStart, certifies
+from mklcore.solvers.driver import Board, Fit, Method, Point, Status, run
+from mklcore.solvers.problem import WarmStart
+from mklcore.solvers.reweighting import certifies
 
 _PIECE = 4096  # rows in double precision at a time
 _SHARE = 0.03  # of the present gap is asked of the quadratic problem
@@ -95,10 +96,8 @@ class Place:
     sums: LossSums
 
 
-class Passing:
+class Passing(Method):
     """The driver's method; ``ask(v, b)`` is one pass over all rows, ``stack`` says which features belong to which kernel."""
-
-    keeps_points = False
 
     def __init__(
         self, stack: FeatureStack, ask: Ask, C: float, penalty: Penalty, fit_intercept: bool, tol: float

@@ -23,17 +23,8 @@ from mklcore.machines.solution import Solution
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Point, Progress
 from mklcore.solvers.newton import Newton, newton_exponent
-from mklcore.solvers.proof import Passed, Values, scales_of
-from mklcore.solvers.reweighting import (
-    _FIRST,
-    _FLOOR,
-    _LEAST_SCALE,
-    Problem,
-    Reweighting,
-    WarmStart,
-    Weighed,
-    values_of,
-)
+from mklcore.solvers.problem import Carried, Problem, WarmStart
+from mklcore.solvers.reweighting import _FIRST, _FLOOR, _LEAST_SCALE, Reweighting, WeightState
 
 _ROUGH, _SHARE = 0.03, 0.2
 _DEAREST = 6e9  # multiplications that a Hessian may take; beyond it the analytic update is cheaper
@@ -41,8 +32,8 @@ TOLD = "of the approximated kernels"
 
 
 @dataclass(frozen=True, eq=False)
-class Seen(Weighed):
-    """``Weighed``, with u = Phi'a (D,) of the dual; for squared loss the solution from sums."""
+class Seen(WeightState):
+    """``WeightState``, with u = Phi'a (D,) of the dual; for squared loss the solution from sums."""
 
     u: Array | None = None
     ridge: Ridge | None = None
@@ -55,7 +46,7 @@ class OnFeatures(Reweighting):
 
     def _take(self, problem: Problem, tol: float, warm: WarmStart | None) -> None:
         self.problem, self.tol, self.warm = problem, tol, warm
-        self.stack = problem.K  # type: ignore[assignment]  # the one place where the two kinds of stack meet
+        self.stack = problem.K.source  # type: ignore[assignment]  # the one place where the two kinds of stack meet
         self.live = np.arange(self.stack.n_kernels)
         self._stride = 0.0 if problem.penalty.exponent is None else _FIRST
         self._listener: Callable[[], Any] | None = None
@@ -105,7 +96,7 @@ class OnFeatures(Reweighting):
         price = task.penalty.regulariser(weights * np.sqrt(Q))
         scale = bound.price if task.penalty.homogeneous else max(price, _LEAST_SCALE * errors)
         state = Seen(
-            Q, found.objective, found.gap, accuracy, damping, G, decision=f, seen=(weights, found.dual), u=u,
+            Q, found.objective, found.gap, accuracy, damping, G, u=u,
         )  # fmt: skip
         return Point(weights, found.dual, b, errors + price, bound.value, scale, state=state, dual_point=bound.point)
 
@@ -140,19 +131,6 @@ class OnFeatures(Reweighting):
         b = best_intercept(task.loss, found.decision, task.y, task.C) if task.fit_intercept else 0.0
         return self._point(best.weights, replace(found, intercept=b), u, best.state.accuracy, 0.0, None)
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
-        """Objective and dual value of published parts, from scratch."""
-        stack, both = self.stack, [best.dual] if dual_point is None else [best.dual, dual_point]
-        u = stack.coefficients(np.column_stack(both))
-        f = stack.times(stack.spread(best.weights) * u[:, 0])
-        passed = Passed(f, stack.by_kernel(u[:, 0] ** 2), stack.by_kernel(u[:, -1] ** 2), stack.diagonals())
-        return values_of(self.problem, passed, best, dual_point)
-
-    @property
-    def scales(self) -> str:
-        """The scales of the problem in words."""
-        return scales_of(self.stack.diagonals(), self.problem.C)
-
 
 _LATER = np.empty(0)
 
@@ -181,9 +159,9 @@ class FeatureNewton(OnFeatures, Newton):
             self._adopt(warm)
 
     @property
-    def carry(self) -> Bundle | None:
+    def carry(self) -> Carried:
         """The bundle, for the next value of C."""
-        return self.bundle
+        return Carried(bundle=self.bundle)
 
     def _curve(self, point: Point, damping: float) -> tuple[Callable[[float], Array], float] | None:
         return None if self._is_dear(point) else super()._curve(point, damping)

@@ -1,4 +1,4 @@
-"""One file per method; the outer loop is in ``driver``. ``SOLVERS`` are the ways to weigh kernels, by name."""
+"""One file per method; the outer loop is in ``driver``, what is tried after what in ``schedule``."""
 
 from __future__ import annotations
 
@@ -11,114 +11,30 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.kernels.operators import Capability, KernelOperator, as_operator, is_stored
+from mklcore.kernels.operators import KernelOperator, cached, is_stored
 from mklcore.losses import Cost, Loss, make_loss
 from mklcore.losses.intercepts import total_loss
 from mklcore.penalties import Penalty
 from mklcore.solvers.driver import Fit, Status, run
-from mklcore.solvers.interleaved import Interleaved, lacking
-from mklcore.solvers.kinked import Kinked
-from mklcore.solvers.neighbour import Kept, Neighbour, keeping
-from mklcore.solvers.newton import Newton, newton_exponent
-from mklcore.solvers.opening import FINEST, MOST_ROWS, Opening
-from mklcore.solvers.plain_sum import OneMachine, PlainSum
-from mklcore.solvers.priced import FEWEST, Priced, most_kernels
-from mklcore.solvers.reweighting import Problem, Reweighting, WarmStart
-from mklcore.solvers.silp import SILP
-from mklcore.solvers.single import FINEST as FINEST_SINGLE
-from mklcore.solvers.single import SinglePrecision
-from mklcore.solvers.working_set import FROM_KERNELS, WorkingSet
+from mklcore.solvers.newton import newton_exponent
+from mklcore.solvers.problem import Carried, Problem, WarmStart, WarmState, WeightedMethod
+from mklcore.solvers.schedule import FINEST, Reused, kernels_for, reason, row_for, scheduled
 
 __all__ = ["SOLVERS", "Fit", "Status", "certificate", "choose_solver", "fit_weighted"]
 
-
-def _newton(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Newton | WorkingSet | Kinked:
-    """Newton, on a working set of kernels where most of them end without weight."""
-    if problem.penalty.simplex and problem.loss.piecewise_linear:
-        return Kinked(problem, tol=tol, warm=warm)
-    few = problem.penalty.simplex and problem.K.n_kernels >= FROM_KERNELS
-    return (WorkingSet if few else Newton)(problem, tol=tol, warm=warm)
-
-
-def _opens(problem: Problem, tol: float) -> bool:
-    """Whether interleaved pairs open for Newton: a small stack, a loss they know, weights that are not on the simplex."""
-    return (
-        not problem.penalty.simplex
-        and tol >= FINEST
-        and problem.y.size <= MOST_ROWS
-        and not lacking(problem.loss, problem.penalty)
-    )
-
-
-def _wrapper(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Reweighting | PlainSum:
-    """The analytic update; where it is the plain sum one machine on it, which without a stack is made first."""
-    if not problem.penalty.plain_sum:
-        return Reweighting(problem, tol=tol, warm=warm)
-    return (OneMachine if Capability.DENSE in problem.K.capabilities else PlainSum)(problem, tol=tol, warm=warm)
-
-
-def _interleaved(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Interleaved | Opening | Priced:
-    """Pairs and weights in turn; on the simplex, where they stand still, the kernels that matter by another method."""
-    if problem.penalty.simplex and problem.loss.piecewise_linear and not lacking(problem.loss, problem.penalty):
-        if Capability.DENSE in problem.K.capabilities:
-            return Opening(problem, tol=tol, warm=warm, closing=Kinked)
-        if most_kernels(problem.y.size) >= FEWEST:  # reading rows one by one does not pay where the few can be stored
-            many = problem.K.n_kernels > FEWEST
-            return Priced(problem, tol=tol, warm=warm) if many else Opening(problem, tol=tol, warm=warm, closing=Priced)
-    return Interleaved(problem, tol=tol, warm=warm)
-
-
-def _without_stack(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Any:
-    """The method for kernels that are not stored, by what there is more of: rows, or kernels."""
-    if _summed_in_blocks(problem.K, problem.loss, problem.penalty):
-        return (Priced if problem.penalty.simplex else Reweighting)(problem, tol=tol, warm=warm)
-    return _interleaved(problem, tol=tol, warm=warm)
-
-
-def _summed_in_blocks(K: KernelOperator, loss: Loss, penalty: Penalty) -> bool:
-    """Whether the sum of the kernels is stored, made afresh at every step: very many kernels on a few thousand rows, or
-    what interleaved pairs cannot do."""
-    return bool(lacking(loss, penalty)) or (K.n_kernels >= MANY and K.n_samples <= FEW_ROWS)
-
-
-def _can_be_single(K: KernelOperator, penalty: Penalty, solver: str, tol: float) -> bool:
-    """Whether a method for stored kernels is asked, and no more digits than single precision has."""
-    return tol >= FINEST_SINGLE and solver in ("auto", "wrapper", "newton") and not _is_plain_sum(K, penalty)
-
-
-def _is_plain_sum(K: KernelOperator, penalty: Penalty) -> bool:
-    return Capability.DENSE not in K.capabilities and penalty.plain_sum
-
+MOST_SUMMED = 8000  # rows up to which the sum of kernels that are not stored is stored: 0.5 GB
 
 SOLVERS: dict[str, Callable[..., Any]] = {
-    "wrapper": _wrapper,
-    "newton": _newton,
-    "interleaved": _interleaved,
-    "silp": SILP,
+    name: partial(scheduled, name) for name in ("wrapper", "newton", "interleaved", "silp")
 }
-
-MANY, FEW_ROWS = 100, 4000  # kernels, rows: where making their sum afresh is quicker than keeping their rows
-MOST_SUMMED = 8000  # rows up to which the sum is stored at all: 0.5 GB
-_ANALYTIC_FROM = 4.0  # from this p on the analytic update needs two or three steps and no Hessian
 
 
 def choose_solver(K: Array | KernelOperator, penalty: Penalty, loss: Loss | None = None) -> tuple[str, str]:
     """The solver that "auto" means here, and why, in words; ``loss`` tells what it takes without a stored stack."""
-    K = as_operator(K)
-    if _is_plain_sum(K, penalty):
-        return "wrapper", "at p = infinity one machine solve is the optimum, and no Gram matrix but the sum is stored"
-    if not is_stored(K) and _summed_in_blocks(K, loss or make_loss("hinge"), penalty):
-        return "wrapper", "the kernels are summed from their columns, so no Gram matrix but the sum is stored"
-    if not is_stored(K):
-        return "interleaved", "the kernels are computed row by row, so no Gram matrix is stored"
-    if penalty.plain_sum:
-        return "wrapper", "at p = infinity one machine solve is the optimum"
-    p = newton_exponent(penalty)
-    if p is None:
-        return "wrapper", f"the {penalty.name} has an analytic update only"
-    if p < _ANALYTIC_FROM:
-        return "newton", f"at p = {p:.4g} the analytic update would crawl"
-    return "wrapper", f"at p = {p:.4g} the analytic update needs a few steps and no Hessian"
+    kernels = cached(K)
+    problem = Problem(kernels, np.ones(kernels.n_samples), 1.0, loss or make_loss("hinge"), penalty, True)
+    row = row_for(problem, "auto", FINEST)
+    return row.called, reason(row, problem)
 
 
 def fit_weighted(
@@ -140,8 +56,8 @@ def fit_weighted(
         min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m      over the weights ``penalty`` allows
 
     ``K`` (M, n, n) float64 or an operator, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0, a number or
-    one per row (n,). ``solver`` is a key of
-    ``SOLVERS`` or "auto": ``choose_solver`` says which and why, and the fit's ``solver`` text repeats it.
+    one per row (n,). ``solver`` is a key of ``SOLVERS`` or "auto": the table of ``schedule`` says which methods that is, and
+    the fit's ``solver`` text repeats why.
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16).
     """
     if not penalty.certifies:
@@ -150,71 +66,30 @@ def fit_weighted(
             "its certificate; use SMKLClassifier or SMKLRegressor."
         )
     loss.check_cost(y.size, C)
-    K = as_operator(K)
-    penalty.check_claims(K.n_kernels)
     if solver not in ("auto", *SOLVERS):
         raise ParameterError(f"There is no solver called {solver!r}; the solvers are auto, {', '.join(SOLVERS)}.")
+    kernels = kernels_for(K, solver, tol, penalty.plain_sum, warm)
+    penalty.check_claims(kernels.n_kernels)
     if solver == "newton" and newton_exponent(penalty) is None:
         raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
-    if _is_plain_sum(K, penalty):
-        solver = "auto"
-    elif not is_stored(K) and solver not in ("auto", "wrapper", "interleaved"):
-        raise ParameterError(
-            f'solver="{solver}" needs the Gram matrices; use solver="auto" or "interleaved" to work without them.'
-        )
-    packed = is_stored(K) and Capability.EXACT not in K.capabilities
-    if packed and not _can_be_single(K, penalty, solver, tol):
-        K, packed = K.exact, False
-    chosen, reason = choose_solver(K, penalty, loss) if solver == "auto" else (solver, "")
-    problem = Problem(K, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept)
-    if warm is not None and isinstance(warm.carry, Kept):
-        problem.beside(warm.carry.problem)
-    near = None if warm is None else Neighbour.of(problem, warm, tol)
-    if near is not None:
-        return _kept(problem, near, tol, max_iter, callback)
-    if warm is not None and isinstance(warm.carry, Kept):
-        warm = replace(warm, carry=warm.carry.carry, running=warm.carry.running, before=warm.carry.before)
-    opened = Capability.DENSE in K.capabilities and solver == "auto" and chosen == "newton" and _opens(problem, tol)
-    free = not is_stored(K) and solver == "auto" and not _is_plain_sum(K, penalty)
-    inside: Callable[..., Any] = Opening if opened else _without_stack if free else SOLVERS[chosen]
-    lean = _lean(problem, tol) if free else None
-    make = partial(SinglePrecision, inside=inside) if lean is not None or packed else inside
-    method = make(lean or problem, tol=tol, warm=warm)
-    if reason:
-        method.name += f", chosen because {reason}"
-    fit = _kept(problem, method, tol, max_iter, callback, warm)
-    if make is inside or fit.status is not Status.STALLED:
-        return fit
-    again = WarmStart(fit.weights, fit.dual_coef, C)  # single precision has too few digits: on from there in double
-    if not packed:
-        return _kept(problem, inside(problem, tol=tol, warm=again), tol, max_iter, callback)
-    return fit_weighted(
-        K.exact, y, C, loss, penalty, fit_intercept, tol=tol, max_iter=max_iter, warm=again, callback=callback
-    )
-
-
-def _lean(problem: Problem, tol: float) -> Problem | None:
-    """The problem with exponentials in single precision, where sums of them are most of the work and have the digits asked for."""
-    uneven = problem.penalty.exponent is not None
-    summed = uneven and _summed_in_blocks(problem.K, problem.loss, problem.penalty)
-    if not (summed and tol >= FINEST_SINGLE):
-        return None
-    quick = problem.K.with_float32_sums()
-    return None if quick is problem.K else replace(problem, K=quick)
-
-
-def _kept(
-    problem: Problem,
-    method: Any,
-    tol: float,
-    max_iter: int,
-    callback: Callable[..., Any] | None,
-    warm: WarmStart | None = None,
-) -> Fit:
-    """The fit with what a neighbour can use."""
-    fit = run(method, tol=tol, max_iter=max_iter, callback=callback, passed=True)
+    if not is_stored(kernels):
+        if penalty.plain_sum:
+            solver = "auto"
+        elif solver not in ("auto", "wrapper", "interleaved"):
+            raise ParameterError(
+                f'solver="{solver}" needs the Gram matrices; use solver="auto" or "interleaved" to work without them.'
+            )
+    problem = Problem(kernels, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept)
+    method: WeightedMethod | None = Reused.of(problem, tol=tol, warm=warm)
+    if method is None:
+        make = partial(scheduled, "auto") if solver == "auto" else SOLVERS[solver]
+        method = make(problem, tol=tol, warm=warm)
+        if solver == "auto":
+            method.name += f", chosen because {reason(row_for(problem, solver, tol), problem)}"
+    fit = run(method, tol=tol, max_iter=max_iter, callback=callback)
     before = None if warm is None or np.ndim(warm.C) else (float(warm.C), warm.weights)
-    return keeping(problem, fit, getattr(method, "running", None), before)
+    carried = fit.carry if isinstance(fit.carry, Carried) else Carried()
+    return replace(fit, carry=WarmState(problem, replace(fit, carry=None), carried, before))
 
 
 def certificate(

@@ -30,8 +30,8 @@ from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import Board, Fit, Method, Point, Status, run, warn_unless_converged
 from mklcore.solvers.gomp import GOMP
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, certificate_of, l1_values, unit_step_divisors
+from mklcore.solvers.problem import WarmStart
 from mklcore.solvers.proof import Values
-from mklcore.solvers.reweighting import WarmStart
 from mklcore.solvers.spectra import Spectra
 
 L1_SOLVERS = ("symmetric", "block")
@@ -95,7 +95,7 @@ class _Inside:
     curvature: Array
 
 
-class SymmetricL1:
+class SymmetricL1(Method):
     """Problem (1) by a primal-dual interior point method in the norms t_j = ||f_j||, as the driver's method:
 
         min_{t >= 0}  1/2 (y'(sum_j t_j K_j + lam n I)^{-1} y + sum_j t_j)      (lam times this is L at its minimum over f)
@@ -103,7 +103,6 @@ class SymmetricL1:
     Starts from equal norms and treats all kernels alike, so copies of a kernel end with equal norms.
     """
 
-    keeps_points = False
     name = "interior point (symmetric)"
 
     def __init__(self, K: Array, y: Array, lam: float) -> None:
@@ -125,9 +124,6 @@ class SymmetricL1:
         slack_move = target / at.t - at.z - at.z / at.t * move
         t = at.t + _inside_share(at.t, move) * move
         return self._point(t, at.z + _inside_share(at.z, slack_move) * slack_move)
-
-    def finish(self, best: Point) -> Point:
-        return best
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """Objective and dual value of (1) from the coefficients of all kernels."""

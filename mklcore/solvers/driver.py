@@ -1,16 +1,7 @@
-"""The one outer loop. A method says how to start, how to step and how to finish; everything else lives here.
+"""The one outer loop, and what a method tells it. Everything that methods have in common lives here.
 
 The driver keeps history, best primal point, best dual value, the stopping rule, the non-finite check and the cancel
-callback, and returns one frozen ``Fit`` for every method. A method is an object with
-
-    start()            -> Point      the first point
-    step(best, last)   -> Point | Status
-    finish(best)       -> Point      last polish (pruning, re-solving); its certificate is heard too
-    values(best, dual) -> Values     optional: what the published coefficients and dual point give, from scratch
-    scales                           optional: in words, what its numbers are made of, for a refusal
-    descends                         optional: False for a method that may end above what it has seen
-    listen(listener)                 optional: asks ``listener()`` in the middle of a step whether to end it
-    restated(best, dual) -> Point    optional, where values come from running sums: the best point and dual point afresh
+callback, and returns one frozen ``Fit`` for every ``Method``.
 
 Stopping rule (specification of the lp-norm solver): best primal minus best dual <= tol * R, where R is the regulariser
 term of the dual. R, not the objective: at small C the objective is nearly all loss and accepts the uniform start. Where R
@@ -24,17 +15,18 @@ from __future__ import annotations
 
 import enum
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import MKLError, warn_short
 from mklcore.kernels.checks import one_blas_thread
-from mklcore.solvers.proof import Passed, Values, check, refusal, refuse_if_strained
+from mklcore.solvers.proof import Values, check, refusal, refuse_if_strained
 
 _ROUNDED = 1e-12  # share of the objective: a smaller gap that round-off explains is none, though R be nearly 0
 
@@ -134,8 +126,7 @@ class Fit:
     points: tuple[Point, ...] | None = field(default=None, repr=False)
     carry: Any = field(default=None, repr=False)  # what the method hands to the fit of a neighbouring problem
     dual_point: Array | None = field(default=None, repr=False)
-    passed: Passed | None = field(default=None, repr=False)  # what its values were computed from, where the method says
-    decision: Array | None = field(default=None, repr=False)  # from there: f (n,) on the training rows, no intercept
+    decision: Array | None = field(default=None, repr=False)  # f (n,) on the training rows, no intercept, where known
 
     @property
     def gap(self) -> float | None:
@@ -158,17 +149,59 @@ class Fit:
         )
 
 
-class Method(Protocol):
-    """A solver as the driver sees it."""
+class Method(ABC):
+    """A method as the driver runs it; made for one problem, with a warm start where there is one.
+
+    Attributes
+    ----------
+    name : what a fit says of how it was found
+    keeps_points : whether the fit holds every iterate
+    descends : False for a method that may end above what it has seen
+    """
 
     name: str
-    keeps_points: bool
+    keeps_points: ClassVar[bool] = False
+    descends: ClassVar[bool] = True
 
-    def start(self) -> Point: ...
+    @abstractmethod
+    def start(self) -> Point:
+        """The first point."""
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status: ...
+    @abstractmethod
+    def step(self, best: Point, last: Point, board: Any) -> Point | Status:
+        """The next point, or how the method ends; ``board`` is the ``Board`` of the run."""
 
-    def finish(self, best: Point) -> Point: ...
+    def restated(self, best: Point, dual_point: Array | None) -> Point:
+        """The best point with values from scratch, for a method whose points tell rounded ones; ``best`` where they are exact.
+
+        Asked before a run ends as converged, and at its end; a point that was restated is returned as it is.
+        """
+        return best
+
+    def finish(self, best: Point) -> Point:
+        """The last polish, such as pruning and solving again; its certificate counts, too."""
+        return best
+
+    def values(self, best: Point, dual_point: Array | None) -> Values | None:
+        """Objective and dual value that published coefficients and dual point give, from scratch; None: unknown."""
+        return None
+
+    @property
+    def carry(self) -> Any:
+        """What the fit of a neighbouring problem can use."""
+        return None
+
+    @property
+    def scales(self) -> str:
+        """What the numbers of the problem are made of, for a refusal."""
+        return "a linear system in them is singular"
+
+    def progress(self, board: Progress) -> Progress:
+        """How near the method has come to what it works on: the run's own, unless it solves a part of the problem in between."""
+        return board
+
+    def listen(self, listener: Callable[[], Any] | None) -> None:  # noqa: B027  most steps are short
+        """Ask ``listener()`` in the middle of long steps whether to end; None: ask nobody any more."""
 
 
 def _share(gap: float, objective: float) -> float:
@@ -277,27 +310,18 @@ class Board(Progress):
         self.history.append(_with_values(line, self.best.objective, self.dual))
 
 
-def run(
-    method: Method,
-    *,
-    tol: float,
-    max_iter: int,
-    callback: Callable[[Record], Any] | None = None,
-    passed: bool = False,
-) -> Fit:
+def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record], Any] | None = None) -> Fit:
     """Drive ``method`` until its certificate is within ``tol``, it says it is done, or ``max_iter`` steps are made.
 
     ``callback(record)`` is called after every iteration, and with the last record again in the middle of one that computes
     many kernel rows; a true answer ends the run with ``Status.CANCELLED``, an exception passes through. The best point
-    seen is kept, with its proof computed afresh where a method needs one: who cannot wait for that raises. With ``passed``
-    the fit keeps what the proof was computed from; it holds the kernels. A division by zero or a singular system inside a
-    method, compiled or not, is a KernelError that names the scales of the problem.
+    seen is kept, with its proof computed from scratch where a method needs one. A division by zero or a singular system inside
+    a method, compiled or not, is a KernelError that names the scales of the problem.
     """
     try:
-        fit = _driven(method, tol, max_iter, callback)
-        return fit if passed else replace(fit, passed=None)
+        return _driven(method, tol, max_iter, callback)
     except (np.linalg.LinAlgError, ArithmeticError) as error:
-        raise refusal(getattr(method, "scales", "a linear system in them is singular")) from error
+        raise refusal(method.scales) from error
 
 
 def _driven(method: Method, tol: float, max_iter: int, callback: Callable[[Record], Any] | None) -> Fit:
@@ -309,6 +333,9 @@ def _driven(method: Method, tol: float, max_iter: int, callback: Callable[[Recor
             if method.keeps_points:
                 points.append(last)
             status = _verdict(board, max_iter, callback)
+            if status is Status.CONVERGED and _restate(method, board) and board.gap > board.target:
+                assert board.best is not None
+                last, status = board.best, None  # what running sums said was not so: on from there
             if status is not None:
                 break
             assert board.best is not None
@@ -321,9 +348,8 @@ def _driven(method: Method, tol: float, max_iter: int, callback: Callable[[Recor
         _polish(method, board)
         best = board.best
         assert best is not None
-        recompute = getattr(method, "values", None)
-        values: Values | None = None if recompute is None else recompute(best, board.dual_point)
-    allowed = board.allowed if getattr(method, "descends", True) else np.inf
+        values = method.values(best, board.dual_point)
+    allowed = board.allowed if method.descends else np.inf
     check(method.name, best.objective, board.dual, board.lowest, allowed, values)
     if status in (Status.STALLED, Status.CONVERGED) and np.isfinite(board.gap):
         near = max(board.target, 0.0 if values is None else min(values.rounding, _ROUNDED * abs(best.objective)))
@@ -344,35 +370,39 @@ def _driven(method: Method, tol: float, max_iter: int, callback: Callable[[Recor
         board.seconds,
         best.selected,
         tuple(points) if method.keeps_points else None,
-        getattr(method, "carry", None),
+        method.carry,
         board.dual_point,
-        None if values is None else values.passed,
-        None if values is None or values.passed is None else values.passed.decision,
+        None if values is None else values.decision,
     )
 
 
 @contextmanager
 def _listening(method: Method, board: Board, callback: Callable[[Record], Any] | None) -> Iterator[None]:
-    """Methods that can hear in the middle of a step ask ``callback`` there, too."""
-    listen = getattr(method, "listen", None)
-    if listen is None or callback is None:
-        yield
-        return
-    listen(lambda: bool(board.history) and callback(board.history[-1]))
+    """The method asks ``callback`` in the middle of its steps, too."""
+    if callback is not None:
+        method.listen(lambda: bool(board.history) and callback(board.history[-1]))
     try:
         yield
     finally:
-        listen(None)
+        method.listen(None)
+
+
+def _restate(method: Method, board: Board) -> bool:
+    """Whether the best point has other values from scratch than were told; they are in its place then."""
+    assert board.best is not None
+    truer = method.restated(board.best, board.dual_point)
+    if truer is board.best:
+        return False
+    board.restate(truer)
+    board.add(truer)
+    return True
 
 
 def _polish(method: Method, board: Board) -> None:
     """The method's last word on its best point, undone where it costs more than the tolerance allows."""
-    restated = getattr(method, "restated", None)
-    assert board.best is not None
-    if restated is not None and (truer := restated(board.best, board.dual_point)) is not board.best:
-        board.restate(truer)
-        board.add(truer)
+    _restate(method, board)
     best, limit = board.best, board.lowest + board.allowed
+    assert best is not None
     polished = method.finish(best)
     if polished is best:
         return

@@ -21,15 +21,12 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators.base import Capability, KernelOperator
-from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers import trail
-from mklcore.solvers.bound import forms_of_multiple
 from mklcore.solvers.driver import Point, Status
-from mklcore.solvers.proof import Passed, Values
-from mklcore.solvers.reweighting import NEGLIGIBLE, Problem, Reweighting, WarmStart, Weighed, values_of
-from mklcore.solvers.running import moved
-from mklcore.solvers.working_set import Carry, nearest
+from mklcore.solvers.problem import Carried, Problem, WarmStart, WeightedMethod
+from mklcore.solvers.reweighting import NEGLIGIBLE, WeightState
+from mklcore.solvers.working_set import nearest
 
 _MOST_FREE = 150  # points off their bounds: beyond, a system costs more than a machine
 _PASSES, _LEAST = 2.0, 5e7  # multiplications that following may cost: passes over the stack, and what is always allowed
@@ -60,11 +57,8 @@ class Place:
         return Place(live, self.alpha.copy(), theta, G, self.beta)
 
 
-class Following:
+class Following(WeightedMethod):
     """The neighbour of ``warm`` at the problem's own C, as a method that is done at its start or not at all."""
-
-    keeps_points = False
-    what = "following the neighbour's optimum"
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart) -> None:
         self.problem, self.tol = problem, tol
@@ -72,9 +66,7 @@ class Following:
         self.lin = problem.loss.linear(problem.y)
         self.low, self.high = problem.loss.box(problem.y, 1.0)
         self.balanced = problem.fit_intercept and problem.loss.takes_intercept
-        self._plain = Reweighting(problem, tol=tol)
         self._warm, self.dear = warm, False
-        self.running = warm.running  # products of all kernels
 
     @staticmethod
     def suits(problem: Problem, warm: WarmStart | None) -> bool:
@@ -91,7 +83,7 @@ class Following:
             and np.ndim(problem.C) == 0
             and np.ndim(warm.C) == 0
             and bool(np.any(warm.dual))
-            and not (isinstance(warm.carry, Carry) and warm.carry.dear)
+            and not warm.carried.homotopy_is_dear
         )
 
     def start(self) -> Point:
@@ -125,27 +117,10 @@ class Following:
     def step(self, best: Point, last: Point, board: object) -> Point | Status:
         return Status.STALLED
 
-    def finish(self, best: Point) -> Point:
-        return best
-
     @property
-    def carry(self) -> Carry:
-        """The kernels that matter and their products with the dual."""
-        live = nearest(self.last.weights, self.last.state.Q)
-        return Carry(live, None, float(self.problem.C) * self.place.among(live, self.problem.K).G)
-
-    def values(self, best: Point, dual_point: Array | None) -> Values:
-        """Objective and dual value of published parts, from the pass over all kernels that gave the point its certificate."""
-        forms = None if dual_point is None else forms_of_multiple(dual_point, best.dual, best.state.Q)
-        if forms is None or best is not self.last:
-            return self._plain.values(best, dual_point)
-        passed = Passed(best.state.decision, best.state.Q, forms, self.problem.diagonals)
-        return values_of(self.problem, passed, best, dual_point)
-
-    @property
-    def scales(self) -> str:
-        """The scales of the problem in words."""
-        return self._plain.scales
+    def carry(self) -> Carried:
+        """The kernels that matter."""
+        return Carried(nearest(self.last.weights, self.last.state.Q))
 
     def _begun(self) -> Place:
         """The neighbour's solution, whole or nearly optimal, over the kernels that matter there."""
@@ -154,13 +129,12 @@ class Following:
         alpha = feasible_start(warm.dual / C, self.low, self.high, self.balanced)
         for bound in (self.low, self.high):
             alpha = np.where(np.abs(alpha - bound) <= _ROUND, bound, alpha)
-        carried = warm.carry if isinstance(warm.carry, Carry) else None
-        live = nearest(warm.weights, warm.weights) if carried is None else np.asarray(carried.live)
-        known = None if carried is None else carried.products
-        G = task.K.matvec(alpha, live) if known is None else known / C
+        live = warm.carried.live
+        if live is None:
+            live = nearest(warm.weights, warm.weights)
+        G = task.K.matvec(alpha, live)
         theta = warm.weights[live] / warm.weights[live].sum()
-        f = theta @ G
-        b = best_intercept(task.loss, C * f, task.y, C) / C if self.balanced else 0.0
+        b = task.loss.best_intercept(C * (theta @ G), task.y) / C if self.balanced else 0.0
         return Place(live, alpha, theta, G, b)
 
     def _moved(self, place: Place, start: float, end: float, tried: int, budget: float) -> tuple[int, float]:
@@ -194,11 +168,8 @@ class Following:
         weights = task.penalty.scale(weights)
         low, high = task.loss.box(task.y, C)
         a = feasible_start(C * place.alpha, low, high, self.balanced)
-        self.running = moved(self.running, task.K, np.arange(task.K.n_kernels), a)
-        f, Q = weights @ self.running.products, self.running.forms
-        b = best_intercept(task.loss, f, task.y, C) if task.fit_intercept else 0.0
-        errors, bound = total_loss(task.loss, f, b, task.y, C), self._plain.bound(a, Q)
-        assert bound is not None
-        primal = errors + task.penalty.regulariser(weights * np.sqrt(Q))
-        state = Weighed(Q, primal, 0.0, self.tol, decision=f)
+        Q = task.K.quad(a)
+        b, errors = task.loss_at(task.K.decision(weights, a))
+        bound, primal = task.bound(a, Q), errors + task.regulariser(weights, Q)
+        state = WeightState(Q, primal, 0.0, self.tol)
         return Point(weights, a, b, primal, bound.value, bound.price, state=state, dual_point=bound.point)

@@ -22,7 +22,7 @@ from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import Fit
-from mklcore.solvers.reweighting import WarmStart
+from mklcore.solvers.problem import WarmStart
 
 
 def regulariser_of(K: Array, weights: Array, dual_coef: Array) -> float:

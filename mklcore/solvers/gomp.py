@@ -33,7 +33,7 @@ from mklcore.errors import ParameterError
 from mklcore.kernels.operators import KernelOperator, as_operator
 from mklcore.losses import Hinge
 from mklcore.machines.svm import smo_single, solve_svm
-from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.driver import Board, Method, Point, Status
 from mklcore.solvers.proof import Values
 from mklcore.solvers.spectra import Spectra, exact_score, factor_of
 
@@ -56,7 +56,7 @@ class Chosen:
     residual_norm: float | None
 
 
-class GOMP:
+class GOMP(Method):
     """MKL-GOMP with squared loss as the driver's method; every step is kept, so one run is a whole path over s.
 
     ``K`` (M, n, n) or an operator; ``Y`` (n, T) without intercept; ``lam`` > 0; ``n_kernels`` the budget s;
@@ -125,9 +125,6 @@ class GOMP:
         if scores[pick] <= self.score_tol * self._energy:
             return Status.NO_GAIN
         return self._refit((*chosen, pick), last, scores)
-
-    def finish(self, best: Point) -> Point:
-        return best
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """The objective of (5) from the chosen kernels and their coefficients."""

@@ -37,7 +37,7 @@ from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices
 from mklcore.errors import MKLError, ParameterError
 from mklcore.kernels.operators.dense import DenseKernels
-from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.driver import Board, Method, Point, Status
 from mklcore.solvers.exact import exact_forms, exact_products
 from mklcore.solvers.proof import Values
 from mklcore.solvers.spectra import Spectra
@@ -218,7 +218,7 @@ def refined_residual(K: Array, y: Array, lam: float, chosen: Sequence[int], norm
     return lam * n * alpha
 
 
-class FunctionalGreedy:
+class FunctionalGreedy(Method):
     """Algorithm 1 as the driver's method. ``K`` (M, n, n) and its ``spectra``; ``y`` (n,), ``lam`` > 0, ``n_kernels`` the
     bound d on the number of kernels.
 
@@ -253,9 +253,6 @@ class FunctionalGreedy:
         except np.linalg.LinAlgError:
             raise self._beyond("a system of the chosen kernels is singular") from None
         return self._point(chosen, pick, 1)
-
-    def finish(self, best: Point) -> Point:
-        return best
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """Objective and dual value of (1) from the coefficients; the gradient norms at theta say whether it is feasible."""
@@ -411,7 +408,7 @@ class FunctionalGreedy:
         )
 
 
-class EmpiricalGreedy:
+class EmpiricalGreedy(Method):
     """Algorithm 2 as the driver's method: ``n_steps`` steps over ``K`` (M, n, n), each kernel as often as it wins.
 
     ``linesearch`` takes the best step instead of the unit step. ``divisors`` (M,) are what the kernels are divided by so
@@ -446,9 +443,6 @@ class EmpiricalGreedy:
         added = (eta / (n * self.divisors[pick])) * self._r
         self._r = self._r - eta * move
         return self._moved(last, pick, added, Gradients(lengths / np.sqrt(n), pick, eta))
-
-    def finish(self, best: Point) -> Point:
-        return best
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """E_N from the coefficients."""

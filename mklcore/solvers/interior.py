@@ -23,11 +23,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.losses.intercepts import best_intercept, total_loss
-from mklcore.machines.solution import feasible_start
 from mklcore.solvers.complement import Complement, Factorised, Halved, Through
 from mklcore.solvers.driver import Point, Progress, Status
-from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, keeping_dual
+from mklcore.solvers.problem import Carried, Problem, WarmStart
+from mklcore.solvers.reweighting import _FLOOR, Reweighting, WeightState, keeping_dual
+from mklcore.solvers.working_set import nearest
 
 _INWARD = 0.1  # of the way from a warm start to the centre: multipliers need room
 _TO_THE_WALL = 0.97  # share of the longest step that keeps everything positive
@@ -124,7 +124,13 @@ class Interior(Reweighting):
         super().__init__(problem, tol=tol, warm=warm)
         self.name = "lp interior point"
         self.sides = Sides.of(problem)
-        self._short, self._board = 0, Progress(tol)
+        self._short, self._board, self._weights = 0, Progress(tol), np.zeros(0)
+
+    @property
+    def carry(self) -> Carried:
+        """The kernels that matter."""
+        dear = self.warm is not None and self.warm.carried.homotopy_is_dear
+        return Carried(nearest(self._last.weights, self._last.state.Q), None, dear)
 
     @staticmethod
     def suits(problem: Problem) -> bool:
@@ -139,9 +145,7 @@ class Interior(Reweighting):
         if self.warm is None:
             x = x * self._shrinking(sides.dual(x))
         else:
-            low, high = task.loss.box(task.y, task.C)
-            moved = self.warm.dual_for(task.C, task.loss)
-            a = feasible_start(moved, low, high, task.fit_intercept, task.loss.total)
+            a = task.feasible(self.warm.dual_for(task.C, task.loss))
             x = (1.0 - _INWARD) * sides.parts(a) + _INWARD * x
             theta = (1.0 - _INWARD) * self.warm.weights / self.warm.weights.sum() + _INWARD * theta
         point = self._read(x, theta)
@@ -207,7 +211,7 @@ class Interior(Reweighting):
 
     def factorised(self, firm: Array) -> Callable[[Array], Array]:
         """What solves (K_theta + diag(firm)) z = right at the weights read last; LinAlgError where it is singular."""
-        A, self._summed = self._sum, None  # used up here
+        A = self._combined(self._weights).copy()
         A.flat[:: firm.size + 1] += firm
         return Factorised(A)
 
@@ -250,24 +254,19 @@ class Interior(Reweighting):
         """
         task, a = self.problem, self.sides.dual(x)
         if task.fit_intercept:
-            a = feasible_start(a, *task.loss.box(task.y, task.C), True, task.loss.total)
-        weights = theta / theta.sum()
-        self._combine(weights)
+            a = task.feasible(a)
+        self._weights = weights = theta / theta.sum()
         G = self._times(a)
         Q = np.maximum(G @ a, 0.0)
         objective, b, value = self._primal(weights, G, Q)
-        bound, state = self.bound(a, Q), Weighed(Q, value, 0.0, _FLOOR, G=G)
-        assert bound is not None
+        bound, state = task.bound(a, Q), WeightState(Q, value, 0.0, _FLOOR, G=G)
         self._last = Point(weights, a, b, objective, bound.value, bound.price, state=state, dual_point=bound.point)
         return self._last
 
     def _primal(self, weights: Array, G: Array, Q: Array) -> tuple[float, float, float]:
         """Primal value at weights and a dual with products G and forms Q; its intercept; the machine's own value."""
-        task, f = self.problem, weights @ G
-        b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
-        errors = total_loss(task.loss, f, b, task.y, task.C)
-        value = errors + 0.5 * float(weights @ Q)
-        return errors + task.penalty.regulariser(weights * np.sqrt(Q)), b, value
+        b, errors = self.problem.loss_at(weights @ G)
+        return errors + self.problem.regulariser(weights, Q), b, errors + 0.5 * float(weights @ Q)
 
 
 class _System:

@@ -26,23 +26,17 @@ import numpy as np
 from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, Single
 from mklcore.errors import ParameterError
-from mklcore.kernels.operators import KernelOperator, is_stored, same_kernels
+from mklcore.kernels.operators import KernelOperator, is_stored
 from mklcore.kernels.operators.lazy import PIECE
-from mklcore.kernels.operators.row_cache import RowCache
 from mklcore.losses import Loss
-from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines.svm import best_partner, first, move_pair, move_single, offsets, pair_update
 from mklcore.penalties import Penalty
-from mklcore.solvers.bound import dual_bound, forms_of_multiple
-from mklcore.solvers.driver import Board, Point, Progress, Status
-from mklcore.solvers.proof import Passed, Values
-from mklcore.solvers.reweighting import Problem, WarmStart, values_of
-from mklcore.solvers.running import moved
+from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.problem import Problem, WarmStart, WeightedMethod
 
 CACHE_MB = 512.0
 # Where rows are dear a round goes in so many chunks, so that weights follow sooner; in one where they are stored.
 _CHUNKS_OF_ROUND = 4
-_LAST_CHUNKS = 10
 _EVERY = 10  # chunks between looks at what the rounding of rows has done
 _SHOWS = 0.1  # of the gap that is asked for: rounding that moves the loss by more is too much
 MIXED_MB = 64.0  # rows of the weighted kernel, good until the weights change
@@ -151,16 +145,6 @@ class Mixed:
     weights_gap: float
 
 
-@dataclass(frozen=True, eq=False)
-class Carry:
-    """What a fit hands to its neighbour on the same kernels: the rows it read, and a dual (n,) with its products (M, n)."""
-
-    kernels: KernelOperator
-    cache: RowCache
-    dual: Array
-    products: Array
-
-
 def lacking(loss: Loss, penalty: Penalty) -> str:
     """What interleaved pairs would need and do not get, in words; "" where they can work."""
     if not loss.piecewise_linear:
@@ -198,10 +182,8 @@ class Pulse:
             self.ended = bool(self._listener())
 
 
-class Interleaved:
+class Interleaved(WeightedMethod):
     """Algorithm 2 as the driver's method. Kernels that are not stored give their rows one by one."""
-
-    keeps_points = False
 
     def __init__(
         self, problem: Problem, *, tol: float, warm: WarmStart | None = None, cache_mb: float | None = None
@@ -209,41 +191,21 @@ class Interleaved:
         if missing := lacking(problem.loss, problem.penalty):
             raise ParameterError(f'solver="interleaved" needs {missing}. Use solver="wrapper".')
         self.problem, self.tol, self.warm, self.pulse = problem, tol, warm, Pulse()
-        self.cache = self._rows(CACHE_MB if cache_mb is None else cache_mb)
-        self.diagonal = problem.diagonals
+        self.cache = problem.K.row_cache(CACHE_MB if cache_mb is None else cache_mb, least=64)
+        self.diagonal = problem.K.diagonals()
         self.name = f"{problem.penalty.name} interleaved chunking"
         self.low, self.high = problem.loss.box(problem.y, problem.C)
         self.tube = problem.loss.tube
-        self._unit = (
-            float(np.abs(problem.loss.linear(problem.y)).max()) or 1.0
-        )  # violations are measured in that of the target
+        # violations are measured in that of the target
+        self._unit = float(np.abs(problem.loss.linear(problem.y)).max()) or 1.0
         self._fruitless, self._tolerance = 0, 0.1 * self._unit
-        self._board: Progress | None = None
-        self._told = False
-        self.running = None if warm is None else warm.running  # products of a stored stack that no pair has touched
         self._exact = False  # sums in double precision: cached rows are in single
         self._is_stored = is_stored(problem.K)
-        self._fresh: tuple[Point, Passed] | None = None
+        self._restated: Point | None = None
         n = problem.y.size
         room = int(np.clip(MIXED_MB * 1e6 / (8 * n), 3, n)) if n > 3 else 3
         self._mixed, self._owner = np.empty((room, n)), np.full(room, -1)
         self._place, self._hand = np.full(n, -1), np.zeros(1, dtype=np.int64)
-
-    def _rows(self, cache_mb: float) -> RowCache:
-        carried = self._carried
-        if carried is not None:
-            return carried.cache
-        return RowCache(self.problem.K, cache_mb, least=64)
-
-    @property
-    def _carried(self) -> Carry | None:
-        found = None if self.warm is None else self.warm.carry
-        return found if isinstance(found, Carry) and same_kernels(found.kernels, self.problem.K) else None
-
-    @property
-    def carry(self) -> Carry:
-        """The rows read so far and the products of the last dual, for the next value of C."""
-        return Carry(self.problem.K, self.cache, self.a, self.g)
 
     @property
     def _penalty(self) -> Penalty:
@@ -255,32 +217,21 @@ class Interleaved:
 
     def start(self) -> Point:
         M, n = self.diagonal.shape
-        self.a, self.g, self.theta = np.zeros(n), np.zeros((M, n)), self._penalty.start(M)
+        self.a, self.theta = np.zeros(n), self._penalty.start(M)
+        self.g, self._is_borrowed = np.zeros((M, n)), False
         if self.warm is not None:
             weights = self.warm.weights if self._penalty.sparse else self.warm.weights_for(self.problem.C)
             self.theta = self._penalty.scale(np.maximum(weights, 1e-3 * weights.max()))
-            moved = self.warm.dual_for(self.problem.C, self.problem.loss)
-            self.a = np.clip(moved, self.low, self.high)
-            self._take_products(moved)
+            self.a = np.clip(self.warm.dual_for(self.problem.C, self.problem.loss), self.low, self.high)
+            self._take_products()
         return self._read(solves=0)
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
-        self._board = board
-        if not self._exact and len(board.history) % _EVERY == 0 and self._rounding(last) > _SHOWS * board.target:
+        if best is self._restated:  # the sums had told more than is true
+            self._exact = True
+        elif not self._exact and len(board.history) % _EVERY == 0 and self._rounding(last) > _SHOWS * board.target:
             self._exact = True
             board.restate(self.restated(best, board.dual_point))
-        return self._advance(board.target)
-
-    def _rounding(self, last: Point) -> float:
-        """What the rounding of cached rows has moved the loss by, measured on a few rows of the training set."""
-        n, C = self.a.size, np.broadcast_to(self.problem.C, self.a.shape)
-        some = np.linspace(0, n - 1, min(n, PIECE)).astype(np.int64)
-        true = last.weights @ (self.problem.K.rows(some) @ self.a)
-        off = np.abs(last.weights @ self.g[:, some] - true)
-        return float(C[some] @ off) * n / some.size
-
-    def _advance(self, target: float) -> Point | Status:
-        """One chunk of pairs, and new weights once the machine is as good as they are."""
         moved = self._pairs(max(50, self.a.size // (1 if self._is_stored else _CHUNKS_OF_ROUND)))
         self._fruitless = 0 if moved else self._fruitless + 1
         if self._fruitless > 20:
@@ -289,9 +240,17 @@ class Interleaved:
         state = point.state
         if not moved:
             self._tolerance = max(0.1 * self._tolerance, 1e-12 * self._unit)
-        if not moved or state.inner_gap <= max(state.weights_gap, 0.1 * target):
+        if not moved or state.inner_gap <= max(state.weights_gap, 0.1 * board.target):
             self.theta = self._next_weights(state.Q)
         return point
+
+    def _rounding(self, last: Point) -> float:
+        """What the rounding of cached rows has moved the loss by, measured on a few rows of the training set."""
+        n, C = self.a.size, np.broadcast_to(self.problem.C, self.a.shape)
+        some = np.linspace(0, n - 1, min(n, PIECE)).astype(np.int64)
+        true = last.weights @ (self.problem.K.rows(some) @ self.a)
+        off = np.abs(last.weights @ self.g[:, some] - true)
+        return float(C[some] @ off) * n / some.size
 
     def _next_weights(self, Q: Array) -> Array:
         """The analytic update, gone on in log theta: by the multiple that suits all speeds at which weights settle, and farther
@@ -312,48 +271,22 @@ class Interleaved:
 
     def restated(self, best: Point, dual_point: Array | None) -> Point:
         """The best point and the best dual value with their products from scratch, for running sums drift."""
-        self._told = self._board is None or self._board.gap <= self._board.target
-        self.a, self.theta = best.dual.copy(), best.weights
-        proof = self.a if dual_point is None else dual_point
-        proved = self._again(proof)
-        point, task = self._read(solves=0), self.problem
-        bound = dual_bound(task.loss, task.penalty, proof, proved, task.y, task.C)
-        forms = forms_of_multiple(point.dual_point, self.a, point.state.Q)
-        if point.dual_objective is None or bound.value > point.dual_objective:
-            point = replace(point, dual_objective=bound.value, dual_point=bound.point, scale=bound.price)
-            forms = forms_of_multiple(bound.point, proof, proved)
-        if forms is not None:
-            self._fresh = point, Passed(self.theta @ self.g, point.state.Q, forms, self.diagonal)
+        if best is self._restated:
+            return best
+        task, self.a, self.theta = self.problem, best.dual.copy(), best.weights
+        self._take_products()
+        point = self._read(solves=0)
+        if dual_point is not None and not np.array_equal(dual_point, self.a):
+            bound = task.bound(dual_point, task.K.quad(dual_point))
+            if point.dual_objective is None or bound.value > point.dual_objective:
+                point = replace(point, dual_objective=bound.value, dual_point=bound.point, scale=bound.price)
+        self._restated = point
         return point
-
-    def finish(self, best: Point) -> Point:
-        """``best``, restated already; where the running sums had told more than is true, a few chunks more."""
-        if not self._told:
-            return best
-        near = Progress(self.tol)
-        near.add(best)
-        for _ in range(_LAST_CHUNKS):
-            if near.gap <= near.target:
-                break
-            following = self._advance(near.target)
-            if isinstance(following, Status):
-                break
-            near.add(following)
-        if len(near.gaps) == 1:
-            return best
-        assert near.best is not None
-        return replace(self.restated(near.best, near.dual_point), solves=len(near.gaps) - 1)
-
-    def values(self, best: Point, dual_point: Array | None) -> Values:
-        """Objective and dual value of published parts, from the products that were made afresh, or made again."""
-        if self._fresh is not None:
-            point, passed = self._fresh
-            if best.dual is point.dual and dual_point is point.dual_point:
-                return values_of(self.problem, passed, best, dual_point)
-        return values_over(self.problem, self.problem.K, best, dual_point, self.pulse)
 
     def _pairs(self, most: int) -> int:
         """Move up to ``most`` pairs (or single points, without an intercept) at the present weights; returns how many."""
+        if self._is_borrowed:  # the kernels remember it as it is
+            self.g, self._is_borrowed = self.g.copy(), False
         cache, diagonal, moved = self.cache, self.theta @ self.diagonal, 0
         v, change = self.problem.loss.linear(self.problem.y) - self.theta @ self.g, np.zeros(self.a.size)
         self._place[:], self._owner[:] = -1, -1
@@ -391,7 +324,7 @@ class Interleaved:
 
     def _sum(self, change: Array) -> None:
         """g += K_m change, row by row of what has changed."""
-        rows, cache, source = np.flatnonzero(change), self.cache, self.problem.K
+        rows, cache, source = np.flatnonzero(change), self.cache, self.problem.K.source
         if self._exact and self._is_stored:
             self.g += source.matvec(change)
             return
@@ -406,15 +339,14 @@ class Interleaved:
     def _read(self, solves: int) -> Point:
         task, a = self.problem, self.a.copy()
         Q = np.maximum(self.g @ a, 0.0)
-        f = self.theta @ self.g
-        b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
-        errors, linear = total_loss(task.loss, f, b, task.y, task.C), task.loss.dual(a, task.y, task.C)
-        bound, half = dual_bound(task.loss, self._penalty, a, Q, task.y, task.C), 0.5 * float(self.theta @ Q)
+        b, errors = task.loss_at(self.theta @ self.g)
+        linear, half = task.loss.dual(a, task.y, task.C), 0.5 * float(self.theta @ Q)
+        bound = task.bound(a, Q)
         return Point(
             self.theta,
             a,
             b,
-            errors + self._penalty.regulariser(self.theta * np.sqrt(Q)),
+            errors + task.regulariser(self.theta, Q),
             bound.value,
             bound.price,
             solves,
@@ -422,54 +354,20 @@ class Interleaved:
             dual_point=bound.point,
         )
 
-    def _take_products(self, moved: Array) -> None:
-        """g for the first a: those of the carried dual, scaled like it, or afresh."""
-        running, carried = self.running, self._carried
-        if running is not None and same_kernels(running.kernels, self.problem.K):
-            self.g = running.at(self.a).products.copy()
-            return
-        if carried is not None and self.warm is not None and np.array_equal(self.a, moved):
-            largest = int(np.argmax(np.abs(carried.dual)))
-            factor = moved[largest] / carried.dual[largest] if carried.dual[largest] else 0.0
-            if np.allclose(carried.dual * factor, moved, rtol=1e-9, atol=0.0):
-                self.g = factor * carried.products
-                return
-        self.g, _ = products_over(self.problem.K, self.a, np.zeros(self.a.size), self.pulse)
-
-    def _again(self, proof: Array) -> Array:
-        """g without what the pairs have summed: from the products that came with the start, or afresh; returns the forms (M,)
-        of ``proof``."""
-        source = self.problem.K
-        if not self._is_stored:
-            self.g, forms = products_over(source, self.a, proof, self.pulse)
-            return forms
-        self.running = moved(self.running, source, np.arange(source.n_kernels), self.a.copy())  # pairs move a
-        self.g = self.running.products.copy()
-        return self.running.at(proof).forms
+    def _take_products(self) -> None:
+        """g without what the pairs have summed: from what the kernels remember, or from scratch."""
+        K = self.problem.K
+        if not (self._is_stored or K.knows(self.a)):
+            K.learn(self.a, products_over(K, self.a, self.pulse))
+        self.g, self._is_borrowed = K.matvec(self.a), True
 
 
-def products_over(source: KernelOperator, a: Array, proof: Array, pulse: Pulse | None = None) -> tuple[Array, Array]:
-    """K_m a for every kernel (M, n) and the forms of ``proof`` (M,), in double precision; rows of zeros in both are not read.
-    ``pulse`` is told what is computed."""
-    M, n = source.n_kernels, source.n_samples
-    if is_stored(source):
-        return source.matvec(a), source.quad(proof)
-    support, G, forms = np.flatnonzero((a != 0.0) | (proof != 0.0)), np.zeros((M, n)), np.zeros(M)
+def products_over(K: KernelOperator, a: Array, pulse: Pulse) -> Array:
+    """K_m a for every kernel (M, n), in double precision; rows of zeros are not read. ``pulse`` is told what is computed."""
+    support, G = np.flatnonzero(a), np.zeros((K.n_kernels, K.n_samples))
     for top in range(0, support.size, PIECE):
         part = support[top : top + PIECE]
-        block = source.rows(part)
-        if pulse is not None:
-            pulse.spend(block.size)
+        block = K.rows(part)
+        pulse.spend(block.size)
         G += a[part] @ block
-        forms += (block @ proof) @ proof[part]
-    return G, np.maximum(forms, 0.0)
-
-
-def values_over(
-    problem: Problem, source: KernelOperator, best: Point, dual_point: Array | None, pulse: Pulse | None = None
-) -> Values:
-    """Objective and dual value of published parts from one pass over the rows of ``source``, of which ``pulse`` is told."""
-    proof = np.zeros(best.dual.size) if dual_point is None else dual_point
-    G, forms = products_over(source, best.dual, proof, pulse)
-    passed = Passed(best.weights @ G, np.maximum(G @ best.dual, 0.0), forms, source.diagonals())
-    return values_of(problem, passed, best, dual_point)
+    return G

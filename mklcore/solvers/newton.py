@@ -22,14 +22,12 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.operators import Capability, same_kernels
-from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines.svm import smo_pairs
 from mklcore.penalties import Penalty
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Point, Progress, Status
-from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart, Weighed, certifies, keeping_dual
-from mklcore.solvers.summed import NEARBY, Summed
+from mklcore.solvers.problem import Carried, Problem, WarmStart
+from mklcore.solvers.reweighting import _FLOOR, Reweighting, WeightState, certifies, keeping_dual
 
 _TRIES = 3
 _FIRST_ACCURACY = 3e-4
@@ -56,13 +54,11 @@ class Newton(Reweighting):
         self.bundle = Bundle(self.live.size, problem.y.size) if kinked else None
         if kinked and warm is not None and problem.loss.total == 0:
             self._adopt(warm)
-        elif warm is not None and isinstance(warm.carry, Summed) and same_kernels(warm.carry.kernels, problem.K):
-            self._at_hand = warm.carry
 
     def _adopt(self, warm: WarmStart) -> None:
         """Take over a neighbour's bundle, scaled with C as its dual is."""
-        task, carried = self.problem, warm.carry
-        if not (isinstance(carried, Bundle) and carried.linear.size and carried.duals.shape[1:] == task.y.shape):
+        task, carried = self.problem, warm.carried.bundle
+        if carried is None or not carried.linear.size or carried.products.shape[1:] != (self.live.size, task.y.size):
             return
         if np.ndim(task.C) or np.ndim(warm.C):  # rows are weighed: no single factor leads from one box to the other
             return
@@ -71,9 +67,9 @@ class Newton(Reweighting):
         self.bundle = carried.scaled(1.0 if kept else here / there)
 
     @property
-    def carry(self) -> Bundle | Summed | None:
-        """What the next value of C can use: the bundle, or above p = 1, where weights change little, the sum of kernels."""
-        return self.bundle if self.p == 1 else self._at_hand
+    def carry(self) -> Carried:
+        """The bundle, for the next value of C."""
+        return Carried(bundle=self.bundle)
 
     def start(self) -> Point:
         """The mixture of a neighbour's duals when there is one: a certified point without a machine solve."""
@@ -130,12 +126,10 @@ class Newton(Reweighting):
         task = self.problem
         assert self.bundle is not None
         theta, a, G, Q = self.bundle.solve()
-        f = theta @ G
-        b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
-        errors, linear = total_loss(task.loss, f, b, task.y, task.C), task.loss.dual(a, task.y, task.C)
-        half, price = 0.5 * float(theta @ Q), task.penalty.dual_price(Q)
-        state = Weighed(Q, errors + half, errors + 2.0 * half - linear, accuracy, damping, G, True)
-        primal = errors + task.penalty.regulariser(theta * np.sqrt(Q))
+        b, errors = task.loss_at(theta @ G)
+        linear, half, price = task.loss.dual(a, task.y, task.C), 0.5 * float(theta @ Q), task.penalty.dual_price(Q)
+        state = WeightState(Q, errors + half, errors + 2.0 * half - linear, accuracy, damping, G, True)
+        primal = errors + task.regulariser(theta, Q)
         return Point(theta, a, b, primal, linear - price, price, solves=0, state=state, dual_point=a)
 
     def _curve(self, point: Point, damping: float) -> tuple[Callable[[float], Array], float] | None:
@@ -163,7 +157,7 @@ class Newton(Reweighting):
         if free.size == 0:
             return nothing
         U = np.ascontiguousarray(point.state.G[:, free].T)
-        B = self._block(point.weights, free)
+        B = task.K.block_near(self.among_all(point.weights), free)
         B.flat[:: free.size + 1] += task.loss.curvature(a, task.y, task.C)[free] + 1e-10 * np.mean(np.diag(B))
         try:
             factor = scipy.linalg.cho_factor(B, lower=True, overwrite_a=True, check_finite=False)
@@ -178,20 +172,6 @@ class Newton(Reweighting):
         values, vectors = np.linalg.eigh(0.5 * (H + H.T))
         convex: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
         return convex
-
-    def _block(self, weights: Array, rows: Indices) -> Array:
-        """The sum of the kernels among some rows; above p = 1, where a direction alone depends on it, by the nearest at hand."""
-        everywhere = self.among_all(weights)
-        if self._keeps_sums and self._summed is not None:
-            near = float(np.abs(everywhere - self._summed).sum()) <= NEARBY * float(everywhere.sum())
-            if near:
-                block: Array = self._sum[np.ix_(rows, rows)]
-                return block
-        if Capability.BLOCKS not in self.problem.K.capabilities:
-            self._combine(weights)
-            own: Array = self._sum[np.ix_(rows, rows)]
-            return own
-        return self.problem.K.combine_block(everywhere, rows)
 
     def _on_simplex(self, point: Point, H: Array, damping: float) -> Array | None:
         """min -Q/2'(x - theta) + 1/2 (x - theta)'(H + damping diag(Q / theta))(x - theta) over the simplex."""

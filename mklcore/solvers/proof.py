@@ -20,7 +20,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ProofError
-from mklcore.kernels.operators.base import KernelOperator, is_stored
+from mklcore.kernels.operators.base import KernelOperator
 from mklcore.losses import Cost, Loss
 from mklcore.losses.intercepts import total_loss
 from mklcore.penalties import Penalty
@@ -33,27 +33,17 @@ _FAR, _STRAINED = 1e-2, 1e-5  # shares of the objective: a gap that is no answer
 ROUNDING = 8.0 * np.finfo(float).eps
 
 
-class Passed(NamedTuple):
-    """What one pass over the kernels gives: f without intercept (n,), the forms (M,) of the dual, of no account where a kernel
-    has no weight, those of the dual point (M,), and the diagonals (M, n)."""
-
-    decision: Array
-    own: Array
-    forms: Array
-    diagonals: Array
-
-
 class Values(NamedTuple):
     """Objective and dual value (None without one) from scratch; ``rounding``, what round-off can move them by at most;
     ``floor``, what it moves them by even where the fit is perfect; ``scales``, in words, what the numbers are made of;
-    ``passed``, what they were computed from."""
+    ``decision`` (n,), f on the training rows without intercept."""
 
     objective: float
     dual_objective: float | None = None
     rounding: float = 0.0
     scales: str = ""
     floor: float = 0.0
-    passed: Passed | None = None
+    decision: Array | None = None
 
 
 def weighted_values(
@@ -67,34 +57,8 @@ def weighted_values(
     intercept: float,
     dual_point: Array | None,
 ) -> Values:
-    """The values of a weighting of kernels ``K`` from its coefficients.
-
-    Rows of zeros are not read, and of kernels without weight only what the dual value needs.
-    """
-    proof = np.zeros(y.size) if dual_point is None else dual_point
-    if is_stored(K):
-        used, own = np.flatnonzero(weights), np.zeros(weights.size)
-        G = K.matvec(dual, used)
-        own[used] = np.maximum(G @ dual, 0.0)
-        passed = Passed(weights[used] @ G, own, K.quad(proof), K.diagonals())
-    else:
-        passed = Passed(K.decision(weights, dual), K.quad(dual), K.quad(proof), K.diagonals())
-    return passed_values(passed, y, C, loss, penalty, weights, dual, intercept, dual_point)
-
-
-def passed_values(
-    passed: Passed,
-    y: Array,
-    C: Cost,
-    loss: Loss,
-    penalty: Penalty,
-    weights: Array,
-    dual: Array,
-    intercept: float,
-    dual_point: Array | None,
-) -> Values:
-    """``weighted_values`` where the pass over the kernels was made already, or there is no stack to pass over."""
-    f, Q, forms, diagonals = passed
+    """The values of a weighting of kernels ``K`` from its coefficients."""
+    f, Q, diagonals = K.decision(weights, dual), K.quad(dual), K.diagonals()
     sides = np.abs(dual), np.zeros(y.size) if dual_point is None else np.abs(dual_point)
     sizes, proofs, noise = np.empty(weights.size), np.empty(weights.size), np.zeros(y.size)
     for part, roots in _rooted(diagonals):
@@ -104,13 +68,14 @@ def passed_values(
     floor = _moved(loss, y, y, C, np.full(y.size, ROUNDING * max(1.0, float(np.abs(y).max()))))
     price = penalty.regulariser(weights * np.sqrt(Q))
     slack += abs(penalty.regulariser(weights * np.sqrt(Q + ROUNDING * sizes**2)) - price)
-    objective, scales = total_loss(loss, f, intercept, y, C) + price, scales_of(passed.diagonals, C)
+    objective, scales = total_loss(loss, f, intercept, y, C) + price, scales_of(diagonals, C)
     slack += ROUNDING * float(np.max(C)) * float(np.max(np.mean(diagonals, axis=1))) * abs(objective)
     if dual_point is None:
-        return Values(objective, None, slack, scales, floor, passed)
+        return Values(objective, None, slack, scales, floor, f)
+    forms = K.quad(dual_point)
     price = penalty.dual_price(forms)
     slack += penalty.dual_price(forms + ROUNDING * proofs**2) - price
-    return Values(objective, loss.dual(dual_point, y, C) - price, slack, scales, floor, passed)
+    return Values(objective, loss.dual(dual_point, y, C) - price, slack, scales, floor, f)
 
 
 def _rooted(diagonals: Array) -> Iterator[tuple[slice, Array]]:

@@ -13,7 +13,8 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.solvers.driver import Point, Progress, Status
-from mklcore.solvers.reweighting import _FLOOR, Problem, Reweighting, WarmStart
+from mklcore.solvers.problem import Problem, WarmStart
+from mklcore.solvers.reweighting import _FLOOR, Reweighting
 
 _FINEST = 1e-10  # tolerances of the programme, as fine as HiGHS takes them: 1e-7, its own, left gaps of 1e-5 for ever
 _SAME = 1e-13  # change of theta that is none

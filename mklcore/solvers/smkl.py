@@ -34,12 +34,13 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ParameterError, warn_short
-from mklcore.kernels.operators import KernelOperator, as_operator, is_stored
+from mklcore.kernels.operators import KernelOperator, cached, is_stored
 from mklcore.losses import Loss
 from mklcore.penalties.terms import GroupTerm
 from mklcore.solvers.driver import Fit, Point, Progress, Status, run
+from mklcore.solvers.problem import Problem
 from mklcore.solvers.proof import is_strained
-from mklcore.solvers.reweighting import _FLOOR, NEGLIGIBLE, Problem, Reweighting
+from mklcore.solvers.reweighting import _FLOOR, NEGLIGIBLE, Reweighting
 
 TOL_MODES = ("relative", "absolute")
 _ACCURACY = 1e-6  # relative gap of the machines, at most; a hundredth of it whenever L would rise
@@ -90,7 +91,7 @@ class SMKL(Reweighting):
         self.ran_to = 0.0  # the largest weight, where weights ran away
         self._carried: Point | None = None  # the last point that double precision can carry
         self._rests = tol_mode == "relative" and not is_stored(problem.K) and M >= _MANY
-        self._weighed = np.arange(M)
+        self._weighed, self._tried = np.arange(M), np.zeros(1)
         self._asleep, self._woken, self._growing = np.zeros(M), np.zeros(M, dtype=bool), np.zeros(M, dtype=bool)
         several = weights is None or np.count_nonzero(weights) > _MANY // 2
         if self._rests and several and tol >= _SINGLE_TOL:
@@ -156,7 +157,7 @@ class SMKL(Reweighting):
 
     def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> Point:
         """One machine; its ``scale`` is what differences of L are measured by: log terms make L itself pass through zero."""
-        self._weighed = np.flatnonzero(weights)
+        self._weighed, self._tried = np.flatnonzero(weights), weights
         try:
             point = super().solve(weights, warm, accuracy, damping)
         except np.linalg.LinAlgError:
@@ -168,7 +169,7 @@ class SMKL(Reweighting):
 
     def beyond(self, error: KernelError) -> KernelError:
         """What is said where float64 cannot carry any point: why it may be the price and not the kernels, and what helps."""
-        weights = np.zeros(1) if self._summed is None else self._summed
+        weights = self._tried
         if self.ran_to == 0.0 and not self._runs_away(weights):
             return error
         self.ran_to = self.ran_to or float(weights.max())
@@ -190,7 +191,7 @@ class SMKL(Reweighting):
         """Whether the price, and not the scale of the kernels, has made ``weights`` (M,) large."""
         penalty = self.problem.penalty
         assert isinstance(penalty, GroupTerm)
-        return not penalty.is_convex and float(np.max(weights * self.problem.diagonals.mean(axis=1))) > _RUNAWAY
+        return not penalty.is_convex and float(np.max(weights * self.problem.K.diagonals().mean(axis=1))) > _RUNAWAY
 
     def _is_beyond(self, point: Point) -> bool:
         """Whether weights run away, and round-off may cost too much of the objective."""
@@ -198,7 +199,7 @@ class SMKL(Reweighting):
 
     def _in_double(self, last: Point) -> Point:
         """The machine of ``last`` once more, with its kernels in double precision from here on."""
-        self.problem, self._summed, self.nothing, self._carried = self._exact, None, None, None
+        self.problem, self.nothing, self._carried = self._exact, None, None
         return self.solve(last.weights, last.dual, last.state.accuracy)
 
     def _following(self, last: Point, weights: Array) -> Point:
@@ -345,7 +346,7 @@ def fit_selection(
     """
     if tol_mode not in TOL_MODES:
         raise ParameterError(f"tol_mode must be one of {', '.join(TOL_MODES)}; got {tol_mode!r}.")
-    problem = Problem(as_operator(K), y, float(C), loss, penalty, fit_intercept)
+    problem = Problem(cached(K), y, float(C), loss, penalty, fit_intercept)
 
     def settle(weights: Array | None, tol: float) -> tuple[Fit, SMKL]:
         method = SMKL(problem, tol=tol, tol_mode=tol_mode, weights=weights, allowed=allowed)

@@ -12,53 +12,30 @@ the working set and its bundle of duals to the next value of C.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines.solution import feasible_start
-from mklcore.solvers.bound import dual_bound
-from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Board, Point, Progress, Status
 from mklcore.solvers.newton import Newton
-from mklcore.solvers.proof import Values
-from mklcore.solvers.reweighting import Problem, WarmStart, values_along
-from mklcore.solvers.running import Running, moved
+from mklcore.solvers.problem import Carried, Problem, WarmStart, WeightedMethod
 
 FROM_KERNELS = 8  # fewer than these are all kept
 SPARE = 4  # kernels kept besides those with weight: the nearest to entering
+_SPARE_ALONE = 8  # the same where no homotopy is to follow: each costs less than a pass over all
 _SHARE = 0.9  # of the tolerance is asked of the working set
 _MOST = 0.7  # a larger share of the kernels is not worth setting apart
 _ALONE = 1.0  # share of R: a gap up to which a single kernel is nearer to the answer than equal weights
 _OPENING = 10  # steps on all kernels: an easy problem ends before a set pays
 
 
-@dataclass(frozen=True, eq=False)
-class Carry:
-    """What a fit hands to its neighbour: the kernels it worked on and the duals it stored for them, or the ``products`` (L, n)
-    of these kernels with its dual; ``dear``: following the optimum on from here costs more than solving anew."""
-
-    live: Indices
-    bundle: Bundle | None
-    products: Array | None = None
-    dear: bool = False
-
-    def scaled(self, factor: float) -> Carry:
-        """The same for duals times ``factor``."""
-        bundle = None if self.bundle is None else self.bundle.scaled(factor)
-        products = None if self.products is None else factor * self.products
-        return replace(self, bundle=bundle, products=products)
-
-
-class WorkingSet:
+class WorkingSet(WeightedMethod):
     """The damped Newton method of ``newton.py`` on a growing set of kernels; for p = 1.
 
     ``inside`` tells how near the problem on the set is to its own optimum; the driver's board speaks of all kernels.
     """
-
-    keeps_points = False
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         self.problem, self.tol, self.warm = problem, tol, warm
@@ -66,32 +43,37 @@ class WorkingSet:
         self._everything = np.arange(problem.K.n_kernels)
         self._opening = self._certified = warm is None
         self._over: Status | None = None  # said once the last point has been certified over all kernels
-        self.spare = SPARE
-        self.running = None if warm is None else warm.running  # products of all kernels
+        self._dear = warm is not None and warm.carried.homotopy_is_dear
+        self.spare = _SPARE_ALONE if self._dear else SPARE
 
     @property
-    def carry(self) -> Carry:
+    def carry(self) -> Carried:
         """The working set and its bundle, for the next value of C; kernels far from having weight are left behind."""
         near = nearest(self.last.weights, self.last.state.Q, self.spare)
         bundle = self.inner.bundle
-        return Carry(self.inner.live[near], None if bundle is None else bundle.among(near))
+        return Carried(self.inner.live[near], None if bundle is None else bundle.among(near), self._dear)
+
+    def progress(self, board: Progress) -> Progress:
+        return self.inside
 
     def start(self) -> Point:
         warm = self._alone() if self.warm is None else self.warm
         if warm is None:
-            whole = Newton(self.problem, tol=self.tol)
-            whole.running = self.running
-            self._begin(whole)
+            self._begin(Newton(self.problem, tol=self.tol))
             return self.last
-        carried = warm.carry if isinstance(warm.carry, Carry) else None
-        live = nearest(warm.weights, warm.weights) if carried is None else carried.live
-        if carried is not None and carried.bundle is None and self.running is not None and self.spare > SPARE:
-            live = nearest(warm.weights, self.running.forms, self.spare)
-        inside = WarmStart(
-            warm.weights[live], warm.dual, warm.C, carried.bundle if carried else None, self._among(live)
-        )
+        live, bundle = self._live(warm), warm.carried.bundle
+        inside = WarmStart(warm.weights[live], warm.dual, warm.C, Carried(bundle=bundle))
         self._begin(Newton(self.problem, tol=_SHARE * self.tol, warm=inside, live=live))
         return self._shown(self.last)
+
+    def _live(self, warm: WarmStart) -> Indices:
+        """The kernels to begin with."""
+        live, bundle, _ = warm.carried
+        if live is None:
+            return nearest(warm.weights, warm.weights)
+        if bundle is None and self._dear:
+            return nearest(warm.weights, self.problem.K.quad(warm.dual), self.spare)
+        return live
 
     def step(self, best: Point, last: Point, board: Board) -> Point | Status:
         if self._over is not None:
@@ -114,17 +96,7 @@ class WorkingSet:
             if self._certified:
                 return best
             polished = replace(inside, solves=0)
-        return self._shown(polished, self._forms(polished.dual), polished.dual)
-
-    def values(self, best: Point, dual_point: Array | None) -> Values:
-        """Objective and dual value of published parts over all kernels, from scratch."""
-        running = moved(self.running, self.problem.K, self._everything, self.witness)
-        return values_along(self.problem, running, best, dual_point)
-
-    @property
-    def scales(self) -> str:
-        """The scales of the problem in words."""
-        return self.inner.scales
+        return self._shown(polished, self.problem.K.quad(polished.dual), polished.dual)
 
     def _alone(self) -> WarmStart | None:
         """The kernel of largest form at the dual with every point at its bound, where it is nearly the answer: small C."""
@@ -133,17 +105,16 @@ class WorkingSet:
             return None
         low, high = task.loss.box(task.y, task.C)
         a = feasible_start(np.where(task.y > task.y.mean(), high, low), low, high, task.fit_intercept)
-        Q = self._forms(a)
-        weights = np.zeros(Q.size)
-        weights[Q.argmax()] = 1.0
-        bound = dual_bound(task.loss, task.penalty, a, Q, task.y, task.C)
-        f = task.K.matvec(bound.point, np.array([Q.argmax()]))[0]
-        b = best_intercept(task.loss, f, task.y, task.C) if task.fit_intercept else 0.0
-        gap = total_loss(task.loss, f, b, task.y, task.C) + bound.price - bound.value
-        if not gap <= _ALONE * bound.price:
+        Q = task.K.quad(a)
+        largest = np.array([Q.argmax()])
+        bound = task.bound(a, Q)
+        _, errors = task.loss_at(task.K.matvec(bound.point, largest)[0])
+        if not errors + bound.price - bound.value <= _ALONE * bound.price:
             return None
         self._opening = self._certified = False
-        return WarmStart(weights, bound.point, task.C, Carry(nearest(weights, Q), None))
+        weights = np.zeros(Q.size)
+        weights[largest] = 1.0
+        return WarmStart(weights, bound.point, task.C, Carried(nearest(weights, Q)))
 
     # -- the working set
 
@@ -170,15 +141,13 @@ class WorkingSet:
             return
         state = replace(point.state, Q=point.state.Q[live], G=np.ascontiguousarray(point.state.G[live]))
         fewer = Newton(self.problem, tol=_SHARE * self.tol, live=live)
-        self.running = self.inner.running
-        fewer.running = self._among(live)
         if self.inner.bundle is not None:
             fewer.bundle = self.inner.bundle.among(live)
         self._begin(fewer, replace(point, weights=point.weights[live], solves=0, state=state))
 
     def _checked(self, point: Point, stalled: Status | None) -> Point:
         """``point`` with a certificate over all kernels; those that break it enter the working set."""
-        forms = self._forms(self.witness)
+        forms = self.problem.K.quad(self.witness)
         inside = forms[self.inner.live].max()
         outside = np.setdiff1d(np.flatnonzero(forms > inside * (1.0 + 1e-9)), self.inner.live)
         shown, self._certified = self._shown(point, forms), True
@@ -203,10 +172,8 @@ class WorkingSet:
         G[old], G[new] = point.state.G, fresh[0]
         Q = np.maximum(G @ point.dual, 0.0)
         weights = self.inner.among_all(point.weights)[live]
-        bound = self.inner.bound(point.dual, Q)
-        assert bound is not None
+        bound = self.problem.bound(point.dual, Q)
         grown = Newton(self.problem, tol=self.inner.tol, live=live)
-        grown.running = Running(self.problem.K, live, point.dual, G, float(np.abs(point.dual).sum()))
         if bundle is not None:
             grown.bundle = bundle.widened(fresh[1:], old, new)
         proved = replace(point, dual_objective=bound.value, dual_point=bound.point, scale=bound.price)
@@ -214,21 +181,12 @@ class WorkingSet:
 
     # -- a point as the driver sees it
 
-    def _forms(self, a: Array) -> Array:
-        self.running = moved(self.running, self.problem.K, self._everything, a)
-        return self.running.forms
-
-    def _among(self, live: Indices) -> Running | None:
-        """The products of some kernels."""
-        return None if self.running is None else self.running.among(live)
-
     def _shown(self, point: Point, forms: Array | None = None, witness: Array | None = None) -> Point:
-        """``point`` with weights for all kernels; a dual value only where the forms of all kernels are at hand."""
+        """``point`` with weights for all kernels; a dual value only where the forms of all kernels are known."""
         weights = self.inner.among_all(point.weights)
         if forms is None:
             return replace(point, weights=weights, dual_objective=-np.inf, dual_point=None)
-        bound = self.inner.bound(self.witness if witness is None else witness, forms)
-        assert bound is not None
+        bound = self.problem.bound(self.witness if witness is None else witness, forms)
         return replace(point, weights=weights, dual_objective=bound.value, dual_point=bound.point, scale=bound.price)
 
 

@@ -22,7 +22,7 @@ from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import run
 from mklcore.solvers.gomp import GOMP
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam
-from mklcore.solvers.reweighting import WarmStart
+from mklcore.solvers.problem import WarmStart
 from mklcore.solvers.spectra import Spectra
 from mklcore.theory.words import require, require_positive
 

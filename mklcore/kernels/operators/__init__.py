@@ -1,7 +1,8 @@
 """M kernels on n rows, and their weighted sum, as solvers see them: two protocols and what implements them.
 
 ``DenseKernels`` (and ``GramStack``) store Gram matrices; ``PackedKernels`` one triangle of each in single precision;
-``LazyKernels`` compute what is asked for from the columns, ``Float32Kernels`` with sums in single precision.
+``LazyKernels`` compute what is asked for from the columns, ``Float32Kernels`` with sums in single precision; a
+``CachedOperator`` around any of them remembers products and sums.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 from mklcore.kernels.operators.base import Capability, DenseSum, KernelOperator, WeightedSum, is_stored, same_kernels
+from mklcore.kernels.operators.cached import CachedOperator, cached
 from mklcore.kernels.operators.dense import DenseKernels, as_operator
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from mklcore.kernels.operators.packed import PackedKernels
 
 __all__ = [
+    "CachedOperator",
     "Capability",
     "DenseKernels",
     "DenseSum",
@@ -26,6 +29,7 @@ __all__ = [
     "PackedKernels",
     "WeightedSum",
     "as_operator",
+    "cached",
     "is_stored",
     "same_kernels",
 ]

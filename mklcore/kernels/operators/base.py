@@ -23,6 +23,7 @@ class Capability(enum.Enum):
     BLOCKS = "the sum of the kernels among some rows, without making all of it"
     CHEAP_ROWS = "any kernel made again as quickly as it would be read"
     EXACT = "sums in double precision throughout"
+    FEATURES = "features Phi_m with K_m = Phi_m Phi_m', by which forms, sums and their systems cost no kernel value"
     FACTORS = "factors L (r, n) with K_m = L'L, without the Gram matrix"
 
 

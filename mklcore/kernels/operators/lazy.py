@@ -98,7 +98,12 @@ class LazyKernels:
 
     def combine(self, weights: Array, out: Array | None = None) -> DenseSum:
         """sum_m weights_m K_m for weights (M,); made in ``out`` (n, n) where one is given."""
-        return DenseSum(self.transform.sums.weighted(weights, out))
+        if not np.all(weights == 1.0):
+            return DenseSum(self.transform.sums.weighted(weights, out))
+        if out is None:
+            return DenseSum(self.total)
+        out[:] = self.total
+        return DenseSum(out)
 
     def combine_block(self, weights: Array, rows: Indices) -> Array:
         """sum_m weights_m K_m among some rows, (r, r)."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.solvers.driver import Board, Point, Status, run
+from mklcore.solvers.driver import Board, Method, Point, Status, run
 from mklcore.solvers.hkl.dag import Node
 from mklcore.solvers.hkl.machine import Answer, Task, machine_for
 from mklcore.solvers.hkl.space import KernelSpace, NodeWeights
@@ -92,10 +92,9 @@ class Reduced:
         )
 
 
-class EtaFixedPoint:
+class EtaFixedPoint(Method):
     """The fixed point of the weights as the driver's method; ``x`` (m,) starts it, ``dual`` (n,) warms the machine."""
 
-    keeps_points = False
     descends = False  # it ends on its sharpest point, which need not have its lowest objective
 
     def __init__(self, problem: Reduced, x: Array, dual: Array | None, *, tol: float) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.losses.intercepts import losses_at
-from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.driver import Board, Method, Point, Status
 from mklcore.solvers.hkl.certificate import Certifier, Proof, dual_norm, dual_of, primal_of
 from mklcore.solvers.hkl.dag import Node
 from mklcore.solvers.hkl.inner import Inner, solve_reduced
@@ -79,10 +79,8 @@ class Limits:
     seconds: float | None = None
 
 
-class HullSearch:
+class HullSearch(Method):
     """The search as the driver's method. A step either grows the hull and trains again, or certifies."""
-
-    keeps_points = False
 
     def __init__(
         self,

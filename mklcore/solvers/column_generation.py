@@ -27,13 +27,11 @@ import numpy as np
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators import Capability, DenseKernels
 from mklcore.kernels.operators.lazy import LazyKernels
-from mklcore.machines.solution import feasible_start
-from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import Board, Fit, Point, Status, run
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.newton import Newton
+from mklcore.solvers.problem import Problem, WarmStart, WeightedMethod
 from mklcore.solvers.proof import Values, weighted_values
-from mklcore.solvers.reweighting import Problem, WarmStart
 
 ROOM_MB = 1000.0  # of Gram matrices at a time
 _MORE = 200  # a quarter of all kernels is where to begin, but no more than these, or n where none is stored
@@ -84,20 +82,17 @@ class Readings:
         return self._roots[kernels]
 
 
-class Priced:
-    """The driver's method: one step is the optimum on a few kernels, and the price of all."""
-
-    keeps_points = False
-    what = "interior point steps on the kernels that matter"
+class ColumnGeneration(WeightedMethod):
+    """One step is the optimum on a few kernels, and the price of all."""
 
     def __init__(
         self, problem: Problem, *, tol: float, warm: WarmStart | None = None, room_mb: float | None = None
     ) -> None:
-        rows: Any = problem.K
+        rows: Any = problem.K.source
         self.rows: LazyKernels = rows
         self.problem = problem
         self.tol, self.warm = tol, warm
-        self.name = f"lp {self.what}"
+        self.name = "lp interior point steps on the kernels that matter"
         n = self.rows.n_samples
         cheap = Capability.CHEAP_ROWS in self.rows.capabilities
         self._free = cheap and problem.loss.piecewise_linear  # Newton asks for more than a sum and forms
@@ -112,7 +107,7 @@ class Priced:
         weights, a = np.full(M, 1.0 / M), _middle(low, high)
         if self.warm is not None:
             weights, a = self.warm.weights, self.warm.dual_for(task.C, task.loss)
-        a = feasible_start(a if a.any() else task.C * task.y, low, high, task.fit_intercept, task.loss.total)
+        a = task.feasible(a if a.any() else task.C * task.y)
         forms = self.readings.at(a, np.zeros(0, dtype=np.int64))
         used = np.flatnonzero(weights > _USED * weights.max()) if self.warm is not None else np.zeros(0, dtype=np.int64)
         some = min(M // 4, max(self.rows.n_samples, _MORE) if self._free else _MORE)
@@ -150,9 +145,6 @@ class Priced:
             return found._replace(dual_objective=self._proved)
         price = task.penalty.dual_price(self.rows.quad(dual_point))
         return found._replace(dual_objective=task.loss.dual(dual_point, task.y, task.C) - price)
-
-    def finish(self, best: Point) -> Point:
-        return best
 
     def _enter(self, wanted: Indices, weights: Array) -> None:
         """Some of the kernels ``wanted`` come in; those without weight leave where there is no room for both."""
@@ -202,7 +194,7 @@ class Priced:
         fit: Fit = run(method(inside, tol=asked, warm=warm), tol=asked, max_iter=_STEPS)
         assert fit.dual_point is not None
         self.forms = self.readings.at(fit.dual_point, self.live)
-        bound = dual_bound(task.loss, task.penalty, fit.dual_point, self.forms, task.y, task.C)
+        bound = task.bound(fit.dual_point, self.forms)
         if bound.value > self._proved:
             self._proved, self._proof = bound.value, bound.point
         everywhere = np.zeros(self.rows.n_kernels)

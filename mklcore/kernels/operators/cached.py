@@ -1,0 +1,319 @@
+"""A decorator that remembers what kernels answered: the dual and the weights of a solver move little from step to step, and
+from one point of a path to the next, so that an earlier answer makes most of the next one.
+
+    K_m (s a + d) = s K_m a + K_m d        s the factor of the rows that move together, d the difference elsewhere
+    sum_m theta_m K_m = sum_k c_k K^(k)    for theta = sum_k c_k theta^(k), sums made before
+
+Everything is added in double precision. Products are computed anew once the numbers added and taken away are many times
+what is left, or where d is nearly as dense as the dual itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy
+
+from mklcore.arrays import Array, Indices
+from mklcore.kernels.operators.base import Capability, DenseSum, KernelOperator, is_stored, same_kernels
+from mklcore.kernels.operators.dense import as_operator
+from mklcore.kernels.operators.row_cache import RowCache
+
+_WORTH = 0.8  # of the rows of a dual: more of them are no quicker than all of them
+_MOST = 30.0  # times the dual's own size that may have been added up: the rounding of so many sums shows nowhere
+_ROUNDING = 4.0 * np.finfo(float).eps  # relative difference of two duals, or of two vectors of weights, that is none
+_SUMS = 3  # sums of kernels that are kept: each is one more (n, n)
+_FORMS = 4  # duals whose forms are kept where kernels are not stored
+NEARBY, SAME = 0.1, 1e-13  # shares of the weights that an earlier sum may miss, to be of use, or to be the same
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """``values`` (k, n) = K_m a of some ``kernels`` (k,) with a ``dual`` a (n,), and the sum of |changes| they were added from."""
+
+    kernels: Indices
+    dual: Array
+    values: Array
+    added: float
+
+    @classmethod
+    def of(cls, source: KernelOperator, kernels: Indices, dual: Array) -> Products:
+        """The products from scratch."""
+        return cls(kernels, dual.copy(), source.matvec(dual, kernels), float(np.abs(dual).sum()))
+
+    def at(self, dual: Array, source: KernelOperator) -> Products:
+        """The products with another dual (n,), by the rows in which it differs where these are few."""
+        if np.array_equal(dual, self.dual):
+            return self
+        factor, rows = self._common_factor(dual)
+        change = dual - factor * self.dual
+        size, added = float(np.abs(dual).sum()), abs(factor) * self.added + float(np.abs(change[rows]).sum())
+        dear = rows.size > _WORTH * np.count_nonzero(dual) or (rows.size > 0 and not is_stored(source))
+        if dear or not added <= _MOST * size:
+            return Products.of(source, self.kernels, dual)
+        found = factor * self.values
+        if rows.size:
+            here = np.zeros_like(change)
+            here[rows] = change[rows]
+            found += source.matvec(here, self.kernels)
+        return Products(self.kernels, dual.copy(), found, added)
+
+    def among(self, kernels: Indices) -> Products | None:
+        """The same for some of the kernels; None unless all of them are here."""
+        places = np.minimum(np.searchsorted(self.kernels, kernels), self.kernels.size - 1)
+        if not np.array_equal(self.kernels[places], kernels):
+            return None
+        return Products(kernels, self.dual, self.values[places], self.added)
+
+    def rows_to(self, dual: Array) -> Indices:
+        """The rows to read for the products with another dual."""
+        return self._common_factor(dual)[1]
+
+    def _common_factor(self, dual: Array) -> tuple[float, Indices]:
+        """The factor that leaves the fewest rows to read, and these rows: that of most points, or 1."""
+        there = np.flatnonzero(self.dual)
+        factors = {1.0, float(np.median(dual[there] / self.dual[there]))} if there.size else {1.0}
+        ways = [(factor, self._differing(dual, factor)) for factor in sorted(factors)]
+        return min(ways, key=lambda way: way[1].size)
+
+    def _differing(self, dual: Array, factor: float) -> Indices:
+        return np.flatnonzero(np.abs(dual - factor * self.dual) > _ROUNDING * np.abs(dual))
+
+
+class CachedOperator:
+    """M kernels on n rows with a memory of products, quadratic forms and weighted sums.
+
+    Parameters
+    ----------
+    source : the kernels themselves; sums over them are exact in the precision that they have
+    """
+
+    def __init__(self, source: KernelOperator) -> None:
+        self.source = source
+        # Forms and scores by products with all kernels: where these are read anyway, and most of them from memory.
+        self.keeps_products = is_stored(source) and Capability.FEATURES not in source.capabilities
+        self._everything: Indices = np.arange(source.n_kernels)
+        self._products: list[Products] = []  # the newest first: two of all kernels, one of a subset
+        self._forms: list[tuple[Array, Array]] = []  # where kernels are not stored: a dual and the forms of all kernels
+        self._decided: tuple[Array, Array, Array] | None = None  # weights, a dual and the scores they gave
+        self._sum: Array | None = None
+        self._summed: Array | None = None  # the weights (M,) of ``_sum``
+        self._sums: list[tuple[Array, Array]] = []  # weights and matrix of sums that are kept, the newest first
+        self._rows: RowCache | None = None
+
+    # -- what is remembered
+
+    def matvec(self, a: Array, kernels: Indices | None = None) -> Array:
+        """K_m a for a (n,), of every kernel (M, n) or of some in ascending order (k, n); not to be written to."""
+        asked = self._everything if kernels is None else kernels
+        same = [one for one in self._products if np.array_equal(one.kernels, asked)]
+        known = same or [part for one in self._products if (part := one.among(asked)) is not None]
+        nearest = min(known, key=lambda one: one.rows_to(a).size, default=None)
+        found = Products.of(self.source, asked, a) if nearest is None else nearest.at(a, self.source)
+        self._keep(found)
+        return found.values
+
+    def learn(self, a: Array, products: Array) -> None:
+        """Remember the products (M, n) of all kernels with ``a`` (n,), which somebody else computed."""
+        self._keep(Products(self._everything, a.copy(), products, float(np.abs(a).sum())))
+
+    def knows(self, a: Array) -> bool:
+        """Whether the products of all kernels with ``a`` (n,) cost no kernel value: those of a multiple are there."""
+        return any(one.rows_to(a).size == 0 for one in self._products if self._is_whole(one))
+
+    def quad(self, a: Array, kernels: Indices | None = None) -> Array:
+        """a'K_m a for a (n,), of every kernel (M,) or of some (k,); negative round-off is clipped to 0."""
+        if self.keeps_products or (kernels is None and self.knows(a)):
+            return np.maximum(self.matvec(a, kernels) @ a, 0.0)
+        if kernels is not None:
+            return self.source.quad(a, kernels)
+        for dual, forms in self._forms:
+            factor = multiple_of(a, dual)
+            if factor is not None:
+                return np.asarray(factor**2 * forms)
+        found = self.source.quad(a)
+        self._forms = [(a.copy(), found), *self._forms[: _FORMS - 1]]
+        return found
+
+    def decision(self, weights: Array, a: Array) -> Array:
+        """sum_m weights_m K_m a on the training rows, (n,)."""
+        if self.keeps_products or self.knows(a):
+            mixed: Array = weights @ self.matvec(a)
+            return mixed
+        if self._is_summed(weights):
+            assert self._sum is not None
+            found: Array = self._sum @ a
+        elif self._decided is not None and np.array_equal(weights, self._decided[0]):
+            factor = multiple_of(a, self._decided[1])
+            found = self.source.decision(weights, a) if factor is None else factor * self._decided[2]
+        else:
+            found = self.source.decision(weights, a)
+        self._decided = weights.copy(), a.copy(), found
+        return found
+
+    def combine(self, weights: Array, out: Array | None = None, *, keep: bool = False) -> DenseSum:
+        """sum_m weights_m K_m for weights (M,): good until the next one is asked for. ``keep`` a copy to make others of."""
+        if not self._is_summed(weights):
+            shares, missing = self._nearest(weights)
+            if missing <= SAME:
+                self._mix(shares, weights)
+            else:
+                self.source.combine(weights, self._buffer)
+                self._summed = weights.copy()
+                if keep:
+                    self._sums = [(self._summed, self._buffer.copy()), *self._sums[: _SUMS - 1]]
+        if out is None:
+            return DenseSum(self._buffer)
+        out[:] = self._buffer
+        return DenseSum(out)
+
+    def combine_near(self, weights: Array, missing: float) -> DenseSum | None:
+        """The sum that sums kept before can make nearest to that of ``weights`` (M,); None where it would miss a larger share
+        of the weights than ``missing``."""
+        shares, left = self._nearest(weights)
+        if left > missing:
+            return None
+        known = shares @ np.array([one for one, _ in self._sums])
+        if not self._is_summed(known):
+            self._mix(shares, known)
+        return DenseSum(self._buffer)
+
+    def block_near(self, weights: Array, rows: Indices) -> Array:
+        """The sum among some ascending rows, (r, r), or, where sums are kept, one that is near to it: for a direction alone."""
+        if self._sums and self._summed is not None:
+            missed = float(np.abs(weights - self._summed).sum())
+            if missed <= NEARBY * float(weights.sum()):
+                return DenseSum(self._buffer).block(rows)
+        return self.combine_block(weights, rows)
+
+    def combine_block(self, weights: Array, rows: Indices) -> Array:
+        """sum_m weights_m K_m among ascending rows, (r, r)."""
+        if Capability.BLOCKS in self.capabilities:
+            return self.source.combine_block(weights, rows)
+        return self.combine(weights).block(rows)
+
+    @cached_property
+    def _diagonals(self) -> Array:
+        return np.ascontiguousarray(self.source.diagonals())  # in a stack they lie far apart
+
+    def diagonals(self) -> Array:
+        """K_m(x_i, x_i) of every kernel, (M, n)."""
+        return self._diagonals
+
+    def row_cache(self, budget_mb: float, least: int) -> RowCache:
+        """The rows read so far, in single precision, within a budget: that of the first who asks."""
+        if self._rows is None:
+            self._rows = RowCache(self.source, budget_mb, least)
+        return self._rows
+
+    # -- what is passed on
+
+    @property
+    def n_kernels(self) -> int:
+        return self.source.n_kernels
+
+    @property
+    def n_samples(self) -> int:
+        return self.source.n_samples
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What these kernels can do beyond the protocol."""
+        return self.source.capabilities
+
+    @property
+    def exact(self) -> CachedOperator:
+        """The same kernels with sums in double precision."""
+        exact = self.source.exact
+        return self if exact is self.source else CachedOperator(exact)
+
+    def with_float32_sums(self) -> CachedOperator:
+        """The same kernels with sums in single precision where these cost a fraction; else the kernels themselves."""
+        quick = self.source.with_float32_sums()
+        return self if quick is self.source else CachedOperator(quick)
+
+    @property
+    def values(self) -> Any:
+        """The array (M, n, n) of kernels that have one."""
+        return self.source.values  # type: ignore[attr-defined]  # asked of kernels with Capability.DENSE alone
+
+    def rows(self, i: Indices) -> Array:
+        """Rows i (b,) of every kernel, (M, b, n)."""
+        return self.source.rows(i)
+
+    def row_into(self, i: int, out: Any) -> None:
+        """Row i of every kernel into ``out`` (M, n), in the precision of ``out``."""
+        self.source.row_into(i, out)
+
+    def gram(self, m: int) -> Array:
+        """The Gram matrix of one kernel, (n, n)."""
+        return self.source.gram(m)
+
+    def select(self, kernels: Indices) -> KernelOperator:
+        """Some of the kernels."""
+        return self.source.select(kernels)
+
+    def take(self, rows: Indices) -> KernelOperator:
+        """The kernels among some of the training rows."""
+        return self.source.take(rows)
+
+    def cross(self, X_new: Any) -> Any:
+        """The kernels between new rows and the training rows."""
+        return self.source.cross(X_new)
+
+    # -- inside
+
+    def _is_whole(self, one: Products) -> bool:
+        return one.kernels.size == self._everything.size
+
+    def _keep(self, found: Products) -> None:
+        """``found`` in front, and of the others one of all kernels and one of a subset."""
+        others = [one for one in self._products if one is not found]
+        whole = [one for one in others if self._is_whole(one)][:1]
+        some = [one for one in others if not self._is_whole(one)][:1] if self._is_whole(found) else []
+        self._products = [found, *whole, *some]
+
+    @property
+    def _buffer(self) -> Array:
+        if self._sum is None:
+            self._sum = np.empty((self.n_samples, self.n_samples))
+        return self._sum
+
+    def _is_summed(self, weights: Array) -> bool:
+        """Whether the buffer holds the sum at these weights, but for their rounding."""
+        summed = self._summed
+        return summed is not None and bool(np.all(np.abs(weights - summed) <= _ROUNDING * np.abs(summed)))
+
+    def _nearest(self, weights: Array) -> tuple[Array, float]:
+        """The shares of the sums kept that come nearest to the sum of ``weights`` (M,), and what they miss as a share of it."""
+        if not self._sums:
+            return np.empty(0), np.inf
+        known = np.array([one for one, _ in self._sums])
+        shares = np.asarray(np.linalg.lstsq(known.T, weights, rcond=1e-6)[0], dtype=np.float64)
+        return shares, float(np.abs(weights - shares @ known).sum() / np.abs(weights).sum())
+
+    def _mix(self, shares: Array, weights: Array) -> None:
+        """The buffer becomes the sum at ``weights``, made of the sums kept."""
+        out = self._buffer
+        np.multiply(self._sums[0][1], shares[0], out=out)
+        for share, (_, matrix) in zip(shares[1:], self._sums[1:], strict=True):
+            scipy.linalg.blas.daxpy(matrix.reshape(-1), out.reshape(-1), a=share)  # in place, in one pass
+        self._summed = weights.copy()
+
+
+def cached(K: Array | KernelOperator, before: CachedOperator | None = None) -> CachedOperator:
+    """``K`` with a memory: that of ``before`` where that has the same kernels."""
+    operator = K if isinstance(K, CachedOperator) else CachedOperator(as_operator(K))
+    return before if before is not None and same_kernels(operator.source, before.source) else operator
+
+
+def multiple_of(a: Array, b: Array) -> float | None:
+    """s with a = s b to rounding, for (n,) vectors; None where there is none."""
+    largest = int(np.argmax(np.abs(b)))
+    if b[largest] == 0.0:
+        return None if np.any(a != 0.0) else 1.0
+    factor = float(a[largest] / b[largest])
+    return factor if np.allclose(factor * b, a, rtol=1e-12, atol=0.0) else None

@@ -1,0 +1,161 @@
+"""One weighting problem, what a fit hands to the fit of a neighbouring one, and what all methods for it share.
+
+    min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m      subject to  ||theta|| <= 1        (16)
+    max_a                   Lin(a) - 1/2 ||(a'K_m a)_m||_*                                                          (17)
+
+Source: Kloft, Brefeld, Sonnenburg, Zien (2011).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mklcore.arrays import Array, Indices
+from mklcore.kernels.operators import CachedOperator, cached
+from mklcore.losses import Cost, Loss
+from mklcore.losses.intercepts import best_intercept, total_loss
+from mklcore.machines.solution import feasible_start
+from mklcore.penalties import Penalty
+from mklcore.solvers.bound import Bound, dual_bound
+from mklcore.solvers.bundle import Bundle
+from mklcore.solvers.driver import Fit, Method, Point
+from mklcore.solvers.proof import Values, scales_of, weighted_values
+
+_FARTHEST = 2.0  # times the way between two neighbours, and of log theta
+_ALONG = 0.7  # of the way that weights went from one neighbour to the next, they go on: log theta slows down
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One binary or regression problem: ``K``, M kernels on n rows as an operator or an array (M, n, n), ``y`` (n,) float,
+    ``C`` > 0, a loss, a penalty, an intercept or not."""
+
+    K: CachedOperator
+    y: Array
+    C: Cost
+    loss: Loss
+    penalty: Penalty
+    fit_intercept: bool
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "K", cached(self.K))
+
+    def loss_at(self, f: Array) -> tuple[float, float]:
+        """The best intercept at decision values f (n,) without one, and C sum V there."""
+        b = best_intercept(self.loss, f, self.y, self.C) if self.fit_intercept else 0.0
+        return b, total_loss(self.loss, f, b, self.y, self.C)
+
+    def regulariser(self, weights: Array, Q: Array) -> float:
+        """min over theta of 1/2 sum_m ||w_m||^2 / theta_m for ||w_m||^2 = weights_m^2 Q_m."""
+        return self.penalty.regulariser(weights * np.sqrt(Q))
+
+    def bound(self, a: Array, Q: Array) -> Bound:
+        """What a dual in the box with forms Q (M,) proves for the whole problem."""
+        return dual_bound(self.loss, self.penalty, a, Q, self.y, self.C)
+
+    def feasible(self, a: Array | None) -> Array:
+        """A dual near ``a`` in the box, with 1'a as the intercept demands."""
+        return feasible_start(a, *self.loss.box(self.y, self.C), self.fit_intercept, self.loss.total)
+
+    def has_same_terms(self, other: Problem) -> bool:
+        """Whether two problems on the same kernels differ in C alone."""
+        return (
+            self.K is other.K
+            and self.loss == other.loss
+            and self.penalty == other.penalty
+            and self.fit_intercept == other.fit_intercept
+            and np.array_equal(self.y, other.y)
+        )
+
+
+class Carried(NamedTuple):
+    """What a method hands on beside weights and dual: the kernels it worked on, the duals it stored, and whether following the
+    optimum on from here costs more than solving anew."""
+
+    live: Indices | None = None
+    bundle: Bundle | None = None
+    homotopy_is_dear: bool = False
+
+    def scaled(self, factor: float) -> Carried:
+        """The same for duals times ``factor``."""
+        return self._replace(bundle=None if self.bundle is None else self.bundle.scaled(factor))
+
+
+@dataclass(frozen=True, eq=False)
+class WarmState:
+    """What the fit of ``problem`` hands to its neighbour on a path: the problem, whose kernels remember their products and sums,
+    the ``fit``, what its method carried, and C and weights of the fit ``before`` it."""
+
+    problem: Problem
+    fit: Fit
+    carried: Carried
+    before: tuple[float, Array] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class WarmStart:
+    """Weights (M,) and signed dual (n,) of a neighbouring problem, the C it was solved for, and the ``carry`` of its fit."""
+
+    weights: Array
+    dual: Array
+    C: Cost
+    carry: Any = None
+
+    @property
+    def carried(self) -> Carried:
+        """What the neighbour's method handed on."""
+        if isinstance(self.carry, WarmState):
+            return self.carry.carried
+        return self.carry if isinstance(self.carry, Carried) else Carried()
+
+    def weights_for(self, C: Cost) -> Array:
+        """The weights moved to another C: on along log theta as a function of log C, by the two neighbours; else kept."""
+        before = self.carry.before if isinstance(self.carry, WarmState) else None
+        if before is None or np.ndim(C) or np.ndim(self.C):
+            return self.weights
+        (there, earlier), here = before, float(self.C)
+        if there == here or min(earlier.min(), self.weights.min()) <= 0.0:
+            return self.weights
+        times = float(np.log(float(C) / here) / np.log(here / there))
+        if not 0.0 < times <= _FARTHEST:
+            return self.weights
+        way = _ALONG * times * np.log(self.weights / earlier)
+        moved: Array = self.weights * np.exp(np.clip(way, -_FARTHEST, _FARTHEST))
+        return moved
+
+    def dual_for(self, C: Cost, loss: Loss) -> Array:
+        """The dual moved to another C: scaled with it once a point sits at its bound, else kept."""
+        if not loss.box_is_scaled_by_C:
+            return self.dual
+        largest = float(np.max(np.abs(self.dual), initial=0.0))
+        at_bound = np.any(np.abs(self.dual) >= loss.reach * self.C * (1.0 - 1e-9))
+        return self.dual * (C / self.C) if at_bound or np.any(largest > loss.reach * C) or loss.smooth else self.dual
+
+
+class WeightedMethod(Method):
+    """A method for a ``Problem``: its published parts are certified by the kernels, whatever the method did to find them."""
+
+    problem: Problem
+
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        """Objective and dual value of published parts: what the kernels remember of them is not computed again."""
+        return values_over(self.problem, self.problem.K, best, dual_point)
+
+    @property
+    def scales(self) -> str:
+        """The scales of the problem in words."""
+        return scales_of(self.problem.K.diagonals(), self.problem.C)
+
+    @property
+    def carry(self) -> Carried:
+        """What the fit of a neighbouring problem can use."""
+        return Carried()
+
+
+def values_over(problem: Problem, K: CachedOperator, best: Point, dual_point: Array | None) -> Values:
+    """Objective and dual value of published parts with the kernels ``K`` in place of the problem's own."""
+    y, C, loss, penalty = problem.y, problem.C, problem.loss, problem.penalty
+    return weighted_values(K, y, C, loss, penalty, best.weights, best.dual, best.intercept, dual_point)

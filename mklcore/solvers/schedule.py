@@ -1,0 +1,525 @@
+"""What is tried after what: one table from classes of problems to the methods that solve them, in their order.
+
+The first row that holds for a problem is taken. A phase ends where its method is done or stands still, or where ``leave`` says
+that the next one goes on faster; the driver sees a single history. Beside each row stands what it was measured to be worth on
+``benchmarks.lp_speed``: A is breast_cancer, 398 rows and 50 kernels, B is digits, 1257 rows and 50 kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mklcore.arrays import Array
+from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.operators import CachedOperator, Capability, DenseKernels, cached, is_stored
+from mklcore.kernels.operators.lazy import LazySum
+from mklcore.penalties import LpNorm
+from mklcore.solvers.column_generation import FEWEST, ColumnGeneration, most_kernels
+from mklcore.solvers.driver import Board, Point, Progress, Status
+from mklcore.solvers.following import Following
+from mklcore.solvers.interior import Interior
+from mklcore.solvers.interleaved import Interleaved, lacking
+from mklcore.solvers.newton import Newton, newton_exponent
+from mklcore.solvers.problem import Carried, Problem, WarmStart, WarmState, WeightedMethod, values_over
+from mklcore.solvers.proof import Values
+from mklcore.solvers.reweighting import Reweighting
+from mklcore.solvers.silp import SILP
+from mklcore.solvers.working_set import FROM_KERNELS, WorkingSet
+
+FINEST = 1e-5  # finer tolerances are not asked of rows or kernels in single precision
+LARGEST_MB = 2000.0  # of the sum of all kernels at p = infinity; above, its rows are computed as they are asked for
+MANY, FEW_ROWS = 100, 4000  # kernels, rows: where summing the kernels anew is quicker than keeping their rows
+MOST_ROWS = 800  # beyond, a chunk of pairs touches so many rows that combining the stack is cheaper
+_MANY_AT_ONCE = 200  # kernels from which an interior point step costs no more than a Newton step
+_ANALYTIC_FROM = 4.0  # from this p on the analytic update needs two or three steps and no Hessian
+_CHUNKS = 30  # of pairs: they close most of the gap while a Newton method still solves its first machines
+_LOOK_BACK, _FEW = 6, 15  # steps whose pace is measured; steps that interior points take at all
+_DIGITS = 0.01  # of the gap at least must be in sight: Newton's last digits come all at once
+_MOST_NEWTON, _MOST_INTERIOR = 40, 50  # steps after which every problem counts as hard
+_KEPT_BACK = 0.01  # of the tolerance: what single precision may hide
+
+
+# -- a run in phases
+
+
+def never(method: WeightedMethod, board: Progress, steps: int) -> bool:
+    """Do not leave a method that goes on."""
+    return False
+
+
+class Phase(NamedTuple):
+    """One method of a row: its ``name`` where it comes second, what makes it (None: it has no way here; a warm start: none
+    either, and the next phase is to start from that), whether it is left after so many ``steps``, and whether the next phases
+    are of no use once it has begun."""
+
+    name: str
+    make: Callable[..., WeightedMethod | WarmStart | None]
+    leave: Callable[[Any, Progress, int], bool] = never
+    is_last: bool = False
+
+
+class Phased(WeightedMethod):
+    """Methods in turn, as one."""
+
+    def __init__(
+        self, problem: Problem, phases: tuple[Phase, ...], *, tol: float, warm: WarmStart | None = None
+    ) -> None:
+        self.problem, self.tol = problem, tol
+        self._left = list(phases)
+        self._listener: Callable[[], Any] | None = None
+        self._handed: Point | None = None  # the best point of the phases before
+        self._dear = warm is not None and warm.carried.homotopy_is_dear
+        if not self._enter(warm):
+            raise ParameterError("No method of the schedule can solve this problem; use solver='wrapper'.")
+        self.name = ", then ".join([self.method.name, *(phase.name for phase in self._left)])
+
+    def _enter(self, warm: WarmStart | None) -> bool:
+        """Begin the next phase that has a way here."""
+        while self._left:
+            phase = self._left.pop(0)
+            method = phase.make(self.problem, tol=self.tol, warm=warm)
+            if method is None:
+                continue
+            if isinstance(method, WarmStart):
+                warm, self._dear = method, method.carried.homotopy_is_dear
+                continue
+            self.method, self._leave, self._steps = method, phase.leave, 0
+            self.method.listen(self._listener)
+            if phase.is_last:
+                self._left.clear()
+            return True
+        return False
+
+    def start(self) -> Point:
+        return self.method.start()
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        following: Point | Status = Status.STALLED
+        self._steps += 1
+        if not self._leave(self.method, board, self._steps):
+            following = self.method.step(best, last, board)
+            if isinstance(following, Point):
+                return following
+        truer = self.method.restated(best, board.dual_point)
+        if truer is not best:
+            board.restate(truer)
+        warm = WarmStart(truer.weights, truer.dual, self.problem.C, Carried(homotopy_is_dear=self._dear))
+        if not self._enter(warm):
+            return following
+        self._handed = truer
+        return self.method.start()
+
+    def restated(self, best: Point, dual_point: Array | None) -> Point:
+        return best if best is self._handed else self.method.restated(best, dual_point)
+
+    def finish(self, best: Point) -> Point:
+        """The present method's polish of its own points."""
+        return best if best is self._handed else self.method.finish(best)
+
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        return self.method.values(best, dual_point)
+
+    def listen(self, listener: Callable[[], Any] | None) -> None:
+        self._listener = listener
+        self.method.listen(listener)
+
+    @property
+    def carry(self) -> Carried:
+        return self.method.carry
+
+
+class Float32(WeightedMethod):
+    """Methods on kernels whose sums are in single precision, certified in double precision.
+
+    What the steps tell in between has the rounding of single precision; what is published has none of it. Where the rounding
+    shows nevertheless (a very large C) the method stands still, and the next phase works in double precision.
+    """
+
+    def __init__(self, problem: Problem, inside: WeightedMethod, tol: float) -> None:
+        self.problem, self.method, self.tol = problem, inside, tol
+        self.name = f"{inside.name}, kernels in single precision, proved in double"
+        self._exact = problem.K.exact
+        self._proved: Point | None = None
+
+    def start(self) -> Point:
+        return self._less(self.method.start())
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        if self._proved is not None:
+            return Status.STALLED  # the digits asked for are not there
+        following = self.method.step(best, last, board)
+        return following if isinstance(following, Status) else self._less(following)
+
+    def restated(self, best: Point, dual_point: Array | None) -> Point:
+        if best is self._proved:
+            return best
+        found = self.values(best, dual_point)
+        self._proved = replace(
+            best, objective=found.objective, dual_objective=found.dual_objective, dual_point=dual_point
+        )
+        return self._proved
+
+    def finish(self, best: Point) -> Point:
+        polished = self.method.finish(best)
+        return best if polished is best else self.restated(polished, polished.dual_point)
+
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        return values_over(self.problem, self._exact, best, dual_point)
+
+    @property
+    def carry(self) -> Carried:
+        return self.method.carry
+
+    def _less(self, point: Point) -> Point:
+        """What a point proves, less what single precision may hide."""
+        if point.dual_objective is None:
+            return point
+        return replace(point, dual_objective=point.dual_objective - _KEPT_BACK * self.tol * point.scale)
+
+
+class Reused(WeightedMethod):
+    """The answer of a neighbouring C, where it is within the tolerance here, too: kernels remember all that its certificate
+    asks for, so that it costs no kernel value."""
+
+    def __init__(self, problem: Problem, point: Point, carried: Carried) -> None:
+        self.problem, self._point, self._carried = problem, point, carried
+        self.name = f"{problem.penalty.name} answer of a neighbouring C, which is within the tolerance here, too"
+
+    @classmethod
+    def of(cls, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Reused | None:
+        """The neighbour's answer; None where it is not within ``tol`` of this problem's optimum."""
+        before = None if warm is None else warm.carry
+        if warm is None or not isinstance(before, WarmState) or np.ndim(problem.C) or np.ndim(warm.C):
+            return None
+        fit, task, proof = before.fit, problem, before.fit.dual_point
+        alike = before.problem.has_same_terms(problem) and task.loss.piecewise_linear and task.loss.total == 0.0
+        if proof is None or not (
+            alike and np.array_equal(fit.dual_coef, warm.dual) and np.array_equal(fit.weights, warm.weights)
+        ):
+            return None
+        a = warm.dual_for(task.C, task.loss)
+        factor = 1.0 if a is warm.dual else float(task.C) / float(warm.C)
+        proof = factor * proof
+        low, high = task.loss.box(task.y, task.C)
+        if np.any(proof < low) or np.any(proof > high):
+            return None
+        bound = task.bound(proof, task.K.quad(proof))
+        b, errors = task.loss_at(task.K.decision(fit.weights, a))
+        primal = errors + task.regulariser(fit.weights, task.K.quad(a))
+        if not primal - bound.value <= tol * min(bound.price, abs(primal)):
+            return None
+        point = Point(fit.weights, a, b, primal, bound.value, bound.price, solves=0, dual_point=bound.point)
+        return cls(problem, point, before.carried.scaled(factor))
+
+    def start(self) -> Point:
+        return self._point
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        return Status.STALLED
+
+    @property
+    def carry(self) -> Carried:
+        return self._carried
+
+
+# -- p = infinity: every weight is one
+
+
+class PlainSum(WeightedMethod):
+    """p = infinity: the problem of one kernel, K = sum_m K_m, at p = 1; its prices agree, for sum_m a'K_m a = a'K a.
+
+    Where not even the sum fits in memory, its rows are computed when asked for, by interleaved pairs. Where hardly a slope pays
+    (a rare class, kernels that do not see it), pairs of coordinates stand still far from the last digits; the best model may
+    then be a constant, and interior point steps on the sum reach what can be reached. Source: Kloft et al. (2011), (17) at p* = 1.
+    """
+
+    def __init__(
+        self, problem: Problem, *, tol: float, warm: WarmStart | None = None, largest_mb: float | None = None
+    ) -> None:
+        self.problem = problem
+        K, n = problem.K, problem.y.size
+        self._weights: Array = np.ones(K.n_kernels)
+        needed, room = 8e-6 * n**2, LARGEST_MB if largest_mb is None else largest_mb
+        if needed > room and (missing := lacking(problem.loss, problem.penalty)):
+            raise KernelError(
+                f"The sum of the kernels on {n:,} rows takes {needed:,.0f} MB, above the {room:,.0f} MB that are "
+                f"stored, and to do without it takes {missing}. Use fewer rows, such a loss, or an approximation "
+                "(Nystroem(n_components=200), say)."
+            )
+        source: Any = K.source
+        one = DenseKernels(K.combine(self._weights).matrix[None]) if needed <= room else LazySum(source)
+        alone = replace(problem, K=CachedOperator(one), penalty=LpNorm(1.0))
+        inside = None if warm is None else WarmStart(np.ones(1), warm.dual, warm.C)
+        self.method = Phased(alone, _ONE_KERNEL if needed <= room else (_PAIRS,), tol=tol, warm=inside)
+        self.name: str = f"one machine on the plain sum of {K.n_kernels} kernels"
+
+    def start(self) -> Point:
+        return self._for_all(self.method.start())
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        following = self.method.step(self._for_one(best), self._for_one(last), board)
+        return following if isinstance(following, Status) else self._for_all(following)
+
+    def restated(self, best: Point, dual_point: Array | None) -> Point:
+        alone = self._for_one(best)
+        truer = self.method.restated(alone, dual_point)
+        return best if truer is alone else self._for_all(truer)
+
+    def finish(self, best: Point) -> Point:
+        alone = self._for_one(best)
+        polished = self.method.finish(alone)
+        return best if polished is alone else self._for_all(polished)
+
+    def values(self, best: Point, dual_point: Array | None) -> Values:
+        return self.method.values(self._for_one(best), dual_point)
+
+    def listen(self, listener: Callable[[], Any] | None) -> None:
+        self.method.listen(listener)
+
+    def _for_all(self, point: Point) -> Point:
+        self._alone = point
+        self._shown = replace(point, weights=self._weights)
+        return self._shown
+
+    def _for_one(self, point: Point) -> Point:
+        return self._alone if point is self._shown else replace(point, weights=np.ones(1))
+
+
+class Constant(WeightedMethod):
+    """The model that says the same of every row: a point, and nothing that it proves."""
+
+    name = "the constant model"
+
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+        self.problem = problem
+
+    def start(self) -> Point:
+        task = self.problem
+        b, errors = task.loss_at(np.zeros(task.y.size))
+        weights = task.penalty.start(task.K.n_kernels)
+        return Point(weights, np.zeros(task.y.size), b, errors, -np.inf, solves=0)
+
+    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+        return Status.STALLED
+
+
+# -- the phases of the table
+
+
+def homotopy(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Following | WarmStart | None:
+    """The optimum followed from the neighbour; None where that is lost, the warm start that says so where it is too dear."""
+    if warm is None or not Following.suits(problem, warm):
+        return None
+    method = Following(problem, tol=tol, warm=warm)
+    if method.found() is not None:
+        return method
+    return WarmStart(warm.weights, warm.dual, warm.C, warm.carried._replace(homotopy_is_dear=method.dear))
+
+
+def newton(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Newton | WorkingSet:
+    """Damped Newton, on a working set of kernels where most of them end without weight."""
+    few = problem.penalty.simplex and problem.K.n_kernels >= FROM_KERNELS
+    return (WorkingSet if few else Newton)(problem, tol=tol, warm=warm)
+
+
+def interior(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Interior | None:
+    """Interior points, where the box of the dual has an inside."""
+    return Interior(problem, tol=tol, warm=warm) if Interior.suits(problem) else None
+
+
+def inside_the_sum(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Interior | None:
+    """Interior points for one kernel."""
+    linear = problem.loss.piecewise_linear and np.ndim(problem.C) == 0
+    return interior(problem, tol=tol, warm=warm) if linear else None
+
+
+def constant(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Constant | None:
+    """The constant model, where interior points would follow it."""
+    linear = problem.loss.piecewise_linear and np.ndim(problem.C) == 0
+    return Constant(problem, tol=tol) if linear and Interior.suits(problem) else None
+
+
+def stands_still(method: WeightedMethod, board: Progress, steps: int) -> bool:
+    """At the pace of the last steps the tolerance is farther away than interior points would take."""
+    if steps > _MOST_NEWTON:
+        return True
+    inner = method.progress(board)
+    gaps = inner.gaps[-1 - _LOOK_BACK :]
+    if len(gaps) <= _LOOK_BACK or gaps[0] == float("inf") or gaps[-1] <= 0.0:
+        return False
+    wanted = max(inner.target / gaps[-1], _DIGITS)
+    return bool(gaps[-1] > gaps[0] * wanted ** (_LOOK_BACK / _FEW))
+
+
+def few_chunks(method: WeightedMethod, board: Progress, steps: int) -> bool:
+    """Close to the optimum, or where C is large, pairs creep."""
+    return steps > _CHUNKS
+
+
+def few_interior(method: WeightedMethod, board: Progress, steps: int) -> bool:
+    """A dozen or two steps reach what can be reached."""
+    return steps > _MOST_INTERIOR
+
+
+_MACHINE = Phase("the analytic update", Reweighting)
+_NEWTON = Phase("damped Newton", newton)
+_INTERIOR = Phase("interior point steps", interior)
+_PAIRS = Phase("interleaved pairs", Interleaved)
+_COLUMNS = Phase("interior point steps on the kernels that matter", ColumnGeneration)
+_HOMOTOPY = Phase("the optimum followed from its neighbour", homotopy, is_last=True)
+_UNTIL_STILL = Phase("damped Newton", newton, stands_still)
+_SOME_PAIRS = Phase("interleaved pairs", Interleaved, few_chunks)
+_ONE_KERNEL = (
+    _MACHINE,
+    Phase("the constant model", constant),
+    Phase("interior point steps on the sum", inside_the_sum, few_interior),
+)
+
+
+# -- the table
+
+
+class Row(NamedTuple):
+    """A class of problems: the ``solvers`` it is a row of, ``when`` it holds, its phases, why a person is told it was chosen, and
+    what it was measured to be worth. ``called`` is the name by which a person asks for this method alone."""
+
+    problems: str
+    solvers: str
+    when: Callable[[Problem, float], bool]
+    phases: tuple[Phase, ...]
+    called: str
+    why: str
+    measured: str
+
+
+def _is_summed(problem: Problem) -> bool:
+    """Kernels that are not stored, of which sums are made anew in every step: very many of them on a few thousand rows, or what
+    interleaved pairs cannot do."""
+    K = problem.K
+    crowd = K.n_kernels >= MANY and K.n_samples <= FEW_ROWS
+    return not is_stored(K) and (crowd or bool(lacking(problem.loss, problem.penalty)))
+
+
+def _is_kinked(problem: Problem) -> bool:
+    """The l1 problem with a piecewise-linear loss: no machine certifies its optimum, many kernels tie."""
+    return problem.penalty.simplex and problem.loss.piecewise_linear
+
+
+def _can_be_stored_in_part(problem: Problem) -> bool:
+    pairs = not lacking(problem.loss, problem.penalty)
+    return _is_kinked(problem) and pairs and not is_stored(problem.K) and most_kernels(problem.y.size) >= FEWEST
+
+
+def _has_small_stack(problem: Problem, tol: float) -> bool:
+    """Where interleaved pairs are ahead of Newton at first: a small stack, a loss they know, weights off the simplex."""
+    small = Capability.DENSE in problem.K.capabilities and problem.y.size <= MOST_ROWS
+    return small and tol >= FINEST and not problem.penalty.simplex and not lacking(problem.loss, problem.penalty)
+
+
+def _is_below(problem: Problem, p: float) -> bool:
+    own = newton_exponent(problem.penalty)
+    return own is not None and own < p
+
+
+_FROM_COLUMNS = "the kernels are summed from their columns, so no Gram matrix but the sum is stored"
+_BY_ROWS = "the kernels are computed row by row, so no Gram matrix is stored"
+
+TABLE = (
+    Row("p = infinity", "auto wrapper", lambda task, tol: task.penalty.plain_sum, (Phase("", PlainSum),), "wrapper",
+        "at p = infinity one machine solve is the optimum, and no Gram matrix but the sum is stored",
+        "one machine instead of a pass over the stack for every C: a path of 25 costs one sum"),
+    Row("l1, very many kernels that are not stored", "auto",
+        lambda task, tol: _is_summed(task) and task.penalty.simplex, (_COLUMNS,), "wrapper", _FROM_COLUMNS,
+        "benchmarks.large_kernels: the stack of 10,000 kernels would take 80 GB at 1,000 rows"),
+    Row("very many kernels that are not stored", "auto", lambda task, tol: _is_summed(task), (_MACHINE,), "wrapper",
+        _FROM_COLUMNS, "benchmarks.large_kernels: sums of exponentials in single precision take half the time"),
+    Row("l1, kernels that are not stored, room for some of them", "auto interleaved",
+        lambda task, tol: _can_be_stored_in_part(task) and task.K.n_kernels > FEWEST, (_COLUMNS,), "interleaved",
+        _BY_ROWS, "pairs stand still where kernels tie; the few kernels that matter fit in memory"),
+    Row("l1, few kernels that are not stored", "auto interleaved", lambda task, tol: _can_be_stored_in_part(task),
+        (_SOME_PAIRS, _COLUMNS), "interleaved", _BY_ROWS, "the same; with fewer than 65 kernels pairs come near first"),
+    Row("kernels that are not stored", "auto", lambda task, tol: not is_stored(task.K), (_PAIRS,), "interleaved",
+        _BY_ROWS, "benchmarks.interleaved_large: 10,000 rows whose stack would take 40 GB"),
+    Row("l1, piecewise-linear, stored", "interleaved",
+        lambda task, tol: _is_kinked(task) and not lacking(task.loss, task.penalty), (_SOME_PAIRS, _UNTIL_STILL, _INTERIOR),
+        "interleaved", "", "pairs alone stand still where kernels tie, far from the tolerance"),
+    Row("all that pairs can do", "interleaved", lambda task, tol: True, (_PAIRS,), "interleaved", "", ""),
+    Row("l1, piecewise-linear, very many kernels", "auto newton",
+        lambda task, tol: _is_kinked(task) and task.K.n_kernels >= max(_MANY_AT_ONCE, task.y.size // 3)
+        and Interior.suits(task), (_INTERIOR,), "newton", "at p = 1 the analytic update would crawl",
+        "from 200 kernels on an interior point step costs no more than a Newton step, and a dozen or two suffice"),
+    Row("l1, piecewise-linear", "auto newton", lambda task, tol: _is_kinked(task), (_HOMOTOPY, _UNTIL_STILL, _INTERIOR),
+        "newton", "at p = 1 the analytic update would crawl",
+        "path of A: homotopy x8 to x16, on B as dear as solving anew; the working set x1.7 on B; Newton or interior points "
+        "alone x2 to x10 slower"),
+    Row("l1, smooth loss", "auto newton", lambda task, tol: task.penalty.simplex, (_NEWTON,), "newton",
+        "at p = 1 the analytic update would crawl", "the working set x1.7 on B"),
+    Row("1 < p < 4, a small stack", "auto", lambda task, tol: _has_small_stack(task, tol) and _is_below(task, _ANALYTIC_FROM),
+        (_SOME_PAIRS, _NEWTON), "newton", "at p = {p:.4g} the analytic update would crawl",
+        "A at 4/3 and 2: x2 to x3; beyond 800 rows pairs touch more rows than a sum of the stack"),
+    Row("1 < p < 4", "auto", lambda task, tol: _is_below(task, _ANALYTIC_FROM), (_NEWTON,), "newton",
+        "at p = {p:.4g} the analytic update would crawl", "B at 4/3: Newton takes 25 machines along a path of 25"),
+    Row("p > 1", "newton", lambda task, tol: True, (_NEWTON,), "newton", "", ""),
+    Row("p >= 4", "auto", lambda task, tol: _is_below(task, np.inf), (_MACHINE,), "wrapper",
+        "at p = {p:.4g} the analytic update needs a few steps and no Hessian", "two or three steps, without Hessians"),
+    Row("every other penalty", "auto", lambda task, tol: True, (_MACHINE,), "wrapper",
+        "the {name} has an analytic update only", ""),
+    Row("all", "wrapper", lambda task, tol: True, (_MACHINE,), "wrapper", "", ""),
+    Row("l1, for comparison", "silp", lambda task, tol: True, (Phase("", SILP),), "silp", "", "never taken unasked"),
+)  # fmt: skip
+
+
+def rows_of(solver: str) -> Iterator[Row]:
+    """The rows of one solver, in order."""
+    return (row for row in TABLE if solver in row.solvers.split())
+
+
+def row_for(problem: Problem, solver: str, tol: float) -> Row:
+    """The row of ``solver`` that holds for a problem."""
+    return next(row for row in rows_of(solver) if row.when(problem, tol))
+
+
+def reason(row: Row, problem: Problem) -> str:
+    """Why a row was chosen, for a person."""
+    p = newton_exponent(problem.penalty)
+    return row.why.format(p=0.0 if p is None else p, name=problem.penalty.name)
+
+
+def scheduled(solver: str, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> WeightedMethod:
+    """The methods of ``solver`` for a problem, first in single precision where its sums are to be had so.
+
+    Stored in single precision are the kernels themselves; where they are not stored, sums of very many exponentials take half
+    the time.
+    """
+    row = row_for(problem, solver, tol)
+    K = problem.K
+    packed = is_stored(K) and Capability.EXACT not in K.capabilities
+    summed = (
+        solver == "auto" and row.phases == (_MACHINE,) and not is_stored(K) and problem.penalty.exponent is not None
+    )
+    quick = K.with_float32_sums() if summed and tol >= FINEST else K
+    if not packed and quick is K:
+        return Phased(problem, row.phases, tol=tol, warm=warm)
+
+    def lean(task: Problem, *, tol: float, warm: WarmStart | None = None) -> WeightedMethod:
+        task = replace(task, K=quick)
+        return Float32(task, Phased(task, row.phases, tol=tol, warm=warm), tol)
+
+    def exact(task: Problem, *, tol: float, warm: WarmStart | None = None) -> WeightedMethod:
+        task = replace(task, K=K.exact)
+        return Phased(task, row_for(task, "auto", tol).phases, tol=tol, warm=warm)
+
+    return Phased(problem, (Phase("", lean), Phase("the same in double precision", exact)), tol=tol, warm=warm)
+
+
+def kernels_for(K: Any, solver: str, tol: float, plain_sum: bool, warm: WarmStart | None) -> CachedOperator:
+    """The kernels as a solver takes them, with what the neighbour on a path remembers of them."""
+    before = warm.carry.problem.K if warm is not None and isinstance(warm.carry, WarmState) else None
+    kernels = cached(K, before)
+    single = tol >= FINEST and solver in ("auto", "wrapper", "newton") and not plain_sum
+    packed = is_stored(kernels) and Capability.EXACT not in kernels.capabilities
+    return cached(kernels.exact, before) if packed and not single else kernels
