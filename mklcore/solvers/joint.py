@@ -27,7 +27,7 @@ from mklcore.losses.intercepts import losses_at, total_loss
 from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm
 from mklcore.solvers.bound import dual_bound
-from mklcore.solvers.driver import Board, Fit, Point, Status, run
+from mklcore.solvers.driver import Board, Fit, Method, Point, Status, run
 from mklcore.solvers.hkl.inner import Barrier, EtaFixedPoint, Inner, Reduced
 from mklcore.solvers.hkl.machine import Answer, GramMachine, Task, suits_hulls
 from mklcore.solvers.proof import Values
@@ -122,10 +122,8 @@ def _dual_value(problem: Joint, point: Array) -> float:
     return float(loss.dual(flat, problem.Y.ravel(), problem.C) - problem.penalty.dual_price(problem.forms(point)))
 
 
-class JointReweighting:
+class JointReweighting(Method):
     """The analytic update of the weights around T machines, as the driver's method; ``theta`` (M,) starts it."""
-
-    keeps_points = False
 
     def __init__(self, problem: Joint, *, tol: float, theta: Array | None = None, duals: Array | None = None) -> None:
         self.problem, self.tol = problem, tol
@@ -142,9 +140,6 @@ class JointReweighting:
         share = board.gap / max(abs(last.objective), 1e-300)
         theta = self.problem.penalty.update(last.weights, last.state[1])
         return self._evaluated(theta, last.dual, share)
-
-    def finish(self, best: Point) -> Point:
-        return best
 
     def values(self, best: Point, dual_point: Array | None) -> Values:
         """Objective and dual value of published parts from scratch."""
