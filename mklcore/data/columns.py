@@ -23,6 +23,7 @@ MISSING = (
 )
 WORDS = frozenset({"None", "none"})  # missing among numbers, a category among words
 MARKS = frozenset({"?", "-", "--", "."})  # missing where the other values of the column say so
+MANY_CELLS = 5_000  # from which pyarrow is asked for numbers
 MAX_NAME = 60
 MAX_LEVELS = 20
 MISSING_LEVEL = "missing"
@@ -152,6 +153,8 @@ def to_numbers(cells: np.ndarray, decimal: str = ".") -> np.ndarray:
     """
     if cells.dtype.kind == "f":
         return np.where(np.abs(cells) <= LARGEST_VALUE, cells, np.nan)
+    if decimal == "." and len(cells) >= MANY_CELLS and (found := _all_numbers(cells)) is not None:
+        return found
     texts = cells if decimal == "." else np.array([_plain(cell, decimal) for cell in cells], dtype=object)
     import pandas as pd
 
@@ -162,6 +165,21 @@ def to_numbers(cells: np.ndarray, decimal: str = ".") -> np.ndarray:
         numbers[failed] = pd.to_numeric(again, errors="coerce")
     numbers[~(np.abs(numbers) <= LARGEST_VALUE)] = np.nan
     return numbers
+
+
+def _all_numbers(cells: np.ndarray) -> np.ndarray | None:
+    """Texts as float64 where every one of them is a plain number or missing, by pyarrow, three times as fast; else None."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    try:
+        texts = pa.array(cells, type=pa.string())
+        missing = compute.is_in(texts, value_set=pa.array(sorted(MISSING)))
+        found = compute.if_else(missing, pa.scalar(None, pa.string()), texts).cast(pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError):
+        return None
+    numbers: np.ndarray = found.to_numpy(zero_copy_only=False)
+    return np.where(np.abs(numbers) <= LARGEST_VALUE, numbers, np.nan)
 
 
 def numbers_or_labels(
