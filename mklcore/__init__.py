@@ -51,7 +51,7 @@ _HOMES = {
     "kernels.measures": ["alignment_matrix"],
     "kernels.sequence_dictionary": ["SequenceDictionary"],
     "kernels.sequences": ["Spectrum", "WeightedDegree"],
-    "losses": ["LOSSES", "Huber"],
+    "losses": ["LOSSES", "Huber", "Pinball"],
     "lowrank.nystroem": ["Nystroem"],
     "paths.path": ["Path", "fit_path", "log_grid"],
     "penalties": ["PENALTIES", "BlockNorm", "ElasticNet", "EllipticNorm", "LpNorm", "WeightedLpNorm"],
@@ -86,7 +86,7 @@ _HOMES = {
         "lp_risk_bound",
         "restricted_condition",
     ],
-    "uncertainty": ["Conformal", "select_columns"],
+    "uncertainty": ["Conformal", "QuantileBand", "select_columns"],
     "unconverged": ["NotConvergedWarning"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -92,7 +92,7 @@ from mklcore.kernels.interactions import Interaction as Interaction
 from mklcore.kernels.measures import alignment_matrix as alignment_matrix
 from mklcore.kernels.sequence_dictionary import SequenceDictionary as SequenceDictionary
 from mklcore.kernels.sequences import Spectrum as Spectrum, WeightedDegree as WeightedDegree
-from mklcore.losses import LOSSES as LOSSES, Huber as Huber
+from mklcore.losses import LOSSES as LOSSES, Huber as Huber, Pinball as Pinball
 from mklcore.lowrank.nystroem import Nystroem as Nystroem
 from mklcore.paths.path import Path as Path, fit_path as fit_path, log_grid as log_grid
 from mklcore.penalties import (
@@ -151,7 +151,11 @@ from mklcore.theory import (
     lp_risk_bound as lp_risk_bound,
     restricted_condition as restricted_condition,
 )
-from mklcore.uncertainty import Conformal as Conformal, select_columns as select_columns
+from mklcore.uncertainty import (
+    Conformal as Conformal,
+    QuantileBand as QuantileBand,
+    select_columns as select_columns,
+)
 from mklcore.unconverged import NotConvergedWarning as NotConvergedWarning
 
 __version__: str

@@ -240,7 +240,7 @@ def approximated(kernels: dict[str, Any], X: Array) -> tuple[Array, list[Line]]:
 
 
 class Known(NamedTuple):
-    """A loss whose definition stands here: its name, and its tube or its delta."""
+    """A loss whose definition stands here: its name, and its tube, its delta or its quantile."""
 
     kind: str
     value: float = 0.1
@@ -248,9 +248,10 @@ class Known(NamedTuple):
 
 PLAIN = {
     "Hinge": "hinge", "SquaredHinge": "squared_hinge", "Logistic": "logistic", "Squared": "squared",
-    "EpsilonInsensitive": "epsilon_insensitive", "Huber": "huber", "OneClass": "one_class", "NuOneClass": "nu_one_class",
+    "EpsilonInsensitive": "epsilon_insensitive", "Huber": "huber",
+    "Pinball": "pinball", "OneClass": "one_class", "NuOneClass": "nu_one_class",
 }  # fmt: skip
-OF_RESIDUALS = ("squared", "epsilon_insensitive", "huber")
+OF_RESIDUALS = ("squared", "epsilon_insensitive", "huber", "pinball")
 
 
 def loss_of(parameters: dict[str, Any]) -> Any:
@@ -262,7 +263,9 @@ def loss_of(parameters: dict[str, Any]) -> Any:
     name, own = (given, {}) if isinstance(given, str) else (given["is"], {k: v for k, v in given.items() if k != "is"})
     kind: str = name if isinstance(given, str) else PLAIN.get(name, "")
     if kind in PLAIN.values():
-        return Known(kind, own.get("delta", 1.0) if kind == "huber" else own.get("epsilon", epsilon))
+        number, usual = {"huber": ("delta", 1.0), "pinball": ("quantile", 0.5)}.get(kind, ("epsilon", epsilon))
+        value: float = own.get(number, usual)  # type: ignore[assignment]  # as the file has it
+        return Known(kind, value)
     return registered(name, own if own else {"epsilon": epsilon})
 
 
@@ -311,6 +314,8 @@ def loss_value(loss: Any, t: Array, y: Array) -> Array:
         return 0.5 * np.maximum(0.0, 1.0 - y * t) ** 2
     if kind == "epsilon_insensitive":
         return np.maximum(0.0, r - value)
+    if kind == "pinball":
+        return np.maximum(value * (y - t), (value - 1.0) * (y - t))
     if kind == "huber":
         return np.where(r <= value, 0.5 * r * r, value * (r - 0.5 * value))
     return 0.5 * r * r
@@ -326,6 +331,8 @@ def loss_dual(loss: Any, a: Array, y: Array, C: Array) -> float:
     if kind == "squared_hinge" and np.any(y * a < -slack):
         return -np.inf
     if kind in one_sided and (np.any(one_sided[kind] < -slack) or np.any(one_sided[kind] > C + slack)):
+        return -np.inf
+    if kind == "pinball" and (np.any(a > value * C + slack) or np.any(a < (value - 1.0) * C - slack)):
         return -np.inf
     limit = {"epsilon_insensitive": 1.0, "huber": value}.get(kind)
     if limit is not None and np.any(np.abs(a) > limit * C + slack):

@@ -62,7 +62,11 @@ def test_sums_are_those_of_the_stored_stack(table, normalise, center):
 
 
 def targets(y, loss):
-    return y if loss.name in ("epsilon_insensitive", "huber") or loss.total else np.where(y > np.median(y), 1.0, -1.0)
+    return (
+        y
+        if loss.name in ("epsilon_insensitive", "huber", "pinball") or loss.total
+        else np.where(y > np.median(y), 1.0, -1.0)
+    )
 
 
 EVERY_LOSS = [(name, LpNorm(4 / 3)) for name in LOSSES]

@@ -330,7 +330,7 @@ def test_stopping_early_warns(table):
             {"loss": "epsilon_insensitive"},
             "loss must be one of hinge, logistic, squared, squared_hinge here",
         ),
-        (SMKLRegressor, {"loss": "hinge"}, "loss must be one of squared, epsilon_insensitive, huber here"),
+        (SMKLRegressor, {"loss": "hinge"}, "loss must be one of squared, epsilon_insensitive, huber, pinball here"),
         (SMKLRegressor, {"loss": "epsilon_insensitive", "epsilon": -1}, "half-width of the tube"),
         (SMKLClassifier, {"terms": "ridge"}, "terms must be a sum of log, gl, mf, mkl"),
         (SMKLClassifier, {"tol_mode": "loose"}, "tol_mode must be one of relative, absolute"),

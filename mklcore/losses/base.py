@@ -48,6 +48,7 @@ class Loss(Interface):
     | ``takes_intercept`` | False for a loss that is stated without one |
     | ``tube`` | Lin has the kink -tube |a_i|; 0 where there is none |
     | ``reach`` | the largest |a_i| of the box at C = 1 |
+    | ``far_slopes`` | what V' is far to the left and far to the right of y, where V depends on y - t alone |
     | ``of_residuals`` | V depends on y - t alone: a target moved by a number moves the free intercept, and nothing else |
     | ``total`` | what the dual sums to when the intercept is free; the primal then carries total * b |
     """
@@ -72,6 +73,11 @@ class Loss(Interface):
     takes_intercept: ClassVar[bool] = True
     of_residuals: ClassVar[bool] = False
     total: ClassVar[float] = 0.0
+
+    @property
+    def far_slopes(self) -> tuple[float, float]:
+        """V' where t is far below y, and far above."""
+        return -self.reach, self.reach
 
     @classmethod
     def _check_class(cls) -> None:
@@ -303,6 +309,72 @@ class EpsilonInsensitive(Loss):
 
     def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
         return _best_multiple_of_linear(a, float(y @ a - self.epsilon * np.abs(a).sum()), C, norm)
+
+
+@dataclass(frozen=True)
+class Pinball(Loss):
+    """V(t, y) = max(q (y - t), (q - 1) (y - t)): its least expected value is at the quantile q of y given x.
+
+    The conjugate is linear on a box that is not symmetric: Lin(a) = y'a for (q - 1) C <= a_i <= q C. q = 1/2 is half the absolute
+    error. With a free intercept at most a share q of the training targets lies below the fit, at most 1 - q above. Source: Koenker
+    and Bassett (1978), Econometrica 46; Takeuchi, Le, Sears, Smola (2006), Nonparametric quantile estimation, section 3.
+    """
+
+    quantile: float = 0.5
+
+    name: ClassVar[str] = "pinball"
+    label: ClassVar[str] = "pinball (quantile regression)"
+    formula: ClassVar[str] = r"\max\big(q\,r_i,\,(q-1)\,r_i\big),\;r_i=y_i-f(x_i)"
+    tasks: ClassVar[tuple[str, ...]] = REGRESSION
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "quantile", "Quantile q", "real", 0.5, 0.01, 0.99,
+            "Share of targets that is to lie below the fit: 0.5 is the median, 0.05 and 0.95 are the ends of a band.",
+        ),
+    )  # fmt: skip
+    machine: ClassVar[str] = "svm"
+    piecewise_linear: ClassVar[bool] = True
+    of_residuals: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.quantile) and 0.0 < self.quantile < 1.0):
+            raise ParameterError(
+                f"quantile is a share of the targets and must be between 0 and 1; got {self.quantile!r}."
+            )
+
+    @property
+    def reach(self) -> float:
+        return max(self.quantile, 1.0 - self.quantile)
+
+    @property
+    def far_slopes(self) -> tuple[float, float]:
+        return -self.quantile, 1.0 - self.quantile
+
+    def value(self, t: Array, y: Array) -> Array:
+        return np.maximum(self.quantile * (y - t), (self.quantile - 1.0) * (y - t))
+
+    def dual(self, a: Array, y: Array, C: Cost) -> float:
+        return float(y @ a) if _inside(a, *self.box(y, C), C) else -np.inf
+
+    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
+        return np.full(y.shape, (self.quantile - 1.0) * C), np.full(y.shape, self.quantile * C)
+
+    def best_intercept(self, f: Array, y: Array) -> float:
+        below = self.quantile * y.size
+        rank = round(below)
+        if abs(below - rank) > 1e-9:  # one residual, where no whole number of them is below
+            return float(np.partition(y - f, int(below))[int(below)])
+        return _median_interval(y - f, rank)
+
+    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
+        linear = float(y @ a)
+        if linear <= 0.0:
+            return 0.0
+        ends = np.where(a > 0.0, self.quantile, 1.0 - self.quantile) * C
+        limit = _room(a, ends)
+        if not np.isfinite(limit):
+            return 0.0
+        return limit if norm <= 0.0 else min(linear / (2.0 * norm), limit)
 
 
 @dataclass(frozen=True)
@@ -551,7 +623,7 @@ class NuOneClass(Loss):
 Able = Callable[["Loss | type[Loss]"], bool]
 LOSSES: dict[str, type[Loss]] = {
     loss.name: loss
-    for loss in (Hinge, Logistic, Squared, SquaredHinge, EpsilonInsensitive, Huber, OneClass, NuOneClass)
+    for loss in (Hinge, Logistic, Squared, SquaredHinge, EpsilonInsensitive, Huber, Pinball, OneClass, NuOneClass)
 }
 
 

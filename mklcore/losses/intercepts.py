@@ -34,8 +34,9 @@ def _weighted_median(loss: Loss, f: Array, y: Array, w: Array) -> float:
     elif loss.total:
         kinks, rises, slope = -f, w, loss.total - float(w.sum())
     else:
-        kinks, rises = np.concatenate([y - f - loss.tube, y - f + loss.tube]), np.concatenate([w, w])
-        slope = -float(w.sum())
+        below, above = loss.far_slopes
+        kinks, rises = np.concatenate([y - f - loss.tube, y - f + loss.tube]), np.tile(0.5 * (above - below) * w, 2)
+        slope = below * float(w.sum())
     order = np.argsort(kinks, kind="stable")
     kinks, slopes = kinks[order], slope + np.cumsum(rises[order])
     level = 1e-12 * float(w.sum())
