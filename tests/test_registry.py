@@ -41,7 +41,7 @@ def test_what_is_told_of_the_estimators_without_importing_them_is_so(method):
 
 @pytest.mark.parametrize("method", parameters.METHODS.values(), ids=lambda method: method.key)
 def test_every_control_is_a_parameter_or_is_made_into_one(method):
-    made = {"norm": "penalty", "q": "penalty", "mu": "penalty", "delta": "loss"}
+    made = {"norm": "penalty", "q": "penalty", "mu": "penalty", "delta": "loss", "quantile": "loss"}
     for control in method.controls:
         kinds = (method.classifier, method.regressor)
         wanted = [
