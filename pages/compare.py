@@ -22,7 +22,7 @@ from pages._parts.drawing import beside, charts
 from pages._parts.export import downloads
 from pages._parts.frame import notices
 from pages._parts.params.lanes import Lane
-from pages._parts.params.parameters import METHODS, Params
+from pages._parts.params.parameters import METHODS, Params, PathParams
 from pages._parts.players import compare_player
 from pages._parts.session import fields, history
 from pages._parts.session import words as session_words
@@ -44,7 +44,7 @@ def told(asked: Sequence[Lane], params: Params) -> None:
     )
 
 
-def _kernels(params: Params) -> int:
+def _kernels(params: PathParams) -> int:
     """Return how many kernels there are, from a path that came with the project without building them."""
     before = earlier.path(params)
     return gram_stacks.grams(params).train.n_kernels if before is None else len(before.kernel_names)

@@ -20,7 +20,7 @@ from mklcore.paths.path import Path
 from mklcore.selection.references import Reference
 from pages._parts.derive import comparison, earlier, first_table, hulls, paths, references, shelves, tables
 from pages._parts.jobs.job import Job, Progress, make
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import Params, PathParams
 from pages._parts.players import hull_player
 
 Made = tuple[str, File, Callable[[], None]]
@@ -46,20 +46,20 @@ def everything(samples: Iterable[str] = SAMPLES, lessons: Iterable[str] = LESSON
         yield f"lesson_{key}", file, lambda key=key, file=file: earlier.write(file, told(key))
 
 
-def asked(params: Params) -> list[Params]:
+def asked(params: Params) -> list[PathParams]:
     """The paths that Explore and Compare ask for on a sample: its own and the usual lanes."""
     novelty = tables.table(params).task == "novelty"
     lanes = [] if novelty else [comparison.lane_params(params, lane) for lane in comparison.lanes(params)]
-    return list(dict.fromkeys([params.upto("path"), *lanes]))
+    return list(dict.fromkeys([params.part(PathParams), *lanes]))
 
 
-def solved(params: Params) -> Path:
+def solved(params: PathParams) -> Path:
     """The path as the app's worker computes it."""
     with told_elsewhere():
         return paths.prepared(params).solve()
 
 
-def solved_references(params: Params) -> list[Reference]:
+def solved_references(params: PathParams) -> list[Reference]:
     """The plain models as the app's worker computes them."""
     references.forget(params)
     _do(references.job(params))

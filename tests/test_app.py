@@ -25,7 +25,7 @@ from pages._parts.jobs import preparing, worker
 from pages._parts.jobs.job import Job, JobState, Piece, Progress, Report
 from pages._parts.params import link as params_link
 from pages._parts.params import parameters
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import DataParams, HullParams, KernelParams, Params, PathParams
 from pages._parts.session import nav
 from tests.pages import (
     PATIENCE,
@@ -188,12 +188,12 @@ def test_the_link_follows_what_the_person_chooses() -> None:
 
 def test_a_key_holds_what_a_stage_needs_and_nothing_later() -> None:
     params = Params(data="wine", widths=3, algorithm="gomp", at=2.0, shown=4)
-    assert params.upto("data") == Params(data="wine")
-    assert params.upto("kernels") == Params(data="wine", widths=3)
-    assert params.upto("path") == Params(data="wine", widths=3, algorithm="gomp")
+    assert params.part(DataParams) == DataParams(data="wine")
+    assert params.part(KernelParams) == KernelParams(data="wine", widths=3)
+    assert params.part(PathParams) == PathParams(data="wine", widths=3, algorithm="gomp")
     hull = replace(params, hull_degree=2, hull_at=0.1)
-    assert hull.upto("path") == params.upto("path")
-    assert hull.hulls() == Params(data="wine", hull_degree=2)
+    assert hull.part(PathParams) == params.part(PathParams)
+    assert hull.part(HullParams) == HullParams(data="wine", hull_degree=2)
 
 
 def test_a_key_from_a_process_that_hashes_otherwise_is_found() -> None:

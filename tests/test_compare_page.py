@@ -26,7 +26,7 @@ from pages._parts.params import lanes as params_lanes
 from pages._parts.params import link, parameters
 from pages._parts.params import steps as params_steps
 from pages._parts.params.lanes import Lane
-from pages._parts.params.parameters import METHODS, Params
+from pages._parts.params.parameters import METHODS, Params, PathParams
 from tests.pages import go, memory, open_app, quiet, table, upload, wait_until, words
 
 SMALL = {"widths": "2", "each": "none"}
@@ -133,7 +133,7 @@ def test_lanes_are_named_by_what_parts_them() -> None:
 def test_a_lane_equal_to_explore_is_the_same_path_as_there() -> None:
     params = Params(algorithm="lp", path="C", settings=(("p", 2.0), ("terms", "log")))
     assert comparison.of_explore(params) == Lane("lp", "", (("p", 2.0),))
-    assert comparison.lane_params(params, Lane("lp", "", (("p", 2.0),))) == params.upto("path")
+    assert comparison.lane_params(params, Lane("lp", "", (("p", 2.0),))) == params.part(PathParams)
     assert comparison.lane_params(params, Lane("lp")).settings == ()
 
 

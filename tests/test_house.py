@@ -122,9 +122,7 @@ CACHES = {f"pages._parts.{place}" for place in (
 )}  # fmt: skip
 # Functions behind the pages whose answers Python keeps, for all sessions alike: nothing of a person is in them.
 KEPT_ANSWERS = {
-    "params.parameters._usual": "usual values of stages, of which there are few",
     "session.nav._kept": "the list of pages, which is the same for everybody",
-    "derive.tables._of_file": "parameters out of parameters",
     "derive.comparison._read": "lanes out of the text of a link",
     "derive.comparison.lane_params": "parameters out of parameters",
     "derive.references._lane": "parameters out of parameters",

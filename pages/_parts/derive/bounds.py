@@ -19,7 +19,7 @@ from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
 from pages._parts.derive import dictionaries, gram_stacks, hulls, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import HullParams, KernelParams, Params, TheoryParams
 
 NORMS = (1.0, 16 / 15, 8 / 7, 5 / 4, 4 / 3, 3 / 2, 7 / 4, 2.0, 3.0, 4.0, 8.0, 16.0, np.inf)
 MOST_SIZES = 40
@@ -36,17 +36,17 @@ Measure = Callable[[Report], Any]
 # The table as the theorems see it
 
 
-def has_target(params: Params) -> bool:
+def has_target(params: TheoryParams) -> bool:
     """Tell whether the table has anything to predict."""
     return tables.table(params).task != "novelty"
 
 
-def classes(params: Params) -> tuple[str, ...]:
+def classes(params: TheoryParams) -> tuple[str, ...]:
     """Return the names of the classes, none for a regression or without a target."""
     return tables.split(params).train.class_names if tables.table(params).task in ("binary", "multiclass") else ()
 
 
-def positive(params: Params) -> str:
+def positive(params: TheoryParams) -> str:
     """Return the class that counts as +1: the second of two, else the one chosen against the rest."""
     names = classes(params)
     if len(names) == 2:
@@ -54,7 +54,7 @@ def positive(params: Params) -> str:
     return names[params.theory_class] if params.theory_class < len(names) else names[0]
 
 
-def numbers(params: Params, part: Dataset) -> np.ndarray:
+def numbers(params: TheoryParams, part: Dataset) -> np.ndarray:
     """Return the target of a part as numbers: -1 and +1, or the distance from the mean of the training rows."""
     if not classes(params):
         train = gram_stacks.parts(params).train
@@ -62,7 +62,7 @@ def numbers(params: Params, part: Dataset) -> np.ndarray:
     return np.where(part.y.astype(str) == positive(params), 1.0, -1.0)
 
 
-def target_in_words(params: Params) -> str:
+def target_in_words(params: TheoryParams) -> str:
     """Return what counts as the target, where that needs saying."""
     names = classes(params)
     if not has_target(params):
@@ -72,12 +72,12 @@ def target_in_words(params: Params) -> str:
     return "" if len(names) == 2 else "More than two classes: the theorems see one of them against the rest."
 
 
-def stack(params: Params) -> GramStack:
+def stack(params: TheoryParams) -> GramStack:
     """Return the kernels on the training rows."""
     return gram_stacks.grams(params).train
 
 
-def held_out(params: Params) -> Callable[[], np.ndarray]:
+def held_out(params: TheoryParams) -> Callable[[], np.ndarray]:
     """Return how to get the kernels between test and training rows, (M, m, n); for the worker, because it takes a while."""
     if tables.on_stack(params):
         rows = gram_stacks.test_rows(params)
@@ -86,32 +86,32 @@ def held_out(params: Params) -> Callable[[], np.ndarray]:
     return lambda: kernels.cross(X)
 
 
-def tested(params: Params) -> Split:
+def tested(params: TheoryParams) -> Split:
     """Return the split whose training rows the kernels are built on, with as many test rows as are measured here."""
     parts = gram_stacks.parts(params)
     return parts if tables.on_stack(params) else parts._replace(test=parts.test.drawn(TEST_ROWS, params.seed))
 
 
-def radius(params: Params) -> float:
+def radius(params: TheoryParams) -> float:
     """Return R: the one set, or the smallest that holds on the training rows."""
-    key = ("radius", params.upto("kernels"), dictionaries.normalisation(params))
+    key = ("radius", params.part(KernelParams), dictionaries.normalisation(params))
     return params.theory_radius or shelves.shelf(params).made(key, lambda: theory.kernel_radius(stack(params)))
 
 
-def sizes(params: Params) -> tuple[int, int]:
+def sizes(params: TheoryParams) -> tuple[int, int]:
     """Return M and n: those set, or those of the table and its dictionary."""
     kernels = stack(params)
     return params.theory_kernels or kernels.n_kernels, params.theory_rows or kernels.n_samples
 
 
-def sampled(params: Params) -> np.ndarray:
+def sampled(params: TheoryParams) -> np.ndarray:
     """Return the kernels on an evenly spaced part of the training rows, for what costs the cube of them."""
     kernels = stack(params)
     some = np.unique(np.linspace(0, kernels.n_samples - 1, min(params.theory_sample, kernels.n_samples)).astype(int))
     return np.ascontiguousarray(kernels.values[:, some][:, :, some])
 
 
-def good(params: Params) -> list[int]:
+def good(params: TheoryParams) -> list[int]:
     """Return the kernels taken for the right ones: those chosen, or the first two."""
     count = stack(params).n_kernels
     wanted = sorted({int(part) - 1 for part in params.theory_good.split(",") if part})
@@ -122,7 +122,7 @@ def good(params: Params) -> list[int]:
 # What is measured, by name
 
 
-def key(params: Params, tab: str) -> tuple[Any, ...]:
+def key(params: TheoryParams, tab: str) -> tuple[Any, ...]:
     """Return the name of what a tab measures: everything it depends on and nothing else."""
     more = {
         "lp": (params.theory_cost,),
@@ -140,17 +140,17 @@ def key(params: Params, tab: str) -> tuple[Any, ...]:
     return "theory", tab, *bottom(params), *more[tab]
 
 
-def bottom(params: Params) -> tuple[Any, ...]:
+def bottom(params: TheoryParams) -> tuple[Any, ...]:
     """Return what every measurement depends on: the table, its split, its kernels, and the class in question."""
-    return params.upto("kernels"), dictionaries.normalisation(params), params.theory_class
+    return params.part(KernelParams), dictionaries.normalisation(params), params.theory_class
 
 
-def known(params: Params, tab: str) -> Any:
+def known(params: TheoryParams, tab: str) -> Any:
     """Return what the tab measures, if it has been measured."""
     return shelves.shelf(params).get(key(params, tab))
 
 
-def entries(params: Params, tab: str) -> float:
+def entries(params: TheoryParams, tab: str) -> float:
     """Return kernels times rows squared, what a measurement costs."""
     if tab == "hkl":
         return float(len(hull_columns(params)) * len(tables.split(params).train.y) ** 2)
@@ -159,7 +159,7 @@ def entries(params: Params, tab: str) -> float:
     return float(kernels.n_kernels * rows**2) * (3.0 if tab == "recovery" else 1.0)
 
 
-def job(params: Params, tab: str) -> Job:
+def job(params: TheoryParams, tab: str) -> Job:
     """Return the work that measures for a tab; it is laid on the shelf. Raises ``MKLError`` in words."""
     name = key(params, tab)
     measure, steps = _measures(params)[tab]()
@@ -167,7 +167,7 @@ def job(params: Params, tab: str) -> Job:
     return Job(name, "Measuring", (piece,), lambda now: key(now, tab) == name)
 
 
-def _measures(params: Params) -> dict[str, Callable[[], tuple[Measure, int]]]:
+def _measures(params: TheoryParams) -> dict[str, Callable[[], tuple[Measure, int]]]:
     return {
         "lp": lambda: _lp(params),
         "gomp": lambda: _gomp(params),
@@ -177,31 +177,31 @@ def _measures(params: Params) -> dict[str, Callable[[], tuple[Measure, int]]]:
     }
 
 
-def rows(params: Params) -> Callable[[], tuple[GramStack, np.ndarray, np.ndarray, np.ndarray]]:
+def rows(params: TheoryParams) -> Callable[[], tuple[GramStack, np.ndarray, np.ndarray, np.ndarray]]:
     """Return how to get kernels and target of the training rows, then of the test rows."""
     parts, kernels, cross = tested(params), stack(params), held_out(params)
     y, y_test = numbers(params, parts.train), numbers(params, parts.test)
     return lambda: (kernels, y, cross(), y_test)
 
 
-def _lp(params: Params) -> tuple[Measure, int]:
+def _lp(params: TheoryParams) -> tuple[Measure, int]:
     given = rows(params)
     return lambda report: theory.measure_lp(*given(), NORMS, params.theory_cost, callback=report.tick), len(NORMS)
 
 
-def _gomp(params: Params) -> tuple[Measure, int]:
+def _gomp(params: TheoryParams) -> tuple[Measure, int]:
     given = rows(params)
     return lambda report: theory.measure_gomp(*given(), params.theory_lam, MOST_SIZES, callback=report.tick), MOST_SIZES
 
 
-def _greedy(params: Params) -> tuple[Measure, int]:
+def _greedy(params: TheoryParams) -> tuple[Measure, int]:
     kernels, y = stack(params), numbers(params, gram_stacks.parts(params).train)
     return lambda report: theory.measure_greedy(
         kernels, y, params.theory_share, callback=report.tick
     ), kernels.n_kernels
 
 
-def _recovery(params: Params) -> tuple[Measure, int]:
+def _recovery(params: TheoryParams) -> tuple[Measure, int]:
     kernels, chosen, lam = sampled(params), good(params), params.theory_lam
     others = len(kernels) - len(chosen)
 
@@ -226,7 +226,7 @@ def _recovery(params: Params) -> tuple[Measure, int]:
     return measure, others + DRAWS + 2
 
 
-def counterexample(params: Params) -> Counterexample:
+def counterexample(params: TheoryParams) -> Counterexample:
     """Return what copies of a kernel do to every method, on the built-in problem: no table, so it is everybody's."""
     key = ("duplicates", params.theory_copies, params.theory_price)
     with told_elsewhere():
@@ -238,18 +238,18 @@ def counterexample(params: Params) -> Counterexample:
 # Hulls, with squared loss and a basis of columns, as the theorem has them
 
 
-def hull_columns(params: Params) -> list[int]:
+def hull_columns(params: TheoryParams) -> list[int]:
     """Return the columns that enter: those of the Hulls page, at most a dozen."""
     return hulls.columns(params)[:HULL_COLUMNS]
 
 
-def lane(params: Params) -> Params:
+def lane(params: TheoryParams) -> HullParams:
     """Return the parameters of the hulls measured here."""
     basis = params.hull_basis if params.hull_basis in COLUMN_BASES else "polynomial"
-    return replace(params.hulls(), hull_basis=basis, hull_loss="squared")
+    return replace(params.part(HullParams), hull_basis=basis, hull_loss="squared")
 
 
-def _hkl(params: Params) -> tuple[Measure, int]:
+def _hkl(params: TheoryParams) -> tuple[Measure, int]:
     parts, chosen = tables.split(params), hull_columns(params)
     if not chosen:
         raise DataError("The table has no columns to build a hull from.")

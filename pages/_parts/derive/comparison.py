@@ -14,8 +14,8 @@ from pages._parts.derive import paths as derive_paths
 from pages._parts.jobs.job import Job
 from pages._parts.params import lanes as params_lanes
 from pages._parts.params.lanes import Lane
-from pages._parts.params.parameters import METHODS, Params, accepts
-from pages._parts.session.memory import Answered, LastLane, memory
+from pages._parts.params.parameters import METHODS, KernelParams, Params, PathParams, accepts
+from pages._parts.session.memory import LastLane, memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Shown:
 
     label: str
     lane: Lane
-    params: Params
+    params: PathParams
     path: Path | None = None
     waiting: bool = False
     error: str = ""
@@ -51,12 +51,12 @@ def of_explore(params: Params) -> Lane:
 
 
 @lru_cache(maxsize=256)
-def lane_params(params: Params, lane: Lane) -> Params:
+def lane_params(params: Params, lane: Lane) -> PathParams:
     """Return the parameters under which Explore would show the lane, on exact kernels; Explore's own where it shows just this."""
-    params = low_rank.exactly(params)
+    asked = low_rank.exactly(params.part(PathParams))
     if of_explore(params) == lane:
-        return params.upto("path")
-    return replace(params, algorithm=lane.algorithm, path=lane.path, settings=lane.settings, further=0).upto("path")
+        return asked
+    return replace(asked, algorithm=lane.algorithm, path=lane.path, settings=lane.settings, further=0)
 
 
 def usable(params: Params, names: Sequence[str]) -> list[str]:
@@ -72,7 +72,7 @@ def key(params: Params) -> object:
     return "compare", tuple(derive_paths.key(lane_params(params, lane)) for lane in lanes(params))
 
 
-def missing(params: Params) -> list[Params]:
+def missing(params: Params) -> list[PathParams]:
     """Return the parameters of the lanes that have neither a path nor a reason to have none."""
     asked = dict.fromkeys(lane_params(params, lane) for lane in lanes(params))
     return [
@@ -80,7 +80,7 @@ def missing(params: Params) -> list[Params]:
     ]
 
 
-def is_small(params: Params, wanted: Sequence[Params]) -> bool:
+def is_small(params: Params, wanted: Sequence[PathParams]) -> bool:
     """Tell whether the paths may start without being asked for."""
     stack = gram_stacks.grams(wanted[0]).train
     return len(wanted) * stack.n_kernels * stack.n_samples**2 <= 2 * derive_paths.SMALL_ENTRIES
@@ -121,12 +121,12 @@ def shown(params: Params) -> list[Shown]:
         one = lane_params(params, lane)
         path, error, last = derive_paths.known(one), mind.errors.get(derive_paths.key(one), ""), mind.shown.get(place)
         if path is not None:
-            mind.shown[place] = LastLane(label, lane, Answered(path, one))
+            mind.shown[place] = LastLane(label, lane, path, one)
             found.append(Shown(label, lane, one, path))
         elif (before := earlier.path(one)) is not None:
             found.append(Shown(label, lane, one, before, earlier=True))
-        elif not error and last is not None and last.answered.params.upto("kernels") == one.upto("kernels"):
-            found.append(Shown(last.label, last.lane, last.answered.params, last.answered.path, waiting=True))
+        elif not error and last is not None and last.params.part(KernelParams) == one.part(KernelParams):
+            found.append(Shown(last.label, last.lane, last.params, last.path, waiting=True))
         else:
             found.append(Shown(label, lane, one, error=error))
     return found

@@ -13,26 +13,26 @@ from mklcore.kernels.sequences import SequenceKernel, on_sequence
 from mklcore.kernels.units import MOST_COLUMNS, Unit, units
 from pages._parts.derive.shelves import shelf
 from pages._parts.derive.tables import on_stack, table
-from pages._parts.params.parameters import METHODS, Params
+from pages._parts.params.parameters import METHODS, KernelParams, PathParams
 from pages._parts.session.uploads import ON_STACK, edited_text
 
 
-def dictionary(params: Params) -> KernelDictionary:
+def dictionary(params: KernelParams) -> KernelDictionary:
     """Return the kernels the parameters ask for. Raises ``KernelError`` or ``ParameterError`` in words."""
     if on_stack(params):
         raise KernelError("The upload is a ready kernel stack: it has no columns to build kernels on.")
     edited_text(params)  # one that is kept in another session is refused, although its kernels may lie on the shelf
-    return shelf(params).made(("dictionary", params.upto("kernels")), lambda: _dictionary(params))
+    return shelf(params).made(("dictionary", params.part(KernelParams)), lambda: _dictionary(params))
 
 
-def _dictionary(params: Params) -> KernelDictionary:
+def _dictionary(params: KernelParams) -> KernelDictionary:
     specs = tuple(entry.spec for entry in entries(params) if entry.on)
     if not specs:
         raise KernelError("The dictionary is empty. Switch on at least one kind of kernel.")
     return KernelDictionary(specs, feature_names=table(params).feature_names)
 
 
-def entries(params: Params) -> tuple[Entry, ...]:
+def entries(params: KernelParams) -> tuple[Entry, ...]:
     """Return the dictionary as a table: the one edited by hand, else the one suggested or built. ``MKLError`` in words."""
     data, text = table(params), edited_text(params)
     if text.startswith(ON_STACK):
@@ -50,7 +50,7 @@ def _called(entry: Entry, data: Dataset) -> Entry:
     return Entry(replace(spec, label=data.sequences[spec.place][0]), entry.on)
 
 
-def built(params: Params) -> tuple[KernelSpec, ...]:
+def built(params: KernelParams) -> tuple[KernelSpec, ...]:
     """Return what the table suggests, or what the builders make of it."""
     data = table(params)
     if params.recommended:
@@ -59,12 +59,12 @@ def built(params: Params) -> tuple[KernelSpec, ...]:
     return (*Recipe.of(params).specs(data.n_features, data.groups), *strings)
 
 
-def of_strings(params: Params) -> tuple[int, int, int]:
+def of_strings(params: KernelParams) -> tuple[int, int, int]:
     """Return the letters of words, the degree and the shift of kernels on sequences."""
     return params.spectrum, params.places, params.shift
 
 
-def recommended(params: Params) -> KernelDictionary:
+def recommended(params: KernelParams) -> KernelDictionary:
     """Return the dictionary that the table in use suggests."""
     data = table(params)
     k, degree, shift = of_strings(params)
@@ -78,18 +78,18 @@ def recommended(params: Params) -> KernelDictionary:
     return shelf(params).made(name, make)
 
 
-def most_columns(params: Params) -> int:
+def most_columns(params: KernelParams) -> int:
     """Return up to how many columns kernels look at them one by one."""
     return 10**6 if params.data in SAMPLES and SAMPLES[params.data].by_column else MOST_COLUMNS
 
 
-def made_of(params: Params) -> tuple[Unit, ...]:
+def made_of(params: KernelParams) -> tuple[Unit, ...]:
     """Return what the table in use is made of: what the kernels of a recommended dictionary look at."""
     data = table(params)
     return shelf(params).made(("units", data.fingerprint), lambda: units(data, most_columns(params)))
 
 
-def named_columns(params: Params) -> Groups:
+def named_columns(params: KernelParams) -> Groups:
     """Return the sets of columns that have a name: groups, columns of the table, and what else kernels are called by."""
     data = table(params)
 
@@ -98,7 +98,7 @@ def named_columns(params: Params) -> Groups:
     return tuple(found.items())
 
 
-def normalisation(params: Params) -> str:
+def normalisation(params: PathParams) -> str:
     """Return how kernels are normalised; "auto" is what the algorithm's estimators do by themselves."""
     if params.normalise != "auto":
         return params.normalise

@@ -23,7 +23,7 @@ from mklcore.paths.path import Path
 from mklcore.selection.references import Reference
 from pages._parts.derive import dictionaries, tables
 from pages._parts.params import link
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import DataParams, HullParams, PathParams
 
 FOLDER: File | None = File(__file__).resolve().parents[3] / "sample_data" / "earlier"
 ALIKE = 2e-3  # of the largest weight, and of a score: less cannot be seen in a picture
@@ -49,19 +49,19 @@ class Story:
     pair: tuple[int, ...] = ()
 
 
-def path(params: Params) -> Path | None:
+def path(params: PathParams) -> Path | None:
     """Return the path these parameters ask for if it comes with the project; it has no fitted models."""
     file = _file(params) and path_file(params)
     return _path(file) if file else None
 
 
-def references(params: Params) -> tuple[Reference, ...]:
+def references(params: PathParams) -> tuple[Reference, ...]:
     """Return the plain models beside the uniform sum of these parameters that come with the project: their scores alone."""
     file = _file(params) and references_file(params)
     return _references(file) if file else ()
 
 
-def hulls(params: Params) -> Hulls | None:
+def hulls(params: HullParams) -> Hulls | None:
     """Return the hulls these parameters ask for if they come with the project."""
     file = _file(params) and hulls_file(params)
     return _hulls(file) if file else None
@@ -87,35 +87,35 @@ def alike(one: Path, other: Path) -> bool:
 # Names: what is computed
 
 
-def path_file(params: Params) -> File:
+def path_file(params: PathParams) -> File:
     """Return the file for the path of these parameters."""
-    asked = params.upto("path")
+    asked = params.part(PathParams)
     return _named(f"path_{asked.data}_{asked.algorithm}", asked, _kernels(asked), ".npz")
 
 
-def references_file(params: Params) -> File:
+def references_file(params: PathParams) -> File:
     """Return the file for the plain models beside the uniform sum of these parameters."""
-    asked = params.upto("path")
+    asked = params.part(PathParams)
     return _named(f"references_{asked.data}", asked, _kernels(asked), ".json.gz")
 
 
-def hulls_file(params: Params) -> File:
+def hulls_file(params: HullParams) -> File:
     """Return the file for the hulls of these parameters."""
-    return _named(f"hulls_{params.data}", params.hulls(), [], ".json.gz")
+    return _named(f"hulls_{params.data}", params.part(HullParams), [], ".json.gz")
 
 
-def _kernels(asked: Params) -> list[Any]:
+def _kernels(asked: PathParams) -> list[Any]:
     return [dictionaries.dictionary(asked).names, dictionaries.normalisation(asked)]
 
 
-def _named(kind: str, asked: Params, more: list[Any], ending: str) -> File:
+def _named(kind: str, asked: DataParams, more: list[Any], ending: str) -> File:
     assert FOLDER is not None
     told = [kind, link.text(asked), tables.table(asked).fingerprint, *more]
     digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:DIGITS]
     return FOLDER / f"{kind}_{digest}{ending}"
 
 
-def _file(params: Params) -> bool:
+def _file(params: DataParams) -> bool:
     return FOLDER is not None and params.data in SAMPLES
 
 

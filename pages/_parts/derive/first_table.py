@@ -13,15 +13,15 @@ import numpy as np
 
 from mklcore.data.dataset import Dataset, Split, three_way_split
 from mklcore.data.samples import SAMPLES
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import DataParams, Params
 
 FILE: File | None = File(__file__).resolve().parents[3] / "sample_data" / "earlier" / "first_table.json.gz"
 FACTS = ("feature_names", "target_name", "task", "class_names", "groups", "notes")
 
 
-def is_there(params: Params) -> bool:
+def is_there(params: DataParams) -> bool:
     """Tell, without reading it, whether the table of these parameters and its parts come with the project."""
-    return params.upto("data") == Params().upto("data") and FILE is not None and FILE.exists()
+    return params.part(DataParams) == Params().part(DataParams) and FILE is not None and FILE.exists()
 
 
 def table(name: str) -> Dataset | None:
@@ -30,7 +30,7 @@ def table(name: str) -> Dataset | None:
     return found and found[0]
 
 
-def parts(params: Params) -> Split | None:
+def parts(params: DataParams) -> Split | None:
     """Return the rows of these parameters cut in three if they come with the project."""
     found = _read() if is_there(params) else None
     return found and found[1]

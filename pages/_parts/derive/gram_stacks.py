@@ -20,7 +20,7 @@ from pages._parts.derive.shelves import LargePlace, shelf
 from pages._parts.derive.tables import on_stack, split, stack_file
 from pages._parts.jobs import machine
 from pages._parts.jobs.preparing import preparation
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import DataParams, KernelParams, PathParams
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import turns
 from pages._parts.session.memory import memory
@@ -41,7 +41,7 @@ class Grams:
     validation: Any
 
 
-def parts(params: Params) -> Split:
+def parts(params: KernelParams) -> Split:
     """Return the split whose training and validation rows the kernels are built on: drawn where all would be too many.
 
     Test rows stay as they are. Without a number of rows asked for at most ``ROWS``, and as many as the usual limit of memory
@@ -51,7 +51,7 @@ def parts(params: Params) -> Split:
     most = _most_rows(params, len(full.validation.y))
     if len(full.train.y) <= most and len(full.validation.y) <= max(most, FEWEST_JUDGES):
         return full
-    key = ("drawn", params.upto("data"), most)
+    key = ("drawn", params.part(DataParams), most)
     return shelf(params).made(key, lambda: _drawn(full, most, params.seed))
 
 
@@ -61,7 +61,7 @@ def _drawn(full: Split, most: int, seed: int) -> Split:
     )
 
 
-def _most_rows(params: Params, n_validation: int) -> int:
+def _most_rows(params: KernelParams, n_validation: int) -> int:
     """Return how many training rows fit, with as many validation rows at most."""
     count = len(chosen_kernels(params)) if on_stack(params) else len(dictionary(params))
     asked, limit = params.rows, LARGE_LIMIT_MB if params.rows else MEMORY_LIMIT_MB
@@ -71,17 +71,17 @@ def _most_rows(params: Params, n_validation: int) -> int:
     return max(FEWEST_ROWS, min(fit, asked or ROWS))
 
 
-def is_drawn(params: Params) -> bool:
+def is_drawn(params: KernelParams) -> bool:
     """Tell whether only some of the training rows are used."""
     return len(parts(params).train.y) < len(split(params).train.y)
 
 
-def entries(params: Params) -> float:
+def entries(params: KernelParams) -> float:
     """Return the size of the training stack, kernels x rows x rows, before it is built."""
     return float(foresee(params).n_kernels) * len(parts(params).train.y) ** 2
 
 
-def foresee(params: Params) -> Forecast:
+def foresee(params: KernelParams) -> Forecast:
     """Return what the kernels on training and validation rows will cost, before they are built."""
     cut = parts(params)
     n_rows, n_new = len(cut.train.y), len(cut.validation.y)
@@ -90,7 +90,7 @@ def foresee(params: Params) -> Forecast:
     return dictionary(params).foresee(n_rows, n_new=n_new)
 
 
-def _build_grams(params: Params, _parts: Split, _kernels: KernelDictionary) -> Grams:
+def _build_grams(params: KernelParams, _parts: Split, _kernels: KernelDictionary) -> Grams:
     preparation().wait(stages(_kernels))
     normalise = None if params.normalise == "none" else params.normalise  # never "auto": grams() has settled it
     stack = _kernels.grams(_parts.train, normalise, params.center, memory_limit_mb=LARGE_LIMIT_MB)
@@ -105,7 +105,7 @@ def stages(kernels: KernelDictionary) -> tuple[str, ...]:
     return (USUAL if usual else EVERY_KERNEL,)
 
 
-def needs(params: Params) -> tuple[str, ...]:
+def needs(params: KernelParams) -> tuple[str, ...]:
     """Return the stage of preparing the solvers that the kernels of these parameters need. Raises ``MKLError`` in words."""
     return (EVERY_KERNEL,) if on_stack(params) else stages(dictionary(params))
 
@@ -139,13 +139,13 @@ def large_place() -> LargePlace:
     return LargePlace()
 
 
-def grams(params: Params) -> Grams:
+def grams(params: PathParams) -> Grams:
     """Return the Gram matrices for these parameters. Raises ``MKLError`` in words."""
     cost = foresee(params)
     if on_stack(params):
-        key = (params.upto("data"), params.edited, params.rows)
+        key = (params.part(DataParams), params.edited, params.rows)
         return _grams_cut(key, parts(params), chosen_stack(params))
-    settled = replace(params.upto("kernels"), normalise=normalisation(params))
+    settled = replace(params.part(KernelParams), normalise=normalisation(params))
     if cost.megabytes > MEMORY_LIMIT_MB:
         return _large_grams(settled)
     cut, kernels = parts(params), dictionary(params)
@@ -158,14 +158,14 @@ def grams(params: Params) -> Grams:
     return budget().made(settled, cost.bytes, make, owner)
 
 
-def _large_grams(settled: Params) -> Grams:
+def _large_grams(settled: KernelParams) -> Grams:
     """Return a stack above the usual limit from the server's one place for it."""
     cut, kernels = parts(settled), dictionary(settled)
     with turns.slow("Building the kernels"):
         return large_place().made(settled, memory().me, lambda: _build_grams(settled, cut, kernels))
 
 
-def chosen_kernels(params: Params) -> tuple[int, ...]:
+def chosen_kernels(params: KernelParams) -> tuple[int, ...]:
     """Return which kernels of an uploaded stack are switched on. Raises ``KernelError`` in words."""
     count, text = stack_file(params).stack.n_kernels, edited_text(params)
     if not text.startswith(ON_STACK):
@@ -176,13 +176,13 @@ def chosen_kernels(params: Params) -> tuple[int, ...]:
         raise KernelError(str(error)) from None
 
 
-def chosen_stack(params: Params) -> GramStack:
+def chosen_stack(params: KernelParams) -> GramStack:
     """Return the kernels of an uploaded stack that are switched on, on all its rows."""
     stack, chosen = stack_file(params).stack, chosen_kernels(params)
     return stack if len(chosen) == stack.n_kernels else stacks.subset(stack, chosen)
 
 
-def test_rows(params: Params) -> np.ndarray:
+def test_rows(params: KernelParams) -> np.ndarray:
     """Return what a model takes for the test rows: rows of the table, or their block (M, n_test, n) of a stack."""
     cut = parts(params)
     if not on_stack(params):

@@ -8,7 +8,7 @@ from mklcore.selection.references import HULL_FITS, Reference, hull_references
 from pages._parts.derive import hulls, shelves, tables
 from pages._parts.derive.hulls import Answer
 from pages._parts.jobs.job import Job, Piece, Report
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import HullParams
 
 LABELS = {
     "L2": "L2: all kernels, none selected",
@@ -18,17 +18,17 @@ LABELS = {
 }
 
 
-def can(params: Params) -> bool:
+def can(params: HullParams) -> bool:
     """Tell whether there is anything to compare with: these models are about two classes or numbers."""
     return tables.table(params).task in ("binary", "regression")
 
 
-def key(params: Params) -> object:
+def key(params: HullParams) -> object:
     """Return the name of the comparison."""
     return "hull baselines", hulls.key(params)
 
 
-def known(params: Params) -> tuple[Reference, ...] | None:
+def known(params: HullParams) -> tuple[Reference, ...] | None:
     """Return the models, each at its best on the validation rows, if they have been fitted."""
     return shelves.shelf(params).get(key(params))
 
@@ -51,4 +51,10 @@ def job(shown: Answer) -> Job:
         return found
 
     piece = Piece(fit, partial(shelves.shelf(params).put, name), HULL_FITS)
-    return Job(name, "Models beside the hulls", (piece,), lambda now: now.hulls() == params.hulls(), needs=hulls.NEEDS)
+    return Job(
+        name,
+        "Models beside the hulls",
+        (piece,),
+        lambda now: now.part(HullParams) == params.part(HullParams),
+        needs=hulls.NEEDS,
+    )

@@ -7,13 +7,13 @@ from mklcore.kernels.units import Unit, units
 from pages._parts.derive import hulls, shelves, tables
 from pages._parts.derive.hulls import Answer, Hull
 from pages._parts.jobs.job import Job, Piece, Report
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import HullParams
 
 ROWS = 300  # validation rows that are shuffled
 REPEATS = 3
 
 
-def seen(params: Params) -> tuple[Unit, ...]:
+def seen(params: HullParams) -> tuple[Unit, ...]:
     """Return the columns of the table as the hull has them: at their places among those that enter; others are left out."""
     table = tables.table(params)
     place = {j: k for k, j in enumerate(hulls.columns(params))}
@@ -22,12 +22,12 @@ def seen(params: Params) -> tuple[Unit, ...]:
     return tuple(Unit(unit.name, inside, unit.kind) for unit, inside in own if inside)
 
 
-def key(params: Params, value: float) -> object:
+def key(params: HullParams, value: float) -> object:
     """Return the name of the answer at one hull."""
     return "hull columns", hulls.key(params), value
 
 
-def known(params: Params, value: float) -> tuple[ColumnAnswer, ...] | None:
+def known(params: HullParams, value: float) -> tuple[ColumnAnswer, ...] | None:
     """Return how much every column counts in the hull at ``value``, the most important first, if it has been computed."""
     return shelves.shelf(params).get(key(params, value))
 
@@ -44,4 +44,6 @@ def job(shown: Answer, hull: Hull) -> Job:
         )
 
     piece = Piece(shuffle, partial(shelves.shelf(params).put, name), len(columns))
-    return Job(name, "Columns", (piece,), lambda now: now.hulls() == params.hulls(), needs=hulls.NEEDS)
+    return Job(
+        name, "Columns", (piece,), lambda now: now.part(HullParams) == params.part(HullParams), needs=hulls.NEEDS
+    )

@@ -16,7 +16,7 @@ from mklcore.solvers.hkl.design import Design
 from pages._parts.derive import shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params import link, parameters
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import DataParams, HullParams, Params
 from pages._parts.session.memory import Answered, memory
 
 METHOD = ESTIMATORS["hkl"]
@@ -51,7 +51,7 @@ def read_columns(text: str, table: Dataset) -> list[int]:
     return sorted(j for j in wanted if 0 <= j < table.n_features)
 
 
-def columns(params: Params) -> list[int]:
+def columns(params: HullParams) -> list[int]:
     """Return the indices of the columns that enter: those chosen, or the first ones."""
     table = tables.table(params)
     return read_columns(params.hull_columns, table)[:MOST_COLUMNS] or usual_columns(table)
@@ -67,7 +67,7 @@ def numbers(indices: list[int]) -> str:
     return ",".join(str(j + 1) for j in indices)
 
 
-def settings(params: Params) -> dict[str, Any]:
+def settings(params: HullParams) -> dict[str, Any]:
     """Return the values of all controls by name: the usual ones, those of the link, basis and loss."""
     values: dict[str, Any] = {control.name: control.default for control in METHOD.controls}
     for part in params.hull_more.split(";") if params.hull_more else ():
@@ -76,19 +76,19 @@ def settings(params: Params) -> dict[str, Any]:
     return values | {"basis": params.hull_basis, "loss": params.hull_loss}
 
 
-def with_setting(params: Params, name: str, value: parameters.Setting) -> str:
+def with_setting(params: HullParams, name: str, value: parameters.Setting) -> str:
     """Return what a link holds of the advanced controls once one of them is set."""
     values = settings(params) | {name: value}
     moved = [control for control in METHOD.controls if control.advanced and values[control.name] != control.default]
     return ";".join(f"{control.name}={link.write(values[control.name])}" for control in moved)
 
 
-def acting(params: Params) -> tuple[Control, ...]:
+def acting(params: HullParams) -> tuple[Control, ...]:
     """Return the controls that act on this table with these settings."""
     return METHOD.shown(tables.table(params).task, "lam", settings(params))
 
 
-def estimator(params: Params) -> Any:
+def estimator(params: HullParams) -> Any:
     """Return the unfitted estimator the parameters ask for. Raises ``DataError`` in words where there is no target."""
     table = tables.table(params)
     if table.task == "novelty":
@@ -102,17 +102,17 @@ def estimator(params: Params) -> Any:
 # The path
 
 
-def key(params: Params) -> tuple[str, Params]:
+def key(params: HullParams) -> tuple[str, HullParams]:
     """Return the name of the hulls these parameters ask for."""
-    return "hulls", params.hulls()
+    return "hulls", params.part(HullParams)
 
 
-def quick_key(params: Params) -> tuple[str, Params]:
+def quick_key(params: HullParams) -> tuple[str, HullParams]:
     """Return the name of the provisional hulls shown until the certified ones are there."""
-    return "provisional hulls", params.hulls()
+    return "provisional hulls", params.part(HullParams)
 
 
-def parts(params: Params) -> Split:
+def parts(params: HullParams) -> Split:
     """Return the split whose training and validation rows hulls are learned and chosen on: drawn where there are many.
 
     Test rows stay as they are. ``hull_rows`` training rows where a person asked for a number of them, else ``ROWS``.
@@ -120,7 +120,7 @@ def parts(params: Params) -> Split:
     full, most = tables.split(params), params.hull_rows or ROWS
     if len(full.train.y) <= most and len(full.validation.y) <= JUDGES:
         return full
-    key = ("drawn for hulls", params.upto("data"), most)
+    key = ("drawn for hulls", params.part(DataParams), most)
     return shelves.shelf(params).made(
         key,
         lambda: full._replace(
@@ -129,17 +129,17 @@ def parts(params: Params) -> Split:
     )
 
 
-def is_small(params: Params) -> bool:
+def is_small(params: HullParams) -> bool:
     """Tell whether the hulls may start without being asked for."""
     return len(parts(params).train.y) <= SMALL_ROWS
 
 
-def known(params: Params) -> Path | None:
+def known(params: HullParams) -> Path | None:
     """Return the hulls if they have been computed."""
     return shelves.hulls(params).get(key(params))
 
 
-def job(params: Params) -> Job:
+def job(params: HullParams) -> Job:
     """Return the work that comes next: the provisional hulls first, then the ones asked for."""
     quick = shelves.hulls(params).get(quick_key(params)) is None and settings(params)["search"] != "necessary"
     name, title = (quick_key(params), "First hulls") if quick else (key(params), "Hulls")
@@ -151,10 +151,16 @@ def job(params: Params) -> Job:
         if not quick:
             shelf.drop(quick_key(params))
 
-    return Job(name, title, (Piece(solve, lay, POINTS),), lambda now: now.hulls() == params.hulls(), needs=NEEDS)
+    return Job(
+        name,
+        title,
+        (Piece(solve, lay, POINTS),),
+        lambda now: now.part(HullParams) == params.part(HullParams),
+        needs=NEEDS,
+    )
 
 
-def _certified(params: Params) -> Callable[[Report], Path]:
+def _certified(params: HullParams) -> Callable[[Report], Path]:
     """Return how to get the path of hulls; the rows are read once for this one and the provisional one."""
     cut, asked, chosen = parts(params), estimator(params), columns(params)
     quick = shelves.hulls(params).get(quick_key(params))
@@ -169,7 +175,7 @@ def _certified(params: Params) -> Callable[[Report], Path]:
     return solve
 
 
-def _provisional(params: Params) -> Callable[[Report], Path]:
+def _provisional(params: HullParams) -> Callable[[Report], Path]:
     """Return how to get a path by the necessary condition alone.
 
     Neither validation nor test rows: a provisional hull can be wrong in kind, so nothing is scored with it.
@@ -223,7 +229,7 @@ def answer(params: Params) -> Answer | None:
     if quick is not None:
         return Answer(quick, params, waiting=False, provisional=True)
     before = mind.hulls
-    if before is None or before.params.upto("data") != params.upto("data"):
+    if before is None or before.params.part(DataParams) != params.part(DataParams):
         return None
     return Answer(before.path, before.params, waiting=True, provisional=is_provisional(before.path))
 
@@ -254,9 +260,9 @@ def at(shown: Answer, index: int) -> Hull:
     return Hull(float(path.values[index]), path.estimators[index], train, validation)
 
 
-def exact_key(params: Params, value: float) -> tuple[object, ...]:
+def exact_key(params: HullParams, value: float) -> tuple[object, ...]:
     """Return the name of the hull at one λ between the solved ones."""
-    return "hull point", params.hulls(), value
+    return "hull point", params.part(HullParams), value
 
 
 def exact(shown: Answer, value: float) -> Hull | None:
@@ -283,17 +289,17 @@ def exact_job(shown: Answer, value: float) -> Job:
     )
 
 
-def _still_at(now: Params, params: Params, value: float) -> bool:
-    return now.hulls() == params.hulls() and now.hull_at == value
+def _still_at(now: Params, params: HullParams, value: float) -> bool:
+    return now.part(HullParams) == params.part(HullParams) and now.hull_at == value
 
 
-def test_score(params: Params, hull: Hull) -> float:
+def test_score(params: HullParams, hull: Hull) -> float:
     """Return the score of one hull on the test rows."""
     test = tables.split(params).test
     return float(hull.fitted.score(test.X[:, columns(params)], test.y))
 
 
-def rows_told(params: Params) -> str:
+def rows_told(params: HullParams) -> str:
     """Return how many rows are used for what, where not all of them are; empty elsewhere."""
     used, full = parts(params), tables.split(params)
     if used is full:

@@ -11,35 +11,35 @@ from mklcore.kernels.units import Unit
 from mklcore.paths.path import Path, fit_path_of
 from pages._parts.derive import crew, dictionaries, gram_stacks, low_rank, paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import PathParams
 
 ROWS = 500  # validation rows that are shuffled
 
 
-def seen(params: Params) -> tuple[Unit, ...]:
+def seen(params: PathParams) -> tuple[Unit, ...]:
     """Return what can count: the columns of the table, its groups or bands where they are many, or the kernels of a stack."""
     if tables.on_stack(params):
         return kernel_units(gram_stacks.grams(params).train.names)
     return dictionaries.made_of(params)
 
 
-def key(params: Params, value: float) -> object:
+def key(params: PathParams, value: float) -> object:
     """Return the name of the answer at one point of the path."""
     return "importance", paths.key(params), value
 
 
-def known(params: Params, value: float) -> tuple[ColumnAnswer, ...] | None:
+def known(params: PathParams, value: float) -> tuple[ColumnAnswer, ...] | None:
     """Return how much every column counts at one point, the most important first, if it has been computed."""
     return shelves.shelf(params).get(key(params, value))
 
 
-def together(params: Params, value: float) -> float | None:
+def together(params: PathParams, value: float) -> float | None:
     """Return what kernels of everything add to the validation score, where there are any and it has been computed."""
     found = shelves.shelf(params).get(("together", key(params, value)))
     return None if found is None else found[0]
 
 
-def job(params: Params, path: Path, index: int) -> Job:
+def job(params: PathParams, path: Path, index: int) -> Job:
     """Return the work that shuffles every column and measures what the score loses, then leaves kernels of everything out."""
     value, shelf = float(path.values[index]), shelves.shelf(params)
     model, columns, scoring = path.estimators[index], seen(params), scores.scoring(params)
@@ -59,7 +59,7 @@ def job(params: Params, path: Path, index: int) -> Job:
     return Job(key(params, value), "Columns", tuple(pieces), lambda now: paths.key(now) == paths.key(params))
 
 
-def _rows(params: Params) -> tuple[Any, np.ndarray]:
+def _rows(params: PathParams) -> tuple[Any, np.ndarray]:
     """Return validation rows, or their block of a stack, and their target; at most ``ROWS`` of them."""
     validation = gram_stacks.parts(params).validation
     if not tables.on_stack(params):
@@ -69,7 +69,7 @@ def _rows(params: Params) -> tuple[Any, np.ndarray]:
     return block[:, :ROWS], validation.y[:ROWS]
 
 
-def _apart(params: Params) -> list[int] | None:
+def _apart(params: PathParams) -> list[int] | None:
     """Return the kernels that do not see everything; None where there are no others, or only they."""
     if tables.on_stack(params) or low_rank.in_use(params):
         return None
@@ -79,7 +79,7 @@ def _apart(params: Params) -> list[int] | None:
     return rest if 0 < len(rest) < len(specs) else None
 
 
-def _without(params: Params, path: Path, index: int, rest: list[int]) -> Callable[[Report], tuple[float]]:
+def _without(params: PathParams, path: Path, index: int, rest: list[int]) -> Callable[[Report], tuple[float]]:
     """Return what solves the point without kernels of everything, and how much of the score they are worth."""
     given, value = paths.prepared(params), float(path.values[index])
     grams, parts, asked = given.grams, given.parts, given.asked

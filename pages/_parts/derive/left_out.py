@@ -6,16 +6,16 @@ from mklcore.paths.held_out import steps
 from mklcore.paths.path import Path
 from pages._parts.derive import all_rows, low_rank, paths, shelves, tables
 from pages._parts.jobs.job import Job, Piece
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import KernelParams, PathParams
 
 
-def known(params: Params) -> bool:
+def known(params: PathParams) -> bool:
     """Tell whether the path at hand is scored on all of them."""
     path = paths.known(params)
     return path is not None and shelves.shelf(params).get(_name(params)) is path
 
 
-def _name(params: Params) -> object:
+def _name(params: PathParams) -> object:
     return _named(paths.key(params))
 
 
@@ -23,7 +23,7 @@ def _named(path: object) -> object:
     return "left out", path
 
 
-def missing(several: Sequence[Params]) -> list[Params]:
+def missing(several: Sequence[PathParams]) -> list[PathParams]:
     """Return those whose path is there with its models, but scored on some rows only."""
     found = []
     for params in several:
@@ -33,22 +33,22 @@ def missing(several: Sequence[Params]) -> list[Params]:
     return found
 
 
-def key(several: Sequence[Params]) -> object:
+def key(several: Sequence[PathParams]) -> object:
     """Return the name of the work on several paths."""
     return "left out", tuple(paths.key(params) for params in several)
 
 
-def job(several: Sequence[Params]) -> Job:
+def job(several: Sequence[PathParams]) -> Job:
     """Return the work that scores paths that are solved on all validation rows."""
     belongs = [paths.key(params) for params in several]
     return Job(
         key(several), "Scores on all rows left out", tuple(piece(params) for params in several),
-        lambda now: now.upto("kernels") == several[0].upto("kernels") or paths.key(now) in belongs,
+        lambda now: now.part(KernelParams) == several[0].part(KernelParams) or paths.key(now) in belongs,
         needs=paths.needs(*several),
     )  # fmt: skip
 
 
-def piece(params: Params) -> Piece:
+def piece(params: PathParams) -> Piece:
     """Return the piece of work that scores one path, which is there by then; it takes the place of the one before."""
     judge, shelf, name = all_rows.judge(params), shelves.shelf(params), paths.key(params)
     rows = len(tables.split(params).validation.y)

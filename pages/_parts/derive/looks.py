@@ -10,7 +10,7 @@ from mklcore.kernels.measures import alignment_matrix
 from mklcore.paths.path import Path, fit_path, no_better, path_grid
 from pages._parts.derive import dictionaries, gram_stacks, left_out, low_rank, paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import Params, PathParams
 
 ROWS = 300
 REPEATS = 3
@@ -28,24 +28,24 @@ class Look:
     columns: tuple[ColumnAnswer, ...]
 
 
-def key(params: Params) -> object:
+def key(params: PathParams) -> object:
     """Return the name of the first look at these parameters."""
     return "look", paths.key(params)
 
 
-def known(params: Params) -> Look | None:
+def known(params: PathParams) -> Look | None:
     """Return the first look if it has been computed."""
     return shelves.shelf(params).get(key(params))
 
 
-def wanted(params: Params) -> bool:
+def wanted(params: PathParams) -> bool:
     """Tell whether a first look is worth its while: the answer itself takes longer, and a few rows can stand for all."""
     if tables.on_stack(params) or tables.table(params).task == "novelty":
         return False
     return paths.known(params) is None and low_rank.entries(params) > ENTRIES
 
 
-def job(params: Params) -> Job:
+def job(params: PathParams) -> Job:
     """Return the work that gives the first look."""
     from mklcore.exploration import BEHIND, grid_points  # with scikit-learn, which a page can be drawn without
 

@@ -5,6 +5,7 @@ Only the path and what is read off it work on features; whatever looks at Gram m
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from mklcore.catalog import NOVELTY
 from mklcore.data.dataset import Split
@@ -13,16 +14,17 @@ from pages._parts.derive import gram_stacks, tables
 from pages._parts.derive.dictionaries import dictionary, normalisation
 from pages._parts.derive.gram_stacks import Grams
 from pages._parts.derive.shelves import shelf
-from pages._parts.params.parameters import LOW_RANK, METHODS, Params
+from pages._parts.params.parameters import LOW_RANK, METHODS, DataParams, KernelParams, PathParams
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session.memory import memory
 
+P = TypeVar("P", bound=PathParams)
 MANY = 4000  # training rows above which it starts unasked, after the first answer
 LANDMARKS = 100
 LIMIT_MB = 1600.0  # of features, were every kernel of full rank; they seldom are
 
 
-def why_not(params: Params) -> str:
+def why_not(params: PathParams) -> str:
     """Return in words why the kernels in use cannot be approximated; nothing where they can."""
     if tables.on_stack(params):
         return "A ready kernel stack has no columns in which landmarks could be chosen."
@@ -33,32 +35,32 @@ def why_not(params: Params) -> str:
     return "Sequences have no columns in which landmarks could be chosen." if data.sequences else ""
 
 
-def is_able(params: Params) -> bool:
+def is_able(params: PathParams) -> bool:
     """Tell whether the method can work on features, whatever the table."""
     return METHODS[params.algorithm].is_approximable
 
 
-def in_use(params: Params) -> bool:
+def in_use(params: PathParams) -> bool:
     """Tell whether the path of these parameters is on features."""
     return params.way == LOW_RANK and not why_not(params)
 
 
-def exactly(params: Params) -> Params:
+def exactly(params: P) -> P:
     """Return the same parameters with the kernels themselves, on the rows that a stack holds."""
     return replace(params, way="", landmarks=0) if params.way or params.landmarks else params
 
 
-def approximately(params: Params) -> Params:
+def approximately(params: P) -> P:
     """Return the same parameters with features on all rows."""
     return replace(params, way=LOW_RANK)
 
 
-def approximation(params: Params) -> Nystroem | None:
+def approximation(params: PathParams) -> Nystroem | None:
     """Return the approximation in use, None where the kernels are exact."""
     return Nystroem(params.landmarks or LANDMARKS, params.seed) if in_use(params) else None
 
 
-def parts(params: Params) -> Split:
+def parts(params: PathParams) -> Split:
     """Return the split whose rows the path is on: with features all training rows, as far as memory holds their features.
 
     The validation rows that choose are those of the exact sample, so that both are chosen alike.
@@ -71,18 +73,18 @@ def parts(params: Params) -> Split:
     most = max(len(drawn.train.y), min(params.rows or len(whole.train.y), most))
     if most >= len(whole.train.y):
         return drawn._replace(train=whole.train)
-    key = ("many", params.upto("data"), most)
+    key = ("many", params.part(DataParams), most)
     return shelf(params).made(key, lambda: drawn._replace(train=whole.train.drawn(most, params.seed)))
 
 
-def entries(params: Params) -> float:
+def entries(params: PathParams) -> float:
     """Return the size of what the path is computed from: kernels x rows x rows, or kernels x rows x landmarks."""
     if not in_use(params):
         return gram_stacks.entries(params)
     return float(len(dictionary(params))) * len(parts(params).train.y) * (params.landmarks or LANDMARKS)
 
 
-def work(params: Params) -> Callable[[], Grams]:
+def work(params: PathParams) -> Callable[[], Grams]:
     """Return what gives the kernels of the path. With features it makes them when it is called, on any thread."""
     if not in_use(params):
         found = gram_stacks.grams(params)
@@ -92,7 +94,7 @@ def work(params: Params) -> Callable[[], Grams]:
     named = normalisation(params)
     # A session keeps one stack of its own and, so that neither drives the other out, one set of features.
     owner = memory().shelves.results if params.data.startswith(UPLOAD) else None
-    key = ("features", replace(params.upto("kernels"), normalise=named), how, len(cut.train.y))
+    key = ("features", replace(params.part(KernelParams), normalise=named), how, len(cut.train.y))
 
     def make() -> Grams:
         stack = how.features(kernels, cut.train.table, None if named == "none" else named, params.center)

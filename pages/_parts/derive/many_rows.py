@@ -16,20 +16,20 @@ from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.interleaved import lacking
 from pages._parts.derive import all_rows, dictionaries, gram_stacks, left_out, low_rank, paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
-from pages._parts.params.parameters import LOW_RANK, Params
+from pages._parts.params.parameters import LOW_RANK, Params, PathParams
 
 NOTABLY = 5e-3  # share of a score: less is no reason to call one of two paths the worse
 PAIRED_ROWS = 20_000  # on which pairs of rows are worked with, and no sum of kernels is stored
 
 
-def is_many(params: Params) -> bool:
+def is_many(params: PathParams) -> bool:
     """Tell whether there are more training rows than kernels are stored on, and the method can work on features."""
     if tables.on_stack(params) or len(tables.split(params).train.y) <= low_rank.MANY:
         return False
     return not low_rank.why_not(params)
 
 
-def starts_unasked(params: Params) -> bool:
+def starts_unasked(params: PathParams) -> bool:
     """Tell whether the path on all rows follows the first answer by itself."""
     if params.way or not is_many(params):
         return False
@@ -41,7 +41,7 @@ def starts_unasked(params: Params) -> bool:
     return True
 
 
-def job(params: Params) -> Job:
+def job(params: PathParams) -> Job:
     """Return the work on all rows: features, path, and its scores on all rows left out; it goes on beside shorter work."""
     low = low_rank.approximately(params)
     pieces = [paths.piece(low), *([left_out.piece(low)] if all_rows.wanted(low) else [])]
@@ -100,7 +100,7 @@ class Whole:
     model: Any
 
 
-def most_rows(params: Params) -> int:
+def most_rows(params: PathParams) -> int:
     """Return on how many rows one exact model can be had at all: its kernels are then computed again and again."""
     from mklcore.estimators.lp import LpBase
 
@@ -109,7 +109,7 @@ def most_rows(params: Params) -> int:
     return min(len(tables.split(params).train.y), PAIRED_ROWS if paired else MOST_SUMMED)
 
 
-def takes_shards(params: Params) -> bool:
+def takes_shards(params: PathParams) -> bool:
     """Tell whether the exact model is left to all workers of a cluster together: one machine would not hold its kernels, and
     their sum has room.
     """
@@ -121,14 +121,14 @@ def takes_shards(params: Params) -> bool:
     return not found.bytes or "disk" in found.stored
 
 
-def _with_scales(exact: Params) -> Any:
+def _with_scales(exact: PathParams) -> Any:
     """Return the estimator, which itself makes its kernels as they are asked for."""
     asked: Any = paths.estimator(exact)
     named = dictionaries.normalisation(exact)
     return asked.set_params(normalise=None if named == "none" else named, center=exact.center)
 
 
-def room(params: Params) -> str:
+def room(params: PathParams) -> str:
     """Return in words how the exact model on many rows holds its kernels."""
     exact = low_rank.exactly(params)
     asked: Any = paths.estimator(exact)
@@ -141,24 +141,24 @@ def room(params: Params) -> str:
     return f"its kernels in {single} precision, {found.bytes / 1e9:.1f} GB{f' {disk}' if disk else ''}"
 
 
-def at(shown: Params, path: Path, index: int) -> float:
+def at(shown: PathParams, path: Path, index: int) -> float:
     """Return the value of the path's parameter that weighs errors on so many rows as the point of ``path`` does on its own."""
     value = float(path.values[index])
     n = path.estimators[index].n_train_ if path.estimators[index] is not None else 0
     return value * n / most_rows(shown) if path.param == "C" and n else value
 
 
-def whole_key(params: Params) -> object:
+def whole_key(params: PathParams) -> object:
     """Return the name of the exact model on many rows."""
     return "whole", paths.key(low_rank.exactly(params))
 
 
-def whole(params: Params) -> Whole | None:
+def whole(params: PathParams) -> Whole | None:
     """Return the exact model on many rows if it has been computed."""
     return shelves.shelf(params).get(whole_key(params))
 
 
-def whole_job(params: Params, value: float) -> Job:
+def whole_job(params: PathParams, value: float) -> Job:
     """Return the work that gives the exact model at ``value`` on as many rows as can be."""
     exact, over = low_rank.exactly(params), paths.runs_over(params)
     asked, measure = _with_scales(exact), scores.scoring(exact)
@@ -197,14 +197,14 @@ class Way:
     """One of the three: its parameters (None for a single model), rows, its best score on all rows left out, seconds."""
 
     label: str
-    params: Params | None
+    params: PathParams | None
     rows: int
     score: float | None
     seconds: float | None
     is_final: bool = True  # measured on all rows left out
 
 
-def ways(params: Params) -> tuple[Way, Way, Way]:
+def ways(params: PathParams) -> tuple[Way, Way, Way]:
     """Return the three ways with what is known of each."""
     exact, low = replace(params, way=""), low_rank.approximately(params)
     sampled = _of_path("Exact, on a sample", exact, len(gram_stacks.parts(exact).train.y))
@@ -218,7 +218,7 @@ def ways(params: Params) -> tuple[Way, Way, Way]:
     return sampled, many, one
 
 
-def _of_path(label: str, params: Params, rows: int) -> Way:
+def _of_path(label: str, params: PathParams, rows: int) -> Way:
     path = paths.known(params)
     if path is None:
         return Way(label, params, rows, None, None)
@@ -252,7 +252,7 @@ def _worse(score: float, other: float) -> bool:
     return score < other - NOTABLY * max(abs(score), abs(other))
 
 
-def falls_short(params: Params) -> Lost | None:
+def falls_short(params: PathParams) -> Lost | None:
     """Return what the approximation loses where its path is worse on the rows left out than exact kernels on a sample."""
     sampled, many, _ = ways(params)
     low = paths.known(low_rank.approximately(params))

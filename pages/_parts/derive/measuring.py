@@ -18,7 +18,7 @@ from pages._parts.derive.dictionaries import dictionary, normalisation
 from pages._parts.derive.gram_stacks import grams, parts
 from pages._parts.derive.shelves import shelf
 from pages._parts.derive.tables import on_stack
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import KernelParams, PathParams
 from pages._parts.session import turns
 
 FEW_ROWS = 5  # a kernel that hangs on fewer rows than this
@@ -33,7 +33,7 @@ class Measures:
     target: np.ndarray
 
 
-def measures(params: Params) -> Measures:
+def measures(params: PathParams) -> Measures:
     """Return the alignments of the kernels in use."""
 
     def compare() -> Measures:
@@ -42,9 +42,9 @@ def measures(params: Params) -> Measures:
             return Measures(alignment_matrix(stack), np.full(stack.n_kernels, np.nan))
         return Measures(alignment_matrix(stack), target_alignment(stack, train.y, train.task))
 
-    known = shelf(params).get(("measures", params.upto("kernels")))
+    known = shelf(params).get(("measures", params.part(KernelParams)))
     with nullcontext() if known is not None else turns.slow("Comparing the kernels"):
-        return shelf(params).made(("measures", params.upto("kernels")), compare)
+        return shelf(params).made(("measures", params.part(KernelParams)), compare)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Traits:
     few: tuple[bool, ...]
 
 
-def traits(params: Params) -> Traits:
+def traits(params: PathParams) -> Traits:
     """Return effective ranks, repeated and constant kernels."""
 
     def look() -> Traits:
@@ -76,10 +76,10 @@ def traits(params: Params) -> Traits:
         few = ~constant & (rows < min(FEW_ROWS, FEW_SHARE * stack.n_samples))
         return Traits(effective_rank(stack), twins, tuple(constant.tolist()), lost, rows, tuple(few.tolist()))
 
-    return shelf(params).made(("traits", params.upto("kernels"), normalisation(params)), look)
+    return shelf(params).made(("traits", params.part(KernelParams), normalisation(params)), look)
 
 
-def spectrum(params: Params, index: int) -> np.ndarray:
+def spectrum(params: PathParams, index: int) -> np.ndarray:
     """Return the eigenvalues of one kernel on the training rows, the largest first."""
-    key = ("spectrum", params.upto("kernels"), normalisation(params), index)
+    key = ("spectrum", params.part(KernelParams), normalisation(params), index)
     return shelf(params).made(key, lambda: eigenvalues(grams(params).train.values[index]))

@@ -33,7 +33,16 @@ from pages._parts.derive import (
 )
 from pages._parts.derive.gram_stacks import Grams
 from pages._parts.jobs.job import Job, Piece, Report
-from pages._parts.params.parameters import LOW_RANK, METHODS, Params, Setting, applicable
+from pages._parts.params.parameters import (
+    LOW_RANK,
+    METHODS,
+    DataParams,
+    KernelParams,
+    Params,
+    PathParams,
+    Setting,
+    applicable,
+)
 from pages._parts.session.memory import Answered, memory
 from pages._parts.session.uploads import MissingFileError
 
@@ -56,24 +65,24 @@ BASELINES = ("uniform", "best", "aligned")
 SMALL_ENTRIES = 60e6  # kernels x rows x rows up to which a path starts without being asked for
 
 
-def algorithm(params: Params) -> Algorithm:
+def algorithm(params: PathParams) -> Algorithm:
     """Return the algorithm in use."""
     return METHODS[params.algorithm]
 
 
-def runs_over(params: Params) -> PathParameter:
+def runs_over(params: PathParams) -> PathParameter:
     """Return the parameter the path runs over."""
     method = algorithm(params)
     return method.path(params.path if params.path in method.path_params else method.path_params[0])
 
 
-def estimator(params: Params) -> "BaseEstimator":
+def estimator(params: PathParams) -> "BaseEstimator":
     """Return the unfitted estimator the parameters ask for, all but the parameter of the path."""
     stack = lambda: gram_stacks.grams(params).train  # noqa: E731
     return maker(params)(stack, lambda: measuring.measures(params).between)
 
 
-def maker(params: Params) -> Callable[[Callable[[], GramStack], Callable[[], Any]], "BaseEstimator"]:
+def maker(params: PathParams) -> Callable[[Callable[[], GramStack], Callable[[], Any]], "BaseEstimator"]:
     """Return what makes the estimator from a stack and its alignments, each asked for only where a penalty hangs on it."""
     method, task = algorithm(params), tables.table(params).task
     settings: dict[str, Any] = {control.name: params.setting(control) for control in acting(params)}
@@ -86,36 +95,36 @@ def maker(params: Params) -> Callable[[Callable[[], GramStack], Callable[[], Any
     )
 
 
-def acting(params: Params) -> tuple[Control, ...]:
+def acting(params: PathParams) -> tuple[Control, ...]:
     """Return the controls that have an effect under these parameters: not the path's own, nor what another switches off."""
     method, task = algorithm(params), tables.table(params).task
     values: dict[str, Setting] = {control.name: params.setting(control) for control in applicable(method, task)}
     return method.shown(task, runs_over(params).key, values)
 
 
-def told(params: Params) -> Algorithm | Variant:
+def told(params: PathParams) -> Algorithm | Variant:
     """Return whose formula and words hold under these parameters: a control may change what is solved."""
     acts = {control.name: params.setting(control) for control in acting(params)}
     return algorithm(params).told(acts, tables.table(params).task)
 
 
-def key(params: Params) -> object:
+def key(params: PathParams) -> object:
     """Return the name of the path these parameters ask for."""
     return "path", asked_for(params)
 
 
-def asked_for(params: Params) -> Params:
+def asked_for(params: PathParams) -> PathParams:
     """Return these parameters up to the path; what works on exact kernels alone is the same whatever is said of landmarks."""
-    found = params.upto("path")
+    found = params.part(PathParams)
     return found if found.way == LOW_RANK and low_rank.is_able(found) else low_rank.exactly(found)
 
 
-def known(params: Params) -> Path | None:
+def known(params: PathParams) -> Path | None:
     """Return the path if it has been computed."""
     return shelves.shelf(params).get(key(params))
 
 
-def is_small(params: Params) -> bool:
+def is_small(params: PathParams) -> bool:
     """Tell whether the path may start without being asked for: it is small, or all it needs is another score."""
     if _otherwise_scored(params) is not None or low_rank.in_use(params):
         return True
@@ -189,7 +198,7 @@ class Prepared:
         return rescored(path, self.grams.train, train.y, self.grams.validation, validation.y, self.scoring)
 
 
-def prepared(params: Params) -> Prepared:
+def prepared(params: PathParams) -> Prepared:
     """Return what the path of these parameters is computed from. Raises ``MKLError`` in words."""
     over, scoring = runs_over(params).key, scores.scoring(params)
     return Prepared(
@@ -198,7 +207,7 @@ def prepared(params: Params) -> Prepared:
     )  # fmt: skip
 
 
-def grid(params: Params) -> tuple[int, int | None]:
+def grid(params: PathParams) -> tuple[int, int | None]:
     """Return how many points the grid of a path has, and how many of them are solved unasked; None for all."""
     over, coarse = runs_over(params).key, low_rank.in_use(params)
     if over == "s":
@@ -206,12 +215,12 @@ def grid(params: Params) -> tuple[int, int | None]:
     return (FEATURE_POINTS, FEATURE_FIRST if over == "C" else None) if coarse else (POINTS, None)
 
 
-def growth(params: Params) -> int:
+def growth(params: PathParams) -> int:
     """Return by how many points the path may go on beyond its grid while its best point is the last."""
     return GROW * (1 + params.further) if runs_over(params).key in ("C", "lam") else 0
 
 
-def _otherwise_scored(params: Params) -> Path | None:
+def _otherwise_scored(params: PathParams) -> Path | None:
     """Return the same path measured by another score, where its models are at hand."""
     shelf = shelves.shelf(params)
     for name in ("", *SCORINGS):
@@ -221,7 +230,7 @@ def _otherwise_scored(params: Params) -> Path | None:
     return None
 
 
-def piece(params: Params, refused: Callable[[str], None] | None = None) -> Piece:
+def piece(params: PathParams, refused: Callable[[str], None] | None = None) -> Piece:
     """Return the piece of work that gives the path; it is laid on the shelf."""
     given, lay, before = prepared(params), partial(shelves.shelf(params).put, key(params)), _otherwise_scored(params)
     if before is not None:
@@ -238,7 +247,7 @@ def piece(params: Params, refused: Callable[[str], None] | None = None) -> Piece
     )  # fmt: skip
 
 
-def _afar(params: Params, given: Prepared, lay: Callable[[Path], None]) -> Callable[[Report], Path]:
+def _afar(params: PathParams, given: Prepared, lay: Callable[[Path], None]) -> Callable[[Report], Path]:
     """Return what has a worker of the cluster make the features of all rows and solve the path on them."""
     how, named = low_rank.approximation(params), dictionaries.normalisation(params)
     assert how is not None
@@ -278,31 +287,31 @@ def _seldom(show: Callable[[Path], None]) -> Callable[[Callable[[], Path]], None
     return so_far
 
 
-def so_far_key(params: Params) -> object:
+def so_far_key(params: PathParams) -> object:
     """Return the name of the path through the points that are solved so far."""
     return "so far", key(params)
 
 
-def so_far(params: Params) -> Path | None:
+def so_far(params: PathParams) -> Path | None:
     """Return the path through the points that are solved so far, while the others are on their way."""
     return shelves.shelf(params).get(so_far_key(params))
 
 
-def needs(*every: Params) -> tuple[str, ...]:
+def needs(*every: PathParams) -> tuple[str, ...]:
     """Return the stages of preparing the solvers that the paths of these parameters need."""
     return tuple(dict.fromkeys(stage for params in every for stage in _needs(params)))
 
 
-def needs_of_kernels(params: Params) -> tuple[str, ...]:
+def needs_of_kernels(params: PathParams) -> tuple[str, ...]:
     """Return the stage that the kernels need; of what the usual path needs they are the smaller part, and it comes soon after."""
     return needs(params)[:1]
 
 
-def _needs(params: Params) -> tuple[str, ...]:
+def _needs(params: PathParams) -> tuple[str, ...]:
     return (USUAL,) if _is_usual(params) else (EVERY_KERNEL, params.algorithm)
 
 
-def _is_usual(params: Params) -> bool:
+def _is_usual(params: PathParams) -> bool:
     """Tell whether the path is one of those that everybody sees first: nothing is set, and the table suggests its kernels."""
     if params.algorithm != USUAL_ALGORITHM or params.path or params.settings or params.way:
         return False
@@ -312,7 +321,7 @@ def _is_usual(params: Params) -> bool:
         return False  # there is no table, and whoever asks for it is told why
 
 
-def job(params: Params) -> Job:
+def job(params: PathParams) -> Job:
     """Return the work that gives the path."""
     name = key(params)
     return Job(
@@ -321,52 +330,52 @@ def job(params: Params) -> Job:
     )  # fmt: skip
 
 
-def seconds(params: Params) -> float:
+def seconds(params: PathParams) -> float:
     """Return roughly how long the path will take: what has been measured of its kind corrects it."""
     return 0.1 + POINT_SECONDS * grid(params)[0] * low_rank.entries(params)
 
 
-def point_key(params: Params, value: float) -> object:
+def point_key(params: PathParams, value: float) -> object:
     """Return the name of one exact answer."""
     return "point", key(params), value
 
 
-def point(params: Params, value: float) -> Path:
+def point(params: PathParams, value: float) -> Path:
     """Return the exact answer at ``value`` as a path of one point, scored on all validation rows. Raises ``ParameterError``
     in words."""
     with told_elsewhere():
         return shelves.shelf(params).made(point_key(params, value), lambda: _solved(params, value)(None))
 
 
-def _solved(params: Params, value: float) -> Callable[[Report | None], Path]:
+def _solved(params: PathParams, value: float) -> Callable[[Report | None], Path]:
     given, near, judge = prepared(params), _near(params, value), all_rows.judge(params)
     return lambda report: judge(given.solve(report, [value], near), None)
 
 
-def _near(params: Params, value: float) -> Any:
+def _near(params: PathParams, value: float) -> Any:
     """Return the model of the path that is nearest to ``value``, where the path is there."""
     path = known(params)
     return None if path is None else path.estimators[path.nearest(value)]
 
 
-def point_piece(params: Params, value: float) -> Piece:
+def point_piece(params: PathParams, value: float) -> Piece:
     """Return the piece of work that gives the exact answer at ``value``; it is laid on the shelf."""
     return Piece(_solved(params, value), partial(shelves.shelf(params).put, point_key(params, value)))
 
 
-def point_job(params: Params, value: float) -> Job:
+def point_job(params: PathParams, value: float) -> Job:
     """Return the work that gives the exact answer at ``value``."""
     name = point_key(params, value)
     belongs = lambda now: point_key(now, now.at or 0.0) == name  # noqa: E731
     return Job(name, f"Solving at {value:.4g}", (point_piece(params, value),), belongs, needs=needs(params))
 
 
-def known_point(params: Params, value: float) -> Path | None:
+def known_point(params: PathParams, value: float) -> Path | None:
     """Return the exact answer at ``value`` if it has been computed."""
     return shelves.shelf(params).get(point_key(params, value))
 
 
-def is_quick(params: Params, path: Path, value: float) -> bool:
+def is_quick(params: PathParams, path: Path, value: float) -> bool:
     """Tell whether a point near ``value`` may be solved, and scored, while the person waits."""
     if all_rows.wanted(params):
         return False
@@ -374,7 +383,7 @@ def is_quick(params: Params, path: Path, value: float) -> bool:
     return float(spent) <= QUICK_SECONDS
 
 
-def interval(params: Params, path: Path, value: float) -> Interval | None:
+def interval(params: PathParams, path: Path, value: float) -> Interval | None:
     """Return between which numbers the optimum at ``value`` lies, without solving; None where no certificate says."""
     parts, grams = low_rank.parts(params), low_rank.work(params)
     make = lambda: (interval_along(path, grams().train, parts.train.y, value),)  # noqa: E731  None is an answer too
@@ -384,15 +393,14 @@ def interval(params: Params, path: Path, value: float) -> Interval | None:
 # Baselines and stability
 
 
-def baseline(params: Params, name: str) -> Params:
+def baseline(params: PathParams, name: str) -> PathParams:
     """Return the parameters of a baseline on the same table and kernels, with the same loss: a path that Explore shows too."""
     shared = tuple((k, value) for k, value in params.settings if k in ("loss", "epsilon"))
-    return replace(params, algorithm=name, path="", settings=shared, at=None, further=0, way="", landmarks=0).upto(
-        "path"
-    )
+    asked = params.part(PathParams)
+    return replace(asked, algorithm=name, path="", settings=shared, further=0, way="", landmarks=0)
 
 
-def picture(params: Params, path: Path, tag: object = None) -> tuple[object, Path]:
+def picture(params: PathParams, path: Path, tag: object = None) -> tuple[object, Path]:
     """Return the name and the path a picture of ``path``, called ``tag``, is drawn from: the one that came earlier where both
     look the same, for a picture that changes in a digit nobody sees loses its zoom."""
     before = earlier.path(params)
@@ -401,17 +409,17 @@ def picture(params: Params, path: Path, tag: object = None) -> tuple[object, Pat
     return tag or key(params), path
 
 
-def frequency_key(params: Params, value: float) -> object:
+def frequency_key(params: PathParams, value: float) -> object:
     """Return the name of the stability check at ``value``."""
     return "frequency", key(params), value
 
 
-def frequency(params: Params, value: float) -> SelectionFrequency | None:
+def frequency(params: PathParams, value: float) -> SelectionFrequency | None:
     """Return how often each kernel was used in refits at ``value``, if it has been asked for."""
     return shelves.shelf(params).get(frequency_key(params, value))
 
 
-def frequency_job(params: Params, value: float) -> Job:
+def frequency_job(params: PathParams, value: float) -> Job:
     """Return the work that refits on halves of the training rows at ``value``."""
     given, over = prepared(params), runs_over(params)
     given.asked.set_params(**{over.attribute: int(value) if over.key == "s" else value})
@@ -427,7 +435,7 @@ def frequency_job(params: Params, value: float) -> Job:
     return Job(name, "Refits", (Piece(refit, lay, RESAMPLES),), lambda now: key(now) == key(params))
 
 
-def test_score(params: Params, path: Path, index: int) -> float:
+def test_score(params: PathParams, path: Path, index: int) -> float:
     """Return the score of one point on the test rows."""
     return scores.measured(params, path.estimators[index], gram_stacks.test_rows(params), tables.split(params).test.y)
 
@@ -436,8 +444,8 @@ def follow(params: Params) -> None:
     """Drop this session's path, and say so, when the table or the kernels it belongs to are no longer those in use."""
     mind = memory()
     before = None if mind.answer is None else mind.answer.params
-    if before is not None and before.upto("kernels") != params.upto("kernels"):
-        what = "table or its split" if before.upto("data") != params.upto("data") else "kernels"
+    if before is not None and before.part(KernelParams) != params.part(KernelParams):
+        what = "table or its split" if before.part(DataParams) != params.part(DataParams) else "kernels"
         mind.told = f"The {what} changed, so the path computed before is dropped. Explore computes it anew."
         mind.answer = None
 

@@ -13,7 +13,7 @@ from mklcore.paths.path import Path
 from pages._parts.derive import gram_stacks, paths, shelves, tables
 from pages._parts.derive.opening import opened
 from pages._parts.params import places
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import DataParams, Params, PathParams
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import history, uploads
 
@@ -33,7 +33,7 @@ class Chosen:
 
     path: Path
     index: int
-    params: Params
+    params: PathParams
 
     @property
     def fitted(self) -> Any:
@@ -62,7 +62,7 @@ def chosen(params: Params) -> Chosen | None:
 # How files are read
 
 
-def reading(params: Params) -> Reading:
+def reading(params: DataParams) -> Reading:
     """Return how a new file becomes rows of this table. Raises ``DataError`` in words."""
     table = tables.unprepared(params)
     if not params.data.startswith(UPLOAD):
@@ -109,13 +109,13 @@ class Knob:
         return {column: float(name == level) for name, column in self.shown}
 
 
-def knobs(params: Params) -> tuple[Knob, ...]:
+def knobs(params: DataParams) -> tuple[Knob, ...]:
     """Return one control per column of the file, in its order."""
     table = tables.table(params)
     return shelves.shelf(params).made(("knobs", table.fingerprint), lambda: _knobs(params, table))
 
 
-def _knobs(params: Params, table: Dataset) -> tuple[Knob, ...]:
+def _knobs(params: DataParams, table: Dataset) -> tuple[Knob, ...]:
     try:
         features = plain_reading(table).features if params.spectra else reading(params).features
     except DataError:

@@ -16,7 +16,7 @@ from pages._parts.derive import all_rows, earlier, gram_stacks, left_out, paths,
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params import places
-from pages._parts.params.parameters import METHODS, Params
+from pages._parts.params.parameters import METHODS, PathParams
 from pages._parts.session import board
 from pages._parts.session.shelf import Shelf
 
@@ -34,7 +34,7 @@ LABELS = {
 }
 
 
-def names(params: Params) -> list[str]:
+def names(params: PathParams) -> list[str]:
     """Return the references that there can be: a ready stack has no columns, a table without a target has no score."""
     task = tables.table(params).task
     if task == "novelty":
@@ -45,22 +45,22 @@ def names(params: Params) -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _lane(params: Params) -> Params:
+def _lane(params: PathParams) -> PathParams:
     return paths.baseline(params, "uniform")
 
 
-def key(params: Params) -> object:
+def key(params: PathParams) -> object:
     """Return the name of the work on all references."""
     return "references", paths.key(_lane(params))
 
 
-def known(params: Params) -> dict[str, Reference | None]:
+def known(params: PathParams) -> dict[str, Reference | None]:
     """Return the references by name, None where one is not known yet; those that came with the project have no model."""
     before = {one.name: one for one in earlier.references(_lane(params))}
     return {name: one or before.get(name) for name, one in computed(params).items()}
 
 
-def computed(params: Params) -> dict[str, Reference | None]:
+def computed(params: PathParams) -> dict[str, Reference | None]:
     """Return the references by name, None where one has not been computed here."""
     shelf = shelves.shelf(params)
     plain, single, lane = _names(params)
@@ -69,18 +69,18 @@ def computed(params: Params) -> dict[str, Reference | None]:
     return {name: found.get(name) for name in names(params)}
 
 
-def forget(params: Params) -> None:
+def forget(params: PathParams) -> None:
     """Take what was computed off its shelf."""
     for name in _names(params):
         shelves.shelf(params).drop(name)
 
 
-def _names(params: Params) -> tuple[object, object, object]:
+def _names(params: PathParams) -> tuple[object, object, object]:
     """Return under which names lie the plain models, the best single kernel and the path of the uniform sum."""
     return ("plain", key(params)), ("single", key(params)), paths.key(_lane(params))
 
 
-def file(params: Params) -> File:
+def file(params: PathParams) -> File:
     """Return the file in which the references of these parameters come with the project."""
     return earlier.references_file(_lane(params))
 
@@ -98,7 +98,7 @@ def _uniform(path: Path | None) -> Reference | None:
     return Reference("uniform", float(path.val_score[index]), where, path.estimators[index])
 
 
-def are_small(params: Params) -> bool:
+def are_small(params: PathParams) -> bool:
     """Tell whether the references may be computed unasked."""
     stack = gram_stacks.grams(params).train
     return stack.n_kernels * stack.n_samples**2 <= ENTRIES
@@ -110,7 +110,7 @@ def nobody_waits() -> bool:
     return (mine is None or not mine.live) and not worker.LINES["short"].everyone()
 
 
-def job(params: Params) -> Job:
+def job(params: PathParams) -> Job:
     """Return the work that gives the references that are missing, the quickest first."""
     shelf, name = shelves.shelf(params), key(params)
     missing = {k for k, one in computed(params).items() if one is None}

@@ -11,7 +11,7 @@ from mklcore.kernels.stacks import rows_of
 from mklcore.selection.search import Candidate, ModelSearch, Outcome, Trial, candidates, search_models
 from pages._parts.derive import gram_stacks, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import DataParams, Params
 
 MOST_ROWS = 1000  # of the table: every trial builds kernels of its own
 STEPS = 50
@@ -40,7 +40,7 @@ def key(params: Params) -> object:
 
 
 def _about(params: Params) -> object:
-    return params.upto("data"), params.edited if tables.on_stack(params) else ""
+    return params.part(DataParams), params.edited if tables.on_stack(params) else ""
 
 
 def wanted(params: Params) -> tuple[Candidate, ...]:

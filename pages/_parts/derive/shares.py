@@ -14,7 +14,7 @@ from mklcore.kernels.functions import KernelSpec
 from mklcore.paths.path import Path
 from pages._parts.derive import dictionaries, gram_stacks, importance, shelves, tables
 from pages._parts.derive.paths import Answer
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import PathParams
 
 
 def shares(shown: Answer, what: str, *, every: bool = False) -> Shares:
@@ -44,7 +44,7 @@ def members(shown: Answer, what: str) -> dict[str, list[int]]:
     return kernels_by_columns(specs, units, table.source_names)
 
 
-def _specs(params: Params, path: Path) -> tuple[KernelSpec, ...]:
+def _specs(params: PathParams, path: Path) -> tuple[KernelSpec, ...]:
     """Return the kernels of a path that came with the project from the dictionary: no matrix is built to draw it."""
     made, every = dictionaries.dictionary(params), range(tables.table(params).n_features)
     spec = {

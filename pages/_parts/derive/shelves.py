@@ -16,7 +16,7 @@ import numpy as np
 import streamlit as st
 
 from mklcore.errors import KernelError
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import DataParams
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session.memory import memory
 from pages._parts.session.presence import Presence
@@ -89,7 +89,7 @@ def _shared_shelf() -> Shelf:
     return Shelf(96)
 
 
-def shelf(params: Params) -> Shelf:
+def shelf(params: DataParams) -> Shelf:
     """Return the shelf for results about these parameters' table: everybody's for a sample, the session's for a file."""
     if params.data.startswith(UPLOAD):
         return memory().shelves.results
@@ -101,7 +101,7 @@ def _shared_hulls() -> Shelf:
     return Shelf(6)
 
 
-def hulls(params: Params) -> Shelf:
+def hulls(params: DataParams) -> Shelf:
     """Return the shelf for paths of hulls, which hold their levels for prediction: large, so few are kept."""
     if params.data.startswith(UPLOAD):
         return memory().shelves.hulls

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from mklcore.kernels.units import MOST_COLUMNS
 from pages._parts.derive import first_table, notes
 from pages._parts.derive.opening import opened
 from pages._parts.derive.shelves import shelf
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import DataParams, FileParams
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session.memory import Upload, memory
 from pages._parts.session.uploads import upload
@@ -33,13 +32,13 @@ def _sample(name: str) -> Dataset:
     return first_table.table(name) or SAMPLES[name].load()
 
 
-def table(params: Params) -> Dataset:
+def table(params: DataParams) -> Dataset:
     """Return the table in use. Raises ``DataError`` in words, or ``MissingFileError``."""
     if on_stack(params):
         return stack_file(params).table
     if params.data.startswith(UPLOAD):
         file = upload(params.data)
-        key = "table", _of_file(params.upto("data"))
+        key = "table", params.part(FileParams)
         data = opened(shelf(params), key, file.content, "Reading the table", lambda tick: _read(params, file, tick))
     else:
         data = _sample(params.data)
@@ -51,20 +50,12 @@ def table(params: Params) -> Dataset:
     return shelf(params).made(("spectra", data.fingerprint, params.spectra), lambda: prepared(data, params.spectra))
 
 
-@lru_cache(maxsize=256)
-def _of_file(data: Params) -> Params:
-    """Return what the reading of a file depends on: not how its rows are cut, nor what is made of its columns afterwards."""
-    return replace(
-        data, validation=0.25, test=0.25, seed=0, stratified=True, grouping="", spectra="", clip=False
-    )  # fmt: skip
-
-
-def unprepared(params: Params) -> Dataset:
+def unprepared(params: DataParams) -> Dataset:
     """Return the table as its file has it, before its spectra are prepared."""
     return table(replace(params, spectra=""))
 
 
-def are_spectra(params: Params) -> bool:
+def are_spectra(params: DataParams) -> bool:
     """Tell whether the columns are called by places along an axis, so that their neighbours mean something."""
     if on_stack(params):
         return False
@@ -72,7 +63,7 @@ def are_spectra(params: Params) -> bool:
     return shelf(params).made(("are spectra", data.fingerprint), lambda: _along_an_axis(data))
 
 
-def can_be_prepared(params: Params) -> bool:
+def can_be_prepared(params: DataParams) -> bool:
     """Tell whether there is something to prepare: columns measured along an axis, with no second differences yet."""
     data = unprepared(params)
     return shelf(params).made(("can be prepared", data.fingerprint), lambda: spectra.can_be_prepared(data))
@@ -86,7 +77,7 @@ def _along_an_axis(data: Dataset) -> bool:
     return False
 
 
-def like_training(params: Params, X: np.ndarray) -> np.ndarray:
+def like_training(params: DataParams, X: np.ndarray) -> np.ndarray:
     """Return rows of a new file, read as the table was, as they enter a model: spectra prepared in the same way."""
     if not params.spectra or not len(X):
         return X
@@ -97,7 +88,7 @@ def like_training(params: Params, X: np.ndarray) -> np.ndarray:
     return prepared(rows, params.spectra).X
 
 
-def _read(params: Params, file: Upload, tick: Callable[[], None]) -> Dataset:
+def _read(params: DataParams, file: Upload, tick: Callable[[], None]) -> Dataset:
     """Read an uploaded table as the parameters ask for. Raises ``DataError`` in words."""
     with notes.for_people():
         return read_table(
@@ -107,7 +98,7 @@ def _read(params: Params, file: Upload, tick: Callable[[], None]) -> Dataset:
         )  # fmt: skip
 
 
-def as_read(params: Params) -> dict[str, Any]:
+def as_read(params: DataParams) -> dict[str, Any]:
     """Return how the file is to be opened, in the words of the library; None where reading finds out."""
     delimiters = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "spaces": " ", "": None}
     return {
@@ -122,7 +113,7 @@ def as_read(params: Params) -> dict[str, Any]:
 USES = {"n": "number", "c": "category", "x": "left out"}
 
 
-def uses(params: Params) -> dict[str, str]:
+def uses(params: DataParams) -> dict[str, str]:
     """Return what columns are to be taken for, by name. Raises ``DataError`` for columns that are not there."""
     if not params.uses:
         return {}
@@ -136,7 +127,7 @@ def uses(params: Params) -> dict[str, str]:
     return found
 
 
-def summary(params: Params) -> TableSummary:
+def summary(params: DataParams) -> TableSummary:
     """Return what an uploaded file holds, column by column, before a target is chosen. Raises ``DataError`` in words.
 
     A target is guessed for the task that was chosen; where a person chose the target, there is nothing to guess.
@@ -152,19 +143,19 @@ def summary(params: Params) -> TableSummary:
     return opened(shelf(params), key, file.content, "Looking at the columns", read)
 
 
-def sheets(params: Params) -> tuple[str, ...]:
+def sheets(params: DataParams) -> tuple[str, ...]:
     """Return the names of the sheets of an uploaded workbook; none for other files."""
     file = upload(params.data)
     return shelf(params).made(("sheets", params.data), lambda: (workbook_sheets(file.content),))[0]
 
 
-def on_stack(params: Params) -> bool:
+def on_stack(params: DataParams) -> bool:
     """Tell whether the table in use is a ready kernel stack, which knows no columns."""
     file = memory().uploads.get(params.data)
     return file is not None and file.is_stack
 
 
-def stack_file(params: Params) -> stacks.StackFile:
+def stack_file(params: DataParams) -> stacks.StackFile:
     """Return the uploaded stack on all its rows. Raises ``MKLError`` in words, or ``MissingFileError``."""
     file, digest = upload(params.data), params.data.removeprefix(UPLOAD)
     return opened(
@@ -176,9 +167,9 @@ def stack_file(params: Params) -> stacks.StackFile:
     )  # fmt: skip
 
 
-def split(params: Params) -> Split:
+def split(params: DataParams) -> Split:
     """Return the table cut into training, validation and test rows."""
-    key = ("split", params.upto("data"))
+    key = ("split", params.part(DataParams))
     return shelf(params).made(
         key,
         lambda: (

@@ -11,7 +11,7 @@ from mklcore.selection import choose, cross_validate_path
 from mklcore.selection.choose_c import choose_C
 from pages._parts.derive import paths, scores, shelves, tables
 from pages._parts.jobs.job import Job, Piece, Report
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import PathParams
 
 FOLDS = 5
 LAMS, SIZES = 9, 12
@@ -37,7 +37,7 @@ class Tuned:
     sizes: np.ndarray | None = None
 
 
-def can(params: Params) -> bool:
+def can(params: PathParams) -> bool:
     """Tell whether there is something to choose this way: a path over C, or methods that add kernels one by one."""
     if scores.scoring(params) is None:
         return False
@@ -47,26 +47,26 @@ def can(params: Params) -> bool:
     return (over == "C" and has_loss) or _is_greedy(params)
 
 
-def _kind(params: Params) -> Any:
+def _kind(params: PathParams) -> Any:
     """Return the class in use: an estimator would ask for the Gram matrices, which a page must not wait for."""
     return paths.algorithm(params).kind(tables.table(params).task)
 
 
-def _is_greedy(params: Params) -> bool:
+def _is_greedy(params: PathParams) -> bool:
     return paths.runs_over(params).key in ("lam", "s") and hasattr(_kind(params), "along_grid")
 
 
-def key(params: Params) -> object:
+def key(params: PathParams) -> object:
     """Return the name of this work."""
     return "tuned", paths.key(params)
 
 
-def known(params: Params) -> Tuned | None:
+def known(params: PathParams) -> Tuned | None:
     """Return what was chosen, if it has been asked for."""
     return shelves.shelf(params).get(key(params))
 
 
-def job(params: Params, values: np.ndarray) -> Job:
+def job(params: PathParams, values: np.ndarray) -> Job:
     """Return the work that chooses, along the ``values`` of the path on the screen."""
     given, name, measure = paths.prepared(params), key(params), scores.told(params)
     stack, y = given.grams.train, given.parts.train.y

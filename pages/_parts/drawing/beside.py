@@ -7,7 +7,7 @@ import streamlit as st
 
 from mklcore.selection.references import Reference
 from pages._parts.derive import left_out, references
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import Params, PathParams
 from pages._parts.session import board, history, words
 
 
@@ -54,7 +54,7 @@ def unfinished(params: Params, known: dict[str, Reference | None], waiting: bool
     st.button("Compute the baselines", key="ask_baselines", on_click=ask, args=(params,))
 
 
-def score_all(several: Sequence[Params]) -> None:
+def score_all(several: Sequence[PathParams]) -> None:
     """See to it that paths are scored on all rows left out, once nobody waits for anything else."""
     missing, held = left_out.missing(several), board.held()
     if held is not None and held.broke_off:  # how that ended is still to be told

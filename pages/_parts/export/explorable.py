@@ -21,7 +21,7 @@ from pages._parts.derive import shares as derive_shares
 from pages._parts.derive.comparison import Shown
 from pages._parts.export.downloads import file_name
 from pages._parts.params import link
-from pages._parts.params.parameters import METHODS, Params
+from pages._parts.params.parameters import METHODS, Params, completed
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import nav
 
@@ -63,7 +63,7 @@ def _columns(one: Shown, path: Path) -> dict[str, list[int]]:
     """Return which kernels see which column, the same in all lanes; none of a ready stack, which knows no columns."""
     if tables.on_stack(one.params):
         return {}
-    answer = paths.Answer(path, one.params, waiting=False, earlier=one.earlier)
+    answer = paths.Answer(path, completed(one.params), waiting=False, earlier=one.earlier)
     name = "columns seen", paths.key(one.params), one.earlier
     return shelves.shelf(one.params).made(name, lambda: derive_shares.members(answer, "columns"))
 

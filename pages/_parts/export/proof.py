@@ -26,7 +26,7 @@ from pages._parts.derive import gram_stacks, hulls, low_rank, shelves, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import listings
 from pages._parts.jobs.job import Job, Piece
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import DataParams, Params
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import board, history, words
 from pages._parts.session.memory import memory
@@ -40,7 +40,7 @@ class Proof:
     """A fitted model and what it was trained on: ``columns`` of the rows ``train``, or a ready ``stack`` (M, n, n)."""
 
     key: tuple[object, ...]
-    params: Params
+    params: DataParams
     fitted: Any
     train: Dataset
     columns: list[int]

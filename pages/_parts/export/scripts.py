@@ -29,7 +29,7 @@ from pages._parts.derive import (
 )
 from pages._parts.params import lanes as params_lanes
 from pages._parts.params import places
-from pages._parts.params.parameters import METHODS, Params
+from pages._parts.params.parameters import METHODS, DataParams, Params, PathParams
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import uploads
 
@@ -78,7 +78,7 @@ def _cells(params: Params, page: str) -> list[Cell]:
     return [*found, *_figure_cells("explore_figure(path)")]
 
 
-def _start(params: Params, label: str, used: Split | None = None) -> list[Cell]:
+def _start(params: PathParams, label: str, used: Split | None = None) -> list[Cell]:
     return [
         Cell(f"# {label} on {_table_name(params)}\n\nWritten by MKL Explorer, mklcore {mklcore.__version__}. It computes "
              "the numbers of the screen with the library alone.", is_code=False),
@@ -88,13 +88,13 @@ def _start(params: Params, label: str, used: Split | None = None) -> list[Cell]:
     ]  # fmt: skip
 
 
-def _table_name(params: Params) -> str:
+def _table_name(params: DataParams) -> str:
     if not params.data.startswith(UPLOAD):
         return SAMPLES[params.data].label
     return "an uploaded file"
 
 
-def data_code(params: Params, used: Split | None = None) -> str:
+def data_code(params: PathParams, used: Split | None = None) -> str:
     """Return the code that makes the table and its three parts, and stops where the table is another one.
 
     ``used``: the parts whose rows are drawn where all would be too many; those that kernels are built on unless told.
@@ -113,7 +113,7 @@ def data_code(params: Params, used: Split | None = None) -> str:
     return "\n".join(lines)
 
 
-def _file_lines(params: Params) -> list[str]:
+def _file_lines(params: DataParams) -> list[str]:
     name = clean_name(uploads.upload(params.data).name.replace("/", "_").replace("\\", "_")) or "table.csv"
     lines = [
         "import hashlib",
@@ -135,12 +135,12 @@ def _file_lines(params: Params) -> list[str]:
     return [*lines, *_reading_lines(params)]
 
 
-def _reading_lines(params: Params) -> list[str]:
+def _reading_lines(params: DataParams) -> list[str]:
     options = {name: code(value) for name, value in reading_options(params).items()}
     return [call("data = mkl.read_table", "raw", **options)]
 
 
-def _grouping_lines(params: Params) -> list[str]:
+def _grouping_lines(params: DataParams) -> list[str]:
     """Return how groups were made anew and spectra prepared: both enter the fingerprint, and kernels are built on them."""
     lines = []
     if params.grouping and not tables.on_stack(params):
@@ -150,7 +150,7 @@ def _grouping_lines(params: Params) -> list[str]:
     return lines
 
 
-def reading_options(params: Params) -> dict[str, Any]:
+def reading_options(params: DataParams) -> dict[str, Any]:
     """Return what ``read_table`` is told about an uploaded file, beyond its usual ways."""
     told: dict[str, Any] = {
         "target": params.target or None,
@@ -163,7 +163,7 @@ def reading_options(params: Params) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _drawn_lines(params: Params, used: Split) -> list[str]:
+def _drawn_lines(params: DataParams, used: Split) -> list[str]:
     """Return the line that draws rows where all would be too many."""
     full = tables.split(params)
     if len(used.train.y) == len(full.train.y) and len(used.validation.y) == len(full.validation.y):
@@ -172,12 +172,12 @@ def _drawn_lines(params: Params, used: Split) -> list[str]:
     return [f"train, validation = {', '.join(counts)}"]
 
 
-def _split_options(params: Params) -> list[str]:
+def _split_options(params: DataParams) -> list[str]:
     options = [f"validation={params.validation!r}", f"test={params.test!r}", f"seed={params.seed!r}"]
     return options if params.stratified else [*options, "stratify=False"]
 
 
-def _kernel_cells(params: Params) -> list[Cell]:
+def _kernel_cells(params: PathParams) -> list[Cell]:
     if tables.on_stack(params):
         chosen = gram_stacks.chosen_kernels(params)
         lines = ['kernels = "precomputed"', "stack = ready.stack"]
@@ -196,7 +196,7 @@ def _kernel_cells(params: Params) -> list[Cell]:
     return [Cell("## The kernels", is_code=False), Cell("\n".join(lines))]
 
 
-def _dictionary_code(params: Params) -> str:
+def _dictionary_code(params: PathParams) -> str:
     if params.recommended and not params.edited:
         told = ("" if params.together else ", whole=False") + ("" if params.curved else ", curved=False")
         if dictionaries.most_columns(params) != MOST_COLUMNS:
@@ -207,7 +207,7 @@ def _dictionary_code(params: Params) -> str:
     return dictionary_code(dictionaries.dictionary(params), "data.feature_names")
 
 
-def _gram_lines(params: Params) -> list[str]:
+def _gram_lines(params: PathParams) -> list[str]:
     """Return the lines that build the kernels on training and validation rows; an algorithm may want its own scale."""
     if tables.on_stack(params):
         return []
@@ -234,7 +234,7 @@ def _elliptic() -> str:
     return f"mkl.EllipticNorm(mkl.alignment_matrix(stack) + {RIDGE_OF_E!r} * np.eye(stack.n_kernels))"
 
 
-def _fit_lines(params: Params) -> list[str]:
+def _fit_lines(params: PathParams) -> list[str]:
     """Return the lines of a model and its path."""
     over = paths.runs_over(params)
     size, first = paths.grid(params)

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from mklcore.launcher import TABLE
-from pages._parts.params.parameters import BUILDERS, METHODS, Params, Setting, accepts, value_of
+from pages._parts.params.parameters import BUILDERS, METHODS, DataParams, Params, Setting, accepts, value_of
 
 MOST_REFUSALS = 8  # of a link, told one by one
 RUN = "run"  # the part of a link that is the secret of a saved run: no parameter, and never kept with them
@@ -91,9 +91,9 @@ def write(value: object) -> str:
     return repr(value) if isinstance(value, float) and math.isfinite(value) else str(value)
 
 
-def text(params: Params) -> dict[str, str]:
+def text(params: DataParams) -> dict[str, str]:
     """Return the link's parts: what differs from the usual values."""
-    named = {f.name: getattr(params, f.name) for f in fields(Params) if f.name != "settings"}
-    usual = {f.name: f.default for f in fields(Params)}
+    named = {f.name: getattr(params, f.name) for f in fields(params) if f.name != "settings"}
+    usual = {f.name: f.default for f in fields(params)}
     parts = {name: write(value) for name, value in named.items() if value != usual[name]}
-    return parts | {name: write(value) for name, value in params.settings}
+    return parts | {name: write(value) for name, value in getattr(params, "settings", ())}

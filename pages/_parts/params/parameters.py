@@ -1,9 +1,9 @@
-"""Params, one frozen object: its part up to a stage is the key of what that stage computes."""
+"""Params, typed and frozen: one class for what each stage depends on, and all of them for what a screen depends on."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 from mklcore.catalog import ESTIMATORS, Algorithm, Control
 from mklcore.data.grouping import GROUPS
@@ -51,7 +51,6 @@ class Methods(Mapping[str, Algorithm]):
         return sum(1 for _ in self)
 
 
-STAGES = ("data", "kernels", "path", "hulls", "view")
 LOW_RANK, SAMPLE = "lowrank", "sample"  # ways to deal with many rows: features of all, or the kernels of some
 MOST_LANDMARKS = 1000
 METHODS = Methods()
@@ -83,140 +82,41 @@ def value_of(control: Control, text: str) -> Setting:
     return readers.get(control.kind, float)(text)
 
 
-def _param(default: Any, stage: str, rule: Rule) -> Any:
-    return field(default=default, metadata={"stage": stage, "rule": rule})
+P = TypeVar("P", bound="FileParams")
 
 
-@dataclass(frozen=True)
-class Params:
-    """Everything the screen depends on. Hashable, so that its part up to a stage is the key of what that stage computes."""
+def _param(default: Any, rule: Rule) -> Any:
+    return field(default=default, metadata={"rule": rule})
 
-    data: str = _param("breast_cancer", "data", source())
-    target: str = _param("", "data", matching(rf".{{0,{LONGEST_LIST}}}", "the name of a column"))
-    validation: float = _param(0.25, "data", number(0.05, 0.45))
-    test: float = _param(0.25, "data", number(0.05, 0.45))
-    seed: int = _param(0, "data", whole(0, 9999))
-    stratified: bool = _param(True, "data", flag())
-    task: str = _param("", "data", choice("", "classification", "regression", "novelty"))
-    sheet: str = _param("", "data", matching(r"[^\x00-\x1f]{1,60}", "the name of a sheet"))
-    encoding: str = _param("", "data", choice(*ENCODINGS))
-    delimiter: str = _param("", "data", choice("", "comma", "semicolon", "tab", "bar", "spaces"))
-    decimal: str = _param("", "data", choice("", "point", "comma"))
-    header: str = _param("", "data", choice("", "yes", "no"))
-    uses: str = _param(
-        "", "data", matching(r"\d{1,5}[ncx](,\d{1,5}[ncx])*", "columns with uses, as in 3n,5x", LONGEST_TABLE)
-    )
-    missing: str = _param("median", "data", choice("median", "indicator", "drop"))
-    gaps: bool = _param(False, "data", flag())
-    grouping: str = _param(
-        "",
-        "data",
-        matching(rf"none|prefix|categories|bands \d{{1,4}}|{GROUPS}", "groups, as in petal:3-4", LONGEST_TABLE),
-    )
-    spectra: str = _param("", "data", choice("", *PREPARATIONS))
-    clip: bool = _param(False, "data", flag())
-    rows: int = _param(0, "kernels", whole(0, 1_000_000))
-    recipe: str = _param("", "kernels", choice("", "recommended", "builders"))
-    together: bool = _param(True, "kernels", flag())
-    curved: bool = _param(True, "kernels", flag())
-    widths: int = _param(5, "kernels", whole(0, 20))
-    linear: bool = _param(True, "kernels", flag())
-    degree: int = _param(2, "kernels", whole(0, 6))
-    each: str = _param("auto", "kernels", one_of(lambda: ("auto", "none", *KERNELS)))
-    groups: bool = _param(False, "kernels", flag())
-    laplacians: int = _param(0, "kernels", whole(0, 20))
-    others: str = _param("", "kernels", several_of(other_kernels))
-    group_kernels: str = _param("rbf", "kernels", choice("rbf", "linear", "both"))
-    spectrum: int = _param(3, "kernels", whole(0, 8))
-    places: int = _param(5, "kernels", whole(0, 20))
-    shift: int = _param(0, "kernels", whole(0, 20))
-    bands: int = _param(0, "kernels", whole(0, 100))
-    band_kernels: str = _param("linear", "kernels", choice("linear", "rbf", "both", "spectral"))
-    subspaces: int = _param(0, "kernels", whole(0, 100))
-    subspace_size: int = _param(3, "kernels", whole(1, 1000))
-    subspace_kernel: str = _param("rbf", "kernels", one_of(lambda: KERNELS))
-    subspace_seed: int = _param(0, "kernels", whole(0, 9999))
-    edited: str = _param("", "kernels", dictionary())
-    normalise: str = _param("auto", "kernels", choice("auto", "multiplicative", "spherical", "trace", "diag", "none"))
-    center: bool = _param(False, "kernels", flag())
-    algorithm: str = _param("lp", "path", one_of(lambda: METHODS))
-    path: str = _param("", "path", Rule(str, "the parameter a path runs over"))
-    scoring: str = _param("", "path", choice("", *SCORINGS))
-    further: int = _param(0, "path", whole(0, 9))
-    way: str = _param("", "path", choice("", SAMPLE, LOW_RANK))
-    landmarks: int = _param(0, "path", whole(0, MOST_LANDMARKS))
-    settings: tuple[tuple[str, Setting], ...] = field(default=(), metadata={"stage": "path"})
-    hull_basis: str = _param("polynomial", "hulls", choice(*BASES))
-    hull_degree: int = _param(3, "hulls", whole(1, 6))
-    hull_loss: str = _param("logistic", "hulls", one_of(lambda: losses_for(CLASSIFICATION, suits_hulls)))
-    hull_columns: str = _param(
-        "", "hulls", matching(r"\d{1,5}(,\d{1,5})*", "numbers of columns with commas between them")
-    )
-    hull_rows: int = _param(0, "hulls", whole(0, 1_000_000))
-    hull_more: str = _param("", "hulls", _settings_of("hkl"))
-    hull_at: float | None = _param(None, "view", position())
-    hull_pair: str = _param("", "view", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5"))
-    hull_node: str = _param(
-        "", "view", matching(r"root|\d{1,5}\^\d{1,2}(\*\d{1,5}\^\d{1,2})*", "columns with levels, as in 3^2*5^1")
-    )
-    at: float | None = _param(None, "view", position())
-    look: str = _param("columns", "view", choice("columns", "path", "inside"))
-    column: int = _param(0, "view", whole(0, 99999))
-    over: str = _param("", "view", matching(r"\d{1,5},\d{1,5}", "two numbers of columns, as in 3,5"))
-    output: int = _param(0, "view", whole(0, 9999))
-    shown: int = _param(0, "view", whole(0, 9999))
-    lanes: str = _param(params_lanes.USUAL, "view", _lanes())
-    lanes_at: str = _param("", "view", Rule(params_lanes.read_place, params_lanes.EXPECTED_PLACE))
-    compare: str = _param("lanes", "view", choice("lanes", "search", "toy"))
-    search_seconds: int = _param(60, "view", whole(5, 1800))
-    toy_repetitions: int = _param(2, "view", whole(1, 25))
-    toy_seed: int = _param(0, "view", whole(0, 9999))
-    lesson: str = _param("", "view", one_of(lambda: ("", *LESSONS)))
-    lesson_step: str = _param("guess", "view", choice("guess", "reveal", "why"))
-    lesson_guess: str = _param("", "view", matching(r"[a-z]{0,12}", "the name of an answer"))
-    lesson_at: int | None = _param(None, "view", whole(0, 99))
-    present: bool = _param(False, "view", flag())
-    theory: str = _param(
-        "lp", "view", choice("lp", "conversions", "gomp", "recovery", "greedy", "decay", "duplicates", "hkl")
-    )
-    theory_kernels: int = _param(0, "view", whole(0, 1_000_000))
-    theory_rows: int = _param(0, "view", whole(0, 1_000_000_000))
-    theory_radius: float = _param(0.0, "view", number(0.0, 1e6))
-    theory_delta: float = _param(0.05, "view", number(1e-6, 0.5))
-    theory_margin: float = _param(1.0, "view", number(0.01, 100.0))
-    theory_even: bool = _param(False, "view", flag())
-    theory_cost: float = _param(1.0, "view", number(1e-4, 1e4))
-    theory_tau: float = _param(0.0, "view", number(0.0, 1e9))
-    theory_lam: float = _param(0.01, "view", number(1e-6, 1e2))
-    theory_share: float = _param(0.1, "view", number(0.001, 0.9))
-    theory_good: str = _param(
-        "", "view", matching(r"\d{1,5}(,\d{1,5})*", "numbers of kernels with commas between them")
-    )
-    theory_sample: int = _param(120, "view", whole(20, 400))
-    theory_noise: float = _param(0.1, "view", number(0.0, 10.0))
-    theory_size: int = _param(2, "view", whole(1, 8))
-    theory_copies: int = _param(10, "view", whole(2, 40))
-    theory_price: float = _param(0.05, "view", number(0.001, 1.0))
-    theory_norm: float = _param(1.0, "view", number(1.0, 16.0))
-    theory_scale: float = _param(2.0, "view", number(0.01, 100.0))
-    theory_gamma: float = _param(2.0, "view", number(1.0, 1e4))
-    theory_eps: float = _param(1e-3, "view", number(1e-8, 0.5))
-    theory_mu: float = _param(3.0, "view", number(1.01, 100.0))
-    theory_class: int = _param(0, "view", whole(0, 9999))
-    experiment: str = _param("lp_toy", "view", matching(r"[a-z0-9_]{1,40}", "the name of an experiment"))
-    experiment_seed: int = _param(0, "view", whole(0, 9999))
-    experiment_panel: int = _param(0, "view", whole(0, 99))
-    row: int = _param(1, "view", whole(1, 1_000_000))
-    moved: str = _param("", "view", moves())
-    outcome: int = _param(0, "view", whole(0, 9999))
-    repeats: int = _param(10, "view", whole(2, 100))
 
-    def upto(self, stage: str) -> "Params":
-        """Return these parameters with every later stage at its usual values: the key of what ``stage`` computes."""
-        made = self._upto
-        if stage not in made:
-            made[stage] = replace(self, **_usual(STAGES[STAGES.index(stage) + 1 :]))
-        return made[stage]
+@dataclass(frozen=True, eq=False)
+class FileParams:
+    """What the reading of a table depends on.
+
+    Parameters are frozen and hashable, and each kind holds those of the stages before it: a function says by the kind it takes
+    what its result depends on, and ``part`` of that kind is the key under which the result is kept.
+    """
+
+    data: str = _param("breast_cancer", source())
+    target: str = _param("", matching(rf".{{0,{LONGEST_LIST}}}", "the name of a column"))
+    task: str = _param("", choice("", "classification", "regression", "novelty"))
+    sheet: str = _param("", matching(r"[^\x00-\x1f]{1,60}", "the name of a sheet"))
+    encoding: str = _param("", choice(*ENCODINGS))
+    delimiter: str = _param("", choice("", "comma", "semicolon", "tab", "bar", "spaces"))
+    decimal: str = _param("", choice("", "point", "comma"))
+    header: str = _param("", choice("", "yes", "no"))
+    uses: str = _param("", matching(r"\d{1,5}[ncx](,\d{1,5}[ncx])*", "columns with uses, as in 3n,5x", LONGEST_TABLE))
+    missing: str = _param("median", choice("median", "indicator", "drop"))
+    gaps: bool = _param(False, flag())
+
+    def part(self, kind: type[P]) -> P:
+        """Return those of these parameters that ``kind`` holds."""
+        if kind not in self._parts:
+            self._parts[kind] = kind(**{one.name: getattr(self, one.name) for one in fields(kind)})
+        return self._parts[kind]
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._values == other._values
 
     def __hash__(self) -> int:
         return self._hash
@@ -225,16 +125,62 @@ class Params:
         return {one.name: getattr(self, one.name) for one in fields(self)}  # another process hashes strings differently
 
     @cached_property
-    def _hash(self) -> int:
-        return hash(tuple(getattr(self, one.name) for one in fields(self)))  # of a hundred, and asked for as often
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, one.name) for one in fields(self))
 
     @cached_property
-    def _upto(self) -> dict[str, "Params"]:
-        return {}  # a page asks for its keys hundreds of times, and to make one anew takes a hundred fields
+    def _hash(self) -> int:
+        return hash(self._values)  # of a hundred, and asked for as often
 
-    def hulls(self) -> "Params":
-        """Return what the hulls depend on: the table and the fields of their own, everything else at its usual value."""
-        return replace(self, **_usual(("kernels", "path", "view")))
+    @cached_property
+    def _parts(self) -> dict[type["FileParams"], Any]:
+        return {}  # a page asks for its keys hundreds of times
+
+
+@dataclass(frozen=True, eq=False)
+class DataParams(FileParams):
+    """What the table in use and its split depend on."""
+
+    validation: float = _param(0.25, number(0.05, 0.45))
+    test: float = _param(0.25, number(0.05, 0.45))
+    seed: int = _param(0, whole(0, 9999))
+    stratified: bool = _param(True, flag())
+    grouping: str = _param(
+        "",
+        matching(rf"none|prefix|categories|bands \d{{1,4}}|{GROUPS}", "groups, as in petal:3-4", LONGEST_TABLE),
+    )
+    spectra: str = _param("", choice("", *PREPARATIONS))
+    clip: bool = _param(False, flag())
+
+
+@dataclass(frozen=True, eq=False)
+class KernelParams(DataParams):
+    """What the Gram matrices depend on."""
+
+    rows: int = _param(0, whole(0, 1_000_000))
+    recipe: str = _param("", choice("", "recommended", "builders"))
+    together: bool = _param(True, flag())
+    curved: bool = _param(True, flag())
+    widths: int = _param(5, whole(0, 20))
+    linear: bool = _param(True, flag())
+    degree: int = _param(2, whole(0, 6))
+    each: str = _param("auto", one_of(lambda: ("auto", "none", *KERNELS)))
+    groups: bool = _param(False, flag())
+    laplacians: int = _param(0, whole(0, 20))
+    others: str = _param("", several_of(other_kernels))
+    group_kernels: str = _param("rbf", choice("rbf", "linear", "both"))
+    spectrum: int = _param(3, whole(0, 8))
+    places: int = _param(5, whole(0, 20))
+    shift: int = _param(0, whole(0, 20))
+    bands: int = _param(0, whole(0, 100))
+    band_kernels: str = _param("linear", choice("linear", "rbf", "both", "spectral"))
+    subspaces: int = _param(0, whole(0, 100))
+    subspace_size: int = _param(3, whole(1, 1000))
+    subspace_kernel: str = _param("rbf", one_of(lambda: KERNELS))
+    subspace_seed: int = _param(0, whole(0, 9999))
+    edited: str = _param("", dictionary())
+    normalise: str = _param("auto", choice("auto", "multiplicative", "spherical", "trace", "diag", "none"))
+    center: bool = _param(False, flag())
 
     @property
     def recommended(self) -> bool:
@@ -244,9 +190,18 @@ class Params:
             not self.recipe and all(getattr(self, name) == value for name, value in usual.items())
         )
 
-    def with_setting(self, name: str, value: Setting) -> "Params":
-        """Return these parameters with one control of the algorithm set."""
-        return replace(self, settings=tuple(sorted({**dict(self.settings), name: value}.items())))
+
+@dataclass(frozen=True, eq=False)
+class PathParams(KernelParams):
+    """What a path depends on: an algorithm on the kernels."""
+
+    algorithm: str = _param("lp", one_of(lambda: METHODS))
+    path: str = _param("", Rule(str, "the parameter a path runs over"))
+    scoring: str = _param("", choice("", *SCORINGS))
+    further: int = _param(0, whole(0, 9))
+    way: str = _param("", choice("", SAMPLE, LOW_RANK))
+    landmarks: int = _param(0, whole(0, MOST_LANDMARKS))
+    settings: tuple[tuple[str, Setting], ...] = field(default=())
 
     def setting(self, control: Control) -> Setting:
         """Return what is set for ``control``, or its usual value where nothing usable is set."""
@@ -254,10 +209,89 @@ class Params:
         return value if accepts(control, value) else control.default
 
 
-@lru_cache(maxsize=16)
-def _usual(stages: tuple[str, ...]) -> dict[str, Any]:
-    """Return the usual values of all parameters of ``stages``."""
-    return {f.name: f.default for f in fields(Params) if f.metadata["stage"] in stages}
+@dataclass(frozen=True, eq=False)
+class HullParams(DataParams):
+    """What a path of hulls depends on; no kernels but those of its own grid."""
+
+    hull_basis: str = _param("polynomial", choice(*BASES))
+    hull_degree: int = _param(3, whole(1, 6))
+    hull_loss: str = _param("logistic", one_of(lambda: losses_for(CLASSIFICATION, suits_hulls)))
+    hull_columns: str = _param("", matching(r"\d{1,5}(,\d{1,5})*", "numbers of columns with commas between them"))
+    hull_rows: int = _param(0, whole(0, 1_000_000))
+    hull_more: str = _param("", _settings_of("hkl"))
+
+
+@dataclass(frozen=True, eq=False)
+class TheoryParams(HullParams, PathParams):
+    """What is measured and drawn on Theory."""
+
+    theory_kernels: int = _param(0, whole(0, 1_000_000))
+    theory_rows: int = _param(0, whole(0, 1_000_000_000))
+    theory_radius: float = _param(0.0, number(0.0, 1e6))
+    theory_delta: float = _param(0.05, number(1e-6, 0.5))
+    theory_margin: float = _param(1.0, number(0.01, 100.0))
+    theory_even: bool = _param(False, flag())
+    theory_cost: float = _param(1.0, number(1e-4, 1e4))
+    theory_tau: float = _param(0.0, number(0.0, 1e9))
+    theory_lam: float = _param(0.01, number(1e-6, 1e2))
+    theory_share: float = _param(0.1, number(0.001, 0.9))
+    theory_good: str = _param("", matching(r"\d{1,5}(,\d{1,5})*", "numbers of kernels with commas between them"))
+    theory_sample: int = _param(120, whole(20, 400))
+    theory_noise: float = _param(0.1, number(0.0, 10.0))
+    theory_size: int = _param(2, whole(1, 8))
+    theory_copies: int = _param(10, whole(2, 40))
+    theory_price: float = _param(0.05, number(0.001, 1.0))
+    theory_norm: float = _param(1.0, number(1.0, 16.0))
+    theory_scale: float = _param(2.0, number(0.01, 100.0))
+    theory_gamma: float = _param(2.0, number(1.0, 1e4))
+    theory_eps: float = _param(1e-3, number(1e-8, 0.5))
+    theory_mu: float = _param(3.0, number(1.01, 100.0))
+    theory_class: int = _param(0, whole(0, 9999))
+
+
+@dataclass(frozen=True, eq=False)
+class Params(TheoryParams):
+    """Everything the screen depends on."""
+
+    hull_at: float | None = _param(None, position())
+    hull_pair: str = _param("", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5"))
+    hull_node: str = _param(
+        "", matching(r"root|\d{1,5}\^\d{1,2}(\*\d{1,5}\^\d{1,2})*", "columns with levels, as in 3^2*5^1")
+    )
+    at: float | None = _param(None, position())
+    look: str = _param("columns", choice("columns", "inside"))
+    column: int = _param(0, whole(0, 99999))
+    over: str = _param("", matching(r"\d{1,5},\d{1,5}", "two numbers of columns, as in 3,5"))
+    output: int = _param(0, whole(0, 9999))
+    shown: int = _param(0, whole(0, 9999))
+    lanes: str = _param(params_lanes.USUAL, _lanes())
+    lanes_at: str = _param("", Rule(params_lanes.read_place, params_lanes.EXPECTED_PLACE))
+    compare: str = _param("lanes", choice("lanes", "search", "toy"))
+    search_seconds: int = _param(60, whole(5, 1800))
+    toy_repetitions: int = _param(2, whole(1, 25))
+    toy_seed: int = _param(0, whole(0, 9999))
+    lesson: str = _param("", one_of(lambda: ("", *LESSONS)))
+    lesson_step: str = _param("guess", choice("guess", "reveal", "why"))
+    lesson_guess: str = _param("", matching(r"[a-z]{0,12}", "the name of an answer"))
+    lesson_at: int | None = _param(None, whole(0, 99))
+    present: bool = _param(False, flag())
+    theory: str = _param("lp", choice("lp", "conversions", "gomp", "recovery", "greedy", "decay", "duplicates", "hkl"))
+    experiment: str = _param("lp_toy", matching(r"[a-z0-9_]{1,40}", "the name of an experiment"))
+    experiment_seed: int = _param(0, whole(0, 9999))
+    experiment_panel: int = _param(0, whole(0, 99))
+    row: int = _param(1, whole(1, 1_000_000))
+    moved: str = _param("", moves())
+    outcome: int = _param(0, whole(0, 9999))
+    repeats: int = _param(10, whole(2, 100))
+
+    def with_setting(self, name: str, value: Setting) -> "Params":
+        """Return these parameters with one control of the algorithm set."""
+        return replace(self, settings=tuple(sorted({**dict(self.settings), name: value}.items())))
+
+
+def completed(part: DataParams) -> Params:
+    """Return parameters with every one that ``part`` lacks at its usual value."""
+    return Params(**part.__getstate__())
 
 
 def accepts(control: Control, value: Setting) -> bool:

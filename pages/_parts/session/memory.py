@@ -16,7 +16,7 @@ from mklcore.kernels import stacks
 from mklcore.paths.path import Path
 from pages._parts.jobs.job import Progress
 from pages._parts.params.lanes import Lane
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import Params, PathParams
 from pages._parts.session.leaving import LEAVING
 from pages._parts.session.presence import Presence
 from pages._parts.session.shelf import Shelf
@@ -92,7 +92,8 @@ class LastLane:
 
     label: str
     lane: Lane
-    answered: Answered
+    path: Path
+    params: PathParams
 
 
 # What a page remembers between its runs

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mklcore.errors import KernelError
 from mklcore.kernels import stacks
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import KernelParams
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session.memory import Upload, memory
 
@@ -57,7 +57,7 @@ def upload(source: str) -> Upload:
 KEPT, ON_STACK = "kept:", "stack@"
 
 
-def edited_text(params: Params) -> str:
+def edited_text(params: KernelParams) -> str:
     """Return the dictionary edited by hand as text, empty where the builders make it. Raises ``KernelError`` in words."""
     if not params.edited.startswith(KEPT):
         return params.edited

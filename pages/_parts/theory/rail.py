@@ -7,7 +7,7 @@ from mklcore import theory
 from mklcore.figures import style
 from pages._parts.derive import bounds, dictionaries, shelves
 from pages._parts.drawing import controls
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import KernelParams, Params
 from pages._parts.session import fields, history, nav
 
 
@@ -40,7 +40,7 @@ def _sizes(params: Params, kernels: bool = True) -> None:
 
 
 def _radius(params: Params) -> None:
-    key = ("radius", params.upto("kernels"), dictionaries.normalisation(params))
+    key = ("radius", params.part(KernelParams), dictionaries.normalisation(params))
     own = shelves.shelf(params).made(key, lambda: theory.kernel_radius(bounds.stack(params)))
     _steps("Radius R", "theory_radius", 0.1, 1000.0, "k(x, x) ≤ R². A larger R: a larger price.", usual=own)
 
