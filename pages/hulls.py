@@ -9,7 +9,7 @@ nav.through_app()
 import streamlit as st
 
 from mklcore.errors import MKLError
-from pages._parts.derive import earlier, hull_words, hulls, shelves, tables
+from pages._parts.derive import earlier, hull_words, hulls, tables
 from pages._parts.drawing import evidence
 from pages._parts.export import explorable
 from pages._parts.frame import notices
@@ -25,11 +25,11 @@ from pages._parts.session import board, history, words
 def request() -> bool:
     """See to it that the hulls are there or on their way; tell whether a person has to ask for them first."""
     params = history.current()
-    if hulls.known(params) is not None:
+    if hulls.certified(params).value is not None:
         return False
     hulls.estimator(params)  # refused in words here rather than in the worker
-    job = board.mine(hulls.key(params)) or board.mine(hulls.quick_key(params))
-    quick = shelves.hulls(params).get(hulls.quick_key(params)) is not None
+    job = board.mine(hulls.certified(params).key) or board.mine(hulls.provisional(params).key)
+    quick = hulls.provisional(params).value is not None
     if (job is None and (quick or hulls.is_small(params))) or (job is not None and job.state is JobState.DONE):
         ask(params)
         return False
@@ -48,15 +48,16 @@ def request() -> bool:
 def ask(params: Params) -> None:
     """Have the worker compute the hulls: the provisional ones first, then, once they are there, the certified ones."""
     progress = board.ask(hulls.job(params))
-    if progress.state is JobState.DONE and hulls.known(params) is None:
+    if progress.state is JobState.DONE and hulls.certified(params).value is None:
         board.ask(hulls.job(params))
 
 
 def exact(shown: hulls.Answer, value: float) -> hulls.Hull | None:
     """Return the hull at ``value``; None while the worker is at it or was stopped."""
-    if hulls.exact(shown, value) is None and board.mine(hulls.exact_key(shown.params, value)) is None:
+    found = hulls.exact(shown, value)
+    if found.value is None and board.mine(found.key) is None:
         board.ask(hulls.exact_job(shown, value))
-    return hulls.exact(shown, value)
+    return found.value
 
 
 @st.fragment
@@ -110,7 +111,7 @@ def came_earlier(found: earlier.Hulls, params: Params) -> None:
     evidence.explanation(hulls.METHOD)
     if preparation().ready(hulls.NEEDS):
         request()
-        if hulls.known(params) is not None:
+        if hulls.certified(params).value is not None:
             history.rerun()
 
 
@@ -119,7 +120,7 @@ def main() -> None:
     with st.sidebar:
         rail.rail()
     params = history.current()
-    before = earlier.hulls(params) if hulls.known(params) is None else None
+    before = earlier.hulls(params) if hulls.certified(params).value is None else None
     if before is not None:
         came_earlier(before, params)
         return

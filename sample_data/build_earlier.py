@@ -18,7 +18,7 @@ from mklcore.lessons import LESSONS, pictures
 from mklcore.paths.files import write_paths
 from mklcore.paths.path import Path
 from mklcore.selection.references import Reference
-from pages._parts.derive import comparison, earlier, first_table, hulls, paths, references, shelves, tables
+from pages._parts.derive import comparison, earlier, first_table, hulls, paths, references, tables
 from pages._parts.jobs.job import Job, Progress, make
 from pages._parts.params.parameters import Params, PathParams
 from pages._parts.players import hull_player
@@ -70,10 +70,10 @@ def solved_references(params: PathParams) -> list[Reference]:
 
 def solved_hulls(params: Params) -> earlier.Hulls:
     """The certified hulls as the app's worker computes them, with what their player draws."""
-    while hulls.known(params) is None:
+    while hulls.certified(params).value is None:
         _do(hulls.job(params))
-    path = hulls.known(params)
-    shelves.hulls(params).drop(hulls.key(params))
+    path = hulls.certified(params).value
+    hulls.certified(params).drop()
     return hull_player.kept(hulls.Answer(path, params, waiting=False, provisional=False))
 
 

@@ -117,8 +117,8 @@ def new(folder, monkeypatch):
     for one in build_earlier.asked(params):
         shelves.shelf(one).drop(paths.key(one))
     references.forget(params)
-    for name in (hulls.key(params), hulls.quick_key(params)):
-        shelves.hulls(params).drop(name)
+    for found in (hulls.certified(params), hulls.provisional(params)):
+        found.drop()
 
 
 def test_another_setting_has_no_answer_from_earlier(new, monkeypatch):
@@ -165,7 +165,7 @@ def test_a_first_start_draws_before_anything_is_compiled(page, cold):
     assert any("Computed earlier" in caption.value for caption in app.caption)
     asked = Params(data="iris")
     assert paths.known(asked) is None
-    assert hulls.known(asked) is None
+    assert hulls.certified(asked).value is None
     assert not any(references.computed(asked).values())
     if page != "hulls":
         told = " ".join(one.value for one in (*app.caption, *app.markdown))

@@ -78,7 +78,7 @@ def test_the_first_tab_says_which_columns_matter_beside_the_baselines(task: str)
     assert scores["weights"][0][5] >= np.nanmax(paths.known(params).val_score) - 0.2
     assert "machine" in sentence or "linear model" in sentence
     ranking = app.dataframe[0].value
-    told = importance.known(params, float(path.values[index]))
+    told = importance.ranking(params, float(path.values[index])).value
     assert list(ranking["column"]) == [one.name for one in told]
     assert set(ranking["column"]) == {name for name, _ in tables.table(params).columns}
     assert f"Shuffled among the rows, **{told[0].name}" in words(app).replace("\\", "")
@@ -95,7 +95,7 @@ def test_a_first_look_comes_before_the_answer_and_rows_are_told(monkeypatch: pyt
         monkeypatch.setattr(gram_stacks, name, count)
     app = wait_for_path(open_app("pages/explore.py", data="iris", widths="2", seed="77"))
     params, path = memory(app).params, memory(app).answer.path
-    look = looks.known(params)
+    look = looks.first(params).value
     assert len(look.path) <= grid_points(tables.table(params)) < paths.POINTS <= len(path)
     assert {one.name for one in look.columns} == {name for name, _ in tables.table(params).columns}
     assert path.estimators[0].n_train_ == 30
@@ -165,7 +165,7 @@ def test_refits_tell_how_often_each_kernel_is_chosen() -> None:
     wait_for(app, "At least one kernel used")
     params, path = memory(app).params, memory(app).answer.path
     value = float(path.values[places.place(path, None).index])
-    found = paths.frequency(params, value)
+    found = paths.frequency(params, value).value
     assert found.n_resamples == paths.RESAMPLES
     assert any(f"{paths.RESAMPLES} refits" in chart.proto.alt for chart in app.get("plotly_chart"))
     assert "kept" in app.dataframe[0].value
@@ -245,9 +245,9 @@ def test_a_value_between_the_points_starts_from_the_nearest_and_says_where_the_o
         assert component(app, "player")["exact"] is None
     finally:
         gate.set()
-    wait_until(lambda: paths.known_point(params, value) is not None, app)
+    wait_until(lambda: paths.exact(params, value).value is not None, app)
     quiet(app.run())
-    point = paths.known_point(params, value)
+    point = paths.exact(params, value).value
     assert interval.low <= point.objective[0] * (1 + 1e-9)
     assert interval.high >= point.objective[0] - point.dual_gap[0] - 1e-9
     assert "the optimum lies between" not in words(app)

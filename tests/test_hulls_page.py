@@ -19,7 +19,7 @@ from mklcore.paths.path import fit_path
 from mklcore.selection import references
 from mklcore.solvers.driver import Status
 from mklcore.solvers.hkl.bases import BASES, GaussianBasis
-from pages._parts.derive import hull_baselines, hull_words, hulls, shelves, tables
+from pages._parts.derive import hull_baselines, hull_words, hulls, tables
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import JobState
 from pages._parts.params import link
@@ -123,7 +123,7 @@ def test_provisional_hulls_stand_until_the_certified_ones_are_there_and_are_not_
     wait_for_hulls(app)
     assert "verified: certified]" in words(app)
     assert {state["badge"] for state in data_of(app)["states"]} == {"certified"}
-    assert shelves.hulls(memory(app).params).get(hulls.quick_key(memory(app).params)) is None
+    assert hulls.provisional(memory(app).params).value is None
 
 
 def test_a_search_by_the_necessary_condition_stays_provisional_when_asked_for() -> None:
@@ -284,7 +284,7 @@ def test_any_lambda_is_solved_exactly_and_shown_when_it_is_there() -> None:
     wait_until(lambda: data_of(app)["exact"] is not None, app)
     assert app.query_params["hull_at"] == repr(value)
     found, drawn = (
-        memory(app).shelves.hull_points.get(hulls.exact_key(memory(app).params, value)),
+        memory(app).shelves.hull_points.get((("hull point", value), hulls.key(memory(app).params))),
         data_of(app),
     )
     assert drawn["exact"]["label"] == "λ = 0.0123"
@@ -376,7 +376,7 @@ def test_other_models_on_the_same_kernels_stand_beside_the_hull_once_asked_for(m
     wait_until(lambda: not memory(app).jobs["short"].live)
     quiet(app.run())
     params = memory(app).params
-    found = hull_baselines.known(params)
+    found = hull_baselines.fitted(params).value
     assert [one.name for one in found] == ["L2", "greedy", "lasso-alpha", "MKL"]
     shown = app.table[-1].value
     assert len(shown) == 5

@@ -49,9 +49,9 @@ def test_low_rank_follows_the_first_answer_and_leaves_the_exact_ones_beside_it(f
     np.testing.assert_allclose(names["path"].weights, low.weights, atol=1e-12)
 
     quiet(app.button(key="way_whole").click().run())
-    key = many_rows.whole_key(params)
+    key = many_rows.whole(params).key
     wait_until(lambda: shelves.shelf(params).get(key) is not None, app)
-    whole = many_rows.whole(params)
+    whole = many_rows.whole(params).value
     assert whole.score == pytest.approx(whole.model.score(rest.X, rest.y))
     assert whole.model.n_train_ == len(parts.train.y)
     exact = next(way for way in many_rows.ways(params) if way.params is None)
@@ -221,7 +221,7 @@ def test_two_who_ask_for_the_same_exact_model_get_one_and_who_waits_goes_on_wher
     third = Progress(many_rows.whole_job(params, 1.0))
     make(third)  # it lies there
     assert len(begun) == 2
-    assert many_rows.whole(params).value == 1.0
+    assert many_rows.whole(params).value.value == 1.0
 
 
 def test_what_cannot_be_approximated_says_so_and_goes_on_with_exact_kernels():

@@ -250,7 +250,7 @@ def test_every_kind_of_target_is_dealt_with(tab, sample):
 
 def test_the_two_forms_and_the_steps_move_with_their_sliders():
     app = theory_page("conversions")
-    found = bounds.known(memory(app).params, "lp")
+    found = bounds.measured(memory(app).params, "lp").value
     R, J = found.regulariser[0], found.objective(1.0)[0]
     for s in (2.0, 0.5):
         twin = mkl.ivanov_to_tikhonov(J, R, 1.0, s)
@@ -282,7 +282,7 @@ def test_sliders_start_at_the_numbers_of_the_table():
 def test_another_class_is_another_target():
     app = theory_page("lp")
     params = memory(app).params
-    assert bounds.key(params, "lp") != bounds.key(dataclasses.replace(params, theory_class=2), "lp")
+    assert bounds.measured(params, "lp").key != bounds.measured(dataclasses.replace(params, theory_class=2), "lp").key
     box = app.selectbox(key="field_theory_class")
     settled(box.set_value(2).run())
     assert memory(app).params.theory_class == 2
@@ -378,7 +378,7 @@ def test_what_is_measured_on_an_upload_stays_with_its_session():
     app = upload(open_app(theory="gomp", widths="2"), table())
     settled(go(app, "pages/theory.py"))
     params = memory(app).params
-    name = bounds.key(params, "gomp")
+    name = bounds.measured(params, "gomp").key
     assert memory(app).shelves.results.get(name) is not None
     assert shelves._shared_shelf().get(name) is None
 

@@ -29,7 +29,8 @@ def rail() -> None:
 
 def show(params: Params) -> None:
     """Draw what was found, or the way to search."""
-    progress, found = board.mine(searches.key(params)), searches.known(params)
+    search = searches.found(params)
+    progress, found = board.mine(search.key), search.value
     live = progress is not None and progress.live
     rows = searches.learned(params)
     st.markdown(words.text("search"))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,8 @@ from mklcore.solvers.baselines import Counterexample, duplicate_counterexample
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
 from pages._parts.derive import dictionaries, gram_stacks, hulls, shelves, tables
-from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.derive.derived import Derived, derived
+from pages._parts.jobs.job import Job, Report
 from pages._parts.params.parameters import HullParams, KernelParams, Params, TheoryParams
 
 NORMS = (1.0, 16 / 15, 8 / 7, 5 / 4, 4 / 3, 3 / 2, 7 / 4, 2.0, 3.0, 4.0, 8.0, 16.0, np.inf)
@@ -122,8 +122,12 @@ def good(params: TheoryParams) -> list[int]:
 # What is measured, by name
 
 
-def key(params: TheoryParams, tab: str) -> tuple[Any, ...]:
-    """Return the name of what a tab measures: everything it depends on and nothing else."""
+def measured(params: TheoryParams, tab: str) -> Derived[Any]:
+    """Return what a tab measures."""
+    return derived(params, ("theory", tab), lambda one: _depends(one, tab))
+
+
+def _depends(params: TheoryParams, tab: str) -> tuple[Any, ...]:
     more = {
         "lp": (params.theory_cost,),
         "gomp": (params.theory_lam,),
@@ -137,17 +141,12 @@ def key(params: TheoryParams, tab: str) -> tuple[Any, ...]:
         ),
         "hkl": (lane(params),),
     }
-    return "theory", tab, *bottom(params), *more[tab]
+    return *bottom(params), *more[tab]
 
 
 def bottom(params: TheoryParams) -> tuple[Any, ...]:
     """Return what every measurement depends on: the table, its split, its kernels, and the class in question."""
     return params.part(KernelParams), dictionaries.normalisation(params), params.theory_class
-
-
-def known(params: TheoryParams, tab: str) -> Any:
-    """Return what the tab measures, if it has been measured."""
-    return shelves.shelf(params).get(key(params, tab))
 
 
 def entries(params: TheoryParams, tab: str) -> float:
@@ -161,10 +160,9 @@ def entries(params: TheoryParams, tab: str) -> float:
 
 def job(params: TheoryParams, tab: str) -> Job:
     """Return the work that measures for a tab; it is laid on the shelf. Raises ``MKLError`` in words."""
-    name = key(params, tab)
     measure, steps = _measures(params)[tab]()
-    piece = Piece(measure, partial(shelves.shelf(params).put, name), steps)
-    return Job(name, "Measuring", (piece,), lambda now: key(now, tab) == name)
+    found = measured(params, tab)
+    return found.job("Measuring", found.piece(measure, steps))
 
 
 def _measures(params: TheoryParams) -> dict[str, Callable[[], tuple[Measure, int]]]:

@@ -145,7 +145,7 @@ def points(drawn: Sequence[Shown], value: float) -> list[Path | None]:
         found = {id(one): derive_paths.point(one.params, value) for one in ready}
         return [found.get(id(one)) for one in drawn]
     if not unknown:
-        return [derive_paths.known_point(one.params, value) for one in drawn]
+        return [derive_paths.exact(one.params, value).value for one in drawn]
     return [None] * len(drawn)
 
 
@@ -154,7 +154,7 @@ def _ready(drawn: Sequence[Shown]) -> list[Shown]:
 
 
 def _unknown(drawn: Sequence[Shown], value: float) -> list[Shown]:
-    return [one for one in _ready(drawn) if derive_paths.known_point(one.params, value) is None]
+    return [one for one in _ready(drawn) if derive_paths.exact(one.params, value).value is None]
 
 
 def points_key(params: Params, value: float) -> object:

@@ -1,13 +1,12 @@
 """Derive what a hull is compared with: other models on the same grid of kernels, rows and columns."""
 
-from functools import partial
-
 import numpy as np
 
 from mklcore.selection.references import HULL_FITS, Reference, hull_references
-from pages._parts.derive import hulls, shelves, tables
+from pages._parts.derive import hulls, tables
+from pages._parts.derive.derived import Derived, derived
 from pages._parts.derive.hulls import Answer
-from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.jobs.job import Job, Report
 from pages._parts.params.parameters import HullParams
 
 LABELS = {
@@ -23,19 +22,14 @@ def can(params: HullParams) -> bool:
     return tables.table(params).task in ("binary", "regression")
 
 
-def key(params: HullParams) -> object:
-    """Return the name of the comparison."""
-    return "hull baselines", hulls.key(params)
-
-
-def known(params: HullParams) -> tuple[Reference, ...] | None:
-    """Return the models, each at its best on the validation rows, if they have been fitted."""
-    return shelves.shelf(params).get(key(params))
+def fitted(params: HullParams) -> Derived[tuple[Reference, ...]]:
+    """Return the models, each at its best on the validation rows."""
+    return derived(params, "hull baselines", hulls.key)
 
 
 def job(shown: Answer) -> Job:
     """Return the work that fits them, on the rows and levels the hulls have."""
-    params, name = shown.params, key(shown.params)
+    params = shown.params
     cut, chosen, design = hulls.parts(params), hulls.columns(params), shown.path.estimators[0].design_
     numbers = tables.table(params).task == "regression"
     loss = "squared" if numbers else str(shown.path.estimators[0].loss)
@@ -50,11 +44,5 @@ def job(shown: Answer) -> Job:
         design.release()
         return found
 
-    piece = Piece(fit, partial(shelves.shelf(params).put, name), HULL_FITS)
-    return Job(
-        name,
-        "Models beside the hulls",
-        (piece,),
-        lambda now: now.part(HullParams) == params.part(HullParams),
-        needs=hulls.NEEDS,
-    )
+    models = fitted(params)
+    return models.job("Models beside the hulls", models.piece(fit, HULL_FITS), needs=hulls.NEEDS)

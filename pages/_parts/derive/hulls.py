@@ -1,8 +1,7 @@
 """Derive hulls of a grid of kernels: what is asked for, the path the worker computes, and one exact hull between."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
 from pages._parts.derive import shelves, tables
+from pages._parts.derive.derived import Derived, derived
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params import link, parameters
 from pages._parts.params.parameters import DataParams, HullParams, Params
@@ -102,14 +102,19 @@ def estimator(params: HullParams) -> Any:
 # The path
 
 
-def key(params: HullParams) -> tuple[str, HullParams]:
-    """Return the name of the hulls these parameters ask for."""
-    return "hulls", params.part(HullParams)
+def key(params: HullParams) -> HullParams:
+    """Return what hulls depend on."""
+    return params.part(HullParams)
 
 
-def quick_key(params: HullParams) -> tuple[str, HullParams]:
-    """Return the name of the provisional hulls shown until the certified ones are there."""
-    return "provisional hulls", params.part(HullParams)
+def certified(params: HullParams) -> Derived[Path]:
+    """Return the hulls these parameters ask for."""
+    return derived(params, "hulls", key, shelves.hulls)
+
+
+def provisional(params: HullParams) -> Derived[Path]:
+    """Return the hulls by the necessary condition alone, shown until the certified ones are there."""
+    return derived(params, "provisional hulls", key, shelves.hulls)
 
 
 def parts(params: HullParams) -> Split:
@@ -134,36 +139,23 @@ def is_small(params: HullParams) -> bool:
     return len(parts(params).train.y) <= SMALL_ROWS
 
 
-def known(params: HullParams) -> Path | None:
-    """Return the hulls if they have been computed."""
-    return shelves.hulls(params).get(key(params))
-
-
 def job(params: HullParams) -> Job:
     """Return the work that comes next: the provisional hulls first, then the ones asked for."""
-    quick = shelves.hulls(params).get(quick_key(params)) is None and settings(params)["search"] != "necessary"
-    name, title = (quick_key(params), "First hulls") if quick else (key(params), "Hulls")
-    solve = _provisional(params) if quick else _certified(params)
-    shelf = shelves.hulls(params)
+    first, last = provisional(params), certified(params)
+    if first.value is None and settings(params)["search"] != "necessary":
+        return first.job("First hulls", first.piece(_provisional(params), POINTS), needs=NEEDS)
 
-    def lay(path: Path) -> None:
-        shelf.put(name, path)
-        if not quick:
-            shelf.drop(quick_key(params))
+    def keep(path: Path) -> None:
+        last.keep(path)
+        first.drop()
 
-    return Job(
-        name,
-        title,
-        (Piece(solve, lay, POINTS),),
-        lambda now: now.part(HullParams) == params.part(HullParams),
-        needs=NEEDS,
-    )
+    return last.job("Hulls", Piece(_certified(params), keep, POINTS), needs=NEEDS)
 
 
 def _certified(params: HullParams) -> Callable[[Report], Path]:
     """Return how to get the path of hulls; the rows are read once for this one and the provisional one."""
     cut, asked, chosen = parts(params), estimator(params), columns(params)
-    quick = shelves.hulls(params).get(quick_key(params))
+    quick = provisional(params).value
 
     def solve(report: Report) -> Path:
         report.heard_by(asked)
@@ -221,11 +213,11 @@ class Answer:
 
 def answer(params: Params) -> Answer | None:
     """Return what there is to show: the hulls asked for, else provisional ones, else those before them on the same table."""
-    path, mind = known(params), memory()
+    path, mind = certified(params).value, memory()
     if path is not None:
         mind.hulls = Answered(path, params)
         return Answer(path, params, waiting=False, provisional=is_provisional(path))
-    quick = shelves.hulls(params).get(quick_key(params))
+    quick = provisional(params).value
     if quick is not None:
         return Answer(quick, params, waiting=False, provisional=True)
     before = mind.hulls
@@ -260,19 +252,16 @@ def at(shown: Answer, index: int) -> Hull:
     return Hull(float(path.values[index]), path.estimators[index], train, validation)
 
 
-def exact_key(params: HullParams, value: float) -> tuple[object, ...]:
-    """Return the name of the hull at one λ between the solved ones."""
-    return "hull point", params.part(HullParams), value
-
-
-def exact(shown: Answer, value: float) -> Hull | None:
-    """Return the hull at ``value`` if it has been solved."""
-    return memory().shelves.hull_points.get(exact_key(shown.params, value))
+def exact(shown: Answer, value: float) -> Derived[Hull]:
+    """Return the hull at one λ between the solved ones."""
+    points = memory().shelves.hull_points
+    found = derived(shown.params, ("hull point", value), key, lambda params: points)
+    return replace(found, is_wanted=lambda now: found.is_wanted(now) and now.hull_at == value)
 
 
 def exact_job(shown: Answer, value: float) -> Job:
     """Return the work that solves the hull at ``value`` from its nearest neighbour."""
-    path, params, points = shown.path, shown.params, memory().shelves.hull_points
+    path, params = shown.path, shown.params
     near = path.estimators[path.nearest(value)]
     cut, chosen = parts(params), columns(params)
 
@@ -282,15 +271,8 @@ def exact_job(shown: Answer, value: float) -> Job:
         train, validation = (float(fitted.score(part.X[:, chosen], part.y)) for part in (cut.train, cut.validation))
         return Hull(value, fitted, train, validation, exact=True)
 
-    name = exact_key(params, value)
-    pieces = (Piece(solve, partial(points.put, name)),)
-    return Job(
-        name, "Exact hull", pieces, lambda now: _still_at(now, params, value), patience=AT_ONCE_SECONDS, needs=NEEDS
-    )
-
-
-def _still_at(now: Params, params: HullParams, value: float) -> bool:
-    return now.part(HullParams) == params.part(HullParams) and now.hull_at == value
+    found = exact(shown, value)
+    return found.job("Exact hull", found.piece(solve), patience=AT_ONCE_SECONDS, needs=NEEDS)
 
 
 def test_score(params: HullParams, hull: Hull) -> float:

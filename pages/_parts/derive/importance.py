@@ -1,7 +1,6 @@
 """Derive which columns count: what the validation score loses when a column is shuffled, at a point of the path."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +8,9 @@ import numpy as np
 from mklcore.estimators.importance import ColumnAnswer, column_importance, kernel_units
 from mklcore.kernels.units import Unit
 from mklcore.paths.path import Path, fit_path_of
-from pages._parts.derive import crew, dictionaries, gram_stacks, low_rank, paths, scores, shelves, tables
-from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.derive import crew, dictionaries, gram_stacks, low_rank, paths, scores, tables
+from pages._parts.derive.derived import Derived, derived
+from pages._parts.jobs.job import Job, Report
 from pages._parts.params.parameters import PathParams
 
 ROWS = 500  # validation rows that are shuffled
@@ -23,25 +23,19 @@ def seen(params: PathParams) -> tuple[Unit, ...]:
     return dictionaries.made_of(params)
 
 
-def key(params: PathParams, value: float) -> object:
-    """Return the name of the answer at one point of the path."""
-    return "importance", paths.key(params), value
+def ranking(params: PathParams, value: float) -> Derived[tuple[ColumnAnswer, ...]]:
+    """Return how much every column counts at one point, the most important first."""
+    return derived(params, ("importance", value), paths.key)
 
 
-def known(params: PathParams, value: float) -> tuple[ColumnAnswer, ...] | None:
-    """Return how much every column counts at one point, the most important first, if it has been computed."""
-    return shelves.shelf(params).get(key(params, value))
-
-
-def together(params: PathParams, value: float) -> float | None:
-    """Return what kernels of everything add to the validation score, where there are any and it has been computed."""
-    found = shelves.shelf(params).get(("together", key(params, value)))
-    return None if found is None else found[0]
+def together(params: PathParams, value: float) -> Derived[float]:
+    """Return what kernels of everything add to the validation score, where there are any."""
+    return derived(params, ("together", value), paths.key)
 
 
 def job(params: PathParams, path: Path, index: int) -> Job:
     """Return the work that shuffles every column and measures what the score loses, then leaves kernels of everything out."""
-    value, shelf = float(path.values[index]), shelves.shelf(params)
+    value = float(path.values[index])
     model, columns, scoring = path.estimators[index], seen(params), scores.scoring(params)
     rows, y = _rows(params)
     grams = None if low_rank.in_use(params) else gram_stacks.grams(params)
@@ -52,11 +46,12 @@ def job(params: PathParams, path: Path, index: int) -> Job:
         apart = crew.done(column_importance, report, grams, *given, **more)
         return column_importance(*given, callback=report.tick, **more) if apart is None else apart
 
-    pieces = [Piece(shuffle, partial(shelf.put, key(params, value)), len(columns))]
+    found = ranking(params, value)
+    pieces = [found.piece(shuffle, len(columns))]
     rest = _apart(params)
     if rest is not None and path.param in ("C", "lam") and getattr(model, "penalty", None) is None:
-        pieces.append(Piece(_without(params, path, index, rest), partial(shelf.put, ("together", key(params, value)))))
-    return Job(key(params, value), "Columns", tuple(pieces), lambda now: paths.key(now) == paths.key(params))
+        pieces.append(together(params, value).piece(_without(params, path, index, rest)))
+    return found.job("Columns", *pieces)
 
 
 def _rows(params: PathParams) -> tuple[Any, np.ndarray]:
@@ -79,16 +74,16 @@ def _apart(params: PathParams) -> list[int] | None:
     return rest if 0 < len(rest) < len(specs) else None
 
 
-def _without(params: PathParams, path: Path, index: int, rest: list[int]) -> Callable[[Report], tuple[float]]:
+def _without(params: PathParams, path: Path, index: int, rest: list[int]) -> Callable[[Report], float]:
     """Return what solves the point without kernels of everything, and how much of the score they are worth."""
     given, value = paths.prepared(params), float(path.values[index])
     grams, parts, asked = given.grams, given.parts, given.asked
     more = grams.train, rest, parts.train.y, path.param, [value], grams.validation, parts.validation.y
 
-    def leave_out(report: Report) -> tuple[float]:
+    def leave_out(report: Report) -> float:
         found = crew.done(fit_path_of, report, grams, asked, *more, scoring=given.scoring)
         if found is None:
             found = fit_path_of(report.heard_by(asked), *more, scoring=given.scoring)
-        return (float(path.val_score[index] - found.val_score[0]),)
+        return float(path.val_score[index] - found.val_score[0])
 
     return leave_out

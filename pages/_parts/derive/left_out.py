@@ -34,7 +34,7 @@ def missing(several: Sequence[PathParams]) -> list[PathParams]:
 
 
 def key(several: Sequence[PathParams]) -> object:
-    """Return the name of the work on several paths."""
+    """Return the key of the work on several paths."""
     return "left out", tuple(paths.key(params) for params in several)
 
 

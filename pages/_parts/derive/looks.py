@@ -1,15 +1,15 @@
 """Derive a first look: the path on a few hundred rows, at once, while the path on all that fit is on its way."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from mklcore.data.dataset import counted
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.kernels.measures import alignment_matrix
 from mklcore.paths.path import Path, fit_path, no_better, path_grid
-from pages._parts.derive import dictionaries, gram_stacks, left_out, low_rank, paths, scores, shelves, tables
-from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.derive import dictionaries, gram_stacks, left_out, low_rank, paths, scores, tables
+from pages._parts.derive.derived import Derived, derived
+from pages._parts.jobs.job import Job, Report
 from pages._parts.params.parameters import Params, PathParams
 
 ROWS = 300
@@ -28,14 +28,9 @@ class Look:
     columns: tuple[ColumnAnswer, ...]
 
 
-def key(params: PathParams) -> object:
-    """Return the name of the first look at these parameters."""
-    return "look", paths.key(params)
-
-
-def known(params: PathParams) -> Look | None:
-    """Return the first look if it has been computed."""
-    return shelves.shelf(params).get(key(params))
+def first(params: PathParams) -> Derived[Look]:
+    """Return the first look at these parameters."""
+    return derived(params, "look", paths.key)
 
 
 def wanted(params: PathParams) -> bool:
@@ -49,7 +44,7 @@ def job(params: PathParams) -> Job:
     """Return the work that gives the first look."""
     from mklcore.exploration import BEHIND, grid_points  # with scikit-learn, which a page can be drawn without
 
-    name, cut, seen = key(params), gram_stacks.parts(params), dictionaries.made_of(params)
+    cut, seen = gram_stacks.parts(params), dictionaries.made_of(params)
     train, judge = cut.train.drawn(ROWS, params.seed), cut.validation.drawn(ROWS, params.seed)
     kernels, make, over = dictionaries.dictionary(params), paths.maker(params), paths.runs_over(params).key
     named, scoring, center = dictionaries.normalisation(params), scores.scoring(params), params.center
@@ -64,16 +59,8 @@ def job(params: PathParams) -> Job:
         best = path.estimators[path.first_look]
         return Look(path, column_importance(best, judge.table, judge.y, seen, scoring=scoring, repeats=REPEATS))
 
-    piece = Piece(look, partial(shelves.shelf(params).put, name), points)
-    return Job(
-        name,
-        "First look",
-        (piece,),
-        lambda now: key(now) == name,
-        patience=PATIENCE,
-        counts="points",
-        needs=paths.needs(params),
-    )
+    found, needs = first(params), paths.needs(params)
+    return found.job("First look", found.piece(look, points), patience=PATIENCE, counts="points", needs=needs)
 
 
 def answer(params: Params) -> paths.Answer | None:
@@ -81,7 +68,7 @@ def answer(params: Params) -> paths.Answer | None:
     whole = paths.answer(params)
     if paths.known(params) is not None or (whole is not None and whole.earlier):
         return whole
-    look, part = known(params), paths.so_far(params)
+    look, part = first(params).value, paths.so_far(params).value
     if part is not None and (look is None or len(part) >= LEAST):
         told = f"{counted(len(part), 'point')} solved so far"
         columns, elsewhere = () if look is None else look.columns, part.estimators[0] is None

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,8 @@ from mklcore.parallel import tasks as errands
 from mklcore.paths.path import Path
 from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.interleaved import lacking
-from pages._parts.derive import all_rows, dictionaries, gram_stacks, left_out, low_rank, paths, scores, shelves, tables
+from pages._parts.derive import all_rows, dictionaries, gram_stacks, left_out, low_rank, paths, scores, tables
+from pages._parts.derive.derived import Derived, derived
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import LOW_RANK, Params, PathParams
 
@@ -45,10 +45,8 @@ def job(params: PathParams) -> Job:
     """Return the work on all rows: features, path, and its scores on all rows left out; it goes on beside shorter work."""
     low = low_rank.approximately(params)
     pieces = [paths.piece(low), *([left_out.piece(low)] if all_rows.wanted(low) else [])]
-    return Job(
-        paths.key(low), "Low rank", tuple(pieces), slot="long", counts="steps", needs=paths.needs(low),
-        seconds=paths.seconds(low), asked=False,
-    )  # fmt: skip
+    more = {"slot": "long", "needs": paths.needs(low), "seconds": paths.seconds(low), "asked": False}
+    return replace(paths.solution(low).job("Low rank", *pieces, **more), belongs=lambda now: True)
 
 
 # What is lost
@@ -148,14 +146,9 @@ def at(shown: PathParams, path: Path, index: int) -> float:
     return value * n / most_rows(shown) if path.param == "C" and n else value
 
 
-def whole_key(params: PathParams) -> object:
-    """Return the name of the exact model on many rows."""
-    return "whole", paths.key(low_rank.exactly(params))
-
-
-def whole(params: PathParams) -> Whole | None:
-    """Return the exact model on many rows if it has been computed."""
-    return shelves.shelf(params).get(whole_key(params))
+def whole(params: PathParams) -> Derived[Whole]:
+    """Return the exact model on many rows."""
+    return derived(params, "whole", lambda one: paths.key(low_rank.exactly(one)))
 
 
 def whole_job(params: PathParams, value: float) -> Job:
@@ -177,11 +170,10 @@ def whole_job(params: PathParams, value: float) -> Job:
         seconds = sum(fit.history[-1].seconds for fit in fits)
         return Whole(n, value, score, gap, seconds, fitted)
 
-    name, shelf = whole_key(params), shelves.shelf(params)
-    piece = Piece(
-        solve, partial(shelf.put, name), errands.STEPS, name=(name, value), there=lambda: _there(shelf.get(name), value)
-    )
-    return Job(name, "Exact on many rows", (piece,), slot="long", counts="% of the digits", needs=paths.needs(exact))
+    found = whole(params)
+    piece = Piece(solve, found.keep, errands.STEPS, name=(found.key, value), there=lambda: _there(found.value, value))
+    more = {"slot": "long", "counts": "% of the digits", "needs": paths.needs(exact)}
+    return replace(found.job("Exact on many rows", piece, **more), belongs=lambda now: True)
 
 
 def _there(found: Whole | None, value: float) -> Whole | None:
@@ -210,7 +202,7 @@ def ways(params: PathParams) -> tuple[Way, Way, Way]:
     sampled = _of_path("Exact, on a sample", exact, len(gram_stacks.parts(exact).train.y))
     landmarks = params.landmarks or low_rank.LANDMARKS
     many = _of_path(f"Low rank, {landmarks} landmarks", low, len(low_rank.parts(low).train.y))
-    found = whole(params)
+    found = whole(params).value
     one = Way(
         "Exact, in the background", None, most_rows(params) if found is None else found.rows,
         None if found is None else found.score, None if found is None else found.seconds,

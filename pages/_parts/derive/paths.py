@@ -31,6 +31,7 @@ from pages._parts.derive import (
     shelves,
     tables,
 )
+from pages._parts.derive.derived import Derived, derived
 from pages._parts.derive.gram_stacks import Grams
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import (
@@ -109,8 +110,13 @@ def told(params: PathParams) -> Algorithm | Variant:
 
 
 def key(params: PathParams) -> object:
-    """Return the name of the path these parameters ask for."""
-    return "path", asked_for(params)
+    """Return the key of the path these parameters ask for."""
+    return solution(params).key
+
+
+def solution(params: PathParams) -> Derived[Path]:
+    """Return the path these parameters ask for."""
+    return derived(params, "path", asked_for)
 
 
 def asked_for(params: PathParams) -> PathParams:
@@ -121,7 +127,7 @@ def asked_for(params: PathParams) -> PathParams:
 
 def known(params: PathParams) -> Path | None:
     """Return the path if it has been computed."""
-    return shelves.shelf(params).get(key(params))
+    return solution(params).value
 
 
 def is_small(params: PathParams) -> bool:
@@ -222,9 +228,8 @@ def growth(params: PathParams) -> int:
 
 def _otherwise_scored(params: PathParams) -> Path | None:
     """Return the same path measured by another score, where its models are at hand."""
-    shelf = shelves.shelf(params)
     for name in ("", *SCORINGS):
-        found: Path | None = shelf.get(key(replace(params, scoring=name)))
+        found = known(replace(params, scoring=name))
         if found is not None and found.estimators[0] is not None:
             return found
     return None
@@ -232,19 +237,17 @@ def _otherwise_scored(params: PathParams) -> Path | None:
 
 def piece(params: PathParams, refused: Callable[[str], None] | None = None) -> Piece:
     """Return the piece of work that gives the path; it is laid on the shelf."""
-    given, lay, before = prepared(params), partial(shelves.shelf(params).put, key(params)), _otherwise_scored(params)
+    given, found, before = prepared(params), solution(params), _otherwise_scored(params)
     if before is not None:
-        return Piece(lambda report: given.again(before), lay, 1, refused)
+        return found.piece(lambda report: given.again(before), 1, refused)
     shorter = None if not params.further else known(replace(params, further=params.further - 1))
     if shorter is not None and shorter.estimators[0] is not None:
-        return Piece(lambda report: given.further(given.again(shorter), report), lay, GROW, refused)
-    lay_part = partial(shelves.shelf(params).put, so_far_key(params))
-    make: Callable[[Report], Path] = partial(_shown, given, lay_part)
+        return found.piece(lambda report: given.further(given.again(shorter), report), GROW, refused)
+    keep_part = so_far(params).keep
+    make: Callable[[Report], Path] = partial(_shown, given, keep_part)
     if low_rank.in_use(params) and cluster.scheduler_address():
-        make = _afar(params, given, lay_part)
-    return Piece(
-        make, lay, given.size, refused, key(params), partial(shelves.shelf(params).get, key(params)),
-    )  # fmt: skip
+        make = _afar(params, given, keep_part)
+    return found.piece(make, given.size, refused)
 
 
 def _afar(params: PathParams, given: Prepared, lay: Callable[[Path], None]) -> Callable[[Report], Path]:
@@ -287,14 +290,9 @@ def _seldom(show: Callable[[Path], None]) -> Callable[[Callable[[], Path]], None
     return so_far
 
 
-def so_far_key(params: PathParams) -> object:
-    """Return the name of the path through the points that are solved so far."""
-    return "so far", key(params)
-
-
-def so_far(params: PathParams) -> Path | None:
+def so_far(params: PathParams) -> Derived[Path]:
     """Return the path through the points that are solved so far, while the others are on their way."""
-    return shelves.shelf(params).get(so_far_key(params))
+    return derived(params, "so far", asked_for)
 
 
 def needs(*every: PathParams) -> tuple[str, ...]:
@@ -323,11 +321,8 @@ def _is_usual(params: PathParams) -> bool:
 
 def job(params: PathParams) -> Job:
     """Return the work that gives the path."""
-    name = key(params)
-    return Job(
-        name, "Path", (piece(params),), lambda now: key(now) == name, needs=needs(params), counts="points",
-        seconds=seconds(params),
-    )  # fmt: skip
+    more = {"needs": needs(params), "counts": "points", "seconds": seconds(params)}
+    return solution(params).job("Path", piece(params), **more)
 
 
 def seconds(params: PathParams) -> float:
@@ -335,16 +330,17 @@ def seconds(params: PathParams) -> float:
     return 0.1 + POINT_SECONDS * grid(params)[0] * low_rank.entries(params)
 
 
-def point_key(params: PathParams, value: float) -> object:
-    """Return the name of one exact answer."""
-    return "point", key(params), value
+def exact(params: PathParams, value: float) -> Derived[Path]:
+    """Return the exact answer at ``value`` as a path of one point, scored on all validation rows."""
+    found = derived(params, ("point", value), asked_for)
+    return replace(found, is_wanted=lambda now: found.is_wanted(now) and (now.at or 0.0) == value)
 
 
 def point(params: PathParams, value: float) -> Path:
-    """Return the exact answer at ``value`` as a path of one point, scored on all validation rows. Raises ``ParameterError``
-    in words."""
+    """Return the exact answer at ``value``, solved now if need be. Raises ``ParameterError``."""
+    found = exact(params, value)
     with told_elsewhere():
-        return shelves.shelf(params).made(point_key(params, value), lambda: _solved(params, value)(None))
+        return found.shelf.made(found.key, lambda: _solved(params, value)(None))
 
 
 def _solved(params: PathParams, value: float) -> Callable[[Report | None], Path]:
@@ -359,20 +355,13 @@ def _near(params: PathParams, value: float) -> Any:
 
 
 def point_piece(params: PathParams, value: float) -> Piece:
-    """Return the piece of work that gives the exact answer at ``value``; it is laid on the shelf."""
-    return Piece(_solved(params, value), partial(shelves.shelf(params).put, point_key(params, value)))
+    """Return the piece of work that gives the exact answer at ``value``."""
+    return exact(params, value).piece(_solved(params, value))
 
 
 def point_job(params: PathParams, value: float) -> Job:
     """Return the work that gives the exact answer at ``value``."""
-    name = point_key(params, value)
-    belongs = lambda now: point_key(now, now.at or 0.0) == name  # noqa: E731
-    return Job(name, f"Solving at {value:.4g}", (point_piece(params, value),), belongs, needs=needs(params))
-
-
-def known_point(params: PathParams, value: float) -> Path | None:
-    """Return the exact answer at ``value`` if it has been computed."""
-    return shelves.shelf(params).get(point_key(params, value))
+    return exact(params, value).job(f"Solving at {value:.4g}", point_piece(params, value), needs=needs(params))
 
 
 def is_quick(params: PathParams, path: Path, value: float) -> bool:
@@ -409,14 +398,9 @@ def picture(params: PathParams, path: Path, tag: object = None) -> tuple[object,
     return tag or key(params), path
 
 
-def frequency_key(params: PathParams, value: float) -> object:
-    """Return the name of the stability check at ``value``."""
-    return "frequency", key(params), value
-
-
-def frequency(params: PathParams, value: float) -> SelectionFrequency | None:
-    """Return how often each kernel was used in refits at ``value``, if it has been asked for."""
-    return shelves.shelf(params).get(frequency_key(params, value))
+def frequency(params: PathParams, value: float) -> Derived[SelectionFrequency]:
+    """Return how often each kernel was used in refits at ``value``."""
+    return derived(params, ("frequency", value), asked_for)
 
 
 def frequency_job(params: PathParams, value: float) -> Job:
@@ -430,9 +414,8 @@ def frequency_job(params: PathParams, value: float) -> Job:
             given.asked, given.grams.train, given.parts.train.y, RESAMPLES, params.seed, report.tick
         )
 
-    name = frequency_key(params, value)
-    lay = partial(shelves.shelf(params).put, name)
-    return Job(name, "Refits", (Piece(refit, lay, RESAMPLES),), lambda now: key(now) == key(params))
+    found = frequency(params, value)
+    return found.job("Refits", found.piece(refit, RESAMPLES))
 
 
 def test_score(params: PathParams, path: Path, index: int) -> float:

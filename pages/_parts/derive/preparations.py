@@ -38,7 +38,7 @@ def _ways(params: Params) -> dict[str, Params]:
 
 def known(params: Params) -> Tried | None:
     """Return what was tried, once all of it is known."""
-    found = {how: looks.known(one) for how, one in _ways(params).items()}
+    found = {how: looks.first(one).value for how, one in _ways(params).items()}
     scored = {how: look.path for how, look in found.items() if look is not None and look.path.can_choose}
     if len(scored) < len(found):
         return None
@@ -53,7 +53,7 @@ def key(params: Params) -> object:
 def job(params: Params) -> Job:
     """Return the work that looks at every preparation for a moment."""
     name = key(params)
-    missing = [one for one in _ways(params).values() if looks.known(one) is None]
+    missing = [one for one in _ways(params).values() if looks.first(one).value is None]
     pieces = tuple(piece for one in missing for piece in looks.job(one).pieces)
     return Job(
         name, "Ways to prepare the spectra", pieces, lambda now: key(now) == name, counts="points",

@@ -1,8 +1,8 @@
 """Derive what a score is worth: plain models on the same rows, the uniform sum, and the best single kernel."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path as File
 from typing import Any
 
@@ -12,13 +12,13 @@ from mklcore.data.dataset import Dataset
 from mklcore.paths.path import Path
 from mklcore.scoring import scorer_of
 from mklcore.selection.references import PLAIN, Reference, best_single_kernel, plain_references
-from pages._parts.derive import all_rows, earlier, gram_stacks, left_out, paths, scores, shelves, tables
+from pages._parts.derive import all_rows, earlier, gram_stacks, left_out, paths, scores, tables
+from pages._parts.derive.derived import Derived, derived
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params import places
 from pages._parts.params.parameters import METHODS, PathParams
 from pages._parts.session import board
-from pages._parts.session.shelf import Shelf
 
 ENTRIES = (
     8e6  # kernels x rows x rows up to which they are computed unasked: every single kernel takes machines of its own
@@ -50,8 +50,18 @@ def _lane(params: PathParams) -> PathParams:
 
 
 def key(params: PathParams) -> object:
-    """Return the name of the work on all references."""
+    """Return the key of the work on all references."""
     return "references", paths.key(_lane(params))
+
+
+def plain(params: PathParams) -> Derived[tuple[Reference, ...]]:
+    """Return the plain models."""
+    return derived(params, "plain", key)
+
+
+def single(params: PathParams) -> Derived[Reference]:
+    """Return the best single kernel."""
+    return derived(params, "single", key)
 
 
 def known(params: PathParams) -> dict[str, Reference | None]:
@@ -62,22 +72,15 @@ def known(params: PathParams) -> dict[str, Reference | None]:
 
 def computed(params: PathParams) -> dict[str, Reference | None]:
     """Return the references by name, None where one has not been computed here."""
-    shelf = shelves.shelf(params)
-    plain, single, lane = _names(params)
-    found = {one.name: one for one in shelf.get(plain) or ()}
-    found |= {"uniform": _uniform(shelf.get(lane)), SINGLE: shelf.get(single)}
+    found: dict[str, Reference | None] = {one.name: one for one in plain(params).value or ()}
+    found |= {"uniform": _uniform(paths.known(_lane(params))), SINGLE: single(params).value}
     return {name: found.get(name) for name in names(params)}
 
 
 def forget(params: PathParams) -> None:
-    """Take what was computed off its shelf."""
-    for name in _names(params):
-        shelves.shelf(params).drop(name)
-
-
-def _names(params: PathParams) -> tuple[object, object, object]:
-    """Return under which names lie the plain models, the best single kernel and the path of the uniform sum."""
-    return ("plain", key(params)), ("single", key(params)), paths.key(_lane(params))
+    """Forget what was computed."""
+    for one in (plain(params), single(params), paths.solution(_lane(params))):
+        one.drop()
 
 
 def file(params: PathParams) -> File:
@@ -112,21 +115,20 @@ def nobody_waits() -> bool:
 
 def job(params: PathParams) -> Job:
     """Return the work that gives the references that are missing, the quickest first."""
-    shelf, name = shelves.shelf(params), key(params)
+    name = key(params)
     missing = {k for k, one in computed(params).items() if one is None}
-    plain_name, single_name, _ = _names(params)
     parts, grams, given = gram_stacks.parts(params), gram_stacks.grams(params), paths.prepared(_lane(params))
     measure, rest = scores.scoring(params), tables.split(params).validation if all_rows.wanted(params) else None
     asked = [one for one in names(params) if one not in ("uniform", SINGLE)]
     pieces: list[Piece] = []
 
-    def plain(report: Report) -> tuple[Reference, ...]:
+    def compare(report: Report) -> tuple[Reference, ...]:
         return tuple(
             _on_all(one, rest, measure)
             for one in plain_references(parts.train, parts.validation, measure, report.tick, asked)
         )
 
-    def single(report: Report) -> Reference:
+    def alone(report: Report) -> Reference:
         machine: Any = report.heard_by(given.asked)
         found = best_single_kernel(
             machine, grams.train, parts.train.y, grams.validation, parts.validation.y, measure, report.tick
@@ -134,21 +136,17 @@ def job(params: PathParams) -> Job:
         return _on_all(found, rest, measure)
 
     if missing & set(asked):
-        pieces.append(_once(shelf, plain_name, plain, len(asked)))
+        pieces.append(plain(params).piece(compare, len(asked)))
     if "uniform" in missing:
         pieces.append(paths.piece(_lane(params)))
         if rest is not None:
             pieces.append(left_out.piece(_lane(params)))
     if SINGLE in missing:
-        pieces.append(_once(shelf, single_name, single, grams.train.n_kernels))
+        pieces.append(single(params).piece(alone, grams.train.n_kernels))
     needs = paths.needs(_lane(params))
     return Job(
         name, "Plain models to compare with", tuple(pieces), lambda now: key(now) == name, needs=needs, asked=False
     )
-
-
-def _once(shelf: Shelf, name: object, make: Callable[[Report], Any], steps: int) -> Piece:
-    return Piece(make, partial(shelf.put, name), steps, name=name, there=partial(shelf.get, name))
 
 
 def _on_all(one: Reference, rest: Dataset | None, measure: str | None) -> Reference:

@@ -1,7 +1,6 @@
 """Derive the search for a good model: what is tried on the whole table, the work that does it, and what it found."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -10,7 +9,8 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.stacks import rows_of
 from mklcore.selection.search import Candidate, ModelSearch, Outcome, Trial, candidates, search_models
 from pages._parts.derive import gram_stacks, scores, shelves, tables
-from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.derive.derived import Derived, derived
+from pages._parts.jobs.job import Job, Report
 from pages._parts.params.parameters import DataParams, Params
 
 MOST_ROWS = 1000  # of the table: every trial builds kernels of its own
@@ -34,9 +34,9 @@ def _ready(params: Params, rows: Dataset) -> GramStack | None:
     return gram_stacks.chosen_stack(params).take(rows_of(rows))
 
 
-def key(params: Params) -> object:
-    """Return the name of a search."""
-    return "search", _about(params), scores.scoring(params), params.search_seconds
+def found(params: Params) -> Derived[ModelSearch]:
+    """Return what the search found."""
+    return derived(params, "search", lambda one: (_about(one), scores.scoring(one), one.search_seconds))
 
 
 def _about(params: Params) -> object:
@@ -48,15 +48,10 @@ def wanted(params: Params) -> tuple[Candidate, ...]:
     return shelves.shelf(params).made(("searched for", _about(params)), lambda: candidates(learned(params)))
 
 
-def known(params: Params) -> ModelSearch | None:
-    """Return what the search found, if it is done."""
-    return shelves.shelf(params).get(key(params))
-
-
 def job(params: Params) -> Job:
     """Return the work that searches; what was tried in a shorter search is not tried again."""
-    shelf, name, rows, measure = shelves.shelf(params), key(params), learned(params), scores.scoring(params)
-    before: dict[Trial, Outcome] = shelf.made(("searched", _about(params), measure), dict)
+    rows, measure, given = learned(params), scores.scoring(params), found(params)
+    before: dict[Trial, Outcome] = given.shelf.made(("searched", _about(params), measure), dict)
     ready = _ready(params, rows)
     asked = candidates(rows, ready)
 
@@ -66,5 +61,4 @@ def job(params: Params) -> Job:
             known=before, stack=ready,
         )  # fmt: skip
 
-    pieces = (Piece(search, partial(shelf.put, name), STEPS),)
-    return Job(name, "Search for a model", pieces, lambda now: key(now) == name, slot="long")
+    return given.job("Search for a model", given.piece(search, STEPS), slot="long")

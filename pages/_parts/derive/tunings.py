@@ -1,7 +1,6 @@
 """Derive the choice of a path's parameter without its validation rows: leave-one-out, xi-alpha, folds, or folds over (λ, s)."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +8,9 @@ import numpy as np
 from mklcore.paths.path import log_grid
 from mklcore.selection import choose, cross_validate_path
 from mklcore.selection.choose_c import choose_C
-from pages._parts.derive import paths, scores, shelves, tables
-from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.derive import paths, scores, tables
+from pages._parts.derive.derived import Derived, derived
+from pages._parts.jobs.job import Job, Report
 from pages._parts.params.parameters import PathParams
 
 FOLDS = 5
@@ -56,19 +56,14 @@ def _is_greedy(params: PathParams) -> bool:
     return paths.runs_over(params).key in ("lam", "s") and hasattr(_kind(params), "along_grid")
 
 
-def key(params: PathParams) -> object:
-    """Return the name of this work."""
-    return "tuned", paths.key(params)
-
-
-def known(params: PathParams) -> Tuned | None:
-    """Return what was chosen, if it has been asked for."""
-    return shelves.shelf(params).get(key(params))
+def tuned(params: PathParams) -> Derived[Tuned]:
+    """Return what was chosen, with its key."""
+    return derived(params, "tuned", paths.key)
 
 
 def job(params: PathParams, values: np.ndarray) -> Job:
     """Return the work that chooses, along the ``values`` of the path on the screen."""
-    given, name, measure = paths.prepared(params), key(params), scores.told(params)
+    given, measure = paths.prepared(params), scores.told(params)
     stack, y = given.grams.train, given.parts.train.y
     greedy, seed, over = _is_greedy(params), params.seed, given.over
 
@@ -91,7 +86,6 @@ def job(params: PathParams, values: np.ndarray) -> Job:
         return Tuned(found.score_name, f"{FOLDS} folds", values, found.val_score, at, (i, j), lams, sizes)
 
     work = over_both if greedy else along
-    pieces = (Piece(work, partial(shelves.shelf(params).put, name), FOLDS * LAMS if greedy else len(values)),)
-    return Job(
-        name, "Choosing without validation rows", pieces, lambda now: key(now) == name, needs=paths.needs(params)
-    )
+    found = tuned(params)
+    piece = found.piece(work, FOLDS * LAMS if greedy else len(values))
+    return found.job("Choosing without validation rows", piece, needs=paths.needs(params))

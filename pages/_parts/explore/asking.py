@@ -26,9 +26,9 @@ def request() -> bool:
 def look() -> bool:
     """See to it that a first look is there or on its way where it is worth its while; tell whether it is on its way."""
     params = history.current()
-    if not looks.wanted(params) or looks.known(params) is not None or board.mine(paths.key(params)) is not None:
+    if not looks.wanted(params) or looks.first(params).value is not None or board.mine(paths.key(params)) is not None:
         return False
-    asked = board.mine(looks.key(params)) or board.ask(looks.job(params))
+    asked = board.mine(looks.first(params).key) or board.ask(looks.job(params))
     return asked.live
 
 

@@ -65,7 +65,7 @@ def pictures(shown: paths.Answer, index: int, baselines: Baselines) -> None:
 
 def _told(shown: paths.Answer, index: int, baselines: Baselines) -> str:
     """Return where the baselines stand, and what columns acting together add."""
-    gain = importance.together(shown.params, float(shown.path.values[index]))
+    gain = importance.together(shown.params, float(shown.path.values[index])).value
     told = explore_views.baselines_told(baselines)
     if gain is None:
         return told
@@ -78,11 +78,12 @@ def stability(shown: paths.Answer, point: Path, index: int) -> None:
     value, params = float(point.values[index]), shown.params
     where = places.label(point.param, value)
     st.markdown("**How stable is the choice?**")
-    found = paths.frequency(params, value)
+    frequency = paths.frequency(params, value)
+    found = frequency.value
     if found is not None:
         _frequencies(shown, found, where)
         return
-    job = board.mine(paths.frequency_key(params, value))
+    job = board.mine(frequency.key)
     if job is not None and job.live:
         if memory().wishes.granted("watch_refits"):
             history.rerun()  # the whole app, so that the progress is drawn and watched

@@ -20,7 +20,7 @@ from pages._parts.session import board, history, words
 def _exact_point(shown: paths.Answer, value: float) -> Path | None:
     """Return the answer between the path's points. Until it is solved, say between which numbers its optimum lies."""
     params = shown.params
-    solved = paths.known_point(params, value)
+    solved = paths.exact(params, value).value
     if solved is not None:
         return solved
     where, note = params_places.label(shown.path.param, value), st.empty()
@@ -31,7 +31,7 @@ def _exact_point(shown: paths.Answer, value: float) -> Path | None:
             f"At {where} the optimum lies between **{style.number(known.low)}** and **{style.number(known.high)}**: known at "
             "once, from the solved points beside it."
         )
-    job = board.mine(paths.point_key(params, value))
+    job = board.mine(paths.exact(params, value).key)
     if job is not None and not job.live:
         note.warning(f"{told} The exact solve {board.ending(job)}")
         st.button("Solve it", key="solve_point", on_click=_solve, args=(params, value))

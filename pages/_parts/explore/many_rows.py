@@ -148,9 +148,9 @@ def take(kind: str) -> None:
 
 def _whole_row(way: Way, score_name: str, shown: paths.Answer, best: bool) -> None:
     place, params = _columns(way, score_name, best), history.current()
-    progress = board.mine(many_rows.whole_key(params))
+    progress = board.mine(many_rows.whole(params).key)
     if way.score is not None:
-        found = many_rows.whole(params)
+        found = many_rows.whole(params).value
         assert found is not None
         gap = "" if found.gap is None else f", gap {found.gap:.1e}"
         place.caption(f"one model, {places.label(shown.path.param, found.value)}{gap}")

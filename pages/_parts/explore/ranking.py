@@ -28,7 +28,7 @@ BY_WEIGHT = ":small[By share of weight here; what the score loses without each c
 def at_rest(shown: paths.Answer, settled: int, column: int) -> None:
     """Draw the ranking where the cursor was released: that runs only this. The page was drawn at the point ``settled``."""
     params, index = history.current(), places.place(shown.path, history.current().at).index
-    asked = board.mine(importance.key(shown.params, float(shown.path.values[index])))
+    asked = board.mine(importance.ranking(shown.params, float(shown.path.values[index])).key)
     if params.column != column or (index != settled and asked is not None and asked.live):
         history.rerun()  # the whole app: another column to look at below, or work whose progress is to be watched
     draw(shown, index, elsewhere=index != settled)
@@ -48,7 +48,8 @@ def draw(shown: paths.Answer, index: int, *, elsewhere: bool = False) -> None:
         _by_weight(shown, index)
         return
     value = float(path.values[index])
-    found, asked = importance.known(params, value), board.mine(importance.key(params, value))
+    computed = importance.ranking(params, value)
+    found, asked = computed.value, board.mine(computed.key)
     first = () if elsewhere else shown.columns
     ranking = found or first or _unranked(shown, index)
     measured = ranking is found or ranking is first
@@ -65,8 +66,9 @@ def see_to(shown: paths.Answer, index: int) -> None:
     value, busy = float(shown.path.values[index]), board.held()
     if shown.waiting or shown.path.estimators[index] is None or tables.table(shown.params).task == "novelty":
         return
-    asked = board.mine(importance.key(shown.params, value)) is not None
-    if importance.known(shown.params, value) is None and not asked and (busy is None or not busy.live):
+    ranking = importance.ranking(shown.params, value)
+    asked = board.mine(ranking.key) is not None
+    if ranking.value is None and not asked and (busy is None or not busy.live):
         _ask(shown, index)
 
 
@@ -123,7 +125,7 @@ def _pick(key: str, names: tuple[str, ...], known: dict[str, int]) -> None:
 
 def _often(shown: paths.Answer, index: int) -> dict[str, float]:
     """Return in which share of the refits a column had one of its own kernels, where that has been computed."""
-    found = paths.frequency(shown.params, float(shown.path.values[index]))
+    found = paths.frequency(shown.params, float(shown.path.values[index])).value
     if found is None:
         return {}
     place = {name: k for k, name in enumerate(found.kernel_names)}
@@ -155,7 +157,11 @@ def detail(shown: paths.Answer, index: int) -> None:
 
 
 def _first(shown: paths.Answer, index: int, seen: Sequence[Unit]) -> Unit:
-    found = importance.known(shown.params, float(shown.path.values[index])) or shown.columns or _unranked(shown, index)
+    found = (
+        importance.ranking(shown.params, float(shown.path.values[index])).value
+        or shown.columns
+        or _unranked(shown, index)
+    )
     return next((unit for unit in seen if unit.name == found[0].name), seen[0])
 
 

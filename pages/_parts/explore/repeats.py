@@ -1,7 +1,5 @@
 """Explore other splits, on request: how much a score hangs on the rows that were drawn."""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -12,9 +10,10 @@ from mklcore.kernels import stacks
 from mklcore.parallel import cluster
 from mklcore.parallel.sweep import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits
 from mklcore.paths.path import Path
-from pages._parts.derive import dictionaries, gram_stacks, low_rank, paths, scores, shelves, tables
+from pages._parts.derive import dictionaries, gram_stacks, low_rank, paths, scores, tables
+from pages._parts.derive.derived import Derived, derived
 from pages._parts.drawing import listings
-from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.jobs.job import Job, Report
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
 from pages._parts.session import board, fields, history, words
@@ -23,23 +22,22 @@ from pages._parts.session.memory import memory
 PARTS = ("train", "validation", "test")
 
 
-def key(params: Params, value: float) -> object:
-    """Return the name of the repeats at ``value``."""
-    return "repeats", paths.key(params), value, params.repeats
+def repeated(params: Params, value: float) -> Derived[Repeats]:
+    """Return the fits at ``value`` on other splits."""
+    return derived(params, ("repeats", value, params.repeats), paths.key)
 
 
 def job(params: Params, value: float) -> Job:
     """Return the work that fits at ``value`` on other splits."""
-    shelf, name = shelves.shelf(params), key(params, value)
-    rows: dict[SplitSpec, SplitRow] = shelf.made(_rows_key(params, value), dict)
+    found = repeated(params, value)
+    rows: dict[SplitSpec, SplitRow] = found.shelf.made(_rows_key(params, value), dict)
     problem, first = _problem(params, value), SplitSpec(params.seed, params.validation, params.test, params.stratified)
 
     def repeat(report: Report) -> Repeats:
         report.heard_by(problem.estimator)
         return repeat_splits(problem, params.repeats, first, cluster.backend(), known=rows, callback=report.tick)
 
-    pieces = (Piece(repeat, partial(shelf.put, name), params.repeats),)
-    return Job(name, "Repeats", pieces, lambda now: paths.key(now) == paths.key(params))
+    return found.job("Repeats", found.piece(repeat, params.repeats))
 
 
 def _rows_key(params: Params, value: float) -> object:
@@ -77,8 +75,8 @@ def repeats(params: Params) -> None:
 def _inside(path: Path) -> None:
     params = history.current()
     value = places.place(path, params.at).value
-    found: Repeats | None = shelves.shelf(params).get(key(params, value))
-    progress = board.mine(key(params, value))
+    asked = repeated(params, value)
+    found, progress = asked.value, board.mine(asked.key)
     left, right = st.columns([2, 5], gap="medium", vertical_alignment="bottom")
     with left:
         fields.field_view(st.number_input, "Splits", "repeats", min_value=2, max_value=100, step=1)

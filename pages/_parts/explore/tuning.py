@@ -27,7 +27,8 @@ def draw(shown: paths.Answer) -> None:
 
 
 def _inside(shown: paths.Answer) -> None:
-    found, progress = tunings.known(shown.params), board.mine(tunings.key(shown.params))
+    chosen = tunings.tuned(shown.params)
+    found, progress = chosen.value, board.mine(chosen.key)
     if found is not None:
         _found(found, shown)
         return

@@ -10,7 +10,6 @@ import shlex
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path as File
 from typing import Any
 
@@ -23,9 +22,9 @@ from mklcore.errors import MKLError
 from mklcore.io.models import save_model
 from mklcore.verify import report
 from pages._parts.derive import gram_stacks, hulls, low_rank, shelves, tables
+from pages._parts.derive.derived import Derived, derived
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import listings
-from pages._parts.jobs.job import Job, Piece
 from pages._parts.params.parameters import DataParams, Params
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import board, history, words
@@ -96,7 +95,7 @@ def of_hull(params: Params, hull: hulls.Hull) -> Proof:
     """Return what proves one hull: its rows are those of the columns that enter."""
     train, chosen = hulls.parts(params).train, hulls.columns(params)
     levels = len(chosen) * (hull.fitted.design_.q + 1)
-    return Proof((*hulls.key(params), hull.value), params, hull.fitted, train, chosen, levels)
+    return Proof(("hull", hulls.key(params), hull.value), params, hull.fitted, train, chosen, levels)
 
 
 # The files
@@ -189,8 +188,8 @@ def _inside(proof: Proof, name: str) -> None:
 
 def _answer(proof: Proof, found: Files, name: str) -> None:
     """Draw what the command prints, or the button that has it run here."""
-    key = _key(proof)
-    printed, progress = shelves.shelf(proof.params).get(key), board.mine(key)
+    checked = _checked(proof)
+    printed, progress = checked.value, board.mine(checked.key)
     if printed is not None:
         st.code(printed, language=None, wrap_lines=True)
         return
@@ -203,12 +202,12 @@ def _answer(proof: Proof, found: Files, name: str) -> None:
         st.warning(f"The check {board.ending(progress)}")
 
 
-def _key(proof: Proof) -> object:
-    return "checked", proof.key
+def _checked(proof: Proof) -> Derived[str]:
+    """Return what the command prints."""
+    return derived(proof.params, ("checked", proof.key), lambda params: params.data)
 
 
 def _run(proof: Proof, found: Files) -> None:
-    shelf, key, data = shelves.shelf(proof.params), _key(proof), proof.params.data
-    pieces = (Piece(lambda report: found.printed(), partial(shelf.put, key)),)
-    board.ask(Job(key, "Check", pieces, lambda now: now.data == data))
+    checked = _checked(proof)
+    board.ask(checked.job("Check", checked.piece(lambda report: found.printed())))
     memory().wishes.watch_check = True

@@ -24,7 +24,6 @@ from pages._parts.derive import (
     paths,
     predictions,
     scores,
-    shelves,
     tables,
 )
 from pages._parts.params import lanes as params_lanes
@@ -388,7 +387,7 @@ def _hull_cells(params: Params) -> list[Cell]:
 
 def _hull_point(params: Params) -> list[str]:
     """Return the lines of the hull under the cursor of the Hulls page."""
-    path = shelves.hulls(params).get(hulls.key(params))
+    path = hulls.certified(params).value
     if path is None:
         return ["index = path.first_look", "fitted = path.estimators[index]"]
     here = places.place(path, params.hull_at)

@@ -18,10 +18,11 @@ def draw(shown: Answer) -> None:
     if not hull_baselines.can(params):
         return
     st.markdown("**The same kernels without a hull**, each way at its best on the validation rows")
-    found = hull_baselines.known(params)
+    models = hull_baselines.fitted(params)
+    found = models.value
     if found is None:
         asking.see_to(
-            hull_baselines.key(params), lambda: board.ask(hull_baselines.job(shown)), small=lambda: False,
+            models.key, lambda: board.ask(hull_baselines.job(shown)), small=lambda: False,
             waits=lambda: "What selecting products is worth: the sum of all kernels, the same at few rows, a greedy hull, and "
             "columns alone.",
             ended=lambda progress: f"The comparison {board.ending(progress)}",

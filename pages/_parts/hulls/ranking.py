@@ -15,8 +15,9 @@ HEIGHT = 215
 def draw(shown: Answer, hull: Hull) -> None:
     """Draw every column with what the validation score loses without it; what is not known yet is asked for."""
     params, name = shown.params, shown.path.score_name
-    found = hull_columns.known(params, hull.value)
-    if found is None and board.mine(hull_columns.key(params, hull.value)) is None:
+    asked = hull_columns.ranking(params, hull.value)
+    found = asked.value
+    if found is None and board.mine(asked.key) is None:
         found = _asked(shown, hull)
     ranking = found or _by_weight(shown, hull)
     told, table = st.columns([2, 3], gap="medium")
@@ -36,7 +37,7 @@ def _asked(shown: Answer, hull: Hull) -> tuple[ColumnAnswer, ...] | None:
         return None
     if board.ask(hull_columns.job(shown, hull)).live:
         history.rerun()  # the line of progress belongs to the frame
-    return hull_columns.known(shown.params, hull.value)
+    return hull_columns.ranking(shown.params, hull.value).value
 
 
 def _by_weight(shown: Answer, hull: Hull) -> tuple[ColumnAnswer, ...]:

@@ -83,7 +83,7 @@ def _test(shown: Answer, hull: Hull) -> None:
 
 def progress(shown: Answer, value: float, drawn: float) -> None:
     """Say what becomes of an exact λ that is not there yet; the last certified answer stays meanwhile."""
-    job = board.mine(hulls.exact_key(shown.params, value))
+    job = board.mine(hulls.exact(shown, value).key)
     wanted, there = session_words.plain(f"λ = {value:.4g}"), session_words.plain(f"λ = {drawn:.4g}")
     if job is not None and job.broke_off:
         why = session_words.plain(job.error) if job.error else f"The search was {job.state.value}."

@@ -17,7 +17,7 @@ import mklcore
 from mklcore import launcher
 from mklcore.data.samples import SAMPLES
 from mklcore.paths.path import Path
-from pages._parts.derive import hulls, paths, shelves
+from pages._parts.derive import hulls, paths
 from pages._parts.params import link, places
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
@@ -271,13 +271,13 @@ def _method(params: Params, page: str) -> str:
 def subject(params: Params, page: str) -> tuple[Results | None, float | None]:
     """Return the results the page shows, if they are known, and where the cursor is."""
     if page == "hulls":
-        found: Path | None = shelves.hulls(params).get(hulls.key(params))
+        found = hulls.certified(params).value
         return (None if found is None else Results(found)), params.hull_at
     path = paths.known(params)
     if path is None or None in path.estimators:
         return None, params.at
     here = places.place(path, params.at)
-    return Results(path, paths.known_point(params, here.value) if here.exact else None), params.at
+    return Results(path, paths.exact(params, here.value).value if here.exact else None), params.at
 
 
 def shown_point(results: Results, at: float | None) -> tuple[Path, int]:

@@ -87,7 +87,7 @@ def conversions(params: Params) -> None:
 
 def decay(params: Params) -> None:
     """Draw the controls of the geometric rate of Algorithm 2."""
-    found = bounds.known(params, "recovery")
+    found = bounds.measured(params, "recovery").value
     own = found["condition"].upper if found is not None else np.inf
     _steps("Condition γ(2d)", "theory_gamma", 1.0, 1e4, "How far kernels are from orthogonal. Larger: slower.")
     if np.isfinite(own):
@@ -116,7 +116,7 @@ def gomp(params: Params) -> None:
     """Draw the controls of the risk bound of MKL-GOMP."""
     _classes(params)
     _steps("Ridge λ", "theory_lam", 1e-6, 1e2, "Larger λ: a smoother model with a smaller norm τ.")
-    found = bounds.known(params, "gomp")
+    found = bounds.measured(params, "gomp").value
     own = float(np.max(found.tau)) if found is not None else 1.0
     _steps("Norm τ", "theory_tau", 1e-4, 1e6, "‖f‖² ≤ τ. The largest on the path, unless you move it.", usual=own)
     _sizes(params)

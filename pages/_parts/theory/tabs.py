@@ -58,10 +58,11 @@ TABS: dict[str, Tab] = {
 
 def _see_to(params: Params, name: str) -> None:
     """See to it that what the tab measures is there or on its way, or offer to start it."""
-    if derive_bounds.known(params, name) is not None:
+    measured = derive_bounds.measured(params, name)
+    if measured.value is not None:
         return
     asking.see_to(
-        derive_bounds.key(params, name), lambda: _ask(params, name),
+        measured.key, lambda: _ask(params, name),
         small=lambda: derive_bounds.entries(params, name) <= derive_bounds.SMALL_ENTRIES,
         waits=lambda: f"Measuring on this table takes a while; it puts {MEASURED.get(params.theory, 'errors')} beside the "
         "bounds, which are there at once.",
@@ -110,7 +111,7 @@ def begin(params: Params) -> bool:
 def show(params: Params) -> None:
     """Draw the picture of the tab with what has been measured, and the words about it."""
     tab, bottom = TABS[params.theory], derive_bounds.bottom(params)
-    found = derive_bounds.known(params, tab.measured) if tab.measured else None
+    found = derive_bounds.measured(params, tab.measured).value if tab.measured else None
     mind = memory().theory
     if found is not None:
         mind.last[tab.measured] = bottom, found

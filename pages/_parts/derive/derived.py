@@ -1,0 +1,51 @@
+"""Derive in the background: a value with the key it is kept under, the pieces that compute it, and the job that does."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pages._parts.derive import shelves
+from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.params.parameters import DataParams, Params
+from pages._parts.session.shelf import Shelf
+
+T = TypeVar("T")
+P = TypeVar("P", bound=DataParams)
+
+
+@dataclass(frozen=True, eq=False)
+class Derived(Generic[T]):
+    """A value that a job computes: its ``key``, the shelf it is kept on, and for which parameters the job goes on."""
+
+    key: object
+    shelf: Shelf
+    is_wanted: Callable[[Params], bool]
+
+    @property
+    def value(self) -> T | None:
+        """Return the value if it has been computed."""
+        return self.shelf.get(self.key)
+
+    def keep(self, value: T) -> None:
+        """Keep a computed value."""
+        self.shelf.put(self.key, value)
+
+    def drop(self) -> None:
+        """Forget the value."""
+        self.shelf.drop(self.key)
+
+    def piece(self, make: Callable[[Report], T], steps: int = 1, refused: Callable[[str], None] | None = None) -> Piece:
+        """Return the piece of work that computes the value in so many steps; one job at a time does."""
+        return Piece(make, self.keep, steps, refused, self.key, lambda: self.value)
+
+    def job(self, title: str, *pieces: Piece, **how: Any) -> Job:
+        """Return the job that does ``pieces``; ``how`` as in ``Job``."""
+        return Job(self.key, title, pieces, self.is_wanted, **how)
+
+
+def derived(
+    params: P, name: object, depends: Callable[[P], object], shelf: Callable[[P], Shelf] = shelves.shelf
+) -> Derived[Any]:
+    """Return what is called ``name`` and hangs on ``depends`` of the parameters."""
+    about = depends(params)
+    return Derived((name, about), shelf(params), lambda now: depends(now) == about)  # type: ignore[arg-type]
