@@ -313,12 +313,12 @@ def test_lanes_share_their_paths_with_explore() -> None:
     assert memory(app).jobs["short"] is job or memory(app).jobs["short"].job.key != job.job.key
     path = memory(app).answer.path
     go(app, "pages/compare.py")
-    assert path is memory(app).lanes.shown[0].answered.path
+    assert path is memory(app).lanes.shown[0].path
 
 
 def test_a_lane_opens_on_explore_with_its_path() -> None:
     app = compare("gomp,lam=0.1;uniform")
-    path = memory(app).lanes.shown[0].answered.path
+    path = memory(app).lanes.shown[0].path
     app.button(key="lane_0_explore").click()
     quiet(app.run())
     assert memory(app).params.algorithm == "gomp"

@@ -9,10 +9,10 @@ import streamlit as st
 from streamlit import config
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from pages._parts.frame import inside
 from pages._parts.frame.guard import FORBIDDEN, FRAMED_BY, METRICS, MOST_TOLD, Guard
 from pages._parts.frame.left_page import SECONDS, LeftPage
 from pages._parts.keeper import password
+from pages._parts.session import inside
 
 SECRET = "a long enough password"
 

@@ -14,8 +14,9 @@ from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
 
-from pages._parts.frame import inside, sending
+from pages._parts.frame import sending
 from pages._parts.frame.guard import Guard
+from pages._parts.session import inside
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -38,8 +39,7 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> Any:
         MemorySessionStorage(), MemoryUploadedFileManager("/up"), ScriptCache(), None
     )
     server = MagicMock(_session_mgr=manager)
-    monkeypatch.setattr(inside.runtime, "exists", lambda: True)
-    monkeypatch.setattr(inside.runtime, "get_instance", lambda: server)
+    monkeypatch.setattr(inside, "_server", lambda: server)
 
     async def connect(of: bytes, name: str | None = None) -> str:
         found: list[str] = []

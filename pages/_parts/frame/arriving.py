@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from pages._parts.frame import inside
 from pages._parts.jobs.machine import memory_bytes
+from pages._parts.session import inside
 from pages._parts.session.leaving import LEAVING
 from pages._parts.session.memory import Memory
 from pages._parts.session.uploads import REFUSED

@@ -18,9 +18,10 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from mklcore.launcher import HOSTS
-from pages._parts.frame import arriving, inside, owner
+from pages._parts.frame import arriving, owner
 from pages._parts.frame.left_page import LeftPage
 from pages._parts.keeper import password
+from pages._parts.session import inside
 
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]

@@ -7,8 +7,7 @@ for the old page after the new one is drawn, and the browser takes the new one a
 import time
 from collections.abc import Callable
 
-from google.protobuf.message import DecodeError
-from streamlit.proto.BackMsg_pb2 import BackMsg
+from pages._parts.session import inside
 
 SECONDS = 2.0  # after a change of page; later a page of another name may be the server's own doing
 LONGEST = 1_000_000  # bytes that are looked at
@@ -23,15 +22,11 @@ class LeftPage:
 
     def speaks(self, message: bytes) -> bool:
         """Tell whether a message is of a part of the page that was just left."""
-        try:
-            asked = BackMsg.FromString(message) if len(message) <= LONGEST else BackMsg()
-        except DecodeError:  # the server knows what to do with it
-            return False
-        page = asked.rerun_script.page_script_hash
+        page, part = inside.page_asked_for(message) if len(message) <= LONGEST else ("", "")
         if not page or page == self._page:
             return False
         now = self._clock()
-        if not asked.rerun_script.fragment_id:
+        if not part:
             self._since = now
         elif now - self._since < SECONDS:
             return True

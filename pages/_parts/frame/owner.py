@@ -8,7 +8,7 @@ browser that sends no cookie, as one may from within a page of another host, has
 from collections.abc import Iterable
 from contextvars import ContextVar
 
-from pages._parts.frame import inside
+from pages._parts.session import inside
 
 ASKING: ContextVar[bytes] = ContextVar("asking", default=b"")  # the browser behind the request that is answered
 

@@ -9,23 +9,22 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from typing import Any
 
-from streamlit.runtime import websocket_session_manager
-from streamlit.runtime.app_session import AppSession
-from streamlit.runtime.scriptrunner import ScriptRunnerEvent
-
 from pages._parts.frame import owner
+from pages._parts.session import inside
 
 GATHERED_SECONDS = 0.02  # an element waits at most so long for others; the start and the end of a run wait for none
 
 
-class GatheringSession(AppSession):
-    """A session whose runs are heard in their order, many elements at a time, and that only its own browser comes back to."""
+Session: Any = inside.find(inside.SESSION) or object
+
+
+class OwnedSession(Session):
+    """A session that only its own browser comes back to."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
-        self._told: deque[Callable[[], None]] = deque()
-        self._is_due = False  # the server's thread knows that it is to look
         self.began = owner.ASKING.get()
         super().__init__(*args, **named)
 
@@ -33,10 +32,20 @@ class GatheringSession(AppSession):
         """Tell whether whoever names this session gets it; others get one of their own, and this one stays as it is."""
         return owner.is_owner(self.began) and super().matches_user_info(user_info)
 
-    def _on_scriptrunner_event(self, sender: Any, event: ScriptRunnerEvent, *more: Any, **told: Any) -> None:
+
+class GatheringSession(OwnedSession):
+    """An owned session whose runs are heard in their order, many elements at a time."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        self._told: deque[Callable[[], None]] = deque()
+        self._is_due = False  # the server's thread knows that it is to look
+        self._message_enqueued_callback: Any = None
+        super().__init__(*args, **named)
+
+    def _on_scriptrunner_event(self, sender: Any, event: Any, *more: Any, **told: Any) -> None:
         """Hear a run, in the run's own thread."""
         self._told.append(partial(self._handle_scriptrunner_event_on_event_loop, sender, event, *more, **told))
-        if event != ScriptRunnerEvent.ENQUEUE_FORWARD_MSG:
+        if event != inside.find(inside.EVENT).ENQUEUE_FORWARD_MSG:
             self._call_soon_on_event_loop(self._take)
         elif not self._is_due:
             self._is_due = True
@@ -88,4 +97,14 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 def gather() -> None:
     """Have the sessions of this server be such sessions; before the first one comes."""
-    websocket_session_manager.AppSession = GatheringSession  # type: ignore[misc]  # what it calls to begin a session
+    kind = session_kind()
+    if kind is not None:
+        import_module(inside.SESSIONS.partition(":")[0]).AppSession = kind  # type: ignore[attr-defined]  # called to begin a session
+
+
+def session_kind() -> type | None:
+    """Return the best kind of session that this Streamlit lets be; None where it has to be its own."""
+    if any(inside.find(name) is None for name in (inside.SESSION, inside.SESSIONS, inside.OWNER)):
+        return None
+    able = all(inside.find(name) is not None for name in (inside.EVENT, *inside.GATHERING))
+    return GatheringSession if able else OwnedSession

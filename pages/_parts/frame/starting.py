@@ -11,13 +11,11 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 
 import streamlit as st
-from streamlit import delta_generator
-from streamlit.runtime.pages_manager import PagesManager
 
 from mklcore import launcher
-from pages._parts.frame import inside, sending
+from pages._parts.frame import sending
 from pages._parts.jobs import importing
-from pages._parts.session import turns
+from pages._parts.session import inside, turns
 from pages._parts.session.leaving import look_after
 
 # All of it in one thread, because two threads that enter a package and one of its modules at once would find it half made.
@@ -58,6 +56,7 @@ _free = threading.Event()
 async def serving(_: st.App) -> AsyncIterator[None]:
     """Import in a thread from the server's first moment on, and open the browser unless the server is headless."""
     global _importing
+    inside.report_missing()
     inside.answer_hosts(os.environ.get(launcher.HOSTS, ""))
     sending.gather()
     _free.set()
@@ -65,8 +64,8 @@ async def serving(_: st.App) -> AsyncIterator[None]:
     _importing = threading.Thread(target=_import, name="imports", daemon=True)
     _importing.start()
     # Before its first element Streamlit looks whether this is a notebook, through the files of all modules: 0.1 to 0.3 s.
-    delta_generator._use_warning_has_been_displayed = True
-    PagesManager.uses_pages_directory = False  # the very first link to a page reaches app.py, too, not the page's file
+    inside.set_flag(inside.NOTEBOOK, True)
+    inside.set_flag(inside.PAGES, False)  # the very first link to a page reaches app.py, too, not the page's file
     opens = address() + launcher.first_page()
     if opens != address():
         print(f"  Your table: {opens}", flush=True)

@@ -259,7 +259,7 @@ class Params(TheoryParams):
         "", matching(r"root|\d{1,5}\^\d{1,2}(\*\d{1,5}\^\d{1,2})*", "columns with levels, as in 3^2*5^1")
     )
     at: float | None = _param(None, position())
-    look: str = _param("columns", choice("columns", "inside"))
+    look: str = _param("columns", choice("columns", "path", "inside"))
     column: int = _param(0, whole(0, 99999))
     over: str = _param("", matching(r"\d{1,5},\d{1,5}", "two numbers of columns, as in 3,5"))
     output: int = _param(0, whole(0, 9999))

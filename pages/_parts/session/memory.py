@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from mklcore.kernels import stacks
 from mklcore.paths.path import Path
 from pages._parts.jobs.job import Progress
 from pages._parts.params.lanes import Lane
 from pages._parts.params.parameters import Params, PathParams
+from pages._parts.session import inside
 from pages._parts.session.leaving import LEAVING
 from pages._parts.session.presence import Presence
 from pages._parts.session.shelf import Shelf
@@ -272,7 +272,7 @@ _here = _Here()
 
 def memory() -> Memory:
     """Return what this session remembers."""
-    run = get_script_run_ctx(suppress_warning=True)
+    run = inside.run_context()
     if run is not None and run is _here.run:
         return _here.memory
     found: Memory | None = st.session_state.get(KEY)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from pages._parts.session import inside as streamlit_inside
 from pages._parts.session.memory import memory
 
 
@@ -42,7 +42,7 @@ KEEPER = Room("keeper", "Keeper", ":material/shield_person:", "What does this se
 
 def _pages() -> dict[str, StreamlitPage]:
     """Return the pages. Outside of a run Streamlit makes them without file and title: such are not kept."""
-    return _kept() if get_script_run_ctx(suppress_warning=True) else _build()
+    return _kept() if streamlit_inside.run_context() else _build()
 
 
 @cache

@@ -2,16 +2,13 @@
 
 import hashlib
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import Any
 
 from mklcore.errors import KernelError
 from mklcore.kernels import stacks
 from pages._parts.params.parameters import KernelParams
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session.memory import Upload, memory
-
-if TYPE_CHECKING:
-    from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 UPLOAD_LIMIT_MB = 20
 STACK_LIMIT_MB = stacks.MAX_FILE_MB
@@ -26,7 +23,7 @@ class MissingFileError(Exception):
     """A link names an uploaded file that this session does not hold."""
 
 
-def refusal(file: "UploadedFile") -> str:
+def refusal(file: Any) -> str:
     """Return why the server did not take a file that was sent, "" where it did."""
     return file.getvalue().decode() if file.type == REFUSED else ""
 

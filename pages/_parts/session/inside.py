@@ -1,0 +1,205 @@
+"""Session and what the app uses of Streamlit beyond its public names: all of it here, and each name may be missing.
+
+Such names may change with any release. Where one is gone the app works without it, in the way that ``NAMES`` says, and the
+server's log has it.
+"""
+
+import logging
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+CONTEXT = "streamlit.runtime.scriptrunner:get_script_run_ctx"
+EVENT = "streamlit.runtime.scriptrunner:ScriptRunnerEvent"
+RUNTIME = "streamlit.runtime:get_instance"
+FILES = "streamlit.runtime.memory_uploaded_file_manager:MemoryUploadedFileManager"
+SESSION = "streamlit.runtime.app_session:AppSession"
+SESSIONS = "streamlit.runtime.websocket_session_manager:AppSession"
+OWNER = "streamlit.runtime.app_session:AppSession.matches_user_info"
+MESSAGE = "streamlit.proto.BackMsg_pb2:BackMsg"
+PAGES = "streamlit.runtime.pages_manager:PagesManager.uses_pages_directory"
+NOTEBOOK = "streamlit.delta_generator:_use_warning_has_been_displayed"
+COOKIE = "streamlit.web.server.starlette.starlette_server_config:XSRF_COOKIE_NAME"
+OPTION = "streamlit.config:set_option"
+TOKEN = "streamlit.web.server.starlette.starlette_app_utils:decode_xsrf_token_string"
+_GATHERING = (
+    "_handle_scriptrunner_event_on_event_loop", "_on_scriptrunner_event", "_call_soon_on_event_loop", "request_rerun",
+)  # fmt: skip
+GATHERING = tuple(f"{SESSION}.{name}" for name in _GATHERING)
+
+NAMES = {
+    CONTEXT: "closed tabs are not noticed before Streamlit ends their sessions",
+    RUNTIME: "closed tabs are not noticed, and whoever has the name of a session may use its addresses",
+    FILES: "files that were sent stay until their session ends",
+    SESSIONS: "pages are sent element by element, and whoever has the name of a session may take it over",
+    OWNER: "whoever has the name of a session may take it over",
+    MESSAGE: "a page may stay empty after a quick change of pages",
+    PAGES: "a link to a page that is the first request of a server is sent on by the page",
+    NOTEBOOK: "the first page takes up to 0.3 s longer",
+    COOKIE: "whoever has the name of a session may use its addresses",
+    OPTION: "hosts are answered by server.allowedHosts alone",
+    TOKEN: "whoever has the name of a session may use its addresses",
+    **dict.fromkeys((EVENT, *GATHERING), "pages are sent element by element"),
+}
+
+
+@lru_cache(maxsize=64)
+def find(name: str) -> Any:
+    """Return the object called ``module:attribute``, None where this Streamlit has none."""
+    owner, attribute = _owner(name)
+    return getattr(owner, attribute, None)
+
+
+def has(name: str) -> bool:
+    """Tell whether this Streamlit has a name, whatever it stands for."""
+    return hasattr(*_owner(name))
+
+
+def _owner(name: str) -> tuple[Any, str]:
+    """Return the module or class that a name is an attribute of, and the attribute."""
+    module, _, attributes = name.partition(":")
+    *owners, attribute = attributes.split(".")
+    try:
+        found: Any = import_module(module)
+    except ImportError:
+        return None, attribute
+    for owner in owners:
+        found = getattr(found, owner, None)
+    return found, attribute
+
+
+def report_missing() -> None:
+    """Write to the server's log what this Streamlit lacks."""
+    for name, consequence in NAMES.items():
+        if not has(name):
+            logging.getLogger(__name__).warning(
+                "Streamlit %s has no %s: %s.", st.__version__, name.replace(":", "."), consequence
+            )
+
+
+def set_flag(name: str, value: bool) -> None:
+    """Set a flag of Streamlit, where it has it."""
+    if has(name):
+        setattr(*_owner(name), value)
+
+
+# Runs and sessions
+
+
+def run_context() -> Any:
+    """Return what Streamlit knows of the run this thread draws, None outside of a run."""
+    context = find(CONTEXT)
+    return None if context is None else context(suppress_warning=True)
+
+
+def _server() -> Any:
+    """Return the running server, None where there is none."""
+    instance = find(RUNTIME)
+    return instance() if instance is not None and st.runtime.exists() else None
+
+
+def is_active(session: str) -> bool:
+    """Tell whether a browser is connected to the session; True where nobody knows."""
+    known = getattr(_server(), "is_active_session", None)
+    return known is None or known(session)
+
+
+def close(session: str) -> None:
+    """Have the server forget a session; call it in the server's own thread."""
+    end = getattr(_server(), "close_session", None)
+    if end is not None:
+        end(session)
+
+
+def began(tab: str) -> bytes:
+    """Return which browser began a session that the server holds, b"" where none is known."""
+    info = getattr(getattr(_server(), "_session_mgr", None), "get_session_info", None)
+    found = None if info is None else info(tab)
+    return getattr(found.session, "began", b"") if found is not None else b""
+
+
+# Requests
+
+
+def host_is_allowed(host: bytes | None) -> bool:
+    """Tell whether a request to this host is answered: by ``server.allowedHosts``, as Streamlit does for WebSockets."""
+    allowed = [str(one).strip().lower().rstrip(".") for one in st.get_option("server.allowedHosts") or ()]
+    if not allowed:
+        return True
+    name = _host_name("" if host is None else host.decode("latin-1"))
+    return bool(name) and any(
+        one in ("*", name) or (one.startswith("*.") and name.endswith(one[1:])) for one in allowed
+    )
+
+
+def answer_hosts(names: str) -> None:
+    """Answer requests to these hosts, with spaces between, as well as to those of ``server.allowedHosts``."""
+    known, change = st.get_option("server.allowedHosts"), find(OPTION)
+    if known and change is not None and (added := [name for name in names.split() if name not in known]):
+        change("server.allowedHosts", [*known, *added])
+
+
+def _host_name(host: str) -> str:
+    """Return the name in a Host header, "" where it holds anything but a name and a port."""
+    try:
+        parts = urlsplit(f"//{host}")
+        _ = parts.port  # ValueError unless it is a number in range
+    except ValueError:
+        return ""
+    if "@" in parts.netloc or parts.path or parts.query or parts.fragment:
+        return ""
+    return (parts.hostname or "").rstrip(".")
+
+
+def token(cookies: str) -> bytes:
+    """Return the token against forged requests among these cookies, b"" where none is; its cookie is masked anew often."""
+    from starlette.requests import cookie_parser
+
+    decode, name = find(TOKEN), find(COOKIE)
+    if decode is None or name is None:
+        return b""
+    return decode(cookie_parser(cookies).get(name, ""))[0] or b""
+
+
+def page_asked_for(message: bytes) -> tuple[str, str]:
+    """Return the page and the part of it that a browser's message is about, "" for each that it does not name."""
+    kind = find(MESSAGE)
+    if kind is None:
+        return "", ""
+    from google.protobuf.message import DecodeError
+
+    try:
+        asked = kind.FromString(message).rerun_script
+    except DecodeError:  # the server knows what to do with it
+        return "", ""
+    return asked.page_script_hash, asked.fragment_id
+
+
+# Files that were sent
+
+
+def files() -> dict[str, dict[str, bytes]]:
+    """Return the bytes of the files that Streamlit keeps, by tab and name, in the order they came."""
+    there = _manager()
+    if there is None:
+        return {}
+    with there._lock:
+        return {tab: {name: file.data for name, file in kept.items()} for tab, kept in there.file_storage.items()}
+
+
+def keep_last(tab: str, most: int, most_bytes: float) -> None:
+    """Have Streamlit keep of a tab the files that came last: so many, and so many bytes, but the very last in any case."""
+    there, room = _manager(), most_bytes
+    for place, (name, content) in enumerate(reversed(files().get(tab, {}).items())):
+        room -= len(content)
+        if there is not None and place and (place >= most or room < 0):
+            there.remove_file(tab, name)
+
+
+def _manager() -> Any:
+    there, kind = getattr(_server(), "uploaded_file_mgr", None), find(FILES)
+    known = kind is not None and isinstance(there, kind) and hasattr(there, "_lock") and hasattr(there, "file_storage")
+    return there if known else None
