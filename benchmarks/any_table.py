@@ -34,7 +34,7 @@ from benchmarks.strangers import KINDS
 from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import read_table
-from mklcore.errors import MKLError, told_elsewhere
+from mklcore.errors import MKLError, suppress_convergence_warnings
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.paths.path import fit_path, path_grid
 from pages._parts.derive import (
@@ -92,7 +92,7 @@ class Outcome:
         if step.startswith(self.skip):
             return None
         try:
-            with told_elsewhere():
+            with suppress_convergence_warnings():
                 found = work()
         except MKLError as error:
             self.refusals.append([step, f"{type(error).__name__}: {error}"])

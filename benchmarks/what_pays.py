@@ -23,7 +23,7 @@ from scipy.optimize import nnls
 import mklcore as mkl
 from benchmarks.large_rows import kernels, table
 from benchmarks.lines import cpu
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.losses import make_loss
 from mklcore.lowrank import central
@@ -69,7 +69,7 @@ def one(stack: Any, y: np.ndarray, loss: str, C: float, inside: bool) -> Fitted 
     """A cold fit to the usual tolerance; None where it does not come there."""
     task = Problem(stack, y, C, make_loss(loss), LpNorm(4 / 3), True)
     method = central.FeatureCentral if inside else FeatureReweighting
-    with told_elsewhere():
+    with suppress_convergence_warnings():
         seconds, fit = cpu(lambda: run(method(task, tol=TOL), tol=TOL, max_iter=PATIENCE))
     n, D = stack.table.shape
     return Fitted(loss, inside, central.scaled_cost(task), D, seconds / (n * D)) if fit.status.ok else None

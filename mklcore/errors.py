@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mklcore.unconverged import NotConvergedWarning as NotConvergedWarning
 
-_told_elsewhere = ContextVar("told_elsewhere", default=False)
+_suppressed = ContextVar("suppress_convergence_warnings", default=False)
 
 
 class MKLError(Exception):
@@ -53,8 +53,16 @@ class ProofError(MKLError):
         )
 
 
-def __getattr__(name: str) -> type[Warning]:
-    """Import the warning when it is asked for: it is scikit-learn's too, and what only raises errors needs no scikit-learn."""
+_RENAMED = {
+    "breathe": "check_cancelled", "may_be_ended": "cancellation_scope", "told_elsewhere": "suppress_convergence_warnings",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import the warning when it is first used, because it needs scikit-learn; find names of version 0.1."""
+    if name in _RENAMED:
+        warnings.warn(f"errors.{name} is errors.{_RENAMED[name]} from this version on.", FutureWarning, stacklevel=2)
+        return globals()[_RENAMED[name]]
     if name != "NotConvergedWarning":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}.")
     from mklcore.unconverged import NotConvergedWarning
@@ -64,7 +72,7 @@ def __getattr__(name: str) -> type[Warning]:
 
 def warn_short(message: str, stacklevel: int = 2) -> None:
     """Warn that a solver stopped short of its tolerance, unless the caller tells it; ``stacklevel`` as in ``warnings``."""
-    if not _told_elsewhere.get():
+    if not _suppressed.get():
         from mklcore.unconverged import NotConvergedWarning
 
         warnings.warn(message, NotConvergedWarning, stacklevel=stacklevel + 1)
@@ -78,7 +86,7 @@ _pulse: ContextVar[Callable[[], Any]] = ContextVar("pulse", default=never_asked)
 
 
 @contextmanager
-def may_be_ended(pulse: Callable[[], Any]) -> Iterator[None]:
+def cancellation_scope(pulse: Callable[[], Any]) -> Iterator[None]:
     """Call ``pulse`` now and then while kernels and features are built inside: what it raises ends that. For this thread alone."""
     before = _pulse.set(pulse)
     try:
@@ -87,20 +95,20 @@ def may_be_ended(pulse: Callable[[], Any]) -> Iterator[None]:
         _pulse.reset(before)
 
 
-def breathe() -> None:
+def check_cancelled() -> None:
     """Between two stretches of building, each far below a second: the moment at which it may be ended."""
     _pulse.get()()
 
 
 @contextmanager
-def told_elsewhere() -> Iterator[None]:
-    """Give no NotConvergedWarning inside, because whoever asks for the fit shows its status and gap.
+def suppress_convergence_warnings() -> Iterator[None]:
+    """Give no NotConvergedWarning inside, because the caller shows the status and gap of the fit.
 
     It holds for this thread alone: ``warnings.catch_warnings`` would change the filters of the whole process, and two
     threads that use it at once leave each other's behind.
     """
-    before = _told_elsewhere.set(True)
+    before = _suppressed.set(True)
     try:
         yield
     finally:
-        _told_elsewhere.reset(before)
+        _suppressed.reset(before)

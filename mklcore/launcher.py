@@ -87,7 +87,7 @@ def _check_packages() -> None:
 
 
 def has_display() -> bool:
-    """Whether a browser can be shown to whoever started this."""
+    """Whether a browser can be shown to the person who started this."""
     if os.environ.get("SSH_CONNECTION"):
         return False
     if sys.platform in ("win32", "darwin"):

@@ -55,9 +55,9 @@ class Interface:
         if not missing:
             return
         owner = next(base for base in cls.__mro__ if base.__module__.startswith("mklcore.") and base is not cls)
-        told = "; ".join(_told(cls, name) for name in missing)
+        described = "; ".join(_told(cls, name) for name in missing)
         raise ParameterError(
-            f"{cls.__name__} derives from {owner.__name__}{why} and lacks {told}. Write what is missing."
+            f"{cls.__name__} derives from {owner.__name__}{why} and lacks {described}. Write what is missing."
         )
 
 

@@ -129,9 +129,9 @@ def training_rows(model: dict[str, Any], table: Any, target: str | None) -> tupl
         )
     lines = [Line(True, f"training rows: all {len(found)} are rows of the table")]
     if given is not None and not model["estimator"].endswith("OneClass"):
-        told = np.asarray(fitted["classes_"])[y.astype(int)] if "classes_" in fitted else y
+        labels = np.asarray(fitted["classes_"])[y.astype(int)] if "classes_" in fitted else y
         # Rows that are alike may have several targets: one of them has to be the model's.
-        same = all(any(np.all(one == given[j]) for j in alike) for one, alike in zip(told, found, strict=True))
+        same = all(any(np.all(one == given[j]) for j in alike) for one, alike in zip(labels, found, strict=True))
         lines.append(
             Line(same, "training target: that of the table" if same else "training target: NOT that of the table")
         )
@@ -182,11 +182,11 @@ def stack_of(kernels: dict[str, Any], X: Array) -> tuple[Array, list[Line]]:
         return approximated(kernels, X)
     if not np.array_equal(kernels["kept"], np.arange(n)):
         raise DataError(
-            "The model was fitted on some rows of a larger stack, whose normalisation cannot be told from them."
+            "The model was fitted on some rows of a larger stack, whose normalisation cannot be known from them."
         )
     Z = (X - kernels["column_means"]) / kernels["column_scales"]
     stack, worst = np.empty((len(kernels["specs"]), n, n)), 0.0
-    for K, spec, told in zip(stack, kernels["specs"], kernels["scales"], strict=True):
+    for K, spec, scale in zip(stack, kernels["specs"], kernels["scales"], strict=True):
         K[:] = gram(spec, Z)
         if kernels["center"]:
             K += K.mean() - K.mean(axis=0) - K.mean(axis=1)[:, None]
@@ -203,7 +203,7 @@ def stack_of(kernels: dict[str, Any], X: Array) -> tuple[Array, list[Line]]:
         }
         own = float(sizes[normalise])
         if own > 1e-10 * max(float(np.abs(diagonal).max()), 1e-300):
-            worst = max(worst, abs(own - told) / own)
+            worst = max(worst, abs(own - scale) / own)
             K /= own
     return stack, [
         Line(worst <= CLOSE, f"kernels: {len(stack)} built from the rows, scales off by {worst:.1e} at most")
@@ -232,8 +232,8 @@ def approximated(kernels: dict[str, Any], X: Array) -> tuple[Array, list[Line]]:
         features *= np.where(size > 0, 1.0 / np.sqrt(np.where(size > 0, size, 1.0)), 0.0)[:, None]
         features = features.astype(np.float32).astype(np.float64)
         stack[k] = features @ features.T
-    told = f"kernels: {len(stack)} APPROXIMATED from {m} landmarks, {worst:.1e} off at these; what follows is proved of them"
-    return stack, [Line(worst <= CLOSE, told)]
+    described = f"kernels: {len(stack)} APPROXIMATED from {m} landmarks, {worst:.1e} off at these; what follows is proved of them"
+    return stack, [Line(worst <= CLOSE, described)]
 
 
 # Losses and penalties, from their definitions
@@ -464,24 +464,27 @@ def cases(model: dict[str, Any]) -> Iterator[Case]:
 
 
 def compared(case: Case, objective: float, bound: float | None) -> list[Line]:
-    """What was told against what was found."""
+    """What is stated against what was found."""
     size = max(abs(objective), abs(case.objective), 1e-300)
     good = abs(objective - case.objective) <= CLOSE * size
-    lines = [Line(good, f"objective{case.name}: told {case.objective:.10g}, found {objective:.10g}")]
+    lines = [Line(good, f"objective{case.name}: stated {case.objective:.10g}, found {objective:.10g}")]
     if case.bound is None:
-        return [*lines, Line(True, f"certificate{case.name}: none is told; this method has none")]
+        return [*lines, Line(True, f"certificate{case.name}: none is stated; this method has none")]
     if bound is None:
-        return [*lines, Line(False, f"dual value{case.name}: told {case.bound:.10g}, and no dual point that proves it")]
+        return [
+            *lines,
+            Line(False, f"dual value{case.name}: stated {case.bound:.10g}, and no dual point that proves it"),
+        ]
     if not math.isfinite(bound):
         return [
             *lines,
-            Line(False, f"dual value{case.name}: told {case.bound:.10g}, but the dual point is not feasible"),
+            Line(False, f"dual value{case.name}: stated {case.bound:.10g}, but the dual point is not feasible"),
         ]
     size = max(size, abs(bound))
     lines.append(
         Line(
             abs(bound - case.bound) <= CLOSE * size,
-            f"dual value{case.name}: told {case.bound:.10g}, found {bound:.10g}",
+            f"dual value{case.name}: stated {case.bound:.10g}, found {bound:.10g}",
         )
     )
     share = (objective - bound) / size

@@ -30,7 +30,7 @@ from pages._parts.session import words as session_words
 TABS = {"lanes": "Lanes on your table", "search": "Find a good model", "toy": "Sparse against non-sparse"}
 
 
-def told(asked: Sequence[Lane], params: Params) -> None:
+def caption(asked: Sequence[Lane], params: Params) -> None:
     """Say what the lanes have in common: rows, kernels, split; and whether they are normalised alike."""
     every = [comparison.lane_params(params, lane) for lane in asked]
     ways = list(dict.fromkeys(dictionaries.normalisation(one) for one in every))
@@ -58,7 +58,7 @@ def explanation(drawn: Sequence[Shown]) -> None:
     limits.markdown(session_words.text("compare_cannot"))
     with st.expander("What each method solves", icon=":material/functions:"):
         for method, solved in dict.fromkeys(
-            (METHODS[one.lane.algorithm], derive_paths.told(one.params)) for one in drawn
+            (METHODS[one.lane.algorithm], derive_paths.words_for(one.params)) for one in drawn
         ):
             st.markdown(f"**{method.label}.** {method.one_line}")
             st.latex(solved.formula)
@@ -147,7 +147,7 @@ elif notices.usable_table():
             with st.sidebar:
                 rail.draw()
             with right:
-                told(comparison.lanes(history.current()), history.current())
+                caption(comparison.lanes(history.current()), history.current())
             with st.container(key="compare_answer"):
                 lanes(history.current())
         except MKLError as error:

@@ -68,8 +68,8 @@ def reopen(experiment: Experiment) -> None:
     )
     if file is None or memory().experiment_file == file.file_id:
         return
-    if told := uploads.refusal(file):
-        box.error(told)
+    if refused := uploads.refusal(file):
+        box.error(refused)
         return
     memory().experiment_file = file.file_id
     try:

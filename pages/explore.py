@@ -71,7 +71,7 @@ def show(shown: paths.Answer) -> None:
         preparing.follow(shown)
     tuning.draw(shown)
     repeats.repeats(shown.params)
-    evidence.explanation(paths.algorithm(shown.params), paths.told(shown.params))
+    evidence.explanation(paths.algorithm(shown.params), paths.words_for(shown.params))
 
 
 def _go_on(params: parameters.Params) -> None:

@@ -27,7 +27,7 @@ def request() -> bool:
     params = history.current()
     if hulls.certified(params).value is not None:
         return False
-    hulls.estimator(params)  # refused in words here rather than in the worker
+    hulls.estimator(params)  # refused here rather than in the worker
     job = board.mine(hulls.certified(params).key) or board.mine(hulls.provisional(params).key)
     quick = hulls.provisional(params).value is not None
     if (job is None and (quick or hulls.is_small(params))) or (job is not None and job.state is JobState.DONE):
@@ -71,8 +71,8 @@ def cursor(shown: hulls.Answer) -> None:
         between = exact(shown, here.value)
     hull = between or hulls.at(shown, here.index)
     selected = selection(shown, hull)
-    if told := hulls.rows_told(shown.params):
-        st.caption(told)
+    if rows := hulls.rows_told(shown.params):
+        st.caption(rows)
     hull_player.player(shown, here.index, between, selected)
     if len(hulls.columns(shown.params)) < 2:
         st.caption("A grid needs two columns: let another one enter.")

@@ -1,4 +1,4 @@
-"""Keeper: what the server holds for everybody, and what may go; for whoever knows the password."""
+"""Keeper: what the server holds for everybody, and what may go; behind a password."""
 
 # ruff: noqa: E402  the door comes first
 

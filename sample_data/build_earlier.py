@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path as File
 
 from mklcore.data.samples import SAMPLES
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.lessons import LESSONS, pictures
 from mklcore.paths.files import write_paths
 from mklcore.paths.path import Path
@@ -55,7 +55,7 @@ def asked(params: Params) -> list[PathParams]:
 
 def solved(params: PathParams) -> Path:
     """The path as the app's worker computes it."""
-    with told_elsewhere():
+    with suppress_convergence_warnings():
         return paths.prepared(params).solve()
 
 
@@ -85,7 +85,7 @@ def told(key: str) -> earlier.Story:
 
 
 def _do(job: Job) -> None:
-    with told_elsewhere():
+    with suppress_convergence_warnings():
         make(Progress(job, watched=False))
 
 

@@ -499,7 +499,7 @@ def test_each_lane_is_told_with_the_problem_it_solves_and_its_figure_can_be_take
     app = compare("lp,norm=block norm,q=4.0;lp;smkl,terms=gl")
     formulas = [one.value.strip("$\n ") for one in app.latex]
     lp, smkl = METHODS["lp"], METHODS["smkl"]
-    for told in (lp, lp.told({"norm": "block norm"}), smkl.told({"terms": "gl"})):
+    for told in (lp, lp.words_for({"norm": "block norm"}), smkl.words_for({"terms": "gl"})):
         assert told.formula in formulas
     before = len(app.get("plotly_chart"))
     app.session_state["take_lanes"] = True

@@ -162,7 +162,7 @@ def test_it_is_a_choice_with_a_control_of_its_own(case):
     assert "mu" in [control.name for control in lp.shown("binary", "C", usual | {"norm": "elastic net"})]
     assert "mu" not in [control.name for control in lp.shown("binary", "C", usual)]
     assert lp.estimator("binary", norm="elastic net", mu=0.25).penalty == ElasticNet(0.25)
-    assert r"\mu" in lp.told({"norm": "elastic net"}).formula
+    assert r"\mu" in lp.words_for({"norm": "elastic net"}).formula
 
 
 @pytest.mark.parametrize("mu", [0.0, -1.0, 1.5, True, "half"])

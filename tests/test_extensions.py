@@ -228,7 +228,7 @@ def test_a_penalty(monkeypatch, table, tmp_path):
     assert saved(model, tmp_path).penalty == Tight(4.0)
     lp = ESTIMATORS["lp"]
     assert lp.estimator("regression", norm="tight", share=3.0).penalty == Tight(3.0)
-    assert Tight.problem in lp.told({"norm": "tight"}).formula
+    assert Tight.problem in lp.words_for({"norm": "tight"}).formula
 
     page = open_app("pages/explore.py", data="diabetes", norm="tight")
     assert "tight" in page.selectbox(key="setting_norm_choice").options

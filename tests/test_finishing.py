@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.errors import KernelError, ParameterError, may_be_ended
+from mklcore.errors import KernelError, ParameterError, cancellation_scope
 from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.kernels.operators.packed import PackedKernels
@@ -80,6 +80,6 @@ def test_kernels_that_nobody_wants_any_more_are_not_built_to_the_end(X, build):
     def pulse():
         raise InterruptedError("enough")
 
-    with may_be_ended(pulse), pytest.raises(InterruptedError, match="enough"):
+    with cancellation_scope(pulse), pytest.raises(InterruptedError, match="enough"):
         build(X)
     build(X)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 
-from mklcore.errors import NotConvergedWarning, ParameterError, told_elsewhere
+from mklcore.errors import NotConvergedWarning, ParameterError, suppress_convergence_warnings
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
@@ -172,7 +172,7 @@ def test_lasso_alpha_that_stops_short_tells_its_gap_unless_the_caller_does(
     X, y = table
     warnings.simplefilter("always")  # scikit-learn warns, too
     monkeypatch.setattr(baselines, "_LASSO_STEPS", steps)
-    with nullcontext() if told else told_elsewhere():
+    with nullcontext() if told else suppress_convergence_warnings():
         hkl_lasso_alpha(X, y, 0.02, PolynomialBasis(2), fit_intercept=fit_intercept)
     ours = [
         "after 2 steps with a duality gap of" in str(w.message) for w in recwarn if w.category is NotConvergedWarning

@@ -435,7 +435,7 @@ ALONE = {"mklcore.solvers.hkl.baselines"}  # scikit-learn's lasso warns, and can
 def test_nobody_changes_the_filters_of_warnings_for_every_thread(file):
     for node in ast.walk(parsed(file)):
         if isinstance(node, ast.Call) and dotted(node).split(".")[-1] in FILTERS:
-            assert module_name(file) in ALONE, f"{file}:{node.lineno}: use mklcore.errors.told_elsewhere"
+            assert module_name(file) in ALONE, f"{file}:{node.lineno}: use mklcore.errors.suppress_convergence_warnings"
 
 
 # A protocol, not underscores

@@ -147,7 +147,7 @@ def test_the_registry_makes_the_estimator_for_a_table_without_target(ring, norm)
     model = method.estimator("novelty", kernels="precomputed", stack=stack, norm=norm, p=1.5, C=0.05, loss="hinge")
     assert type(model) is mkl.LpMKLOneClass
     assert model.fit(stack).status_.ok
-    told = method.told({"norm": norm}, "novelty")
+    told = method.words_for({"norm": norm}, "novelty")
     assert "y_i" not in told.formula
     assert "{w,b" not in told.formula
     assert "Without a target no score" in told.cannot_tell

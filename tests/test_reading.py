@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mklcore.data.applying import learn_reading
-from mklcore.data.columns import MAX_NAME, clean_name, to_numbers, told_apart
+from mklcore.data.columns import MAX_NAME, clean_name, distinct_names, to_numbers
 from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError, ParameterError
 
@@ -608,9 +608,9 @@ def test_a_reading_can_be_ended_between_rows_and_between_columns(read):
 
 
 def test_ten_thousand_names_that_look_alike_are_told_apart_in_one_pass():
-    names = told_apart(["a"] * 20_000 + ["a (2)", "b"])
+    names = distinct_names(["a"] * 20_000 + ["a (2)", "b"])
     assert names[:3] == ["a", "a (2)", "a (3)"]
     assert names[-2:] == ["a (2) (2)", "b"]
     assert len(set(names)) == 20_002
-    long = told_apart(["x" * 60, "x" * 60, "x" * 59 + "y", "x" * 59 + "y"], 55)
+    long = distinct_names(["x" * 60, "x" * 60, "x" * 59 + "y", "x" * 59 + "y"], 55)
     assert long[1::2] == ["x" * 55 + " (2)", "x" * 55 + " (3)"]

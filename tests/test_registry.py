@@ -98,18 +98,18 @@ def test_controls_without_effect_are_not_shown():
 
 def test_a_control_that_changes_the_problem_changes_its_formula_and_words():
     lp, greedy = mkl.estimators.ESTIMATORS["lp"], mkl.estimators.ESTIMATORS["greedy"]
-    assert lp.told({"norm": "lp"}) is lp
-    assert lp.told({}) is lp
-    words = {lp.told({"norm": norm}).formula for norm in NORMS}
+    assert lp.words_for({"norm": "lp"}) is lp
+    assert lp.words_for({}) is lp
+    words = {lp.words_for({"norm": norm}).formula for norm in NORMS}
     assert len(words) == len(NORMS)
-    assert "0.05" in lp.told({"norm": "elliptic"}).formula
-    assert "lambda" not in greedy.told({"criterion": "empirical"}).formula
-    assert "no certificate" in greedy.told({"criterion": "empirical"}).cannot_tell
+    assert "0.05" in lp.words_for({"norm": "elliptic"}).formula
+    assert "lambda" not in greedy.words_for({"criterion": "empirical"}).formula
+    assert "no certificate" in greedy.words_for({"criterion": "empirical"}).cannot_tell
     smkl = mkl.estimators.ESTIMATORS["smkl"]
-    assert "local minimum" in smkl.told({"terms": "log+gl"}).cannot_tell
+    assert "local minimum" in smkl.words_for({"terms": "log+gl"}).cannot_tell
     for terms in ("gl", "mkl"):
         assert make_terms(terms).is_convex
-        assert "convex" in smkl.told({"terms": terms}).cannot_tell
+        assert "convex" in smkl.words_for({"terms": terms}).cannot_tell
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -144,7 +144,7 @@ def test_methods_are_described_without_their_classes():
         "import sys; from mklcore.catalog.registry import ESTIMATORS\n"
         "for method in ESTIMATORS.values():\n"
         "    for task in ('binary', 'regression', 'novelty'):\n"
-        "        method.fits(task), method.shown(task, method.path_params[0], {}), method.told({}, task)\n"
+        "        method.fits(task), method.shown(task, method.path_params[0], {}), method.words_for({}, task)\n"
         "print(*sorted({'sklearn', 'mklcore.estimators.lp', 'mklcore.estimators.base'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)

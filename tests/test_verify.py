@@ -183,12 +183,12 @@ def changed(path, name, change):
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [
-        ("objective_", lambda v: v * 0.999, "objective: told"),
-        ("dual_objective_", lambda v: v * 1.001, "dual value: told"),
-        ("dual_coef_", lambda v: v * 1.01, "objective: told"),
-        ("weights_", lambda v: v[::-1].copy(), "objective: told"),
-        ("dual_point_", lambda v: v + 1e-3, "dual value: told"),
-        ("dual_point_", lambda v: -v, "dual value: told"),
+        ("objective_", lambda v: v * 0.999, "objective: stated"),
+        ("dual_objective_", lambda v: v * 1.001, "dual value: stated"),
+        ("dual_coef_", lambda v: v * 1.01, "objective: stated"),
+        ("weights_", lambda v: v[::-1].copy(), "objective: stated"),
+        ("dual_point_", lambda v: v + 1e-3, "dual value: stated"),
+        ("dual_point_", lambda v: -v, "dual value: stated"),
         ("training_target_", lambda v: 1 - v, "training target: NOT"),
     ],
 )

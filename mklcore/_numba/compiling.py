@@ -1,4 +1,4 @@
-"""Compiling in a process of its own: it fills numba's cache on disk, and whoever asked for it only loads.
+"""Compiling in a process of its own: it fills numba's cache on disk, and the caller only loads.
 
     python -m mklcore._numba.compiling [--with-parent] [STAGE ...]        fill the cache, the named stages of ``warmup`` first
 
@@ -30,10 +30,10 @@ from filelock import FileLock
 from mklcore._numba import cache as routine_cache
 
 SOURCES = Path(__file__).resolve().parents[1]  # all of the library
-PATIENCE_SECONDS = 600.0  # for a process that hangs: whoever follows it compiles itself then
+PATIENCE_SECONDS = 600.0  # for a process that hangs: the caller compiles itself then
 WITH_PARENT = "--with-parent"
 COMMAND = ("-m", "mklcore._numba.compiling", WITH_PARENT)
-NICE = 5  # whoever works on the same machine goes first
+NICE = 5  # other programs go first
 SELDOM = 20_000, 50, 50  # a compiler makes millions of objects, few in circles: the search took a tenth of the time
 
 
@@ -113,7 +113,7 @@ def main(first: Sequence[str] = ()) -> None:
 
         try:
             warm_up(lambda done, name: print(json.dumps([done, name]), flush=True), choose)
-        except BrokenPipeError:  # whoever listened has gone
+        except BrokenPipeError:  # the reader has gone
             os._exit(1)
         stamp = _stamp()
         if stamp is not None and not routine_cache.trouble():  # what a full disk did not take is not there

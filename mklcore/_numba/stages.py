@@ -1,4 +1,4 @@
-"""The names of what is compiled when: whoever needs an answer soon waits for what it needs alone."""
+"""The names of what is compiled when: an answer waits only for what it needs itself."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import numpy as np
 from mklcore._numba.stages import EVERY_KERNEL, USUAL, USUAL_ALGORITHM, USUAL_KERNELS
 from mklcore.arrays import Array
 from mklcore.catalog import ESTIMATORS, Algorithm
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.functions import KERNELS, RBF, KernelEntry, Linear
@@ -58,7 +58,7 @@ def warm_up(
         name = choose(tuple(left))
         if progress is not None:
             progress(tuple(done), name)
-        with told_elsewhere():  # sixteen rows say nothing about convergence
+        with suppress_convergence_warnings():  # sixteen rows say nothing about convergence
             left.pop(name)()
         done.append(name)
     if progress is not None:

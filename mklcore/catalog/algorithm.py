@@ -153,7 +153,7 @@ class Algorithm:
         """Whether the method can learn ``task``: all but a few need a target."""
         return task != NOVELTY or vars(self)["novelty"] is not None
 
-    def told(self, values: Mapping[str, Any], task: str = "") -> Algorithm | Variant:
+    def words_for(self, values: Mapping[str, Any], task: str = "") -> Algorithm | Variant:
         """Whose formula and words hold for ``task`` and these ``values`` of the controls: a variant's, or the algorithm's own."""
         found = next((one for one in self.variants if values.get(one.name) == one.value), self)
         if task == NOVELTY and self.novelty_words is not None:
@@ -197,7 +197,7 @@ class Algorithm:
 
 
 class _Imported:
-    """An attribute that may be given as the place of a class, and is the class for whoever asks for it."""
+    """An attribute that may be given as the place of a class, and is the class where it is read."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -92,9 +92,16 @@ def p_of_norms() -> Control:
 
 def norm() -> Control:
     """The control of the penalty, with what each of them does."""
-    told = [f"{name[0].upper()}{name[1:]}: {PENALTIES[name].help}." for name in norms() if PENALTIES[name].help]
+    helps = [f"{name[0].upper()}{name[1:]}: {PENALTIES[name].help}." for name in norms() if PENALTIES[name].help]
     return Control(
-        "norm", "Norm of the weights", "choice", LpNorm.name, " ".join(told), choices=NORMS, advanced=True, paths=("C",)
+        "norm",
+        "Norm of the weights",
+        "choice",
+        LpNorm.name,
+        " ".join(helps),
+        choices=NORMS,
+        advanced=True,
+        paths=("C",),
     )
 
 
@@ -253,7 +260,7 @@ STEPS_VARIANT = Variant(
     r"\min_f\;\tfrac1{2n}\sum_i\big(y_i-f(x_i)\big)^2,\qquad f\leftarrow f+\text{a step along the steepest kernel}",
     "How the training error falls step by step, and after how many steps the validation score turns.",
     "There is no λ and no certificate: only the greedy order and the number of steps hold the fit back. "
-    "Copies of a kernel are never told apart.",
+    "Copies of a kernel are never distinguished.",
 )
 CONVEX_VARIANTS = (
     Variant(

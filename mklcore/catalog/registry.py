@@ -197,7 +197,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             r"\min_f\;\tfrac1{2n}\sum_i\big(y_i-f(x_i)\big)^2+\lambda\sum_j\|f_j\|_{\mathcal H_j}",
             "The certificate tightens with every kernel that enters; after the last one the l1 optimum is reached and no "
             "kernel outside is steeper than λ.",
-            "Kernels that enter early may end with weight zero, and copies of a kernel are never told apart: the first one "
+            "Kernels that enter early may end with weight zero, and copies of a kernel are never distinguished: the first one "
             "is taken. The geometric rate of the paper says nothing for Gaussian kernels, whose spans overlap completely.",
             "Jin, Yang and Mahdavi (2013)",
             variants=(controls.STEPS_VARIANT,),

@@ -36,7 +36,7 @@ def command(reader: Path, asked: str, megabytes: int, seconds: int) -> list[str]
 def answered(
     line: list[str], raw: bytes, tick: Callable[[], None], seconds: int, late: str
 ) -> tuple[int, bytes, bytes]:
-    """What a process says to some bytes, with a tick now and then; it ends with whoever waits for it.
+    """What a process says to some bytes, with a tick now and then; it ends with the process that waits for it.
 
     Raises DataError with the sentence ``late`` after twice as many seconds of waiting as it may take of the processor.
     """

@@ -50,7 +50,7 @@ class Column:
 
     kind : "number", "category", "sequence", "text", "identifier", "date", "constant", "empty" or "dropped" (as asked).
     missing, distinct : counts of cells and of different values. example : the first value. done : what happens to the
-    column, in words.
+    column.
     """
 
     name: str
@@ -96,7 +96,7 @@ def clean_name(raw: str) -> str:
     return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
 
 
-def told_apart(names: Iterable[str], cut: int = sys.maxsize) -> list[str]:
+def distinct_names(names: Iterable[str], cut: int = sys.maxsize) -> list[str]:
     """The names made all different: those that came before get a number, a, a (2), a (3). ``cut`` : letters kept before it.
 
     How far the numbers of a name have come is remembered, so that ten thousand equal names are not tried fifty million times.
@@ -205,7 +205,7 @@ def numbers_or_labels(
 
 
 def profile(name: str, cells: np.ndarray, decimal: str = ".", use: str | None = None) -> Profile:
-    """Find out what a column is; `Column.done` says it in words. ``use`` (one of `USES`) settles it instead."""
+    """Find out what a column is; `Column.done` says it. ``use`` (one of `USES`) settles it instead."""
     numbers, missing, stray = numbers_or_labels(cells, decimal)
     if use == "number":
         numbers, missing, stray = _as_numbers(name, cells, decimal)
@@ -288,7 +288,7 @@ def as_strings(labels: Labels) -> tuple[str, ...]:
     return tuple(text or usual for text in found)
 
 
-def told(profiles: list[Profile], kept: set[str], indicator: bool = False) -> list[str]:
+def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = False) -> list[str]:
     """The notes for the reader: one sentence per kind of change, the columns by name."""
     used = [item for item in profiles if item.column.used or item.column.name in kept]
     numeric = [item for item in used if item.numbers is not None]

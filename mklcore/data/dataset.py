@@ -1,7 +1,7 @@
 """The one table every other room works on, and the ways to cut it.
 
 A `Dataset` is frozen: its arrays are read-only, and its `fingerprint` (sha256 of the features, the target, the names,
-the groups and the task) identifies it in caches, jobs and links. What reading changed is told in `notes`, in words.
+the groups and the task) identifies it in caches, jobs and links. What reading changed is stated in `notes`.
 """
 
 from __future__ import annotations
@@ -414,8 +414,8 @@ def _cut(data: Dataset, sizes: tuple[float, ...], seed: int, stratify: bool = Tr
     codes = _strata(data)
     rows = splitting.split_rows(codes, data.n_samples, sizes, seed, stratify)
     note = "" if codes is None else splitting.rare_note(data.y, len(sizes) + 1)
-    told = data if not note or note in data.notes else replace(data, notes=(*data.notes, note))
-    return [told.take(part) for part in rows]
+    noted = data if not note or note in data.notes else replace(data, notes=(*data.notes, note))
+    return [noted.take(part) for part in rows]
 
 
 def _as_html(data: Dataset) -> str:

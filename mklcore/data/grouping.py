@@ -55,7 +55,7 @@ def write_groups(groups: Groups) -> str:
 
 
 def read_groups(text: str, n_columns: int) -> Groups:
-    """The groups in text such as "petal:3-4;rest:1,2". Raises DataError in words."""
+    """The groups in text such as "petal:3-4;rest:1,2". Raises DataError."""
     if not re.fullmatch(GROUPS, text):
         raise DataError(f"{text[:40]!r} describes no groups of columns; expected a name and numbers, as in petal:3-4.")
     found = [part.split(":") for part in text.split(";")]
@@ -104,7 +104,7 @@ def equal_bands(n_columns: int, count: int) -> Groups:
 def regrouped(data: Dataset, how: str) -> Dataset:
     """The same table in other groups: "none", "prefix", "categories", "bands N" or text as in `read_groups`.
 
-    Where nothing shares a prefix or comes from a category there are no groups. Raises DataError in words.
+    Where nothing shares a prefix or comes from a category there are no groups. Raises DataError.
     """
     if how == "none":
         groups: Groups = ()

@@ -150,17 +150,17 @@ def _parquet(files: list[bytes], form: Format) -> list[_Columns]:
     names, columns = list[str](), list[np.ndarray]()
     while at < len(out):
         end = out.index(b"\n", at)
-        told, at = json.loads(out[at:end]), end + 1
-        if why := told.get("refused"):
+        notes, at = json.loads(out[at:end]), end + 1
+        if why := notes.get("refused"):
             raise _refusal(why, form)
-        if "rows" in told:
-            found.append(_whole(names, columns, told["nested"]))
+        if "rows" in notes:
+            found.append(_whole(names, columns, notes["nested"]))
             names, columns = [], []
             continue
         form.tick()
-        words, size = told["words"], told["bytes"]
+        words, size = notes["words"], notes["bytes"]
         values = np.frombuffer(out, dtype="<i4" if words else "<f8", count=size // (4 if words else 8), offset=at)
-        names.append(told["name"])
+        names.append(notes["name"])
         columns.append(np.array(words, dtype=object)[values] if words else values.astype(np.float64))
         at += size
     if len(found) < len(files):

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from mklcore.data.columns import MAX_NAME, MISSING, clean_name, missing_cells, to_numbers, told_apart
+from mklcore.data.columns import MAX_NAME, MISSING, clean_name, distinct_names, missing_cells, to_numbers
 from mklcore.data.dataset import counted, listed
 from mklcore.data.packed import (
     Format,
@@ -76,12 +76,12 @@ def parse(source: Source, form: Format) -> Table:
     if not raw.strip():
         raise DataError("The file is empty; expected a table with a header line and at least one row.")
     if raw[:4] == b"PAR1":
-        raw_names, columns, told = parquet_columns(raw, form)
-        names = _settle_names(raw_names, told)
-        return Table(names, columns, notes=tuple(told))
+        raw_names, columns, found_notes = parquet_columns(raw, form)
+        names = _settle_names(raw_names, found_notes)
+        return Table(names, columns, notes=tuple(found_notes))
     if is_workbook(raw):
-        rows, sheets, told = workbook_rows(raw, form)
-        return replace(_from_rows(rows, form, decimal=".", notes=told), sheets=sheets)
+        rows, sheets, found_notes = workbook_rows(raw, form)
+        return replace(_from_rows(rows, form, decimal=".", notes=found_notes), sheets=sheets)
     refuse_other_files(raw)
     text, encoding, notes = _decode(raw, form.encoding)
     if is_fasta(text):
@@ -92,10 +92,10 @@ def parse(source: Source, form: Format) -> Table:
 def _from_fasta(text: str, encoding: str, notes: list[str], form: Format) -> Table:
     found = fasta_columns(text, form.max_rows)
     columns = tuple(np.array(cells, dtype=object) for cells in found.values())
-    told = (
+    remarks = (
         "A FASTA file: one row per sequence, its letters in the first column, what stands in the headers in the others."
     )
-    return Table(tuple(clean_name(name) for name in found), columns, encoding=encoding, notes=(*notes, told))
+    return Table(tuple(clean_name(name) for name in found), columns, encoding=encoding, notes=(*notes, remarks))
 
 
 def delimiter_in_words(delimiter: str) -> str:
@@ -157,9 +157,9 @@ def _decode(raw: bytes, encoding: str | None) -> tuple[str, str, list[str]]:
 
 def _from_text(text: str, encoding: str, notes: list[str], form: Format) -> Table:
     delimiter, first_line = form.delimiter, 1
-    if told := re.match(r"sep=(.)\n", text):
-        text, first_line = text[told.end() :], 2
-        delimiter = delimiter or told[1]
+    if separator := re.match(r"sep=(.)\n", text):
+        text, first_line = text[separator.end() :], 2
+        delimiter = delimiter or separator[1]
     delimiter = delimiter or _sniff(text)
     columns = _regular_columns(text, delimiter, form) if len(text) >= LARGE_TEXT else None
     if columns is not None:
@@ -402,7 +402,7 @@ def _settle_names(cells: Sequence[str], notes: list[str]) -> tuple[str, ...]:
             "or set header=False if the first line holds data."
         )
     stems = [clean_name(cell) or f"column {place}" for place, cell in enumerate(cells, start=1)]
-    names = told_apart(stems, MAX_NAME - 5)
+    names = distinct_names(stems, MAX_NAME - 5)
     unnamed = [f"column {place}" for place, cell in enumerate(cells, start=1) if not clean_name(cell)]
     if unnamed:
         notes.append(f"{counted(len(unnamed), 'column')} without a name: now called {listed(unnamed)}.")

@@ -18,13 +18,13 @@ from mklcore.data.columns import (
     Column,
     Profile,
     clean_name,
+    distinct_names,
     encode,
     missing_rows,
+    notes_on_use,
     numbers_or_labels,
     profile,
     strings_of,
-    told,
-    told_apart,
 )
 from mklcore.data.dataset import TASKS, Dataset, Groups, counted, joined, listed
 from mklcore.data.grouping import families
@@ -184,7 +184,7 @@ def read_table(
     profiles, more = _settle_sentinels(profiles, sentinels)
     notes += more
     X, feature_names, columns_of = _features(profiles, kept, missing == "indicator", tick)
-    notes += told(profiles, kept, missing == "indicator")
+    notes += notes_on_use(profiles, kept, missing == "indicator")
     notes += rows_together(profiles)
     assert task is not None
     groups = families(columns_of)
@@ -327,16 +327,16 @@ def _settle_sentinels(profiles: list[Profile], rule: str) -> tuple[list[Profile]
             found[sentinel.column] = sentinel
     if not found:
         return profiles, []
-    told = joined(f"{one.value:g} in {one.column!r} ({counted(one.cells, 'cell')})" for one in found.values())
+    values = joined(f"{one.value:g} in {one.column!r} ({counted(one.cells, 'cell')})" for one in found.values())
     if rule == "keep":
-        return profiles, [f'Probably missing values: {told}. sentinels="missing" reads them so.']
+        return profiles, [f'Probably missing values: {values}. sentinels="missing" reads them so.']
     read = [
         replace(item, numbers=as_missing(item.numbers, found[item.column.name]))
         if item.numbers is not None and item.column.name in found
         else item
         for item in profiles
     ]
-    return read, [f"Read as missing: {told}."]
+    return read, [f"Read as missing: {values}."]
 
 
 def _read_target(
@@ -394,7 +394,7 @@ def _read_target(
 
 
 def _without_single_rows(name: str, values: np.ndarray) -> tuple[np.ndarray, str]:
-    """Which rows share their class with another row, and which are left out because they do not, in words."""
+    """Which rows share their class with another row, and which are left out because they do not."""
     kept = repeated(values)
     alone = [_shown(label) for label in np.unique(values[~kept])]
     if not alone:
@@ -470,7 +470,7 @@ def _features(
             f"With categories as columns of 0 and 1 the table has {len(values[0]):,} x {len(names):,} cells, more than "
             f"{MAX_CELLS:,}; take fewer rows or columns."
         )
-    return np.column_stack(values), tuple(told_apart(map(clean_name, names))), tuple(members.items())
+    return np.column_stack(values), tuple(distinct_names(map(clean_name, names))), tuple(members.items())
 
 
 def _nothing_left(profiles: list[Profile]) -> str:

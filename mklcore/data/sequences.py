@@ -24,12 +24,12 @@ END = 0.0  # stands behind the end of a string
 SHORTEST = 8  # what looks like sequences has this many letters on average
 FEWEST_ROWS = 5
 DNA, PROTEIN = "ACGTUNRYSWKMBDHV-", "ACDEFGHIKLMNPQRSTVWYBXZUOJ*-"
-SURE = 0.95  # share of letters A, C, G, T, U, N by which short alphabets are told from words
+SURE = 0.95  # share of letters A, C, G, T, U, N by which short alphabets are distinguished from words
 _SEQUENCE = re.compile(r"[A-Za-z*\-]+")
 
 
 def checked(sequences: Any, n_rows: int) -> Sequences:
-    """Sequences as (name, strings) pairs with one string per row. DataError in words."""
+    """Sequences as (name, strings) pairs with one string per row. DataError."""
     try:
         found = tuple((str(name), tuple(strings)) for name, strings in sequences)
     except (TypeError, ValueError):
@@ -45,7 +45,7 @@ def checked(sequences: Any, n_rows: int) -> Sequences:
 
 
 def as_strings(strings: Any, name: str = "") -> tuple[str, ...]:
-    """A list of texts, each of 1 to ``MAX_LENGTH`` letters. DataError in words."""
+    """A list of texts, each of 1 to ``MAX_LENGTH`` letters. DataError."""
     called = f" of {name!r}" if name else ""
     if isinstance(strings, str) or not isinstance(strings, Iterable):
         raise DataError(f"The sequences{called} are a list of strings, one per row; got {type(strings).__name__}.")
@@ -133,7 +133,7 @@ def is_fasta(text: str) -> bool:
 
 
 def read_fasta(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Headers and sequences, in capitals, of a FASTA text. DataError in words."""
+    """Headers and sequences, in capitals, of a FASTA text. DataError."""
     headers: list[str] = []
     parts: list[list[str]] = []
     for number, line in enumerate(text.lstrip("\ufeff").splitlines(), 1):

@@ -104,7 +104,7 @@ def standardise_spectra(train: Dataset, *others: Dataset, by: str = "spectrum") 
 def with_second_differences(data: Dataset, columns: Sequence[int] | None = None) -> Dataset:
     """x_{j+1} - 2 x_j + x_{j-1} appended for every inner wavelength j: curvature, free of offset and slope.
 
-    ``columns`` are the wavelengths in their order, all columns unless told. The new columns are called Δ² and the wavelength of
+    ``columns`` are the wavelengths in their order, all columns by default. The new columns are called Δ² and the wavelength of
     j, and join the band and the source column of j.
     """
     along = list(range(data.n_features) if columns is None else columns)

@@ -67,7 +67,7 @@ OUTCOMES = (
 YES_NO = ({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"}, {"ja", "nein"}, {"oui", "non"}, {"si", "no"})
 UNUSABLE = ("empty", "constant", "identifier", "date", "sequence")
 
-Point = tuple[float, str]  # how much it counts, and why in words; nothing is said of what speaks against
+Point = tuple[float, str]  # how much it counts, and why; nothing is said of what speaks against
 
 
 @dataclass(frozen=True)
@@ -100,11 +100,11 @@ def rank_targets(
 def in_words(candidates: Sequence[TargetCandidate]) -> str:
     """The note about a guess: what was taken and why, and what else is likely where that is unsure."""
     best, *others = candidates
-    told = f"No target was named: the column {best.name!r} is taken, {best.reason}."
+    text = f"No target was named: the column {best.name!r} is taken, {best.reason}."
     if not is_sure(candidates):
         beside = " or ".join(f"{one.name!r} ({one.reason})" for one in others)
-        told += f" The guess is unsure; it may also be {beside}."
-    return f"{told} target= names another."
+        text += f" The guess is unsure; it may also be {beside}."
+    return f"{text} target= names another."
 
 
 def is_sure(candidates: Sequence[TargetCandidate]) -> bool:
@@ -261,8 +261,8 @@ class _Ranking:
             points.append((0.75, f"for {self.names[found.copies[0]]!r} is made from it"))
         if found.has_square:
             points.append((-1.5, ""))
-        if told := [k for k in found.split_by if k not in self.by_name or not self._is_given(k)]:
-            points.append((1.0, f"for {self.names[told[0]]!r} says the same in another way"))
+        if missing := [k for k in found.split_by if k not in self.by_name or not self._is_given(k)]:
+            points.append((1.0, f"for {self.names[missing[0]]!r} says the same in another way"))
         return points
 
 

@@ -20,7 +20,7 @@ def text(value: object) -> str:
 
 
 def open_sheet(raw: bytes, wanted: str, limits: dict[str, int]) -> dict[str, object]:
-    """What is told about the workbook: the names of its sheets, and the rows of one of them or why it was refused."""
+    """What is stated about the workbook: the names of its sheets, and the rows of one of them or why it was refused."""
     book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(raw))
     tables = [s for s in book.sheets_metadata if s.typ == python_calamine.SheetTypeEnum.WorkSheet]
     seen = [s.name for s in tables if s.visible == python_calamine.SheetVisibleEnum.Visible]

@@ -50,7 +50,7 @@ class KernelEstimator(BaseEstimator):
     kernels : None (a default dictionary from X), a ``KernelDictionary``, or "precomputed" (X is a stack (M, n, n)).
         scikit-learn counts the M kernels of an array as its rows: ``cross_val_score`` and ``GridSearchCV`` end with "inconsistent
         numbers of samples", or without a target "X should be a square kernel matrix", before this library is asked. Use
-        ``cross_validate_path``, hand them a ``GramStack`` to be told so, or a table with a ``KernelDictionary``, which they can cut
+        ``cross_validate_path``, hand them a ``GramStack`` to see the reason, or a table with a ``KernelDictionary``, which they can cut
     normalise : "auto" (this estimator's own), "multiplicative", "spherical", "trace", "diag" or None; stacks are never touched
     center : centre the kernels in feature space
     approximation : None, or of lp-norm learning and MKL-GOMP ``Nystroem(n_components)``: kernels of low rank for many rows. The
@@ -124,8 +124,8 @@ class KernelEstimator(BaseEstimator):
             return replace(plain, bytes=approximation.foresee(len(dictionary), n_samples), stored="features")
         place = self._single_place(dictionary, n_samples)
         if place is not None:
-            told = "single" if place == "memory" else "single, on disk"
-            return replace(plain, bytes=triangle_bytes(len(dictionary), n_samples), stored=told)
+            stored = "single" if place == "memory" else "single, on disk"
+            return replace(plain, bytes=triangle_bytes(len(dictionary), n_samples), stored=stored)
         return replace(plain, bytes=0, stored="not stored") if self._wants_rows(dictionary, n_samples) else plain
 
     def _default_kernels(self, X: Any) -> KernelDictionary:
@@ -240,7 +240,7 @@ class KernelEstimator(BaseEstimator):
             raise ValueError(f"requires y to be passed, but the target y is None; {type(self).__name__} is supervised.")
         n = X.n_samples if isinstance(X, (GramStack, FeatureStack)) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
         rows = np.asarray(y).shape[:1]
-        if rows not in ((n,), ()):  # told before what a part of the classes would be told
+        if rows not in ((n,), ()):  # refused before the check of the classes
             raise DataError(
                 f"The kernels have {n} training rows and the target has {rows[0]}; they must be the same rows."
                 + (f" {UNCUT}" if self._is_precomputed else "")

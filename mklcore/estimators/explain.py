@@ -55,7 +55,7 @@ def typical_parts(model: Any, X: Any) -> Array:
 
 
 def column_influence(model: Any, typical: Any) -> Array:
-    """(d,): how much a fitted model hears of every column, the sizes of ``typical_parts`` spread evenly over their columns.
+    """(d,): how much a fitted model depends on every column, the sizes of ``typical_parts`` spread evenly over their columns.
 
     Adds up to the sum of ``typical`` (m,). A rough order of columns, not an importance: kernels on many columns say nothing
     about which of them matters. ParameterError for models fitted on stacks.

@@ -429,7 +429,7 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     standardize : bring the columns of X to mean 0 and standard deviation 1 first
     search : "certified" (train small, certify large), "printed" (the algorithm of the paper) or "necessary" (quick and
         provisional: it can miss interactions altogether, and has no gap)
-    max_nodes : bound on the certificate set, or as printed on the hull; the gap reached there is told
+    max_nodes : bound on the certificate set, or as printed on the hull; the gap reached there is stated
     memory_mb : budget for matrices that depend on X alone; beyond it they are made again when needed
     max_seconds : bound on the search, None for none, in seconds of counted work (multiplications at the speed of one idle
         core), so that the answer is the same on a busy machine

@@ -122,7 +122,7 @@ def kernels_of(model: Any, seen: Sequence[Unit]) -> dict[str, list[int]]:
 
 
 def _sees(model: Any) -> list[frozenset[int]] | None:
-    """Which columns each kernel of a model sees; None where it cannot be told."""
+    """Which columns each kernel of a model sees; None where it cannot be known."""
     if getattr(model, "_map", None) is not None:
         return [frozenset(spec.columns(model.n_features_in_)) for spec in model._map.specs]
     if isinstance(getattr(model, "design_", None), GraphSpace):

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from mklcore.arrays import Array, Indices
-from mklcore.errors import DataError, ParameterError, told_elsewhere
+from mklcore.errors import DataError, ParameterError, suppress_convergence_warnings
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import as_stack
 
@@ -59,7 +59,7 @@ def local_scores(
         rest = rows[rows != one]
         y = related[one, rest]
         if fewest <= y.sum() < y.size:
-            with told_elsewhere():  # one of hundreds of models may stop short of its tolerance
+            with suppress_convergence_warnings():  # one of hundreds of models may stop short of its tolerance
                 model = clone(estimator).fit(GramStack.from_array(values[:, rest[:, None], rest]), y)
             out[:, place] = model.decide_blocks(np.ascontiguousarray(values[:, others[:, None], rest]))
         if callback is not None:

@@ -22,7 +22,7 @@ from mklcore.scoring import accuracy, explained
 from mklcore.selection.probabilities import calibrate, sigmoids
 from mklcore.solvers.driver import Fit
 
-_DIGITS = 1e-9  # share of the objective that an intercept with few digits may cost before it is told
+_DIGITS = 1e-9  # share of the objective that an intercept with few digits may cost before it is reported
 
 
 def _is_calibrated(model: Any) -> bool:

@@ -2,7 +2,7 @@
 
 The kernels of a model are sorted by the columns they see, and what those of one set say is added up: f = b + sum_t f_t. The share
 of a term is its variance on the training rows over the sum of the variances of all terms. Of `KernelDictionary.interactions` and
-independent columns these are Sobol's indices of f; correlated columns have correlated terms, whose correlation is told beside
+independent columns these are Sobol's indices of f; correlated columns have correlated terms, whose correlation is listed beside
 them. A linear kernel of several columns is a sum over these, and is taken apart.
 
 Source: Sobol (1993), Sensitivity estimates for nonlinear mathematical models; Lu, Boukouvalas and Hensman (2022), section 4.2.
@@ -59,8 +59,8 @@ class Decomposition:
     kernels: tuple[tuple[int, ...], ...]
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{' × '.join(term.columns)} {term.share:.1%}" for term in self.terms[:6])
-        return f"Decomposition({len(self.terms)} terms: {told}{', …' if len(self.terms) > 6 else ''})"
+        listed = ", ".join(f"{' × '.join(term.columns)} {term.share:.1%}" for term in self.terms[:6])
+        return f"Decomposition({len(self.terms)} terms: {listed}{', …' if len(self.terms) > 6 else ''})"
 
     def place(self, columns: Sequence[str]) -> int:
         """Where the term of these columns stands. ParameterError where there is none."""

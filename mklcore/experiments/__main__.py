@@ -26,7 +26,7 @@ from mklcore.parallel.sweep import BACKENDS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what the arguments ask for; 0 where it went well, 1 where it was refused in words."""
+    """Run what the arguments ask for; 0 where it went well, 1 where it was refused."""
     asked = _parser().parse_args(arguments)
     try:
         if asked.name is None:

@@ -104,7 +104,7 @@ class Outcome:
 
     @property
     def took(self) -> str:
-        """How long it took, in words; empty where that is not known."""
+        """How long it took; empty where that is not known."""
         if not np.isfinite(self.seconds):
             return ""
         count = f"{self.seconds:.1f}" if self.seconds < 100 else f"{self.seconds:.0f}"
@@ -148,7 +148,7 @@ class Outcome:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read what ``to_json`` wrote. DataError in words for anything else."""
+        """Read what ``to_json`` wrote. DataError for anything else."""
         if len(text) > _LONGEST_JSON:
             raise DataError(f"The file has {len(text)} bytes; an outcome of an experiment has at most {_LONGEST_JSON}.")
         try:
@@ -160,10 +160,12 @@ class Outcome:
             took = found["seconds" if by_clock else "cpu_seconds"]
             seconds = float("nan") if took is None else float(took)
             rows, columns = (tuple(map(str, found[name])) for name in ("rows", "columns"))
-            told = tuple((str(k)[:40], str(v)[:40]) for k, v in sorted(dict(found.get("versions") or {}).items()))[:20]
+            versions = tuple((str(k)[:40], str(v)[:40]) for k, v in sorted(dict(found.get("versions") or {}).items()))[
+                :20
+            ]
             quick = bool(found.get("quick", False))
             read = cls(
-                str(found["experiment"]), rows, columns, samples, int(found["seed"]), seconds, quick, told, by_clock
+                str(found["experiment"]), rows, columns, samples, int(found["seed"]), seconds, quick, versions, by_clock
             )
         except (KeyError, TypeError, ValueError, RecursionError, OverflowError):
             raise DataError("This is not an outcome of an experiment written by this library.") from None
@@ -432,13 +434,13 @@ class Experiment:
         backend: str | Executor = "serial",
         known: dict[Line, Measured] | None = None,
     ) -> Outcome:
-        """Do it again. ``rows`` some of the row labels (by default all that are at hand, see ``rows_at_hand``);
+        """Do it again. ``rows`` some of the row labels (by default all that are available, see ``rows_at_hand``);
         ``callback(done, total)`` may raise to cancel, and so may ``listen()``, which is called within a repetition too.
 
         ``quick``: a small run, of the rows of a small run and with fewer rows of data where the experiment says so. ``data``: a
         folder of data files. ``backend``: "serial", "processes", "dask" or an executor, as in ``sweep``. ``known``: lines of an
         earlier run, which are not measured again; every new one is written into it as it comes (see ``Ledger``). All rows of a
-        repetition come before the next, so that a run that is cut short has whole repetitions. DataError where no row is at hand.
+        repetition come before the next, so that a run that is cut short has whole repetitions. DataError where no row is available.
         """
         count = self.repetitions if repetitions is None else repetitions
         if not (isinstance(count, (int, np.integer)) and count >= 1):
@@ -502,7 +504,7 @@ def _measured(measure: Callable[[str, int, int], Sequence[float]], line: Line) -
 
 
 def _after(callback: Progress) -> Progress:
-    """A callback that hears of done lines only, not of the beginning."""
+    """A callback that is called for done lines only, not of the beginning."""
     if callback is None:
         return None
     return lambda done, total: callback(done, total) if done else None

@@ -64,7 +64,7 @@ class Record:
 
 
 class Compared(NamedTuple):
-    """One comparison: ``center`` with ``error`` and ``freedom``, claimed to be between ``low`` and ``high``, in words ``claimed``.
+    """One comparison: ``center`` with ``error`` and ``freedom``, claimed to be between ``low`` and ``high``, in the words of ``claimed``.
 
     ``freedom`` is infinite where nothing is random. ``beyond``: whether it disagrees where that is decided elsewhere (printed
     numbers); None where the interval decides.

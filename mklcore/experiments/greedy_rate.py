@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import hadamard
 
 from mklcore.arrays import Array
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.greedy import GreedyMKLRegressor
 from mklcore.experiments.base import Experiment, pause
 from mklcore.experiments.claims import Claim, all_of, every, falls, same
@@ -53,7 +53,7 @@ def _problem(seed: int, repetition: int) -> tuple[Array, Array]:
 
 def _loss(K: Array, y: Array, steps: int, criterion: str, step: str) -> float:
     pause()
-    with told_elsewhere():  # a number of steps is what is asked for, not a tolerance
+    with suppress_convergence_warnings():  # a number of steps is what is asked for, not a tolerance
         model = GreedyMKLRegressor(
             criterion, lam=LAM, n_kernels=steps, step=step, kernels="precomputed", fit_intercept=False, tol=1e-10
         ).fit(K, y)

@@ -15,7 +15,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.data.synthetic import make_sparse_polynomial
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.experiments.base import Experiment, is_quick, pause
 from mklcore.experiments.claims import Claim, below
@@ -40,7 +40,7 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     data, _ = make_sparse_polynomial(n + N_VALIDATION + N_TEST, p, int(draw), rotate=turned == "rotated")
     X, y = np.array(data.X), np.array(data.y)
     parts = [(X[a:b], y[a:b]) for a, b in ((0, n), (n, n + N_VALIDATION), (n + N_VALIDATION, len(y)))]
-    with told_elsewhere():  # a hull at a small lam may stop short of its tolerance
+    with suppress_convergence_warnings():  # a hull at a small lam may stop short of its tolerance
         models = [
             full_kernel(hkl_l2, *parts[0], PolynomialBasis(4), lams(0, p)),
             _grown(*parts[0]),
@@ -103,7 +103,7 @@ HKL_FIG2 = Experiment(
     "there λ still ends before the error stops falling. Ten replications, not 40. 4 and 8 variables were measured after the "
     "others, when λ had ended there, too, so the seconds of the whole are not told. The price of depth is not the cause: on a "
     "draw of four rotated variables prices of 1, 2 and 4 err alike, each at another λ. Small runs train on 256 points, not "
-    "1024, and are told apart by that.",
+    "1024, and are distinguished by that.",
     row_name="variables",
     rows=_ROWS,
     columns=("L2", "greedy", "HKL", "nodes of HKL"),

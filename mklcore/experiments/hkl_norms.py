@@ -15,7 +15,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.data.synthetic import make_ringnorm, make_twonorm
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.hkl import HKLClassifier
 from mklcore.experiments.base import Experiment, pause
 from mklcore.experiments.claims import Claim, above, below, published
@@ -37,7 +37,7 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     """One repetition: test error in % of L2, greedy and HKL, then the nodes in the hull of HKL."""
     seeds = np.random.SeedSequence([seed, list(DATA).index(row), repetition]).generate_state(3)
     train, validation, test = (DATA[row](n, int(s))[0] for n, s in zip((N_TRAIN, N_CHECK, N_CHECK), seeds, strict=True))
-    with told_elsewhere():  # a hull at a small lam may stop short of its tolerance
+    with suppress_convergence_warnings():  # a hull at a small lam may stop short of its tolerance
         hulls = [_hull(train.X, train.y, lam) for lam in HKL_LAMS]
         line = [
             _best(decisions, validation.y, test.y)

@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of the hierarchical kernel learning paper, for every data file that is at hand.
+"""Tables 1 and 2 of the hierarchical kernel learning paper, for every data file that is available.
 
 Half of the rows for training, half held out, drawn anew in every repetition. Of the held-out half a third chooses the parameters
 of every method and the rest measures it. Basis "pol4": polynomials of degree 4 per column, 5^p kernels; "rbf": a Gaussian cut
@@ -17,7 +17,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.data.reading import read_table
 from mklcore.data.synthetic import make_ringnorm, make_twonorm
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
 from mklcore.experiments.base import Experiment, file_of, is_quick, pause
 from mklcore.experiments.claims import Claim, above, at_most, below, published
@@ -57,7 +57,7 @@ def classification(row: str, seed: int, repetition: int) -> list[float]:
 def _line(ways: Any, parts: list[Rows], basis: Any, error: Callable[[Array, Array], float]) -> list[float]:
     """Test errors of the ways, each with the model that is best on the second part, and the nodes of the last one."""
     found = []
-    with told_elsewhere():  # a hull at a small lam may stop short of its tolerance
+    with suppress_convergence_warnings():  # a hull at a small lam may stop short of its tolerance
         for way in ways:
             models = way(*parts[0], basis)
             judged = [error(say(parts[1][0]), parts[1][1]) for say, _ in models]
@@ -209,7 +209,7 @@ HKL_TABLE1 = _table(
         ),
     ),
     open_points=_OPEN.format(files="pumadyn32nm.csv, boston.csv, abalone.csv, ...")
-    + "Small runs take 1024 rows, half of them for training, and are told apart by that: what matters in pumadyn-32nm "
+    + "Small runs take 1024 rows, half of them for training, and are distinguished by that: what matters in pumadyn-32nm "
     "is a product of two columns with their powers, which asks for rows. Every hull grows from the one before, and λ goes down to "
     "10^-6.5; of the full run this column was measured after the others, so the seconds of the whole are not told.",
     explained=(

@@ -24,7 +24,7 @@ CLASSES = 4
 
 
 def labelled(name: str) -> tuple[Array, Labels]:
-    """Kernels (M, n, n) and classes (n,) of a file in the folder of the run. DataError in words where it is another kind."""
+    """Kernels (M, n, n) and classes (n,) of a file in the folder of the run. DataError where it is another kind."""
     found = arrays_of(name, "K", "y")
     K, y = _kernels(name, found["K"]), found["y"]
     if y.shape != K.shape[1:2]:
@@ -49,7 +49,7 @@ def network(name: str) -> tuple[Array, Array]:
 
 
 def arrays_of(name: str, *wanted: str) -> dict[str, Any]:
-    """The wanted arrays of an .npz file in the folder of the run. DataError in words where one is missing or objects."""
+    """The wanted arrays of an .npz file in the folder of the run. DataError where one is missing or objects."""
     path = file_of(name)
     try:
         with np.load(path, allow_pickle=False) as archive:

@@ -14,7 +14,7 @@ from mklcore.experiments.base import Line, Measured
 class Ledger(dict[Line, Measured]):
     """What every line of an experiment measured, and in a file beside the outcome's one line of JSON for each.
 
-    Hand it to ``Experiment.run`` as ``known``. DataError in words where the file holds something else.
+    Hand it to ``Experiment.run`` as ``known``. DataError where the file holds something else.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -19,7 +19,7 @@ from sklearn.metrics import roc_auc_score
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_sequences
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.experiments.base import Experiment, pause
 from mklcore.experiments.claims import Claim, Record, above, all_of, at_least, at_most, highest, measured, order, trend
@@ -68,7 +68,7 @@ def _chosen(
 ) -> tuple[float, Array]:
     """100 AUC on the test rows at the cost that is best on the validation rows, and the shares of the kernels there."""
     pause()
-    with told_elsewhere():
+    with suppress_convergence_warnings():
         path = fit_path(LpMKLClassifier(p=p), stack, parts[0].y, "C", COSTS, blocks, parts[1].y, scoring="roc_auc")
     best = path.estimators[int(np.argmax(path.val_score))]
     auc = 100.0 * float(roc_auc_score(parts[2].y, best.decide_blocks(held)))

@@ -17,7 +17,7 @@ from scipy.stats import norm
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_mkl_toy
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.experiments.base import Experiment, pause
 from mklcore.experiments.claims import Claim, all_of, at_least, at_most, close, highest, lowest, published
@@ -52,7 +52,7 @@ def measured(n_train: int, row: str, seed: int, repetition: int) -> list[float]:
     errors, distances = [], []
     for p in NORMS:
         pause()
-        with told_elsewhere():  # a few small-C fits at p = 1 stop short; gaps are kept
+        with suppress_convergence_warnings():  # a few small-C fits at p = 1 stop short; gaps are kept
             path = fit_path(LpMKLClassifier(p=p), stack, train.y, "C", COSTS)
         columns = [point.weights_ / stack.scales * (train.X.T @ point.dual_coef_) for point in path.estimators]
         offsets = np.array([point.intercept_ for point in path.estimators])

@@ -16,7 +16,7 @@ from sklearn.metrics import f1_score, matthews_corrcoef
 from sklearn.model_selection import train_test_split
 
 from mklcore.arrays import Array, Indices, Labels
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.baselines import BestKernelClassifier
 from mklcore.estimators.gomp import GOMPClassifier
 from mklcore.estimators.lp import LpMKLClassifier
@@ -54,7 +54,7 @@ def norms(row: str, seed: int, repetition: int) -> list[float]:
     costs, found = QUICK_COSTS if is_quick() else COSTS, list[float]()
     for p in NORMS:
         pause()
-        with told_elsewhere():
+        with suppress_convergence_warnings():
             path = fit_path(LpMKLClassifier(p=p), stack, y, "C", costs, blocks, held, scoring=mean_correlation)
         found.append(100.0 * (1.0 - float(path.val_score.max())))
     return found
@@ -66,7 +66,7 @@ def greedy(row: str, seed: int, repetition: int) -> list[float]:
     score = mean_correlation if row == "plant" else mean_f1
     sizes = [size for size in SIZES if size <= stack.n_kernels]
     costs = QUICK_COSTS if is_quick() else COSTS
-    with told_elsewhere():
+    with suppress_convergence_warnings():
         pause()
         surface = cross_validate_path(
             GOMPClassifier(), stack, y, params={"lam": LAMS, "s": sizes}, n_splits=FOLDS, seed=seed,

@@ -18,7 +18,7 @@ from sklearn.model_selection import train_test_split
 
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.synthetic import make_spectra
-from mklcore.errors import DataError, told_elsewhere
+from mklcore.errors import DataError, suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLClassifier, UniformMKLClassifier
 from mklcore.estimators.smkl import SMKLClassifier
 from mklcore.experiments.base import Experiment, is_quick, pause
@@ -71,7 +71,7 @@ def _chosen(ways: tuple[Any, ...], X: Array, y: Labels, train: Indices) -> list[
     found, costs = list[Any](), QUICK_COSTS if is_quick() else COSTS
     for model in ways:
         pause()
-        with told_elsewhere():  # a few fits at large costs stop short
+        with suppress_convergence_warnings():  # a few fits at large costs stop short
             chosen = choose_C(model, X[train], y[train], costs, rule="xi_alpha", callback=lambda *_: pause())
         found.append(chosen.estimator)
     return found

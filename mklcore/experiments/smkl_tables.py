@@ -21,7 +21,7 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.data.spectra import read_spectra, standardise_spectra, with_bands, with_second_differences
 from mklcore.data.synthetic import make_spectra
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLRegressor, UniformMKLRegressor
 from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.experiments.base import Experiment, file_of, is_quick, pause
@@ -62,7 +62,7 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     train, test = (with_bands(with_second_differences(part), 10) for part in parts)
     usual: dict[str, Any] = {"loss": "epsilon_insensitive", "normalise": "trace"}
     bands = spectral_dictionary(train.groups)
-    with told_elsewhere():  # a few fits at large costs stop short
+    with suppress_convergence_warnings():  # a few fits at large costs stop short
         sparse = _chosen(SMKLRegressor(terms="log+gl", kernels=bands, **usual), train, seed).estimator
         convex = _chosen(LpMKLRegressor(p=1.0, kernels=bands, **usual), train, seed).estimator
         single = _best_alone(usual, train, seed)
@@ -239,7 +239,7 @@ def _table(
         "cubic kernel are not given. Cost and tube are chosen from four costs and three tubes (0.01, 0.05 and 0.2 of the "
         "target's standard deviation). MKL is ℓ1-norm MKL; SKL one kernel of the whole spectrum and its second differences, "
         "linear, cubic or RBF with 0.5, 1, 2 or 4 times the median distance; PLSR at most 15 components of the same columns. "
-        "Small runs take three folds and two tubes, 0.05 and 0.2, and are told apart by that.",
+        "Small runs take three folds and two tubes, 0.05 and 0.2, and are distinguished by that.",
         row_name="data",
         rows=rows,
         columns=("SMKL", "MKL", "SKL", "PLSR", "bands of SMKL", "bands of MKL"),

@@ -1,4 +1,4 @@
-"""Run times against the numbers of rows and of kernels: Figure 7 of the lp-norm paper, and the growth told for sparse MKL.
+"""Run times against the numbers of rows and of kernels: Figure 7 of the lp-norm paper, and the growth stated for sparse MKL.
 
 Twonorm in 20 dimensions stands in for the images of the first paper, which are not part of this project. RBF kernels whose
 squared widths grow by 1.2. Seconds are those of the processor, Gram matrices built before or, on the fly, kernel rows computed in
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.data.synthetic import make_twonorm
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLClassifier, UniformMKLClassifier
 from mklcore.estimators.smkl import SMKLClassifier
 from mklcore.experiments.base import Experiment, is_quick, pause
@@ -59,7 +59,7 @@ def _clocked(model: Any, X: Any, y: Any) -> float:
     """Processor seconds of a fit."""
     pause()
     clock = time.process_time()
-    with told_elsewhere():
+    with suppress_convergence_warnings():
         model.fit(X, y)
     return time.process_time() - clock
 
@@ -208,7 +208,7 @@ SMKL_TIMES = Experiment(
     replicated=((np.nan,) * 2,) * 3,
     repetitions=5,
     measure=growth,
-    source="none: exponents of another machine are told, not compared",
+    source="none: exponents of another machine are stated, not compared",
     ordered=False,
     seconds=20.0,
 )

@@ -132,8 +132,8 @@ class Exploration(Uncertain):
         return _scores(self._scorer, {"ours": self.model} | found, self._test)
 
     def __repr__(self) -> str:
-        told = f"{self.scoring} {self.score:.2f} on validation rows, {len(self.path.kernel_names)} kernels"
-        return f"Exploration({told}, {len(self.path)} points)"
+        text = f"{self.scoring} {self.score:.2f} on validation rows, {len(self.path.kernel_names)} kernels"
+        return f"Exploration({text}, {len(self.path)} points)"
 
     def page(self, about: About | None = None) -> str:
         """One HTML file in which a person drags along the path, with the share of every column and the plain models beside it."""
@@ -141,14 +141,14 @@ class Exploration(Uncertain):
         seen = [(one.name, one.columns) for one in units(table)]
         members = kernels_by_columns(specs_of(self.path.estimators[self.index]), seen, table.source_names)
         found = weight_shares(self.path.weights, members)
-        told = about or About(f"Which columns count, along {self.path.param}")
+        described = about or About(f"Which columns count, along {self.path.param}")
         lp = ESTIMATORS["lp"]
-        solved = told.problems or (Problem("", lp.formula, lp.look_for, lp.cannot_tell),)
+        solved = described.problems or (Problem("", lp.formula, lp.look_for, lp.cannot_tell),)
         rows = ("Rows for training", f"{self.rows.used:,} of {self.rows.of:,}")
-        told = replace(told, problems=solved, facts=(*told.facts, rows))
+        described = replace(described, problems=solved, facts=(*described.facts, rows))
         return path_page(
             self.path,
-            told,
+            described,
             index=self.index,
             columns=(found.names, found.values),
             references=tuple(self.baselines.items()),
@@ -382,9 +382,9 @@ def _preparation(problem: _Problem, asked: str | None, tries: bool) -> tuple[str
     few = problem._replace(train=problem.train.drawn(WIDTH_ROWS, problem.seed))
     scores = {how: _first_score(few, how) for how in ("", *PREPARATIONS)}
     how = best_preparation(scores)
-    told = ", ".join(f"{PREPARED[one]} {score:.3g}" for one, score in scores.items())
+    listed = ", ".join(f"{PREPARED[one]} {score:.3g}" for one, score in scores.items())
     return how, [
-        f'Spectra are taken {PREPARED[how]} (validation scores: {told}); preparation="" leaves them as they are.'
+        f'Spectra are taken {PREPARED[how]} (validation scores: {listed}); preparation="" leaves them as they are.'
     ]
 
 

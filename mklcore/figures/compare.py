@@ -152,13 +152,13 @@ def _axes(
     )  # fmt: skip
 
 
-def _away_from_ends(told: list[tuple[float, str]], positions: Array) -> list[tuple[float, str]]:
+def _away_from_ends(ticks: list[tuple[float, str]], positions: Array) -> list[tuple[float, str]]:
     """The ticks whose text does not reach over an end of a logarithmic axis to that of the next lane; all where none would stay."""
     low, high = np.log(positions.min()), np.log(positions.max())
     inner = [
-        (value, text) for value, text in told if TICK_ROOM <= (np.log(value) - low) / (high - low) <= 1 - TICK_ROOM
+        (value, text) for value, text in ticks if TICK_ROOM <= (np.log(value) - low) / (high - low) <= 1 - TICK_ROOM
     ]
-    return inner or told
+    return inner or ticks
 
 
 def _parameter_axis(path: Any, dark: bool) -> dict[str, Any]:
@@ -168,13 +168,13 @@ def _parameter_axis(path: Any, dark: bool) -> dict[str, Any]:
         return style.axis(title, dark, tickformat="d", showgrid=False, nticks=6, automargin=False, range=ends)
     if path.param != "p":
         found = style.log_axis(title, positions, dark, automargin=False)
-        told = list(zip(found["tickvals"], found["ticktext"], strict=True))[:: 1 + len(found["tickvals"]) // 5]
-        told = _away_from_ends(told, positions)
+        kept = list(zip(found["tickvals"], found["ticktext"], strict=True))[:: 1 + len(found["tickvals"]) // 5]
+        kept = _away_from_ends(kept, positions)
         return {
             **found,
             "tickangle": 0,
-            "tickvals": [value for value, _ in told],
-            "ticktext": [text for _, text in told],
+            "tickvals": [value for value, _ in kept],
+            "ticktext": [text for _, text in kept],
         }
     finite = np.isfinite(np.asarray(path.values, dtype=float))
     ticks = [t for t in NORM_TICKS if positions.min() <= t <= positions[finite].max(initial=1.0)]
@@ -308,20 +308,20 @@ def _name_scores(drawing: _Drawing, lanes: Sequence[LaneView], limits: tuple[flo
 
 
 def _alt(lanes: Sequence[LaneView]) -> str:
-    told = []
+    sentences = []
     for lane in lanes:
         if lane.path is None:
-            told.append(f"{lane.title}: no path yet.")
+            sentences.append(f"{lane.title}: no path yet.")
             continue
         scores = np.asarray(lane.path.val_score, dtype=float)
         at = int(np.nanargmax(scores)) if np.isfinite(scores).any() else len(scores) - 1
         sign = "λ" if lane.path.param == "lam" else lane.path.param
         used = int(np.count_nonzero(np.asarray(lane.path.weights)[at] > 0))
-        told.append(
+        sentences.append(
             f"{lane.title}: highest validation {lane.path.score_name} {style.number(scores[at])} at {sign} = "
             f"{style.number(lane.path.values[at])} with {style.counted(used, 'kernel')}."
         )
-    return f"There are {len(lanes)} lanes side by side. " + " ".join(told)
+    return f"There are {len(lanes)} lanes side by side. " + " ".join(sentences)
 
 
 # Sparse against non-sparse
@@ -378,9 +378,9 @@ def level_colour(row: int, count: int, dark: bool) -> str:
 
 
 def _sparsity_alt(norms: Sequence[float], levels: Sequence[str], table: Array, floor: float) -> str:
-    told = []
+    sentences = []
     for level, line in zip(levels, table, strict=True):
         if np.isfinite(line).any():
             best = int(np.nanargmin(line))
-            told.append(f"{level}: least {style.number(line[best])} % at p = {style.number(norms[best])}.")
-    return f"Test error against p; the Bayes error is {style.number(floor)} %. " + " ".join(told)
+            sentences.append(f"{level}: least {style.number(line[best])} % at p = {style.number(norms[best])}.")
+    return f"Test error against p; the Bayes error is {style.number(floor)} %. " + " ".join(sentences)

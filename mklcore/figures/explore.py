@@ -110,13 +110,11 @@ def _panel(
 
 
 def _component_alt(components: Sequence[Any], names: Sequence[str]) -> str:
-    told = [
+    sentences = [
         f"{names[one.column]} from {style.number(np.min(one.values))} to {style.number(np.max(one.values))}"
         for one in components
     ]
-    return (
-        f"What {style.counted(len(components), 'kernel')} of one column each add to the score: {style.in_words(told)}."
-    )
+    return f"What {style.counted(len(components), 'kernel')} of one column each add to the score: {style.in_words(sentences)}."
 
 
 def surface_plot(
@@ -266,9 +264,9 @@ def class_weights(
         "", dark, tickvals=list(range(len(shown))), ticktext=[style.short(names[m]) for m in shown],
         autorange="reversed", showgrid=False,
     )  # fmt: skip
-    told = [f"{problem}: {leaders(row, names, 1)}" for problem, row in zip(problems, table, strict=True)]
+    sentences = [f"{problem}: {leaders(row, names, 1)}" for problem, row in zip(problems, table, strict=True)]
     left_out = style.counted(len(names) - len(shown), "kernel")
-    figure.layout.meta["alt"] = f"Largest kernel weight per problem. {'; '.join(told)}. {left_out} not drawn."
+    figure.layout.meta["alt"] = f"Largest kernel weight per problem. {'; '.join(sentences)}. {left_out} not drawn."
     return figure
 
 

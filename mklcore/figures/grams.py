@@ -95,8 +95,8 @@ def eigenvalue_decay(
     figure.layout.xaxis = style.axis("rank of the eigenvalue", dark)
     figure.layout.yaxis = style.log_axis("eigenvalue", np.concatenate(kept), dark, showgrid=True)
     _label_spectra(figure, names, kept, colours, dark)
-    told = [_decay_in_words(*one) for one in list(zip(names, kept, spectra, strict=True))[: style.N_NAMED]]
-    figure.layout.meta["alt"] = "Eigenvalue decay on a logarithmic axis. " + " ".join(told)
+    sentences = [_decay_in_words(*one) for one in list(zip(names, kept, spectra, strict=True))[: style.N_NAMED]]
+    figure.layout.meta["alt"] = "Eigenvalue decay on a logarithmic axis. " + " ".join(sentences)
     return figure
 
 

@@ -87,7 +87,7 @@ def hull_state(model: Any, layout: HullLayout) -> dict[str, Any]:
 
     ``inside`` [node, share of the largest norm, extreme, hover], ``outside`` [node, share of the threshold, label, hover],
     ``cells`` [level, level, kind, share, hover] of the grid with kind "active", "hull" or "next", ``extreme`` cells, ``bars``
-    shares of the largest relevance, ``certified``, ``said`` in words for those who do not see the picture.
+    shares of the largest relevance, ``certified``, ``said`` for those who do not see the picture.
     """
     norms = dict(zip(model.hull_, own_norms(model), strict=True))
     called = {node: node_name(node, layout.variables, model) for node in model.hull_}
@@ -149,7 +149,7 @@ def node_id(node: Levels, numbers: Sequence[int]) -> str:
 def hull_player(
     layout: HullLayout, states: Sequence[dict[str, Any]], numbers: Sequence[int], *, dark: bool
 ) -> dict[str, Any]:
-    """What the player ``hull`` shows, whoever mounts it: ``states`` are hull_state and hull_words of every point."""
+    """What the player ``hull`` shows in every place: ``states`` are hull_state and hull_words of every point."""
     return {
         "nodes": [
             {"id": node_id(node, numbers), "name": name, "x": place[0], "depth": place[1], "lane": place[2],
@@ -244,7 +244,7 @@ def _hover(name: str, norm: float, top: float) -> str:
 
 
 def way(share: float) -> str:
-    """A share of the threshold of entering in words; beyond it, where a search was cut short, how far does not matter."""
+    """A share of the threshold of entering; beyond it, where a search was cut short, how far does not matter."""
     return style.percent(min(share, 1.0)) if share <= 1.01 else "all"
 
 

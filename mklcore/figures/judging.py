@@ -49,9 +49,9 @@ def confusion_figure(counts: Array, names: Sequence[str], *, dark: bool = False)
 def roc_figure(curves: Sequence[tuple[str, Array, Array, float]], *, dark: bool = False) -> go.Figure:
     """Share of a class that is found against share of the others taken for it; ``curves`` (name, false, true, AUC)."""
     tone = style.theme(dark)
-    told = "; ".join(f"{name} {area:.3f}" for name, _, _, area in curves)
+    areas = "; ".join(f"{name} {area:.3f}" for name, _, _, area in curves)
     figure = style.new_figure(
-        f"ROC curves, area under each: {told}.", dark, HEIGHT, margin={"l": 8, "r": 8, "t": 8, "b": 40}
+        f"ROC curves, area under each: {areas}.", dark, HEIGHT, margin={"l": 8, "r": 8, "t": 8, "b": 40}
     )
     figure.add_scatter(
         x=[0, 1], y=[0, 1], mode="lines", line={"color": tone.grey, "width": 1, "dash": "dot"}, hoverinfo="skip"

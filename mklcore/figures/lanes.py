@@ -44,13 +44,13 @@ def bars(path: Any, shown: Sequence[int]) -> list[list[float]]:
 
 
 def facts(paths: Sequence[Any]) -> list[str]:
-    """The names of the facts told for every lane."""
+    """The names of the facts of every lane."""
     score = paths[0].score_name if paths else "score"
     return ["at", f"validation {score}", f"train {score}", "kernels used", "certificate", "solves, time"]
 
 
-def told(path: Any, index: int) -> list[str]:
-    """The facts of one point in words, in the order of :func:`facts`."""
+def position_facts(path: Any, index: int) -> list[str]:
+    """The facts of one point, in the order of :func:`facts`."""
     return [
         telling.label(path.param, float(path.values[index])),
         telling.score(path.score_name, float(path.val_score[index])),
@@ -78,7 +78,7 @@ def lane(title: str, parts: Sequence[Any], positions: Sequence[float], shown: Se
         "waiting": False,
         "points": len(parts[0].values),
         "positions": list(positions),
-        "facts": [told(path, k) for path in parts for k in range(len(path.values))],
+        "facts": [position_facts(path, k) for path in parts for k in range(len(path.values))],
         "hollow": [not status.ok for path in parts for status in path.statuses],
         "weights": [entry for path in parts for entry in bars(path, shown)],
     }

@@ -1,7 +1,7 @@
 """What the players along a path show, as numbers and words: bars, texts and the slider that leads them.
 
 The app sends these to its components, a page of its own writes them into itself. Every function reads a ``Path`` by its
-fields alone and gives plain lists; whoever mounts the player says where it stands.
+fields alone and gives plain lists; the caller says where it stands.
 """
 
 from __future__ import annotations

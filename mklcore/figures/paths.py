@@ -74,7 +74,7 @@ def score_path(
 
     ``test`` (L,), nan wherever it has not been asked for, is drawn as dots. Points not solved to tolerance are hollow.
     ``narrow`` saves room for a small place: few ticks, and the score's name is left to a title beside the figure.
-    ``references``: scores of other models by name, as dotted lines; those far away are told beside the end of the scale.
+    ``references``: scores of other models by name, as dotted lines; those far away are stated beside the end of the scale.
     """
     if len(path.values) == 0:
         return style.empty_figure("No path yet. Choose a range and press Compute.", dark)
@@ -274,8 +274,8 @@ def _draw_scores(
 
 
 def _references_told(references: Sequence[tuple[str, float]]) -> str:
-    told = ", ".join(f"{name} {style.number(value)}" for name, value in references)
-    return f" Beside it, on the same rows: {told}." if told else ""
+    listed = ", ".join(f"{name} {style.number(value)}" for name, value in references)
+    return f" Beside it, on the same rows: {listed}." if listed else ""
 
 
 def _draw_references(
@@ -314,16 +314,16 @@ def _draw_references(
         )
         if near is None:
             ends.append(style.EndLabel(name, value, tone.grey))
-    for arrow, told in far.items():
-        if told:  # beside the end of the axis that they are beyond, where no curve is
+    for arrow, label in far.items():
+        if label:  # beside the end of the axis that they are beyond, where no curve is
             below = arrow == "↓"
             figure.add_annotation(
-                text="<br>".join(told), name="far", x=1.0, xref=f"x{axes} domain", xanchor="left", xshift=6, align="left",
+                text="<br>".join(label), name="far", x=1.0, xref=f"x{axes} domain", xanchor="left", xshift=6, align="left",
                 y=0 if below else 1, yref=f"y{axes} domain", yanchor="top" if below else "bottom",
                 yshift=-8 if below else 8, showarrow=False, font={"size": style.LABEL_SIZE, "color": tone.grey},
             )  # fmt: skip
             side = "b" if below else "t"
-            figure.layout.margin[side] = max(figure.layout.margin[side], 12 + 2 * style.LABEL_GAP * len(told))
+            figure.layout.margin[side] = max(figure.layout.margin[side], 12 + 2 * style.LABEL_GAP * len(label))
     return ends
 
 

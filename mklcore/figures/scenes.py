@@ -161,8 +161,8 @@ def curve(x: Scale, y: Scale, xs: Any, ys: Any, colour: str, dark: bool, **more:
 
 def parted(lines: Sequence[Line]) -> tuple[Line, ...]:
     """Return the lines with their labels moved up or down where two would overlap."""
-    told = [line for line in lines if line.label]
-    places = iter(style.spread([line.label_at for line in told], LABEL_ROOM, 0.0, 1.0))
+    labelled = [line for line in lines if line.label]
+    places = iter(style.spread([line.label_at for line in labelled], LABEL_ROOM, 0.0, 1.0))
     return tuple(_moved(line, float(next(places))) if line.label else line for line in lines)
 
 

@@ -139,10 +139,10 @@ def _draw_weights(
 def _in_words(bands: list[tuple[float, float]], n_used: int, theta: Array, unit: str, n_bands: int) -> str:
     if not bands:
         return f"Mean spectrum. None of {style.counted(theta.size, 'kernel')} is used, so no band is shaded."
-    told = style.in_words([f"{low:g} to {high:g}" for low, high in bands[:6]]) + (
+    ranges = style.in_words([f"{low:g} to {high:g}" for low, high in bands[:6]]) + (
         " and others" if len(bands) > 6 else ""
     )
     return (
         f"Mean spectrum with {style.counted(len(bands), 'band')} of {n_bands} shaded, those that a kernel in use looks at: "
-        f"{f'{told} {unit}'.rstrip()}. {n_used} of {style.counted(theta.size, 'kernel')} {'is' if n_used == 1 else 'are'} used."
+        f"{f'{ranges} {unit}'.rstrip()}. {n_used} of {style.counted(theta.size, 'kernel')} {'is' if n_used == 1 else 'are'} used."
     )

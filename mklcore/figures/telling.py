@@ -1,4 +1,4 @@
-"""What is said of a point of a path: where it lies, how sure it is, what it cost and what it scores, in words and in runs.
+"""What is said of a point of a path: where it lies, how sure it is, what it cost and what it scores, as text and in runs.
 
 A run is a pair (kind, text): "b" is bold, "small" small, "badge good", "badge open" and "badge none" are badges. A line is
 a list of runs, as the player ``texts`` wants them; texts that come from a table stay texts there and are never markup.

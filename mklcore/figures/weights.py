@@ -77,7 +77,7 @@ def target_alignment_bar(
 
 
 def leaders(values: Array, names: Sequence[str], count: int = 3) -> str:
-    """The largest entries in words: "a with 0.5, b with 0.25 and c with 0.1"."""
+    """The largest entries: "a with 0.5, b with 0.25 and c with 0.1"."""
     top = np.argsort(-np.nan_to_num(values), kind="stable")[:count]
     return style.in_words([f"{names[m]} with {style.number(values[m])}" for m in top])
 

@@ -1,4 +1,4 @@
-"""Checks of a model that was read from a file: what does not fit together is refused in words before anything is computed."""
+"""Checks of a model that was read from a file: what does not fit together is refused before anything is computed."""
 
 from __future__ import annotations
 

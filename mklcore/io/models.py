@@ -3,7 +3,7 @@
     model.json       format, version, estimator, its parameters, and what fitting left behind
     arrays/k.npy     the arrays the text refers to, in NumPy's own format without objects
 
-`load_model` rebuilds every part through the class it belongs to, so that a part out of its range is refused in words,
+`load_model` rebuilds every part through the class it belongs to, so that a part out of its range is refused,
 and then predicts once. Names of classes are looked up in a fixed list; sizes are bounded before anything is unpacked.
 A kernel model predicts by comparing with its training rows: the file holds them, standardised.
 """

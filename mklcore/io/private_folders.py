@@ -1,7 +1,7 @@
 """Whether a folder belongs to this account alone, so that what lies in it can be trusted because of its place.
 
 Compiled routines are unpickled by numba and kept work is read as ours: a file that another account of the same machine put
-there would be code, or words, of a stranger. Owner and mode are looked at along the whole path, for whoever may write in a
+there would be code, or words, of a stranger. Owner and mode are looked at along the whole path, because an account that may write in a
 folder may also put another one in the place of those below it.
 """
 
@@ -29,7 +29,7 @@ def why_not_own(folder: Path, *, named: bool = False) -> str:
         for part in [*reversed(place.parents), place]:
             try:
                 found = part.lstat()
-            except FileNotFoundError:  # whoever makes it makes it in a folder that passed
+            except FileNotFoundError:  # it will be made in a folder that passed
                 return ""
             except OSError as error:
                 return f"{part} cannot be looked at ({error.strerror})"

@@ -1,6 +1,6 @@
 """Python that makes things of the library again: values, kernels, dictionaries, estimators and their paths, as text.
 
-Everything is told by its fields and parameters, so that a new class needs no line here. The text expects ``import numpy as
+Everything is written by its fields and parameters, so that a new class needs no line here. The text expects ``import numpy as
 np`` and ``import mklcore as mkl``; texts in it are written by ``repr``, whatever they hold.
 """
 
@@ -37,9 +37,9 @@ def code(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{code(k)}: {code(v)}" for k, v in value.items()) + "}"
     if is_dataclass(value) and not isinstance(value, type):
-        told = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+        arguments = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
         usual = {f.name: f.default for f in fields(value)}
-        given = [f"{name}={code(part)}" for name, part in told.items() if not _same(part, usual[name])]
+        given = [f"{name}={code(part)}" for name, part in arguments.items() if not _same(part, usual[name])]
         return f"{_place(type(value))}({', '.join(given)})"
     return repr(value.item() if isinstance(value, np.generic) else value)
 

@@ -141,7 +141,7 @@ def _extremes(gram: Array, tick: Callable[[], None]) -> tuple[float, float]:
 def clip_gram(gram: Array, tick: Callable[[], None] = never_asked) -> tuple[Array, float | None]:
     """gram (n, n) with negative eigenvalues set to 0, and the smallest of them; the same gram and None if it is PSD.
 
-    Entries that are not finite are left to `check_gram`, which refuses them in words.
+    Entries that are not finite are left to `check_gram`, which refuses them.
     """
     if not np.isfinite(gram).all() or is_semidefinite(gram, tick):
         return gram, None

@@ -161,7 +161,7 @@ def pair_grams(K: Any, pairs: Any, others: Any = None, *, ordered: bool = False)
 
         k((i, j), (k, l)) = K_ik K_jl + K_il K_jk,   or the first product alone for ``ordered`` pairs
 
-    ``K`` (M, n, n) or (n, n) between things; ``pairs`` (a, 2) their indices, ``others`` (b, 2), the same pairs unless told. Returns
+    ``K`` (M, n, n) or (n, n) between things; ``pairs`` (a, 2) their indices, ``others`` (b, 2), the same pairs by default. Returns
     (M, a, b), a stack for precomputed kernels, or blocks of test pairs. KernelError for indices there are not.
     Source: specification of the lp-norm solver, section 6.4 of Kloft et al. (2011); Ben-Hur and Noble (2005).
 

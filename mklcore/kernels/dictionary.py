@@ -434,7 +434,7 @@ def _as_sets(data: Dataset, sets: Iterable[Sequence[str]]) -> Iterator[list[Unit
 
 
 def _how_many(features: tuple[int, ...] | LazyColumns | None, whole: int) -> int:
-    """How many columns a kernel sees, as far as it can be told before the table is there."""
+    """How many columns a kernel sees, as far as it can be known before the table is there."""
     if features is None:
         return whole
     if isinstance(features, LazyColumns):

@@ -57,7 +57,7 @@ class Finishing:
     def settle(self, m: int, diagonal: Array, sums: Array, spread: float | None = None) -> bool:
         """Find the numbers of kernel m from its diagonal and row sums (n,); False when it has to be left out.
 
-        ``spread`` is its variance in feature space, tr(K)/n - 1'K1/n^2 unless told: where ``needs_sums`` is False, sums
+        ``spread`` is its variance in feature space, tr(K)/n - 1'K1/n^2 by default: where ``needs_sums`` is False, sums
         may be zeros and another measure of spread can tell a constant kernel. KernelError where a number overflows.
         """
         n = diagonal.size
@@ -86,7 +86,7 @@ class Finishing:
         ``diagonal`` (M, n) of each; ``spreads`` (M,) as ``spread`` there.
         """
         n = diagonal.shape[1]
-        with np.errstate(over="ignore"):  # told by name
+        with np.errstate(over="ignore"):  # reported by name
             trace = diagonal.sum(axis=1)
         wild = np.flatnonzero(~(np.isfinite(trace) & np.isfinite(spreads)))
         if wild.size:
@@ -122,7 +122,7 @@ class Finishing:
 
     @property
     def notes(self) -> list[str]:
-        """In words, which kernels are constant, and whether they were left out."""
+        """which kernels are constant, and whether they were left out."""
         return [
             f"{self.names[m]}: constant on the training rows, {'left out' if m in self.dropped else 'kept'}."
             for m in sorted(self.constant)

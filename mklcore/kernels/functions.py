@@ -106,8 +106,8 @@ class KernelSpec(Interface):
     def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
         """The kernel on a table of ``n_features`` columns with the letters of ``sequences`` beside them, (n, d + W S)."""
         label = "" if self.features is None else str(self.features)
-        told = self.label is not None or isinstance(self.features, tuple)
-        return replace(self, features=self.columns(n_features), label=self.label if told else label)
+        is_named = self.label is not None or isinstance(self.features, tuple)
+        return replace(self, features=self.columns(n_features), label=self.label if is_named else label)
 
     def met(self, rows: Array) -> Self:
         """The kernel on the columns of these (standardised) training rows; widths of its own may still be relative."""
@@ -157,13 +157,13 @@ class KernelSpec(Interface):
         """The kernel without its columns: "linear", "RBF 0.5 × median"."""
 
     def name(self, feature_names: Sequence[str] | None = None) -> str:
-        """Kernel and columns in words: "linear worst radius", "RBF 0.5 × median, band 2 of 8"."""
+        """Kernel and columns: "linear worst radius", "RBF 0.5 × median, band 2 of 8"."""
         where = self.label
         if where is None:
             if self.features is None:
                 return self.title
-            told = self.features
-            where = str(told) if isinstance(told, LazyColumns) else columns_in_words(told, feature_names)
+            columns = self.features
+            where = str(columns) if isinstance(columns, LazyColumns) else columns_in_words(columns, feature_names)
         if not where:  # all columns of a table with sequences beside it
             return self.title
         return f"{self.title}{', ' if ' ' in self.title else ' '}{where}"

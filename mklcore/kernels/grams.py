@@ -28,7 +28,7 @@ import numpy as np
 
 from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices
-from mklcore.errors import KernelError, ParameterError, breathe, never_asked
+from mklcore.errors import KernelError, ParameterError, check_cancelled, never_asked
 from mklcore.kernels.bases import fill_base, seen_of
 from mklcore.kernels.checks import check_gram, clipped, one_blas_thread
 from mklcore.kernels.finishing import Finishing
@@ -162,7 +162,7 @@ class GramStack(DenseKernels):
 
     values (M, n, n): C-contiguous float64, read-only; names, families, scales: one per kernel, `scales` being the
     factor each gram was divided by (1 where none); specs: the resolved kernels, None for a precomputed stack;
-    notes: in words, which kernels were left out or coincide; transform: the `KernelMap` behind `cross`.
+    notes: which kernels were left out or coincide; transform: the `KernelMap` behind `cross`.
     """
 
     values: Array
@@ -179,7 +179,7 @@ class GramStack(DenseKernels):
 
     @property
     def shape(self) -> NoReturn:
-        """Refused in words: who asks a stack for its shape, as scikit-learn's splitters do, is about to cut it like a table."""
+        """Refused: who asks a stack for its shape, as scikit-learn's splitters do, is about to cut it like a table."""
         raise KernelError(f"A stack of kernels is no table. {UNCUT}")
 
     @classmethod
@@ -350,7 +350,7 @@ def _fill(values: Array, rows: Array, specs: list[KernelSpec], finishing: Finish
         relative = [specs[m] for m in members if specs[m].is_relative]
         unit = median_distance(relative[0], table, base) if relative else 1.0
         for m in members:
-            breathe()
+            check_cancelled()
             specs[m] = specs[m].at(columns, unit)
             specs[m].fill(base, True, values[m])
             if finishing.settle(m, values[m].diagonal().copy(), sum_rows(values[m])):
@@ -358,7 +358,7 @@ def _fill(values: Array, rows: Array, specs: list[KernelSpec], finishing: Finish
 
 
 def _assemble(values: Array, finishing: Finishing, plain: KernelMap) -> GramStack:
-    """Close the gaps that dropped kernels leave, in place, and say in words what happened."""
+    """Close the gaps that dropped kernels leave, in place, and say what happened."""
     transform, kept = finishing.on(plain), finishing.kept
     for place, m in enumerate(kept):
         if place != m:

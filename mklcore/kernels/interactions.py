@@ -61,8 +61,8 @@ class ColumnMeasure:
         parts = (nodes, shares, means, np.array(self.grand))
         if not all(np.isfinite(part).all() for part in parts) or not (shares > 0).all():
             raise KernelError("A column measure has finite nodes and means, and shares above 0.")
-        told = hashlib.blake2b(b"".join(part.tobytes() for part in parts), digest_size=16).hexdigest()
-        object.__setattr__(self, "digest", told)
+        digest = hashlib.blake2b(b"".join(part.tobytes() for part in parts), digest_size=16).hexdigest()
+        object.__setattr__(self, "digest", digest)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ColumnMeasure) and self.digest == other.digest

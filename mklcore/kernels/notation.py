@@ -76,7 +76,7 @@ def _where(columns: Any) -> str:
 
 
 def read_entries(text: str, n_features: int, groups: Groups = ()) -> tuple[Entry, ...]:
-    """The entries in a text. Raises KernelError in words for other text and for columns that the table does not have."""
+    """The entries in a text. Raises KernelError for other text and for columns that the table does not have."""
     if not re.fullmatch(DICTIONARY, text, re.ASCII):
         raise KernelError(f"{text[:40]!r} describes no dictionary; expected kernels such as rbf0.5m@*;lin@1-3.")
     entries: list[Entry] = []
@@ -129,7 +129,7 @@ def columns_as_words(spec: KernelSpec, names: Sequence[str]) -> str:
 def columns_from_words(text: str, names: Sequence[str], groups: Groups = ()) -> tuple[int, ...] | None:
     """The columns a person means: "all", a group, a column, several of them with ; between, or numbers such as 1-3,7.
 
-    Raises KernelError in words.
+    Raises KernelError.
     """
     wanted = text.strip()
     if wanted.casefold() in ("", "all", "*"):

@@ -45,7 +45,7 @@ class SequenceDictionary(KernelDictionary):
 
     @classmethod
     def suggested(cls, sizes: Sequence[Any]) -> Self:
-        """Kernels for every sequence, told how many letters its strings have: spectra, and weighted degrees for one length.
+        """Kernels for every sequence, given how many letters its strings have: spectra, and weighted degrees for one length.
 
         ``sizes``: for every sequence the lengths of its strings, in any order.
         """

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from mklcore.data.columns import are_texts, clean_name, told_apart
+from mklcore.data.columns import are_texts, clean_name, distinct_names
 from mklcore.data.dataset import Dataset, counted, joined, listed
 from mklcore.data.splitting import rare_note
 from mklcore.errors import DataError, KernelError, never_asked
@@ -75,7 +75,7 @@ def read_stack(
     task : "classification", "regression" or None: numbers with many different values are then a regression target. clip :
     set negative eigenvalues of indefinite kernels to 0 and say so in the notes, instead of refusing them. fingerprint :
     of the file; it enters the fingerprint of the table through the name of the one feature. tick : called every tenth of
-    a second or so; what it raises ends the reading. Raises DataError or KernelError in words for anything that is not such
+    a second or so; what it raises ends the reading. Raises DataError or KernelError for anything that is not such
     a file, larger than ``max_mb`` megabytes, or no kernels.
     """
     arrays = _arrays(raw, max_mb, tick)
@@ -247,16 +247,16 @@ def _clip(K: np.ndarray, names: list[str], tick: Callable[[], None]) -> list[str
             f"Negative eigenvalues are set to 0 on at most {MAX_CLIPPED_ROWS:,} rows, and K has {K.shape[1]:,}; do it "
             "before saving the file, or take fewer rows."
         )
-    told = []
+    notes = []
     for name, gram in zip(names, K, strict=True):
         flat, smallest = clip_gram(gram, tick)
         if smallest is not None:
             gram[...] = flat
-            told.append(f"{name} (smallest {smallest:.3g})")
-    if not told:
+            notes.append(f"{name} (smallest {smallest:.3g})")
+    if not notes:
         return []
     return [
-        f"Negative eigenvalues of {counted(len(told), 'kernel')} were set to 0: {joined(told)}. "
+        f"Negative eigenvalues of {counted(len(notes), 'kernel')} were set to 0: {joined(notes)}. "
         "Kernel values on new rows no longer belong to them."
     ]
 
@@ -266,7 +266,7 @@ def _names(given: np.ndarray | None, count: int) -> list[str]:
     raw = [f"kernel {m + 1}" for m in range(count)]
     if given is not None:
         raw = [n.decode("utf-8", "replace") if isinstance(n, bytes) else str(n) for n in given.tolist()]
-    return told_apart(clean_name(text) or f"kernel {place}" for place, text in enumerate(raw, start=1))
+    return distinct_names(clean_name(text) or f"kernel {place}" for place, text in enumerate(raw, start=1))
 
 
 def _target(y: np.ndarray, task: str | None) -> tuple[np.ndarray, str, str]:

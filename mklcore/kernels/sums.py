@@ -21,7 +21,7 @@ import numpy as np
 
 from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices
-from mklcore.errors import breathe
+from mklcore.errors import check_cancelled
 from mklcore.kernels.factors import pivoted_radial
 from mklcore.kernels.fills import bases, exponentials
 from mklcore.kernels.functions import KernelSpec
@@ -164,7 +164,7 @@ class KernelSums:
         some = self._among(self.radial, asked)
         step = max(1, int(_AT_ONCE / a.size**2))
         for k in range(0, some.size, step):
-            breathe()
+            check_cancelled()
             few = some[k : k + step]
             own = self.radial[few]
             out[own] = self._radial_forms(few, centred) * self.factors[own]
@@ -322,7 +322,7 @@ class KernelSums:
         for few in _few(kernels):
             part = self.source.subset(few)
             for top in range(0, support.size, _ROWS):
-                breathe()
+                check_cancelled()
                 rows = support[top : top + _ROWS]
                 out[few] += (part.cross_standardised(self.source.rows[rows]) @ a) @ a[rows]
 

@@ -18,7 +18,7 @@ from mklcore.lessons.words import words
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the arguments ask for; 0 where it went well, 1 where it was refused in words."""
+    """Do what the arguments ask for; 0 where it went well, 1 where it was refused."""
     asked = _parser().parse_args(arguments)
     if asked.html is None:
         print("\n".join(f"{name}: {words(LESSONS[name]).line}" for name in LESSONS))

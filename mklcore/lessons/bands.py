@@ -15,7 +15,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.data.synthetic import N_BANDS, make_spectra
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures.style import number
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
@@ -97,7 +97,7 @@ def _after(tick: Tick, before: int) -> Tick:
 
 
 def _path(model: Any, stack: GramStack, y: Array, blocks: Array, y_check: Array, tick: Tick) -> Path:
-    with told_elsewhere():
+    with suppress_convergence_warnings():
         values = path_grid(model, stack, y, "C", POINTS)
         return fit_path(model, stack, y, "C", values, blocks, y_check, tick)
 

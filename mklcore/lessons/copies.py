@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures.style import number
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
@@ -105,7 +105,7 @@ def _kept_by_gomp(seed: int) -> int:
     X, y = _twin_table(seed)
     many = X[:, [0] * MOST + [2]]
     kernels = KernelDictionary(tuple(KernelDictionary.per_feature(Linear(), MOST + 1)))
-    with told_elsewhere():  # fewer kernels than asked for: that is the point
+    with suppress_convergence_warnings():  # fewer kernels than asked for: that is the point
         return int(GOMPRegressor(kernels=kernels, n_kernels=MOST + 1, score_tol=0.0).fit(many, y).n_kernels_)
 
 

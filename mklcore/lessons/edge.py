@@ -14,7 +14,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.data.synthetic import N_BANDS, make_spectra
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures.style import number
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.spectra import spectral_dictionary
@@ -90,7 +90,7 @@ def edge(tick: Tick = silent, seed: int = 0) -> Edge:
     check, test = rest.split(0.5, seed)
     stack = spectral_dictionary(data.groups, specs=Linear()).grams(train.X, normalise="multiplicative")
     blocks, model = stack.cross(check.X), LpMKLRegressor(p=1.0)
-    with told_elsewhere():
+    with suppress_convergence_warnings():
         short = fit_path(model, stack, train.y, "C", TRIED, blocks, check.y, lambda done, _: tick(done, PIECES))
         path = grown(short, model, stack, train.y, blocks, check.y, grow=MOST_MORE)
     tick(PIECES, PIECES)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures.style import number
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
@@ -90,7 +90,7 @@ def greedy(tick: Tick = silent, seed: int = 0) -> Greedy:
     kernels = KernelDictionary(tuple(KernelDictionary.per_feature(Linear(), X.shape[1])))
     stack = kernels.grams(X[:N_ROWS], normalise="multiplicative")
     blocks, target, check = stack.cross(X[N_ROWS:]), y[:N_ROWS], y[N_ROWS:]
-    with told_elsewhere():
+    with suppress_convergence_warnings():
         gomp = fit_path(GOMPRegressor(lam=RIDGE, fit_intercept=True), stack, target, "s", SIZES, blocks, check)
         convex = fit_path(
             LpMKLRegressor(p=1.0, tol=1e-5), stack, target, "C", COSTS, blocks, check,

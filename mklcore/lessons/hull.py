@@ -15,7 +15,7 @@ import numpy as np
 
 from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_sparse_polynomial
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures.hulls import kernel_count
 from mklcore.figures.style import number
 from mklcore.kernels.dictionary import KernelDictionary
@@ -105,7 +105,7 @@ def hulls(tick: Tick = silent, seed: int = SEED) -> Hulls:
     train, check = data.take(range(N_ROWS)), data.take(range(N_ROWS, 2 * N_ROWS))
     model = HKLRegressor(basis=PolynomialBasis(DEGREE), memory_mb=400)
     design: Any = Design(train.X, model.basis, names=list(data.feature_names), memory_mb=400)
-    with told_elsewhere():
+    with suppress_convergence_warnings():
         values = path_grid(model, design, train.y, "lam", POINTS)[::-1]
         path = fit_path(model, design, train.y, "lam", values, check.X, check.y, lambda done, _: tick(done, total))
         additive = _additive(train, check)

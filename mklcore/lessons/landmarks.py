@@ -14,7 +14,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.data.synthetic import make_ringnorm
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures.style import number, percent
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.lessons.base import Lesson, Tick, silent
@@ -80,7 +80,7 @@ def landmarks(tick: Tick = silent, seed: int = 0) -> Landmarks:
     tick(0, pieces)
     train, test = make_ringnorm(N_ROWS, seed)[0].split(TEST_SHARE, seed)
     model = LpMKLClassifier(kernels=KernelDictionary.rbf_grid(WIDTHS), p=P, C=C)
-    with told_elsewhere():
+    with suppress_convergence_warnings():
         exact = 100.0 * float(model.fit(train.X, train.y).score(test.X, test.y))
         tick(1, pieces)
         rows = []

@@ -16,7 +16,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_sequences
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures.style import number
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
@@ -103,7 +103,7 @@ def _at(jitter: int, seed: int) -> tuple[Array, float, float, float]:
     paths = []
     for kept in (slice(None), slice(0, N_BANDS), slice(N_BANDS, None)):
         stack = GramStack.from_array(values[kept], [f"kernel {m + 1}" for m in range(len(values[kept]))])
-        with told_elsewhere():
+        with suppress_convergence_warnings():
             paths.append(fit_path(LpMKLClassifier(p=1.0), stack, train.y, "C", COSTS, blocks[kept], check.y))
     weights = paths[0].weights[paths[0].first_look]
     both, places, words = (float(path.val_score[path.first_look]) for path in paths)

@@ -17,7 +17,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_mkl_toy
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures.style import number
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
@@ -157,7 +157,7 @@ def _draw(count: int, seeds: tuple[int, ...], norms: tuple[float, ...]) -> tuple
     stack = kernels.grams(train.X, normalise="multiplicative")
     errors, weights, short = [], [], 0
     for p in norms:
-        with told_elsewhere():
+        with suppress_convergence_warnings():
             path = fit_path(LpMKLClassifier(p=p), stack, train.y, "C", COSTS)
         best = int(np.argmin(_wrong(path, stack.scales, train, validation)))
         errors.append(float(_wrong(path, stack.scales, train, test)[best]))

@@ -37,12 +37,12 @@ def lesson_page(
                 f"Lessons with one: {', '.join(PICTURES)}."
             )
         scene = lambda dark: make(story, dark).drawn()  # noqa: E731
-    told, facts = words(lesson), lesson.given | story.facts
-    text = {name: fill(part, facts) for name, part in told.parts.items() if name != "formula"}
-    guess = Guess(fill(told.question, lesson.given), told.options, story.answer, told.moral)
-    problem = Problem(formula=told.parts["formula"])
-    facts_told = (("Level", told.level), ("Data", DATA))
-    about = About(told.title, facts_told, (problem,), link=link, nearby=nearby)
+    content, facts = words(lesson), lesson.given | story.facts
+    text = {name: fill(part, facts) for name, part in content.parts.items() if name != "formula"}
+    guess = Guess(fill(content.question, lesson.given), content.options, story.answer, content.moral)
+    problem = Problem(formula=content.parts["formula"])
+    facts_told = (("Level", content.level), ("Data", DATA))
+    about = About(content.title, facts_told, (problem,), link=link, nearby=nearby)
     sections = (
         ("", text["reveal"]),
         ("Why", text["why"]),

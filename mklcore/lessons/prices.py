@@ -14,7 +14,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Mask
 from mklcore.data.synthetic import make_mkl_toy
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures.style import number
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
@@ -99,7 +99,7 @@ def _gomp(stack: GramStack, y: Array, lam: float, blocks: Array, labels: Array) 
 
 
 def _l1(stack: GramStack, y: Array, lam: float, blocks: Array, signs: Array) -> tuple[int, float, bool]:
-    with told_elsewhere():
+    with suppress_convergence_warnings():
         fit = lq_mkl(stack.values, np.where(y == y.max(), 1.0, -1.0), lam, 1.0, tol=1e-4)
     says = np.einsum("m,mij,j->i", fit.weights, blocks, fit.dual_coef)
     used = int((fit.weights > USED * fit.weights.max()).sum())

@@ -55,8 +55,8 @@ def _written(file: File, text: str, tell: Callable[[str], object]) -> File:
 
 def _card(name: str) -> Card:
     if name in LESSONS:
-        told = words(LESSONS[name])
-        return told.title, told.level, told.line, f"lesson_{name}.html"
+        text = words(LESSONS[name])
+        return text.title, text.level, text.line, f"lesson_{name}.html"
     return SAMPLES[name].label, "A path to drag", SAMPLES[name].teaches, f"path_{name}.html"
 
 
@@ -74,8 +74,8 @@ def _lesson(key: str, nearby: tuple[tuple[str, str], ...]) -> str:
 def _path(name: str, nearby: tuple[tuple[str, str], ...]) -> str:
     sample = SAMPLES[name]
     data = load_sample(name)
-    told = About(sample.label, (("What it teaches", sample.teaches),), fingerprint=data.fingerprint, nearby=nearby)
-    return explore(data).page(told)
+    described = About(sample.label, (("What it teaches", sample.teaches),), fingerprint=data.fingerprint, nearby=nearby)
+    return explore(data).page(described)
 
 
 def _index(cards: list[Card]) -> str:
@@ -92,8 +92,8 @@ def _nothing(dark: bool) -> tuple[()]:
 
 def _listed(title: str, cards: list[Card]) -> Iterator[str]:
     if cards:
-        told = "".join(
+        items = "".join(
             f'<li><a href="{safe(file)}">{safe(name)}</a><p class="quiet">{safe(kind)}</p><p>{safe(line)}</p></li>'
             for name, kind, line, file in cards
         )
-        yield f'<h2>{safe(title)}</h2><ul class="cards">{told}</ul>'
+        yield f'<h2>{safe(title)}</h2><ul class="cards">{items}</ul>'

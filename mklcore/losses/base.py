@@ -647,7 +647,7 @@ def _able(loss: Loss | type[Loss]) -> bool:
 
 
 def losses_for(tasks: Sequence[str], able: Able = _able) -> tuple[str, ...]:
-    """The names of the losses for any of ``tasks`` that are ``able``: those with a machine, unless told otherwise."""
+    """The names of the losses for any of ``tasks`` that are ``able``: those with a machine by default."""
     return tuple(name for name, loss in LOSSES.items() if able(loss) and set(loss.tasks) & set(tasks))
 
 

@@ -17,7 +17,7 @@ import scipy
 from numpy.typing import NDArray
 
 from mklcore.arrays import Array, Indices
-from mklcore.errors import KernelError, breathe
+from mklcore.errors import KernelError, check_cancelled
 from mklcore.kernels.bases import base_diagonal, seen_of
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.grams import GramStack, kernel_table
@@ -152,7 +152,7 @@ class FeatureMap:
         step = max(16, _VALUES // max(1, len(self.specs) * len(self.rows)))
         for top in range(0, len(new), step):
             part = slice(top, min(top + step, len(new)))
-            breathe()
+            check_cancelled()
             for m, block in enumerate(self.landmarks.cross_standardised(new[part])):
                 yield part, m, block
 

@@ -23,7 +23,7 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array, Indices
-from mklcore.errors import ParameterError, breathe
+from mklcore.errors import ParameterError, check_cancelled
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.finishing import Finishing
@@ -171,7 +171,7 @@ def _with_roots(plain: KernelMap, landmarks: Array) -> FeatureMap:
     roots = []
     _ = plain.by_column  # laid out once, and handed to every subset
     for m in range(len(plain.specs)):
-        breathe()
+        check_cancelled()
         K = plain.subset([m]).cross_standardised(landmarks)[0]
         values, vectors = np.linalg.eigh(0.5 * (K + K.T))
         kept = values > _CUT * max(float(values[-1]), 0.0)

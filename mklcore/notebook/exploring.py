@@ -37,7 +37,7 @@ def explore_path(
 ) -> Explorable | PathWidget:
     """A path to drag along in a notebook: weights, scores and certificate follow one cursor; hulls, where it is one of hulls.
 
-    ``index`` is where the cursor begins, ``names`` (d,) are those of a hull's columns, ``about`` what is told beside it. With
+    ``index`` is where the cursor begins, ``names`` (d,) are those of a hull's columns, ``about`` what is stated beside it. With
     ``widget=True`` the answer has an ``index`` that follows the cursor and leads it, and the ``model`` there.
     """
     if any(hasattr(model, "hull_") for model in path.estimators):
@@ -50,7 +50,7 @@ def explore_path(
         from mklcore.notebook.widget import PathWidget
     except ImportError:
         raise ParameterError(
-            "A cursor that Python hears of needs the package anywidget: pip install 'mklcore[notebook]'. "
+            "A cursor that Python follows needs the package anywidget: pip install 'mklcore[notebook]'. "
             "Without it, path.explore() shows the same picture."
         ) from None
     return PathWidget(path, page, index)

@@ -1,4 +1,4 @@
-"""A path whose cursor Python hears of, and can lead: the page of the path in a frame, and a bridge of a few lines."""
+"""A path whose cursor Python follows and can move: the page of the path in a frame, and a bridge of a few lines."""
 
 from __future__ import annotations
 

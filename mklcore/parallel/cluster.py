@@ -3,7 +3,7 @@
 What is to be run travels to the scheduler once, as a task of its own; workers get it from each other and keep it, and the
 scheduler makes it again when every worker that had it is gone. A run that dies with its worker is run again elsewhere. When
 the scheduler itself ends, what had arrived is in the caller's hands, and the next sweep goes on from there. One long piece of
-work goes to one worker, which tells how far it is and what there is by now, and hears that it should end (``afar``).
+work goes to one worker, which tells how far it is and what there is by now, and learns that it should end (``afar``).
 
 Needs ``pip install mklcore[dask]``.
 """
@@ -24,11 +24,11 @@ from mklcore.kernels.checks import one_blas_thread
 
 SCHEDULER = "MKL_EXPLORER_SCHEDULER"  # the address of a scheduler, as in tcp://10.0.0.1:8786
 _LOOK = 0.02  # seconds between looks at what has arrived
-_TICK = 0.3  # seconds after which a sweep that waits is told so, and may be cancelled
+_TICK = 0.3  # seconds after which a sweep that waits is notified, and may be cancelled
 _LARGEST_GRAPH = "100GB"  # the data travel inside the first task, once
 _CONNECT, _CLOSE = "10s", 10.0
 _ANSWER = 2.0  # seconds in which a scheduler that lives answers
-_UNWANTED = "Whoever asked for the work has cancelled it or is gone, or its cluster is."
+_UNWANTED = "The caller has cancelled the work or is gone, or its cluster is."
 _OVER = ("closing", "closed", "failed")  # of a worker
 MOST_SAID = 2**22  # bytes of what a piece of work says while it goes on: a scheduler holds one of them per piece
 # Workers of Dask give every large array back to the system at once, and finding its pages again takes them as long as what
@@ -136,7 +136,7 @@ def keeping_memory() -> Iterator[None]:
 def one_client(backend: Any) -> Iterator[None]:
     """Sweeps within speak to the cluster through one client, and what they run is sent once, however many sweeps run it.
 
-    For whoever sweeps again and again. Without effect unless ``backend`` is "dask".
+    For repeated sweeps. Without effect unless ``backend`` is "dask".
     """
     if backend != "dask":
         yield
@@ -166,7 +166,7 @@ def on_cluster(client: Any, run: Callable[[S], R], specs: Sequence[S]) -> Iterat
     data, kept = _sent(client, run), _SENT.get() is not None
     kept_where = " is kept where `known` is a dict"
     waiting = {client.submit(alone, data, spec, pure=False): spec for spec in specs}
-    told = time.monotonic()
+    reported = time.monotonic()
     try:
         while waiting:
             left = f"{len(waiting)} of {len(specs)} runs to go"
@@ -180,8 +180,8 @@ def on_cluster(client: Any, run: Callable[[S], R], specs: Sequence[S]) -> Iterat
                     yield waiting.pop(future), _value(client, future, left, kept_where)
             if not arrived:
                 time.sleep(_LOOK)
-            if time.monotonic() - told > _TICK:
-                told = time.monotonic()
+            if time.monotonic() - reported > _TICK:
+                reported = time.monotonic()
                 yield None
     finally:
         for future in (*waiting, *(() if kept else (data,))):
@@ -326,7 +326,7 @@ def _is_unwanted(worker: Any, key: Any) -> bool:
 
 
 class _Listening:
-    """The work on its worker: each time it tells something it hears whether it is wanted, and every third of a second it is
+    """The work on its worker: with each report it learns whether it is wanted, and every third of a second it is
     sent, into a place that holds the newest alone."""
 
     def __init__(self, name: str) -> None:
@@ -341,7 +341,7 @@ class _Listening:
         return _is_unwanted(self._worker, self._key)
 
     def forget(self) -> None:
-        """Empty both places: whoever asked has done so before, and what was told since lies there again."""
+        """Discard stale messages."""
         for page in self._pages:
             page.delete()
 
@@ -370,7 +370,7 @@ def _listening(work: Callable[..., R], name: str, says: bool) -> R:
     """The work on its worker."""
     there = _Listening(name)
     try:
-        return alone(lambda told: work(*told), (there.tell, there.say) if says else (there.tell,))
+        return alone(lambda given: work(*given), (there.tell, there.say) if says else (there.tell,))
     finally:
         if there.is_unwanted():
             there.forget()

@@ -1,4 +1,4 @@
-"""Work apart: solving in a process of its own, of lower priority, so that whoever asked for it goes on answering.
+"""Solving in a worker process of lower priority, so that the caller stays responsive.
 
 Python runs one thread of a process at a time, and a solver holds it between compiled calls: beside thirty people who look at
 pages, a path of a third of a second took two. Here it is asked for over a socket that only the two processes have; its
@@ -32,14 +32,14 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from mklcore._numba.compiling import SOURCES, lower_priority
-from mklcore.errors import MKLError, told_elsewhere
+from mklcore.errors import MKLError, suppress_convergence_warnings
 
-NICE = 10  # whoever looks at a page goes first
+NICE = 10  # drawing pages goes first
 LARGE = 1 << 16  # bytes from which an array travels as it is
 TOLD_EVERY = 0.05  # seconds between two signs of progress
 SHOWN_EVERY = 1.0  # seconds between two looks at what there is so far
 LOOK_EVERY = 0.1  # seconds between two looks at whether the work is still wanted
-STOPS_WITHIN = 2.0  # seconds in which a solver hears that it is not; a process that does not is ended
+STOPS_WITHIN = 2.0  # seconds in which a solver learns that it is not; a process that does not is ended
 POSSIBLE = os.name == "posix"
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class UnsendableError(Exception):
 
 
 class Hearer(Protocol):
-    """Who asked, and hears how far the work is; every call may raise ``CancelledError``."""
+    """The caller, who learns how far the work is; every call may raise ``CancelledError``."""
 
     def tick(self, done: int, total: int) -> None:
         """So much is done."""
@@ -204,7 +204,7 @@ class Apart:
         whose first argument is an estimator and which reports to ``callback`` and, where there are ``news``, to ``so_far``.
 
         ``shared``: those among the arguments that are large, by any names; sent again only where they are others than the
-        last time. ``news`` hears now and then of what there is so far. What the hearer raises ends the work here and there,
+        last time. ``news`` is called now and then with what there is so far. What it raises ends the work here and there,
         and so does an error there, which is raised here. Raises ``EndedError`` where the process ends, and
         ``UnsendableError`` for what cannot be asked over there.
         """
@@ -221,15 +221,15 @@ class Apart:
                 if not self._line.has(LOOK_EVERY):
                     hearer.pulse()
                     continue
-                what, *told = self._line.receive()
+                what, *message = self._line.receive()
                 if what == "tick":
-                    hearer.tick(*told)
+                    hearer.tick(*message)
                 elif what == "news" and news is not None:
-                    news(*told)
+                    news(*message)
                 elif what == "done":
-                    return told[0]  # type: ignore[no-any-return]
+                    return message[0]  # type: ignore[no-any-return]
                 elif what == "failed":
-                    raise told[0]
+                    raise message[0]
         except EndedError:
             raise
         except BaseException:
@@ -289,7 +289,7 @@ def _end(process: subprocess.Popen[bytes], line: Line) -> None:
 
 
 class _Solving:
-    """What is being solved for the other side: tells it how far it is, and hears whether it is still wanted."""
+    """What is being solved for the other side: reports how far it is, and learns whether it is still wanted."""
 
     now: _Solving | None = None
 
@@ -329,20 +329,20 @@ def heard(record: Any) -> None:
 def serve(end: socket.socket) -> None:
     """Solve what is asked for until nobody is left to ask."""
     line = Line(end)
-    with closing(line), suppress(EndedError), told_elsewhere():
+    with closing(line), suppress(EndedError), suppress_convergence_warnings():
         line.send(("ready",))
         while True:
             try:
-                what, *told = line.receive()
+                what, *message = line.receive()
             except UnsendableError as error:
                 line.send(("failed", error))
                 continue
             if what == "keep":
                 line.known = {}
                 gc.collect()
-                line.known = named(told[0])
+                line.known = named(message[0])
             elif what == "do":
-                _answer(line, *told)
+                _answer(line, *message)
             elif what == "stop":
                 line.send(("stopped",))
 
@@ -359,7 +359,7 @@ def _answer(line: Line, work: Callable[..., Any], given: tuple[Any, ...], more: 
         raise
     except (MKLError, UnsendableError) as error:
         line.send(("failed", error))
-    except Exception as error:  # the border of the process: whatever went wrong is told on the other side
+    except Exception as error:  # the border of the process: whatever went wrong is reported on the other side
         line.send(("failed", RuntimeError(f"{type(error).__name__}: {error}")))
     finally:
         _Solving.now = None

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mklcore.arrays import Array, Indices
-from mklcore.errors import ParameterError, may_be_ended, never_asked
+from mklcore.errors import ParameterError, cancellation_scope, never_asked
 from mklcore.estimators.base import target_of
 from mklcore.estimators.lp import LpBase
 from mklcore.kernels.checks import one_blas_thread
@@ -75,7 +75,7 @@ class Built:
 def built(shard: Shard, X: Array, normalise: str | None, pulse: Pulse | None = None) -> LazyKernels:
     """The kernels of a shard on rows X (n, s) of its columns; they stay where they are built. What ``pulse`` raises ends that; on a
     worker, without one, that nobody wants them any more."""
-    with one_blas_thread(), may_be_ended(pulse or while_wanted()):
+    with one_blas_thread(), cancellation_scope(pulse or while_wanted()):
         return LazyKernels.build(shard.kernels, X, normalise)
 
 
@@ -145,25 +145,27 @@ class ShardedRows(LazyKernels):
     """``LazyKernels`` whose sums are made by the shards. ``sent`` and ``received`` count bytes of arrays per shard and in all."""
 
     def __init__(self, shards: Here | OnWorkers, dictionary: KernelDictionary, X: Array, normalise: str | None) -> None:
-        told = shards.described()
+        descriptions = shards.described()
         self._shards = shards
-        self._ends = np.cumsum([0, *(one.kept.size for one in told)])
-        kept = np.concatenate([one.kept for one in told])
+        self._ends = np.cumsum([0, *(one.kept.size for one in descriptions)])
+        kept = np.concatenate([one.kept for one in descriptions])
         d, names = X.shape[1], dictionary.names
         specs = tuple(
             replace(spec, features=dictionary.specs[m].columns(d), label=dictionary.specs[m].label)
-            for one in told
+            for one in descriptions
             for m, spec in zip(one.kept, one.specs, strict=True)
         )
         means, column_scales = column_scaling(X, specs, dictionary.standardize)
-        n, scales = len(X), np.concatenate([one.scales for one in told])
+        n, scales = len(X), np.concatenate([one.scales for one in descriptions])
         transform = KernelMap(
             specs, standardise_rows(X, means, column_scales), means, column_scales, scales,
             np.broadcast_to((scales**-0.5)[:, None], (kept.size, n)), np.broadcast_to(0.0, (kept.size, n)),
             np.zeros(kept.size), np.arange(n), normalise,
         )  # fmt: skip
-        notes = [note for one in told for note in one.notes]
-        super().__init__(transform, [names[m] for m in kept], np.concatenate([one.diagonal for one in told]), notes)
+        notes = [note for one in descriptions for note in one.notes]
+        super().__init__(
+            transform, [names[m] for m in kept], np.concatenate([one.diagonal for one in descriptions]), notes
+        )
         self.sent = self.received = 0
 
     def _ask(self, what: str, asked: Sequence[tuple[Array, ...]]) -> Iterator[Array]:
@@ -205,7 +207,7 @@ def sharded(
     dictionary: KernelDictionary, X: Any, normalise: str | None = "multiplicative", *, count: int | None = None,
     backend: str = "dask", pulse: Pulse = never_asked,
 ) -> Iterator[ShardedRows]:  # fmt: skip
-    """The kernels of a dictionary on rows X (n, d) in ``count`` shards, one per worker unless told; ``backend`` is "dask" (the
+    """The kernels of a dictionary on rows X (n, d) in ``count`` shards, by default one per worker; ``backend`` is "dask" (the
     cluster as ``sweep`` finds it) or "serial" (this process). ``pulse`` is called while a sum is waited for, and what it raises
     ends that. ParameterError for what needs all kernels of a row together, MKLError where the scheduler ends."""
     if normalise not in NORMALISATIONS:
@@ -223,7 +225,7 @@ def sharded(
 
 
 def why_not(estimator: Any) -> str:
-    """In words why the kernels of an estimator cannot be put into shards; nothing where they can."""
+    """why the kernels of an estimator cannot be put into shards; nothing where they can."""
     if not (isinstance(estimator, LpBase) and isinstance(estimator.kernels, KernelDictionary) and not estimator.center):
         return (
             "Kernels are put into shards from a dictionary, without centring: use an lp-norm estimator with "

@@ -257,8 +257,8 @@ class Repeats:
             for row in self.rows
         )  # fmt: skip
         head = "".join(f"<th>{escape(name)}</th>" for name in ("seed", *SCORES, "kernels"))
-        told = f"{self.mean('test'):.4f} &plusmn; {self.sd('test'):.4f}"
-        return f"<b>{len(self.rows)} splits</b>, test {told}<table><tr>{head}</tr>{body}</table>"
+        mean_and_sd = f"{self.mean('test'):.4f} &plusmn; {self.sd('test'):.4f}"
+        return f"<b>{len(self.rows)} splits</b>, test {mean_and_sd}<table><tr>{head}</tr>{body}</table>"
 
 
 def repeat_splits(

@@ -1,6 +1,6 @@
 """Errands: full-size fits that carry all they need, so that a worker of a cluster can do them as well as this process.
 
-An errand is called with ``tell(done, total)``, which hears how far it is and may raise to end it, and with ``say``, where somebody
+An errand is called with ``tell(done, total)``, which takes how far it is and may raise to end it, and with ``say``, where somebody
 wants to hear of what there is so far, in bytes. What it gives holds nobody who listens any more, so that it can travel.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from mklcore.arrays import Array, Labels
-from mklcore.errors import may_be_ended, told_elsewhere
+from mklcore.errors import cancellation_scope, suppress_convergence_warnings
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.lowrank.nystroem import Nystroem
 from mklcore.parallel.cluster import NoClusterError, Tell, afar, connected, scheduler_address
@@ -22,7 +22,7 @@ from mklcore.paths.files import read_paths, write_paths
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.scoring import Scoring, scorer_of
 
-STEPS = 100  # in which one fit is told, for what it still has to do nobody knows
+STEPS = 100  # of the progress of one fit, for what it still has to do nobody knows
 SAID_EVERY = 1.0  # seconds between two looks at the points of a path that are solved so far
 SAID_RATE = 4e6  # bytes a second that they take at most
 Say: TypeAlias = Callable[[bytes], Any]
@@ -37,8 +37,8 @@ def run(
 ) -> R:
     """What an errand gives: from a worker of the cluster that ``MKL_EXPLORER_SCHEDULER`` names, without one from this process.
 
-    ``show``, for an errand that solves a path, hears now and then the path through the points solved so far, without its models.
-    Where there is no cluster to be used, the error is raised, or, with ``instead``, told to it, and this process does the errand.
+    ``show``, for an errand that solves a path, is called now and then with the path through the points solved so far, without its models.
+    Where there is no cluster to be used, the error is raised, or, with ``instead``, passed to it, and this process does the errand.
     """
     heard = None if show is None else lambda content: show(read_paths(content)["path"])
     if scheduler_address():
@@ -97,7 +97,7 @@ class WholeFit:
             last[0] = int(STEPS * np.clip(done, 0.0, 1.0))
             tell(last[0], STEPS)
 
-        with told_elsewhere(), may_be_ended(lambda: tell(last[0], STEPS)):
+        with suppress_convergence_warnings(), cancellation_scope(lambda: tell(last[0], STEPS)):
             model = fit(model.set_params(callback=hear), lambda: tell(last[0], STEPS))
         model.set_params(callback=None)
         if self.scoring is None:
@@ -136,7 +136,7 @@ class FeaturePath:
             tell(done, total)
 
         self.asked.set_params(callback=lambda record: tell(*last[0]))
-        with told_elsewhere(), may_be_ended(lambda: tell(*last[0])):
+        with suppress_convergence_warnings(), cancellation_scope(lambda: tell(*last[0])):
             stack = self.how.features(self.kernels, self.X, self.normalise, self.center)
             grid = path_grid(self.asked, stack, self.y, self.over, self.size)[: self.first]
             path = fit_path(

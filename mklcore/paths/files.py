@@ -56,10 +56,10 @@ def read_paths(content: bytes) -> dict[str, Path]:
             texts = json.loads(found["text"].tobytes().decode())
             if texts.pop("format") != FORMAT:
                 raise DataError(f"its format is not {FORMAT!r}.")
-            return {name: _path(name, told, found) for name, told in texts.items()}
+            return {name: _path(name, reason, found) for name, reason in texts.items()}
     except Exception as error:  # a damaged archive leads its readers into any of them
-        told = str(error) if isinstance(error, DataError) else f"it is damaged ({type(error).__name__})."
-        raise DataError(f"Paths cannot be read: {told} Expected an archive that write_paths made.") from error
+        reason = str(error) if isinstance(error, DataError) else f"it is damaged ({type(error).__name__})."
+        raise DataError(f"Paths cannot be read: {reason} Expected an archive that write_paths made.") from error
 
 
 def _describe(path: Path) -> dict[str, Any]:
@@ -72,12 +72,12 @@ def _describe(path: Path) -> dict[str, Any]:
     }
 
 
-def _path(name: str, told: Mapping[str, Any], found: Mapping[str, np.ndarray]) -> Path:
-    names, families = tuple(map(str, told["names"])), tuple(map(str, told["families"]))
-    statuses = tuple(Status[status] for status in told["statuses"])
+def _path(name: str, text: Mapping[str, Any], found: Mapping[str, np.ndarray]) -> Path:
+    names, families = tuple(map(str, text["names"])), tuple(map(str, text["families"]))
+    statuses = tuple(Status[status] for status in text["statuses"])
     L, M = len(statuses), len(names)
-    if told["param"] not in PATH_ATTRIBUTES or not 0 < L <= MOST_POINTS or not 0 < M <= MOST_KERNELS:
-        raise DataError(f"{L} points, {M} kernels and the parameter {str(told['param'])[:20]!r} are no path.")
+    if text["param"] not in PATH_ATTRIBUTES or not 0 < L <= MOST_POINTS or not 0 < M <= MOST_KERNELS:
+        raise DataError(f"{L} points, {M} kernels and the parameter {str(text['param'])[:20]!r} are no path.")
     columns = {column: _array(f"{name}_{column}", found, (L,)) for column in COLUMNS}
     whole: dict[str, Any] = {column: np.nan_to_num(columns.pop(column)).astype(np.int64) for column in WHOLE}
     weights = _array(f"{name}_weights", found, (L, M))
@@ -85,8 +85,8 @@ def _path(name: str, told: Mapping[str, Any], found: Mapping[str, np.ndarray]) -
         raise DataError("its values, weights and families do not fit together.")
     absent = (None,) * L
     return Path(
-        told["param"], weights=weights, statuses=statuses, fits=absent, estimators=absent, kernel_names=names,
-        kernel_families=families, score_name=str(told["score"]), **columns, **whole,
+        text["param"], weights=weights, statuses=statuses, fits=absent, estimators=absent, kernel_names=names,
+        kernel_families=families, score_name=str(text["score"]), **columns, **whole,
     )  # fmt: skip
 
 

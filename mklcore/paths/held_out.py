@@ -1,6 +1,6 @@
 """The score of a path on all rows that were left out, where only some of them chose its best point.
 
-A few hundred rows say at once which point is good; what the model is worth is told on all that are there. Kernel values
+A few hundred rows say at once which point is good; what the model is worth is stated on all that are there. Kernel values
 of many rows against the training rows are too many to be held, so that they are made, used and forgotten a few at a time.
 """
 

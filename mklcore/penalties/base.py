@@ -51,7 +51,7 @@ class Penalty(Interface):
 
     @property
     def sparse(self) -> bool:
-        """Whether weights end at zero: on the simplex, unless told otherwise."""
+        """Whether weights end at zero: on the simplex by default."""
         return self.simplex
 
     @property

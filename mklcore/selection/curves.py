@@ -179,9 +179,9 @@ class CrossValidatedSurface(_Folds):
     def _repr_html_(self) -> str:
         best = choose(self)
         where = ", ".join(f"{escape(p)} = {v[k]:.4g}" for p, v, k in zip(self.params, self.values, best, strict=True))
-        told = f"{self.val_score[best]:.4f} &plusmn; {self.standard_error[best]:.4f} at {where}"
+        score = f"{self.val_score[best]:.4f} &plusmn; {self.standard_error[best]:.4f} at {where}"
         return (
-            f"<b>{len(self.scores)} folds over {escape(' and '.join(self.params))}</b>: best {self.score_name} {told}"
+            f"<b>{len(self.scores)} folds over {escape(' and '.join(self.params))}</b>: best {self.score_name} {score}"
         )
 
 

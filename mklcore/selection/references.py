@@ -21,7 +21,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset
-from mklcore.errors import ParameterError, told_elsewhere
+from mklcore.errors import ParameterError, suppress_convergence_warnings
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import target_alignment
 from mklcore.paths.path import Path, fit_path, grown, log_grid, path_grid
@@ -50,7 +50,7 @@ Tick = Callable[[int, int], Any] | None
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """A plain model: its ``name``, its validation ``score``, what was chosen for it in words, and the fitted ``model``."""
+    """A plain model: its ``name``, its validation ``score``, what was chosen for it, and the fitted ``model``."""
 
     name: str
     score: float
@@ -174,7 +174,7 @@ def best_single_kernel(
     for done, (m, start) in enumerate(zip(tried, starts, strict=True), 1):
         part = stack.select([m]), y, blocks[m : m + 1], y_val
         values = log_grid(start, 100 * start, COARSE)
-        with told_elsewhere():
+        with suppress_convergence_warnings():
             path = fit_path(alone, *part[:2], "C", values, *part[2:], scoring=scoring)
             found.append((m, grown(path, alone, *part, scoring=scoring, grow=1) if _may_win(path, found) else path))
         if callback is not None:
@@ -196,7 +196,7 @@ def _first_cost(alone: Any, stack: GramStack, y: Labels) -> float:
 
 
 def _told(record: Any) -> bool:
-    """Whether a solve is near enough to be told; where the best model is a constant, the certificate would take minutes."""
+    """Whether a solve is accurate enough to be shown; where the best model is a constant, the certificate would take minutes."""
     return record.relative_gap is not None and record.relative_gap <= NEARLY
 
 
@@ -234,7 +234,7 @@ def hull_references(
         if callback is not None:
             callback(next(done), HULL_FITS)
 
-    with told_elsewhere():
+    with suppress_convergence_warnings():
         for depth in HULL_DEPTHS:
             kernel = FullKernel(design, depth, scaled=True)
             for lam in HULL_LAMS:

@@ -27,7 +27,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.data.dataset import Dataset
-from mklcore.errors import DataError, MKLError, ParameterError, told_elsewhere
+from mklcore.errors import DataError, MKLError, ParameterError, suppress_convergence_warnings
 from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
 from mklcore.estimators.greedy import GreedyMKLClassifier, GreedyMKLRegressor
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
@@ -209,7 +209,7 @@ def search_models(
     )
     rows: dict[Trial, Outcome | str] = known if isinstance(known, dict) else dict(known or {})
     trials = [Trial(fold, place) for fold in range(n_folds) for place in range(len(asked))]
-    with suppress(_OverError), told_elsewhere():
+    with suppress(_OverError), suppress_convergence_warnings():
         sweep(problem, trials, known=rows, callback=callback)
     return _summed(asked, rows, n_folds, score_name(asked[0].estimator, scoring), time.monotonic() - began)
 
@@ -229,7 +229,7 @@ class _Problem:
     stack: GramStack | None = None
 
     def __call__(self, trial: Trial) -> Outcome | str:
-        """The outcome of a trial, or in words why there is none. Raises ``_OverError`` once the time is over."""
+        """The outcome of a trial, or why there is none. Raises ``_OverError`` once the time is over."""
         self._look()
         try:
             return self._run(self.asked[trial.candidate], trial)

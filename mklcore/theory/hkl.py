@@ -31,7 +31,7 @@ _SINGULAR = 1e-10
 
 class HKLConsistency(NamedTuple):
     """``necessary`` and ``sufficient``: the two maxima; ``*_at``: the source (levels) where each is reached, None if the
-    hull is the whole grid; ``verdict``: what follows, in words."""
+    hull is the whole grid; ``verdict``: what follows."""
 
     necessary: float
     sufficient: float

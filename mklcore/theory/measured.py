@@ -1,4 +1,4 @@
-"""What a bound is set beside: the same quantities measured on rows at hand.
+"""What a bound is set beside: the same quantities measured on the available rows.
 
 Targets are numbers: -1 and +1, or a centred regression target. ``K`` (M, n, n) training kernels, ``cross`` (M, m, n) the
 kernels between m held-out rows and the training rows. ``callback(done, total)`` may raise to cancel.
@@ -291,8 +291,8 @@ def _tell(callback: Progress, done: int, total: int) -> None:
 
 
 def _steps(callback: Progress, total: int) -> Callable[[Any], bool]:
-    def told(record: Any) -> bool:
+    def report(record: Any) -> bool:
         _tell(callback, min(record.iteration, total), total)
         return False
 
-    return told
+    return report

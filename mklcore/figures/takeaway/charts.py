@@ -92,9 +92,9 @@ def labelled(
 ) -> list[dict[str, Any]]:
     """The lines with a label at their right ends, moved up or down where two would overlap."""
     last = int(np.argmax(path_positions(path)))
-    told = [line for line in lines if line["name"] in texts and line["ys"][last] is not None]
-    places = style.spread([y.at(line["ys"][last]) for line in told], room, 0.0, 1.0)
-    for line, place in zip(told, places, strict=True):
+    named = [line for line in lines if line["name"] in texts and line["ys"][last] is not None]
+    places = style.spread([y.at(line["ys"][last]) for line in named], room, 0.0, 1.0)
+    for line, place in zip(named, places, strict=True):
         line |= {
             "label": texts[line["name"]],
             "label_at": round(float(place), 4),
@@ -189,5 +189,5 @@ def score_lines(
 
 def _scores_said(path: Any, index: int) -> str:
     parts = (("train", path.train_score), ("validation", path.val_score))
-    told = [f"{part} {telling.score(path.score_name, float(scores[index]))}" for part, scores in parts]
-    return f"At {telling.label(path.param, float(path.values[index]))}: {', '.join(told)}."
+    listed = [f"{part} {telling.score(path.score_name, float(scores[index]))}" for part, scores in parts]
+    return f"At {telling.label(path.param, float(path.values[index]))}: {', '.join(listed)}."

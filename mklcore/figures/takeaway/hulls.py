@@ -36,9 +36,9 @@ def hulls_page(
     if drawn is None and not all(hasattr(model, "hull_") for model in models):
         raise ParameterError("These models have no hulls. Fit a path of HKLClassifier or HKLRegressor over lam.")
     layout, states = drawn_along(path, names, pair) if drawn is None else drawn
-    told = about or About()
-    told = replace(told, title=told.title or "Hulls along λ", facts=(*told.facts, *_counts(models)))
-    body = f'{place("hull", "hull", leads=True)}<div class="more"><div>{explanation(told)}</div></div>'
+    described = about or About()
+    described = replace(described, title=described.title or "Hulls along λ", facts=(*described.facts, *_counts(models)))
+    body = f'{place("hull", "hull", leads=True)}<div class="more"><div>{explanation(described)}</div></div>'
     which = numbers or range(1, len(layout.variables) + 1)
 
     def mounts(dark: bool) -> list[Mount]:
@@ -46,7 +46,7 @@ def hulls_page(
         more = {"index": start, "exact": None, "turn": 1, "selected": "", "waiting": False, "tells": True}
         return [Mount("hull", "hull", shown | more)]
 
-    return page(told, body, mounts)
+    return page(described, body, mounts)
 
 
 def drawn_along(path: Any, names: Sequence[str] | None = None, pair: tuple[int, int] | None = None) -> Drawn:

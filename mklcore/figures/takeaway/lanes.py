@@ -32,7 +32,7 @@ def lanes_page(
     """One HTML file with several paths over the same kernels side by side, by their titles, led by one slider, offline.
 
     The slider begins where the first lane scores best, or at ``step``. ``columns`` name the places of the kernels that see
-    each column of a table: then its share of the weight is told as well. Raises ``ParameterError`` for no paths, paths
+    each column of a table: then its share of the weight is stated as well. Raises ``ParameterError`` for no paths, paths
     without points or over different kernels, and columns of kernels that there are not.
     """
     if not paths:
@@ -42,13 +42,13 @@ def lanes_page(
     if step is not None and not 0 <= step < len(found.values):
         raise ParameterError(f"The slider has steps 0 to {len(found.values) - 1}; got the step {step}.")
     start = nearest_to(found, best) if step is None else step
-    told = about or About()
-    told = replace(told, title=told.title or "Kernel weights side by side")
+    described = about or About()
+    described = replace(described, title=described.title or "Kernel weights side by side")
     body = (
         f'<div class="side">{place("say", "say")}{place("chart")}{place("lead", leads=True)}</div>'
-        f'<div class="more"><div>{explanation(told)}</div></div>'
+        f'<div class="more"><div>{explanation(described)}</div></div>'
     )
-    return page(told, body, lambda dark: _mounts(paths, found, start, columns or {}, dark))
+    return page(described, body, lambda dark: _mounts(paths, found, start, columns or {}, dark))
 
 
 def _mounts(
@@ -95,12 +95,12 @@ def _with_columns(
         shares = np.round(table[:, order], 5).tolist()
         lane["weights"] = [kernels + own for kernels, own in zip(lane["weights"], shares, strict=True)]
     names = [list(columns)[g] for g in order]
-    told = "Columns" if len(order) == len(columns) else f"{len(order)} of {len(columns)} columns"
+    heading = "Columns" if len(order) == len(columns) else f"{len(order)} of {len(columns)} columns"
     return {
         "names": [*rows["names"], *(style.cut(name, NAME_LENGTH) for name in names)],
         "full": [*rows["full"], *names],
         "colours": [*rows["colours"], *(style.theme(dark).grey for _ in names)],
-        "parts": {str(len(rows["names"])): told},
+        "parts": {str(len(rows["names"])): heading},
     }
 
 
@@ -111,8 +111,10 @@ def _by_column(path: Any, columns: Mapping[str, Sequence[int]]) -> Array:
 
 def _words(paths: Mapping[str, Any], found: Steps) -> list[list[list[telling.Line]]]:
     """What is said at every step: a line per lane with the kernels in use, the score, and how sure the answer is."""
-    told = [_lines(title, path) for title, path in paths.items()]
-    return [[[lines[at] for lines, at in zip(told, points, strict=True) if at is not None]] for points in found.indices]
+    listed = [_lines(title, path) for title, path in paths.items()]
+    return [
+        [[lines[at] for lines, at in zip(listed, points, strict=True) if at is not None]] for points in found.indices
+    ]
 
 
 def _lines(title: str, path: Any) -> list[telling.Line]:
@@ -189,10 +191,10 @@ def _limits(paths: Sequence[Any]) -> tuple[float, float]:
 
 
 def _said(paths: Mapping[str, Any], points: Sequence[int | None]) -> str:
-    told = [
-        f"{title} at {lanes.told(path, at)[0]}: validation {path.score_name} {lanes.told(path, at)[1]}, "
-        f"{lanes.told(path, at)[3]} kernels, {lanes.certificate(path, at)[2:]}"
+    sentences = [
+        f"{title} at {lanes.position_facts(path, at)[0]}: validation {path.score_name} {lanes.position_facts(path, at)[1]}, "
+        f"{lanes.position_facts(path, at)[3]} kernels, {lanes.certificate(path, at)[2:]}"
         for (title, path), at in zip(paths.items(), points, strict=True)
         if at is not None
     ]
-    return f"{'; '.join(told)}."
+    return f"{'; '.join(sentences)}."

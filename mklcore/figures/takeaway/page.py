@@ -97,7 +97,7 @@ def page(
 ) -> str:
     """The whole file. ``body`` is markup of ours with an element for every mount; ``mounts(dark)`` are the players.
 
-    A lesson has a ``moral``, the part of its title that is told once a person has guessed, and the key of the ``answer``.
+    A lesson has a ``moral``, the part of its title that is stated once a person has guessed, and the key of the ``answer``.
     """
     palette, light, dark = Palette(), mounts(False), mounts(True)
     played = [
@@ -150,14 +150,14 @@ def _explained(problem: Problem) -> str:
     head = f"<h2>{safe(problem.title)}</h2>" if problem.title else ""
     formula = f'<div class="formula">{mathml(problem.formula)}</div>' if problem.formula else ""
     words = (("What to look for.", problem.look_for), ("What it cannot tell.", problem.cannot_tell))
-    told = "".join(f"<p><b>{name}</b> {safe(text)}</p>" for name, text in words if text)
-    return "".join([head, formula, f'<div class="two">{told}</div>' if told else ""])
+    paragraphs = "".join(f"<p><b>{name}</b> {safe(text)}</p>" for name, text in words if text)
+    return "".join([head, formula, f'<div class="two">{paragraphs}</div>' if paragraphs else ""])
 
 
 def _head(about: About, moral: str) -> str:
-    told = f'<span id="moral" hidden>: {safe(moral)}</span>' if moral else ""
+    hidden = f'<span id="moral" hidden>: {safe(moral)}</span>' if moral else ""
     return (
-        f'<header><h1>{safe(about.title)}{told}</h1><button type="button" class="plain" id="theme">Dark</button></header>'
+        f'<header><h1>{safe(about.title)}{hidden}</h1><button type="button" class="plain" id="theme">Dark</button></header>'
         "<noscript><p>The picture moves with a script inside this file; your browser does not run it.</p></noscript>"
     )
 
@@ -168,11 +168,11 @@ def _foot(about: About, moves: bool) -> str:
         facts.append(("Fingerprint of the data", f"<code>{safe(about.fingerprint)}</code>"))
     if re.match(r"https?://", about.link):
         facts.append(("The same screen", f'<a href="{safe(about.link)}" rel="noreferrer">{safe(about.link)}</a>'))
-    told = "".join(f"<dt>{safe(name)}</dt><dd>{text}</dd>" for name, text in facts)
+    rows = "".join(f"<dt>{safe(name)}</dt><dd>{text}</dd>" for name, text in facts)
     ways = "".join(f'<a href="{safe(file)}">{safe(text)}</a> ' for text, file in about.nearby if _FILE.fullmatch(file))
     keys = " Arrow keys move the cursor." if moves else ""
     nav = f'<nav class="ways">{ways}</nav>' if ways else ""
-    return f'{nav}<footer><dl>{told}</dl><p class="quiet">{PROMISE}{keys}</p></footer>'
+    return f'{nav}<footer><dl>{rows}</dl><p class="quiet">{PROMISE}{keys}</p></footer>'
 
 
 def _hash(text: str) -> str:

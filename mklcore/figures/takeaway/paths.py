@@ -31,8 +31,8 @@ def path_page(
     without points, and for an index or shares that do not belong to it.
     """
     start = checked(path, index)
-    told = about or About()
-    told = told if told.title else replace(told, title=_title(path))
+    described = about or About()
+    described = described if described.title else replace(described, title=_title(path))
     if columns is not None and np.shape(columns[1]) != (len(path.values), len(columns[0])):
         raise ParameterError(
             f"Shares of columns come as {len(path.values)} points × {len(columns[0])} names; got {np.shape(columns[1])}."
@@ -47,10 +47,10 @@ def path_page(
             place("facts", "facts"), "</div>",
             f"<details><summary>All {len(path.kernel_names)} kernels at the cursor</summary>"
             f'{place("all")}</details>',
-            f'<div class="more">{place("columns") if columns is not None else ""}<div>{explanation(told)}</div></div>',
+            f'<div class="more">{place("columns") if columns is not None else ""}<div>{explanation(described)}</div></div>',
         ]
     )  # fmt: skip
-    return page(told, body, lambda dark: _mounts(path, start, columns, references, dark))
+    return page(described, body, lambda dark: _mounts(path, start, columns, references, dark))
 
 
 def checked(path: Any, index: int | None) -> int:

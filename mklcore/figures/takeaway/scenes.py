@@ -13,7 +13,7 @@ from mklcore.figures.takeaway.words import inline, markdown
 @dataclass(frozen=True)
 class Guess:
     """What a person is asked before the picture is shown: ``options`` by key, the key of the ``answer``, and the ``moral``
-    that ends the title once it is told."""
+    that ends the title once it is stated."""
 
     question: str
     options: Mapping[str, str] = field(default_factory=dict)
@@ -32,8 +32,8 @@ def scene_page(
 
     With a ``guess`` the picture and the ``words`` under it, (heading, Markdown), show once a person has chosen an option.
     """
-    told = "".join(f"{f'<h2>{safe(head)}</h2>' if head else ''}{markdown(text)}" for head, text in words if text)
-    body = f'{place("scene", "scene", leads=True)}<div class="telling">{told}</div>{explanation(about)}'
+    prose = "".join(f"{f'<h2>{safe(head)}</h2>' if head else ''}{markdown(text)}" for head, text in words if text)
+    body = f'{place("scene", "scene", leads=True)}<div class="telling">{prose}</div>{explanation(about)}'
     if guess is not None:
         options = "".join(
             f'<button type="button" data-option="{safe(key)}" aria-pressed="false"><span>{inline(text)}</span></button>'

@@ -16,7 +16,7 @@ from mklcore.arrays import Array, Indices, Single
 
 
 class Capability(enum.Enum):
-    """What kernels can do beyond the protocol; the value says it in words."""
+    """What kernels can do beyond the protocol; the value says it."""
 
     DENSE = "Gram matrices stored in double precision, as one array ``values`` (M, n, n)"
     STORED = "kernel values that are stored, so that reading them again costs no more than their bytes"

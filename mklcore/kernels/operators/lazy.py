@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Single
-from mklcore.errors import breathe
+from mklcore.errors import check_cancelled
 from mklcore.kernels.bases import base_diagonal, fill_base, seen_of
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.factors import pivoted
@@ -188,7 +188,7 @@ class LazyKernels:
         """Resolve the dictionary on training rows X (n, d) and find its scales, without storing a Gram matrix."""
         plain, finishing = unscaled(dictionary, X, normalise, center)
         M, n = len(plain.specs), len(plain.rows)
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told by name below
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported by name below
             diagonal = diagonals_of(plain)
             sums = row_sums_of(plain) if center else np.broadcast_to(0.0, (M, n))
             spread = None if center else spreads_of(plain, diagonal, finishing.needs_sums)
@@ -262,7 +262,7 @@ def row_sums_of(plain: KernelMap) -> Array:
             fill_base(kind, left, np.ascontiguousarray(table[top:]), False, base)
             block = np.empty_like(base)
             for m in members:
-                breathe()
+                check_cancelled()
                 plain.specs[m].fill(base, False, block)
                 sums[m, top : top + left.shape[0]] += block.sum(axis=1)
                 sums[m, top + left.shape[0] :] += block[:, left.shape[0] :].sum(axis=0)
@@ -291,7 +291,7 @@ def spreads_of(plain: KernelMap, diagonal: Array, variance: bool) -> Array:
         _ = plain.by_column  # laid out once, and handed to every subset
     for k in range(0, others.size, _TOGETHER):
         part = others[k : k + _TOGETHER]
-        breathe()
+        check_cancelled()
         first, own = plain.subset(part).cross_standardised(plain.rows[:1])[:, 0, :], diagonal[part]
         found[part] = np.mean(own + own[:, :1] - 2.0 * first, axis=1)
     return found

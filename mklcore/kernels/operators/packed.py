@@ -20,7 +20,7 @@ import numpy as np
 
 from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, Single, read_only
-from mklcore.errors import KernelError, breathe
+from mklcore.errors import KernelError, check_cancelled
 from mklcore.kernels.bases import fill_across, seen_of
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
@@ -276,7 +276,7 @@ def fill(values: Single, plain: KernelMap) -> Array:
                 fill_across(kind, left, np.ascontiguousarray(by_column[:, top:]), False, base)
             lean, block = base.astype(np.float32), np.empty_like(base)
             for m in members:
-                breathe()
+                check_cancelled()
                 rate = plain.specs[m].rate
                 if rate is not None:
                     off[m] += store_exponentials(lean, np.float32(rate), top, values[m])

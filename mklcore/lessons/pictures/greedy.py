@@ -17,8 +17,8 @@ def against_convex(story: greedy.Greedy, dark: bool) -> Scene:
     y = share_axis("share of the weight", ROOM)
     makers, decoy = list(greedy.MAKERS), greedy.DECOY
     noise = [m for m in range(shares.shape[1]) if m not in (*makers, decoy)]
-    told = [*((shares[:, m], blue, greedy.NAMES[m]) for m in makers), (shares[:, decoy], orange, greedy.NAMES[decoy])]
-    lines = [scene.curve(x, y, costs, values, colour, dark, label=label) for values, colour, label in told]
+    drawn = [*((shares[:, m], blue, greedy.NAMES[m]) for m in makers), (shares[:, decoy], orange, greedy.NAMES[decoy])]
+    lines = [scene.curve(x, y, costs, values, colour, dark, label=label) for values, colour, label in drawn]
     lines.append(scene.curve(x, y, costs, shares[:, noise].sum(axis=1), tone.grey, dark, label="all noise"))
     along = Panel(
         "Under the ℓ1 norm: who has the weight",

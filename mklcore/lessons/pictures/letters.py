@@ -18,7 +18,7 @@ def weighing(story: letters.Letters, dark: bool) -> Scene:
     x = scene.steps("places by which the word may move (evenly spaced)", jitters)
     y = share_axis("share of the weight", ROOM)
     parts = (heights[:, planted], heights[:, :count].sum(axis=1) - heights[:, planted], heights[:, count])
-    told = zip(
+    panels = zip(
         parts,
         (blue, tone.grey, orange),
         ("its band", "other bands", "words"),
@@ -27,7 +27,7 @@ def weighing(story: letters.Letters, dark: bool) -> Scene:
     )
     lines = tuple(
         scene.curve(x, y, range(len(jitters)), values, colour, dark, label=label, name=name)
-        for values, colour, label, name in told
+        for values, colour, label, name in panels
     )
     share = Panel(
         "Who has the weight",

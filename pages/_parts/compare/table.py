@@ -79,7 +79,7 @@ def draw(shown: Sequence[Row]) -> None:
     if tests is None and not any(one.earlier for one, _, _ in shown):
         ask.button(
             "Show test scores of all lanes", key="show_tests", on_click=memory().tests.update, args=(set(_points(shown)),),
-            help="Choose the point first, then look once: whoever chooses by the test score spoils it.",
+            help="Choose the point first, then look once: a choice by the test score spoils it.",
         )  # fmt: skip
     said.caption(_caption(shown))
 

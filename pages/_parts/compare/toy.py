@@ -159,9 +159,9 @@ def _picture(params: Params) -> None:
 def _seen(means: np.ndarray) -> str:
     """Return what the errors of this run say, norm by norm: where each is best, and how bad it gets."""
     best, names = means.argmin(axis=1), [style.number(p) for p in NORMS]
-    counts, told = [str(INFORMATIVE[row]) for row in TOY.rows], []
+    counts, sentences = [str(INFORMATIVE[row]) for row in TOY.rows], []
     for k, name in enumerate(names):
         at = [count for count, own in zip(counts, best, strict=True) if own == k]
         where = f" and is best with {style.in_words(at)} informative" if at else ""
-        told.append(f"p = {name} errs in at most {means[:, k].max():.1f} %{where}")
-    return f"{'; '.join(told)}."
+        sentences.append(f"p = {name} errs in at most {means[:, k].max():.1f} %{where}")
+    return f"{'; '.join(sentences)}."

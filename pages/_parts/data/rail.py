@@ -43,7 +43,7 @@ def choose(source: str) -> None:
     """Make another table the one in use; what belonged to the table before returns to its usual value."""
     usual = parameters.Params()
     if history.current().edited and source != history.current().data:
-        memory().told = "The dictionary edited by hand belonged to the table before. Kernels starts anew."
+        memory().notice = "The dictionary edited by hand belonged to the table before. Kernels starts anew."
     history.change(data=source, **{name: getattr(usual, name) for name in OF_THE_TABLE})
 
 
@@ -52,8 +52,8 @@ def take_upload() -> None:
     file = fields.value("uploader")
     if file is None:
         return
-    if told := uploads.refusal(file):
-        memory().told = told
+    if refused := uploads.refusal(file):
+        memory().notice = refused
         return
     source = uploads.keep_upload(file.name, file.getvalue())
     if source == history.current().data:
@@ -114,8 +114,8 @@ def sentinel_choice() -> None:
     if not found and not history.current().gaps:
         return
     fields.field_view(st.toggle, "Read these numbers as missing", "gaps")
-    told = joined(f"{one.value:g} in {words.plain(one.column)} ({one.cells:,})" for one in found)
-    st.caption(f"Noticed, because they stand apart from all other values: {told}.")
+    values = joined(f"{one.value:g} in {words.plain(one.column)} ({one.cells:,})" for one in found)
+    st.caption(f"Noticed, because they stand apart from all other values: {values}.")
 
 
 def target_choice() -> None:

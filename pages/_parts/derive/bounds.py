@@ -10,7 +10,7 @@ from mklcore import theory
 from mklcore.catalog import ESTIMATORS
 from mklcore.catalog.controls import COLUMN_BASES
 from mklcore.data.dataset import Dataset, Split
-from mklcore.errors import DataError, MKLError, told_elsewhere
+from mklcore.errors import DataError, MKLError, suppress_convergence_warnings
 from mklcore.kernels.grams import GramStack
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.baselines import Counterexample, duplicate_counterexample
@@ -159,7 +159,7 @@ def entries(params: TheoryParams, tab: str) -> float:
 
 
 def job(params: TheoryParams, tab: str) -> Job:
-    """Return the work that measures for a tab; it is laid on the shelf. Raises ``MKLError`` in words."""
+    """Return the work that measures for a tab; it is laid on the shelf. Raises ``MKLError``."""
     measure, steps = _measures(params)[tab]()
     found = measured(params, tab)
     return found.job("Measuring", found.piece(measure, steps))
@@ -227,7 +227,7 @@ def _recovery(params: TheoryParams) -> tuple[Measure, int]:
 def counterexample(params: TheoryParams) -> Counterexample:
     """Return what copies of a kernel do to every method, on the built-in problem: no table, so it is everybody's."""
     key = ("duplicates", params.theory_copies, params.theory_price)
-    with told_elsewhere():
+    with suppress_convergence_warnings():
         return shelves.shelf(Params()).made(
             key, lambda: duplicate_counterexample(lam=params.theory_price, copies=params.theory_copies)
         )
@@ -267,7 +267,7 @@ def _hkl(params: TheoryParams) -> tuple[Measure, int]:
 
 
 def _conditions(path: Path, index: int) -> theory.HKLConsistency | str:
-    """Return both conditions at one hull, or in words why they are not defined there."""
+    """Return both conditions at one hull, or why they are not defined there."""
     fitted = path.estimators[index]
     try:
         return theory.hkl_consistency(fitted.design_, fitted.hull_, fitted.beta_)

@@ -39,7 +39,7 @@ class Budget:
             return sum(size for _, size in self._held.values())
 
     def made(self, key: object, size: float, make: Callable[[], T], owner: object = None) -> T:
-        """Return what lies under ``key``, making it first if need be. Raises ``BudgetError`` in words where it never fits."""
+        """Return what lies under ``key``, making it first if need be. Raises ``BudgetError`` where it never fits."""
         if size > self.most:
             raise BudgetError(
                 f"These kernels take {size / 1e6:,.0f} MB, and this server holds {self.most / 1e6:,.0f} MB of kernels in all. "

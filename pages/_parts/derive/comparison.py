@@ -138,7 +138,7 @@ def shown(params: Params) -> list[Shown]:
 def points(drawn: Sequence[Shown], value: float) -> list[Path | None]:
     """Return the answer of every lane solved at ``value`` itself; all None until they are there.
 
-    Answers that take no time are solved at once. Raises ``MKLError`` in words where the value cannot be solved at.
+    Answers that take no time are solved at once. Raises ``MKLError`` where the value cannot be solved at.
     """
     ready, unknown = _ready(drawn), _unknown(drawn, value)
     if all(derive_paths.is_quick(one.params, one.path, value) for one in unknown if one.path is not None):
@@ -163,7 +163,7 @@ def points_key(params: Params, value: float) -> object:
 
 
 def points_job(params: Params, drawn: Sequence[Shown], value: float) -> Job:
-    """Return the work that solves the lanes at ``value``. Raises ``MKLError`` in words."""
+    """Return the work that solves the lanes at ``value``. Raises ``MKLError``."""
     pieces = tuple(derive_paths.point_piece(one.params, value) for one in _unknown(drawn, value))
     name = points_key(params, value)
     return Job(name, f"Solving every lane at {value:.4g}", pieces, lambda now: points_key(now, value) == name)

@@ -1,6 +1,6 @@
 """Derive apart: the processes that solve while the server draws pages, started once two sessions have work at a time.
 
-Whoever is alone needs none: until they are ready, where they cannot be had, and for what is too large to be sent, it is
+A single session needs none: until they are ready, where they cannot be had, and for what is too large to be sent, it is
 solved in the server.
 """
 
@@ -64,7 +64,7 @@ class Crew:
                 continue
             with self._changed:
                 self._failures += 1
-                self._begun -= self._failures < MOST_FAILURES  # whoever wants one next tries again
+                self._begun -= self._failures < MOST_FAILURES  # the next request tries again
 
     def _started(self) -> Apart | None:
         """Return a process that is ready; None where it is not in time, or cannot be had."""
@@ -103,7 +103,7 @@ class Crew:
     ) -> T | None:
         """Return what ``work`` gives of these arguments, done apart; None where it has to be done here.
 
-        What dies with its process is run once more, in another one. Raises ``MKLError`` in words where that dies, too, or does
+        What dies with its process is run once more, in another one. Raises ``MKLError`` where that dies, too, or does
         not come.
         """
         for seconds in (0.0, WAIT_SECONDS):
@@ -157,7 +157,7 @@ LEAVING.then(CREW.forget)
 def done(work: Callable[..., T], report: Report, grams: Any, model: Any, *given: Any, **more: Any) -> T | None:
     """Return what ``work`` gives of these arguments, on these kernels, done apart; None where it has to be done here.
 
-    Arguments as of ``Apart.do``; ``grams`` are None where the work is on something else, which is done here. Whoever listened
+    Arguments as of ``Apart.do``; ``grams`` are None where the work is on something else, which is done here. A callback that listened
     to the fitting of ``model`` is not sent.
     """
     if grams is None or worker.instead is not None:

@@ -18,7 +18,7 @@ from pages._parts.session.uploads import ON_STACK, edited_text
 
 
 def dictionary(params: KernelParams) -> KernelDictionary:
-    """Return the kernels the parameters ask for. Raises ``KernelError`` or ``ParameterError`` in words."""
+    """Return the kernels the parameters ask for. Raises ``KernelError`` or ``ParameterError``."""
     if on_stack(params):
         raise KernelError("The upload is a ready kernel stack: it has no columns to build kernels on.")
     edited_text(params)  # one that is kept in another session is refused, although its kernels may lie on the shelf
@@ -33,7 +33,7 @@ def _dictionary(params: KernelParams) -> KernelDictionary:
 
 
 def entries(params: KernelParams) -> tuple[Entry, ...]:
-    """Return the dictionary as a table: the one edited by hand, else the one suggested or built. ``MKLError`` in words."""
+    """Return the dictionary as a table: the one edited by hand, else the one suggested or built. ``MKLError``."""
     data, text = table(params), edited_text(params)
     if text.startswith(ON_STACK):
         raise KernelError("This dictionary chooses kernels of a stack, but this table has columns. Use the builders.")

@@ -110,8 +110,8 @@ def _kernels(asked: PathParams) -> list[Any]:
 
 def _named(kind: str, asked: DataParams, more: list[Any], ending: str) -> File:
     assert FOLDER is not None
-    told = [kind, link.text(asked), tables.table(asked).fingerprint, *more]
-    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:DIGITS]
+    content = [kind, link.text(asked), tables.table(asked).fingerprint, *more]
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:DIGITS]
     return FOLDER / f"{kind}_{digest}{ending}"
 
 
@@ -163,10 +163,10 @@ def _tuples(value: Any) -> Any:
 
 def write(file: File, found: Hulls | Story) -> None:
     """Write hulls (their path lies beside them, in a file of its own) or what a lesson found."""
-    told = {name: value for name, value in vars(found).items() if name != "path"}
+    content = {name: value for name, value in vars(found).items() if name != "path"}
     if isinstance(found, Hulls):
-        told["layout"] = asdict(found.layout)
-    _write(file, told)
+        content["layout"] = asdict(found.layout)
+    _write(file, content)
 
 
 def write_references(file: File, found: Sequence[Reference]) -> None:
@@ -174,5 +174,5 @@ def write_references(file: File, found: Sequence[Reference]) -> None:
     _write(file, [(one.name, one.score, one.chosen) for one in found])
 
 
-def _write(file: File, told: Any) -> None:
-    file.write_bytes(gzip.compress(json.dumps(told).encode(), mtime=0))
+def _write(file: File, content: Any) -> None:
+    file.write_bytes(gzip.compress(json.dumps(content).encode(), mtime=0))

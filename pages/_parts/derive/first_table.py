@@ -47,8 +47,10 @@ def write(file: File) -> None:
     """Write the table, and for every part the numbers of its rows."""
     whole, cut = made()
     rows = [[_row(whole, x) for x in part.X] for part in cut]
-    told = {"X": whole.X.tolist(), "y": whole.y.tolist(), "rows": rows} | {name: getattr(whole, name) for name in FACTS}
-    file.write_bytes(gzip.compress(json.dumps(told).encode(), mtime=0))
+    content = {"X": whole.X.tolist(), "y": whole.y.tolist(), "rows": rows} | {
+        name: getattr(whole, name) for name in FACTS
+    }
+    file.write_bytes(gzip.compress(json.dumps(content).encode(), mtime=0))
 
 
 def _row(whole: Dataset, x: np.ndarray) -> int:
@@ -59,12 +61,12 @@ def _row(whole: Dataset, x: np.ndarray) -> int:
 @lru_cache(maxsize=1)
 def _read() -> tuple[Dataset, Split] | None:
     try:
-        told: dict[str, Any] = json.loads(gzip.decompress(FILE.read_bytes())) if FILE else {}
+        content: dict[str, Any] = json.loads(gzip.decompress(FILE.read_bytes())) if FILE else {}
     except (OSError, ValueError):
-        told = {}
-    if not told:
+        content = {}
+    if not content:
         return None
-    facts = {name: told[name] for name in FACTS}
-    whole = Dataset(np.array(told["X"]), np.array(told["y"], dtype=object), **facts)
-    train, validation, test = (whole.take(np.array(rows)) for rows in told["rows"])
+    facts = {name: content[name] for name in FACTS}
+    whole = Dataset(np.array(content["X"]), np.array(content["y"], dtype=object), **facts)
+    train, validation, test = (whole.take(np.array(rows)) for rows in content["rows"])
     return whole, Split(train, validation, test)

@@ -106,7 +106,7 @@ def stages(kernels: KernelDictionary) -> tuple[str, ...]:
 
 
 def needs(params: KernelParams) -> tuple[str, ...]:
-    """Return the stage of preparing the solvers that the kernels of these parameters need. Raises ``MKLError`` in words."""
+    """Return the stage of preparing the solvers that the kernels of these parameters need. Raises ``MKLError``."""
     return (EVERY_KERNEL,) if on_stack(params) else stages(dictionary(params))
 
 
@@ -140,7 +140,7 @@ def large_place() -> LargePlace:
 
 
 def grams(params: PathParams) -> Grams:
-    """Return the Gram matrices for these parameters. Raises ``MKLError`` in words."""
+    """Return the Gram matrices for these parameters. Raises ``MKLError``."""
     cost = foresee(params)
     if on_stack(params):
         key = (params.part(DataParams), params.edited, params.rows)
@@ -166,7 +166,7 @@ def _large_grams(settled: KernelParams) -> Grams:
 
 
 def chosen_kernels(params: KernelParams) -> tuple[int, ...]:
-    """Return which kernels of an uploaded stack are switched on. Raises ``KernelError`` in words."""
+    """Return which kernels of an uploaded stack are switched on. Raises ``KernelError``."""
     count, text = stack_file(params).stack.n_kernels, edited_text(params)
     if not text.startswith(ON_STACK):
         return tuple(range(count))

@@ -1,4 +1,4 @@
-"""Derive what is read from one hull: its certificate in words, nodes by name, what one node adds, and its tables."""
+"""Derive what is read from one hull: its certificate, nodes by name, what one node adds, and its tables."""
 
 import re
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ Levels = tuple[int, ...]
 
 
 def count(number: int) -> str:
-    """Return a number of kernels of any size in words that stay on one line."""
+    """Return a number of kernels of any size as text that stays on one line."""
     return kernel_count(number).replace(" ", "\u00a0")
 
 
@@ -144,7 +144,7 @@ def facts(fitted: Any, node: Levels) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """What one node adds over one or two columns: positions, values, names, and in words what was held fixed."""
+    """What one node adds over one or two columns: positions, values, names, and what was held fixed."""
 
     axes: list[np.ndarray]
     values: np.ndarray

@@ -89,7 +89,7 @@ def acting(params: HullParams) -> tuple[Control, ...]:
 
 
 def estimator(params: HullParams) -> Any:
-    """Return the unfitted estimator the parameters ask for. Raises ``DataError`` in words where there is no target."""
+    """Return the unfitted estimator the parameters ask for. Raises ``DataError`` where there is no target."""
     table = tables.table(params)
     if table.task == "novelty":
         raise DataError("Hulls are learned from a target, and this table has none. Choose one on the Data page.")

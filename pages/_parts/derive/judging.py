@@ -60,8 +60,8 @@ def probabilities(point: Chosen, decision: Any) -> np.ndarray | None:
     return None if found is None else found.of(np.asarray(decision, dtype=float))
 
 
-def told(point: Chosen) -> str:
-    """Return how the probabilities were made, in words."""
+def method(point: Chosen) -> str:
+    """Return how the probabilities were made."""
     found = judged(point).probabilities
     if found is None:
         return ""

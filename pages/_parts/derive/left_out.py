@@ -10,7 +10,7 @@ from pages._parts.params.parameters import KernelParams, PathParams
 
 
 def known(params: PathParams) -> bool:
-    """Tell whether the path at hand is scored on all of them."""
+    """Tell whether the path is scored on all of them."""
     path = paths.known(params)
     return path is not None and shelves.shelf(params).get(_name(params)) is path
 

@@ -70,9 +70,9 @@ def answer(params: Params) -> paths.Answer | None:
         return whole
     look, part = first(params).value, paths.so_far(params).value
     if part is not None and (look is None or len(part) >= LEAST):
-        told = f"{counted(len(part), 'point')} solved so far"
+        stage = f"{counted(len(part), 'point')} solved so far"
         columns, elsewhere = () if look is None else look.columns, part.estimators[0] is None
-        return paths.Answer(part, params, True, told, columns, elsewhere)
+        return paths.Answer(part, params, True, stage, columns, elsewhere)
     if look is not None:
         return paths.Answer(look.path, params, True, FIRST, look.columns)
     return whole

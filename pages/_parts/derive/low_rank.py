@@ -25,13 +25,13 @@ LIMIT_MB = 1600.0  # of features, were every kernel of full rank; they seldom ar
 
 
 def why_not(params: PathParams) -> str:
-    """Return in words why the kernels in use cannot be approximated; nothing where they can."""
+    """Return why the kernels in use cannot be approximated; nothing where they can."""
     if tables.on_stack(params):
         return "A ready kernel stack has no columns in which landmarks could be chosen."
     data = tables.table(params)
     if data.task == NOVELTY or not is_able(params):
-        told = f"{METHODS[params.algorithm].label}{' without a target' * (data.task == NOVELTY)}"
-        return f"{told} works on Gram matrices alone; lp-norm MKL and MKL-GOMP can do with features."
+        label = f"{METHODS[params.algorithm].label}{' without a target' * (data.task == NOVELTY)}"
+        return f"{label} works on Gram matrices alone; lp-norm MKL and MKL-GOMP can do with features."
     return "Sequences have no columns in which landmarks could be chosen." if data.sequences else ""
 
 

@@ -65,7 +65,7 @@ class Lost:
         """The kernel that loses most."""
         return max(self.shares, key=self.shares.__getitem__)
 
-    def told(self) -> str:
+    def sentence(self) -> str:
         """Return it in a sentence."""
         return (
             f"{self.landmarks} landmarks, {self.features:,} features. Half of the kernels lose less than "
@@ -127,7 +127,7 @@ def _with_scales(exact: PathParams) -> Any:
 
 
 def room(params: PathParams) -> str:
-    """Return in words how the exact model on many rows holds its kernels."""
+    """Return how the exact model on many rows holds its kernels."""
     exact = low_rank.exactly(params)
     asked: Any = paths.estimator(exact)
     found = asked.foresee(most_rows(exact), tables.table(exact).X.shape[1])
@@ -177,7 +177,7 @@ def whole_job(params: PathParams, value: float) -> Job:
 
 
 def _there(found: Whole | None, value: float) -> Whole | None:
-    """Return what lies there where it is the model at this value, for whoever asked for it second."""
+    """Return what lies there where it is the model at this value, for a second job that asked for it."""
     return found if found is not None and found.value == value else None
 
 
@@ -221,8 +221,8 @@ def _of_path(label: str, params: PathParams, rows: int) -> Way:
 
 def best(several: Sequence[Way]) -> Way | None:
     """Return the way of the highest score on all rows left out; None while fewer than two of them have one."""
-    told = [way for way in several if way.score is not None and way.is_final]
-    return max(told, key=lambda way: way.score or 0.0) if len(told) > 1 else None
+    final = [way for way in several if way.score is not None and way.is_final]
+    return max(final, key=lambda way: way.score or 0.0) if len(final) > 1 else None
 
 
 def may_take(params: Params) -> Params | None:

@@ -21,7 +21,7 @@ from pages._parts.session import history
 from pages._parts.session.memory import memory
 from pages._parts.session.shelf import Shelf
 
-PATIENCE_SECONDS = 0.5  # from here on it is told that a file is being read
+PATIENCE_SECONDS = 0.5  # from here on it is shown that a file is being read
 LARGE_BYTES = 1_000_000
 PLACES = threading.BoundedSemaphore(CORES)
 _count = itertools.count()
@@ -30,14 +30,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Refused:
-    """What lies on a shelf for a file that cannot be read: why, in words."""
+    """What lies on a shelf for a file that cannot be read: why."""
 
     kind: type[MKLError]
     sentence: str
 
 
 def opened(shelf: Shelf, key: object, content: bytes, what: str, read: Callable[[Callable[[], None]], T]) -> T:
-    """Return what ``read`` finds in a file, from the shelf if it was read before. Raises ``MKLError`` in words.
+    """Return what ``read`` finds in a file, from the shelf if it was read before. Raises ``MKLError``.
 
     ``read`` is given what it has to call now and then: it ends the reading when the person presses Cancel, chooses something
     else or leaves. ``what`` is said while it takes long, as in "Reading the table".
@@ -61,19 +61,19 @@ def opened(shelf: Shelf, key: object, content: bytes, what: str, read: Callable[
 def _followed(what: str) -> Iterator[Callable[[], None]]:
     """Give what is called between stretches of work: any word to the screen is where Streamlit ends a run that is over."""
     place, begun = st.empty(), time.monotonic()
-    told: DeltaGenerator | None = None
+    caption: DeltaGenerator | None = None
     due = PATIENCE_SECONDS
 
     def tick() -> None:
-        nonlocal told, due
+        nonlocal caption, due
         seconds = time.monotonic() - begun
         if seconds < due:
             return
-        if told is None:
+        if caption is None:
             line = place.container(horizontal=True, vertical_alignment="center", gap="small")
-            told = line.empty()
+            caption = line.empty()
             line.button("Cancel", key=f"stop_reading_{next(_count)}", on_click=give_up, type="tertiary")
-        told.caption(f"{what}: {seconds:.0f} s. Any other choice ends it.")
+        caption.caption(f"{what}: {seconds:.0f} s. Any other choice ends it.")
         due = seconds + PATIENCE_SECONDS
 
     try:

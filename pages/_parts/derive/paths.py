@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mklcore._numba.stages import EVERY_KERNEL, USUAL, USUAL_ALGORITHM
 from mklcore.catalog import Algorithm, Control, PathParameter, Variant
 from mklcore.data.dataset import Split
-from mklcore.errors import MKLError, told_elsewhere
+from mklcore.errors import MKLError, suppress_convergence_warnings
 from mklcore.estimators.importance import ColumnAnswer
 from mklcore.kernels.grams import GramStack
 from mklcore.parallel import cluster
@@ -103,10 +103,10 @@ def acting(params: PathParams) -> tuple[Control, ...]:
     return method.shown(task, runs_over(params).key, values)
 
 
-def told(params: PathParams) -> Algorithm | Variant:
+def words_for(params: PathParams) -> Algorithm | Variant:
     """Return whose formula and words hold under these parameters: a control may change what is solved."""
     acts = {control.name: params.setting(control) for control in acting(params)}
-    return algorithm(params).told(acts, tables.table(params).task)
+    return algorithm(params).words_for(acts, tables.table(params).task)
 
 
 def key(params: PathParams) -> object:
@@ -139,7 +139,7 @@ def is_small(params: PathParams) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What a path is computed from, looked up while the session is at hand: a worker knows none.
+    """What a path is computed from, looked up while the session is known: a worker knows none.
 
     Of a grid of ``size`` points the ``first`` are solved, None for all, and then those beyond while it pays.
     """
@@ -205,7 +205,7 @@ class Prepared:
 
 
 def prepared(params: PathParams) -> Prepared:
-    """Return what the path of these parameters is computed from. Raises ``MKLError`` in words."""
+    """Return what the path of these parameters is computed from. Raises ``MKLError``."""
     over, scoring = runs_over(params).key, scores.scoring(params)
     return Prepared(
         low_rank.parts(params), low_rank.work(params), estimator(params), over, scoring, growth(params),
@@ -227,7 +227,7 @@ def growth(params: PathParams) -> int:
 
 
 def _otherwise_scored(params: PathParams) -> Path | None:
-    """Return the same path measured by another score, where its models are at hand."""
+    """Return the same path measured by another score, where its models are available."""
     for name in ("", *SCORINGS):
         found = known(replace(params, scoring=name))
         if found is not None and found.estimators[0] is not None:
@@ -279,7 +279,7 @@ def _lay(lay: Callable[[Path], None], report: Report, path: Path) -> None:
 
 
 def _seldom(show: Callable[[Path], None]) -> Callable[[Callable[[], Path]], None]:
-    """Return what ``fit_path`` tells of the points so far, which ``show`` then hears of now and then."""
+    """Return what ``fit_path`` tells of the points so far, which ``show`` is called with now and then."""
     clock = [time.monotonic()]
 
     def so_far(make: Callable[[], Path]) -> None:
@@ -316,7 +316,7 @@ def _is_usual(params: PathParams) -> bool:
     try:
         return gram_stacks.needs(params) == (USUAL,) and is_small(params)
     except (MKLError, MissingFileError):
-        return False  # there is no table, and whoever asks for it is told why
+        return False  # there is no table, and the caller gets the reason
 
 
 def job(params: PathParams) -> Job:
@@ -339,7 +339,7 @@ def exact(params: PathParams, value: float) -> Derived[Path]:
 def point(params: PathParams, value: float) -> Path:
     """Return the exact answer at ``value``, solved now if need be. Raises ``ParameterError``."""
     found = exact(params, value)
-    with told_elsewhere():
+    with suppress_convergence_warnings():
         return found.shelf.made(found.key, lambda: _solved(params, value)(None))
 
 
@@ -429,7 +429,7 @@ def follow(params: Params) -> None:
     before = None if mind.answer is None else mind.answer.params
     if before is not None and before.part(KernelParams) != params.part(KernelParams):
         what = "table or its split" if before.part(DataParams) != params.part(DataParams) else "kernels"
-        mind.told = f"The {what} changed, so the path computed before is dropped. Explore computes it anew."
+        mind.notice = f"The {what} changed, so the path computed before is dropped. Explore computes it anew."
         mind.answer = None
 
 
@@ -437,7 +437,7 @@ def follow(params: Params) -> None:
 class Answer:
     """A path to show, the parameters it belongs to, and whether it waits for its successor.
 
-    ``stage`` says in words why, where the successor is the same answer made better: a first look at a few rows, whose
+    ``stage`` says why, where the successor is the same answer made better: a first look at a few rows, whose
     ranking of the columns is in ``columns``, or the points that are solved so far. Empty where it is an older answer.
     ``earlier``: it answers these parameters, and came with the project or, with a ``stage``, from a machine that still solves it;
     its models are not there yet.
@@ -465,7 +465,7 @@ def answer(params: Params) -> Answer | None:
     """Return what there is to show: the path asked for, else the one before it, else nothing."""
     mind, path = memory(), known(params)
     if path is not None:
-        mind.answer, mind.told = Answered(path, params), ""
+        mind.answer, mind.notice = Answered(path, params), ""
     before = earlier.path(params) if path is None else None
     if before is not None:
         return Answer(before, params, waiting=False, earlier=True)

@@ -49,7 +49,7 @@ class Chosen:
 
 
 def chosen(params: Params) -> Chosen | None:
-    """Return the model at Explore's cursor, once the path is there. Raises ``ParameterError`` in words."""
+    """Return the model at Explore's cursor, once the path is there. Raises ``ParameterError``."""
     path = paths.known(params)
     if path is None:
         return None
@@ -63,7 +63,7 @@ def chosen(params: Params) -> Chosen | None:
 
 
 def reading(params: DataParams) -> Reading:
-    """Return how a new file becomes rows of this table. Raises ``DataError`` in words."""
+    """Return how a new file becomes rows of this table. Raises ``DataError``."""
     table = tables.unprepared(params)
     if not params.data.startswith(UPLOAD):
         return plain_reading(table)
@@ -244,7 +244,7 @@ def spoken(point: Chosen, here: Row) -> Spoken:
 
 
 def ordinary(said: np.ndarray) -> np.ndarray:
-    """Return the answers +1 and -1 of novelty detection in words."""
+    """Return the answers +1 and -1 of novelty detection."""
     return np.where(np.asarray(said) > 0, NOVELTY[1], NOVELTY[0])
 
 

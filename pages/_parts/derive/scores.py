@@ -33,7 +33,7 @@ def settled(params: PathParams, name: str) -> str:
     return "" if name == usual_scoring(tables.table(params)) else name
 
 
-def told(params: PathParams) -> str | None:
+def special(params: PathParams) -> str | None:
     """Return the name of the score in use where it is not what models measure by themselves."""
     name = scoring(params)
     return None if name in ("accuracy", "r2") else name

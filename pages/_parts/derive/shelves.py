@@ -31,9 +31,9 @@ class WaitError(KernelError):
 
 
 class LargePlace:
-    """The server's one place for a stack above the usual limit: one is held at a time, the others wait and are told.
+    """The server's one place for a stack above the usual limit: one is held at a time, and the others are asked to wait.
 
-    Whoever holds it keeps it while looking at it, and lets go of it with the tab. A stack that has left is only followed by
+    A session that holds it keeps it while looking at it, and lets go of it with the tab. A stack that has left is only followed by
     the next one once nothing works on it any more, so that there are never two.
     """
 
@@ -46,7 +46,7 @@ class LargePlace:
         self._last: Callable[[], object] = lambda: None
 
     def made(self, key: object, owner: object, make: Callable[[], T]) -> T:
-        """Return what ``key`` names, making it if the place is free. Raises ``WaitError`` in words if it is not."""
+        """Return what ``key`` names, making it if the place is free. Raises ``WaitError`` if it is not."""
         if not self._lock.acquire(blocking=False):
             raise WaitError(
                 "The server is building a large stack, and it has room for one only. Try again in a moment."

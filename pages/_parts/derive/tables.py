@@ -33,7 +33,7 @@ def _sample(name: str) -> Dataset:
 
 
 def table(params: DataParams) -> Dataset:
-    """Return the table in use. Raises ``DataError`` in words, or ``MissingFileError``."""
+    """Return the table in use. Raises ``DataError``, or ``MissingFileError``."""
     if on_stack(params):
         return stack_file(params).table
     if params.data.startswith(UPLOAD):
@@ -89,7 +89,7 @@ def like_training(params: DataParams, X: np.ndarray) -> np.ndarray:
 
 
 def _read(params: DataParams, file: Upload, tick: Callable[[], None]) -> Dataset:
-    """Read an uploaded table as the parameters ask for. Raises ``DataError`` in words."""
+    """Read an uploaded table as the parameters ask for. Raises ``DataError``."""
     with notes.for_people():
         return read_table(
             file.content, params.target or None, task=params.task or None, uses=uses(params), missing=params.missing,
@@ -128,7 +128,7 @@ def uses(params: DataParams) -> dict[str, str]:
 
 
 def summary(params: DataParams) -> TableSummary:
-    """Return what an uploaded file holds, column by column, before a target is chosen. Raises ``DataError`` in words.
+    """Return what an uploaded file holds, column by column, before a target is chosen. Raises ``DataError``.
 
     A target is guessed for the task that was chosen; where a person chose the target, there is nothing to guess.
     """
@@ -156,7 +156,7 @@ def on_stack(params: DataParams) -> bool:
 
 
 def stack_file(params: DataParams) -> stacks.StackFile:
-    """Return the uploaded stack on all its rows. Raises ``MKLError`` in words, or ``MissingFileError``."""
+    """Return the uploaded stack on all its rows. Raises ``MKLError``, or ``MissingFileError``."""
     file, digest = upload(params.data), params.data.removeprefix(UPLOAD)
     return opened(
         memory().shelves.stack, (params.data, params.task, params.clip), file.content,

@@ -25,7 +25,7 @@ WAYS = {
 @dataclass(frozen=True, eq=False)
 class Tuned:
     """What was compared: ``measure`` over ``values`` (L,), or over ``lams`` and ``sizes`` (L, S); ``at`` is the chosen value of the
-    path's parameter, ``told`` the choice in words, ``measured`` how."""
+    path's parameter, ``place`` the choice, ``measured`` how."""
 
     measure: str
     measured: str
@@ -63,7 +63,7 @@ def tuned(params: PathParams) -> Derived[Tuned]:
 
 def job(params: PathParams, values: np.ndarray) -> Job:
     """Return the work that chooses, along the ``values`` of the path on the screen."""
-    given, measure = paths.prepared(params), scores.told(params)
+    given, measure = paths.prepared(params), scores.special(params)
     stack, y = given.grams.train, given.parts.train.y
     greedy, seed, over = _is_greedy(params), params.seed, given.over
 

@@ -1,4 +1,4 @@
-"""Drawing what asks for work: small work starts unasked, large work waits for its button, a bad end is told."""
+"""Drawing what asks for work: small work starts unasked, large work waits for its button, a failure is reported."""
 
 from collections.abc import Callable
 from typing import Any

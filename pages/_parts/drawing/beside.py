@@ -1,4 +1,4 @@
-"""Drawing what stands beside a score: plain models are asked for once the answer is there, and are told where they are not."""
+"""Drawing what stands beside a score: plain models are asked for once the answer is there, and are named where they are not."""
 
 from collections.abc import Sequence
 
@@ -57,7 +57,7 @@ def unfinished(params: Params, known: dict[str, Reference | None], waiting: bool
 def score_all(several: Sequence[PathParams]) -> None:
     """See to it that paths are scored on all rows left out, once nobody waits for anything else."""
     missing, held = left_out.missing(several), board.held()
-    if held is not None and held.broke_off:  # how that ended is still to be told
+    if held is not None and held.broke_off:  # how that ended is still to be reported
         return
     if not missing or board.mine(left_out.key(missing)) is not None or not references.nobody_waits():
         return

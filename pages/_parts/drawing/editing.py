@@ -42,7 +42,7 @@ def editor(
 ) -> None:
     """Draw a table to edit; ``keep`` takes all its rows after a change and may refuse them with an ``MKLError``.
 
-    The widget remembers edits, not rows: with each accepted change, told by ``version``, it begins anew.
+    The widget remembers edits, not rows:  with each accepted change, counted by ``version``, it begins anew.
     """
     key = f"{name}_{abs(hash((version, tuple(map(str, rows))))):x}"
 
@@ -86,7 +86,7 @@ def column_rows(summary: TableSummary, table: Dataset, asked: Mapping[str, str],
 
 
 def _done(column: Column, table: Dataset, use: str | None, missing: str) -> str:
-    """Return what happens to a column, in words, under what a person chose."""
+    """Return what happens to a column, under what a person chose."""
     if column.name == table.target_name:
         return "target"
     if use is not None:
@@ -119,7 +119,7 @@ def group_rows(groups: Groups, table: Dataset) -> list[Row]:
 
 
 def groups_text(rows: Sequence[Row], table: Dataset) -> str:
-    """Return edited groups as the text a link holds. Raises ``MKLError`` in words for columns that are not there."""
+    """Return edited groups as the text a link holds. Raises ``MKLError`` for columns that are not there."""
     groups: list[tuple[str, tuple[int, ...]]] = []
     for place, row in enumerate(rows, start=1):
         columns = columns_from_words(str(row.get("columns") or ""), table.feature_names)

@@ -100,13 +100,13 @@ def weights_table(point: Path, path: Path, index: int) -> None:
     listings.take(lambda: listings.along(path), "path", "csv_path", "Path as CSV", whole)
 
 
-def explanation(method: Algorithm, told: Algorithm | Variant | None = None) -> None:
-    """Draw the problem that is solved and how to read its picture; ``told`` where a control changes what is solved."""
-    told = told or method
-    st.latex(told.formula)
+def explanation(method: Algorithm, solved: Algorithm | Variant | None = None) -> None:
+    """Draw the problem that is solved and how to read its picture; ``solved`` where a control changes what is solved."""
+    solved = solved or method
+    st.latex(solved.formula)
     look, limits = st.columns(2, gap="large")
-    look.markdown(f"**What to look for.** {told.look_for}")
-    limits.markdown(f"**What it cannot tell.** {told.cannot_tell}")
+    look.markdown(f"**What to look for.** {solved.look_for}")
+    limits.markdown(f"**What it cannot tell.** {solved.cannot_tell}")
     st.caption(f"The problem above, with the parameters on the left: {method.paper}.")
     with st.expander("What the certificate says", icon=":material/verified:"):
         st.markdown(words.text("certificate"))

@@ -28,7 +28,7 @@ def sentence(ranked: Sequence[ColumnAnswer], score: str, measured: bool) -> str:
         return f":small[No column alone moves the validation {score} by more than chance: they can stand in for each other.]"
     first, *more = [f"**{words.plain(one.name)}**" for one in sure[:3]]
     losses = [_loss(one.importance, score) for one in sure[:3]]
-    told = [
+    columns = [
         f"{first} costs {losses[0]} of validation {score}",
         *(f"{n} {v}" for n, v in zip(more, losses[1:], strict=True)),
     ]
@@ -38,7 +38,7 @@ def sentence(ranked: Sequence[ColumnAnswer], score: str, measured: bool) -> str:
         if rest
         else ""
     )
-    return f":small[Shuffled among the rows, {style.in_words(told)}{others}.]"
+    return f":small[Shuffled among the rows, {style.in_words(columns)}{others}.]"
 
 
 def _loss(value: float, score: str) -> str:
@@ -54,7 +54,7 @@ def table(
     picked: Callable[[], None] | None = None,
     height: int = HEIGHT,
 ) -> None:
-    """Draw the ranking; ``often`` says in which share of refits a column was kept, ``picked`` hears a click on a row."""
+    """Draw the ranking; ``often`` says in which share of refits a column was kept, ``picked`` is called with a click on a row."""
     times, unit = (100, "points") if score in words.SHARES else (1, score)
     frame = pd.DataFrame({"column": [one.name for one in ranked]})
     if measured:
@@ -69,10 +69,10 @@ def table(
     choice: dict[str, Any] = (
         {} if picked is None else {"selection_mode": ["single-row", "single-cell"], "on_select": picked}
     )
-    told = "" if picked is None else "; the row chosen is looked at below"
+    hint = "" if picked is None else "; the row chosen is looked at below"
     st.dataframe(
         frame, key=key, hide_index=True, height=min(height, ROW * (len(frame) + 1) + 2), **choice,
-        alt=f"{len(ranked)} columns, the ones that count first{told}",
+        alt=f"{len(ranked)} columns, the ones that count first{hint}",
         column_config={
             "column": st.column_config.TextColumn(width=150, help="Click a row to look at it" if picked else None),
             "loss": bar(width=95, format=form, min_value=0.0, max_value=max(top, 1e-9),

@@ -35,9 +35,9 @@ def picture(experiment: Experiment, comparison: Comparison) -> None:
 
 def _read_as(comparison: Comparison, part: slice, with_floor: bool) -> str:
     """Say what the marks in the picture mean, those that are there."""
-    told = ["Filled: ours, with one standard error."] * bool(np.isfinite(comparison.ours[:, part]).any())
-    told += ["Hollow: the reference."] * bool(np.isfinite(comparison.reference[:, part]).any())
-    return " ".join([*told, *["Dotted: the error no method can beat."] * with_floor])
+    sentences = ["Filled: ours, with one standard error."] * bool(np.isfinite(comparison.ours[:, part]).any())
+    sentences += ["Hollow: the reference."] * bool(np.isfinite(comparison.reference[:, part]).any())
+    return " ".join([*sentences, *["Dotted: the error no method can beat."] * with_floor])
 
 
 def claims(experiment: Experiment, outcome: Outcome) -> None:
@@ -60,22 +60,22 @@ def stated(experiment: Experiment) -> None:
 def verdict(comparison: Comparison, outcome: Outcome) -> None:
     """Say in one sentence how ours and the reference agree, or that there is nothing to agree with."""
     if not comparison.compared:
-        told = "There is no published number to set beside these"
-        st.markdown(f"{told}. {work.label(outcome)[:1].upper()}{work.label(outcome)[1:]}.")
+        text = "There is no published number to set beside these"
+        st.markdown(f"{text}. {work.label(outcome)[:1].upper()}{work.label(outcome)[1:]}.")
         return
     agreeing, compared, reach = comparison.agreeing(LEVEL), comparison.compared, comparison.reach(LEVEL)
     differences = np.where(
         comparison.beyond(LEVEL), np.abs(comparison.difference) / np.where(reach > 0, reach, np.nan), np.nan
     )
-    told = f"**{agreeing} of {compared}** numbers differ from the reference by no more than chance allows"
-    told += f" at the {100 * LEVEL:.0f} % level"
+    text = f"**{agreeing} of {compared}** numbers differ from the reference by no more than chance allows"
+    text += f" at the {100 * LEVEL:.0f} % level"
     if agreeing < compared and np.isfinite(differences).any():
         i, j = np.unravel_index(int(np.nanargmax(differences)), differences.shape)
         far = f"{comparison.columns[j]} at {comparison.rows[i]}: {comparison.difference[i, j]:+.3g}"
-        told += f"; the farthest is {words.plain(far)} ± {comparison.joint_error[i, j]:.2g}"
-    told += f". About {(1 - LEVEL) * compared:.0f} would lie outside if nothing but chance were at work"
+        text += f"; the farthest is {words.plain(far)} ± {comparison.joint_error[i, j]:.2g}"
+    text += f". About {(1 - LEVEL) * compared:.0f} would lie outside if nothing but chance were at work"
     rough = " So few repetitions leave the standard errors rough." if outcome.repetitions <= work.SMALL else ""
-    st.markdown(f"{told}. {work.label(outcome)[:1].upper()}{work.label(outcome)[1:]}.{rough}")
+    st.markdown(f"{text}. {work.label(outcome)[:1].upper()}{work.label(outcome)[1:]}.{rough}")
 
 
 def numbers(experiment: Experiment, comparison: Comparison, outcome: Outcome) -> None:

@@ -87,7 +87,7 @@ def _name(outcome: Outcome) -> tuple[Any, ...]:
 
 
 def read(experiment: Experiment, content: str | bytes) -> Outcome:
-    """Read an outcome that was downloaded before. Raises ``MKLError`` in words."""
+    """Read an outcome that was downloaded before. Raises ``MKLError``."""
     outcome = Outcome.from_json(content)
     if outcome.key != experiment.key:
         raise DataError(
@@ -151,7 +151,7 @@ def ask(experiment: Experiment, repetitions: int, seed: int) -> None:
 
 
 def foreseen(experiment: Experiment, repetitions: int) -> str:
-    """Return how long a run takes on one core, roughly, in words: as long as the one that comes with the project, line by line."""
+    """Return how long a run takes on one core, roughly: as long as the one that comes with the project, line by line."""
     seconds = _per_line(experiment, repetitions <= SMALL) * len(_rows(experiment, repetitions)) * repetitions
     return f"about {max(seconds, 1):.0f} s" if seconds < 100 else f"about {math.ceil(seconds / 60)} min"
 
@@ -188,5 +188,5 @@ def whole(experiment: Experiment, outcome: Outcome) -> pd.DataFrame:
 
 def as_json(experiment: Experiment, outcome: Outcome) -> str:
     """Return every sample of a run as JSON, which this page opens again."""
-    told = json.loads(outcome.to_json())
-    return json.dumps(told | {"paper": experiment.paper, "unit": experiment.unit}, ensure_ascii=False, indent=1)
+    content = json.loads(outcome.to_json())
+    return json.dumps(content | {"paper": experiment.paper, "unit": experiment.unit}, ensure_ascii=False, indent=1)

@@ -25,8 +25,8 @@ def draw(shown: paths.Answer, baselines: dict[str, Reference | None]) -> None:
     if not ahead:
         return
     name = max(ahead, key=ahead.__getitem__)
-    told, presses = st.columns([4, 4], vertical_alignment="center")
-    told.info(
+    caption, presses = st.columns([4, 4], vertical_alignment="center")
+    caption.info(
         f"{MODELS[name]} scores {words.score(path.score_name, ahead[name])} on the validation rows, the best model of this path "
         f"{words.score(path.score_name, best)}."
     )

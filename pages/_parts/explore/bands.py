@@ -36,7 +36,7 @@ def axis_of(shown: paths.Answer) -> np.ndarray | None:
 
 
 def draw(shown: paths.Answer, point: Path, index: int) -> None:
-    """Draw the bands in use behind the mean spectrum, with their weights; kernels of all wavelengths are told in words."""
+    """Draw the bands in use behind the mean spectrum, with their weights; kernels of all wavelengths are stated."""
     axis = axis_of(shown)
     if axis is None:
         return

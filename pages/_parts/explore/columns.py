@@ -66,11 +66,11 @@ def pictures(shown: paths.Answer, index: int, baselines: Baselines) -> None:
 def _told(shown: paths.Answer, index: int, baselines: Baselines) -> str:
     """Return where the baselines stand, and what columns acting together add."""
     gain = importance.together(shown.params, float(shown.path.values[index])).value
-    told = explore_views.baselines_told(baselines)
+    text = explore_views.baselines_told(baselines)
     if gain is None:
-        return told
+        return text
     unit = f"{100 * gain:+.1f} points" if shown.path.score_name in words.SHARES else f"{gain:+.3f}"
-    return f"{told} Kernels of everything, for columns acting together: {unit}."
+    return f"{text} Kernels of everything, for columns acting together: {unit}."
 
 
 def stability(shown: paths.Answer, point: Path, index: int) -> None:

@@ -25,18 +25,18 @@ def _exact_point(shown: paths.Answer, value: float) -> Path | None:
         return solved
     where, note = params_places.label(shown.path.param, value), st.empty()
     known = paths.interval(params, shown.path, value)
-    told = f"At {where} nothing is solved yet."
+    text = f"At {where} nothing is solved yet."
     if known is not None:
-        told = (
+        text = (
             f"At {where} the optimum lies between **{style.number(known.low)}** and **{style.number(known.high)}**: known at "
             "once, from the solved points beside it."
         )
     job = board.mine(paths.exact(params, value).key)
     if job is not None and not job.live:
-        note.warning(f"{told} The exact solve {board.ending(job)}")
+        note.warning(f"{text} The exact solve {board.ending(job)}")
         st.button("Solve it", key="solve_point", on_click=_solve, args=(params, value))
         return None
-    note.info(f"{told} Solving.", icon=":material/radio_button_unchecked:")
+    note.info(f"{text} Solving.", icon=":material/radio_button_unchecked:")
     if job is None and paths.is_quick(params, shown.path, value):
         solved = paths.point(params, value)
     elif job is None:
@@ -112,7 +112,7 @@ def _save(shown: paths.Answer, index: int) -> None:
     params = history.current()
     known = beside.found(shown.params, True)
     explorable.path(
-        params, shown.path, paths.algorithm(params), paths.told(params), index=index,
+        params, shown.path, paths.algorithm(params), paths.words_for(params), index=index,
         shares=derive_shares.shares(shown, "columns"), references=tuple(references.lines(known)),
     )  # fmt: skip
 

@@ -166,7 +166,7 @@ def _whole_row(way: Way, score_name: str, shown: paths.Answer, best: bool) -> No
         "Compute it", key="way_whole", on_click=_ask_whole, args=(params, shown, index), width="stretch",
         disabled=busy is not None or shown.path.estimators[index] is None,
         help=f"One exact model at the cursor, {many_rows.room(params)}: minutes, beside whatever else you do."
-        if busy is None else f"After this: {busy.job.title}, {worker.told(busy.seconds_left)} left.",
+        if busy is None else f"After this: {busy.job.title}, {worker.duration(busy.seconds_left)} left.",
     )  # fmt: skip
 
 
@@ -179,7 +179,7 @@ def _lost(shown: paths.Answer) -> None:
     found = many_rows.lost(shown.path)
     if found is None:
         return
-    st.caption(f"Low rank: {words.plain(found.told())} The certificate is that of the approximated kernels.")
+    st.caption(f"Low rank: {words.plain(found.sentence())} The certificate is that of the approximated kernels.")
     opened = st.expander("Share of trace lost, kernel by kernel", key="trace_lost", on_change="rerun")
     if opened.open:
         frame = pd.DataFrame({"kernel": list(found.shares), "share of its trace lost": list(found.shares.values())})

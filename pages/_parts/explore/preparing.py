@@ -1,4 +1,4 @@
-"""Explore, spectra: how they are prepared is tried unasked, the best way taken, told in a line, and undone with a click."""
+"""Explore, spectra: how they are prepared is tried unasked, the best way taken, stated in a line, and undone with a click."""
 
 from dataclasses import replace
 
@@ -51,12 +51,12 @@ def draw(shown: paths.Answer) -> None:
     if tried is None or params.spectra != tried.best or tried.score_name != shown.path.score_name:
         return
     said, press = st.columns([6, 1.4], vertical_alignment="center")
-    said.caption(told(tried))
+    said.caption(sentence(tried))
     if tried.best:
         press.button("As they are", key="spectra_back", on_click=history.change, kwargs={"spectra": "", "at": None})
 
 
-def told(tried: Tried) -> str:
+def sentence(tried: Tried) -> str:
     """Return in a sentence what was taken and what all of them score."""
     from mklcore.exploration import PREPARED
 

@@ -170,32 +170,32 @@ def _facts(shown: paths.Answer, index: int, unit: Unit) -> list[str]:
     own = kernels_of(path.estimators[index], importance.seen(shown.params)).get(unit.name, [])
     weights = np.asarray(path.weights[index], dtype=float)
     order = sorted((m for m in own if m < len(weights)), key=lambda m: -weights[m])
-    told = [
+    lines = [
         f"- {words.plain(path.kernel_names[m])}: θ = {style.number(float(weights[m]))}" for m in order[:MOST_KERNELS]
     ]
-    if not told:
-        told = ["- No kernel looks at it alone; kernels of several columns see it."]
+    if not lines:
+        lines = ["- No kernel looks at it alone; kernels of several columns see it."]
     if unit.kind == "kernel":
-        return told
+        return lines
     data = tables.table(shown.params)
     if unit.kind == "sequence":
         sizes = [len(text) for text in dict(data.sequences)[unit.name]]
         span = f"{min(sizes):,} to {max(sizes):,}" if min(sizes) < max(sizes) else f"{max(sizes):,}"
-        return [*told, f"- strings of {span} letters"]
+        return [*lines, f"- strings of {span} letters"]
     values = data.X[:, list(unit.columns)]
     if len(unit.columns) == 1:
         low, middle, high = (style.number(float(q)) for q in np.quantile(values[:, 0], [0, 0.5, 1]))
-        told.append(
+        lines.append(
             f"- values from {low} to {high}, half of them below {middle}; {len(np.unique(values)):,} different ones"
         )
     elif unit.kind == "category":
-        told.append(
+        lines.append(
             f"- {len(unit.columns)} values; the most frequent holds {values.mean(axis=0).max():.0%} of the rows"
         )
     else:
         names = words.plain(", ".join(data.feature_names[j] for j in unit.columns[:8]))
-        told.append(f"- {len(unit.columns)} columns: {names}{' …' if len(unit.columns) > 8 else ''}")
-    return told
+        lines.append(f"- {len(unit.columns)} columns: {names}{' …' if len(unit.columns) > 8 else ''}")
+    return lines
 
 
 def _letters(shown: paths.Answer, index: int, unit: Unit) -> None:
@@ -214,10 +214,10 @@ def _letters(shown: paths.Answer, index: int, unit: Unit) -> None:
     draw = partial(positions_figure, found, unit.name)
     charts.show(draw(dark=charts.is_dark()), "positions")
     downloads.strip(draw, f"Letters of {unit.name}")
-    told = ", ".join(f"{one.word} at place {one.place + 1} ({one.effect:+.2g})" for one in found.words[:3])
+    listed = ", ".join(f"{one.word} at place {one.place + 1} ({one.effect:+.2g})" for one in found.words[:3])
     st.caption(
         f"What a letter adds to the decision, put there in {found.rows} validation rows. The strongest words of "
-        f"{len(found.words[0].word)} letters: {words.plain(told)}."
+        f"{len(found.words[0].word)} letters: {words.plain(listed)}."
     )
 
 

@@ -107,8 +107,8 @@ def _start(path: Path) -> None:
 
 def _show(found: Repeats, path: Path, where: str) -> None:
     n = len(found.rows)
-    told = [f"{part} {path.score_name} **{_spread(found, part, path.score_name)}**" for part in PARTS]
-    st.markdown(f"Mean ± standard deviation over {n} splits at {where}: {', '.join(told)}.")
+    scores = [f"{part} {path.score_name} **{_spread(found, part, path.score_name)}**" for part in PARTS]
+    st.markdown(f"Mean ± standard deviation over {n} splits at {where}: {', '.join(scores)}.")
     st.caption(
         "The spread says how much a score hangs on the rows drawn; the splits share rows, so it is no error of the mean. The "
         "cursor was set with one of these splits in view, so the mean may flatter a little."

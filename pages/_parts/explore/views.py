@@ -91,10 +91,10 @@ def score_rows(baselines: dict[str, Reference | None], *, dark: bool) -> Rows:
     tone = style.theme(dark)
     rows = [("this model", "this model, at the cursor", tone.ink)]
     for name, one in _begun(baselines).items():
-        told = references.LABELS[name]
+        label = references.LABELS[name]
         if one is not None and one.chosen:
-            told += f", at its best {one.chosen}"
-        rows.append((references.LABELS[name], told, tone.grey))
+            label += f", at its best {one.chosen}"
+        rows.append((references.LABELS[name], label, tone.grey))
     return rows
 
 
@@ -102,11 +102,11 @@ def baselines_told(baselines: dict[str, Reference | None]) -> str:
     """Return where the baselines stand, and which kernel is the best one."""
     if not baselines:
         return "The baselines need a target."
-    told = [full for _, full, _ in score_rows(baselines, dark=False)[1:] if ", at its best" in full]
-    if not told:
+    listed = [full for _, full, _ in score_rows(baselines, dark=False)[1:] if ", at its best" in full]
+    if not listed:
         return "The baselines appear here when they are computed."
     when = " They were computed earlier with these settings." if references.came_earlier(baselines) else ""
-    return f"Baselines, each chosen on the validation rows: {session_words.plain('; '.join(told))}.{when}"
+    return f"Baselines, each chosen on the validation rows: {session_words.plain('; '.join(listed))}.{when}"
 
 
 # Words
@@ -131,8 +131,8 @@ def _say(
     if not order:
         return f"At {where} no kernel has a weight: the model is the same everywhere."
     parts = [f"**{names[k]}** ({100 * row[k]:.0f} %)" for k in order]
-    told = f"At {where} the weight lies on {style.in_words(parts)}"
-    return f"{told}{_against(path, index, baselines)}."
+    text = f"At {where} the weight lies on {style.in_words(parts)}"
+    return f"{text}{_against(path, index, baselines)}."
 
 
 def _against(path: Path, index: int, baselines: dict[str, Reference | None]) -> str:
@@ -140,12 +140,14 @@ def _against(path: Path, index: int, baselines: dict[str, Reference | None]) -> 
     known = {name: one.score for name, one in baselines.items() if one is not None}
     plain = sorted((name for name in ("linear", "RBF") if name in known), key=lambda name: -known[name])[:1]
     order = [name for name in ("uniform", references.SINGLE) if name in known] + plain
-    told = [(_apart(mine - known[name], path.score_name), references.LABELS[name]) for name in order]
-    if not told or np.isnan(mine):
+    differences = [(_apart(mine - known[name], path.score_name), references.LABELS[name]) for name in order]
+    if not differences or np.isnan(mine):
         return ""
-    if len({words for words, _ in told}) == 1:
-        told = [(told[0][0], style.in_words([f"the {name}" for _, name in told]).removeprefix("the "))]
-    return f"; the validation {path.score_name} is {style.in_words([f'{words} the {name}' for words, name in told])}"
+    if len({words for words, _ in differences}) == 1:
+        differences = [
+            (differences[0][0], style.in_words([f"the {name}" for _, name in differences]).removeprefix("the "))
+        ]
+    return f"; the validation {path.score_name} is {style.in_words([f'{words} the {name}' for words, name in differences])}"
 
 
 def _apart(difference: float, score_name: str) -> str:
@@ -170,12 +172,12 @@ def facts(shown: paths.Answer) -> View:
 
 
 def _certificate(path: Path, index: int, method: Algorithm, params: Params) -> list[Any]:
-    line, told = telling.certificate(path, index, greedy="greedy" in method.cannot_tell), []
+    line, facts = telling.certificate(path, index, greedy="greedy" in method.cannot_tell), []
     tolerance = getattr(path.estimators[index], "tol", None)
     if tolerance is not None and not np.isnan(path.relative_gap[index]):
-        told.append(f"tolerance {tolerance:g}")
-    told += [*_starts(path.estimators[index]), f"kernels {_normalised(params)}"]
-    return [line, telling.runs(", ".join(told), "small")]
+        facts.append(f"tolerance {tolerance:g}")
+    facts += [*_starts(path.estimators[index]), f"kernels {_normalised(params)}"]
+    return [line, telling.runs(", ".join(facts), "small")]
 
 
 def _starts(fitted: Any) -> list[str]:
@@ -200,11 +202,11 @@ def caveat(found: Shares, shown: paths.Answer) -> str:
     )
     if tables.on_stack(shown.params):
         return f"Shares of the kernel weights.{warning} A ready kernel stack knows its kernels and no columns."
-    told = (
+    text = (
         f"Shares of the weights of kernels {session_words.SCALES[dictionaries.normalisation(shown.params)]}.{warning}"
     )
     if ALL_COLUMNS in found.names:
-        told += " A kernel on all columns together says nothing about any one of them."
+        text += " A kernel on all columns together says nothing about any one of them."
     if SEVERAL_GROUPS in found.names:
-        told += " A kernel of some columns counts for none of them alone."
-    return told
+        text += " A kernel of some columns counts for none of them alone."
+    return text

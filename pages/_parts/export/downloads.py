@@ -163,8 +163,8 @@ def _report() -> None:
     if point is None:
         _take("Report", str, "mkl_report.html", "text/html", disabled=True)
         return
-    told = report.gather(point)
-    _take("Report", lambda: report.write(told), "mkl_report.html", "text/html")
+    gathered = report.gather(point)
+    _take("Report", lambda: report.write(gathered), "mkl_report.html", "text/html")
 
 
 def _restore() -> None:
@@ -183,8 +183,8 @@ def take_specification() -> None:
     file = fields.value("specification")
     if file is None:
         return
-    if told := uploads.refusal(file):
-        memory().specification_refused = told
+    if reason := uploads.refusal(file):
+        memory().specification_refused = reason
         return
     try:
         params, refused = export_specification.read(file.getvalue())

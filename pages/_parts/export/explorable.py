@@ -40,22 +40,22 @@ def _button(make: Callable[[], str], name: str) -> None:
 
 
 def path(
-    params: Params, shown: Path, method: Algorithm, told: Algorithm | Variant, *, index: int, shares: Shares | None,
+    params: Params, shown: Path, method: Algorithm, solved: Algorithm | Variant, *, index: int, shares: Shares | None,
     references: Sequence[tuple[str, float]],
 ) -> None:  # fmt: skip
     """Draw the download of Explore: the path from its cursor on, with the shares of the weight per column."""
-    about = _about(params, "explore", [method], [_problem(told)])
+    about = _about(params, "explore", [method], [_problem(solved)])
     columns = None if shares is None or not shares.names else (shares.names, shares.values)
     _button(partial(path_page, shown, about, index=index, columns=columns, references=tuple(references)), "Path")
 
 
 def lanes(params: Params, drawn: Sequence[Shown], step: int) -> None:
     """Draw the download of Compare: every lane that has a path, from its slider on."""
-    told = [(one, one.path) for one in drawn if one.path is not None]
-    methods = dict.fromkeys(METHODS[one.lane.algorithm] for one, _ in told)
-    about = _about(params, "compare", list(methods), problems([one for one, _ in told]))
-    shown = {one.label: path for one, path in told}
-    columns = _columns(*told[0]) if told else {}
+    solved = [(one, one.path) for one in drawn if one.path is not None]
+    methods = dict.fromkeys(METHODS[one.lane.algorithm] for one, _ in solved)
+    about = _about(params, "compare", list(methods), problems([one for one, _ in solved]))
+    shown = {one.label: path for one, path in solved}
+    columns = _columns(*solved[0]) if solved else {}
     _button(partial(lanes_page, shown, about, step=step, columns=columns), "Lanes side by side")
 
 
@@ -72,10 +72,10 @@ def problems(drawn: Sequence[Shown]) -> list[Problem]:
     """Return what the lanes solve, each problem once, with the lanes that solve it where there are several."""
     solved: dict[Algorithm | Variant, list[str]] = {}
     for one in drawn:
-        solved.setdefault(paths.told(one.params), []).append(one.label)
+        solved.setdefault(paths.words_for(one.params), []).append(one.label)
     if len(solved) == 1:
-        return [_problem(told) for told in solved]
-    return [_problem(told, style.in_words(labels)) for told, labels in solved.items()]
+        return [_problem(problem) for problem in solved]
+    return [_problem(problem, style.in_words(labels)) for problem, labels in solved.items()]
 
 
 def hulls(params: Params, shown: Path, drawn: Drawn, columns: Sequence[int], method: Algorithm, *, index: int) -> None:
@@ -85,13 +85,13 @@ def hulls(params: Params, shown: Path, drawn: Drawn, columns: Sequence[int], met
     _button(partial(hulls_page, shown, about, index=index, numbers=numbers, drawn=drawn), "Hulls")
 
 
-def lesson(told: Lesson, story: Any, scene: Scenes, address: str) -> None:
+def lesson(text: Lesson, story: Any, scene: Scenes, address: str) -> None:
     """Draw the download of a lesson, which begins with its question."""
-    _button(partial(lesson_page, told, story, scene=scene, link=address), f"Lesson {told.key}")
+    _button(partial(lesson_page, text, story, scene=scene, link=address), f"Lesson {text.key}")
 
 
-def _problem(told: Algorithm | Variant, title: str = "") -> Problem:
-    return Problem(title, told.formula, told.look_for, told.cannot_tell)
+def _problem(solved: Algorithm | Variant, title: str = "") -> Problem:
+    return Problem(title, solved.formula, solved.look_for, solved.cannot_tell)
 
 
 def _about(params: Params, page: str, methods: Sequence[Algorithm], solved: Sequence[Problem]) -> About:

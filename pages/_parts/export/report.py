@@ -38,7 +38,7 @@ class Report:
 
     title: str
     facts: tuple[tuple[str, str], ...]
-    told: Algorithm | Variant
+    words: Algorithm | Variant
     sure: bool
     certificate: str
     scores: tuple[tuple[str, str], ...]
@@ -72,7 +72,7 @@ def gather(point: Chosen) -> Report:
         (f"{part} {path.score_name}", words.score(path.score_name, float(v[point.index]))) for part, v in measured
     )
     return Report(
-        f"{method.label} on {name}", tuple(facts), paths.told(params), sure, said, scores, _weights(path, point.index),
+        f"{method.label} on {name}", tuple(facts), paths.words_for(params), sure, said, scores, _weights(path, point.index),
         _short(whole), _short(path), point.index, nearest,
     )  # fmt: skip
 
@@ -98,42 +98,42 @@ def _weights(path: Path, index: int) -> tuple[tuple[str, str, str], ...]:
     return tuple((path.kernel_names[m], style.number(values[m]), style.percent(values[m] / total)) for m in order)
 
 
-def write(told: Report) -> str:
+def write(gathered: Report) -> str:
     """Return the report as one HTML file that asks no server for anything."""
-    figures = _figures(told)
+    figures = _figures(gathered)
     drawn = "".join(_figure(title, figure, first=k == 0) for k, (title, figure) in enumerate(figures))
-    used = int(told.point.n_nonzero[told.index])
+    used = int(gathered.point.n_nonzero[gathered.index])
     parts = [
-        f"<h1>{_safe(told.title)}</h1>",
+        f"<h1>{_safe(gathered.title)}</h1>",
         f"<p class='q'>Written by MKL Explorer, mklcore {_safe(mklcore.__version__)}.</p>",
-        f"<p><span class='badge{' sure' * told.sure}'>{_safe(told.certificate)}</span> "
-        f"{used} of {len(told.point.kernel_names)} kernels used</p>",
-        _table((), told.scores),
+        f"<p><span class='badge{' sure' * gathered.sure}'>{_safe(gathered.certificate)}</span> "
+        f"{used} of {len(gathered.point.kernel_names)} kernels used</p>",
+        _table((), gathered.scores),
         "<h2>What was computed</h2>",
-        _table((), told.facts),
-        mathml(told.told.formula),
-        f"<h2>Kernel weights</h2>{_table(('kernel', 'weight', 'share'), told.weights)}",
+        _table((), gathered.facts),
+        mathml(gathered.words.formula),
+        f"<h2>Kernel weights</h2>{_table(('kernel', 'weight', 'share'), gathered.weights)}",
         drawn,
-        f"<h2>How to read it</h2><p>{_safe(told.told.look_for)}</p><p>{_safe(told.told.cannot_tell)}</p>",
+        f"<h2>How to read it</h2><p>{_safe(gathered.words.look_for)}</p><p>{_safe(gathered.words.cannot_tell)}</p>",
     ]
     head = (
         f"<meta charset='utf-8'><meta http-equiv='Content-Security-Policy' content=\"{POLICY}\">"
-        f"<meta name='viewport' content='width=device-width'><title>{_safe(told.title)}</title><style>{STYLE}</style>"
+        f"<meta name='viewport' content='width=device-width'><title>{_safe(gathered.title)}</title><style>{STYLE}</style>"
     )
     return f"<!DOCTYPE html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>"
 
 
-def _figures(told: Report) -> list[tuple[str, go.Figure]]:
-    path = told.point
-    peaks = told.path.weights if told.path.kernel_names == path.kernel_names else path.weights
+def _figures(gathered: Report) -> list[tuple[str, go.Figure]]:
+    path = gathered.point
+    peaks = gathered.path.weights if gathered.path.kernel_names == path.kernel_names else path.weights
     bars = weights_bar(
-        path.weights[told.index], path.kernel_names, path.kernel_families,
-        peaks=style.peak_weights(peaks, len(path.kernel_names)), certified=path.statuses[told.index].ok,
+        path.weights[gathered.index], path.kernel_names, path.kernel_families,
+        peaks=style.peak_weights(peaks, len(path.kernel_names)), certified=path.statuses[gathered.index].ok,
     )  # fmt: skip
     found = [("Weights at the cursor", bars)]
-    if len(told.path) > 1:
-        found.append(("Solution path", weight_path(told.path, told.nearest)))
-        found.append(("Scores along the path", score_path(told.path, told.nearest)))
+    if len(gathered.path) > 1:
+        found.append(("Solution path", weight_path(gathered.path, gathered.nearest)))
+        found.append(("Scores along the path", score_path(gathered.path, gathered.nearest)))
     return found
 
 

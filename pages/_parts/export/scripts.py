@@ -1,6 +1,6 @@
 """Export the code behind a screen: a script and a notebook that compute the same numbers with the library alone.
 
-A screen is told as cells, text and code by turns; the script has the text as comments. Names that come from a file are
+A screen is exported as cells, text and code by turns; the script has the text as comments. Names that come from a file are
 written by ``repr`` only, and text from a file is freed of line ends and control signs.
 """
 
@@ -34,7 +34,7 @@ from pages._parts.session import uploads
 
 UNTOLD = ("normalise", "center", "callback")  # of a model: the stack is made by lines of its own
 OWN = "import mklcore as mkl\n"
-PAGES = ("explore", "compare", "hulls", "predict")  # whose screens are told; elsewhere it is Explore's path
+PAGES = ("explore", "compare", "hulls", "predict")  # whose screens are exported; elsewhere it is Explore's path
 HEAD = """\
 import warnings
 
@@ -59,7 +59,7 @@ class Cell:
 
 
 def cells(params: Params, page: str = "explore") -> list[Cell]:
-    """Return the screen as cells. Raises ``MKLError`` in words where it has no answer yet to reproduce."""
+    """Return the screen as cells. Raises ``MKLError`` where it has no answer yet to reproduce."""
     found = _cells(params, page)
     elsewhere = imports_for("\n".join(cell.text for cell in found if cell.is_code))
     return [replace(cell, text=cell.text.replace(OWN, OWN + elsewhere)) if OWN in cell.text else cell for cell in found]
@@ -96,7 +96,7 @@ def _table_name(params: DataParams) -> str:
 def data_code(params: PathParams, used: Split | None = None) -> str:
     """Return the code that makes the table and its three parts, and stops where the table is another one.
 
-    ``used``: the parts whose rows are drawn where all would be too many; those that kernels are built on unless told.
+    ``used``: the parts whose rows are drawn where all would be too many; those that kernels are built on by default.
     """
     table = tables.table(params)
     upload = params.data.startswith(UPLOAD)
@@ -150,16 +150,16 @@ def _grouping_lines(params: DataParams) -> list[str]:
 
 
 def reading_options(params: DataParams) -> dict[str, Any]:
-    """Return what ``read_table`` is told about an uploaded file, beyond its usual ways."""
-    told: dict[str, Any] = {
+    """Return the arguments of ``read_table`` for an uploaded file that are not the defaults."""
+    options: dict[str, Any] = {
         "target": params.target or None,
         "task": params.task or None,
         "uses": tables.uses(params) or None,
     }
-    told |= tables.as_read(params)
-    told["missing"] = None if params.missing == "median" else params.missing
-    told["sentinels"] = "missing" if params.gaps else None
-    return {name: value for name, value in told.items() if value is not None}
+    options |= tables.as_read(params)
+    options["missing"] = None if params.missing == "median" else params.missing
+    options["sentinels"] = "missing" if params.gaps else None
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _drawn_lines(params: DataParams, used: Split) -> list[str]:
@@ -197,12 +197,12 @@ def _kernel_cells(params: PathParams) -> list[Cell]:
 
 def _dictionary_code(params: PathParams) -> str:
     if params.recommended and not params.edited:
-        told = ("" if params.together else ", whole=False") + ("" if params.curved else ", curved=False")
+        arguments = ("" if params.together else ", whole=False") + ("" if params.curved else ", curved=False")
         if dictionaries.most_columns(params) != MOST_COLUMNS:
-            told += ", most_columns=data.n_features"
+            arguments += ", most_columns=data.n_features"
         if tables.table(params).sequences:
-            told += ", k={}, degree={}, shift={}".format(*dictionaries.of_strings(params))
-        return f"kernels = mkl.KernelDictionary.recommended(data{told})"
+            arguments += ", k={}, degree={}, shift={}".format(*dictionaries.of_strings(params))
+        return f"kernels = mkl.KernelDictionary.recommended(data{arguments})"
     return dictionary_code(dictionaries.dictionary(params), "data.feature_names")
 
 
@@ -224,7 +224,7 @@ def _gram_lines(params: PathParams) -> list[str]:
 
 
 def _model_line(estimator: Any) -> str:
-    """Return the line of the model of a screen. A penalty that the kernels decide is told by how it is made of them."""
+    """Return the line of the model of a screen. A penalty that the kernels decide is written as the code that makes it from them."""
     written = {"penalty": _elliptic()} if isinstance(getattr(estimator, "penalty", None), EllipticNorm) else {}
     return model_code(estimator, untold=UNTOLD, **written, kernels="kernels")
 
@@ -246,7 +246,7 @@ def _fit_lines(params: PathParams) -> list[str]:
             "train.y",
             "blocks",
             "validation.y",
-            scoring=scores.told(params),
+            scoring=scores.special(params),
             grow=paths.growth(params),
             first=first,
         ),
@@ -278,7 +278,7 @@ print(pd.DataFrame(rows).T.to_string())"""
 def _path_cells(params: Params) -> list[Cell]:
     over, lines = paths.runs_over(params), _fit_lines(params)
     return [
-        Cell(f"## The path over {places.symbol(over.key)}\n\nThe problem: ${paths.told(params).formula}$", is_code=False),
+        Cell(f"## The path over {places.symbol(over.key)}\n\nThe problem: ${paths.words_for(params).formula}$", is_code=False),
         Cell("\n".join(lines)),
         *_point_cells(params),
     ]  # fmt: skip
@@ -299,7 +299,7 @@ def _point_cells(params: Params) -> list[Cell]:
         lines = [
             f"near = path.estimators[{here.index}]  # the nearest point of the path, from which this one starts",
             f"point = mkl.fit_path(model, stack, train.y, {key!r}, [{code(here.value)}], blocks, validation.y, "
-            f"start=near{'' if scores.told(params) is None else f', scoring={scores.told(params)!r}'})",
+            f"start=near{'' if scores.special(params) is None else f', scoring={scores.special(params)!r}'})",
             "index = 0",
         ]
     else:
@@ -327,7 +327,7 @@ def _rows_of(params: Params) -> str:
 
 def _test_line(params: Params) -> str:
     rows = "test_blocks" if tables.on_stack(params) else f"test.{_rows_of(params)}"
-    name = scores.told(params)
+    name = scores.special(params)
     value = f"fitted.score({rows}, test.y)" if name is None else f'get_scorer("{name}")(fitted, {rows}, test.y)'
     said = f"print('test', point.score_name, {value})"
     if name is not None:
@@ -369,7 +369,7 @@ def _hull_cells(params: Params) -> list[Cell]:
         ),
         path_code("lam", hulls.POINTS, "design", "train.y", "validation.X[:, columns]", "validation.y", falling=True),
     ]
-    told = [
+    arguments = [
         *_hull_point(params),
         'print(f"lam = {fitted.lam:.6g}, certified: {fitted.certified_}, gap {fitted.relative_gap_}")',
         'for name, part in (("train", train), ("validation", validation)):',
@@ -380,7 +380,7 @@ def _hull_cells(params: Params) -> list[Cell]:
     return [
         Cell(f"## Hulls along λ\n\nThe problem: ${hulls.METHOD.formula}$", is_code=False),
         Cell("\n".join(lines)),
-        Cell("\n".join(told)),
+        Cell("\n".join(arguments)),
         *_figure_cells("hull_graph(fitted, names)"),
     ]
 

@@ -18,9 +18,9 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "plotly", "str
 
 
 def write(params: Params, page: str) -> str:
-    """Return the specification of the screen; parameters are told in full, also the usual ones."""
+    """Return the specification of the screen; parameters are written in full, also the usual ones."""
     table = tables.table(params)
-    told: dict[str, Any] = {
+    content: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "page": page,
@@ -30,13 +30,13 @@ def write(params: Params, page: str) -> str:
                   "fingerprint": table.fingerprint},
         "versions": versions(),
     }  # fmt: skip
-    return json.dumps(told, indent=2, ensure_ascii=False)
+    return json.dumps(content, indent=2, ensure_ascii=False)
 
 
 def parameters(params: Params) -> dict[str, str]:
     """Return every parameter as the text a link holds; what is not set is left out.
 
-    The recipe is told even so: without a word on it, builders that are named mean the builders.
+    The recipe is written even so: without a word on it, builders that are named mean the builders.
     """
     named = {f.name: getattr(params, f.name) for f in fields(Params) if f.name != "settings"}
     named |= dict(params.settings)
@@ -57,23 +57,27 @@ def versions() -> dict[str, str]:
 def read(content: bytes) -> tuple[Params, tuple[str, ...]]:
     """Return the parameters of a specification, and a sentence for each part that was refused.
 
-    Raises ``DataError`` in words for a file that is none.
+    Raises ``DataError`` for a file that is none.
     """
     if len(content) > LARGEST:
         raise DataError(f"The file is larger than {LARGEST // 1000} kB; a specification is much smaller.")
     try:
-        told = json.loads(content.decode("utf-8"))
+        content_read = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError):
         raise DataError("The file is no specification; expected the JSON that this app wrote.") from None
-    if not isinstance(told, dict) or told.get("format") != FORMAT or not isinstance(told.get("parameters"), dict):
+    if (
+        not isinstance(content_read, dict)
+        or content_read.get("format") != FORMAT
+        or not isinstance(content_read.get("parameters"), dict)
+    ):
         raise DataError("The file is no specification; expected the JSON that this app wrote.")
-    if told.get("version") != VERSION:
+    if content_read.get("version") != VERSION:
         raise DataError(
-            f"The specification has version {str(told.get('version'))[:20]!r}; this app reads version {VERSION}."
+            f"The specification has version {str(content_read.get('version'))[:20]!r}; this app reads version {VERSION}."
         )
-    texts = {str(name): text for name, text in told["parameters"].items() if isinstance(text, str)}
+    texts = {str(name): text for name, text in content_read["parameters"].items() if isinstance(text, str)}
     params, refused = link.read(texts)
-    return params, (*refused, *_other_releases(told.get("versions")))
+    return params, (*refused, *_other_releases(content_read.get("versions")))
 
 
 def _other_releases(written: Any) -> list[str]:

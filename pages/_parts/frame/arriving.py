@@ -2,7 +2,7 @@
 
 Streamlit bounds one file and keeps every file that a tab ever sent until the tab is closed, whether a page asked for it or not:
 eight of 60 MB raised the server by 480 MB. Here a tab, an address and the server each have their share, and of a tab the files
-it sent last are kept: what a page uses is with the session by then. What is refused is told on the page, in the place of the file.
+it sent last are kept: what a page uses is with the session by then. What is refused is stated on the page, in the place of the file.
 """
 
 import re
@@ -114,8 +114,8 @@ def tab_of(scope: Message) -> str:
 @asynccontextmanager
 async def counted(scope: Message, receive: Receive) -> AsyncIterator[tuple[Message, Receive]]:
     """Count a request that brings a file along, and give it on; what cannot be taken is given on as the words that say so."""
-    tab, told = tab_of(scope), dict(scope["headers"])
-    size = float(told[b"content-length"])
+    tab, headers = tab_of(scope), dict(scope["headers"])
+    size = float(headers[b"content-length"])
     why = ARRIVING.begin(tab, (scope.get("client") or ("",))[0], size)
     try:
         yield await _instead(scope, receive, why) if why else (scope, receive)
@@ -148,7 +148,7 @@ async def _instead(scope: Message, receive: Receive, why: str) -> tuple[Message,
     ]  # fmt: skip
     left = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def told() -> Message:
+    async def receive_counted() -> Message:
         return left.pop() if left else await receive()
 
-    return {**scope, "headers": headers}, told
+    return {**scope, "headers": headers}, receive_counted

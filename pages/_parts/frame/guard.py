@@ -59,7 +59,7 @@ class Guard:
             await self._refuse(
                 send, 403, b"This server answers under other names. Its keeper lists them in MKL_EXPLORER_HOSTS."
             )
-        elif METRICS in scope["path"] and not await asyncio.to_thread(_is_keeper, told):
+        elif METRICS in scope["path"] and not await asyncio.to_thread(_is_keeper, headers):
             is_kept = bool(password.configured())
             asked = [(b"www-authenticate", b'Basic realm="keeper"')] if is_kept else []
             await self._refuse(send, 401 if is_kept else 404, b"", *asked)
@@ -125,7 +125,7 @@ def _is_keeper(headers: dict[bytes, bytes]) -> bool:
     if not kept or scheme.lower() != b"basic":
         return False
     try:
-        told = base64.b64decode(said, validate=True).decode().partition(":")[2]
-        return password.DOOR.opens(told, kept)
+        password_sent = base64.b64decode(said, validate=True).decode().partition(":")[2]
+        return password.DOOR.opens(password_sent, kept)
     except (binascii.Error, ValueError):  # no password at all, or the door is closed for a while
         return False

@@ -16,14 +16,14 @@ def notices() -> None:
     """Say what of a link was refused, and what was dropped because something before it changed."""
     for sentence in memory().refused:
         st.warning(plain(sentence), icon=":material/link_off:")
-    if memory().told:
-        st.info(memory().told, icon=":material/refresh:")
+    if memory().notice:
+        st.info(memory().notice, icon=":material/refresh:")
 
 
 def usable_table() -> bool:
     """Tell whether the table in use can be had; if not, say what to do and where."""
     try:
-        tables.table(history.current())  # its file may have left the session while its split is still at hand
+        tables.table(history.current())  # its file may have left the session while its split is still there
         tables.split(history.current())
     except uploads.MissingFileError:
         st.info(

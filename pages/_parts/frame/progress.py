@@ -27,7 +27,7 @@ CANCEL = {"short": "job_cancel", "long": "long_job_cancel"}
 
 
 def sentence(job: Progress) -> str:
-    """Return how far a job is, in words."""
+    """Return how far a job is."""
     if job.stop.is_set():
         return f"{job.job.title}: stopping"
     if job.state is JobState.QUEUED:
@@ -35,28 +35,28 @@ def sentence(job: Progress) -> str:
             return f"{job.job.title}: waiting for its solvers"
         line = worker.LINES[job.job.slot]
         ahead = line.ahead(job)
-        seconds = worker.told(line.seconds_before(job, worker.MOST[job.job.slot]))
+        seconds = worker.duration(line.seconds_before(job, worker.MOST[job.job.slot]))
         return f"{job.job.title}: waiting" + (f", {ahead} before you, about {seconds}" if ahead else "")
-    left = f", {worker.told(job.seconds_left)} left" if job.done else ""
+    left = f", {worker.duration(job.seconds_left)} left" if job.done else ""
     return f"{job.job.title}: {job.done} of {job.total} {job.job.counts}{left}"
 
 
 def bar() -> None:
     """Draw progress and Cancel of this session's jobs; when one ends, one run of the whole app shows the result.
 
-    Whether its end has been told is kept with the job: it may end between the page's look at it and this one.
+    Whether its end has been reported is kept with the job: it may end between the page's look at it and this one.
     """
-    watched = any(not job.told for job in board.all_held())
+    watched = any(not job.reported for job in board.all_held())
 
     @st.fragment(run_every=every() if watched else None)
     def progress() -> None:
-        jobs = [job for job in board.all_held() if not job.told]
+        jobs = [job for job in board.all_held() if not job.reported]
         for job in jobs:
             job.seen = time.monotonic()
         over = [job for job in jobs if not job.live]
         news = [job for job in jobs if job.news]
         for job in over:
-            job.told = True
+            job.reported = True
         for job in news:
             job.news = False
         if over or news:
@@ -71,7 +71,7 @@ def every() -> float:
     """Return after how many seconds to look again: the sooner this session's next job was expected to end, the sooner."""
     left = [
         worker.LINES[job.job.slot].seconds_before(job, worker.MOST[job.job.slot]) + worker.LINES[job.job.slot].expected(job)
-        for job in board.all_held() if not job.told
+        for job in board.all_held() if not job.reported
     ]  # fmt: skip
     return min(max(min(left, default=0.0) / LOOKS, REFRESH_SECONDS), SELDOM_SECONDS)
 
@@ -123,5 +123,5 @@ def warm_line(page: str) -> None:
 
 def _preparing(state: Preparation, ready: list[str]) -> str:
     now = ESTIMATORS[state.now].label if state.now in ESTIMATORS else STAGES.get(state.now, "starting")
-    told = f"Preparing the solvers, once: {now}"
-    return f"{told}. Ready: {', '.join(ready)}" if ready else told
+    text = f"Preparing the solvers, once: {now}"
+    return f"{text}. Ready: {', '.join(ready)}" if ready else text

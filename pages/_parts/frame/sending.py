@@ -1,7 +1,7 @@
 """Frame, from a page to the browser that began its session: what a run draws is handed to the server's thread some at a time.
 
 Streamlit wakes that thread for every element. Each time the run gives up the interpreter and waits to have it back: 140 times for
-one page, behind whoever else computes, and a third of the page's processor time goes into it.
+one page, behind all other threads that compute, and a third of the page's processor time goes into it.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ class OwnedSession(Session):
         super().__init__(*args, **named)
 
     def matches_user_info(self, user_info: Any) -> bool:
-        """Tell whether whoever names this session gets it; others get one of their own, and this one stays as it is."""
+        """Tell whether a browser that names this session gets it; others get one of their own, and this one stays as it is."""
         return owner.is_owner(self.began) and super().matches_user_info(user_info)
 
 
@@ -42,9 +42,9 @@ class GatheringSession(OwnedSession):
         self._message_enqueued_callback: Any = None
         super().__init__(*args, **named)
 
-    def _on_scriptrunner_event(self, sender: Any, event: Any, *more: Any, **told: Any) -> None:
+    def _on_scriptrunner_event(self, sender: Any, event: Any, *more: Any, **named: Any) -> None:
         """Hear a run, in the run's own thread."""
-        self._told.append(partial(self._handle_scriptrunner_event_on_event_loop, sender, event, *more, **told))
+        self._told.append(partial(self._handle_scriptrunner_event_on_event_loop, sender, event, *more, **named))
         if event != inside.find(inside.EVENT).ENQUEUE_FORWARD_MSG:
             self._call_soon_on_event_loop(self._take)
         elif not self._is_due:
@@ -65,7 +65,7 @@ class GatheringSession(OwnedSession):
         super().request_rerun(client_state)
 
     def _take(self) -> None:
-        """Take what the runs have told so far, in the server's thread; it is woken once for all of it."""
+        """Take what the runs have reported so far, in the server's thread; it is woken once for all of it."""
         if not self._told:
             return
         wake, self._message_enqueued_callback = self._message_enqueued_callback, _wake_later
@@ -77,16 +77,18 @@ class GatheringSession(OwnedSession):
         if wake:
             wake()
 
-    def _hear(self, told: Callable[[], None]) -> None:
-        """Handle one event; one that cannot be handled is told as the loop tells such things, and holds up none after it."""
+    def _hear(self, handle: Callable[[], None]) -> None:
+        """Handle one event; one that cannot be handled is reported to the loop, and holds up none after it."""
         try:
-            told()
+            handle()
         except Exception as error:
-            self._event_loop.call_exception_handler({"message": "What a run told was not handled", "exception": error})
+            self._event_loop.call_exception_handler(
+                {"message": "An event of a run was not handled", "exception": error}
+            )
 
 
 def _wake_later() -> None:
-    """Wake nobody: whoever takes many elements does so after the last."""
+    """Wake nobody: the server is woken after the last of many elements."""
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

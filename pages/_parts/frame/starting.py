@@ -95,7 +95,7 @@ def _import() -> None:
             over.set()
     finally:
         for event in (_framed, _tables, _pages, importing.OVER):
-            event.set()  # whoever waits imports for himself, and is told what is wrong
+            event.set()  # a waiting thread then imports for itself and gets the error
         gc.freeze()
         gc.enable()
 

@@ -35,7 +35,7 @@ def _draw() -> None:
     # What it takes depends on the table, which has been read by now.
     frame_progress.prepare(room.file, history.current())
     present.way_out()
-    # Last, so that what the page has just begun or made obsolete is told in the same run.
+    # Last, so that what the page has just begun or made obsolete is shown in the same run.
     with notices:
         frame_notices.notices()
     # Each in a place of its own: a fragment of the run before may still write where this run has nothing to show.

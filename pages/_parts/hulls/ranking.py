@@ -20,10 +20,10 @@ def draw(shown: Answer, hull: Hull) -> None:
     if found is None and board.mine(asked.key) is None:
         found = _asked(shown, hull)
     ranking = found or _by_weight(shown, hull)
-    told, table = st.columns([2, 3], gap="medium")
-    told.markdown(f"**Which columns count**, at {places.label('lam', hull.value)}")
-    told.markdown(ranked.sentence(ranking, name, found is not None))
-    told.caption(
+    text, table = st.columns([2, 3], gap="medium")
+    text.markdown(f"**Which columns count**, at {places.label('lam', hull.value)}")
+    text.markdown(ranked.sentence(ranking, name, found is not None))
+    text.caption(
         f"On {hull_columns.ROWS} validation rows at most. Weight: share of the nodes that see one column only."
     )
     with table:
@@ -33,7 +33,7 @@ def draw(shown: Answer, hull: Hull) -> None:
 def _asked(shown: Answer, hull: Hull) -> tuple[ColumnAnswer, ...] | None:
     """Have the columns shuffled, unless other work is under way; small hulls are done in this very run."""
     busy = board.held()
-    if busy is not None and (busy.live or busy.broke_off):  # how that ended is still to be told
+    if busy is not None and (busy.live or busy.broke_off):  # how that ended is still to be reported
         return None
     if board.ask(hull_columns.job(shown, hull)).live:
         history.rerun()  # the line of progress belongs to the frame

@@ -60,7 +60,7 @@ def _scores(shown: Answer, hull: Hull) -> None:
     st.markdown(
         f"train {name} {evidence.score(name, hull.train)}  \nvalidation {name} {evidence.score(name, hull.validation)}"
         + ("  \n:small[:gray[refitted by least squares]]" if hull.fitted.refit else "")
-        + (f"  \n:small[○ {told}]" if (told := hull_words.higher_unsure(shown, hull)) else "")
+        + (f"  \n:small[○ {unsure}]" if (unsure := hull_words.higher_unsure(shown, hull)) else "")
     )
     if not shown.waiting:
         _test(shown, hull)

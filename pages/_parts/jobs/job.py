@@ -1,7 +1,7 @@
-"""Jobs told beforehand: a specification with the pieces it makes, and how far they have come.
+"""Jobs described beforehand: a specification with the pieces it makes, and how far they have come.
 
 The work never calls Streamlit. Each piece reports between stretches of 50-200 ms, because a compiled function cannot be
-interrupted, and hears there whether it is still wanted.
+interrupted, and learns there whether it is still wanted.
 """
 
 import enum
@@ -37,8 +37,8 @@ class JobState(enum.Enum):
 class Piece:
     """One result of a job: what makes it, where it is laid as soon as it is there, and in how many steps it is made.
 
-    With ``refused``, a refusal in words is laid there and the pieces after this one are made all the same. A piece with a
-    ``name`` is made by one job at a time: whoever comes second waits, and takes what ``there`` finds by then.
+    With ``refused``, a refusal is kept there and the pieces after this one are made all the same. A piece with a
+    ``name`` is made by one job at a time: a second job waits, and takes what ``there`` finds by then.
     """
 
     make: Callable[["Report"], Any]
@@ -94,9 +94,9 @@ class Progress:
     error: str = ""
     stop: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
-    told: bool = False
+    reported: bool = False
     news: bool = False  # something of the result can be looked at already
-    note: str = ""  # what whoever watches should know of it
+    note: str = ""  # what the person who watches should know of it
     started: float = math.nan
     seen: float = field(default_factory=time.monotonic)
     entered: float = field(default_factory=time.monotonic)
@@ -142,7 +142,7 @@ class Progress:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What one piece of a job tells while it is made, and how it hears that it should end."""
+    """What one piece of a job tells while it is made, and how it learns that it should end."""
 
     progress: Progress
     before: int = 0
@@ -160,9 +160,9 @@ class Report:
         """Tell that a part of the result is there to be looked at."""
         self.progress.news = True
 
-    def note(self, told: str) -> None:
-        """Tell in a sentence what whoever watches should know."""
-        self.progress.note = told
+    def note(self, text: str) -> None:
+        """Tell in a sentence what the person who watches should know."""
+        self.progress.note = text
 
     def unwanted(self) -> bool:
         """Tell whether the work should end."""

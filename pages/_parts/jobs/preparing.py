@@ -20,7 +20,7 @@ from pages._parts.jobs import importing
 # here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.
 SWITCH_SECONDS = 0.002
 PATIENCE_SECONDS = 10.0  # for a first page to be drawn
-BROWSER_SECONDS = 4.0  # in which the browser draws what it was sent, and whoever looks may go on to the next page
+BROWSER_SECONDS = 4.0  # in which the browser draws what it was sent, and a person may go on to the next page
 
 
 class Preparation:
@@ -31,7 +31,7 @@ class Preparation:
         self._changed, self._front = threading.Condition(), ""
         self._compiler: Compiler | None = None
         self._drawn, self._asked = threading.Event(), threading.Event()
-        self.is_filled = False  # by an earlier start: nobody is told to wait
+        self.is_filled = False  # by an earlier start: nobody has to wait
 
     def report(self, done: Iterable[str], now: str) -> None:
         """Take one line of progress: the stages that are over, and the one that is compiled now."""
@@ -40,7 +40,7 @@ class Preparation:
             self._changed.notify_all()
 
     def end(self) -> None:
-        """Let nobody wait any longer, however it ended: what is not compiled by now, whoever needs it compiles."""
+        """Let nobody wait any longer, however it ended: what is not compiled by now is compiled where it is needed."""
         with self._changed:
             self.over = True
             self._changed.notify_all()
@@ -51,7 +51,7 @@ class Preparation:
 
     def wait(self, stages: Collection[str], unwanted: Callable[[], bool] = bool) -> None:
         """Wait until ``stages`` are compiled, next and only once; raises ``CancelledError`` when nobody wants them any more."""
-        self._drawn.set()  # whoever waits here may be the first page itself
+        self._drawn.set()  # what waits here may be the first page itself
         self._asked.set()
         for stage in stages:
             self.want(stage)
@@ -75,13 +75,13 @@ class Preparation:
     def go_through(self) -> None:
         """Have everything compiled, then load it; what the other process did not do for some reason is compiled here.
 
-        Where it is compiled already, nobody is told to wait. Either way the first page is drawn before, by the browser, too,
+        Where it is compiled already, nobody has to wait. Either way the first page is drawn before, by the browser, too,
         which needs both cores of a small machine for it; unless somebody asks for an answer that has to be computed.
         """
         try:
             self.is_filled = compiling.is_filled()
             self._drawn.wait(PATIENCE_SECONDS)
-            importing.OVER.wait()  # what an answer takes: whoever comes before looks at what comes with the project
+            importing.OVER.wait()  # what an answer takes: an earlier visitor sees what comes with the project
             if self.is_filled:
                 self.report(self.stages, "")
             self._asked.wait(BROWSER_SECONDS)

@@ -1,6 +1,6 @@
 """Jobs done: the server's threads, and who is next.
 
-Whoever is next is decided anew each time a thread is free: the shortest expected work first, and every second of waiting
+Which job is next is decided anew each time a thread is free: the shortest expected work first, and every second of waiting
 counts like a second less of work, so that nobody waits for ever. Of one session one job runs at a time, and what nobody asked
 for runs only while no person waits.
 """
@@ -16,7 +16,7 @@ from typing import Protocol
 
 import streamlit as st
 
-from mklcore.errors import MKLError, told_elsewhere
+from mklcore.errors import MKLError, suppress_convergence_warnings
 from pages._parts.jobs import job as jobs_job
 from pages._parts.jobs import machine
 from pages._parts.jobs.job import JobState, Progress
@@ -29,7 +29,7 @@ LEARNING = 0.3  # how much the last duration of a kind of work counts in what is
 
 
 class Executor(Protocol):
-    """Whoever does work that is handed over."""
+    """Does work that is handed over."""
 
     def submit(self, work: Callable[[], None]) -> None:
         """Take ``work``, which deals with its own errors."""
@@ -53,13 +53,13 @@ class Line:
         self._jobs: list[Progress] = []
         self._offered: set[Progress] = set()
         self._begun: set[Progress] = set()
-        self._off: dict[str, float] = {}  # how many times longer than told a kind of work took lately
+        self._off: dict[str, float] = {}  # how many times longer than given a kind of work took lately
         self._numbers = itertools.count()
         self._order: dict[Progress, int] = {}
         self.changed = threading.Condition()
 
     def enter(self, job: Progress) -> None:
-        """Put ``job`` into the line; whoever does so does the work."""
+        """Put ``job`` into the line; the caller does the work."""
         with self.changed:
             self._jobs.append(job)
             self._order[job] = next(self._numbers)
@@ -146,18 +146,18 @@ class Line:
             ]  # fmt: skip
 
     def refusal(self, job: Progress, most: int) -> str:
-        """Return in words why the line takes nothing more; empty where it does."""
+        """Return why the line takes nothing more; empty where it does."""
         waiting = [other for other in self.everyone() if other is not job and not other.stop.is_set()]
         if len(waiting) < MOST_WAITING:
             return ""
         seconds = sum(map(self.expected, waiting)) / most
         return (
-            f"the server is busy. {len(waiting)} pieces of work wait or run, about {told(seconds)} of them. Ask again then; "
+            f"the server is busy. {len(waiting)} pieces of work wait or run, about {duration(seconds)} of them. Ask again then; "
             "what comes with the project is drawn without waiting"
         )
 
 
-def told(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Return a duration as a person says it."""
     return f"{max(seconds, 1):.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
@@ -202,7 +202,7 @@ class Workers:
 
 
 def hand_over(progress: Progress) -> None:
-    """Put a job into its slot's line; where that is full it fails at once, in words."""
+    """Put a job into its slot's line; where that is full it fails at once."""
     slot = progress.job.slot
     progress.watched = instead is None
     why = LINES[slot].refusal(progress, MOST[slot])
@@ -220,7 +220,7 @@ def hand_over(progress: Progress) -> None:
 
 
 def do(progress: Progress, prepared: Preparation | None = None) -> None:
-    """Do a job that stands in its line: what becomes of it is told in ``progress``, whatever goes wrong.
+    """Do a job that stands in its line: what becomes of it is recorded in ``progress``, whatever goes wrong.
 
     Until its solvers are ``prepared`` it waits: compiling them here as well would take as long and stop the server.
     """
@@ -231,7 +231,7 @@ def do(progress: Progress, prepared: Preparation | None = None) -> None:
             prepared.wait(progress.job.needs or prepared.stages, progress.unwanted)
         progress.state, progress.started = JobState.RUNNING, time.monotonic()
         progress.tick(0, progress.total)
-        with told_elsewhere():  # the screen shows the gap of whatever stops short
+        with suppress_convergence_warnings():  # the screen shows the gap of whatever stops short
             jobs_job.make(progress)
         progress.state = JobState.DONE
     except CancelledError:
@@ -239,7 +239,9 @@ def do(progress: Progress, prepared: Preparation | None = None) -> None:
             progress.state = JobState.CANCELLED
     except MKLError as error:
         progress.error, progress.state = str(error), JobState.FAILED
-    except Exception as error:  # the worker's border: whatever went wrong is told on the screen, not lost in a thread
+    except (
+        Exception
+    ) as error:  # the worker's border: whatever went wrong is reported on the screen, not lost in a thread
         progress.error, progress.state = f"{type(error).__name__}: {error}", JobState.FAILED
     finally:
         LINES[progress.job.slot].leave(progress)

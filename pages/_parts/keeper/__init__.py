@@ -1,1 +1,1 @@
-"""Keeper: the page of whoever keeps the server, behind a password: what is held, and what may go."""
+"""Keeper: the page of the person who runs the server, behind a password: what is held, and what may go."""

@@ -45,13 +45,13 @@ def configured() -> str:
 
 
 class Door:
-    """Lets in whoever knows the password. One for the server: whoever guesses holds up other guesses, and nothing else."""
+    """Lets in those who know the password. One for the server: a guess holds up other guesses, and nothing else."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now, self._lock, self._wrong, self._until = now, threading.Lock(), 0, 0.0
 
     def opens(self, password: str, kept: str) -> bool:
-        """Tell whether ``password`` is right. Raises ``ValueError`` in words while nobody may try."""
+        """Tell whether ``password`` is right. Raises ``ValueError`` while nobody may try."""
         with self._lock:
             left = self._until - self._now()
             if left > 0:

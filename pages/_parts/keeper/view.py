@@ -17,7 +17,7 @@ from pages._parts.session import fields, words
 from pages._parts.session.memory import memory
 
 NOBODY = (
-    "This server has no keeper. Whoever runs it can become one: `python -m pages._parts.keeper.password` asks for a password and "
+    "This server has no keeper. The person who runs it can become one: `python -m pages._parts.keeper.password` asks for a password and "
     f"prints a line for the environment of the server, `{password.HASH}=...`."
 )
 SAID, DAYS, WHO, SURE = "keeper_said", "keeper_days", "keeper_who", "keeper_sure"
@@ -59,8 +59,8 @@ def _knock(kept: str) -> None:
 
 
 def _told() -> str:
-    told, memory().keeper_told = memory().keeper_told, ""
-    return told
+    text, memory().keeper_told = memory().keeper_told, ""
+    return text
 
 
 def _routines() -> None:

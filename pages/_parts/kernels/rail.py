@@ -89,12 +89,12 @@ def suggested() -> None:
 
 
 def _made_of(found: Sequence[Unit], curved: bool) -> str:
-    """Return in words what the kernels of a recommended dictionary look at."""
+    """Return what the kernels of a recommended dictionary look at."""
     kinds = Counter(unit.kind for unit in found)
-    told = [f"{count:,} {KINDS_OF_UNITS[kind][count > 1]}" for kind, count in kinds.items()]
+    counts = [f"{count:,} {KINDS_OF_UNITS[kind][count > 1]}" for kind, count in kinds.items()]
     bent = " and an RBF at its median distance" if curved else ""
     return (
-        f"Every kernel looks at one thing this table is made of: {joined(told)}. Each has a linear kernel{bent}; a category "
+        f"Every kernel looks at one thing this table is made of: {joined(counts)}. Each has a linear kernel{bent}; a category "
         "has one that asks whether two rows are alike."
     )
 

@@ -239,10 +239,8 @@ def rows_of(entries: Sequence[Entry], data: Dataset) -> list[Row]:
     for entry in entries:
         spec: Any = entry.spec
         if isinstance(spec, Composed):
-            told = {"on": entry.on, "family": type(spec).__name__, "columns": write_entries([Entry(spec)])}
-            rows.append(
-                dict.fromkeys((*numbers(), "median")) | told
-            )  # every row has every cell, or none is a check box
+            row = {"on": entry.on, "family": type(spec).__name__, "columns": write_entries([Entry(spec)])}
+            rows.append(dict.fromkeys((*numbers(), "median")) | row)  # every row has every cell, or none is a check box
             continue
         found = {"on": entry.on, "family": labelled[type(spec)]}
         for name in numbers():
@@ -257,7 +255,7 @@ def rows_of(entries: Sequence[Entry], data: Dataset) -> list[Row]:
 def entries_of(rows: Sequence[Row], data: Dataset, named: Groups = ()) -> list[Entry]:
     """Return what edited rows mean, ``named`` the columns that have a name together.
 
-    Raises ``MKLError`` in words for a family, a number or columns that cannot be.
+    Raises ``MKLError`` for a family, a number or columns that cannot be.
     """
     if len(rows) > MOST_ROWS:
         raise KernelError(f"The table has {len(rows):,} kernels, more than {MOST_ROWS:,}; remove some.")
@@ -267,9 +265,9 @@ def entries_of(rows: Sequence[Row], data: Dataset, named: Groups = ()) -> list[E
         if row.get("family") in MADE_OF_OTHERS:
             entries.append(_composed(row, data))
             continue
-        kernel, told = _spec(row), str(row.get("columns") or "")
+        kernel, listed = _spec(row), str(row.get("columns") or "")
         if isinstance(kernel, SequenceKernel):
-            number = strings.index(told) if told in strings else 0
+            number = strings.index(listed) if listed in strings else 0
             entries.append(Entry(replace(kernel, sequence=number), row.get("on") is not False))  # type: ignore[call-arg]
             continue
         columns = columns_from_words(str(row.get("columns") or "all"), data.feature_names, named or data.groups)
@@ -309,7 +307,7 @@ def _given(parameter: Parameter, value: Any) -> float:
 
 
 def keep(entries: Sequence[Entry]) -> None:
-    """Make these entries the dictionary. Raises ``MKLError`` in words where it would be empty."""
+    """Make these entries the dictionary. Raises ``MKLError`` where it would be empty."""
     if not any(entry.on for entry in entries):
         raise KernelError("The dictionary would be empty. Keep at least one kernel switched on.")
     text = write_entries(entries)
@@ -319,7 +317,7 @@ def keep(entries: Sequence[Entry]) -> None:
 
 
 def keep_chosen(kernels: Sequence[int]) -> None:
-    """Make these kernels of a stack the ones in use. Raises ``KernelError`` in words where there is none."""
+    """Make these kernels of a stack the ones in use. Raises ``KernelError`` where there is none."""
     if not kernels:
         raise KernelError("No kernel of the stack is switched on; keep at least one.")
     every = len(kernels) == tables.stack_file(history.current()).stack.n_kernels

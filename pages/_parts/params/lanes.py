@@ -129,7 +129,7 @@ def read_place(text: str) -> str:
 def labels(lanes: Sequence[Lane], methods: Mapping[str, Algorithm], task: str) -> list[str]:
     """Return a name for each lane: its method, what is unusual about it, and what parts it from its like.
 
-    Only settings that act for ``task`` are told.
+    Only settings that act for ``task`` are stated.
     """
     return [_label(one, [other for other in lanes if other.algorithm == one.algorithm], methods, task) for one in lanes]
 

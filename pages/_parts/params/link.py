@@ -8,12 +8,12 @@ from typing import Any
 from mklcore.launcher import TABLE
 from pages._parts.params.parameters import BUILDERS, METHODS, DataParams, Params, Setting, accepts, value_of
 
-MOST_REFUSALS = 8  # of a link, told one by one
+MOST_REFUSALS = 8  # of a link, listed one by one
 RUN = "run"  # the part of a link that is the secret of a saved run: no parameter, and never kept with them
 
 
 def _read_setting(name: str, text: str) -> Setting:
-    """Read one control's value; any algorithm that has the control may have been meant. Raises ValueError in words."""
+    """Read one control's value; any algorithm that has the control may have been meant. Raises ValueError."""
     meant = [control for algorithm in METHODS.values() for control in algorithm.controls if control.name == name]
     if not meant:
         raise ValueError(f"The link speaks of {name[:40]!r}, which this app does not know. It is left out.")

@@ -1,4 +1,4 @@
-"""Params one by one: how each is read from the text of a link, and what is expected in words where it cannot be."""
+"""Params one by one: how each is read from the text of a link, and what is expected where it cannot be."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ MOVES = rf"{_MOVE}(,{_MOVE})*"
 
 @dataclass(frozen=True)
 class Rule:
-    """How one parameter is read from text, and what is expected in words when it cannot be."""
+    """How one parameter is read from text, and what is expected instead when it cannot be."""
 
     read: Callable[[str], Any]
     expected: str

@@ -28,7 +28,7 @@ _component = st.components.v2.component("compare_player", **players.player("comp
 def listen(found: Steps, name: object) -> None:
     """Take the browser's last report about the lanes called ``name`` into the parameters, once, never beyond the ends."""
     cursor, report = memory().cursors.lanes, fields.report(KEY)
-    if cursor.hears(report) and cursor.name == name:
+    if cursor.is_new(report) and cursor.name == name:
         text = found.text(min(max(int(report["index"]), 0), len(found.values) - 1))
         cursor.said = text
         history.change(lanes_at=text)

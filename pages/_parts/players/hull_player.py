@@ -32,7 +32,7 @@ def label(value: float) -> str:
 def listen(shown: Answer) -> None:
     """Take the browser's last reports into the parameters, each of them once: where the cursor was let go, what was clicked."""
     cursor, report, picked = memory().cursors.hull, fields.report(KEY), fields.report(KEY, "picked")
-    if cursor.hears(report) and cursor.name == _name(shown):
+    if cursor.is_new(report) and cursor.name == _name(shown):
         index = min(max(int(report["index"]), 0), len(shown.path) - 1)
         cursor.said = float(shown.path.values[index])
         history.change(hull_at=cursor.said)
@@ -80,7 +80,7 @@ def player_of(found: earlier.Hulls, params: Params) -> None:
     """Draw hulls that came with the project: cursor, grid, graph and relevance; there are no models to click for more."""
     cursor, report = memory().cursors.hull, fields.report(KEY)
     name = "earlier", hulls.key(params)
-    if cursor.hears(report) and cursor.name == name:
+    if cursor.is_new(report) and cursor.name == name:
         cursor.said = float(found.path.values[min(max(int(report["index"]), 0), len(found.path) - 1)])
         history.change(hull_at=cursor.said)
     now = history.current()

@@ -29,7 +29,7 @@ _texts = st.components.v2.component("path_texts", **players.player("texts")._asd
 def listen(path: Path, name: object) -> None:
     """Take the browser's last report about the path called ``name`` into the parameters, once, and never beyond its ends."""
     cursor, report = memory().cursors.path, fields.report(KEY)
-    if cursor.hears(report) and cursor.name == name:
+    if cursor.is_new(report) and cursor.name == name:
         index = min(max(int(report["index"]), 0), len(path.values) - 1)
         cursor.said = float(path.values[index])
         history.change(at=cursor.said)

@@ -26,9 +26,9 @@ def show(point: Chosen) -> None:
         st.markdown("**Its numbers**")
         listings.take(lambda: listings.weights(point.path, point.index), "weights", "away_weights", "Weights as CSV")
         listings.take(lambda: listings.along(path), "path", "away_path", "Path as CSV")
-        told = report.gather(point)
+        gathered = report.gather(point)
         st.download_button(
-            "Report as HTML", lambda: report.write(told), "mkl_report.html", "text/html", key="away_report",
+            "Report as HTML", lambda: report.write(gathered), "mkl_report.html", "text/html", key="away_report",
             icon=":material/download:", on_click="ignore",
         )  # fmt: skip
         st.caption(

@@ -33,7 +33,7 @@ _DISTANCES = ("neg_root_mean_squared_error", "neg_mean_absolute_error")  # score
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """The rows of a file with the model's answers, what reading told, and the score where the file has the target.
+    """The rows of a file with the model's answers, notes of the reader, and the score where the file has the target.
 
     ``score`` is called as the path's is; None where no row has a target or where ``unscored`` says why there is none.
     """
@@ -48,8 +48,8 @@ class Batch:
 def take() -> None:
     """Keep the uploaded bytes in the session: the uploader is empty again after a change of page."""
     file = fields.value("batch_file")
-    if file is not None and (told := uploads.refusal(file)):
-        memory().told = told
+    if file is not None and (refused := uploads.refusal(file)):
+        memory().notice = refused
     elif file is not None:
         memory().batch = Upload(file.name, file.getvalue())
 
@@ -191,11 +191,11 @@ def _score(
 
 
 def _table(point: Chosen, batch: Batch) -> None:
-    """Draw the answers, what reading told, and the way to take them along."""
+    """Draw the answers, notes of the reader, and the way to take them along."""
     if batch.n_scored:
         name, why = point.path.score_name, f", for {words.plain(batch.unscored)}" if batch.unscored else ""
-        told = evidence.score(name, batch.score)
-        st.markdown(f"{name} on {counted(batch.n_scored, 'row')} with a target: {told}{why}")
+        score = evidence.score(name, batch.score)
+        st.markdown(f"{name} on {counted(batch.n_scored, 'row')} with a target: {score}{why}")
     st.dataframe(batch.frame.head(SHOWN_ROWS), hide_index=True, height=280, alt="Predictions, row by row")
     more = len(batch.frame) - SHOWN_ROWS
     if more > 0:

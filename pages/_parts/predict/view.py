@@ -18,7 +18,7 @@ from pages._parts.session import fields, history, words
 PER_PAGE = 24
 CONTROLS_HEIGHT = 470
 BARS_HEIGHT = 400
-MOST_CLASSES = 5  # whose probabilities are told
+MOST_CLASSES = 5  # whose probabilities are stated
 
 
 def facts(point: Chosen) -> None:
@@ -76,7 +76,7 @@ def _value(table: Dataset, target: str) -> str:
 
 
 def _controls(point: Chosen, here: Row) -> None:
-    """Draw one control per column, what the model hears most first, a page of them at a time where there are many."""
+    """Draw one control per column, those the model depends on most first, a page of them at a time where there are many."""
     every = predictions.knobs(point.params)
     shown = [(k, every[k]) for k in predictions.by_influence(point)]
     if len(every) > PER_PAGE:
@@ -193,7 +193,7 @@ def _probability(point: Chosen, table: Dataset, answer: Spoken) -> None:
     order = np.argsort(-found[0], kind="stable")[:MOST_CLASSES]
     said = ", ".join(f"{words.plain(table.class_names[k])} **{100 * found[0, k]:.1f} %**" for k in order)
     st.markdown(f"Probability: {said}")
-    st.caption(f"{judging.told(point)} How well they hold is on Explore, Inside.")
+    st.caption(f"{judging.method(point)} How well they hold is on Explore, Inside.")
 
 
 def _several(answer: Spoken) -> int:

@@ -35,16 +35,16 @@ class Clock:
 
 
 def age(base: sqlite3.Connection) -> float:
-    """Return the age as it was told last."""
+    """Return the age as it was stated last."""
     return _read(base)[1]
 
 
 def _read(base: sqlite3.Connection) -> tuple[float, float]:
     """Return the hands of the clock; where they do not read, the file is as damaged as one SQLite itself refuses."""
     row = base.execute("SELECT wall, age FROM clock").fetchone()
-    wall, told = row or (None, None)
-    if isinstance(wall, float) and isinstance(told, float) and math.isfinite(wall) and 0 < told < LATEST:
-        return wall, told
+    wall, stored = row or (None, None)
+    if isinstance(wall, float) and isinstance(stored, float) and math.isfinite(wall) and 0 < stored < LATEST:
+        return wall, stored
     error = sqlite3.DatabaseError("the clock of the store does not read")
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     raise error

@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class StoreError(Exception):
-    """Something cannot be kept or found; the message says why, in words for the screen."""
+    """Something cannot be kept or found; the message says why for the screen."""
 
 
 class FullError(StoreError):
@@ -49,9 +49,9 @@ class FullError(StoreError):
 
 def default_home() -> Path | None:
     """Return the folder for kept work: as the environment says, else the account's folder for data; None if switched off."""
-    told = os.environ.get(HOME, "").strip()
-    if told:
-        return None if told.lower() == OFF else Path(told).expanduser()
+    named = os.environ.get(HOME, "").strip()
+    if named:
+        return None if named.lower() == OFF else Path(named).expanduser()
     return user_data_path("mkl-explorer", appauthor=False)
 
 
@@ -68,7 +68,7 @@ class Disk:
 
     @contextmanager
     def open(self, more: int = 0, alone: bool = False) -> Iterator[sqlite3.Connection]:
-        """Open the file for one operation that adds ``more`` bytes. Raises ``StoreError`` in words where it cannot be used.
+        """Open the file for one operation that adds ``more`` bytes. Raises ``StoreError`` where it cannot be used.
 
         ``alone``: without a log, in place, which takes no room at all but has nothing to go back to after a power cut.
         """
@@ -157,14 +157,14 @@ class Disk:
                 with suppress(FileNotFoundError):
                     place.with_name(place.name + ending).rename(aside.with_name(aside.name + ending))
             self._prepare(place)
-            told = "earlier runs are not shown"
+            saved = "earlier runs are not shown"
             with suppress(sqlite3.Error), closing(sqlite3.connect(place, isolation_level=None)) as fresh:
                 schema.settle(fresh)
                 runs, files = salvage.bring_over(aside, fresh)
                 if runs or files:
-                    told = f"{runs} runs and {files} files could be read and are there; what else it held is lost"
+                    saved = f"{runs} runs and {files} files could be read and are there; what else it held is lost"
             self.warning = (
-                f"The file of kept runs was damaged. It is now called {aside.name}, and a fresh one is in use: {told}."
+                f"The file of kept runs was damaged. It is now called {aside.name}, and a fresh one is in use: {saved}."
             )
 
     def free(self, act: Callable[[sqlite3.Connection], T]) -> T:

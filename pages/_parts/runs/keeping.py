@@ -36,7 +36,7 @@ TOLD = {
     "back. It is not encrypted there.",
     NOT_KEPT: "Deleted from the server. This window shows the file until you close or reload it.",
 }
-LARGE_BYTES = 20_000_000  # from here on keeping takes long enough to be told
+LARGE_BYTES = 20_000_000  # from here on keeping takes long enough to be reported
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -50,7 +50,7 @@ def store() -> Store:
 
 
 def owner() -> str | None:
-    """Return the secret of this session's browser, if it has told one."""
+    """Return the secret of this session's browser, if it has sent one."""
     return memory().kept.owner
 
 
@@ -216,7 +216,7 @@ def _delete_sources(sources: Sequence[str]) -> None:
 
 
 def kept_sentence() -> str:
-    """Return in words what becomes of the uploaded table in use; empty where it is none of this session's."""
+    """Return what becomes of the uploaded table in use; empty where it is none of this session's."""
     params, kept = history.current(), memory().kept
     if not params.data.startswith(UPLOAD) or missing(params):
         return ""
@@ -226,17 +226,17 @@ def kept_sentence() -> str:
         return "This server keeps no files. After a reload it asks for the file again."
     if not kept.keep_uploads:
         return "The file stays in this session. After a reload the page asks for it again."
-    told = memory().kept.files.get(
-        params.data, "The file stays in this session: your browser has told no secret to keep it under."
+    sentence = memory().kept.files.get(
+        params.data, "The file stays in this session: your browser has sent no secret to keep it under."
     )
-    return TOLD.get(told, told)
+    return TOLD.get(sentence, sentence)
 
 
 # Runs
 
 
 def save(name: str) -> Run:
-    """Keep the screen under a name: its recipe, its files and the results on it. Raises ``StoreError`` in words."""
+    """Keep the screen under a name: its recipe, its files and the results on it. Raises ``StoreError``."""
     params, page = history.current(), memory().page
     if missing(params):
         raise StoreError("This screen is about a file that is not here, so there is nothing to save. Upload it first.")
@@ -287,14 +287,14 @@ def shown_point(results: Results, at: float | None) -> tuple[Path, int]:
 
 
 def _facts(params: Params, found: Results | None, at: float | None) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "table": table_name(params),
         "method": _method(params, memory().page),
         "seed": params.seed,
         "versions": {"mklcore": mklcore.__version__, "python": platform.python_version()}
         | {library: version(library) for library in LIBRARIES},
     }
-    return told | (runs_results.facts(*shown_point(found, at)) if found is not None else {})
+    return facts | (runs_results.facts(*shown_point(found, at)) if found is not None else {})
 
 
 def mine() -> list[Run]:
@@ -308,7 +308,7 @@ def secret(run: Run) -> str:
 
 
 def open_run(run_id: str) -> None:
-    """Bring back a run of this browser: files, parameters, results, page. Raises ``StoreError`` in words."""
+    """Bring back a run of this browser: files, parameters, results, page. Raises ``StoreError``."""
     run, files = store().run(owner() or "", run_id)
     lay_out(files)
     for file in files:
@@ -332,17 +332,17 @@ def show_results(run: Run) -> None:
         return
     if found is None or run.page == "hulls" or missing(params) or paths.known(params) is not None:
         return
-    memory().answer, memory().told = Answered(found.path, params), ""
+    memory().answer, memory().notice = Answered(found.path, params), ""
 
 
 def results(run: Run) -> Results | None:
-    """Return the kept results of one of this browser's runs. Raises ``StoreError`` or ``ResultsError`` in words."""
+    """Return the kept results of one of this browser's runs. Raises ``StoreError`` or ``ResultsError``."""
     content = store().results(run.id)
     return None if content is None else runs_results.read(content)
 
 
 def delete(run_id: str) -> str:
-    """Delete a run of this browser and its files; return what happened, in words. Raises ``StoreError``."""
+    """Delete a run of this browser and its files; return what happened. Raises ``StoreError``."""
     run, _ = store().run(owner() or "", run_id)
     staying = store().delete(owner() or "", run_id)
     for source, _ in run.files:

@@ -15,7 +15,7 @@ from pages._parts.session import words
 
 
 class ResultsError(Exception):
-    """Kept results cannot be read; the message says so in words."""
+    """Kept results cannot be read; the message says so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,24 +102,24 @@ def differing(
 ) -> list[tuple[str, str, str]]:
     """Return what two recipes ask for differently: name, first, second, with usual values where a recipe is silent."""
     names = [name for name in dict.fromkeys([*first, *second]) if first.get(name) != second.get(name)]
-    told = [[side.get(name, usual.get(name, "usual")) for name in names] for side in (first, second)]
-    return list(zip(names, *told, strict=True))
+    values = [[side.get(name, usual.get(name, "usual")) for name in names] for side in (first, second)]
+    return list(zip(names, *values, strict=True))
 
 
-def lines(told: Mapping[str, Any]) -> list[tuple[str, str]]:
+def lines(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the facts of a run as the screen says them: what, and how much."""
-    if "value" not in told:
+    if "value" not in facts:
         return []
-    score, value = str(told.get("score", "score")), told["value"]
+    score, value = str(facts.get("score", "score")), facts["value"]
     at = "∞" if value == "inf" else style.number(float(value))
-    sign = {"lam": "λ"}.get(str(told["param"]), str(told["param"]))
-    gap = told.get("gap")
+    sign = {"lam": "λ"}.get(str(facts["param"]), str(facts["param"]))
+    gap = facts.get("gap")
     return [
         ("shown at", f"{sign} = {at}"),
-        (f"train {score}", words.score(score, told.get("train"))),
-        (f"validation {score}", words.score(score, told.get("validation"))),
-        ("kernels used", f"{told.get('used')} of {told.get('kernels')}"),
-        ("certificate", "none" if gap is None else _gap(float(gap), bool(told.get("certified")))),
+        (f"train {score}", words.score(score, facts.get("train"))),
+        (f"validation {score}", words.score(score, facts.get("validation"))),
+        ("kernels used", f"{facts.get('used')} of {facts.get('kernels')}"),
+        ("certificate", "none" if gap is None else _gap(float(gap), bool(facts.get("certified")))),
     ]
 
 

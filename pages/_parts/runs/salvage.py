@@ -51,9 +51,9 @@ def _is_whole(row: tuple) -> bool:
     return str(source).endswith(hashlib.sha256(content).hexdigest())
 
 
-def _are(*told: tuple) -> bool:
+def _are(*row: tuple) -> bool:
     """Tell whether values, each list after its kind, are of it: a changed byte turns a number into a text or nothing."""
-    return all(isinstance(value, kind) and value == value for kind, *values in told for value in values)
+    return all(isinstance(value, kind) and value == value for kind, *values in row for value in values)
 
 
 def _is_read(row: tuple) -> bool:

@@ -34,7 +34,7 @@ _HELD = "SELECT file FROM holds"
 class Limits:
     """How much is kept: megabytes per file, browser, address and for the whole server, and runs per browser.
 
-    Whoever makes up browsers still has one address. A class behind one address shares its part.
+    A client that invents browsers still has one address. A class behind one address shares its part.
     """
 
     file_mb: float = 100.0
@@ -92,7 +92,7 @@ class _Rule(NamedTuple):
 
 
 class Store:
-    """The kept work of one server. Every method raises ``StoreError`` in words when the file cannot be used."""
+    """The kept work of one server. Every method raises ``StoreError`` when the file cannot be used."""
 
     def __init__(self, home: Path | None, limits: Limits | None = None, clock: Clock | None = None) -> None:
         self.disk, self.limits, self.clock = Disk(home), limits or Limits(), clock or Clock()

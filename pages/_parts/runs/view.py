@@ -119,9 +119,11 @@ def _save_what_waits() -> None:
 
 def _row(run: Run, several: bool) -> None:
     kept = memory().kept
-    told = ", ".join(part for part in (str(run.facts.get("method", "")), keeping.when(run), keeping.until(run)) if part)
+    caption = ", ".join(
+        part for part in (str(run.facts.get("method", "")), keeping.when(run), keeping.until(run)) if part
+    )
     words, buttons = st.columns([1, 1], gap="small", vertical_alignment="center")
-    words.markdown(f"**{session_words.plain(run.name)}**  \n:gray[:small[{session_words.plain(told)}]]")
+    words.markdown(f"**{session_words.plain(run.name)}**  \n:gray[:small[{session_words.plain(caption)}]]")
     with buttons.container(horizontal=True, gap="small", horizontal_alignment="right"):
         if kept.sure == run.id:
             st.button("Delete for good", key=f"runs_gone_{run.id}", on_click=_delete, args=(run.id,))
@@ -135,7 +137,7 @@ def _row(run: Run, several: bool) -> None:
             st.button("Delete", key=f"runs_delete_{run.id}", on_click=_be_sure, args=(run.id,), type="tertiary")
     if kept.linked == run.id:
         st.code(address(run), language=None, wrap_lines=True)
-        st.caption("A secret link: whoever has it sees the table and the results. It ends when the run is deleted.")
+        st.caption("A secret link: anyone who has it sees the table and the results. It ends when the run is deleted.")
 
 
 def address(run: Run) -> str:
@@ -214,9 +216,13 @@ def two(first: Run, second: Run) -> None:
 
 
 def _lines(run: Run) -> list[tuple[str, str]]:
-    told = [("table", str(run.facts.get("table", ""))), *results.lines(run.facts)]
+    facts = [("table", str(run.facts.get("table", ""))), *results.lines(run.facts)]
     versions = run.facts.get("versions") or {}
-    return [*told, ("seed of the split", str(run.facts.get("seed", ""))), ("mklcore", str(versions.get("mklcore", "")))]
+    return [
+        *facts,
+        ("seed of the split", str(run.facts.get("seed", ""))),
+        ("mklcore", str(versions.get("mklcore", ""))),
+    ]
 
 
 def _weights(pair: results.Weights, names: tuple[str, str]) -> None:
@@ -229,13 +235,13 @@ def _weights(pair: results.Weights, names: tuple[str, str]) -> None:
 
 
 def _recipes(first: Run, second: Run) -> None:
-    told = keeping.differences(first, second)
-    if not told:
+    differing = keeping.differences(first, second)
+    if not differing:
         st.caption("Both runs ask for the same: table, split, kernels, algorithm and its parameters.")
         return
     st.markdown("What they ask for differently")
-    columns = {"parameter": [name for name, _, _ in told]}
-    columns |= {"first": [one for _, one, _ in told], "second": [other for _, _, other in told]}
+    columns = {"parameter": [name for name, _, _ in differing]}
+    columns |= {"first": [one for _, one, _ in differing], "second": [other for _, _, other in differing]}
     st.dataframe(columns, hide_index=True, alt="Parameters in which the two runs differ", key="runs_differences")
 
 

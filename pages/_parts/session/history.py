@@ -55,7 +55,7 @@ def begin(page: str) -> None:
 
 
 def _note_run(query: Mapping[str, str]) -> None:
-    """Keep the secret of a run in the link for whoever opens it, and whether the link says nothing else."""
+    """Keep the secret of a run in the link for those who open it, and whether the link says nothing else."""
     if RUN in query:
         memory().link.run = (query[RUN], len(query) == 1)
 

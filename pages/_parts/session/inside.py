@@ -32,10 +32,10 @@ GATHERING = tuple(f"{SESSION}.{name}" for name in _GATHERING)
 
 NAMES = {
     CONTEXT: "closed tabs are not noticed before Streamlit ends their sessions",
-    RUNTIME: "closed tabs are not noticed, and whoever has the name of a session may use its addresses",
+    RUNTIME: "closed tabs are not noticed, and anyone who has the name of a session may use its addresses",
     FILES: "files that were sent stay until their session ends",
-    SESSIONS: "pages are sent element by element, and whoever has the name of a session may take it over",
-    OWNER: "whoever has the name of a session may take it over",
+    SESSIONS: "pages are sent element by element, and anyone who has the name of a session may take it over",
+    OWNER: "anyone who has the name of a session may take it over",
     MESSAGE: "a page may stay empty after a quick change of pages",
     PAGES: "a link to a page that is the first request of a server is sent on by the page",
     NOTEBOOK: "the first page takes up to 0.3 s longer",

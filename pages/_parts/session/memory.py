@@ -103,7 +103,7 @@ class LastLane:
 class Cursor:
     """What the session and a player in the browser know of each other, so that neither moves the other in a circle.
 
-    The player reports a release once; Python moves the cursor, told by ``turn``, only where it chose a new place itself:
+    The player reports a release once; Python moves the cursor, counted by ``turn``, only where it chose a new place itself:
     undo, a link, a number box, another path.
     """
 
@@ -115,7 +115,7 @@ class Cursor:
     heard_pick: object = None
     turn: int = 0
 
-    def hears(self, report: object) -> bool:
+    def is_new(self, report: object) -> bool:
         """Tell whether a report is new; none is taken twice."""
         new = bool(report) and report != self.heard
         self.heard = report if new else self.heard
@@ -172,7 +172,7 @@ class Overview:
 
 @dataclass
 class Wishes:
-    """What a click asked of the next run; whoever grants a wish takes it away with :meth:`granted`."""
+    """What a click asked of the next run; the code that grants a wish takes it away with :meth:`granted`."""
 
     leave_compare: bool = False
     leave_lesson: bool = False
@@ -202,7 +202,7 @@ class Kept:
     files: dict[str, str] = field(default_factory=dict)  # what became of each file
     borrowed: dict[str, str] = field(default_factory=dict)  # the secret of the run each file came with
     page: str | None = None  # of a run that was opened
-    waiting: str | None = None  # the name of a screen to save once the browser has told its secret
+    waiting: str | None = None  # the name of a screen to save once the browser has sent its secret
     said: tuple[bool, str] | None = None
     sure: str | None = None
     linked: str | None = None
@@ -220,7 +220,7 @@ class Memory:
     page: str = ""
     inside: bool = False  # the page runs inside ``app.py``
     refused: tuple[str, ...] = ()  # what of a link was not taken
-    told: str = ""  # what changed without being asked for
+    notice: str = ""  # what changed without being asked for
     written_over: dict[str, tuple[tuple[Any, float], ...]] = field(default_factory=dict)  # in number boxes, and when
     edit_refused: tuple[str, str] | None = None  # the table that was edited, and why not
     uploads: OrderedDict[str, Upload] = field(default_factory=OrderedDict)

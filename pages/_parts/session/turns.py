@@ -16,7 +16,7 @@ LONGEST_SECONDS = 2.0  # of a turn; then the next one begins all the same: nobod
 
 
 class Turns:
-    """One at a time, who came first first; whoever takes longer than ``longest`` seconds has the next one beside it."""
+    """One at a time, who came first first; one that takes longer than ``longest`` seconds has the next one beside it."""
 
     def __init__(self, longest: float = LONGEST_SECONDS) -> None:
         self._longest, self._lock = longest, threading.Lock()
@@ -59,8 +59,8 @@ PAGES = Turns()
 
 
 @contextmanager
-def slow(told: str) -> Iterator[None]:
+def slow(text: str) -> Iterator[None]:
     """Do in the midst of a page what takes long, under a sentence that says what it is; others are drawn meanwhile."""
     PAGES.give_back()
-    with st.spinner(told):
+    with st.spinner(text):
         yield

@@ -55,7 +55,7 @@ KEPT, ON_STACK = "kept:", "stack@"
 
 
 def edited_text(params: KernelParams) -> str:
-    """Return the dictionary edited by hand as text, empty where the builders make it. Raises ``KernelError`` in words."""
+    """Return the dictionary edited by hand as text, empty where the builders make it. Raises ``KernelError``."""
     if not params.edited.startswith(KEPT):
         return params.edited
     try:

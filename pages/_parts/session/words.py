@@ -1,4 +1,4 @@
-"""Session in words: how the screen says texts of the pages, text that came from a file, times and scores."""
+"""Session: how the screen says texts of the pages, text that came from a file, times and scores."""
 
 import re
 from pathlib import Path as File

@@ -36,8 +36,8 @@ def _words(steps: float, eps: float, mu: float, decay: np.ndarray) -> None:
     if steps <= 0:
         vacuous(["Six times ε* is at least 1/2, which the loss of f = 0 never exceeds for |y| ≤ 1."])
         return
-    told = (
+    text = (
         f"After {style.number(float(np.ceil(steps)))} steps Theorem 4 promises at most 6 ε* = {style.number(6 * eps)}."
     )
-    speaks(f"{told} Lemma 3 goes down to μ ε* = {style.number(mu * eps)}; at the right end of the picture it is at "
+    speaks(f"{text} Lemma 3 goes down to μ ε* = {style.number(mu * eps)}; at the right end of the picture it is at "
            f"{style.number(float(decay[-1]))}.")  # fmt: skip

@@ -36,21 +36,21 @@ def draw(params: Params, found: theory.GreedyMeasured | None) -> None:
 
 
 def _words(params: Params, found: theory.GreedyMeasured, bounds: np.ndarray) -> None:
-    told = (
+    text = (
         f"λ = {style.number(found.lam)}, critical λ = {style.number(found.critical)}, ‖f*‖ = {style.number(found.norm)}; "
         f"{style.counted(len(found.order), 'kernel')} chosen until the optimum."
     )
     speaking = np.flatnonzero(bounds < found.start)
     if speaking.size:
         first = int(found.d[speaking[0]])
-        speaks(f"From d = {first} on the bound is better than f = 0. {told}")
+        speaks(f"From d = {first} on the bound is better than f = 0. {text}")
     else:
         needed = int(np.floor(2 * found.norm**2 / found.start)) + 2
         vacuous(
             [
                 f"f = 0 is already within {style.number(found.start)} of the optimum, and the bound falls below that only from "
                 f"d = {needed} on, when the optimum is reached after {len(found.order)}.",
-                told,
+                text,
             ]
         )
     st.caption(_risk_words(params, found))

@@ -79,7 +79,7 @@ def _ask(params: Params, name: str) -> None:
 
 
 def lacking(params: Params) -> str:
-    """Return in words what the table lacks for the tab in use; nothing where it has all that is needed."""
+    """Return what the table lacks for the tab in use; nothing where it has all that is needed."""
     if TABS[params.theory].columns and tables.on_stack(params):
         return "A hull is built from columns, and the upload is a ready kernel stack without them. Choose a table."
     if params.theory in NEED_TARGET and not derive_bounds.has_target(params):
@@ -90,8 +90,8 @@ def lacking(params: Params) -> str:
 def begin(params: Params) -> bool:
     """Draw the head of the tab and see to what it measures; tell whether there is anything to draw below it."""
     tab, lack = TABS[params.theory], lacking(params)
-    told = derive_bounds.target_in_words(params) if tab.measured and params.theory != "recovery" else ""
-    st.caption(f"{tab.paper}. {told}")
+    target = derive_bounds.target_in_words(params) if tab.measured and params.theory != "recovery" else ""
+    st.caption(f"{tab.paper}. {target}")
     if lack:
         st.info(lack)
         nav.link("data", "Go to Data")

@@ -25,7 +25,7 @@ def explained(name: str) -> None:
 
 
 def what_if(params: Params) -> str:
-    """Return in words that the bound is drawn for other sizes than those measured; empty where it is not."""
+    """Return that the bound is drawn for other sizes than those measured; empty where it is not."""
     own, (M, n) = derive_bounds.stack(params), derive_bounds.sizes(params)
     if (M, n) == (own.n_kernels, own.n_samples):
         return ""
