@@ -1,4 +1,5 @@
-"""Look up known vulnerabilities of what is installed, with pip-audit; fails on a finding, and says so when it could not look up.
+"""Look up known vulnerabilities of what is installed, with pip-audit; fails on a finding, and says so when it could not
+look up.
 
 python .ci/audit.py
 """
@@ -19,7 +20,8 @@ def verdict(printed: str, complained: str) -> tuple[int, str]:
         why = (complained.strip().splitlines() or ["no answer"])[-1]
         return 0, f"NOT AUDITED: known vulnerabilities could not be looked up ({why[:200]})."
     told = [
-        f"{one['name']} {one['version']}: {found['id']}, mended in {', '.join(found['fix_versions']) or 'no release yet'}"
+        f"{one['name']} {one['version']}: {found['id']}, mended in "
+        f"{', '.join(found['fix_versions']) or 'no release yet'}"
         for one in packages
         for found in one.get("vulns", ())
     ]

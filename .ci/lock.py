@@ -1,4 +1,6 @@
-"""Write requirements.lock: what the app needs to run, with the versions installed here. Run it where all tests have passed.
+"""Write requirements.lock: what the app needs to run, with the versions installed here.
+
+Run it where all tests have passed.
 
 python .ci/lock.py > requirements.lock
 """

@@ -1,8 +1,10 @@
-"""All benchmarks: ``python -m benchmarks [NAME ...]`` measures, keeps the figures, writes the tables and tells what got slower.
+"""All benchmarks: ``python -m benchmarks [NAME ...]`` measures, keeps the figures, writes the tables and tells what got
+slower.
 
-A benchmark is a module with ``run() -> list[Line]`` in ``BENCHMARKS``; every line stands beside a peer measured in the same
-run or a limit. Figures go to ``benchmarks/results.json`` with versions, machine and load; the table goes to the README and
-the site, between the marks. A line is slower when its ratio fell by more than the spread of the two runs together.
+A benchmark is a module with ``run() -> list[Line]`` in ``BENCHMARKS``; every line stands beside a peer measured in the
+same run or a limit. Figures go to ``benchmarks/results.json`` with versions, machine and load; the table goes to the
+README and the site, between the marks. A line is slower when its ratio fell by more than the spread of the two runs
+together.
 """
 
 from __future__ import annotations
@@ -74,7 +76,8 @@ def loads(results: Mapping[str, Mapping[str, Any]]) -> str:
     """How busy the machine was during each benchmark: CPU seconds grow with the work beside them, ratios less."""
     said = [f"{name} {results[name]['load']:g}" for name in BENCHMARKS if name in results]
     return (
-        f"Load of the machine while measuring: {', '.join(said)}. The sides of a line ran in turn in one process; beside other "
+        f"Load of the machine while measuring: {', '.join(said)}. The sides of a line ran in turn in one process; "
+        f"beside other "
         "work the seconds of both grow, and memory that is touched for the first time grows dearest."
     )
 

@@ -1,12 +1,14 @@
-"""No table breaks it: tables of a folder, and generated ones, through everything the library and the pages derive from them.
+"""No table breaks it: tables of a folder, and generated ones, through everything the library and the pages derive from
+them.
 
     python -m benchmarks.any_table [DIR] [--generated 300] [--only NAME ...] [--asked] [--again] [--record FILE]
 
-Every table of DIR (as the app reads it, and with the target that DIR/targets.csv names) and every generated one goes through
-`read_table`, `explore`, one path of every estimator, and what each page derives unasked; with ``--asked`` also what a page
-derives where a person asks for it: refits, choices without validation rows, searches, other models. A step ends well, with a
-refusal in words (an error of ours), or with an exception that is none of ours, which is a fault. Tables in the record are not
-tried again unless ``--again`` or ``--only`` asks for them, so that an interrupted run goes on. The page `any_table.md` counts.
+Every table of DIR (as the app reads it, and with the target that DIR/targets.csv names) and every generated one goes
+through `read_table`, `explore`, one path of every estimator, and what each page derives unasked; with ``--asked`` also
+what a page derives where a person asks for it: refits, choices without validation rows, searches, other models. A step
+ends well, with a refusal in words (an error of ours), or with an exception that is none of ours, which is a fault.
+Tables in the record are not tried again unless ``--again`` or ``--only`` asks for them, so that an interrupted run goes
+on. The page `any_table.md` counts.
 """
 
 from __future__ import annotations
@@ -88,7 +90,9 @@ class Outcome:
     seconds: float = 0.0
 
     def of(self, step: str, work: Callable[[], Any]) -> Any:
-        """What ``work`` returns; None where it is refused or fails, which is written down, and where the step is skipped."""
+        """What ``work`` returns; None where it is refused or fails, which is written down, and where the step is
+        skipped.
+        """
         if step.startswith(self.skip):
             return None
         try:

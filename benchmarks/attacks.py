@@ -303,7 +303,9 @@ def _in_a_while(number: int) -> float:
 
 
 def two_apps() -> Found:
-    """Two servers on one folder of kept work: a run is opened in both, deleted in one, and asked for again in the other."""
+    """Two servers on one folder of kept work: a run is opened in both, deleted in one, and asked for again in the
+    other.
+    """
 
     async def opened(url: str, secret: str) -> str:
         async with Session(url, "", f"run={secret}") as session:
@@ -329,7 +331,10 @@ def two_apps() -> Found:
 
 
 def two_servers() -> Found:
-    """Four processes save and delete in one folder at once; one is killed on the way. What was acknowledged is asked for."""
+    """Four processes save and delete in one folder at once; one is killed on the way.
+
+    What was acknowledged is asked for.
+    """
     with tempfile.TemporaryDirectory() as folder:
         home, owners = Path(folder) / "home", [new_secret() for _ in range(4)]
         python = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -397,32 +402,45 @@ def stopped() -> Found:
 
 
 def killed_and_back() -> Found:
-    """Kill -9 of a server at work; the next have clocks 400 days ahead, 400 days behind, and right. Ask each for four runs."""
+    """Kill -9 of a server at work; the next have clocks 400 days ahead, 400 days behind, and right.
+
+    Ask each for four runs.
+    """
     return Found(*bad_luck.killed_and_back())
 
 
 def broken_store() -> Found:
-    """Overwrite the file of kept work under a running server, cut it in half, make it read-only; ask for a run and a path."""
+    """Overwrite the file of kept work under a running server, cut it in half, make it read-only; ask for a run and a
+    path.
+    """
     return Found(*bad_luck.broken_store())
 
 
 def apart_sessions() -> Found:
-    """One tab has a table and a path; open every page in others, bare and by the address of that table, and try its files."""
+    """One tab has a table and a path; open every page in others, bare and by the address of that table, and try its
+    files.
+    """
     return Found(*bad_luck.apart_sessions())
 
 
 def leaked_session() -> Found:
-    """Try a session's name, and the addresses of its files, in another browser while its tab is open and after; then in its own."""
+    """Try a session's name, and the addresses of its files, in another browser while its tab is open and after; then in
+    its own.
+    """
     return Found(*bad_luck.leaked_session())
 
 
 def framed() -> Found:
-    """Show the app in frames of a page at another name and port; ask whom it listens to, and for it under other names."""
+    """Show the app in frames of a page at another name and port; ask whom it listens to, and for it under other
+    names.
+    """
     return Found(*bad_luck.framed())
 
 
 def eight_large_files() -> Found:
-    """Send eight files of 60 MB in one tab; look at the server's memory meanwhile, after, and once the tab is closed."""
+    """Send eight files of 60 MB in one tab; look at the server's memory meanwhile, after, and once the tab is
+    closed.
+    """
     return Found(*bad_luck.eight_large_files())
 
 
@@ -432,12 +450,16 @@ def stranger() -> Found:
 
 
 def greedy_visitor() -> Found:
-    """One visitor asks for the largest hull, half an hour of search and a hundred splits; another opens Explore meanwhile."""
+    """One visitor asks for the largest hull, half an hour of search and a hundred splits; another opens Explore
+    meanwhile.
+    """
     return Found(*bad_luck.greedy_visitor())
 
 
 def tampered_models() -> Found:
-    """Empty, cut, double, exchange, reshape, refill or leave out every member of a model file, of every algorithm; load each."""
+    """Empty, cut, double, exchange, reshape, refill or leave out every member of a model file, of every algorithm; load
+    each.
+    """
     ended, faults = Counter[str](), list[str]()
     for what, raw in models.every_member_changed():
         try:
@@ -455,7 +477,7 @@ ATTACKS: dict[str, Callable[[], Found]] = {
         vanishing, dead_reader, dead_compiler, dead_runner, two_servers, two_apps, quota, stopped, killed_and_back,
         broken_store, apart_sessions, leaked_session, framed, eight_large_files, stranger, greedy_visitor, tampered_models,
     )
-}  # fmt: skip
+}
 
 
 def written(record: dict[str, Any]) -> dict[Path, str]:
@@ -466,7 +488,8 @@ def written(record: dict[str, Any]) -> dict[Path, str]:
         lines.append(f"| {what} | {found['tried']:,} | {found['saw']} | {verdict} |")
     lines += [
         "",
-        "| a file that unpacks to gigabytes | kB | server and reader at most, MB | afterwards, MB more | what the page said | |",
+        "| a file that unpacks to gigabytes | kB | server and reader at most, MB | afterwards, MB more | what the "
+        "page said | |",
         "|---|---|---|---|---|---|",
     ]
     for what, found in record["found"].get("bombs", {}).items():

@@ -136,7 +136,9 @@ def saved(count: int) -> Iterator[tuple[Path, list[str]]]:
 
 
 def stopped() -> Verdict:
-    """SIGTERM in the middle of a job: the server and its processes end soon, and nothing is printed but what ends it."""
+    """SIGTERM in the middle of a job: the server and its processes end soon, and nothing is printed but what ends
+    it.
+    """
 
     def once() -> tuple[bool, float, float, bool]:
         with running_app() as app:
@@ -158,7 +160,9 @@ def stopped() -> Verdict:
 
 
 def killed_and_back() -> Verdict:
-    """Kill -9 of a server at work, then a server whose clock is 400 days ahead, then one 400 days behind: runs are asked for."""
+    """Kill -9 of a server at work, then a server whose clock is 400 days ahead, then one 400 days behind: runs are
+    asked for.
+    """
     found: list[str] = []
     traces, at_work_now, left = "", 0, 0
     with saved(4) as (home, secrets):
@@ -270,7 +274,9 @@ MARKS = ("mine-alone",)
 
 
 def _request(owner: Session, way: str) -> tuple[int, bytes]:
-    """Ask for, delete or replace a file of the first session with the cookie of nobody, under a session that is made up."""
+    """Ask for, delete or replace a file of the first session with the cookie of nobody, under a session that is made
+    up.
+    """
     line = http.client.HTTPConnection(owner.host, timeout=60)
     line.request(
         way, f"/_stcore/upload_file/{'0' * 8}-0000-4000-8000-{'0' * 12}/{'0' * 32}", b"x" if way == "PUT" else None
@@ -280,7 +286,9 @@ def _request(owner: Session, way: str) -> tuple[int, bytes]:
 
 
 def leaked_session() -> Verdict:
-    """A stranger has a session's name and the addresses it used, as from a proxy's log; its own browser tries them, too."""
+    """A stranger has a session's name and the addresses it used, as from a proxy's log; its own browser tries them,
+    too.
+    """
 
     async def resumed(url: str, name: str) -> bool:
         """Whether a browser that names the session gets it, with the file it holds."""
@@ -367,7 +375,8 @@ def framed() -> Verdict:
         trace = app.tracebacks()
     words = (
         f"the browser refused {len(refused)} of 2 frames{''.join(f' ({one})' for one in wrong)}; host-config names "
-        f"{'no' if seen['origins'] else 'SOME'} origins; {answers.count(403)} of {len(answers)} requests under other names "
+        f"{'no' if seen['origins'] else 'SOME'} origins; {answers.count(403)} of {len(answers)} requests under other "
+        f"names "
         "got 403; the app alone is drawn"
     )
     return 2 + 1 + len(answers), words, all(seen.values()) and not trace
@@ -405,7 +414,9 @@ def _asked(url: str, place: str, host: str) -> tuple[int, bytes]:
 
 
 def eight_large_files() -> Verdict:
-    """One tab sends eight files of 60 MB that no page asked for, each after the other; the server's memory, then and after."""
+    """One tab sends eight files of 60 MB that no page asked for, each after the other; the server's memory, then and
+    after.
+    """
     content = bytes(FILE_MB * 1_000_000)
 
     async def go(url: str, process: int) -> tuple[float, float, list[int], float]:
@@ -436,7 +447,9 @@ def eight_large_files() -> Verdict:
 
 
 def stranger() -> Verdict:
-    """A live scheduler, and a stranger beside us: it looks at our work, cancels it and kills its workers while a sweep runs."""
+    """A live scheduler, and a stranger beside us: it looks at our work, cancels it and kills its workers while a sweep
+    runs.
+    """
     import distributed
 
     from mklcore.errors import MKLError
@@ -476,8 +489,10 @@ def stranger() -> Verdict:
         thief.join(10)
     right = rows == {number: number**0.5 for number in range(60)}
     words = (
-        f"it ran code of its own on the scheduler and saw {seen['tasks']} tasks, cancelled {seen['cancelled']} and killed "
-        f"{seen['workers']} worker; {len(rows)} of 60 runs came out, each as it should: {right}; on the way: {told or 'nothing'}"
+        f"it ran code of its own on the scheduler and saw {seen['tasks']} tasks, cancelled {seen['cancelled']} and "
+        f"killed "
+        f"{seen['workers']} worker; {len(rows)} of 60 runs came out, each as it should: {right}; on the way: "
+        f"{told or 'nothing'}"
     )
     return sum(map(bool, seen.values())), words, right
 
@@ -492,7 +507,9 @@ def _every_task(dask_scheduler: Any) -> list[Any]:
 
 
 def greedy_visitor() -> Verdict:
-    """One visitor asks for the largest hull, half an hour of search and a hundred splits; another opens Explore meanwhile."""
+    """One visitor asks for the largest hull, half an hour of search and a hundred splits; another opens Explore
+    meanwhile.
+    """
 
     async def ask(session: Session, key: str) -> bool:
         """Start the work behind a button, unless the page has started it by itself."""
@@ -537,7 +554,8 @@ def greedy_visitor() -> Verdict:
         rest = asyncio.run(path_after(app.url, 43))
         trace = app.tracebacks()
     words = (
-        f"{', '.join(asked)} under way; the other had a path after {first:.1f} s, a second after {second:.1f} s, and a third after "
+        f"{', '.join(asked)} under way; the other had a path after {first:.1f} s, a second after {second:.1f} s, and "
+        f"a third after "
         f"{rest:.1f} s once the tabs were closed; {len(faults)} faults"
     )
     return len(asked), words, len(asked) == 3 and min(first, second, rest) > 0 and not faults and not trace

@@ -2,10 +2,10 @@
 
     python -m benchmarks.bombs [FILE ...]
 
-Each is uploaded to the same running server; what the page says, and the most that the server and the processes it started held
-meanwhile, are kept, and ``docs/attacked.md`` is written from what is kept. The exit code is 1 where a file was taken, where the
-server and its reader came to a gigabyte, or where the server held more afterwards. To read a server of another version, name
-its folder in the environment as ``APP``.
+Each is uploaded to the same running server; what the page says, and the most that the server and the processes it
+started held meanwhile, are kept, and ``docs/attacked.md`` is written from what is kept. The exit code is 1 where a file
+was taken, where the server and its reader came to a gigabyte, or where the server held more afterwards. To read a
+server of another version, name its folder in the environment as ``APP``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 
 
 def parquet(values: Callable[[int], Any], rows: int = ROWS) -> bytes:
-    """A column of ``values(rows)`` beside a target, written some rows at a time, so that who writes it needs little memory."""
+    """A column of ``values(rows)`` beside a target, written some rows at a time, so that who writes it needs little
+    memory.
+    """
     import pyarrow as pa
     from pyarrow import parquet as written
 
@@ -105,7 +107,7 @@ def workbook(length: int = LONG, rows: int = ROWS) -> bytes:
         "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PACKAGE}/relationships">'
         f'<Relationship Id="r1" Type="{OFFICE}/worksheet" Target="worksheets/s1.xml"/>'
         f'<Relationship Id="r2" Type="{OFFICE}/sharedStrings" Target="sharedStrings.xml"/></Relationships>',
-        "xl/sharedStrings.xml": f'<sst xmlns="{MAIN}"><si><t>a</t></si><si><t>{"x" * length}</t></si><si><t>y</t></si></sst>',
+        "xl/sharedStrings.xml": f'<sst xmlns="{MAIN}"><si><t>a</t></si><si><t>{"x" * length}</t></si><si><t>y</t></si></sst>',  # noqa: E501
         "xl/worksheets/s1.xml": f'<worksheet xmlns="{MAIN}"><sheetData>{head}{lines}</sheetData></worksheet>',
     }
     file = io.BytesIO()
@@ -148,7 +150,9 @@ BOMBS: dict[str, tuple[str, Callable[[], bytes]]] = {
 
 @dataclass(frozen=True)
 class Met:
-    """How a server met a file: what the page said, and the megabytes held at most, in the server, in all, and afterwards."""
+    """How a server met a file: what the page said, and the megabytes held at most, in the server, in all, and
+    afterwards.
+    """
 
     kb: float
     said: str

@@ -1,15 +1,16 @@
-"""A class on one server: sessions that speak Streamlit's own WebSocket protocol upload, drag, choose another norm, open lessons.
+"""A class on one server: sessions that speak Streamlit's own WebSocket protocol upload, drag, choose another norm, open
+lessons.
 
     python -m benchmarks.classroom [SESSIONS] [SECONDS] [--layer workqueue] [--url URL]
     python -m benchmarks.classroom --rss 200
 
-Without ``--url`` it starts a server of its own. Wanted on two cores, 30 sessions for 300 s: no errors, 95 % of the released
-cursors answered within 0.5 s, a first path for everybody within 30 s, health checks within 0.2 s. ``--layer`` names numba's
-threading layer. The last line tells how busy the machine was with other things. What was found is kept, and
-``docs/serving.md`` is written from what is kept.
+Without ``--url`` it starts a server of its own. Wanted on two cores, 30 sessions for 300 s: no errors, 95 % of the
+released cursors answered within 0.5 s, a first path for everybody within 30 s, health checks within 0.2 s. ``--layer``
+names numba's threading layer. The last line tells how busy the machine was with other things. What was found is kept,
+and ``docs/serving.md`` is written from what is kept.
 
-``--rss N`` asks something else: N tabs come one after the other, six at a time, each with a table of its own and a path, and
-close; a minute later the server holds at most a tenth more than after the first thirty.
+``--rss N`` asks something else: N tabs come one after the other, six at a time, each with a table of its own and a
+path, and close; a minute later the server holds at most a tenth more than after the first thirty.
 """
 
 from __future__ import annotations
@@ -363,7 +364,9 @@ async def lesson(sessions: int, seconds: float, url: str, process: int = 0) -> F
 
 
 async def coming_and_going(tabs: int, url: str, process: int) -> tuple[float, float, list[str]]:
-    """Let tabs come with a table, wait for its path and close; the server's memory after the first and after all, in MB."""
+    """Let tabs come with a table, wait for its path and close; the server's memory after the first and after all, in
+    MB.
+    """
     errors: list[str] = []
     places = asyncio.Semaphore(AT_A_TIME)
 
@@ -447,9 +450,12 @@ def main() -> None:
         printed, computed = ("", 0.0) if given.url else (app.tracebacks(), cpu_seconds(process))
     print(f"{given.sessions} sessions, {given.seconds:.0f} s, threading layer {given.layer or 'as found'}")
     for name, values in (
-        ("first path", found.first), ("released cursor to evidence", found.released), ("another norm to its path", found.norm),
-        ("lesson drawn", found.lesson), ("health check", found.health),
-    ):  # fmt: skip
+        ("first path", found.first),
+        ("released cursor to evidence", found.released),
+        ("another norm to its path", found.norm),
+        ("lesson drawn", found.lesson),
+        ("health check", found.health),
+    ):
         print(told(name, values))
     targets = verdicts(found, given.sessions)
     for name, value, wanted, met in targets:

@@ -1,6 +1,8 @@
-"""A Dask cluster of two processes: sweeps, kernels in shards and rows in parts: what a task costs, what travels, and seconds.
+"""A Dask cluster of two processes: sweeps, kernels in shards and rows in parts: what a task costs, what travels, and
+seconds.
 
-python -m benchmarks.cluster [sweeps] [shards] [parts]    keeps its record, from which docs/scale/cluster.md has its table and
+python -m benchmarks.cluster [sweeps] [shards] [parts] keeps its record, from which docs/scale/cluster.md has its table
+and
                                                           its pictures; with names only these are measured again
 """
 
@@ -161,7 +163,8 @@ def written(record: Mapping[str, Any]) -> dict[Path, str]:
         "|---|---|",
         f"| one task, beside what it computes | {1e3 * found['sweeps']['task']:.1f} ms |",
         f"| sending data to the scheduler and to both workers, per MB | {1e3 * found['sweeps']['megabyte']:.1f} ms |",
-        f"| {split['count']} splits of 1200 training rows and 40 kernels, one after the other | {split['one process']:.1f} s |",
+        f"| {split['count']} splits of 1200 training rows and 40 kernels, one after the other | "
+        f"{split['one process']:.1f} s |",
         f"| the same on two workers | {_beside(split)} |",
     ]
     for one in found["shards"]:
@@ -196,14 +199,18 @@ def _named(what: str, curves: Mapping[str, list[tuple[float, float]]]) -> dict[s
 
 
 def foreseen(found: Mapping[str, Any]) -> list[str]:
-    """What far more rows and kernels would take, from what was measured: seconds, memory, bytes, and where it stops scaling."""
+    """What far more rows and kernels would take, from what was measured: seconds, memory, bytes, and where it stops
+    scaling.
+    """
     task, rows, kernels = found["sweeps"]["task"], found["parts"], found["shards"]
     D, passes = int(rows[-1]["features"]), max(one["passes"] for one in rows)
     per_row = slope([one["rows"] for one in rows], [one["cpu"] / one["passes"] for one in rows])
     n, per_kernel = SHARD_ROWS, slope([one["kernels"] for one in kernels], [one["cpu"] for one in kernels])
     lines = [
-        f"From these: a row costs {1e6 * per_row:.1f} µs of a processor in each of {passes} passes ({D} features), a kernel "
-        f"{1e3 * per_kernel:.2f} ms in each of {found['steps']} steps ({n} rows), a task {1e3 * task:.0f} ms of the scheduler. "
+        f"From these: a row costs {1e6 * per_row:.1f} µs of a processor in each of {passes} passes ({D} features), a "
+        f"kernel "
+        f"{1e3 * per_kernel:.2f} ms in each of {found['steps']} steps ({n} rows), a task {1e3 * task:.0f} ms of the "
+        f"scheduler. "
         f"With {FAR_PART:,} rows in a part:",
         "",
         "| what | workers | seconds | data in a worker | on the wire in all | more workers help up to |",

@@ -1,7 +1,8 @@
-"""CPU seconds of compiling every function from an empty cache, and those of the stage Explore needs first, against their limits.
+"""CPU seconds of compiling every function from an empty cache, and those of the stage Explore needs first, against
+their limits.
 
 python -m benchmarks.compiling                the figures
-python -m benchmarks.compiling --functions    where they come from: the functions that take longest, without what they call
+python -m benchmarks.compiling --functions where they come from: the functions that take longest, without what they call
 """
 
 from __future__ import annotations

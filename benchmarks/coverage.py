@@ -1,10 +1,12 @@
-"""Do intervals and sets hold the truth as often as they say? Coverage of `explore(...).predict_interval` and `.predict_set`.
+"""Do intervals and sets hold the truth as often as they say? Coverage of `explore(...).predict_interval` and
+`.predict_set`.
 
     python -m benchmarks.coverage [DIR] [--level 0.9] [--rows 600] [--seeds 1] [--only NAME ...] [--record FILE]
 
-Generated tables, and every table of DIR that its targets.csv (file,target) names. Of each, at most ``--rows`` rows are explored
-and as many others predicted: the share of truths that are covered, and how large intervals and sets are. The size of an interval
-is told as a share of the interval that needs no model: from the 5 % to the 95 % quantile of the target for a level of 90 %.
+Generated tables, and every table of DIR that its targets.csv (file,target) names. Of each, at most ``--rows`` rows are
+explored and as many others predicted: the share of truths that are covered, and how large intervals and sets are. The
+size of an interval is told as a share of the interval that needs no model: from the 5 % to the 95 % quantile of the
+target for a level of 90 %.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ def main() -> None:
     errors_only = z[:, :-1]
     print(f"difference in joint standard errors: median {np.median(errors_only):.2f}, largest {errors_only.max():.2f}")
     print(
-        f"cells beyond 2: {int((errors_only > 2).sum())} of {errors_only.size}, beyond 3: {int((errors_only > 3).sum())}"
+        f"cells beyond 2: {int((errors_only > 2).sum())} of {errors_only.size}, beyond 3: "
+        f"{int((errors_only > 3).sum())}"
     )
 
 

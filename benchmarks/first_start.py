@@ -1,14 +1,16 @@
-"""The first start of a machine and the second: seconds from the click on a page to its drawn picture, in a real browser.
+"""The first start of a machine and the second: seconds from the click on a page to its drawn picture, in a real
+browser.
 
     python -m benchmarks.first_start [--runs 3]
 
-Every run begins with an empty cache of compiled routines and starts the app twice. The browser is open already, with nothing
-in its cache. Data is timed from the start of the server; the others from the click, which comes at once, in the order in which
-a newcomer opens them. ``health`` is the longest that the server took to answer once Data was drawn. A start of its own tells
-when somebody who does not click has the table read, with its rows and its target, and its chart drawn.
+Every run begins with an empty cache of compiled routines and starts the app twice. The browser is open already, with
+nothing in its cache. Data is timed from the start of the server; the others from the click, which comes at once, in the
+order in which a newcomer opens them. ``health`` is the longest that the server took to answer once Data was drawn. A
+start of its own tells when somebody who does not click has the table read, with its rows and its target, and its chart
+drawn.
 
-What no page of ours can be quicker than is measured the same way: the same server with a page of one title, and with one bar
-chart below it, for which the browser loads plotly.
+What no page of ours can be quicker than is measured the same way: the same server with a page of one title, and with
+one bar chart below it, for which the browser loads plotly.
 """
 
 from __future__ import annotations
@@ -99,7 +101,9 @@ def start(cache: str) -> dict[str, float]:
 
 
 def look(cache: str) -> dict[str, float]:
-    """Start the app with its cache in a folder, stay on Data, and return the seconds until its table and chart are there."""
+    """Start the app with its cache in a folder, stay on Data, and return the seconds until its table and chart are
+    there.
+    """
     with chromium() as browser:
         page, seconds = browser.new_page(viewport={"width": 1700, "height": 900}), dict[str, float]()
         began = time.monotonic()
@@ -125,8 +129,9 @@ def floor(code: str, sign: str) -> float:
 
 
 def run(runs: int = 3) -> list[Line]:
-    """Seconds per page on the first and the second start, and those of the server and the browser alone, beside what was
-    aimed at."""
+    """Seconds per page on the first and the second start, and those of the server and the browser alone, beside what
+    was aimed at.
+    """
     found: dict[str, list[dict[str, float]]] = {"first": [], "second": []}
     floors: dict[str, list[float]] = {name: [] for name in FLOORS}
     for _ in range(runs):

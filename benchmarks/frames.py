@@ -2,9 +2,9 @@
 
 python -m benchmarks.frames [--seconds 5]
 
-A path of 100 points over 50 and over 400 kernels, as a file opened from disk, beside the same players over plotly's figures
-as the app mounts them. Every frame moves the cursor by one point, with lines, bars, texts and scores following it; counted
-are the frames in which the line has moved. Sixty is all that a screen shows.
+A path of 100 points over 50 and over 400 kernels, as a file opened from disk, beside the same players over plotly's
+figures as the app mounts them. Every frame moves the cursor by one point, with lines, bars, texts and scores following
+it; counted are the frames in which the line has moved. Sixty is all that a screen shows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ POINTS = 100
 SIZES = (50, 400)
 # Each frame asks for the next point; the cursor's own frame draws it. Where the line stands is read once a frame.
 DRAG = """async (seconds) => {
-  const all = (root) => [root, ...[...root.querySelectorAll('*')].flatMap((one) => one.shadowRoot ? all(one.shadowRoot) : [])];
+  const all = (root) => [root, ...[...root.querySelectorAll('*')]
+    .flatMap((one) => one.shadowRoot ? all(one.shadowRoot) : [])];
   const find = (name) => all(document).map((root) => root.querySelector(name)).find(Boolean);
   const [range, line] = [find('input[type=range]'), find('.path-cursor line')];
   let [moved, frames, before, way] = [0, 0, '', 1];
@@ -66,10 +67,24 @@ def a_path(n_kernels: int, n_points: int = POINTS) -> Path:
     ones, names = np.ones(n_points), tuple(f"RBF {m + 1} × median, column {m + 1}" for m in range(n_kernels))
     scores = 0.8 + 0.1 * np.sin(np.linspace(0, 3, n_points))
     return Path(
-        "C", np.geomspace(0.01, 100, n_points), weights, ones, ones, 1e-4 * ones, np.full(n_points, n_kernels), scores + 0.05,
-        scores, ones, ones, (Status.CONVERGED,) * n_points, (None,) * n_points, (None,) * n_points, names,
-        ("rbf",) * n_kernels, "accuracy",
-    )  # fmt: skip
+        "C",
+        np.geomspace(0.01, 100, n_points),
+        weights,
+        ones,
+        ones,
+        1e-4 * ones,
+        np.full(n_points, n_kernels),
+        scores + 0.05,
+        scores,
+        ones,
+        ones,
+        (Status.CONVERGED,) * n_points,
+        (None,) * n_points,
+        (None,) * n_points,
+        names,
+        ("rbf",) * n_kernels,
+        "accuracy",
+    )
 
 
 def over_plotly(path: Path) -> str:
@@ -132,7 +147,8 @@ def lines(browser: Browser, seconds: int) -> list[str]:
                     page.locator("summary").first.click()
                 fps, best, cost = measure(page, seconds)
                 told.append(
-                    f"{n_kernels:4d} kernels x {POINTS}, {name:27s} {fps:5.1f} frames/s, {best:5.1f} in the best second, "
+                    f"{n_kernels:4d} kernels x {POINTS}, {name:27s} {fps:5.1f} frames/s, {best:5.1f} in the best "
+                    f"second, "
                     f"{cost:5.2f} CPU ms of the main thread per frame, {len(text.encode()) / 1e6:.2f} MB"
                 )
                 page.close()

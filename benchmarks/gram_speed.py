@@ -1,12 +1,13 @@
-"""Fifty RBF Gram matrices on the same rows against a loop over scikit-learn's ``rbf_kernel``, side by side: CPU seconds.
+"""Fifty RBF Gram matrices on the same rows against a loop over scikit-learn's ``rbf_kernel``, side by side: CPU
+seconds.
 
     python -m benchmarks.gram_speed [--rows 500 1000 2000]      the figures
     python -m benchmarks gram_speed                             the lines of the table
 
-The loop writes every matrix into a buffer that is kept from run to run, as who makes many stacks would; ours makes a fresh stack
-and normalises every kernel. The same loop into fresh arrays, stacked at the end, spends most of its time on memory that is touched
-for the first time: it stands beside ours in a line of its own. The limit is writing the stack once into fresh memory. All are timed
-in turn, and medians of the ratios are told.
+The loop writes every matrix into a buffer that is kept from run to run, as who makes many stacks would; ours makes a
+fresh stack and normalises every kernel. The same loop into fresh arrays, stacked at the end, spends most of its time on
+memory that is touched for the first time: it stands beside ours in a line of its own. The limit is writing the stack
+once into fresh memory. All are timed in turn, and medians of the ratios are told.
 """
 
 import argparse
@@ -39,7 +40,9 @@ def cpu(call: Callable[[], Any]) -> float:
 
 
 def compare(n: int) -> np.ndarray:
-    """CPU seconds (repeats, 4) of the loop into a kept buffer, of ours, of the loop into fresh arrays, and of writing once."""
+    """CPU seconds (repeats, 4) of the loop into a kept buffer, of ours, of the loop into fresh arrays, and of writing
+    once.
+    """
     X = np.random.default_rng(0).standard_normal((n, COLUMNS))
     widths = np.geomspace(0.1, 10.0, KERNELS) * np.sqrt(2.0 * COLUMNS)
     kernels = mkl.KernelDictionary([mkl.RBF(float(width)) for width in widths], standardize=False)

@@ -35,7 +35,8 @@ def main() -> None:
             total, path = cpu(lambda model=model, grid=grid: mkl.fit_path(model, stack, y, "lam", grid))
             more = (total - first) / (grid.size - 1)
             print(
-                f"{name}: path {total:.2f} CPU s; first lambda {first:.2f} s (with {stack.n_kernels} decompositions), one more "
+                f"{name}: path {total:.2f} CPU s; first lambda {first:.2f} s (with {stack.n_kernels} decompositions), "
+                f"one more "
                 f"{more:.3f} s on average: {100 * more / first:.1f} % of the first; kernels {path.n_nonzero.min()} to "
                 f"{path.n_nonzero.max()}; all ended well: {all(status.ok for status in path.statuses)}"
             )

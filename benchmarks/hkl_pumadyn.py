@@ -2,9 +2,9 @@
 
     python -m benchmarks.hkl_pumadyn --data DIR [--rows 2048] [--tol 1e-2] [--memory 2048]
 
-DIR holds pumadyn32nm.csv (8192 rows, target last). Half of the rows, shuffled by ``--seed``, are kept for testing; the model
-is trained on ``--rows`` of the other half. Prints 100 x MSE / variance on the test half along lambda. Published for the full
-half, polynomial of degree 4: HKL 5.5, ridge with the full kernel 60.1, sparse MKL over the variables 77.5.
+DIR holds pumadyn32nm.csv (8192 rows, target last). Half of the rows, shuffled by ``--seed``, are kept for testing; the
+model is trained on ``--rows`` of the other half. Prints 100 x MSE / variance on the test half along lambda. Published
+for the full half, polynomial of degree 4: HKL 5.5, ridge with the full kernel 60.1, sparse MKL over the variables 77.5.
 """
 
 from __future__ import annotations

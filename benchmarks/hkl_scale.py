@@ -28,12 +28,14 @@ def run(p: int, n: int, seed: int) -> None:
     spent = time.perf_counter() - begun
     kernels = mkl.figures.kernel_count(path.estimators[0].n_dag_kernels_)
     print(
-        f"p = {p}, n = {n}, {kernels} kernels, depth weight {path.estimators[0]._weights_of(path.estimators[0].design_).base:g}"
+        f"p = {p}, n = {n}, {kernels} kernels, depth weight "
+        f"{path.estimators[0]._weights_of(path.estimators[0].design_).base:g}"
     )
     print("lambda     status      gap       hull  looked at  solves  seconds")
     for lam, point, seconds in zip(LAMBDAS, path.estimators, path.seconds, strict=True):
         print(
-            f"{lam:<10.3g} {point.status_.name:<10}  {point.relative_gap_:.1e}  {len(point.hull_):4d}  {point.n_visited_:9d}  "
+            f"{lam:<10.3g} {point.status_.name:<10}  {point.relative_gap_:.1e}  {len(point.hull_):4d}  "
+            f"{point.n_visited_:9d}  "
             f"{point.n_solves_:6d}  {seconds:7.2f}"
         )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -162,7 +162,9 @@ def laid_open(cells: Any) -> str:
 
 
 def traces(browser: Any, heard: Heard, file: Path) -> int:
-    """How many nodes of a file, opened in a window of its own, are what a name would have made; it has to show one as text."""
+    """How many nodes of a file, opened in a window of its own, are what a name would have made; it has to show one as
+    text.
+    """
     page = heard.listen(browser.new_page())
     page.goto(file.as_uri())
     page.wait_for_load_state("networkidle")

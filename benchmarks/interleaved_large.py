@@ -2,8 +2,9 @@
 
 python benchmarks/interleaved_large.py [--n 10000]
 
-The limit beside it is what computing every row of every kernel once takes: a fit that reads each of its rows once cannot be
-faster by more than the share of rows it never needs. The last dictionary has seven kernels on a hundred columns.
+The limit beside it is what computing every row of every kernel once takes: a fit that reads each of its rows once
+cannot be faster by more than the share of rows it never needs. The last dictionary has seven kernels on a hundred
+columns.
 """
 
 import argparse

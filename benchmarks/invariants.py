@@ -1,6 +1,6 @@
 """Random problems for every method: the worst violation of each invariant, and the conditioning at which it was found.
 
-    python benchmarks/invariants.py [N] [METHOD ...]          N problems per method, 1000 unless told; all methods unless told
+    python benchmarks/invariants.py [N] [METHOD ...] N problems per method, 1000 unless told; all methods unless told
 
     objective     |told - from the published coefficients| / size
     dual value    |told - from the published dual point| / size
@@ -48,7 +48,9 @@ class Checked(NamedTuple):
 
 
 def draw(seed: int) -> Drawn:
-    """12 to 60 rows, 2 to 10 RBF kernels, some of them near-copies, over up to six decades of scales; C from 1e-3 to 1e4."""
+    """12 to 60 rows, 2 to 10 RBF kernels, some of them near-copies, over up to six decades of scales; C from 1e-3 to
+    1e4.
+    """
     rng = np.random.default_rng(seed)
     n, M = int(rng.integers(12, 61)), int(rng.integers(2, 11))
     X = rng.normal(size=(n, 3))

@@ -1,6 +1,7 @@
 """Very many kernels on few rows: CPU seconds, peak memory, gap, and growth over the number of kernels.
 
-python -m benchmarks.large_kernels [M]      every line, or those of M kernels again, or where M = 0 those that have no record,
+python -m benchmarks.large_kernels [M] every line, or those of M kernels again, or where M = 0 those that have no
+record,
                                             each in a process of its own; keeps its record, from which
                                             docs/scale/kernels.md has its table and its picture
 
@@ -50,8 +51,9 @@ def estimator(kernels: mkl.KernelDictionary, p: float) -> Any:
 
 
 def still_to_move(model: Any, X: np.ndarray, y: np.ndarray) -> float:
-    """How far the published weights are from stationary, where no certificate can be: the share of them that another update of
-    the weights with the published dual would move."""
+    """How far the published weights are from stationary, where no certificate can be: the share of them that another
+    update of the weights with the published dual would move.
+    """
     stack, _ = model.training_stack(X, y)
     weights = np.asarray(model.weights_)
     forms = stack.quad(np.asarray(model.dual_coef_))

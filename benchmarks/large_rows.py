@@ -1,7 +1,8 @@
 """Many rows: CPU seconds, peak memory, held-out score and growth of fits on Nystroem features, beside exact ones.
 
-python -m benchmarks.large_rows [new]       every line, or with "new" those that have no record, each in a process of its own;
-                                            keeps its record, from which docs/scale/rows.md has its table and its picture
+python -m benchmarks.large_rows [new] every line, or with "new" those that have no record, each in a process of its own;
+                                            keeps its record, from which docs/scale/rows.md has its table and its
+                                            picture
 
 Forty RBF kernels on twenty columns, of one column, of two neighbours and of all; labels depend on four of the columns.
 """
@@ -34,7 +35,9 @@ CASES = [(way, 1.0, n) for way in WAYS for n in SIZES] + [("hinge", C, n) for C 
 
 
 def table(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Training rows (n, 20) and labels, and held-out ones; the first rows of the larger tables are those of the smaller."""
+    """Training rows (n, 20) and labels, and held-out ones; the first rows of the larger tables are those of the
+    smaller.
+    """
     random = np.random.default_rng(1)
     X = random.standard_normal((max(SIZES) + HELD_OUT, 20))
     signal = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * X[:, 3] ** 2 - 0.5

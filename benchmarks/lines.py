@@ -1,4 +1,6 @@
-"""One line of a benchmark: what was measured, how often, and beside what it stands; and where processes are measured."""
+"""One line of a benchmark: what was measured, how often, and beside what it stands; and where processes are
+measured.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,9 @@ def cpu(task: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def usual() -> dict[str, str]:
-    """The environment of a process of whoever installed this: Python keeps what it made of the sources, which a second start
-    then loads, although the process that measures may have been told to keep nothing."""
+    """The environment of a process of whoever installed this: Python keeps what it made of the sources, which a second
+    start then loads, although the process that measures may have been told to keep nothing.
+    """
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 

@@ -2,9 +2,9 @@
 
 python -m benchmarks.live [--moves 30] [--points 100]
 
-A table of 1000 rows and 43 columns gives 500 training rows and 50 kernels. Frames are counted where the cursor's line moves,
-with bars and texts following it. From a release two times are told: until the evidence beside the picture (certificate,
-kernels used, scores) stands at the new point, and until the server has confirmed it in the number box.
+A table of 1000 rows and 43 columns gives 500 training rows and 50 kernels. Frames are counted where the cursor's line
+moves, with bars and texts following it. From a release two times are told: until the evidence beside the picture
+(certificate, kernels used, scores) stands at the new point, and until the server has confirmed it in the number box.
 """
 
 from __future__ import annotations

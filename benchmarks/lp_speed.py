@@ -5,10 +5,10 @@
 A: breast_cancer, 398 training rows, 20 RBF + 30 per-feature linear kernels. B: digits odd / even, 1257 rows, 50 RBF.
 C = 1, multiplicative normalisation, stopped at a relative gap of 1e-3; the gap of ours is computed again from scratch.
 
-The wrappers do what somebody would write who cares for speed: kernels without weight are not summed, and one product K_m a per
-kernel with support serves update and gap. Beside ours stands the faster of two: the analytic update, which crawls at p = 1, and
-there a linear program over all cuts so far (SILP), which does not. Ours is a solver without checks of its input; those of SVC are
-a small part of a step of its wrapper, which is mostly products with Gram matrices.
+The wrappers do what somebody would write who cares for speed: kernels without weight are not summed, and one product
+K_m a per kernel with support serves update and gap. Beside ours stands the faster of two: the analytic update, which
+crawls at p = 1, and there a linear program over all cuts so far (SILP), which does not. Ours is a solver without checks
+of its input; those of SVC are a small part of a step of its wrapper, which is mostly products with Gram matrices.
 """
 
 import argparse
@@ -42,8 +42,9 @@ def problem(name: str) -> tuple[mkl.GramStack, np.ndarray]:
 
 
 def around_svc(K: np.ndarray, y: np.ndarray, p: float, tol: float, cuts: bool = False) -> tuple[float, int]:
-    """Steps of a fresh SVC and new weights, C = 1: the analytic update, or with ``cuts`` the linear program over all steps so
-    far (p = 1); returns the relative gap and the solves."""
+    """Steps of a fresh SVC and new weights, C = 1: the analytic update, or with ``cuts`` the linear program over all
+    steps so far (p = 1); returns the relative gap and the solves.
+    """
     penalty, theta, best, dual = LpNorm(p), LpNorm(p).start(len(K)), np.inf, -np.inf
     sums, forms = list[float](), list[np.ndarray]()
     for _ in range(LIMIT):
@@ -139,7 +140,8 @@ def against_svc(name: str, stack: mkl.GramStack, y: np.ndarray, p: float) -> Non
     slow, gap, solves, peer = wrapper(stack.values, y, p)
     print(
         f"{name} {stack.n_samples} x {stack.n_kernels}, p = {p:.3g}: {seconds:.3f} CPU s, {found.solves} solves, "
-        f"gap {found.relative_gap:.1e}; {peer} {slow:.2f} CPU s, {solves} solves, gap {gap:.1e}: ratio {slow / seconds:.1f}"
+        f"gap {found.relative_gap:.1e}; {peer} {slow:.2f} CPU s, {solves} solves, gap {gap:.1e}: ratio "
+        f"{slow / seconds:.1f}"
     )
 
 
@@ -153,7 +155,8 @@ def scores_along(name: str, path: mkl.Path, stack: mkl.GramStack, y: np.ndarray)
     fast, together = cpu(lambda: mkl.paths.scores_of(path.estimators, stack.values, y), 3)
     assert np.array_equal(found, together)
     print(
-        f"{name} scores of {len(path)} points: {fast:.3f} CPU s; one point at a time {slow:.3f}: ratio {slow / fast:.1f}"
+        f"{name} scores of {len(path)} points: {fast:.3f} CPU s; one point at a time {slow:.3f}: ratio "
+        f"{slow / fast:.1f}"
     )
 
 
@@ -165,7 +168,8 @@ def path_over_C(name: str, stack: mkl.GramStack, y: np.ndarray, p: float) -> Non
     one, _ = cpu(lambda: model.copy_with("C", 1.0).fit(stack, y))
     print(
         f"{name} path over C, 25 points, p = {p:.3g}: {along:.2f} CPU s = {along / one:.1f} cold fits at C = 1 "
-        f"({along / cold:.2f} of 25 cold fits), largest relative gap {path.relative_gap.max():.1e}, {path.solves.sum()} solves"
+        f"({along / cold:.2f} of 25 cold fits), largest relative gap {path.relative_gap.max():.1e}, "
+        f"{path.solves.sum()} solves"
     )
     scores_along(name, path, stack, y)
 

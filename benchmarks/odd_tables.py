@@ -1,4 +1,6 @@
-"""Generated tables of the kinds that strangers upload and that break programs: seeded, small, as bytes of a CSV file."""
+"""Generated tables of the kinds that strangers upload and that break programs: seeded, small, as bytes of a CSV
+file.
+"""
 
 from __future__ import annotations
 
@@ -239,9 +241,37 @@ def _contradictions(rng: Rng, n: int) -> Columns:
 KINDS: dict[str, Callable[[Rng, int], Columns | bytes]] = {
     make.__name__.strip("_").replace("_", " "): make
     for make in (
-        _few_values, _two_rows_repeated, _copied_rows, _copied_columns, _rare_class, _rare_of_two, _many_classes, _plus_minus,
-        _odd_marks, _sentinels, _leak, _one_column, _wide, _constant_within_class, _index_column, _constants, _mostly_empty,
-        _target_with_gaps, _categories, _dates_and_texts, _scales, _outliers, _target_far_from_zero, _target_mostly_zero,
-        _few_rows, _semicolons, _no_header, _names, _strings, _spectra, _groups, _contradictions,
+        _few_values,
+        _two_rows_repeated,
+        _copied_rows,
+        _copied_columns,
+        _rare_class,
+        _rare_of_two,
+        _many_classes,
+        _plus_minus,
+        _odd_marks,
+        _sentinels,
+        _leak,
+        _one_column,
+        _wide,
+        _constant_within_class,
+        _index_column,
+        _constants,
+        _mostly_empty,
+        _target_with_gaps,
+        _categories,
+        _dates_and_texts,
+        _scales,
+        _outliers,
+        _target_far_from_zero,
+        _target_mostly_zero,
+        _few_rows,
+        _semicolons,
+        _no_header,
+        _names,
+        _strings,
+        _spectra,
+        _groups,
+        _contradictions,
     )
-}  # fmt: skip
+}

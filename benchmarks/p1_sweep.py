@@ -1,11 +1,11 @@
 """p = 1 on many small random problems: how many end without a certificate.
 
     python benchmarks/p1_sweep.py [--problems 500] [--seed 0] [--tol 1e-3]
-    NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Nehalem python benchmarks/p1_sweep.py      other instructions, other last digits
+    NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Nehalem python benchmarks/p1_sweep.py other instructions, other last digits
 
-Each problem draws its size (20 to 200 rows, 2 to 30 kernels), kernels (linear per feature, RBF, low rank, some doubled and
-shaken in the tenth to the fourth digit), C from 1e-3 to 1e3, a loss, and an intercept or not. The certificate is computed
-again from the published dual point.
+Each problem draws its size (20 to 200 rows, 2 to 30 kernels), kernels (linear per feature, RBF, low rank, some doubled
+and shaken in the tenth to the fourth digit), C from 1e-3 to 1e3, a loss, and an intercept or not. The certificate is
+computed again from the published dual point.
 """
 
 import argparse

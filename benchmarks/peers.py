@@ -2,11 +2,12 @@
 
     python -m benchmarks.peers
 
-A: breast_cancer, 398 training rows, 50 kernels, C = 1. None of the peers solves the same problem to a certificate: EasyMKL
-has a criterion of its own, a random search draws weights and scores each on five folds, so that ours is scored on as many folds
-and costs; a general solver states the problem at p = 2 for itself, and what translating it takes is part of its line. The note
-says what was solved. Where every kernel is linear and the loss squared, l1-norm MKL is a group lasso at another scale: celer
-solves that, at the scale where both have the same predictions, from columns instead of Gram matrices.
+A: breast_cancer, 398 training rows, 50 kernels, C = 1. None of the peers solves the same problem to a certificate:
+EasyMKL has a criterion of its own, a random search draws weights and scores each on five folds, so that ours is scored
+on as many folds and costs; a general solver states the problem at p = 2 for itself, and what translating it takes is
+part of its line. The note says what was solved. Where every kernel is linear and the loss squared, l1-norm MKL is a
+group lasso at another scale: celer solves that, at the scale where both have the same predictions, from columns instead
+of Gram matrices.
 """
 
 from __future__ import annotations
@@ -100,7 +101,9 @@ def _turns(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[list[flo
 
 
 def _folds(stack: mkl.GramStack, y: np.ndarray) -> Any:
-    """Twenty costs on five folds with the squared loss, and a fit at the best: as much as a search over twenty draws."""
+    """Twenty costs on five folds with the squared loss, and a fit at the best: as much as a search over twenty
+    draws.
+    """
     model = mkl.LpMKLRegressor(p=2.0, loss="squared")
     return choose_C(model, stack, y, np.geomspace(1e-2, 1e2, DRAWS), rule="kfold", n_splits=5)
 

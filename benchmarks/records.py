@@ -1,9 +1,10 @@
-"""What was measured, kept as JSON, and the pages of the site that are written from it: tables between marks, and pictures.
+"""What was measured, kept as JSON, and the pages of the site that are written from it: tables between marks, and
+pictures.
 
 python -m benchmarks.records          writes every page and picture again from what is kept; nothing is measured
 
-A benchmark with a record has ``written(record) -> {file: text}``; it keeps what it found with ``keep``, and ``publish`` writes
-the files. No figure of these pages is typed by hand: a test writes them again and finds no difference.
+A benchmark with a record has ``written(record) -> {file: text}``; it keeps what it found with ``keep``, and ``publish``
+writes the files. No figure of these pages is typed by hand: a test writes them again and finds no difference.
 """
 
 from __future__ import annotations
@@ -76,8 +77,9 @@ def growth(points: list[tuple[float, float]]) -> float:
 
 
 def picture(name: str, title: str, what: str, curves: Mapping[str, list[tuple[float, float]]]) -> dict[Path, str]:
-    """Curves on log scales as SVG, light or dark as the page is; the end of each says its name, a point its value where there is
-    room: no two labels touch, and none lies on a point."""
+    """Curves on log scales as SVG, light or dark as the page is; the end of each says its name, a point its value where
+    there is room: no two labels touch, and none lies on a point.
+    """
     height = max(HEIGHT, TOP + LEAST * len(curves))
     low = height - (HEIGHT - LOW)
     across = np.log([x for points in curves.values() for x, _ in points])
@@ -111,7 +113,9 @@ def picture(name: str, title: str, what: str, curves: Mapping[str, list[tuple[fl
 
 
 class Labels:
-    """Words on a picture that keep off one another: ``taken`` are the boxes (left, top, right, bottom) of what is there."""
+    """Words on a picture that keep off one another: ``taken`` are the boxes (left, top, right, bottom) of what is
+    there.
+    """
 
     def __init__(self) -> None:
         self.taken: list[tuple[float, float, float, float]] = []

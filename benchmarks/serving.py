@@ -76,15 +76,15 @@ def running_app(
 ) -> Iterator[App]:
     """``streamlit run app.py`` as the README has it, or another ``script``, until it is healthy; stopped on leaving.
 
-    ``before`` is Python that the server runs first, to measure a page at another size than the usual one; ``environment`` is
-    added to its own.
+    ``before`` is Python that the server runs first, to measure a page at another size than the usual one;
+    ``environment`` is added to its own.
     """
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     streamlit = Path(sys.executable).with_name("streamlit")
     command = [str(streamlit), "run", str(script), "--server.headless=true", f"--server.port={port}"]
     if before:
-        start = f"import sys; sys.argv = {['streamlit', *command[1:]]!r}; {before}; from streamlit.web import cli; cli.main()"
+        start = f"import sys; sys.argv = {['streamlit', *command[1:]]!r}; {before}; from streamlit.web import cli; cli.main()"  # noqa: E501
         command = [sys.executable, "-c", start]
     with tempfile.TemporaryDirectory() as folder:
         app = App(url, Path(folder) / "server.log")

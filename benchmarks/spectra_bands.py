@@ -1,7 +1,7 @@
 """Ten seeds of ``make_spectra``: does SMKL find the informative bands, and with how many fewer than l1-norm MKL?
 
-Both methods see the same 40 kernels (10 bands x {linear, cubic, two RBF}) and take the C with the smallest error on the same
-validation rows; the test rows are used once. Run: ``python -m benchmarks.spectra_bands``.
+Both methods see the same 40 kernels (10 bands x {linear, cubic, two RBF}) and take the C with the smallest error on the
+same validation rows; the test rows are used once. Run: ``python -m benchmarks.spectra_bands``.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def main() -> None:
     for name, rows in table.items():
         errors, counts, complete = np.array(rows, dtype=float).T
         print(
-            f"{name:12s} NMSE {errors.mean():.4f}, bands {counts.mean():.1f}, informative found {int(complete.sum())}/{len(rows)}"
+            f"{name:12s} NMSE {errors.mean():.4f}, bands {counts.mean():.1f}, informative found "
+            f"{int(complete.sum())}/{len(rows)}"
         )
 
 

@@ -2,11 +2,12 @@
 
     python -m benchmarks.strangers [DIR] [--splits 5] [--only NAME ...] [--record FILE]
 
-Every table of DIR (CSV, TSV, text, Excel, Parquet) is read as the app reads it; without DIR the samples, and tables made
-here whose truth is known. Baselines are scikit-learn's on the same training rows with their parameters chosen on the same
-validation rows. "behind" is how far the test score of `explore` stays behind the better of RBF machine and linear model,
-the mean over the splits; "found" is the share of the columns that count which stand at the head of the ranking. Every table
-goes into the record as soon as it is measured, in place of its older row; `benchmarks.strangers_record` writes the page.
+Every table of DIR (CSV, TSV, text, Excel, Parquet) is read as the app reads it; without DIR the samples, and tables
+made here whose truth is known. Baselines are scikit-learn's on the same training rows with their parameters chosen on
+the same validation rows. "behind" is how far the test score of `explore` stays behind the better of RBF machine and
+linear model, the mean over the splits; "found" is the share of the columns that count which stand at the head of the
+ranking. Every table goes into the record as soon as it is measured, in place of its older row;
+`benchmarks.strangers_record` writes the page.
 """
 
 from __future__ import annotations
@@ -158,7 +159,9 @@ MADE: dict[str, Callable[[], Made]] = {
 
 
 def measured(name: str, data: Dataset, truth: tuple[str, ...], splits: int) -> dict[str, Any]:
-    """What `explore` and the baselines reach on several splits, as a row of the record; the first split is told in full."""
+    """What `explore` and the baselines reach on several splits, as a row of the record; the first split is told in
+    full.
+    """
     kept: list[dict[str, float]] = []
     first: list[Exploration] = []
     clocks: list[tuple[tuple[float, float], tuple[float, float]]] = []

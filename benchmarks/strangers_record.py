@@ -73,7 +73,8 @@ def _summary(rows: Sequence[Row]) -> list[str]:
     ]
     if found:
         lines.append(
-            f"- Columns that count at the head of the ranking: {np.mean(found):.0%} over {len(found)} tables whose truth is known."
+            f"- Columns that count at the head of the ranking: {np.mean(found):.0%} over {len(found)} tables whose "
+            f"truth is known."
         )
     return lines
 

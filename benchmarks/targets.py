@@ -57,7 +57,8 @@ def counts(found: list[Guess]) -> str:
     """How many guesses are right, in words."""
     sure = [one for one in found if one.candidates and is_sure(one.candidates)]
     return (
-        f"{sum(one.right for one in found)} of {len(found)} right, {sum(one.among for one in found)} among the three likeliest; "
+        f"{sum(one.right for one in found)} of {len(found)} right, {sum(one.among for one in found)} among the three "
+        f"likeliest; "
         f"{sum(one.right for one in sure)} of {len(sure)} right where the guess is called sure"
     )
 

@@ -2,12 +2,13 @@
 
 The protocol of Subrahmanya and Shin (2010) for near-infrared spectra: every spectrum standardised, second differences
 appended, 10 bands x {linear, cubic, RBF of half and of twice the median distance} = 40 kernels, random splits 80/20,
-NMSE = mean squared error over the variance of all targets, bands = bands with a surviving kernel. Columns are standardised
-on the training rows as well. C is chosen on the training rows, by exact leave-one-out (kernel weights held fixed) or by
-folds; the number of PLS components by folds. 24 of the 240 spectra are repeats, so every method's error is a little too good.
+NMSE = mean squared error over the variance of all targets, bands = bands with a surviving kernel. Columns are
+standardised on the training rows as well. C is chosen on the training rows, by exact leave-one-out (kernel weights held
+fixed) or by folds; the number of PLS components by folds. 24 of the 240 spectra are repeats, so every method's error is
+a little too good.
 
-Run: ``python -m benchmarks.tecator --data DIR``; DIR holds ``tecator.csv`` with columns nm850 ... nm1048, moisture, fat,
-protein, and is taken from the environment variable MKLCORE_DATA where it is not given.
+Run: ``python -m benchmarks.tecator --data DIR``; DIR holds ``tecator.csv`` with columns nm850 ... nm1048, moisture,
+fat, protein, and is taken from the environment variable MKLCORE_DATA where it is not given.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ def main() -> None:
             errors = np.ravel(model.predict(test.X)) * scale + mean - test.y
             table.setdefault(name, []).append((float(np.mean(errors**2) / data.y.var()), bands))
     print(
-        f"{options.splits} splits, C by {options.rule}, {time.perf_counter() - clock:.0f} s; mean +- 95 % interval of the mean"
+        f"{options.splits} splits, C by {options.rule}, {time.perf_counter() - clock:.0f} s; mean +- 95 % interval of "
+        f"the mean"
     )
     for name, rows in table.items():
         values = np.array(rows)

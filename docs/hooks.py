@@ -1,7 +1,7 @@
 """What the site takes from the library itself: formulas, words and options of a method, so that none is typed twice.
 
-A line ``{{ formula lp }}``, ``{{ words lp }}`` or ``{{ options lp }}`` in a page is replaced from ``ESTIMATORS``, a line
-``{{ published all }}`` or ``{{ published hkl }}`` from ``EXPERIMENTS`` and the runs that come with the project.
+A line ``{{ formula lp }}``, ``{{ words lp }}`` or ``{{ options lp }}`` in a page is replaced from ``ESTIMATORS``, a
+line ``{{ published all }}`` or ``{{ published hkl }}`` from ``EXPERIMENTS`` and the runs that come with the project.
 """
 
 import html
@@ -59,7 +59,9 @@ def _value(value: object) -> str:
 
 
 def published(key: str) -> str:
-    """The runs of experiments that come with the project: of ``all`` a line each, of one every number beside the paper's."""
+    """The runs of experiments that come with the project: of ``all`` a line each, of one every number beside the
+    paper's.
+    """
     if key == "all":
         lines = [heading(), *(line for name, one in EXPERIMENTS.items() for line in summary(name, one))]
         return "\n".join(
@@ -79,10 +81,16 @@ def _section(key: str, experiment: Experiment) -> str:
     compared = experiment.compare(run)
     names = (experiment.row_name, "measured", "published", "ours", "± s.e.", "difference in s.e.")
     cells = [
-        (row, column, *(f"{value:.4g}" for value in (compared.reference[i, j], compared.ours[i, j])),
-         *(_or_dash(value) for value in (compared.ours_error[i, j], compared.in_errors()[i, j])))
-        for i, row in enumerate(run.rows) for j, column in enumerate(run.columns) if np.isfinite(compared.reference[i, j])
-    ]  # fmt: skip
+        (
+            row,
+            column,
+            *(f"{value:.4g}" for value in (compared.reference[i, j], compared.ours[i, j])),
+            *(_or_dash(value) for value in (compared.ours_error[i, j], compared.in_errors()[i, j])),
+        )
+        for i, row in enumerate(run.rows)
+        for j, column in enumerate(run.columns)
+        if np.isfinite(compared.reference[i, j])
+    ]
     said = (f"{run.repetitions} repetitions", "small" if run.quick else "", f"seed {run.seed}", run.took)
     size = ", ".join(filter(None, said))
     table = (

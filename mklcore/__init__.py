@@ -6,8 +6,9 @@ train, test = data.split(test_size=0.3, seed=0)
 model = mkl.LpMKLClassifier(p=4 / 3, C=1.0).fit(train.X, train.y)
 print(model.score(test.X, test.y), model.dual_gap_)
 
-Every public name is loaded when it is first used. A new one is a line in ``_HOMES`` and one in ``__init__.pyi``, which type
-checkers and editors read; everything else is found in the rooms: ``mkl.data``, ``mkl.estimators``, ``mkl.selection``, ...
+Every public name is loaded when it is first used. A new one is a line in ``_HOMES`` and one in ``__init__.pyi``, which
+type checkers and editors read; everything else is found in the rooms: ``mkl.data``, ``mkl.estimators``,
+``mkl.selection``, ...
 """
 
 import sys as _sys

@@ -1,4 +1,6 @@
-"""Module paths of version 0.1 that moved: they go on working in this version, with a FutureWarning that names the new one."""
+"""Module paths of version 0.1 that moved: they go on working in this version, with a FutureWarning that names the new
+one.
+"""
 
 from __future__ import annotations
 

@@ -14,12 +14,16 @@ Labels: TypeAlias = NDArray[Any]
 
 
 def read_only(array: Array) -> Array:
-    """A view that cannot be written to: a jitted function that gets all it only reads so is compiled for one type, not two."""
+    """A view that cannot be written to: a jitted function that gets all it only reads so is compiled for one type, not
+    two.
+    """
     view = array.view()
     view.setflags(write=False)
     return view
 
 
 def writable(array: Array) -> Array:
-    """The array itself, or a copy of one that is read-only: the other way to one type, for what is small beside the work."""
+    """The array itself, or a copy of one that is read-only: the other way to one type, for what is small beside the
+    work.
+    """
     return array if array.flags.writeable else array.copy()

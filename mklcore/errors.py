@@ -46,16 +46,21 @@ class ProofError(MKLError):
 
     def __str__(self) -> str:
         return (
-            "This answer is withheld, because its own numbers do not prove it. What helps: a target and kernels of ordinary size "
-            "(standardise the target, normalise the kernels), a larger tol, a smaller C or a larger lam. It is a fault of this "
-            "library all the same: please report the method with its parameters, the number of rows and kernels, the range of "
+            "This answer is withheld, because its own numbers do not prove it. What helps: a target and kernels of "
+            "ordinary size "
+            "(standardise the target, normalise the kernels), a larger tol, a smaller C or a larger lam. It is a "
+            "fault of this "
+            "library all the same: please report the method with its parameters, the number of rows and kernels, the "
+            "range of "
             f"the target, and this finding. {super().__str__()}"
         )
 
 
 _RENAMED = {
-    "breathe": "check_cancelled", "may_be_ended": "cancellation_scope", "told_elsewhere": "suppress_convergence_warnings",
-}  # fmt: skip
+    "breathe": "check_cancelled",
+    "may_be_ended": "cancellation_scope",
+    "told_elsewhere": "suppress_convergence_warnings",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -71,7 +76,9 @@ def __getattr__(name: str) -> Any:
 
 
 def warn_short(message: str, stacklevel: int = 2) -> None:
-    """Warn that a solver stopped short of its tolerance, unless the caller tells it; ``stacklevel`` as in ``warnings``."""
+    """Warn that a solver stopped short of its tolerance, unless the caller tells it; ``stacklevel`` as in
+    ``warnings``.
+    """
     if not _suppressed.get():
         from mklcore.unconverged import NotConvergedWarning
 
@@ -87,7 +94,10 @@ _pulse: ContextVar[Callable[[], Any]] = ContextVar("pulse", default=never_asked)
 
 @contextmanager
 def cancellation_scope(pulse: Callable[[], Any]) -> Iterator[None]:
-    """Call ``pulse`` now and then while kernels and features are built inside: what it raises ends that. For this thread alone."""
+    """Call ``pulse`` now and then while kernels and features are built inside: what it raises ends that.
+
+    For this thread alone.
+    """
     before = _pulse.set(pulse)
     try:
         yield

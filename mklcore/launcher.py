@@ -2,8 +2,8 @@
 
     mkl-explorer [FILE] [--port N] [--home DIR] [--open | --no-open]
 
-A table named on the command line is read and checked before the server starts. The server hands it to the one visitor whose
-link carries a secret made for it; the link works once, so nobody else who reaches the server gets the table.
+A table named on the command line is read and checked before the server starts. The server hands it to the one visitor
+whose link carries a secret made for it; the link works once, so nobody else who reaches the server gets the table.
 """
 
 from __future__ import annotations
@@ -50,12 +50,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="mkl-explorer", description="Start MKL Explorer, the dashboard over mklcore, on this machine. Ctrl-C ends it.",
-        epilog=f"Environment: {HOME} names the folder for kept work, {HOSTS} the names under which other machines may reach "
+        prog="mkl-explorer", description="Start MKL Explorer, the dashboard over mklcore, on this machine. Ctrl-C "
+                                         "ends it.",
+        epilog=f"Environment: {HOME} names the folder for kept work, {HOSTS} the names under which other machines may "
+               f"reach "
         "the server.",
     )  # fmt: skip
     parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="a table (CSV, TSV, Excel, OpenDocument, Parquet, FASTA) or a stack of Gram "
+        "file", nargs="?", metavar="FILE", help="a table (CSV, TSV, Excel, OpenDocument, Parquet, FASTA) or a stack "
+                                                "of Gram "
         "matrices (.npz) on which Explore opens",
     )  # fmt: skip
     parser.add_argument(
@@ -72,7 +75,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def app() -> Path:
-    """The script of the app: inside the installed package, or beside the package in a checkout. ParameterError without one."""
+    """The script of the app: inside the installed package, or beside the package in a checkout.
+
+    ParameterError without one.
+    """
     package = Path(__file__).resolve().parent
     for folder in (package / "_app", package.parent):
         if (folder / "app.py").is_file() and (folder / "pages" / "_parts").is_dir():
@@ -105,7 +111,8 @@ def _check_port(port: int) -> None:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
             raise ParameterError(
-                f"The port {port} cannot be used ({error.strerror}): another program may listen there. Name another one "
+                f"The port {port} cannot be used ({error.strerror}): another program may listen there. Name another "
+                f"one "
                 "with --port, or leave it out to take a free one."
             ) from None
 
@@ -161,7 +168,9 @@ def _content(path: Path) -> bytes:
 
 
 def take(secret: str) -> tuple[str, bytes] | None:
-    """The name and the bytes of the table for this secret, once; None for any other secret, and for everybody who comes later."""
+    """The name and the bytes of the table for this secret, once; None for any other secret, and for everybody who comes
+    later.
+    """
     with _lock:
         found = next((one for one in _handed if secrets.compare_digest(one.encode(), secret.encode())), "")
         return _handed.pop(found, None)

@@ -1,4 +1,6 @@
-"""What kernels, losses and penalties share: the numbers a person may choose, and a refusal of classes that lack a part."""
+"""What kernels, losses and penalties share: the numbers a person may choose, and a refusal of classes that lack a
+part.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ class Parameter:
 class Interface:
     """A class to derive from: what is abstract in it is named where a class that lacks it is first used.
 
-    Abstract methods bear ``abc.abstractmethod``, and the first line of their docstring says what they return; ``attributes``
-    holds class attributes that need a value, each with what it is.
+    Abstract methods bear ``abc.abstractmethod``, and the first line of their docstring says what they return;
+    ``attributes`` holds class attributes that need a value, each with what it is.
     """
 
     attributes: ClassVar[Mapping[str, str]] = {}

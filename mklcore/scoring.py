@@ -1,7 +1,7 @@
 """What a score measures: scikit-learn's scorers by name, what a reader calls them, and which of them suits a table.
 
-A model may have been fitted on kernels, where a scorer would look for a table. `Decided` stands in for it: a model whose
-decisions on the rows are known, which is all that a scorer asks for.
+A model may have been fitted on kernels, where a scorer would look for a table. `Decided` stands in for it: a model
+whose decisions on the rows are known, which is all that a scorer asks for.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ Scoring: TypeAlias = str | Callable[[Any, Any, Any], float] | None
 
 @dataclass(frozen=True)
 class Score:
-    """One way to score: scikit-learn's ``name``, the reader's ``label``, for which tasks, whether it is a share of rows, and
-    what it says in a sentence."""
+    """One way to score: scikit-learn's ``name``, the reader's ``label``, for which tasks, whether it is a share of
+    rows, and what it says in a sentence.
+    """
 
     name: str
     label: str
@@ -37,7 +38,8 @@ class Score:
 SCORINGS = {
     score.name: score
     for score in (
-        Score("accuracy", "accuracy", CLASSES, True, "Share of the rows whose class is right; a rare class hardly counts."),
+        Score("accuracy", "accuracy", CLASSES, True, "Share of the rows whose class is right; a rare class hardly "
+                                                     "counts."),
         Score("balanced_accuracy", "balanced accuracy", CLASSES, True,
               "Mean over the classes of the share of their rows that is right: every class counts alike."),
         Score("matthews_corrcoef", "Matthews correlation", CLASSES, False,
@@ -62,8 +64,8 @@ ACCEPTED = "share accepted"  # the score where there is no target
 class Decided:
     """A fitted model whose decisions on some rows are known, as a scorer of scikit-learn wants one.
 
-    ``model`` a fitted estimator of this library, ``decision`` (n,) or (n, T) its decision values, ``said`` (n,) its answers
-    where they are known already; what a scorer hands in as rows is not looked at.
+    ``model`` a fitted estimator of this library, ``decision`` (n,) or (n, T) its decision values, ``said`` (n,) its
+    answers where they are known already; what a scorer hands in as rows is not looked at.
     """
 
     def __init__(self, model: Any, decision: Array, said: Labels | None = None) -> None:
@@ -95,7 +97,8 @@ class Decided:
 def accuracy(y: Any, predicted: Any, sample_weight: Array | None = None) -> float:
     """The share of rows whose class was predicted, as scikit-learn's ``accuracy_score`` has it, errors included.
 
-    Its checks of what it is given took a seventh of a path of 25 points on 400 rows; arrays of plain labels need none of them.
+    Its checks of what it is given took a seventh of a path of 25 points on 400 rows; arrays of plain labels need none
+    of them.
     """
     from sklearn.metrics import accuracy_score
 
@@ -114,8 +117,9 @@ def explained(y: Any, predicted: Any, sample_weight: Array | None = None) -> flo
 
 
 def balanced(y: Any, predicted: Any, sample_weight: Array | None = None) -> float:
-    """``balanced_accuracy_score`` of scikit-learn, also where a class was predicted that no row of ``y`` has: the mean over
-    the classes that rows have."""
+    """``balanced_accuracy_score`` of scikit-learn, also where a class was predicted that no row of ``y`` has: the mean
+    over the classes that rows have.
+    """
     from sklearn.metrics import balanced_accuracy_score
 
     labels, said = np.unique(y), np.asarray(predicted)
@@ -125,14 +129,18 @@ def balanced(y: Any, predicted: Any, sample_weight: Array | None = None) -> floa
 
 
 def correlated(y: Any, predicted: Any, sample_weight: Array | None = None) -> float:
-    """``matthews_corrcoef`` of scikit-learn, also where all rows have one class: 0, nothing can be correlated with it."""
+    """``matthews_corrcoef`` of scikit-learn, also where all rows have one class: 0, nothing can be correlated with
+    it.
+    """
     from sklearn.metrics import matthews_corrcoef
 
     return 0.0 if np.unique(y).size < 2 else float(matthews_corrcoef(y, predicted, sample_weight=sample_weight))
 
 
 def area(y: Any, decision: Any, sample_weight: Array | None = None) -> float:
-    """``roc_auc_score`` of scikit-learn, also where all rows have one class: 0.5, chance, as there is no pair to rank."""
+    """``roc_auc_score`` of scikit-learn, also where all rows have one class: 0.5, chance, as there is no pair to
+    rank.
+    """
     from sklearn.metrics import roc_auc_score
 
     return 0.5 if np.unique(y).size < 2 else float(roc_auc_score(y, decision, sample_weight=sample_weight))
@@ -149,8 +157,8 @@ _ONE_CLASS = {  # scores that scikit-learn leaves undefined, or warns of, where 
 def scorer_of(scoring: Scoring) -> Callable[[Any, Any, Any], float]:
     """The scorer behind a name of scikit-learn's ("balanced_accuracy", "roc_auc", ...), or the scorer itself.
 
-    Every score of ``SCORINGS`` is defined where rows lack a class. ParameterError for a name that scikit-learn does not know
-    and for what cannot be called.
+    Every score of ``SCORINGS`` is defined where rows lack a class. ParameterError for a name that scikit-learn does not
+    know and for what cannot be called.
     """
     from sklearn.metrics import get_scorer, make_scorer
 
@@ -211,12 +219,14 @@ class Judge:
             return float(self._scorer(Decided(model, decision, said), None, self._y))
         except AttributeError:
             raise ParameterError(
-                f"The scoring {label_of(self._scoring)!r} cannot judge these predictions: it asks for probabilities, and these "
+                f"The scoring {label_of(self._scoring)!r} cannot judge these predictions: it asks for probabilities, "
+                f"and these "
                 f"machines give decision values. {_SOME}"
             ) from None
         except (TypeError, ValueError) as error:
             raise ParameterError(
-                f"The scoring {label_of(self._scoring)!r} cannot judge these predictions: {str(error).splitlines()[0]} {_SOME}"
+                f"The scoring {label_of(self._scoring)!r} cannot judge these predictions: "
+                f"{str(error).splitlines()[0]} {_SOME}"
             ) from None
 
 
@@ -224,14 +234,17 @@ def scored(model: Any, decision: Array, y: Labels, scoring: Scoring, said: Label
     """The score by ``scoring`` of decision values (n,) or (n, T) of a fitted ``model`` against the target ``y`` (n,).
 
     ``said`` (n,): its answers, where they are known already and written as ``y`` is.
-    ParameterError where the scorer cannot judge them: probabilities asked of a machine that gives none, two classes asked
-    where there are more, no target at all.
+    ParameterError where the scorer cannot judge them: probabilities asked of a machine that gives none, two classes
+    asked where there are more, no target at all.
     """
     return Judge(y, scoring)(model, decision, said)
 
 
 def rarest(data: Dataset) -> tuple[str, float] | None:
-    """The smallest class and its share of the rows where it is rare: below ``RARE`` of an even share. None elsewhere."""
+    """The smallest class and its share of the rows where it is rare: below ``RARE`` of an even share.
+
+    None elsewhere.
+    """
     if data.task not in CLASSES:
         return None
     labels, counts = np.unique(data.y, return_counts=True)

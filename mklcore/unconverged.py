@@ -1,4 +1,6 @@
-"""The warning that a solver stopped short, which is scikit-learn's warning too; ``errors`` gives it under its own name."""
+"""The warning that a solver stopped short, which is scikit-learn's warning too; ``errors`` gives it under its own
+name.
+"""
 
 from sklearn.exceptions import ConvergenceWarning
 

@@ -1,10 +1,10 @@
 """Check a saved model without the code that fitted it: ``python -m mklcore.verify MODEL.mkl TABLE.csv [TARGET]``.
 
-Reads the file itself, builds the Gram matrices from the table's own rows, and computes objective and dual value of what was
-published from the definitions, in NumPy alone; nothing of the solvers, penalties or kernels is imported, and of the losses only
-a class that was registered besides ours, which is then said. A table may be an .npz of X (n, d) and y (n,). A stack is given as
-.npz with one array: (M, n, n), or (p, q+1, n, n) for a model over given levels. Prints one line per statement, and ends with
-code 1 if one of them does not hold.
+Reads the file itself, builds the Gram matrices from the table's own rows, and computes objective and dual value of what
+was published from the definitions, in NumPy alone; nothing of the solvers, penalties or kernels is imported, and of the
+losses only a class that was registered besides ours, which is then said. A table may be an .npz of X (n, d) and y (n,).
+A stack is given as .npz with one array: (M, n, n), or (p, q+1, n, n) for a model over given levels. Prints one line per
+statement, and ends with code 1 if one of them does not hold.
 
 Weak duality is all that is needed: every feasible dual point has a value below every objective, so that the printed gap
 bounds the distance to the optimum whatever the solver did.
@@ -58,7 +58,9 @@ class Case(NamedTuple):
 
 
 def read_model(path: Any) -> dict[str, Any]:
-    """Parameters and fitted attributes of a saved model as plain dictionaries; parts keep their class name under "is"."""
+    """Parameters and fitted attributes of a saved model as plain dictionaries; parts keep their class name under
+    "is".
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             text = json.loads(archive.read("model.json"))
@@ -66,7 +68,8 @@ def read_model(path: Any) -> dict[str, Any]:
                 raise DataError("The file is no saved model; expected one that save_model wrote.")
             if text["version"] < 2:
                 raise DataError(
-                    "The model was saved in version 1 of the format, which keeps no training target: fit and save it again."
+                    "The model was saved in version 1 of the format, which keeps no training target: fit and save it "
+                    "again."
                 )
             read = _Decoder(archive)
             model = text["model"]
@@ -211,11 +214,14 @@ def stack_of(kernels: dict[str, Any], X: Array) -> tuple[Array, list[Line]]:
 
 
 def approximated(kernels: dict[str, Any], X: Array) -> tuple[Array, list[Line]]:
-    """The kernels Phi_m Phi_m' (M, n, n) of an approximated model, through the roots at its landmarks that the file holds."""
+    """The kernels Phi_m Phi_m' (M, n, n) of an approximated model, through the roots at its landmarks that the file
+    holds.
+    """
     n, near, ends = len(X), kernels["landmarks"], kernels["ends"]
     if 8 * len(near["specs"]) * n * n > MOST_BYTES:
         raise DataError(
-            f"{len(near['specs'])} approximated kernels on {n:,} rows are more than this verifier can hold at once; the fit "
+            f"{len(near['specs'])} approximated kernels on {n:,} rows are more than this verifier can hold at once; "
+            f"the fit "
             "on fewer rows can be checked."
         )
     both, m = np.vstack([near["rows"], (X - near["column_means"]) / near["column_scales"]]), len(near["rows"])
@@ -232,7 +238,7 @@ def approximated(kernels: dict[str, Any], X: Array) -> tuple[Array, list[Line]]:
         features *= np.where(size > 0, 1.0 / np.sqrt(np.where(size > 0, size, 1.0)), 0.0)[:, None]
         features = features.astype(np.float32).astype(np.float64)
         stack[k] = features @ features.T
-    described = f"kernels: {len(stack)} APPROXIMATED from {m} landmarks, {worst:.1e} off at these; what follows is proved of them"
+    described = f"kernels: {len(stack)} APPROXIMATED from {m} landmarks, {worst:.1e} off at these; what follows is proved of them"  # noqa: E501
     return stack, [Line(worst <= CLOSE, described)]
 
 
@@ -278,8 +284,10 @@ def registered(name: str, own: dict[str, Any]) -> Any:
     found: Any = next((kind for kind in LOSSES.values() if kind.__name__ == name), None)
     if found is None:
         raise DataError(
-            f"The loss {name} is none that this verifier knows, and none that is registered in this process: what it says of a "
-            "model can be neither confirmed nor denied. Register its class in mklcore.LOSSES, and call mklcore.verify.report there."
+            f"The loss {name} is none that this verifier knows, and none that is registered in this process: what it "
+            f"says of a "
+            "model can be neither confirmed nor denied. Register its class in mklcore.LOSSES, and call "
+            "mklcore.verify.report there."
         )
     return found(**own)
 
@@ -294,7 +302,9 @@ def told_loss(loss: Any) -> list[Line]:
 
 
 def moved(loss: Any, y: Array, b: float) -> tuple[Array, float]:
-    """Target and intercept of the same problem with an intercept of 0: far from zero both are large, and y - t is not."""
+    """Target and intercept of the same problem with an intercept of 0: far from zero both are large, and y - t is
+    not.
+    """
     known = loss.kind in OF_RESIDUALS if isinstance(loss, Known) else getattr(loss, "of_residuals", False)
     return (y - b, 0.0) if known else (y, b)
 
@@ -377,7 +387,9 @@ def prices(penalty: dict[str, Any], n: Array, Q: Array | None) -> tuple[float, f
 
 
 def _elliptic(E: Array, n: Array) -> float:
-    """min 1/2 sum n^2 / theta over theta'E^-1 theta <= 1: Newton on sum n^2 / (2 theta) + 1/2 theta'E^-1 theta, then scaled."""
+    """min 1/2 sum n^2 / theta over theta'E^-1 theta <= 1: Newton on sum n^2 / (2 theta) + 1/2 theta'E^-1 theta, then
+    scaled.
+    """
     inverse, squares = np.linalg.inv(E), np.maximum(n, 1e-9 * n.max(initial=0.0)) ** 2
     if not squares.any():
         return 0.0
@@ -594,7 +606,10 @@ def hulls(model: dict[str, Any], X: Array, case: Case, k: int) -> list[Line]:
 
 
 def verify(model_path: Any, table: Any, target: str | None = None) -> list[Line]:
-    """All statements about a saved model and the table (or .npz) it was fitted on. DataError where they cannot be made."""
+    """All statements about a saved model and the table (or .npz) it was fitted on.
+
+    DataError where they cannot be made.
+    """
     model = read_model(model_path)
     lines: list[Line] = []
     if model["parameters"].get("graph") is not None:

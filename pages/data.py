@@ -65,7 +65,8 @@ def facts(table: Dataset, parts: Split) -> None:
         st.caption(f"Source: {words.plain(sample.source)}. Licence: {words.plain(sample.licence)}.")
     if table.task == "novelty":
         st.info(
-            "Novelty asks whether a row is like the others. Explore draws a boundary around the training rows, and Predict "
+            "Novelty asks whether a row is like the others. Explore draws a boundary around the training rows, and "
+            "Predict "
             "says on which side of it a row lies. Hulls, Compare and most of Theory need a target.",
             icon=":material/info:",
         )

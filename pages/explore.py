@@ -1,4 +1,6 @@
-"""Explore: which columns and kernels a model uses along a path, with a cursor one can drag, and how sure the answer is."""
+"""Explore: which columns and kernels a model uses along a path, with a cursor one can drag, and how sure the answer
+is.
+"""
 
 # ruff: noqa: E402  the door comes first
 
@@ -92,7 +94,8 @@ def usable() -> bool:
     method, task = paths.algorithm(history.current()), tables.table(history.current()).task
     if method.fits(task):
         return True
-    st.info(f"{method.label} needs a target, and this table has none. Take a method that learns without one, or choose a "
+    st.info(f"{method.label} needs a target, and this table has none. Take a method that learns without one, or "
+            f"choose a "
             "target on the Data page.")  # fmt: skip
     for name in rail.fitting(task):
         st.button(

@@ -37,7 +37,8 @@ def forecast() -> None:
         f"**{cost.n_kernels}** kernels on **{n_rows}** training rows: about "
         f"**{style.number(cost.megabytes)} MB** with the validation rows{built} "
         + (
-            f"(above {limit:,.0f} MB the server holds one such stack at a time; limit {gram_stacks.LARGE_LIMIT_MB:,.0f} MB)."
+            f"(above {limit:,.0f} MB the server holds one such stack at a time; limit "
+            f"{gram_stacks.LARGE_LIMIT_MB:,.0f} MB)."
             if large
             else f"(limit {limit:,.0f} MB)."
         )

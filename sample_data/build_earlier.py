@@ -1,9 +1,9 @@
 """Make the answers that come with the project: ``python -m sample_data.build_earlier [NAME ...]``
 
-The path and the usual lanes of Compare for every sample, the plain models beside them, its hulls, and every lesson, as the
-pages ask for them when nobody has moved a control. A name ("iris", "references_", "hulls_wine", "lesson_hull") makes again
-what begins with it; files that nothing asks for any more are removed. Run it after a change of what is usual, of a sample, or
-of a figure's states.
+The path and the usual lanes of Compare for every sample, the plain models beside them, its hulls, and every lesson, as
+the pages ask for them when nobody has moved a control. A name ("iris", "references_", "hulls_wine", "lesson_hull")
+makes again what begins with it; files that nothing asks for any more are removed. Run it after a change of what is
+usual, of a sample, or of a figure's states.
 """
 
 import logging

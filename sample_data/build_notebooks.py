@@ -245,7 +245,9 @@ def run(name: str) -> nbformat.NotebookNode:
 
 
 def told(notebook: nbformat.NotebookNode) -> list[str]:
-    """Everything the code cells say in words, in order; what a cell prints is one text, in however many pieces it came."""
+    """Everything the code cells say in words, in order; what a cell prints is one text, in however many pieces it
+    came.
+    """
     texts = []
     for cell in notebook.cells:
         outputs = cell.get("outputs", [])

@@ -1,7 +1,7 @@
 """House rules of the test run: who runs what, and nothing is left out silently.
 
-Folders are run on all cores, a file at a time per worker; files named on the command line run in this process. With ``CI``
-set in the environment, a skipped or expected-to-fail test without a reason in words ends the run as failed.
+Folders are run on all cores, a file at a time per worker; files named on the command line run in this process. With
+``CI`` set in the environment, a skipped or expected-to-fail test without a reason in words ends the run as failed.
 """
 
 import gc
@@ -24,8 +24,8 @@ sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_WORKERS = 8
-# A browser, its server and their first pages cost as much as fifty tests: all files of a line go to the same worker, and
-# share them.
+# A browser, its server and their first pages cost as much as fifty tests: all files of a line go to the same worker,
+# and share them.
 WINDOWS = (
     ("browser/test_walk.py", "browser/test_walk_pages.py", "browser/test_hulls.py"),
     (
@@ -161,7 +161,9 @@ def _place(item: pytest.Item) -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the longest files first, mark the numerical ones, and leave the full product of the walks to those who ask for it."""
+    """Put the longest files first, mark the numerical ones, and leave the full product of the walks to those who ask
+    for it.
+    """
     items.sort(key=_place)
     numerical = {path: any(path.match(f"tests/{name}") for name in NUMERICAL) for path in {item.path for item in items}}
     for item in items:

@@ -24,7 +24,9 @@ PATIENCE = 300.0  # for a condition; a loaded machine that still compiles needs 
 
 
 def _wait_for_script(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
-    """Wait for a page to be drawn without looking a thousand times a second, which took it a tenth of its processor time."""
+    """Wait for a page to be drawn without looking a thousand times a second, which took it a tenth of its processor
+    time.
+    """
     runner._script_thread.join(timeout)
     if not runner.script_stopped():
         runner.request_stop()

@@ -27,7 +27,8 @@ def _unit_diagonal(stack: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(stack / stack[:, :1, :1])
 
 
-# The problems: P1 truth {1, 4}, one RBF kernel per feature; P2 truth {0, 3}, rank-2 kernels; P3 ten copies and one; P5 hinge.
+# The problems: P1 truth {1, 4}, one RBF kernel per feature; P2 truth {0, 3}, rank-2 kernels; P3 ten copies and one; P5
+# hinge.
 KERNELS = {
     "P1": _unit_diagonal(_GOMP["K_P1_Kvar"]),
     "P1var": _GOMP["K_P1_Kvar"],

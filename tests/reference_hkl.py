@@ -16,7 +16,10 @@ FILE = Path(__file__).parent / "data" / "hkl.npz"
 
 
 class HullOptimum(NamedTuple):
-    """One problem with its optimum. ``nodes`` all nodes of the grid, ``hull`` the active ones, arrays along ``nodes``."""
+    """One problem with its optimum.
+
+    ``nodes`` all nodes of the grid, ``hull`` the active ones, arrays along ``nodes``.
+    """
 
     name: str
     X: np.ndarray

@@ -1,4 +1,7 @@
-"""Trusted runs of sparse MKL as a small file, and how to read them. Made with exact linear algebra and a cone solver."""
+"""Trusted runs of sparse MKL as a small file, and how to read them.
+
+Made with exact linear algebra and a cone solver.
+"""
 
 from __future__ import annotations
 

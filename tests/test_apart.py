@@ -1,4 +1,6 @@
-"""Solving in a process of its own: the same numbers, kernels sent once, stopped when nobody wants it, run again when it dies."""
+"""Solving in a process of its own: the same numbers, kernels sent once, stopped when nobody wants it, run again when it
+dies.
+"""
 
 import contextlib
 import os
@@ -54,7 +56,9 @@ def problem():
 
 @pytest.fixture
 def other(monkeypatch):
-    """The asking side, with the solving side in a thread of this process: everything passes over a socket all the same."""
+    """The asking side, with the solving side in a thread of this process: everything passes over a socket all the
+    same.
+    """
     monkeypatch.setattr(apart, "TOLD_EVERY", 0.0)
     monkeypatch.setattr(apart, "SHOWN_EVERY", 0.0)
     monkeypatch.setattr(apart, "STOPS_WITHIN", 30.0)

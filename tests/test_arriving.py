@@ -1,4 +1,6 @@
-"""Files are counted as they come: a tab, an address and the server have their shares, and what is refused is told on the page."""
+"""Files are counted as they come: a tab, an address and the server have their shares, and what is refused is told on
+the page.
+"""
 
 import asyncio
 from types import SimpleNamespace
@@ -43,7 +45,9 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> MemoryUploadedFileManager:
 
 
 def send(kept: MemoryUploadedFileManager, tab: str, number: int, size: int) -> UploadedFileRec | int:
-    """Send a file as a browser does, in two pieces, to a server that keeps what it is given; return that, or the status."""
+    """Send a file as a browser does, in two pieces, to a server that keeps what it is given; return that, or the
+    status.
+    """
     border = "b"
     head = f'--{border}\r\nContent-Disposition: form-data; name="a.csv"; filename="a.csv"\r\n\r\n'.encode()
     whole = head + bytes(size) + f"\r\n--{border}--\r\n".encode()

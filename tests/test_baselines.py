@@ -90,7 +90,9 @@ def test_the_estimators_of_three_papers_agree(terms, factor):
 
 @pytest.mark.parametrize("name", ["P1_lam0.1", "P2_lam0.02"])
 def test_the_penalised_problem_is_l1_ridge_mkl_at_another_lam(name):
-    """With the 1/2 in the loss: weights gamma_j = ||f_j|| / ||f*|| and lam' = lam / ||f*||; E_N + lam ||f*||^2 / (2 ||f*||)."""
+    """With the 1/2 in the loss: weights gamma_j = ||f_j|| / ||f*|| and lam' = lam / ||f*||; E_N + lam ||f*||^2 / (2
+    ||f*||).
+    """
     case = next(case for case in penalised() if case.name == name)
     fit = run(SymmetricL1(case.K, case.y, case.lam), tol=1e-11, max_iter=99)
     total = fit.weights.sum()
@@ -141,7 +143,8 @@ def test_the_counterexample_of_the_paper():
 def test_the_counterexample_on_given_kernels():
     y = np.sin(np.pi * X3[:, 0]) + 0.36118225 * np.sin(np.pi * X3[:, 1])
     given = mkl.duplicate_counterexample(KERNELS["P3two"], y, 0.05, 10)
-    # The same problem but for last digits; an objective with 15 digits settles the place of its minimum to half of them.
+    # The same problem but for last digits; an objective with 15 digits settles the place of its minimum to half of
+    # them.
     assert given.symmetric == pytest.approx(mkl.duplicate_counterexample().symmetric, abs=1e-7)
     few = mkl.duplicate_counterexample(KERNELS["P3two"], y, copies=3)
     assert few.symmetric == pytest.approx([0.8 / 3] * 3 + [0.2], abs=1e-6)

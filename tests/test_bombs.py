@@ -1,4 +1,6 @@
-"""Files of a few kilobytes that unpack to gigabytes are refused by what they say of themselves, before anybody unpacks them."""
+"""Files of a few kilobytes that unpack to gigabytes are refused by what they say of themselves, before anybody unpacks
+them.
+"""
 
 import datetime
 import decimal

@@ -1,4 +1,6 @@
-"""What the server holds of kernels: bounded by container or machine; the least used leave, sessions take theirs along."""
+"""What the server holds of kernels: bounded by container or machine; the least used leave, sessions take theirs
+along.
+"""
 
 import gc
 from types import SimpleNamespace

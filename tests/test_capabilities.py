@@ -62,7 +62,9 @@ def test_every_triple_is_certified_or_refused(name):
 
 @pytest.mark.parametrize("C", [1.0, 100.0])
 def test_cutting_planes_ask_for_sharper_machines_where_the_gap_stands_still(C):
-    """The bound feels the machine's error to first order, so that machines as sharp as the tolerance left a gap for ever."""
+    """The bound feels the machine's error to first order, so that machines as sharp as the tolerance left a gap for
+    ever.
+    """
     planes, _ = solved("huber", LpNorm(1.0), "silp", C)
     exact, _ = solved("huber", LpNorm(1.0), "auto", C)
     assert planes.solves < 100

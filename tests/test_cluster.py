@@ -297,7 +297,9 @@ def chatters(tell, say):
 
 
 class Talkative:
-    """Work that says how far it is in growing bytes; its first worker is killed on the way, and one thing it says is too much."""
+    """Work that says how far it is in growing bytes; its first worker is killed on the way, and one thing it says is
+    too much.
+    """
 
     def __init__(self, mark: Path):
         self.mark = mark

@@ -1,4 +1,6 @@
-"""Compiling happens elsewhere: progress and wishes pass between two processes, one compiles at a time, none is relied on."""
+"""Compiling happens elsewhere: progress and wishes pass between two processes, one compiles at a time, none is relied
+on.
+"""
 
 import threading
 from concurrent.futures import CancelledError

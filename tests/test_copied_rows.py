@@ -1,4 +1,6 @@
-"""Tables with few distinct rows, constant columns and rare classes: every estimator answers with numbers or an error of ours."""
+"""Tables with few distinct rows, constant columns and rare classes: every estimator answers with numbers or an error of
+ours.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,18 @@ def models(seed, d):
     specs = (mkl.Linear(), mkl.RBF(1.0, relative=True))
     kernels = mkl.KernelDictionary.per_feature(specs, d) + mkl.KernelDictionary.rbf_grid([0.5, 2.0])
     costs, lams = ("C", [1e-2, 1.0, 30.0, 1e3]), ("lam", [0.5, 0.05])
-    for k, kinds in enumerate((
-        (mkl.LpMKLClassifier, mkl.UniformMKLClassifier, mkl.GOMPClassifier, mkl.GreedyMKLClassifier, mkl.SMKLClassifier),
-        (mkl.LpMKLRegressor, mkl.UniformMKLRegressor, mkl.GOMPRegressor, mkl.GreedyMKLRegressor, mkl.SMKLRegressor),
-    )):  # fmt: skip
+    for k, kinds in enumerate(
+        (
+            (
+                mkl.LpMKLClassifier,
+                mkl.UniformMKLClassifier,
+                mkl.GOMPClassifier,
+                mkl.GreedyMKLClassifier,
+                mkl.SMKLClassifier,
+            ),
+            (mkl.LpMKLRegressor, mkl.UniformMKLRegressor, mkl.GOMPRegressor, mkl.GreedyMKLRegressor, mkl.SMKLRegressor),
+        )
+    ):
         lp, uniform, gomp, greedy, smkl = kinds
         yield k, lp(kernels=kernels, p=p, C=C, loss=pick(LOSSES[k])), costs
         yield k, lp(kernels=kernels, p=1.0, C=C), costs

@@ -358,8 +358,12 @@ def test_numbers_that_mean_missing_are_offered_with_one_click():
     assert app.query_params["gaps"] in ("yes", ["yes"])
 
 
-UNSURE = csv([["length", "colour", "price a", "price b", "weight"],
-              *([i * 1.5, "rgb"[i % 3], i * 7 % 11 + 0.5, i * 5 % 13 + 0.5, i * 11 % 17 + 0.25] for i in range(N))])  # fmt: skip
+UNSURE = csv(
+    [
+        ["length", "colour", "price a", "price b", "weight"],
+        *([i * 1.5, "rgb"[i % 3], i * 7 % 11 + 0.5, i * 5 % 13 + 0.5, i * 11 % 17 + 0.25] for i in range(N)),
+    ]
+)
 
 
 def test_the_likeliest_targets_are_one_click_each_where_the_guess_is_unsure():

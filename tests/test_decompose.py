@@ -1,4 +1,6 @@
-"""Terms of fitted models: shares against Sobol's indices and brute force, names, importance, and what has no columns."""
+"""Terms of fitted models: shares against Sobol's indices and brute force, names, importance, and what has no
+columns.
+"""
 
 import numpy as np
 import pytest

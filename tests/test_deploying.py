@@ -1,4 +1,6 @@
-"""What a server of a class is made from: the lock file, the container, the proxy before it, and the audit of what is installed."""
+"""What a server of a class is made from: the lock file, the container, the proxy before it, and the audit of what is
+installed.
+"""
 
 import json
 import os

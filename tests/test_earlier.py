@@ -1,4 +1,6 @@
-"""Answers that come with the project: they are what would be computed, pages draw them at once, and nothing is built for it."""
+"""Answers that come with the project: they are what would be computed, pages draw them at once, and nothing is built
+for it.
+"""
 
 import numpy as np
 import pytest

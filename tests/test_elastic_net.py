@@ -1,4 +1,6 @@
-"""The elastic net of kernels: price and conjugate, its reductions, its optimum against a generic solver, its certificate."""
+"""The elastic net of kernels: price and conjugate, its reductions, its optimum against a generic solver, its
+certificate.
+"""
 
 from itertools import pairwise
 

@@ -1,4 +1,6 @@
-"""The Experiments page: every registered experiment, ours beside the reference, runs that go on, wait, end and are kept."""
+"""The Experiments page: every registered experiment, ours beside the reference, runs that go on, wait, end and are
+kept.
+"""
 
 import io
 import json
@@ -166,7 +168,7 @@ GOOD = json.loads(Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2))).to_json())
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[1, 2]", "null", "{}", "{" * 100_000, json.dumps(GOOD | {"format": "another"}), json.dumps(GOOD | {"samples": 1}),
+    ["", "[1, 2]", "null", "{}", "{" * 100_000, json.dumps(GOOD | {"format": "another"}), json.dumps(GOOD | {"samples": 1}),  # noqa: E501
      json.dumps(GOOD | {"samples": [[[1, "x"]]]}), json.dumps(GOOD | {"samples": [[[1], [2, 3]]]}), "\x00\xff",
      json.dumps(GOOD | {"rows": 3}), json.dumps(GOOD | {"rows": ["a"]}), json.dumps(GOOD | {"seed": None}),
      json.dumps(GOOD | {"rows": ["a"] * 2000, "samples": [[[1, 2]]] * 2000}), " " * 5_000_001],

@@ -1,4 +1,6 @@
-"""What `explore` shows in a notebook: one page in a frame of its own, a table for viewers without frames, and an index."""
+"""What `explore` shows in a notebook: one page in a frame of its own, a table for viewers without frames, and an
+index.
+"""
 
 import re
 import sys

@@ -19,7 +19,9 @@ RNG = np.random.default_rng(0)
 
 
 def made(n: int = 240, noise: int = 4, task: str = "binary", seed: int = 1) -> Dataset:
-    """One straight column, one bent one, one category of three values, and columns of noise; only the first three count."""
+    """One straight column, one bent one, one category of three values, and columns of noise; only the first three
+    count.
+    """
     rng = np.random.default_rng(seed)
     straight, bent, kind = rng.normal(size=n), rng.normal(size=n), rng.integers(0, 3, n)
     value = 1.5 * straight + 2.0 * np.abs(bent) + np.array([2.0, -2.0, 0.0])[kind] + 0.1 * rng.normal(size=n)

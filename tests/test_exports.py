@@ -178,7 +178,8 @@ def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_
     assert names["row"].tolist() == [6.5, mkl.load_sample("iris").X[76, 1], 1.25, mkl.load_sample("iris").X[76, 3]]
     shown = [line.value for line in app.markdown if line.value.startswith("f(x): ")]
     assert shown == ["f(x): " + ", ".join(
-        f"{'**' * (k == int(np.argmax(names['value'])))}{name} {style.number(value)}{'**' * (k == int(np.argmax(names['value'])))}"
+        f"{'**' * (k == int(np.argmax(names['value'])))}{name} "
+        f"{style.number(value)}{'**' * (k == int(np.argmax(names['value'])))}"
         for k, (name, value) in enumerate(zip(names["fitted"].classes_, names["value"], strict=True))
     )]  # fmt: skip
 
@@ -228,9 +229,22 @@ def test_the_script_of_an_upload_reads_that_file_and_no_other_whatever_its_names
 
 
 INJECTIONS = (
-    '"); raise SystemExit("x")#', "'+str(1/0)+'", 'ends with \\', '"""', "'''", r"\N{BULLET}\x41\u0041", "{1/0}", "%(x)s%d",
-    "a\u2028raise SystemExit", "b\x0craise SystemExit", "c\x85raise SystemExit", "d\r\nraise SystemExit", "# c", "exec", "½𝔲",
-)  # fmt: skip
+    '"); raise SystemExit("x")#',
+    "'+str(1/0)+'",
+    "ends with \\",
+    '"""',
+    "'''",
+    r"\N{BULLET}\x41\u0041",
+    "{1/0}",
+    "%(x)s%d",
+    "a\u2028raise SystemExit",
+    "b\x0craise SystemExit",
+    "c\x85raise SystemExit",
+    "d\r\nraise SystemExit",
+    "# c",
+    "exec",
+    "½𝔲",
+)
 
 
 def injected(names: Sequence[str], target: str, classes: Sequence[str]) -> bytes:
@@ -329,8 +343,8 @@ def test_a_specification_comes_back_as_the_same_screen():
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"", "no specification"), (b"{}", "no specification"), (b"\xff\xfe", "no specification"), (b"[" * 10**5, "no specification"),
-     (b" " * 300_000, "larger than 200 kB"), (b'{"format": "MKL Explorer specification", "parameters": 1}', "no specification"),
+    [(b"", "no specification"), (b"{}", "no specification"), (b"\xff\xfe", "no specification"), (b"[" * 10**5, "no specification"),  # noqa: E501
+     (b" " * 300_000, "larger than 200 kB"), (b'{"format": "MKL Explorer specification", "parameters": 1}', "no specification"),  # noqa: E501
      (b'{"format": "MKL Explorer specification", "version": 9, "parameters": {}}', "version '9'")],
 )  # fmt: skip
 def test_other_files_are_no_specification(content, said):

@@ -1,4 +1,6 @@
-"""One class and one line in a registry: it then stands in the library, on its page, in the export and in a saved file."""
+"""One class and one line in a registry: it then stands in the library, on its page, in the export and in a saved
+file.
+"""
 
 import runpy
 from dataclasses import dataclass, replace
@@ -323,9 +325,20 @@ def test_a_sample(monkeypatch, tmp_path):
 
 def test_an_experiment(monkeypatch):
     tiny = Experiment(
-        "tiny_one", "A tiny one", "Nobody (2000)", "Counted to one.", ("It is one.",), "Nothing.", "row", ("a",), ("n",), "count",
-        ((1.0,),), 2, lambda row, seed, repetition: [1.0],
-    )  # fmt: skip
+        "tiny_one",
+        "A tiny one",
+        "Nobody (2000)",
+        "Counted to one.",
+        ("It is one.",),
+        "Nothing.",
+        "row",
+        ("a",),
+        ("n",),
+        "count",
+        ((1.0,),),
+        2,
+        lambda row, seed, repetition: [1.0],
+    )
     monkeypatch.setitem(EXPERIMENTS, "tiny_one", tiny)
     shelves.outcomes().put("tiny_one", ())
     found = mkl.EXPERIMENTS["tiny_one"].run(2)

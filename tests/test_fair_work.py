@@ -1,4 +1,6 @@
-"""Who is next: the shortest first, nobody for ever, one job a session, what nobody asked for last, and a line that ends."""
+"""Who is next: the shortest first, nobody for ever, one job a session, what nobody asked for last, and a line that
+ends.
+"""
 
 import threading
 import time
@@ -75,7 +77,8 @@ def test_a_full_line_says_so_with_an_estimate(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(worker, "MOST_WAITING", 2)
     line = line_of(job(30), job(90), more := job(1))
     assert line.refusal(more, 2) == (
-        "the server is busy. 2 pieces of work wait or run, about 60 s of them. Ask again then; what comes with the project is "
+        "the server is busy. 2 pieces of work wait or run, about 60 s of them. Ask again then; what comes with the "
+        "project is "
         "drawn without waiting"
     )
     monkeypatch.setitem(worker.LINES, "short", line)

@@ -32,23 +32,102 @@ def test_public_names_are_sorted_strings_that_exist():
 def test_what_people_rely_on_is_public_and_nothing_else_is():
     """Adding here is a decision: the front door stays short, and everything else is found in its room."""
     assert set(mklcore.__all__) - PLANNED == {
-        "EXPERIMENTS", "KERNELS", "LOSSES", "PENALTIES", "RBF", "SAMPLES", "SOLVERS", "ANOVABasis",
-        "AlignedMKLClassifier", "AlignedMKLRegressor", "RuleBasis",
-        "BestKernelClassifier", "BestKernelRegressor", "BlockNorm", "DataError", "Dataset", "ElasticNet",
-        "EllipticNorm", "Fit", "GOMPClassifier", "GOMPRegressor", "GaussianBasis", "GramStack", "GreedyMKLClassifier",
-        "GreedyMKLRegressor", "HKLClassifier", "HKLRegressor", "HermiteBasis", "Huber", "KernelDictionary",
-        "KernelError", "KernelPCABasis", "Laplacian", "Linear", "LpMKLClassifier", "LpMKLOneClass", "LpMKLRegressor",
-        "LpNorm", "MKLError", "Matern", "NotConvergedWarning", "Nystroem", "ParameterError", "Path", "Polynomial",
-        "PolynomialBasis", "Product", "SMKLClassifier", "SMKLRegressor", "SplineBasis", "Sum", "UniformMKLClassifier",
-        "UniformMKLRegressor", "WeightedLpNorm", "alignment_matrix", "certificate", "choose", "choose_C",
-        "cross_validate_path", "duplicate_counterexample", "figures", "fit_path", "gomp_coherence", "gomp_risk_bound",
-        "greedy_rate_bound", "greedy_risk_bound", "hkl_certificate", "hkl_consistency", "hkl_flat_mkl", "hkl_greedy",
-        "hkl_l2", "hkl_lasso_alpha", "ivanov_to_tikhonov", "kernel_correlation", "load_model", "load_sample",
-        "log_grid", "lp_margin_bound", "lp_rademacher_bound", "lp_risk_bound", "lq_mkl", "make_mkl_toy",
-        "make_ringnorm", "make_sequences", "make_sparse_polynomial", "make_spectra", "make_twonorm", "nu_from_one_class",
+        "EXPERIMENTS",
+        "KERNELS",
+        "LOSSES",
+        "PENALTIES",
+        "RBF",
+        "SAMPLES",
+        "SOLVERS",
+        "ANOVABasis",
+        "AlignedMKLClassifier",
+        "AlignedMKLRegressor",
+        "RuleBasis",
+        "BestKernelClassifier",
+        "BestKernelRegressor",
+        "BlockNorm",
+        "DataError",
+        "Dataset",
+        "ElasticNet",
+        "EllipticNorm",
+        "Fit",
+        "GOMPClassifier",
+        "GOMPRegressor",
+        "GaussianBasis",
+        "GramStack",
+        "GreedyMKLClassifier",
+        "GreedyMKLRegressor",
+        "HKLClassifier",
+        "HKLRegressor",
+        "HermiteBasis",
+        "Huber",
+        "KernelDictionary",
+        "KernelError",
+        "KernelPCABasis",
+        "Laplacian",
+        "Linear",
+        "LpMKLClassifier",
+        "LpMKLOneClass",
+        "LpMKLRegressor",
+        "LpNorm",
+        "MKLError",
+        "Matern",
+        "NotConvergedWarning",
+        "Nystroem",
+        "ParameterError",
+        "Path",
+        "Polynomial",
+        "PolynomialBasis",
+        "Product",
+        "SMKLClassifier",
+        "SMKLRegressor",
+        "SplineBasis",
+        "Sum",
+        "UniformMKLClassifier",
+        "UniformMKLRegressor",
+        "WeightedLpNorm",
+        "alignment_matrix",
+        "certificate",
+        "choose",
+        "choose_C",
+        "cross_validate_path",
+        "duplicate_counterexample",
+        "figures",
+        "fit_path",
+        "gomp_coherence",
+        "gomp_risk_bound",
+        "greedy_rate_bound",
+        "greedy_risk_bound",
+        "hkl_certificate",
+        "hkl_consistency",
+        "hkl_flat_mkl",
+        "hkl_greedy",
+        "hkl_l2",
+        "hkl_lasso_alpha",
+        "ivanov_to_tikhonov",
+        "kernel_correlation",
+        "load_model",
+        "load_sample",
+        "log_grid",
+        "lp_margin_bound",
+        "lp_rademacher_bound",
+        "lp_risk_bound",
+        "lq_mkl",
+        "make_mkl_toy",
+        "make_ringnorm",
+        "make_sequences",
+        "make_sparse_polynomial",
+        "make_spectra",
+        "make_twonorm",
+        "nu_from_one_class",
         "read_table",
-        "restricted_condition", "save_model", "theory", "tikhonov_to_ivanov", "two_stage", "validation_curve",
-    }  # fmt: skip
+        "restricted_condition",
+        "save_model",
+        "theory",
+        "tikhonov_to_ivanov",
+        "two_stage",
+        "validation_curve",
+    }
 
 
 def test_a_name_that_is_nowhere_is_refused_and_dir_tells_what_there_is():
@@ -76,7 +155,7 @@ def test_importing_loads_only_what_is_used(code, kept_out):
 
 
 def test_a_star_brings_every_public_name():
-    check = "from mklcore import *; import mklcore; print(*[n for n in mklcore.__all__ if globals()[n] is not getattr(mklcore, n)])"
+    check = "from mklcore import *; import mklcore; print(*[n for n in mklcore.__all__ if globals()[n] is not getattr(mklcore, n)])"  # noqa: E501
     done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
 
@@ -86,7 +165,8 @@ def test_inside_loops_over_kernels_every_library_has_one_blas_thread():
         "from mklcore.kernels.checks import one_blas_thread\n"
         "with one_blas_thread(): import scipy.linalg\n"
         "from threadpoolctl import threadpool_info\n"
-        "with one_blas_thread(): print({pool['num_threads'] for pool in threadpool_info() if pool['user_api'] == 'blas'})"
+        "with one_blas_thread(): print({pool['num_threads'] for pool in threadpool_info() if pool['user_api'] == "
+        "'blas'})"
     )
     environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
     done = subprocess.run(
@@ -99,7 +179,8 @@ def test_inside_loops_over_kernels_every_library_has_one_blas_thread():
 def test_every_module_works_without_what_is_not_everywhere(left_out):
     check = (
         "import sys, pkgutil, importlib, psutil\n"  # which needs them itself
-        f"for name in {left_out.split()!r} + ['streamlit', 'nbformat', 'anywidget', 'distributed']: sys.modules[name] = None\n"
+        f"for name in {left_out.split()!r} + ['streamlit', 'nbformat', 'anywidget', 'distributed']: sys.modules[name] "
+        f"= None\n"
         "import mklcore\n"
         "for found in pkgutil.walk_packages(mklcore.__path__, 'mklcore.'):\n"
         "    if not found.name.endswith(('__main__', 'notebook.widget')): importlib.import_module(found.name)\n"

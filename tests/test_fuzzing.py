@@ -1,4 +1,6 @@
-"""A few inputs of each attack of `benchmarks.fuzzing`, the same ones every time; minutes of them are for its own command."""
+"""A few inputs of each attack of `benchmarks.fuzzing`, the same ones every time; minutes of them are for its own
+command.
+"""
 
 import pytest
 from hypothesis import strategies as st

@@ -167,7 +167,9 @@ def test_descent_that_is_out_of_sweeps_where_it_has_settled_is_answered(lam, see
 
 
 def test_a_bound_that_rounding_lifts_above_the_objective_is_refused_in_words():
-    """Wide kernels are singular but for rounding, and below that they need not be positive definite: no fault of ours."""
+    """Wide kernels are singular but for rounding, and below that they need not be positive definite: no fault of
+    ours.
+    """
     rng = np.random.default_rng(2)
     X = rng.standard_normal((20, 1))
     y = np.sin(2 * X[:, 0]) + 0.7 * rng.standard_normal(20)
@@ -196,7 +198,10 @@ def long_value(K, y, lam, fit):
 @pytest.mark.parametrize("widths", [(1.0, 2.0, 4.0), (0.3, 1.0, 3.0), (5.0, 10.0, 20.0)])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_tiny_lam_is_answered_honestly_or_refused_in_words(lam, widths, seed):
-    """Wide Gaussian kernels: norms in the millions. What is published holds when it is computed again, or nothing is."""
+    """Wide Gaussian kernels: norms in the millions.
+
+    What is published holds when it is computed again, or nothing is.
+    """
     K, y = rbf_problem(seed, widths)
     method = FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=3)
     fit, refused = None, ""
@@ -221,7 +226,9 @@ def test_a_tiny_lam_is_answered_honestly_or_refused_in_words(lam, widths, seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_under_a_vanishing_lam_the_answer_is_the_interpolant_of_least_norm(seed):
-    """There L is nearly lam times the least sum of norms, at every lam the same multiple; block descent alone stands still."""
+    """There L is nearly lam times the least sum of norms, at every lam the same multiple; block descent alone stands
+    still.
+    """
     K, y = rbf_problem(seed, (0.5, 1.0, 2.0), d=3)
     fits = [run(FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=3), tol=1e-3, max_iter=9) for lam in (1e-8, 1e-10)]
     assert all(fit.status is Status.CONVERGED for fit in fits)

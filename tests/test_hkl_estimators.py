@@ -1,4 +1,6 @@
-"""Hierarchical kernel learning as estimators: conventions, tables and matrices, paths, shared designs, refusals in words."""
+"""Hierarchical kernel learning as estimators: conventions, tables and matrices, paths, shared designs, refusals in
+words.
+"""
 
 import pickle
 import warnings

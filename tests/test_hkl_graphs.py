@@ -1,4 +1,6 @@
-"""HKL on any directed acyclic graph: optima over all nodes of an independent solver, sums by brute force, files, refusals."""
+"""HKL on any directed acyclic graph: optima over all nodes of an independent solver, sums by brute force, files,
+refusals.
+"""
 
 import io
 import itertools

@@ -1,4 +1,6 @@
-"""Hierarchical kernel learning: optima of an independent solver, factorised sums against brute force, bounds that hold."""
+"""Hierarchical kernel learning: optima of an independent solver, factorised sums against brute force, bounds that
+hold.
+"""
 
 import itertools
 import warnings
@@ -46,9 +48,15 @@ from tests.reference_hkl import brute_descendant_sums, hull_optima
 OPTIMA = hull_optima()
 SMOOTH = [optimum for optimum in OPTIMA if optimum.is_smooth]
 BASES = [
-    PolynomialBasis(2), HermiteBasis(2), GaussianBasis(2), ANOVABasis(0.5), SplineBasis(), KernelPCABasis(2), RuleBasis(2),
+    PolynomialBasis(2),
+    HermiteBasis(2),
+    GaussianBasis(2),
+    ANOVABasis(0.5),
+    SplineBasis(),
+    KernelPCABasis(2),
+    RuleBasis(2),
     RuleBasis(2, above=False),
-]  # fmt: skip
+]
 by_name = pytest.mark.parametrize("basis", BASES, ids=repr)
 
 

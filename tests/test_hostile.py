@@ -1,4 +1,6 @@
-"""Files, links and names that mean harm or had bad luck: nothing of them is executed, obeyed or left to crash a page."""
+"""Files, links and names that mean harm or had bad luck: nothing of them is executed, obeyed or left to crash a
+page.
+"""
 
 import io
 import json

@@ -291,11 +291,14 @@ def drawn(files: list[Path]) -> dict[str, set[str]]:
     """The house as a graph: for each module those it imports, by their own names."""
     names = {module_name(file) for file in files}
     return {
-        module_name(file): {max((n for n in names if target == n or target.startswith(n + ".")), key=len)
-                            for _, target in imports(file) if any(target == n or target.startswith(n + ".") for n in names)}
+        module_name(file): {
+            max((n for n in names if target == n or target.startswith(n + ".")), key=len)
+            for _, target in imports(file)
+            if any(target == n or target.startswith(n + ".") for n in names)
+        }
         - {module_name(file)}
         for file in files
-    }  # fmt: skip
+    }
 
 
 def circle(graph: dict[str, set[str]]) -> list[str]:
@@ -501,7 +504,7 @@ def test_numba_is_used_by_its_public_names(file):
     ("target", "private"),
     [
         ("numba.core.dispatcher.Dispatcher", True), ("numba.core", True), ("numba._dynfunc", True),
-        ("numba.np.ufunc.parallel", True), ("numba", False), ("numba.njit", False), ("numba.extending.intrinsic", False),
+        ("numba.np.ufunc.parallel", True), ("numba", False), ("numba.njit", False), ("numba.extending.intrinsic", False),  # noqa: E501
         ("numbat.core", False),
     ],
 )  # fmt: skip

@@ -1,4 +1,6 @@
-"""The Huber loss: its conjugate, its machine against a generic solver in the primal, its limits, and where it is refused."""
+"""The Huber loss: its conjugate, its machine against a generic solver in the primal, its limits, and where it is
+refused.
+"""
 
 import numpy as np
 import pytest

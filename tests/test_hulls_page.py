@@ -1,4 +1,6 @@
-"""The Hulls page without a browser: the chain of answers, the cursor, exact hulls, nodes, scores, settings, refusals."""
+"""The Hulls page without a browser: the chain of answers, the cursor, exact hulls, nodes, scores, settings,
+refusals.
+"""
 
 import json
 import threading

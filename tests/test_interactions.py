@@ -1,4 +1,6 @@
-"""Kernels of a functional ANOVA: means of zero, against brute force, through text, code and files, and which sets are found."""
+"""Kernels of a functional ANOVA: means of zero, against brute force, through text, code and files, and which sets are
+found.
+"""
 
 from dataclasses import replace
 from itertools import product

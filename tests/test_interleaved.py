@@ -1,4 +1,6 @@
-"""The interleaved solver, kernel rows and cutting planes: equal to the wrapper, inside their budget, refusing in words."""
+"""The interleaved solver, kernel rows and cutting planes: equal to the wrapper, inside their budget, refusing in
+words.
+"""
 
 from dataclasses import replace
 

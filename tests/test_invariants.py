@@ -1,4 +1,6 @@
-"""No answer leaves the driver unproved: a planted violation of every invariant, and what is refused instead of published."""
+"""No answer leaves the driver unproved: a planted violation of every invariant, and what is refused instead of
+published.
+"""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,6 @@
-"""The command mkl-explorer: what it refuses before a server starts, the table it hands over, and the wheel it comes with."""
+"""The command mkl-explorer: what it refuses before a server starts, the table it hands over, and the wheel it comes
+with.
+"""
 
 import os
 import socket

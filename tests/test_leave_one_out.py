@@ -46,7 +46,9 @@ def test_leave_one_out_is_what_n_refits_give(fit_intercept, C, table):
 
 @pytest.mark.parametrize("offset", [1e7, -1e9, 1e11])
 def test_leaving_one_out_far_from_zero_is_leaving_one_out_near_zero(offset, table):
-    """What the target itself has lost is no more than a half of eps times the offset, which a residual over 1 - h_ii enlarges."""
+    """What the target itself has lost is no more than a half of eps times the offset, which a residual over 1 - h_ii
+    enlarges.
+    """
     X, y, _ = table
     K = KERNELS.grams(X, normalise="trace").values.sum(axis=0)
     near, far = (leave_one_out(K, at + y, 1e3) for at in (0.0, offset))

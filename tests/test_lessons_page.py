@@ -27,9 +27,15 @@ from pages._parts.session import nav
 from tests.pages import memory, wait_until
 
 QUICK = {
-    "copies": copies.copies, "prices": prices.prices, "hull": hull.hulls, "bands": bands.bands, "letters": letters.letters,
-    "edge": edge.edge, "landmarks": landmarks.landmarks, "greedy": greedy.greedy,
-}  # fmt: skip
+    "copies": copies.copies,
+    "prices": prices.prices,
+    "hull": hull.hulls,
+    "bands": bands.bands,
+    "letters": letters.letters,
+    "edge": edge.edge,
+    "landmarks": landmarks.landmarks,
+    "greedy": greedy.greedy,
+}
 
 
 @pytest.fixture(scope="module")

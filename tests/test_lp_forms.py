@@ -165,7 +165,9 @@ def test_bounds_at_their_ends():
 
 
 def test_classes_that_a_fit_picks_from_share_the_risk_of_failure():
-    """Corollary 10 is about one class fixed beforehand; for a choice among k of them each gets delta / k (union bound)."""
+    """Corollary 10 is about one class fixed beforehand; for a choice among k of them each gets delta / k (union
+    bound).
+    """
     for bound in (lp_risk_bound, lp_margin_bound):
         assert bound(0.1, 2, 8, 100, delta=0.05, choices=10) == pytest.approx(bound(0.1, 2, 8, 100, delta=0.005))
     n = lp_rows_needed(0.2, 2, 8, B=3.0, choices=50)

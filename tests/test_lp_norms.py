@@ -85,7 +85,9 @@ def test_diagonal_ellipse_is_a_weighted_two_norm():
     ids=lambda p: p.name,
 )
 def test_update_price_and_regulariser_belong_together(penalty):
-    """update minimises sum n^2 / theta, dual_price maximises theta'Q, both over the same set: checked on random members."""
+    """update minimises sum n^2 / theta, dual_price maximises theta'Q, both over the same set: checked on random
+    members.
+    """
     rng = np.random.default_rng(2)
     n, Q = rng.uniform(0.1, 2, 3), rng.uniform(0.1, 2, 3)
     members = [penalty.scale(rng.uniform(0.01, 1, 3)) for _ in range(3000)]

@@ -1,4 +1,6 @@
-"""What holds for every lp-norm problem, tried on problems that hypothesis draws: certificates, derivatives, reductions."""
+"""What holds for every lp-norm problem, tried on problems that hypothesis draws: certificates, derivatives,
+reductions.
+"""
 
 from typing import NamedTuple
 

@@ -64,15 +64,19 @@ def test_low_rank_follows_the_first_answer_and_leaves_the_exact_ones_beside_it(f
 
 
 @pytest.mark.parametrize(("sampled", "many", "final", "taken"), [
-    (0.7, 0.8, True, True), (0.8, 0.7, True, False), (0.7, 0.8, False, False), (0.8, 0.8, True, True), (None, 0.1, True, True),
+    (0.7, 0.8, True, True), (0.8, 0.7, True, False), (0.7, 0.8, False, False), (0.8, 0.8, True, True), (None, 0.1, True, True),  # noqa: E501
 ])  # fmt: skip
 def test_nobody_is_moved_to_a_worse_model(monkeypatch, sampled, many, final, taken):
     params, path = Params(data="diabetes"), SimpleNamespace(estimators=[object()])
     told = (many_rows.Way("sample", params, 40, sampled, 1.0, final), many_rows.Way("all", params, 300, many, 1.0),
             many_rows.Way("whole", None, 300, None, None))  # fmt: skip
     lost = many_rows.Lost(15, 30, {"A": 0.1, "B": 0.6})
-    for place, name, value in ((many_rows, "is_many", lambda params: True), (many_rows, "ways", lambda params: told),
-                               (paths, "known", lambda params: path), (many_rows, "lost", lambda path: lost)):  # fmt: skip
+    for place, name, value in (
+        (many_rows, "is_many", lambda params: True),
+        (many_rows, "ways", lambda params: told),
+        (paths, "known", lambda params: path),
+        (many_rows, "lost", lambda path: lost),
+    ):
         monkeypatch.setattr(place, name, value)
     assert (many_rows.may_take(params) is not None) == taken
     known = sampled is not None and final

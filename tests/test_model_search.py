@@ -1,4 +1,6 @@
-"""The search for a model: folds are shared, the honest score chooses inside, time is kept, and words say what was left out."""
+"""The search for a model: folds are shared, the honest score chooses inside, time is kept, and words say what was left
+out.
+"""
 
 import numpy as np
 import pytest

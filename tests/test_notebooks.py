@@ -1,4 +1,6 @@
-"""The notebooks of ``sample_data`` say today what they said when they were written, and objects show themselves in one."""
+"""The notebooks of ``sample_data`` say today what they said when they were written, and objects show themselves in
+one.
+"""
 
 import html.parser
 import importlib.util

@@ -1,4 +1,6 @@
-"""Whoever has the name of a session, or the place of one of its files, has nothing of it without the browser that began it."""
+"""Whoever has the name of a session, or the place of one of its files, has nothing of it without the browser that began
+it.
+"""
 
 import asyncio
 from types import SimpleNamespace
@@ -32,7 +34,9 @@ ANNA, BEN, NOBODY = b"a" * 16, b"b" * 16, b""
 
 @pytest.fixture
 def sessions(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The sessions of a server that answers requests through the guard: ``connect(browser, name)`` is a tab that opens."""
+    """The sessions of a server that answers requests through the guard: ``connect(browser, name)`` is a tab that
+    opens.
+    """
     monkeypatch.setattr(websocket_session_manager, "AppSession", AppSession)
     sending.gather()
     manager = websocket_session_manager.WebsocketSessionManager(

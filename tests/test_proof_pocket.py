@@ -1,4 +1,6 @@
-"""Check it yourself: the two files of a certificate pass the verifier as a command, and the page prints what it prints."""
+"""Check it yourself: the two files of a certificate pass the verifier as a command, and the page prints what it
+prints.
+"""
 
 import re
 import shlex
@@ -68,9 +70,13 @@ def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_l
     assert command == found.command == "python -m mklcore.verify model.mkl training_rows.csv species"
     python, *rest = laid(found, tmp_path)
     done = subprocess.run(
-        [sys.executable, *rest], cwd=tmp_path, env={"PYTHONPATH": str(ROOT), "PATH": ""}, capture_output=True, text=True,
+        [sys.executable, *rest],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        capture_output=True,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
     assert (python, done.returncode) == ("python", 0), done.stdout + done.stderr
     assert "training target: that of the table" in done.stdout
     quiet(app.button(key="proof_run_explore").click().run())

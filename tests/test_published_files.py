@@ -148,7 +148,7 @@ def test_surroundings_are_means_and_deviations_of_windows():
     ("arrays", "match"),
     [
         ({"K": np.eye(4)[None]}, r"plant\.npz has no array y; expected K and y"),
-        ({"K": np.eye(4)[None], "y": np.arange(3)}, r"y has the shape \(3,\); expected one class for each of the 4 rows"),
+        ({"K": np.eye(4)[None], "y": np.arange(3)}, r"y has the shape \(3,\); expected one class for each of the 4 rows"),  # noqa: E501
         ({"K": np.eye(4)[None], "y": np.array([{}] * 4)}, r"no archive of plain arrays \(ValueError\)"),
     ],
 )  # fmt: skip

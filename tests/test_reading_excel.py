@@ -73,7 +73,8 @@ def open_document(rows: str) -> bytes:
         {
             "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
             "META-INF/manifest.xml": "<manifest/>",
-            "content.xml": f'<office:document-content{spaces}><office:body><office:spreadsheet><table:table table:name="A">'
+            "content.xml": f"<office:document-content{spaces}><office:body><office:spreadsheet><table:table "
+            f'table:name="A">'
             f"{rows}</table:table></office:spreadsheet></office:body></office:document-content>",
         }
     )

@@ -1,4 +1,6 @@
-"""Plain models beside a score, and grids that go on: each is scikit-learn's own fit, chosen by the validation score alone."""
+"""Plain models beside a score, and grids that go on: each is scikit-learn's own fit, chosen by the validation score
+alone.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""The store of kept work: for whom it is, what leaves when, and what no clock, no full disk and no damaged file may do."""
+"""The store of kept work: for whom it is, what leaves when, and what no clock, no full disk and no damaged file may
+do.
+"""
 
 import contextlib
 import hashlib
@@ -70,7 +72,7 @@ def test_the_secret_of_a_link_opens_but_does_not_delete_or_list(store: Store) ->
 
 @pytest.mark.parametrize(
     "token",
-    ["", "x", "../../etc/passwd", "' OR 1=1 --", "a" * 43, "ä" * 43, "a" * 100_000, "%", "\x00" * 43, None, 7, "_" * 42 + "\n"],
+    ["", "x", "../../etc/passwd", "' OR 1=1 --", "a" * 43, "ä" * 43, "a" * 100_000, "%", "\x00" * 43, None, 7, "_" * 42 + "\n"],  # noqa: E501
 )  # fmt: skip
 def test_a_wrong_secret_gets_the_words_of_a_deleted_run(store: Store, token: object) -> None:
     run = store.save(ANNA, "Mine", "explore", RECIPE)

@@ -39,9 +39,18 @@ def test_whole_weights_are_rows_given_as_often(loss, p):
     assert np.all(weighted.dual_coef_[w == 0] == 0)
     assert np.all(weighted.dual_point_[w == 0] == 0)
     found = mkl.certificate(
-        drawn.K, drawn.y, weighted.weights_, weighted.dual_coef_, weighted.intercept_, loss if loss != "epsilon_insensitive"
-        else make_loss(loss), 0.7, mkl.LpNorm(p), weighted.dual_point_, True, w,
-    )  # fmt: skip
+        drawn.K,
+        drawn.y,
+        weighted.weights_,
+        weighted.dual_coef_,
+        weighted.intercept_,
+        loss if loss != "epsilon_insensitive" else make_loss(loss),
+        0.7,
+        mkl.LpNorm(p),
+        weighted.dual_point_,
+        True,
+        w,
+    )
     assert found == pytest.approx((weighted.objective_, weighted.dual_objective_), rel=1e-6)
 
 

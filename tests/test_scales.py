@@ -89,7 +89,9 @@ def test_the_table_of_invariants_runs_for_every_method(capsys):
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "squared"])
 def test_near_copies_at_a_huge_C_are_proved_or_refused(loss):
-    """Five kernels that are one but for rounding, or nearly: what rounding makes of their differences is never a bound."""
+    """Five kernels that are one but for rounding, or nearly: what rounding makes of their differences is never a
+    bound.
+    """
     rng, right = np.random.default_rng(0), 0
     X = rng.standard_normal((30, 3))
     squared = ((X[:, None] - X[None]) ** 2).sum(-1)

@@ -1,4 +1,6 @@
-"""Scores by name: they are scikit-learn's own, on tables and on stacks, along paths, over folds and over two parameters."""
+"""Scores by name: they are scikit-learn's own, on tables and on stacks, along paths, over folds and over two
+parameters.
+"""
 
 import numpy as np
 import pytest

@@ -29,7 +29,7 @@ def made(text: str, name: str, **names: object) -> object:
 
 @pytest.mark.parametrize(
     "value",
-    [None, True, 3, -0.1, 1e-300, float("inf"), "a'b\n\"`", (1.5,), [1, "x"], {"a'": (2, None)}, np.float64(0.3), np.int64(4),
+    [None, True, 3, -0.1, 1e-300, float("inf"), "a'b\n\"`", (1.5,), [1, "x"], {"a'": (2, None)}, np.float64(0.3), np.int64(4),  # noqa: E501
      mkl.RBF(0.5, relative=True), mkl.Linear(features=(1, 2), label="a'\n\"b"), mkl.WeightedLpNorm(2.0, (1.0, 2.0)),
      mkl.penalties.LogTerm() + mkl.penalties.GroupLasso(2.0), mkl.PolynomialBasis(3), mkl.KernelPCABasis(2, 0.5),
      mkl.LpNorm(float("inf")),

@@ -1,4 +1,5 @@
-"""A second process compiles nothing: every function a fit needs comes out of numba's cache, and the warm-up knows them all.
+"""A second process compiles nothing: every function a fit needs comes out of numba's cache, and the warm-up knows them
+all.
 
 The first process fills the cache where it is not filled yet; in a run of all tests it was filled before the first test.
 """
@@ -46,7 +47,7 @@ for algorithm in ESTIMATORS.values():
         for rows in (X, frozen):
             getattr(algorithm, kind)().fit(rows, y).predict(rows[:5])
 more = np.tile(X, (10, 1))
-for estimator in (mklcore.LpMKLClassifier, mklcore.UniformMKLClassifier):  # larger machines have a function of their own
+for estimator in (mklcore.LpMKLClassifier, mklcore.UniformMKLClassifier):  # large machines have their own
     estimator().fit(more, np.where(more[:, 0] > 0, 1, -1))
 late = total("cache_hits") + total("cache_misses") - warmed
 print("jitted", len(jitted()), "loaded", warmed - compiled, "compiled", compiled, "late", late)
@@ -87,7 +88,9 @@ print("warmed", len(warmed), "asked", ",".join(sorted(asked)), "late", sorted(na
 
 @pytest.fixture(scope="module")
 def second() -> dict[str, int]:
-    """Count in a process after one that filled the cache: functions, those it loaded and compiled, and those the warm-up missed."""
+    """Count in a process after one that filled the cache: functions, those it loaded and compiled, and those the
+    warm-up missed.
+    """
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-m", "mklcore._numba.compiling"], cwd=ROOT, env=environment, check=True)
     done = subprocess.run(

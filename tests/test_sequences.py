@@ -1,4 +1,6 @@
-"""Kernels on sequences, against words counted by hand; data sets with sequences; models on both through their whole life."""
+"""Kernels on sequences, against words counted by hand; data sets with sequences; models on both through their whole
+life.
+"""
 
 from collections import Counter
 

@@ -63,7 +63,8 @@ def test_a_shard_takes_the_columns_it_sees_and_no_others():
         (lambda: fit_shards(mkl.LpMKLClassifier(p=np.inf, kernels=KERNELS), *table()), "a finite p"),
         (lambda: fit_shards(mkl.LpMKLClassifier(kernels=KERNELS, normalise="spherical"), *table(), backend="serial"),
          "scaled as a whole; normalise must be one of 'multiplicative', 'trace', 'diag', None, got 'spherical'"),
-        (lambda: fit_shards(mkl.LpMKLClassifier(kernels=KERNELS), *table(), backend="processes"), "stay where they are built"),
+        (lambda: fit_shards(mkl.LpMKLClassifier(kernels=KERNELS), *table(), backend="processes"), "stay where they "
+                                                                                                  "are built"),
     ],
 )  # fmt: skip
 def test_what_shards_cannot_do_is_refused_in_words(asked, match):

@@ -263,7 +263,9 @@ def test_copies_that_compete_are_parted_by_shaking_what_has_settled(table, twice
 
 
 def test_near_copies_are_told_apart_at_the_usual_tolerance(table):
-    """Six widths that differ by 1e-4: settled at tol 1e-3 they share, and L is half as large again as with one of them."""
+    """Six widths that differ by 1e-4: settled at tol 1e-3 they share, and L is half as large again as with one of
+    them.
+    """
     X, _, y = table
     K = KernelDictionary.rbf_widths([1.0 + 1e-4 * k for k in range(6)]).grams(X, normalise="trace").values
     usual, sharp = (SMKLRegressor(kernels="precomputed", C=50.0, tol=tol).fit(K, y) for tol in (1e-3, 1e-9))

@@ -14,9 +14,9 @@ from mklcore.solvers.driver import Status
 from mklcore.solvers.smkl import fit_selection, starts
 from tests.reference_smkl import COPIES, l1_optima, smkl_runs
 
-# Not in the file: P3_squared_log_tol1e-09 and P3_squared_loggl_tol1e-09. P3 holds ten exact copies of a kernel, and equal
-# weights sit on a symmetric saddle; what leaves it after some thirty steps is the round-off of the machine that made the
-# record. On the other runs of P3 only the objective is compared: which copy is kept is arbitrary.
+# Not in the file: P3_squared_log_tol1e-09 and P3_squared_loggl_tol1e-09. P3 holds ten exact copies of a kernel, and
+# equal weights sit on a symmetric saddle; what leaves it after some thirty steps is the round-off of the machine that
+# made the record. On the other runs of P3 only the objective is compared: which copy is kept is arbitrary.
 RUNS = smkl_runs()
 FREE = [run for run in RUNS if not run.name.startswith("P3")]
 OPTIMA = l1_optima()
@@ -55,7 +55,9 @@ def test_every_trusted_run_has_the_same_weights_at_the_end(run):
 
 @pytest.mark.parametrize("run", FREE, ids=lambda run: run.name)
 def test_every_trusted_run_takes_the_same_first_steps(run):
-    """The weights after k + 1 updates, seen through a fit that is stopped there (what is negligible there, is pruned)."""
+    """The weights after k + 1 updates, seen through a fit that is stopped there (what is negligible there, is
+    pruned).
+    """
     rel = 2e-4 if run.loss == "hinge" else 1e-9
     for k in range(len(run.weights)):
         with pytest.warns(NotConvergedWarning, match="Absolute change of the weights reached"):
@@ -193,7 +195,9 @@ def test_no_kernel_is_kept_where_none_is_worth_its_price(terms):
 @pytest.mark.parametrize("name", ["squared", "epsilon_insensitive", "hinge", "logistic"])
 @pytest.mark.parametrize("terms", ["log+gl", "mf", "gl", "log"])
 def test_a_weak_signal_is_no_reason_for_no_model(terms, name, C):
-    """At a large C the loss dwarfs 1/2 ||f||^2 whatever f explains: no kernel is the answer only where its L is lower."""
+    """At a large C the loss dwarfs 1/2 ||f||^2 whatever f explains: no kernel is the answer only where its L is
+    lower.
+    """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 3))
     y = 0.4 * X[:, 0] + rng.standard_normal(120)

@@ -1,4 +1,6 @@
-"""Spectra: wavelengths out of names, the usual steps before kernels, dictionaries over bands, the figure, and the point."""
+"""Spectra: wavelengths out of names, the usual steps before kernels, dictionaries over bands, the figure, and the
+point.
+"""
 
 import io
 from dataclasses import replace

@@ -114,7 +114,8 @@ def test_every_first_half_has_every_class():
 def test_a_note_names_class_count_and_what_was_done():
     assert rare_note(classes(5, 4), 3) == ""
     assert rare_note(classes(5, 2, 1), 3) == (
-        "Too rare to be held out: classes 'b' (2 rows), 'c' (1 row); their rows stay in training, and no score counts them."
+        "Too rare to be held out: classes 'b' (2 rows), 'c' (1 row); their rows stay in training, and no score counts "
+        "them."
     )
     assert "'f' (1 row) and 2 more" in rare_note(classes(1, 1, 1, 1, 1, 1, 1, 1, 5), 2)
 

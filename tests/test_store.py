@@ -1,4 +1,6 @@
-"""Saved models: every estimator comes back in another process and predicts the same; hostile files are refused in words."""
+"""Saved models: every estimator comes back in another process and predicts the same; hostile files are refused in
+words.
+"""
 
 import io
 import json
@@ -164,7 +166,8 @@ def test_another_process_predicts_the_same(tmp_path):
         "new = np.load('new.npy', allow_pickle=False)\n"
         "for name in sys.argv[1:]:\n"
         "    model = mkl.load_model(name + '.mkl')\n"
-        "    np.savez(name + '.npz', decision=model.decision_function(new), labels=np.array(model.predict(new), dtype=str))\n"
+        "    np.savez(name + '.npz', decision=model.decision_function(new), labels=np.array(model.predict(new), "
+        "dtype=str))\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(

@@ -176,9 +176,18 @@ def test_a_new_file_is_read_with_the_same_missing_values():
 
 
 SLOW = (
-    "path of best", "path of smkl", "path of hkl", "path of aligned", "choose_C", "Explore: first look", "Explore: plain",
-    "Compare", "Hulls", "Theory", *any_table.ON_REQUEST,
-)  # fmt: skip
+    "path of best",
+    "path of smkl",
+    "path of hkl",
+    "path of aligned",
+    "choose_C",
+    "Explore: first look",
+    "Explore: plain",
+    "Compare",
+    "Hulls",
+    "Theory",
+    *any_table.ON_REQUEST,
+)
 FIRST = dict(odd_tables(len(KINDS)))
 
 

@@ -1,4 +1,6 @@
-"""Files that keep moving: nothing of a table becomes markup, the policy fits the file, and what is drawn is the path."""
+"""Files that keep moving: nothing of a table becomes markup, the policy fits the file, and what is drawn is the
+path.
+"""
 
 import base64
 import hashlib

@@ -159,8 +159,9 @@ def test_one_row_per_kernel_is_thresholded_as_in_the_closed_form(term):
     """K_k = e_k e_k', squared loss: every block is min_t C/2 (y - t)^2 + g(t), here by brute force over t."""
     y, C = np.array([0.2, 0.6, -1.5, 4.0]), 2.0
     K = np.stack([np.outer(one, one) for one in np.eye(4)])
-    model = SMKLRegressor(term, C=C, loss="squared", kernels="precomputed", normalise=None, fit_intercept=False, tol=1e-7,
-                          max_iter=2000).fit(K, y)  # fmt: skip
+    model = SMKLRegressor(
+        term, C=C, loss="squared", kernels="precomputed", normalise=None, fit_intercept=False, tol=1e-7, max_iter=2000
+    ).fit(K, y)
     grid = np.linspace(0.0, 5.0, 10_001)
     price = np.array([term.value(np.array([t * t])) for t in grid])
     best = [np.sign(v) * grid[np.argmin(0.5 * C * (abs(v) - grid) ** 2 + price)] for v in y]

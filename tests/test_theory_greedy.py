@@ -131,7 +131,9 @@ def test_gaussian_kernels_make_everything_vacuous():
 
 
 def test_orthogonal_spans_reach_the_bounds_of_proposition_2():
-    """Orthogonal spans: correlation 0, smin(B_J) the smallest eigenvalue, so gamma(d) <= sqrt(d) / sigma_min+ exactly."""
+    """Orthogonal spans: correlation 0, smin(B_J) the smallest eigenvalue, so gamma(d) <= sqrt(d) / sigma_min+
+    exactly.
+    """
     K = orthogonal([0.5, 0.25, 0.8])
     assert mkl.kernel_correlation(K) == pytest.approx(0, abs=1e-7)
     for d in (1, 2, 3):
@@ -158,8 +160,9 @@ def test_restricted_condition_is_the_worst_set():
 
 
 def test_lemma_3_needs_the_square_of_gamma():
-    """1024 orthogonal rank-one kernels, K_j / N of eigenvalue 1/2, y = +-1 with equal share in each: 1024 unit steps visit
-    every kernel once and halve its share. The printed bound would be exceeded; the corrected one holds."""
+    """1024 orthogonal rank-one kernels, K_j / N of eigenvalue 1/2, y = +-1 with equal share in each: 1024 unit steps
+    visit every kernel once and halve its share. The printed bound would be exceeded; the corrected one holds.
+    """
     n, sigma = 1024, 0.5
     shares = np.full(n, 1.0 / np.sqrt(n))
     for _ in range(n):

@@ -1,4 +1,6 @@
-"""The Theory page and what it measures: bounds beside measurements, vacuity said in words, nothing shown that is not known."""
+"""The Theory page and what it measures: bounds beside measurements, vacuity said in words, nothing shown that is not
+known.
+"""
 
 import dataclasses
 import io
@@ -53,7 +55,9 @@ def theory_page(tab: str, **query: str) -> AppTest:
 
 
 def test_the_block_norm_is_that_of_the_penalty_at_the_optimum():
-    """At the optimum ||w||_{2,q}^2 = sum ||w_m||^2 / theta_m with ||theta||_p = 1, which is a'K a for K = sum theta_m K_m."""
+    """At the optimum ||w||_{2,q}^2 = sum ||w_m||^2 / theta_m with ||theta||_p = 1, which is a'K a for K = sum theta_m
+    K_m.
+    """
     K, y, X, labels = halves(P1, SIGNS)
     found = theory.measure_lp(K, y, X, labels, NORMS, 1.0, tol=1e-7)
     for p, B, decisions in zip(NORMS, found.norms, found.decisions, strict=True):

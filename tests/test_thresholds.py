@@ -1,7 +1,9 @@
-"""Every loss at p = 1, 4/3 and infinity on both sides of each size at which a fit goes another way: the answers are alike.
+"""Every loss at p = 1, 4/3 and infinity on both sides of each size at which a fit goes another way: the answers are
+alike.
 
-The sizes are constants of the solvers; here each is moved to that of a small problem, which then stands on the other side
-of it, by one row or one kernel where the size counts these. On its own side every size stands in the fits compared with.
+The sizes are constants of the solvers; here each is moved to that of a small problem, which then stands on the other
+side of it, by one row or one kernel where the size counts these. On its own side every size stands in the fits compared
+with.
 """
 
 from __future__ import annotations

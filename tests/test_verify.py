@@ -1,4 +1,6 @@
-"""The verifier agrees with every method, and finds what was changed after the fit; it shares no code with what fitted."""
+"""The verifier agrees with every method, and finds what was changed after the fit; it shares no code with what
+fitted.
+"""
 
 import ast
 import json

@@ -1,4 +1,5 @@
-"""Files written by version 0.1 still work: models, paths, links, runs, handed-out scripts and a script of somebody's own.
+"""Files written by version 0.1 still work: models, paths, links, runs, handed-out scripts and a script of somebody's
+own.
 
 The folder `tests/data/v0_1` was made once and is never made again: its `make.py` says how.
 """

@@ -2,8 +2,8 @@
 
     python -m benchmarks.fuzzing [links pages stacks models store] [--minutes 10] [--seed 0]
 
-A finding is an input that led to anything but an answer or a refusal in words; it is printed at its smallest, and the run
-fails. The counts are kept, and ``docs/attacked.md`` is written from what is kept.
+A finding is an input that led to anything but an answer or a refusal in words; it is printed at its smallest, and the
+run fails. The counts are kept, and ``docs/attacked.md`` is written from what is kept.
 """
 
 from __future__ import annotations

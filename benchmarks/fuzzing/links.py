@@ -28,13 +28,67 @@ NAMES = sorted(
 )
 SMALL = {"data": "iris", "validation": "0.4", "test": "0.4", "widths": "1", "each": "none", "degree": "0"}
 WORDS = [
-    "", "yes", "no", "0", "1", "-1", "1e999", "nan", "inf", "-0.0", "1e-320", "9" * 5000, "lp", "smkl", "gomp", "C", "lam", "p",
-    "s", "eta", "rbf", "linear", "auto", "none", "both", "hinge", "logistic", "squared", "lowrank", "sample", "columns", "inside",
-    "path", "root", "3^2", "1^1*2^1", "1,2", "1-3,7", "99999", "1n,2c,3x", "a:1-2;b:3", "rbf0.5m@*", "lin@1..30;~pol2@1-3,7",
-    "lin@1&rbf1m@2", "stack@1-3", "kept:" + 64 * "0", "upload:" + 64 * "f", "1=1e100,2=-3", "memory_mb=400;tol=0.0001",
-    "<script>alert(1)</script>", "[l](http://evil.example)", "{{7*7}}", "%00", "\x00", "\ud800", "\u202e", "名", "\u200fa",
-    "' OR 1=1 --", "../../etc/passwd",
-]  # fmt: skip
+    "",
+    "yes",
+    "no",
+    "0",
+    "1",
+    "-1",
+    "1e999",
+    "nan",
+    "inf",
+    "-0.0",
+    "1e-320",
+    "9" * 5000,
+    "lp",
+    "smkl",
+    "gomp",
+    "C",
+    "lam",
+    "p",
+    "s",
+    "eta",
+    "rbf",
+    "linear",
+    "auto",
+    "none",
+    "both",
+    "hinge",
+    "logistic",
+    "squared",
+    "lowrank",
+    "sample",
+    "columns",
+    "inside",
+    "path",
+    "root",
+    "3^2",
+    "1^1*2^1",
+    "1,2",
+    "1-3,7",
+    "99999",
+    "1n,2c,3x",
+    "a:1-2;b:3",
+    "rbf0.5m@*",
+    "lin@1..30;~pol2@1-3,7",
+    "lin@1&rbf1m@2",
+    "stack@1-3",
+    "kept:" + 64 * "0",
+    "upload:" + 64 * "f",
+    "1=1e100,2=-3",
+    "memory_mb=400;tol=0.0001",
+    "<script>alert(1)</script>",
+    "[l](http://evil.example)",
+    "{{7*7}}",
+    "%00",
+    "\x00",
+    "\ud800",
+    "\u202e",
+    "名",
+    "\u200fa",
+    "' OR 1=1 --",
+    "../../etc/passwd",
+]
 
 
 values = st.one_of(
@@ -68,7 +122,9 @@ queries = st.one_of(
 
 
 def read(query: dict[str, str]) -> str:
-    """A link is read into parameters that write themselves and come back; what is refused is told in a few short lines."""
+    """A link is read into parameters that write themselves and come back; what is refused is told in a few short
+    lines.
+    """
     params, refused = link.read(query)
     assert len(refused) <= link.MOST_REFUSALS + 1
     assert all(len(sentence) < 4000 for sentence in refused)

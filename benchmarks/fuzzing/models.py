@@ -27,11 +27,32 @@ X = RNG.standard_normal((24, 3))
 NEW = RNG.standard_normal((5, 3))
 TARGETS = {"binary": np.where(X[:, 0] > 0, "yes", "no"), "multiclass": np.arange(24) % 3, "regression": X[:, 0] ** 2}
 STRANGE: list[Any] = [
-    None, True, -1, 0, 10**30, 1e308, -0.0, "", "x", "os.system", "__class__", "\ud800", [], {}, {"is": "array", "at": 0},
-    {"is": "array", "at": 10**9}, {"is": "tuple", "of": []}, {"is": "float", "of": "nan"}, {"is": "float", "of": "inf"},
-    {"is": "int", "of": "0x" + 300 * "f"}, {"is": "objects", "shape": [10**9], "of": []}, {"is": "dict", "of": [[1, 2]]},
-    {"is": "RBF", "of": {"width": -1.0}}, {"is": "Popen", "of": {}}, {"is": "estimator", "of": {}},
-]  # fmt: skip
+    None,
+    True,
+    -1,
+    0,
+    10**30,
+    1e308,
+    -0.0,
+    "",
+    "x",
+    "os.system",
+    "__class__",
+    "\ud800",
+    [],
+    {},
+    {"is": "array", "at": 0},
+    {"is": "array", "at": 10**9},
+    {"is": "tuple", "of": []},
+    {"is": "float", "of": "nan"},
+    {"is": "float", "of": "inf"},
+    {"is": "int", "of": "0x" + 300 * "f"},
+    {"is": "objects", "shape": [10**9], "of": []},
+    {"is": "dict", "of": [[1, 2]]},
+    {"is": "RBF", "of": {"width": -1.0}},
+    {"is": "Popen", "of": {}},
+    {"is": "estimator", "of": {}},
+]
 
 
 @cache
@@ -109,7 +130,9 @@ def _changed(array: np.ndarray, draw: st.DrawFn) -> bytes:
 
 
 def every_member_changed() -> Iterator[tuple[str, bytes]]:
-    """Each file with each member of its archive changed in each way, one at a time: what was done to which, and the file."""
+    """Each file with each member of its archive changed in each way, one at a time: what was done to which, and the
+    file.
+    """
     for raw in files():
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             content = {name: archive.read(name) for name in archive.namelist()}

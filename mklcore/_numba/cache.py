@@ -1,9 +1,9 @@
 """Where compiled routines are kept between two starts, and what happens where they cannot be: work goes on without.
 
-numba keeps a routine as a pickle, which runs code when it is read. A checkout keeps it beside the sources, whose place is
-trusted already. An installed copy holds what was installed and no more: it, and sources that cannot be written, keep routines in
-the folder that ``NUMBA_CACHE_DIR`` names or in the cache folder of this account, and nowhere if others could put files there
-(:mod:`mklcore.io.private_folders`). A full disk costs the cache, not the answer.
+numba keeps a routine as a pickle, which runs code when it is read. A checkout keeps it beside the sources, whose place
+is trusted already. An installed copy holds what was installed and no more: it, and sources that cannot be written, keep
+routines in the folder that ``NUMBA_CACHE_DIR`` names or in the cache folder of this account, and nowhere if others
+could put files there (:mod:`mklcore.io.private_folders`). A full disk costs the cache, not the answer.
 """
 
 from __future__ import annotations

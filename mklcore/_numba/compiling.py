@@ -1,11 +1,12 @@
 """Compiling in a process of its own: it fills numba's cache on disk, and the caller only loads.
 
-    python -m mklcore._numba.compiling [--with-parent] [STAGE ...]        fill the cache, the named stages of ``warmup`` first
+    python -m mklcore._numba.compiling [--with-parent] [STAGE ...] fill the cache, the named stages of ``warmup`` first
 
 ``--with-parent``: end when the standard input is closed, as it is when the process that asked has ended.
 
-One process compiles at a time: another one waits for a lock in the cache's folder and then finds everything there. A stamp
-beside it says that all is compiled for these sources, this numba and this processor, so that the next start need not ask.
+One process compiles at a time: another one waits for a lock in the cache's folder and then finds everything there. A
+stamp beside it says that all is compiled for these sources, this numba and this processor, so that the next start need
+not ask.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def _stamp() -> Path | None:
 
 
 class Compiler:
-    """A process that fills the cache; ``want`` moves a stage to the front, ``follow`` waits for it and passes on its progress."""
+    """A process that fills the cache; ``want`` moves a stage to the front, ``follow`` waits for it and passes on its
+    progress.
+    """
 
     def __init__(self, first: Sequence[str] = (), command: Sequence[str] = COMMAND) -> None:
         there = os.pathsep.join(filter(None, [str(SOURCES.parent), os.environ.get("PYTHONPATH")]))
@@ -98,7 +101,9 @@ class Compiler:
 
 
 def main(first: Sequence[str] = ()) -> None:
-    """Fill the cache, unless it is filled: the stages ``first``, or asked for on the standard input, before the others."""
+    """Fill the cache, unless it is filled: the stages ``first``, or asked for on the standard input, before the
+    others.
+    """
     lower_priority(NICE)
     wishes = [stage for stage in first if stage != WITH_PARENT]
     threading.Thread(target=_listen, args=(wishes, WITH_PARENT in first), daemon=True).start()

@@ -1,9 +1,10 @@
 """Decorators for the functions that numba compiles: entries, which Python calls, and helpers, which only entries call.
 
-All compiled functions are serial, release the interpreter's lock, and take contiguous float64 or int64 arrays and scalars.
-Compiling is paid on every new machine, so neither kind gets a wrapper for callers in C, and helpers none for Python either.
-The machine code of an entry is cached on disk and holds all of its helpers, so helpers are not cached themselves. Where it is
-cached :mod:`mklcore._numba.cache` decides; a full disk or a damaged file costs the cache, not the answer.
+All compiled functions are serial, release the interpreter's lock, and take contiguous float64 or int64 arrays and
+scalars. Compiling is paid on every new machine, so neither kind gets a wrapper for callers in C, and helpers none for
+Python either. The machine code of an entry is cached on disk and holds all of its helpers, so helpers are not cached
+themselves. Where it is cached :mod:`mklcore._numba.cache` decides; a full disk or a damaged file costs the cache, not
+the answer.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def jit_helper(fastmath: bool | set[str] = False) -> Callable[[F], F]:
 
 
 def _cached(function: Any) -> Any:
-    """Return the compiled function with a cache on disk, None where there is no place that only this account can write."""
+    """Return the compiled function with a cache on disk, None where there is no place that only this account can
+    write.
+    """
     place = routine_cache.place()
     if place.folder is None or routine_cache.given_up():
         return None

@@ -1,7 +1,8 @@
 """Compile every jitted function once, or load it from the cache, so that no first click waits for a compiler.
 
-One routine for the server, the test run and the command line, ``python -m mklcore._numba.compiling``. Compiling holds the
-interpreter's lock, so a server lets another process fill the cache on disk (:mod:`mklcore._numba.compiling`) and only loads.
+One routine for the server, the test run and the command line, ``python -m mklcore._numba.compiling``. Compiling holds
+the interpreter's lock, so a server lets another process fill the cache on disk (:mod:`mklcore._numba.compiling`) and
+only loads.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ Choose = Callable[[Sequence[str]], str]
 
 
 def stages() -> dict[str, Callable[[], None]]:
-    """What there is to compile, by name: "usual", which is what the paths need that everybody sees first, at p = 1 with the
-    losses and kernels that are set for a table; then "kernels", all of them, and every algorithm of ``ESTIMATORS`` by its key.
+    """What there is to compile, by name: "usual", which is what the paths need that everybody sees first, at p = 1 with
+    the losses and kernels that are set for a table; then "kernels", all of them, and every algorithm of ``ESTIMATORS``
+    by its key.
     """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((16, 3))
@@ -48,10 +50,11 @@ def stages() -> dict[str, Callable[[], None]]:
 def warm_up(
     progress: Callable[[tuple[str, ...], str], None] | None = None, choose: Choose = lambda left: left[0]
 ) -> None:
-    """Run every kernel and every algorithm once on sixteen rows; ``progress(stages done, the one that comes next or "")``.
+    """Run every kernel and every algorithm once on sixteen rows; ``progress(stages done, the one that comes next or
+    "")``.
 
-    ``choose`` says which of the stages that are left comes next. Safe to call from a background thread. Takes seconds in a
-    fresh installation and under one with the cache.
+    ``choose`` says which of the stages that are left comes next. Safe to call from a background thread. Takes seconds
+    in a fresh installation and under one with the cache.
     """
     left, done = stages(), list[str]()
     while left:
@@ -131,7 +134,9 @@ def _algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:
 
 
 def _table_algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:
-    """Levels as columns and as blocks go through different compiled functions; a small budget goes the way without tables."""
+    """Levels as columns and as blocks go through different compiled functions; a small budget goes the way without
+    tables.
+    """
     for basis in (None, ANOVABasis()):
         for memory in (64, 0.05):
             algorithm.estimator("regression", basis=basis, memory_mb=memory, lam=0.1).fit(X, X[:, 1]).predict(X[:5])

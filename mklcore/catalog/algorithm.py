@@ -51,8 +51,9 @@ class Control:
     """One parameter as a person moves it.
 
     ``kind`` is "choice", "log" (positive, on a log scale), "p" (1 .. infinity), "integer" or "flag"; ``help`` says what
-    moving it does to the picture; ``tasks`` are the kinds of data for which it is shown. ``advanced`` controls are folded
-    away. ``when`` names another control and the values of it for which this one acts; ``paths`` the paths, all by default.
+    moving it does to the picture; ``tasks`` are the kinds of data for which it is shown. ``advanced`` controls are
+    folded away. ``when`` names another control and the values of it for which this one acts; ``paths`` the paths, all
+    by default.
     """
 
     name: str
@@ -71,7 +72,9 @@ class Control:
 
 @dataclass(frozen=True)
 class Preset:
-    """A named state of an algorithm's controls: what it is called, what it shows, ``settings`` by name, the path to draw."""
+    """A named state of an algorithm's controls: what it is called, what it shows, ``settings`` by name, the path to
+    draw.
+    """
 
     label: str
     help: str
@@ -93,7 +96,9 @@ class Variant:
 
 @dataclass(frozen=True)
 class PathParameter:
-    """A parameter along which a path is drawn: its key ("C", "lam", "p" or "s"), the estimator's name for it, its words."""
+    """A parameter along which a path is drawn: its key ("C", "lam", "p" or "s"), the estimator's name for it, its
+    words.
+    """
 
     key: str
     attribute: str
@@ -106,12 +111,12 @@ class Algorithm:
     """One method: two estimators, its paths and controls, and what to tell about it. Formulas are LaTeX.
 
     ``on`` is what it learns from: "kernels" (a dictionary or a stack) or "table" (the columns themselves). ``prepare``
-    turns controls into the estimator's parameters where these are not the same. ``novelty`` is the estimator for a table
-    without a target, None where the method needs one, and ``novelty_words`` what to tell about it. ``is_approximable``: the
-    estimators also take kernels as features, by their parameter ``approximation``. ``normalise``: how they
-    scale kernels by themselves. Each of the estimators may
-    be given as its place, "package.module.Class": it is imported when somebody asks for it, so that a method can be listed
-    and described without scikit-learn.
+    turns controls into the estimator's parameters where these are not the same. ``novelty`` is the estimator for a
+    table without a target, None where the method needs one, and ``novelty_words`` what to tell about it.
+    ``is_approximable``: the estimators also take kernels as features, by their parameter ``approximation``.
+    ``normalise``: how they scale kernels by themselves. Each of the estimators may be given as its place,
+    "package.module.Class": it is imported when somebody asks for it, so that a method can be listed and described
+    without scikit-learn.
     """
 
     key: str
@@ -154,7 +159,9 @@ class Algorithm:
         return task != NOVELTY or vars(self)["novelty"] is not None
 
     def words_for(self, values: Mapping[str, Any], task: str = "") -> Algorithm | Variant:
-        """Whose formula and words hold for ``task`` and these ``values`` of the controls: a variant's, or the algorithm's own."""
+        """Whose formula and words hold for ``task`` and these ``values`` of the controls: a variant's, or the
+        algorithm's own.
+        """
         found = next((one for one in self.variants if values.get(one.name) == one.value), self)
         if task == NOVELTY and self.novelty_words is not None:
             return replace(self.novelty_words, formula=_without_target(found.formula))
@@ -185,8 +192,8 @@ class Algorithm:
     def estimator(self, task: str, *, stack: Any = None, alignment: Any = None, **parameters: Any) -> Any:
         """An unfitted estimator for ``task``; parameters that do not apply to it are left out.
 
-        ``stack`` the training ``GramStack`` and ``alignment`` its (M, M) alignment matrix or a function that returns it, for
-        controls whose meaning depends on the kernels.
+        ``stack`` the training ``GramStack`` and ``alignment`` its (M, M) alignment matrix or a function that returns
+        it, for controls whose meaning depends on the kernels.
         """
         kind = self.kind(task)
         if self.prepare is not None:

@@ -1,4 +1,6 @@
-"""The parameters as a person moves them: paths, controls and presets that methods share, and what some of them are made into."""
+"""The parameters as a person moves them: paths, controls and presets that methods share, and what some of them are made
+into.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def of_losses() -> tuple[Control, ...]:
 
 
 def of_machine(*own: Control) -> tuple[Control, ...]:
-    """The controls of a machine on kernels whose weights are no part of its problem, with those of how they are found."""
+    """The controls of a machine on kernels whose weights are no part of its problem, with those of how they are
+    found.
+    """
     return LOSS_CLASS, LOSS_REAL, C, *of_losses(), *own, INTERCEPT, TOL, MAX_ITER
 
 
@@ -86,8 +90,15 @@ def p_of_norms() -> Control:
     owners = tuple(name for name in norms() if any(number.name == "p" for number in PENALTIES[name].parameters))
     number = next(number for number in LpNorm.parameters if number.name == "p")
     return Control(
-        number.name, number.label, number.kind, number.default, number.help, number.low, number.high, when=("norm", owners)
-    )  # fmt: skip
+        number.name,
+        number.label,
+        number.kind,
+        number.default,
+        number.help,
+        number.low,
+        number.high,
+        when=("norm", owners),
+    )
 
 
 def norm() -> Control:
@@ -194,7 +205,8 @@ SOLVER = Control(
     "Solver",
     "choice",
     "auto",
-    "All end in the same optimum; watch solves and seconds. silp works at p = 1 only, newton at finite p, interleaved with "
+    "All end in the same optimum; watch solves and seconds. silp works at p = 1 only, newton at finite p, interleaved "
+    "with "
     "the hinge and ε-insensitive losses.",
     choices=Live(lambda: ("auto", *SOLVERS)),
     advanced=True,
@@ -248,9 +260,11 @@ NOVELTY_WORDS = Variant(
     "task",
     NOVELTY,
     "",
-    "Small C leaves many rows outside, large C few. Which kernels carry the boundary, and on Predict, whether rows you know "
+    "Small C leaves many rows outside, large C few. Which kernels carry the boundary, and on Predict, whether rows "
+    "you know "
     "to be odd fall outside.",
-    "Without a target no score says which C, p or kernels are right: the share accepted tells how tight the boundary is. "
+    "Without a target no score says which C, p or kernels are right: the share accepted tells how tight the boundary "
+    "is. "
     "Wide kernels, under which all rows look alike, reach their boundary cheaply and draw the weight at small p. A row "
     "outside is unlike the training rows; that alone does not make it wrong.",
 )
@@ -268,7 +282,8 @@ CONVEX_VARIANTS = (
         "gl",
         r"\min_{w,b}\; \sum_m\|w_m\|+" + COST,
         "How many kernels stay beside the concave prices: compare log at the same score.",
-        "The problem is convex, so starts do not matter, yet this solver gives no certificate: it stops when the weights "
+        "The problem is convex, so starts do not matter, yet this solver gives no certificate: it stops when the "
+        "weights "
         "settle, and small weights fade slowly.",
     ),
     Variant(
@@ -276,7 +291,8 @@ CONVEX_VARIANTS = (
         "mkl",
         r"\min_{w,b}\; \tfrac12\Big(\sum_m\|w_m\|\Big)^2+" + COST,
         "Under the same normalisation this is ℓp-norm MKL at p = 1: compare the weights, and how many stay.",
-        "The problem is convex, so starts do not matter, yet this solver gives no certificate: ℓp-norm MKL at p = 1 does. "
+        "The problem is convex, so starts do not matter, yet this solver gives no certificate: ℓp-norm MKL at p = 1 "
+        "does. "
         "Small weights fade slowly.",
     ),
 )
@@ -290,10 +306,12 @@ MARGIN_VARIANTS = (
     Variant(
         "rule",
         "margin",
-        r"\mu_m\propto g^\top YK_mYg,\qquad g=\arg\min_g\;(1-\lambda)\,g^\top Y\sum_m K_m\,Yg+\lambda\|g\|^2,\quad g\ge 0,\;"
+        r"\mu_m\propto g^\top YK_mYg,\qquad g=\arg\min_g\;(1-\lambda)\,g^\top Y\sum_m K_m\,Yg+\lambda\|g\|^2,\quad "
+        r"g\ge 0,\;"
         r"\sum_{y_i=+1}g_i=\sum_{y_i=-1}g_i=1",
         "Which kernels part the nearest points of the two classes. Copies of a kernel each get their weight.",
-        "There is no certificate: the margin is that of the plain sum, and the weights are not those of any joint problem "
+        "There is no certificate: the margin is that of the plain sum, and the weights are not those of any joint "
+        "problem "
         "(EasyMKL; Aiolli and Donini, 2015).",
     ),
 )
@@ -324,7 +342,8 @@ HULL_SHAPES = (
     ),
     Control(
         "gaussian_b", "Gaussian b", "choice", "auto",
-        "Larger: narrower bumps in every column at once; with many columns nothing but a few rows is left inside all of them. "
+        "Larger: narrower bumps in every column at once; with many columns nothing but a few rows is left inside all "
+        "of them. "
         "auto is a tenth over the spread of the rows' squared lengths.",
         choices=("auto", "0.001", "0.01", "0.05", "0.1", "0.5", "1"), advanced=True, when=("basis", ("gaussian",)),
     ),
@@ -339,38 +358,56 @@ HULL_SHAPES = (
 )  # fmt: skip
 HULL_PRICES = (
     Control(
-        "depth_weight", "Price per step of depth", "choice", "auto",
-        "Larger: deep nodes are dearer, hulls stay flat and certificates close sooner. auto is 4, or √p − 1 rounded up where "
+        "depth_weight",
+        "Price per step of depth",
+        "choice",
+        "auto",
+        "Larger: deep nodes are dearer, hulls stay flat and certificates close sooner. auto is 4, or √p − 1 rounded "
+        "up where "
         "that is more, for p columns.",
-        choices=("auto", "2", "4", "6", "8", "11", "16"), advanced=True,
+        choices=("auto", "2", "4", "6", "8", "11", "16"),
+        advanced=True,
     ),
     Control(
-        "root_weight", "Price of the root", "log", 0.1, "Larger: everything shrinks a little more, at every depth.", 1e-3,
-        10.0, advanced=True,
+        "root_weight",
+        "Price of the root",
+        "log",
+        0.1,
+        "Larger: everything shrinks a little more, at every depth.",
+        1e-3,
+        10.0,
+        advanced=True,
     ),
     Control(
-        "normalize_basis", "Scale the levels", "flag", True,
-        "Off, as in the paper: high levels weigh more, and certificates seldom close at small λ.", advanced=True,
+        "normalize_basis",
+        "Scale the levels",
+        "flag",
+        True,
+        "Off, as in the paper: high levels weigh more, and certificates seldom close at small λ.",
+        advanced=True,
     ),
     Control(
         "standardize", "Standardise the columns", "flag", True, "Off: columns enter in their own units.", advanced=True
     ),
+    Control("fit_intercept", "Free offset b", "flag", True, "Off: without nodes the fit is zero.", advanced=True),
     Control(
-        "fit_intercept", "Free offset b", "flag", True, "Off: without nodes the fit is zero.", advanced=True
-    ),
-    Control(
-        "refit", "Refit by least squares", "flag", False,
+        "refit",
+        "Refit by least squares",
+        "flag",
+        False,
         "On: predictions come from plain least squares on the nodes of the hull; hull and certificate stay.",
-        advanced=True, when=("basis", COLUMN_BASES),
+        advanced=True,
+        when=("basis", COLUMN_BASES),
     ),
-)  # fmt: skip
+)
 HULL_LIMITS = (
     Control(
         "tol", "Tolerance", "log", 1e-3, "Smaller: the certificate tightens, and every λ takes longer.", 1e-6, 0.1,
         advanced=True,
     ),
     Control(
-        "max_seconds", "Seconds per λ", "log", 10.0, "Larger: more λ end with a certificate, and the path may take longer.",
+        "max_seconds", "Seconds per λ", "log", 10.0, "Larger: more λ end with a certificate, and the path may take "
+                                                     "longer.",
         0.1, 500.0, advanced=True,
     ),
     Control(

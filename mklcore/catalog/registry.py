@@ -46,9 +46,11 @@ ESTIMATORS: dict[str, Algorithm] = {
             ),
             r"\min_{w,b,\theta\ge 0}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\frac{\|w_m\|^2}{\theta_m},"
             r"\qquad \|\theta\|_p\le 1",
-            "At p = 1 few kernels carry the weight; as p grows the weight spreads. Watch whether the validation score follows: "
+            "At p = 1 few kernels carry the weight; as p grows the weight spreads. Watch whether the validation score "
+            "follows: "
             "sparse is not always better.",
-            "Among strongly correlated kernels the choice at p = 1 is arbitrary: a small change of the data can swap them. "
+            "Among strongly correlated kernels the choice at p = 1 is arbitrary: a small change of the data can swap "
+            "them. "
             "A weight says what this model uses, not what causes the target.",
             "Kloft, Brefeld, Sonnenburg, Zien (2011)",
             presets=(
@@ -150,7 +152,8 @@ ESTIMATORS: dict[str, Algorithm] = {
         Algorithm(
             "greedy",
             "Greedy sparse MKL",
-            "Grows the exact l1 solution kernel by kernel: the steepest kernel enters, then all entered kernels are solved again.",
+            "Grows the exact l1 solution kernel by kernel: the steepest kernel enters, then all entered kernels are "
+            "solved again.",
             "mklcore.estimators.greedy.GreedyMKLClassifier",
             "mklcore.estimators.greedy.GreedyMKLRegressor",
             controls.GREEDY_PATHS,
@@ -178,7 +181,8 @@ ESTIMATORS: dict[str, Algorithm] = {
                     "Gradient",
                     "choice",
                     "functional",
-                    "functional solves the penalised problem and certifies it; empirical takes plain gradient steps without λ.",
+                    "functional solves the penalised problem and certifies it; empirical takes plain gradient steps "
+                    "without λ.",
                     choices=("functional", "empirical"),
                 ),
                 Control(
@@ -195,10 +199,13 @@ ESTIMATORS: dict[str, Algorithm] = {
                 controls.TOL_GREEDY,
             ),
             r"\min_f\;\tfrac1{2n}\sum_i\big(y_i-f(x_i)\big)^2+\lambda\sum_j\|f_j\|_{\mathcal H_j}",
-            "The certificate tightens with every kernel that enters; after the last one the l1 optimum is reached and no "
+            "The certificate tightens with every kernel that enters; after the last one the l1 optimum is reached and "
+            "no "
             "kernel outside is steeper than λ.",
-            "Kernels that enter early may end with weight zero, and copies of a kernel are never distinguished: the first one "
-            "is taken. The geometric rate of the paper says nothing for Gaussian kernels, whose spans overlap completely.",
+            "Kernels that enter early may end with weight zero, and copies of a kernel are never distinguished: the "
+            "first one "
+            "is taken. The geometric rate of the paper says nothing for Gaussian kernels, whose spans overlap "
+            "completely.",
             "Jin, Yang and Mahdavi (2013)",
             variants=(controls.STEPS_VARIANT,),
             presets=(
@@ -221,7 +228,8 @@ ESTIMATORS: dict[str, Algorithm] = {
         Algorithm(
             "smkl",
             "SMKL, concave selection",
-            "Prices every kernel by a concave function of its norm, so that few kernels stay: often fewer than under p = 1.",
+            "Prices every kernel by a concave function of its norm, so that few kernels stay: often fewer than under "
+            "p = 1.",
             "mklcore.estimators.smkl.SMKLClassifier",
             "mklcore.estimators.smkl.SMKLRegressor",
             (controls.PATHS["C"],),
@@ -234,7 +242,8 @@ ESTIMATORS: dict[str, Algorithm] = {
                         "Price g",
                         "choice",
                         "log+gl",
-                        "log and mf drop kernels hardest; gl and mkl (the price of p = 1) are convex and keep more; mcp and scad "
+                        "log and mf drop kernels hardest; gl and mkl (the price of p = 1) are convex and keep more; "
+                        "mcp and scad "
                         "do not hold small what they keep.",
                         choices=("log+gl", "log", "gl", "mf", "mkl", "mcp", "scad", "log+mkl", "mf+gl", "mf+mkl"),
                     ),
@@ -299,7 +308,8 @@ ESTIMATORS: dict[str, Algorithm] = {
             "How few kernels are left once the score has settled: compare with p = 1 at the same score. "
             "Larger C: more kernels come in, and below some C none is worth its price.",
             "The answer is a local minimum and has no certificate: another start may keep other kernels, so raise the "
-            "number of starts and look at their spread. Exact duplicates share the weight unless they are parted by jitter.",
+            "number of starts and look at their spread. Exact duplicates share the weight unless they are parted by "
+            "jitter.",
             "Subrahmanya and Shin (2010)",
             presets=(
                 Preset("sparsest", "The logarithm alone drops kernels hardest.", (("terms", "log"),), "C"),
@@ -339,7 +349,8 @@ ESTIMATORS: dict[str, Algorithm] = {
                     "Basis",
                     "choice",
                     "polynomial",
-                    "What a column is turned into before columns are multiplied; ANOVA and splines bend freely, one level each.",
+                    "What a column is turned into before columns are multiplied; ANOVA and splines bend freely, one "
+                    "level each.",
                     choices=tuple(BASES),
                 ),
                 Control(
@@ -356,7 +367,8 @@ ESTIMATORS: dict[str, Algorithm] = {
                     "Search",
                     "choice",
                     "certified",
-                    "Certified and printed (the published search) bound the gap over all kernels; necessary is quick and "
+                    "Certified and printed (the published search) bound the gap over all kernels; necessary is quick "
+                    "and "
                     "provisional, and can miss interactions.",
                     choices=SEARCHES,
                     advanced=True,
@@ -368,7 +380,8 @@ ESTIMATORS: dict[str, Algorithm] = {
             r"\min_{f=\sum_v f_v,\,b}\;\tfrac1n\sum_i \ell\big(y_i,f(x_i)+b\big)"
             r"+\tfrac{\lambda}{2}\Big(\sum_v d_v\,\|\beta_{D(v)}\|\Big)^2",
             "A product enters only after its factors. Look at the hollow nodes: how far each is from entering.",
-            "A column outside the hull can still matter through one that stands in for it. At small λ the gap may not close: "
+            "A column outside the hull can still matter through one that stands in for it. At small λ the gap may not "
+            "close: "
             "then the hull is a good model, not the certified one.",
             "Bach (2008)",
             on="table",
@@ -403,7 +416,8 @@ ESTIMATORS: dict[str, Algorithm] = {
                         "Best by",
                         "choice",
                         "objective",
-                        "Objective: the lowest value of the problem below. Folds: the best score over inner folds, which takes "
+                        "Objective: the lowest value of the problem below. Folds: the best score over inner folds, "
+                        "which takes "
                         "longer.",
                         choices=("objective", "folds"),
                     ),
@@ -411,7 +425,8 @@ ESTIMATORS: dict[str, Algorithm] = {
             ),
             r"\min_m\;\min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\|w\|^2,\qquad f=\langle w,\psi_m\rangle+b",
             "Where the kernel changes along the path, and how far the score stays below that of a weighting.",
-            "One kernel wins, and how close the others came is not shown. The certificate is for the machine on that kernel; "
+            "One kernel wins, and how close the others came is not shown. The certificate is for the machine on that "
+            "kernel; "
             "chosen by folds, the choice itself carries none.",
             "Kloft, Brefeld, Sonnenburg, Zien (2011), the corners of p = 1",
             presets=controls.MACHINES,
@@ -430,7 +445,8 @@ ESTIMATORS: dict[str, Algorithm] = {
                         "Weights by",
                         "choice",
                         "aligned",
-                        "aligned: centred alignment with the target; kernels that say the same count once. margin: what a kernel "
+                        "aligned: centred alignment with the target; kernels that say the same count once. margin: "
+                        "what a kernel "
                         "adds to the widest margin of all together (EasyMKL).",
                         choices=("aligned", "margin"),
                         tasks=CLASSIFICATION,
@@ -439,7 +455,8 @@ ESTIMATORS: dict[str, Algorithm] = {
             ),
             r"\mu=\arg\max_{\mu\ge 0}\frac{\langle\sum_m\mu_m K_m,\;yy^\top\rangle}{\|\sum_m\mu_m K_m\|_F},\qquad "
             r"\min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\frac{\|w_m\|^2}{\mu_m}",
-            "How close the score comes to that of a joint problem at a small part of its price. The weights are the same all along "
+            "How close the score comes to that of a joint problem at a small part of its price. The weights are the "
+            "same all along "
             "the path: C moves the machine alone.",
             "There is no certificate: nothing says how far these weights are from the best ones of any problem.",
             "Cortes, Mohri, Rostamizadeh (2012)",

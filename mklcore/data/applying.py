@@ -37,11 +37,13 @@ from mklcore.errors import DataError, never_asked
 
 @dataclass(frozen=True)
 class Feature:
-    """What one feature is made from: ``column`` of the file, filled with ``median`` where missing, or 1 for a ``level``.
+    """What one feature is made from: ``column`` of the file, filled with ``median`` where missing, or 1 for a
+    ``level``.
 
-    role : "number", "gap" (1 where a number is missing), "level" (of a category), "other" (any level not in ``known``) or
-    "missing". lenient : the training column held other things than numbers too, which counted as missing. sentinel : the
-    number that was read as missing.
+    role : "number", "gap" (1 where a number is missing), "level" (of a category), "other" (any level not in ``known``)
+        or
+    "missing". lenient : the training column held other things than numbers too, which counted as missing. sentinel :
+    the number that was read as missing.
     """
 
     name: str
@@ -140,7 +142,8 @@ class Reading:
         for row, text in enumerate(found):
             if len(text) > self.width:
                 raise DataError(
-                    f"The sequence {name!r} has {len(text):,} letters in row {row + 1}; the longest of the training table has "
+                    f"The sequence {name!r} has {len(text):,} letters in row {row + 1}; the longest of the training "
+                    f"table has "
                     f"{self.width:,}. Cut it, or use the library, where a Dataset with longer strings is welcome."
                 )
         return found
@@ -160,7 +163,9 @@ class Reading:
 
 
 def _share(strings: Sequence[str], letter: str) -> np.ndarray:
-    """The share of a letter in every string, or the lengths where no letter is named; as `sequences.composition` has them."""
+    """The share of a letter in every string, or the lengths where no letter is named; as `sequences.composition` has
+    them.
+    """
     sizes = np.array([len(text) for text in strings], dtype=float)
     return sizes if not letter else np.array([text.count(letter) for text in strings]) / sizes
 

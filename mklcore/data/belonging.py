@@ -11,9 +11,23 @@ from mklcore.data.columns import Profile
 from mklcore.data.dataset import counted
 
 OWNERS = (
-    "animal", "batch", "case", "customer", "donor", "household", "individual", "participant", "patient", "person", "pid",
-    "plot", "sample", "specimen", "subject", "user",
-)  # fmt: skip
+    "animal",
+    "batch",
+    "case",
+    "customer",
+    "donor",
+    "household",
+    "individual",
+    "participant",
+    "patient",
+    "person",
+    "pid",
+    "plot",
+    "sample",
+    "specimen",
+    "subject",
+    "user",
+)
 MOST_SHARE = 0.9  # of the rows: with more owners than this hardly any has two
 LEAST = 0.02
 
@@ -21,8 +35,8 @@ LEAST = 0.02
 def rows_together(profiles: Sequence[Profile]) -> list[str]:
     """A warning per column that names owners of several rows each: text that repeats without blanks, or a telling name.
 
-    Whether a row lies in training or test is drawn row by row; a model then knows the others of an owner, and its scores say
-    less about new owners than they seem to.
+    Whether a row lies in training or test is drawn row by row; a model then knows the others of an owner, and its
+    scores say less about new owners than they seem to.
     """
     notes = []
     for item in profiles:
@@ -35,7 +49,8 @@ def rows_together(profiles: Sequence[Profile]) -> list[str]:
         usual = np.median(np.unique(values, return_counts=True)[1])
         each = f"{usual:g} rows each" if usual > 1 else "some of them in several rows"
         notes.append(
-            f"{item.column.name!r} names {counted(item.column.distinct, 'owner')} of rows, {each}: rows that belong together "
+            f"{item.column.name!r} names {counted(item.column.distinct, 'owner')} of rows, {each}: rows that belong "
+            f"together "
             "lie in training and test rows alike, so scores may promise too much. One row of each would tell."
         )
     return notes

@@ -1,8 +1,9 @@
 """Bytes that anybody may have made, read by a program in a process of its own, within bounds of memory and time.
 
-A file of a few hundred bytes can unpack to gigabytes, and a reader written in another language ends its process where memory
-runs out. What happens there stays there: here is an answer, or the number with which the process ended. Where the system bounds
-no memory (macOS, Windows) the process is looked at ten times a second and ended when it takes too much.
+A file of a few hundred bytes can unpack to gigabytes, and a reader written in another language ends its process where
+memory runs out. What happens there stays there: here is an answer, or the number with which the process ended. Where
+the system bounds no memory (macOS, Windows) the process is looked at ten times a second and ended when it takes too
+much.
 """
 
 from __future__ import annotations

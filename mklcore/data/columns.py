@@ -97,9 +97,12 @@ def clean_name(raw: str) -> str:
 
 
 def distinct_names(names: Iterable[str], cut: int = sys.maxsize) -> list[str]:
-    """The names made all different: those that came before get a number, a, a (2), a (3). ``cut`` : letters kept before it.
+    """The names made all different: those that came before get a number, a, a (2), a (3).
 
-    How far the numbers of a name have come is remembered, so that ten thousand equal names are not tried fifty million times.
+    ``cut`` : letters kept before it.
+
+    How far the numbers of a name have come is remembered, so that ten thousand equal names are not tried fifty million
+    times.
     """
     taken: dict[str, None] = {}
     used = Counter[str]()
@@ -188,8 +191,8 @@ def numbers_or_labels(
     """Numbers when (nearly) all present cells are numbers, else None; where a cell is missing; how many are stray.
 
     Nearly: at most 5 % stray texts beside more than MAX_LEVELS different numbers; the strays then count as missing.
-    Where most cells are numbers, but not nearly all, the strays are only counted; elsewhere there are none. ``values`` : as
-    `missing_cells` takes them.
+    Where most cells are numbers, but not nearly all, the strays are only counted; elsewhere there are none. ``values``
+    : as `missing_cells` takes them.
     """
     missing = missing_cells(cells, values)
     numbers = to_numbers(cells, decimal)
@@ -310,7 +313,8 @@ def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = Fals
         notes.append(f"More than half of the cells are missing in {listed(gappy)}; think about leaving them out.")
     if letters := [item.column.name for item in used if item.column.kind == "sequence"]:
         notes.append(
-            f"Read as sequences of letters, in capitals, for kernels on sequences: {listed(letters)}; length and shares of "
+            f"Read as sequences of letters, in capitals, for kernels on sequences: {listed(letters)}; length and "
+            f"shares of "
             "letters became columns."
         )
     used = [item for item in used if item.column.kind != "sequence"]
@@ -407,7 +411,10 @@ def _in_words(kind: str, missing: int, stray: int, median: float, distinct: int)
     if kind in LEFT_OUT:
         return f"left out: {_REASONS[kind]}"
     if kind == "sequence":
-        return f"a sequence of letters for kernels on sequences{_BLANK if missing else ''}; the share of each letter as a number"
+        return (
+            f"a sequence of letters for kernels on sequences{_BLANK if missing else ''}; the share of each letter "
+            f"as a number"
+        )
     if kind == "category":
         extra = " and one for missing" if missing else ""
         return f"columns of 0 and 1 for {counted(distinct, 'value')}{extra}"

@@ -1,4 +1,6 @@
-"""Columns computed from others: copies, logarithms, squares, and two values that say on which side of a threshold a number is."""
+"""Columns computed from others: copies, logarithms, squares, and two values that say on which side of a threshold a
+number is.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ Transform = Callable[[Array], Array]
 class Relation:
     """What the values of one column have to do with those of others, by their places.
 
-    copies : the same up to a factor and a shift, or the same classes under other names. log_of, square_of : what the column
+    copies : the same up to a factor and a shift, or the same classes under other names. log_of, square_of : what the
+        column
     was computed from. has_log, has_square : what was computed from it. split_by : numbers of which its two values say
     whether they are above a threshold.
     """
@@ -42,7 +45,8 @@ class Relation:
 class Relations:
     """The relations of single columns to all others of a table, found when they are asked for.
 
-    A column costs a few products of a vector with a matrix (256, columns); what looks alike there is compared on all rows.
+    A column costs a few products of a vector with a matrix (256, columns); what looks alike there is compared on all
+    rows.
     """
 
     def __init__(self, profiles: Sequence[Profile]) -> None:
@@ -159,7 +163,9 @@ def _are_alike(a: Array, b: Array, mine: Transform, theirs: Transform) -> bool:
 
 
 def _standardised(transform: Transform, values: Array) -> Array:
-    """Transformed columns with mean 0 and length 1; those with a gap, without spread or without a transform are all 0."""
+    """Transformed columns with mean 0 and length 1; those with a gap, without spread or without a transform are all
+    0.
+    """
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         new = transform(values)
         centred = new - new.mean(axis=0)
@@ -169,7 +175,9 @@ def _standardised(transform: Transform, values: Array) -> Array:
 
 
 def _apart(columns: Array, side: np.ndarray) -> np.ndarray:
-    """Of which columns (rows, columns) the values on one side are all above those on the other; false where one is missing."""
+    """Of which columns (rows, columns) the values on one side are all above those on the other; false where one is
+    missing.
+    """
     high, low = columns[side], columns[~side]
     with np.errstate(invalid="ignore"):
         found: np.ndarray = (low.max(axis=0) < high.min(axis=0)) | (high.max(axis=0) < low.min(axis=0))

@@ -33,7 +33,8 @@ class Dataset:
     X : float64, C-contiguous, read-only. y : the original labels (int64, or objects of type str) for "binary",
     "multiclass" and "novelty", where y may be all ones; float64 for "regression". class_names : str of the labels in
     sorted order, found in y unless given; a part of a larger table keeps the names of the whole.
-    groups : (name, column indices) pairs: families of columns. columns : the columns of the table as the person knows it,
+    groups : (name, column indices) pairs: families of columns. columns : the columns of the table as the person knows
+        it,
     as (name, column indices) pairs: the 0/1 columns of a category are one of them; one per feature unless given.
     present : (group, column index) pairs: the column of a group that is 1 for the rows it knows and -1 for those missing in it.
     sequences : (name, strings) pairs with one string per row, DNA or any other; with some of them X may have no column.
@@ -175,8 +176,9 @@ class Dataset:
         return train, test
 
     def drawn(self, count: int, seed: int = 0) -> Dataset:
-        """``count`` of the rows, or all where there are no more: every class in its share, and with one row at least, for
-        which there are more than ``count`` where there are more classes; at random where there are no classes."""
+        """``count`` of the rows, or all where there are no more: every class in its share, and with one row at least,
+        for which there are more than ``count`` where there are more classes; at random where there are no classes.
+        """
         if self.n_samples <= count:
             return self
         return self.take(splitting.draw_rows(_strata(self), self.n_samples, count, seed))
@@ -204,9 +206,9 @@ def three_way_split(
 ) -> Split:
     """Training, validation and test part, drawn without overlap; sizes are shares of ALL rows, or numbers of rows.
 
-    Classification is stratified unless ``stratify`` is False: then rows are drawn blindly. Training has rows of every class.
-    A class with fewer than three rows stays in training, which a note of every part says. Raises DataError where training
-    would have fewer rows than classes.
+    Classification is stratified unless ``stratify`` is False: then rows are drawn blindly. Training has rows of every
+    class. A class with fewer than three rows stays in training, which a note of every part says. Raises DataError where
+    training would have fewer rows than classes.
     """
     train, held_out, tested = _cut(data, (validation, test), seed, stratify)
     return Split(train, held_out, tested)
@@ -437,7 +439,9 @@ def _as_html(data: Dataset) -> str:
 
 
 def row_fingerprints(rows: Array) -> Array:
-    """64 bits of the SHA-256 of every row of a table (n, d) of float64: which rows a model was fitted on, and in which order."""
+    """64 bits of the SHA-256 of every row of a table (n, d) of float64: which rows a model was fitted on, and in which
+    order.
+    """
     plain = (np.asarray(row, dtype="<f8") + 0.0 for row in rows)  # one zero, not two
     found = [hashlib.sha256(row.tobytes()).digest()[:8] for row in plain]
     return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64)

@@ -79,7 +79,9 @@ class Format:
             raise ParameterError(f"decimal is {self.decimal!r}; expected '.' or ','.")
 
     def times(self, usual: int) -> int:
-        """What a process may take to open a file that may be this large, where it is ``usual`` for the largest usual one."""
+        """What a process may take to open a file that may be this large, where it is ``usual`` for the largest usual
+        one.
+        """
         return math.ceil(usual * max(1.0, self.max_bytes / MAX_BYTES))
 
 
@@ -139,9 +141,13 @@ _Columns = tuple[list[str], tuple[np.ndarray, ...], list[str]]
 def _parquet(files: list[bytes], form: Format) -> list[_Columns]:
     """The same for several files, all opened by one process of their own."""
     limits = {
-        "rows": form.max_rows, "columns": form.max_columns, "cells": MAX_CELLS, "unpacked": MAX_EXPANSION * form.max_bytes,
-        "characters": MAX_TEXT * form.max_bytes, "cell": MAX_CELL,
-    }  # fmt: skip
+        "rows": form.max_rows,
+        "columns": form.max_columns,
+        "cells": MAX_CELLS,
+        "unpacked": MAX_EXPANSION * form.max_bytes,
+        "characters": MAX_TEXT * form.max_bytes,
+        "cell": MAX_CELL,
+    }
     asked = json.dumps({"sizes": [len(raw) for raw in files], "limits": limits})
     seconds, line = form.times(SECONDS), command(PARQUET, asked, form.times(MEMORY_MB), form.times(SECONDS))
     late = f"The Parquet file takes more than {seconds} s to read; take fewer rows or columns."
@@ -168,7 +174,8 @@ def _parquet(files: list[bytes], form: Format) -> list[_Columns]:
             "Reading Parquet files needs the package pyarrow, which is not installed; save the table as CSV."
             if b"No module named" in errors
             else "The Parquet file cannot be read: it is damaged, or it takes more than "
-            f"{form.times(MEMORY_MB)} MB to unpack (its reader ended with {code}). Write it again, with fewer rows or columns."
+            f"{form.times(MEMORY_MB)} MB to unpack (its reader ended with {code}). Write it again, with fewer rows or "
+            f"columns."
         )
     return found
 
@@ -191,15 +198,18 @@ def _refusal(why: list[Any], form: Format) -> DataError:
         return _cells_above(counts[1], counts[2])
     if word == "unpacked":
         return DataError(
-            f"The file unpacks to {counts[0] / 1e6:,.0f} MB, more than {MAX_EXPANSION} times the limit; take fewer rows or columns."
+            f"The file unpacks to {counts[0] / 1e6:,.0f} MB, more than {MAX_EXPANSION} times the limit; take fewer "
+            f"rows or columns."
         )
     if word == "cell":
         return DataError(
-            f"The file has a cell of at least {counts[0]:,} characters; expected at most {MAX_CELL:,}. Shorten the texts."
+            f"The file has a cell of at least {counts[0]:,} characters; expected at most {MAX_CELL:,}. Shorten the "
+            f"texts."
         )
     if word == "characters":
         return DataError(
-            f"The texts of the file come to {counts[0] / 1e6:,.0f} MB or more, row by row, more than {MAX_TEXT} times the limit; "
+            f"The texts of the file come to {counts[0] / 1e6:,.0f} MB or more, row by row, more than {MAX_TEXT} times "
+            f"the limit; "
             "take fewer rows, or leave long texts out."
         )
     if word == "memory":
@@ -216,7 +226,8 @@ def folder_columns(folder: Path, form: Format) -> tuple[list[str], tuple[np.ndar
         raise DataError(f"The folder {str(folder)[:200]!r} holds no file that ends in .parquet; expected at least one.")
     if sum(file.stat().st_size for file in files) > form.max_bytes:
         raise DataError(
-            f"The files of the folder are larger than {form.max_bytes / 2**20:.3g} MB together, the limit; take fewer of them, "
+            f"The files of the folder are larger than {form.max_bytes / 2**20:.3g} MB together, the limit; take fewer "
+            f"of them, "
             "or set max_bytes."
         )
     (names, first, notes), *others = _parquet([file.read_bytes() for file in files], form)
@@ -226,7 +237,8 @@ def folder_columns(folder: Path, form: Format) -> tuple[list[str], tuple[np.ndar
         alike = part.keys() == parts[0].keys() and all(part[n].dtype == parts[0][n].dtype for n in part)
         if len(there) != len(names) or not alike:
             raise DataError(
-                f"The file {file.name[:80]!r} has other columns than {files[0].name[:80]!r}, or columns of another kind; expected "
+                f"The file {file.name[:80]!r} has other columns than {files[0].name[:80]!r}, or columns of another "
+                f"kind; expected "
                 f"{listed(clean_name(name) for name in names)} in every file of the folder."
             )
         parts.append(part)

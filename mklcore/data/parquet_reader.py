@@ -1,12 +1,12 @@
 """The program that opens Parquet files: bytes in, columns out, in a process of its own; see `bounds`.
 
-A text that stands in every row is a few bytes of the file and gigabytes in memory. So texts are read as a dictionary and the
-number of the entry in each row, whatever type the file gives them, and what they would come to row by row is counted before
-anybody writes them out. It imports nothing of the library.
+A text that stands in every row is a few bytes of the file and gigabytes in memory. So texts are read as a dictionary
+and the number of the entry in each row, whatever type the file gives them, and what they would come to row by row is
+counted before anybody writes them out. It imports nothing of the library.
 
-Request, as JSON in the one argument: ``sizes`` of the files on standard input, one after the other, and ``limits``. Answer per
-file: lines of JSON about its columns, each followed by so many bytes, and a last line. The bytes are float64, or where there are
-different ``words`` the number of the one in each row, as int32.
+Request, as JSON in the one argument: ``sizes`` of the files on standard input, one after the other, and ``limits``.
+Answer per file: lines of JSON about its columns, each followed by so many bytes, and a last line. The bytes are
+float64, or where there are different ``words`` the number of the one in each row, as int32.
 """
 
 import json
@@ -73,7 +73,9 @@ def numbers(column: pyarrow.ChunkedArray) -> bytes | None:
 
 
 def cells(column: pyarrow.ChunkedArray, limits: dict[str, int], so_far: int) -> tuple[list[str], np.ndarray, int]:
-    """The different texts of a column, which of them stands in each row, and how many characters that makes, with ``so_far``."""
+    """The different texts of a column, which of them stands in each row, and how many characters that makes, with
+    ``so_far``.
+    """
     found: dict[str, int] = {}
     places = []
     for chunk in column.chunks:
@@ -95,7 +97,9 @@ def cells(column: pyarrow.ChunkedArray, limits: dict[str, int], so_far: int) -> 
 
 
 def least_lengths(own: pyarrow.Array) -> np.ndarray:
-    """How many characters the entries of a dictionary have at least, 0 where they are no texts: before any is written out."""
+    """How many characters the entries of a dictionary have at least, 0 where they are no texts: before any is written
+    out.
+    """
     own = getattr(own, "storage", own)
     kind, none = own.type, np.zeros(len(own), dtype=np.int64)
     is_text = pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)

@@ -46,7 +46,8 @@ SENTINEL_RULES = ("keep", "missing")
 class TableSummary:
     """What a table holds, before a target is chosen.
 
-    target : the column `read_table` takes when none is named, "" where none can be one. candidates : the three likeliest
+    target : the column `read_table` takes when none is named, "" where none can be one. candidates : the three
+        likeliest
     targets, `target` first, each with what speaks for it and a confidence.
     """
 
@@ -125,17 +126,19 @@ def read_table(
 ) -> Dataset:
     """The data set in a CSV, TSV, Parquet, Excel or OpenDocument table.
 
-    source : a path, bytes, or an open file, read from where it stands, or a folder of Parquet files with the same columns.
+    source : a path, bytes, or an open file, read from where it stands, or a folder of Parquet files with the same
+        columns.
     target : the name or the index of a column; None takes one with a telling name (target, label, class, y, outcome,
-    price, ...), else by what stands in it. task : one of "binary", "multiclass", "regression", "novelty", or "classification"
-    for as many classes as there are values; None finds out. "novelty" without a target makes every column a feature and
-    every y 1.
-    keep : columns to use although they look like an identifier, free text or a constant. uses : what to take columns for,
-    by name: "number", "category" or "left out". missing : "median" fills missing numbers, "indicator" also adds a column of
-    0 and 1 that says where, "drop" leaves out rows with a missing cell. sentinels : "keep" tells of numbers that probably
-    stand for a missing value (-200, 9999, impossible zeros), "missing" reads them so. sheet : which sheet of a workbook, the first
-    visible one if None. tick : called every tenth of a second or so; what it raises ends the reading. The other arguments
-    override what is found in the file.
+    price, ...), else by what stands in it. task : one of "binary", "multiclass", "regression", "novelty", or
+    "classification" for as many classes as there are values; None finds out. "novelty" without a target makes every
+    column a feature and every y 1.
+    keep : columns to use although they look like an identifier, free text or a constant. uses : what to take columns
+        for,
+    by name: "number", "category" or "left out". missing : "median" fills missing numbers, "indicator" also adds a
+    column of 0 and 1 that says where, "drop" leaves out rows with a missing cell. sentinels : "keep" tells of numbers
+    that probably stand for a missing value (-200, 9999, impossible zeros), "missing" reads them so. sheet : which sheet
+    of a workbook, the first visible one if None. tick : called every tenth of a second or so; what it raises ends the
+    reading. The other arguments override what is found in the file.
 
     Missing numbers become the median of their column, categories become columns of 0 and 1, identifiers, free text,
     dates and constants are left out, rows without a target are dropped; `notes` tells all of it. Columns that share a
@@ -215,8 +218,11 @@ def _profiles(
     tick: Callable[[], None] = never_asked,
     seen: Mapping[str, Profile] | None = None,
 ) -> tuple[list[Profile], np.ndarray]:
-    """What each column is, on the rows that stay; ``kept`` takes in what has to be kept. Dropping rows may turn a column
-    into another kind, so it goes on until no row in use has a gap. ``seen`` : what is known about columns on all rows."""
+    """What each column is, on the rows that stay; ``kept`` takes in what has to be kept.
+
+    Dropping rows may turn a column into another kind, so it goes on until no row in use has a gap. ``seen`` : what is
+    known about columns on all rows.
+    """
     rows = np.arange(len(columns[0]))
     while True:
         known = {name: one for name, one in (seen or {}).items() if name not in uses and len(one.values) == len(rows)}
@@ -300,7 +306,8 @@ def _guess(table: Table, profiles: Sequence[Profile], task: str | None) -> tuple
     found = joined(f"{one.column.name!r} ({_kind(one)})" for one in profiles)
     what = "the target" if task is None else f"the target of the task {task!r}"
     raise DataError(
-        f"No column can be {what}: {found}. Expected a column of numbers, or of at most {MAX_CLASSES} classes, with at least "
+        f"No column can be {what}: {found}. Expected a column of numbers, or of at most {MAX_CLASSES} classes, with "
+        f"at least "
         "two different values and a value in half of the rows. Add one, or name another with target=."
     )
 
@@ -402,7 +409,8 @@ def _without_single_rows(name: str, values: np.ndarray) -> tuple[np.ndarray, str
     if (classes := len(np.unique(values[kept]))) < 2:
         raise DataError(
             f"The target {name!r} has {'one class only' if classes else 'no class'} with more than one row: "
-            f"{listed(alone)} {'stands' if len(alone) == 1 else 'stand'} in one row each, from which nothing is learnt. "
+            f"{listed(alone)} {'stands' if len(alone) == 1 else 'stand'} in one row each, from which nothing is "
+            f"learnt. "
             "Choose another target, add rows, or use task='regression' for numbers."
         )
     what = "the only row of class" if len(alone) == 1 else "the only rows of classes"

@@ -1,7 +1,7 @@
 """The samples: data that is always there, each chosen for what it teaches.
 
-Nothing is read from a folder or the network: five samples come inside scikit-learn, the others are generated from a fixed
-seed. An installed copy therefore has them all.
+Nothing is read from a folder or the network: five samples come inside scikit-learn, the others are generated from a
+fixed seed. An installed copy therefore has them all.
 """
 
 from __future__ import annotations
@@ -157,7 +157,8 @@ SAMPLES: dict[str, Sample] = {
         "binary",
         "One kernel per feature: which of 30 overlapping measurements does a sparse mixture keep?",
         _breast_cancer,
-        source="W. Wolberg, O. Mangasarian, W. N. Street, 1995: Breast Cancer Wisconsin (Diagnostic), doi:10.24432/C5DW2B",
+        source="W. Wolberg, O. Mangasarian, W. N. Street, 1995: Breast Cancer Wisconsin (Diagnostic), "
+        "doi:10.24432/C5DW2B",
         licence=CC_BY,
     ),
     "mkl_toy": Sample(
@@ -174,7 +175,8 @@ SAMPLES: dict[str, Sample] = {
         "binary",
         "The width decides: a linear kernel misses one digit in ten, an RBF of half the median distance one in fifty.",
         _digits,
-        source="E. Alpaydin and C. Kaynak, 1998: Optical Recognition of Handwritten Digits (its test set), doi:10.24432/C50P49",
+        source="E. Alpaydin and C. Kaynak, 1998: Optical Recognition of Handwritten Digits (its test set), "
+        "doi:10.24432/C50P49",
         licence=CC_BY,
     ),
     "digit_views": Sample(
@@ -206,7 +208,8 @@ SAMPLES: dict[str, Sample] = {
         "regression",
         "A noisy number to predict: half of its variation or more stays unexplained, so overfitting shows early.",
         _diabetes,
-        source="B. Efron, T. Hastie, I. Johnstone and R. Tibshirani, 2004: Least Angle Regression, Annals of Statistics 32",
+        source="B. Efron, T. Hastie, I. Johnstone and R. Tibshirani, 2004: Least Angle Regression, Annals of "
+        "Statistics 32",
         licence=UNSTATED,
     ),
     "mkl_toy_sparse": Sample(

@@ -29,8 +29,8 @@ class Sentinel(NamedTuple):
 def sentinel_of(name: str, numbers: Array) -> Sentinel | None:
     """The value of a numeric column (n,) that probably stands for a missing one; NaN cells are passed over.
 
-    A known code at the edge of the range and far from all other values, or zero where every other value is positive, well
-    above zero, and lies close to its neighbours.
+    A known code at the edge of the range and far from all other values, or zero where every other value is positive,
+    well above zero, and lies close to its neighbours.
     """
     present = numbers[np.isfinite(numbers)]
     values, counts = np.unique(present, return_counts=True)

@@ -1,7 +1,7 @@
 """Sequences beside a table: strings of letters, as numbers a kernel can compare, and how texts are known to be some.
 
-A table of rows is made of them where kernels need one: for S sequences per row, letter p of sequence s is the column p S + s,
-its code point, and 0 behind the end of a string. So rows with longer strings only have more columns.
+A table of rows is made of them where kernels need one: for S sequences per row, letter p of sequence s is the column p
+S + s, its code point, and 0 behind the end of a string. So rows with longer strings only have more columns.
 """
 
 from __future__ import annotations
@@ -63,12 +63,15 @@ def as_strings(strings: Any, name: str = "") -> tuple[str, ...]:
 
 
 def letters(sequences: Sequence[Sequence[str]], width: int = 0) -> Array:
-    """The strings of every sequence as one table (n, W S), W the longest string or ``width``; DataError beyond the limits."""
+    """The strings of every sequence as one table (n, W S), W the longest string or ``width``; DataError beyond the
+    limits.
+    """
     longest = max([2, width, *(len(text) for strings in sequences for text in strings)])
     n, count = len(sequences[0]), len(sequences)
     if n * count * longest > MAX_LETTERS:
         raise DataError(
-            f"{n:,} rows with strings of up to {longest:,} letters are more than {MAX_LETTERS:,} letters; take fewer rows, "
+            f"{n:,} rows with strings of up to {longest:,} letters are more than {MAX_LETTERS:,} letters; take fewer "
+            f"rows, "
             "or shorter strings."
         )
     table = np.full((n, longest, count), END)

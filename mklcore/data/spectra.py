@@ -4,7 +4,8 @@ A spectrum is a row; ``wavelengths`` reads the positions of the columns out of t
 and gives one, with a note: average neighbours, standardise, append second differences, cut into bands. Bands become the
 groups of the data set; ``kernels.spectra.spectral_dictionary`` puts kernels on them.
 
-Source: Subrahmanya and Shin (2010), the near-infrared experiments; constants as in the specification of sparse MKL, C.5.
+Source: Subrahmanya and Shin (2010), the near-infrared experiments; constants as in the specification of sparse MKL,
+C.5.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def wavelengths(data: Dataset | Sequence[str]) -> Array:
     shapes = {(match["before"], match["after"].strip()) for match in matches if match is not None}
     if odd or len(shapes) != 1:
         raise DataError(
-            f"These columns are no wavelengths: {listed(odd or names)}. Expected names such as 850, 850.5 nm or nm850, all "
+            f"These columns are no wavelengths: {listed(odd or names)}. Expected names such as 850, 850.5 nm or "
+            f"nm850, all "
             "alike; read the table with read_spectra, which leaves other columns out."
         )
     return np.array([float(match["number"]) for match in matches if match is not None])
@@ -56,7 +58,8 @@ def read_spectra(source: Source, target: str | int | None = None, *, header: boo
     chosen = spectral_columns(table.feature_names)
     if len(chosen) < LEAST:
         raise DataError(
-            f"No spectrum is in this table: {counted(len(chosen), 'column')} called by a wavelength, at least {LEAST} are "
+            f"No spectrum is in this table: {counted(len(chosen), 'column')} called by a wavelength, at least {LEAST} "
+            f"are "
             f"needed. The columns are {listed(table.feature_names)}. For other tables use read_table."
         )
     names = [table.feature_names[j] for j in chosen]
@@ -104,8 +107,8 @@ def standardise_spectra(train: Dataset, *others: Dataset, by: str = "spectrum") 
 def with_second_differences(data: Dataset, columns: Sequence[int] | None = None) -> Dataset:
     """x_{j+1} - 2 x_j + x_{j-1} appended for every inner wavelength j: curvature, free of offset and slope.
 
-    ``columns`` are the wavelengths in their order, all columns by default. The new columns are called Δ² and the wavelength of
-    j, and join the band and the source column of j.
+    ``columns`` are the wavelengths in their order, all columns by default. The new columns are called Δ² and the
+    wavelength of j, and join the band and the source column of j.
     """
     along = list(range(data.n_features) if columns is None else columns)
     if len(along) < LEAST:
@@ -128,9 +131,10 @@ def with_second_differences(data: Dataset, columns: Sequence[int] | None = None)
 
 
 def prepared(data: Dataset, how: str) -> Dataset:
-    """The spectra with one of ``PREPARATIONS``: "rows", every spectrum brought to mean 0 and deviation 1 by itself; "differences",
-    second differences appended; "both", in this order. "" leaves them alone. Columns beside the wavelengths stay as they are.
-    ParameterError for any other."""
+    """The spectra with one of ``PREPARATIONS``: "rows", every spectrum brought to mean 0 and deviation 1 by itself;
+    "differences", second differences appended; "both", in this order. "" leaves them alone. Columns beside the
+    wavelengths stay as they are. ParameterError for any other.
+    """
     if how and how not in PREPARATIONS:
         raise ParameterError(f"how is {how!r}; expected one of {', '.join(PREPARATIONS)}, or '' for none.")
     along = measured_columns(data) or list(range(data.n_features))

@@ -1,9 +1,9 @@
 """Splitters: how rows are drawn into training, validation and test rows, into folds, halves and samples.
 
-All of them share one rule for classes. Rows are drawn class by class in their shares. A class with fewer rows than there are
-parts is too rare to be held out: all its rows stay in training. A class with one row is in no fold but in the training rows of
-all of them. What is learnt from, a sample included, has at least one row of every class. Where a class is not rare, the rows
-are those that scikit-learn's splitters draw with the same seed.
+All of them share one rule for classes. Rows are drawn class by class in their shares. A class with fewer rows than
+there are parts is too rare to be held out: all its rows stay in training. A class with one row is in no fold but in the
+training rows of all of them. What is learnt from, a sample included, has at least one row of every class. Where a class
+is not rare, the rows are those that scikit-learn's splitters draw with the same seed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def repeated(y: Labels) -> Mask:
 
 
 def rare_note(y: Labels, parts: int, doing: str = "their rows stay in training, and no score counts them") -> str:
-    """Which classes have fewer rows than ``parts``, and what is done with them, as one sentence; "" where there are none."""
+    """Which classes have fewer rows than ``parts``, and what is done with them, as one sentence; "" where there are
+    none.
+    """
     labels, counts = np.unique(y, return_counts=True)
     rare = [(label, int(count)) for label, count in zip(labels.tolist(), counts, strict=True) if count < parts]
     if not rare:
@@ -48,8 +50,9 @@ def split_rows(
 ) -> list[Indices]:
     """Row numbers of the training part and of one held-out part per size, in this order; the last part is drawn first.
 
-    ``codes`` (n_rows,) class numbers, or None without classes. ``sizes``: shares of the rows that can be held out, or numbers
-    of rows. Without ``stratify`` rows are drawn blindly. DataError where training would have fewer rows than classes.
+    ``codes`` (n_rows,) class numbers, or None without classes. ``sizes``: shares of the rows that can be held out, or
+    numbers of rows. Without ``stratify`` rows are drawn blindly. DataError where training would have fewer rows than
+    classes.
     """
     given = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
     blind = codes is None or not stratify
@@ -60,8 +63,10 @@ def split_rows(
     if remaining < n_classes or len(rows) <= sum(counts):
         parts = " + ".join(str(count) for count in (remaining, *counts))
         raise DataError(
-            f"{n_rows:,} {'row' if n_rows == 1 else 'rows'} cannot be cut into {parts}: the first part, for training, needs at "
-            f"least {'one row' if n_classes == 1 else f'one row of each of the {n_classes} classes'}, and the others rows of "
+            f"{n_rows:,} {'row' if n_rows == 1 else 'rows'} cannot be cut into {parts}: the first part, for training, "
+            f"needs at "
+            f"least {'one row' if n_classes == 1 else f'one row of each of the {n_classes} classes'}, and the others "
+            f"rows of "
             "classes that have one for every part. Add rows or change the shares."
         )
     drawn: list[Indices] = []
@@ -78,7 +83,9 @@ def split_rows(
 
 
 def draw_rows(codes: Indices | None, n_rows: int, count: int, seed: int) -> Indices:
-    """The numbers of ``count`` rows of ``n_rows``, every class in its share; more where there are more classes than that."""
+    """The numbers of ``count`` rows of ``n_rows``, every class in its share; more where there are more classes than
+    that.
+    """
     given = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
     count = max(count, len(np.unique(given)))
     if count >= n_rows:
@@ -88,7 +95,8 @@ def draw_rows(codes: Indices | None, n_rows: int, count: int, seed: int) -> Indi
 
 
 def fold_rows(codes: Indices | None, n_rows: int, n_splits: int, seed: int) -> list[tuple[Indices, Indices]]:
-    """Row numbers to learn from and row numbers held out, a pair per fold: shuffled, and class by class where there are classes.
+    """Row numbers to learn from and row numbers held out, a pair per fold: shuffled, and class by class where there are
+    classes.
 
     ParameterError where ``n_splits`` is not a whole number from 2 to the number of rows that can be held out.
     """
@@ -116,7 +124,9 @@ def fold_rows(codes: Indices | None, n_rows: int, n_splits: int, seed: int) -> l
 
 
 def half_rows(codes: Indices | None, n_rows: int, n: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
-    """``n`` random cuts of the rows in two halves, class by class where there are classes: each first half has every class."""
+    """``n`` random cuts of the rows in two halves, class by class where there are classes: each first half has every
+    class.
+    """
     from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
     if n_rows < 4:
@@ -142,7 +152,9 @@ def _parted(rows: Indices, codes: Indices, least: int) -> tuple[Indices, Indices
 
 
 def _two_parts(rows: Indices, codes: Indices, count: int, seed: int, blind: bool) -> tuple[Indices, Indices]:
-    """The rows that are left, and ``count`` of them drawn: class by class, or blindly where a part has no room for all."""
+    """The rows that are left, and ``count`` of them drawn: class by class, or blindly where a part has no room for
+    all.
+    """
     from sklearn.model_selection import train_test_split
 
     strata = codes[rows]
@@ -153,8 +165,9 @@ def _two_parts(rows: Indices, codes: Indices, count: int, seed: int, blind: bool
 
 
 def _with_every_class(first: Indices, others: Iterable[Indices], codes: Indices) -> list[Indices]:
-    """The same parts, where ``first`` has a row of every class: one comes from the part with most of them, and one of the
-    class that ``first`` has most of goes there in its place."""
+    """The same parts, where ``first`` has a row of every class: one comes from the part with most of them, and one of
+    the class that ``first`` has most of goes there in its place.
+    """
     parts = [first, *others]
     missing = np.setdiff1d(np.concatenate([codes[part] for part in parts]), codes[first])
     for code in missing:

@@ -71,7 +71,9 @@ class NormTruth(NamedTuple):
 
 
 class SequencesTruth(NamedTuple):
-    """`motifs` (strings) stand at `positions` (n, m) in the rows of class +1, -1 in the others; `letters` is the alphabet."""
+    """`motifs` (strings) stand at `positions` (n, m) in the rows of class +1, -1 in the others; `letters` is the
+    alphabet.
+    """
 
     motifs: tuple[str, ...]
     positions: Indices
@@ -90,10 +92,11 @@ def make_sequences(
 ) -> tuple[Dataset, SequencesTruth]:
     """DNA with planted motifs: n strings of ``length`` random letters, half of them, class +1, with every motif inside.
 
-    ``motifs``: strings, each planted anywhere; or pairs (string, position), planted there, moved by up to ``jitter`` places; or
-    a number of motifs of 6 letters, drawn with ``seed`` and spread over the string. Every letter of a motif mutates with
-    probability ``mutation``. Rows of class -1 get the letters of the motif in another order at such a place, so that neither
-    letters nor places tell the classes apart, only words. X holds the shares of the letters, which tell nothing.
+    ``motifs``: strings, each planted anywhere; or pairs (string, position), planted there, moved by up to ``jitter``
+    places; or a number of motifs of 6 letters, drawn with ``seed`` and spread over the string. Every letter of a motif
+    mutates with probability ``mutation``. Rows of class -1 get the letters of the motif in another order at such a
+    place, so that neither letters nor places tell the classes apart, only words. X holds the shares of the letters,
+    which tell nothing.
 
     >>> data, truth = make_sequences(40, 60, [("TATAAT", 20)], seed=0)
     >>> data.sequences[0][0], len(data.sequences[0][1][0]), truth.motifs
@@ -269,9 +272,11 @@ def make_twonorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
 
 
 def make_ring(n: int, n_outside: int, seed: int) -> tuple[Dataset, RingTruth]:
-    """A table without a target: ``n - n_outside`` rows near a ring of radius 2 in the plane, the others well away from it.
+    """A table without a target: ``n - n_outside`` rows near a ring of radius 2 in the plane, the others well away from
+    it.
 
-    Distances from the ring are N(0, 0.15^2); rows outside are uniform on the square from -3 to 3, at least 0.75 from the ring.
+    Distances from the ring are N(0, 0.15^2); rows outside are uniform on the square from -3 to 3, at least 0.75 from
+    the ring.
     """
     _check_count("n", n, 2)
     _check_count("n_outside", n_outside, 0, n - 1)

@@ -21,34 +21,131 @@ ROWS_A_CLASS = 5  # words of more than 20 kinds are classes if each has so many 
 
 # Names, in lower case and without units. Words of what people predict; the points say how often they are right.
 SETTLED = (
-    "target", "label", "labels", "class", "classes", "y", "outcome", "response", "klasse", "zielgröße", "classe", "cible",
-    "clase", "objetivo",
-)  # fmt: skip
+    "target",
+    "label",
+    "labels",
+    "class",
+    "classes",
+    "y",
+    "outcome",
+    "response",
+    "klasse",
+    "zielgröße",
+    "classe",
+    "cible",
+    "clase",
+    "objetivo",
+)
 NAMED = (
-    "admit", "admitted", "approve", "approved", "attrition", "charges", "churn", "churned", "default", "defects", "deny",
-    "denied", "diagnosis", "direction", "exited", "fraud", "inlf", "lfp", "medv", "mpg", "partic", "participation",
-    "purchase", "purchased", "released", "result", "rings", "sentiment", "spam", "species", "survived", "vote",
-)  # fmt: skip
+    "admit",
+    "admitted",
+    "approve",
+    "approved",
+    "attrition",
+    "charges",
+    "churn",
+    "churned",
+    "default",
+    "defects",
+    "deny",
+    "denied",
+    "diagnosis",
+    "direction",
+    "exited",
+    "fraud",
+    "inlf",
+    "lfp",
+    "medv",
+    "mpg",
+    "partic",
+    "participation",
+    "purchase",
+    "purchased",
+    "released",
+    "result",
+    "rings",
+    "sentiment",
+    "spam",
+    "species",
+    "survived",
+    "vote",
+)
 SOLD_FOR = ("sale price", "saleprice", "selling price", "house price", "median house value", "quality")
 PRICE = ("price", "preis", "prix", "precio")
 SALES = ("sales", "sold", "demand", "quantity", "units")  # beside them a price explains
 LAST_WORDS = ("target", "label", "outcome", "response")
 HAPPENED = (
-    "accepted", "admitted", "approved", "bought", "callback", "cancer", "chd", "churned", "death", "default", "denied",
-    "diabetes", "died", "disease", "failure", "fault", "fraud", "hired", "left", "passed", "problems", "purchased", "recid",
-    "released", "returned", "stroke", "survived", "volunteer", "won",
-)  # fmt: skip
+    "accepted",
+    "admitted",
+    "approved",
+    "bought",
+    "callback",
+    "cancer",
+    "chd",
+    "churned",
+    "death",
+    "default",
+    "denied",
+    "diabetes",
+    "died",
+    "disease",
+    "failure",
+    "fault",
+    "fraud",
+    "hired",
+    "left",
+    "passed",
+    "problems",
+    "purchased",
+    "recid",
+    "released",
+    "returned",
+    "stroke",
+    "survived",
+    "volunteer",
+    "won",
+)
 ASKED = ("is", "has", "was", "will", "received")  # what a column of two values asks: is_fraud, has_churned
 CLASS_WORDS = ("category", "class", "diagnosis", "disease", "event", "grade", "risk", "species", "status", "variety")
 PAID = ("earnings", "salary", "wage", "wages")
 AMOUNT_WORDS = (
-    "affairs", "charges", "cnt", "count", "counts", "expectancy", "fertility", "gpa", "prestige", "profit", "rent", "revenue",
-    "ridership", "sales", "sold", "strength", "trips", "visits", "yield",
-)  # fmt: skip
+    "affairs",
+    "charges",
+    "cnt",
+    "count",
+    "counts",
+    "expectancy",
+    "fertility",
+    "gpa",
+    "prestige",
+    "profit",
+    "rent",
+    "revenue",
+    "ridership",
+    "sales",
+    "sold",
+    "strength",
+    "trips",
+    "visits",
+    "yield",
+)
 OFTEN_GIVEN = (
-    "balance", "consumption", "cost", "crime", "delay", "demand", "eval", "expenditure", "points", "rate", "rating", "score",
-    "temperature", "time", "value",
-)  # fmt: skip
+    "balance",
+    "consumption",
+    "cost",
+    "crime",
+    "delay",
+    "demand",
+    "eval",
+    "expenditure",
+    "points",
+    "rate",
+    "rating",
+    "score",
+    "temperature",
+    "time",
+    "value",
+)
 # Who, where and when: what people predict from.
 GIVEN = (
     "address", "age", "black", "city", "country", "date", "day", "educ", "education", "ethnicity", "female", "gender",
@@ -60,10 +157,24 @@ INCOME = ("inc", "income")  # also at the end of a word
 UNITS = ("eur", "euro", "euros", "usd", "gbp", "chf", "dollars", "pct", "percent")
 INDEX_NAMES = ("rownames", "row.names", "column 1", "x")  # of what R writes before the first column
 OUTCOMES = (
-    {"positive", "negative"}, {"good", "bad"}, {"present", "absent"}, {"benign", "malignant"}, {"win", "loss"}, {"+", "-"},
-    {"won", "lost"}, {"alive", "dead"}, {"pass", "fail"}, {"healthy", "sick"}, {"normal", "abnormal"}, {"up", "down"},
-    {"approved", "denied"}, {"accepted", "rejected"}, {"spam", "ham"}, {"case", "control"}, {"p", "n"},
-)  # fmt: skip
+    {"positive", "negative"},
+    {"good", "bad"},
+    {"present", "absent"},
+    {"benign", "malignant"},
+    {"win", "loss"},
+    {"+", "-"},
+    {"won", "lost"},
+    {"alive", "dead"},
+    {"pass", "fail"},
+    {"healthy", "sick"},
+    {"normal", "abnormal"},
+    {"up", "down"},
+    {"approved", "denied"},
+    {"accepted", "rejected"},
+    {"spam", "ham"},
+    {"case", "control"},
+    {"p", "n"},
+)
 YES_NO = ({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"}, {"ja", "nein"}, {"oui", "non"}, {"si", "no"})
 UNUSABLE = ("empty", "constant", "identifier", "date", "sequence")
 
@@ -89,10 +200,11 @@ def rank_targets(
 ) -> tuple[TargetCandidate, ...]:
     """The likeliest targets of a table, at most three, the likeliest first; none where no column can be the target.
 
-    Every column that can be read as a target of ``task`` (any if None) gets points: for its name (class, price, is_fraud),
-    for its place (last, or first after an index column as R writes it), for its values (good and bad, the only words among
-    numbers) and for what other columns are made from it (its logarithm, a threshold). Mostly empty and constant columns,
-    identifiers, dates, and columns computed from others (copies, logarithms, squares) are no candidates.
+    Every column that can be read as a target of ``task`` (any if None) gets points: for its name (class, price,
+    is_fraud), for its place (last, or first after an index column as R writes it), for its values (good and bad, the
+    only words among numbers) and for what other columns are made from it (its logarithm, a threshold). Mostly empty and
+    constant columns, identifiers, dates, and columns computed from others (copies, logarithms, squares) are no
+    candidates.
     """
     return _Ranking(names, profiles, header, task).likeliest()
 
@@ -325,7 +437,9 @@ def _is_code(item: Profile) -> bool:
 
 
 def name_words(name: str) -> tuple[str, ...]:
-    """A name as lower-case words without its unit: "SalePrice", "sale_price_eur" and "Sale price (EUR)" are the same."""
+    """A name as lower-case words without its unit: "SalePrice", "sale_price_eur" and "Sale price (EUR)" are the
+    same.
+    """
     parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", _bare(name))
     words = re.split(r"[\s_.\-:]+", parted.strip(" _.-:").lower())
     return tuple(words[:-1] if len(words) > 1 and words[-1] in UNITS else words)

@@ -28,7 +28,8 @@ _REFUSED = {
     "password": "The workbook is protected by a password; save it without one.",
     "cells": f"The sheet spans more than {MAX_CELLS:,} cells; save the part with the table as CSV.",
     "unpacked": f"The workbook unpacks to more than {MAX_EXPANSION} times the limit; {_SAVE}.",
-    "characters": f"The sheet holds texts of more than {MAX_TEXT} times the limit of a file; {_SAVE}, without long texts.",
+    "characters": f"The sheet holds texts of more than {MAX_TEXT} times the limit of a file; {_SAVE}, without long "
+    f"texts.",
     "cell": f"The sheet has a cell of more than {MAX_CELL:,} characters, the most a cell may have; shorten it.",
 }
 
@@ -101,7 +102,8 @@ def _ask(raw: bytes, form: Format, limits: dict[str, int]) -> dict[str, Any]:
         raise DataError(
             f"Reading workbooks needs the package python-calamine, which is not installed; {_SAVE}."
             if missing
-            else "The workbook cannot be read: it is damaged, or it spans too many cells or unpacks to too much. Take the part "
+            else "The workbook cannot be read: it is damaged, or it spans too many cells or unpacks to too much. Take "
+            "the part "
             f"with the table and {_SAVE}."
         )
     answer: dict[str, Any] = json.loads(out)

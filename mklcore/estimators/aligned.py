@@ -1,14 +1,17 @@
-"""Kernel weights in one step, without a joint problem: how well each kernel fits the target, then one machine on the weighted sum.
+"""Kernel weights in one step, without a joint problem: how well each kernel fits the target, then one machine on the
+weighted sum.
 
     aligned   mu = argmax { <sum_m mu_m K_m, yy'> / ||sum_m mu_m K_m||_F :  mu >= 0 },   every K_m centred
-    margin    mu_m = g'Y K_m Y g,   g = argmin { (1 - lam) g'Y (sum_m K_m) Y g + lam ||g||^2 :  g >= 0, sums 1 in either class }
+    margin mu_m = g'Y K_m Y g, g = argmin { (1 - lam) g'Y (sum_m K_m) Y g + lam ||g||^2 : g >= 0, sums 1 in either class
+    }
 
-Baselines that cost little: the first asks for a non-negative least-squares problem in M unknowns, the second (EasyMKL) for one
-small quadratic problem in n. Nothing says how far the weights are from those of any joint problem, so no certificate is published.
-For more than two classes one against the rest; for numbers the target of the alignment is y itself, and there is no margin.
+Baselines that cost little: the first asks for a non-negative least-squares problem in M unknowns, the second (EasyMKL)
+for one small quadratic problem in n. Nothing says how far the weights are from those of any joint problem, so no
+certificate is published. For more than two classes one against the rest; for numbers the target of the alignment is y
+itself, and there is no margin.
 
-Source: Cortes, Mohri and Rostamizadeh (2012), "Algorithms for learning kernels based on centered alignment", Proposition 9; Aiolli
-and Donini (2015), "EasyMKL: a scalable multiple kernel learning algorithm".
+Source: Cortes, Mohri and Rostamizadeh (2012), "Algorithms for learning kernels based on centered alignment",
+Proposition 9; Aiolli and Donini (2015), "EasyMKL: a scalable multiple kernel learning algorithm".
 """
 
 from __future__ import annotations
@@ -66,12 +69,14 @@ class _Aligned(LpBase):
 
 
 class AlignedMKLClassifier(_Aligned, UniformMKLClassifier):
-    """Weights by centred alignment ("aligned") or by the widest margin of all kernels together ("margin"), then one machine.
+    """Weights by centred alignment ("aligned") or by the widest margin of all kernels together ("margin"), then one
+    machine.
 
     Parameters
     ----------
     rule : "aligned" or "margin"
-    mix : of the margin rule, from 0 (the margin alone) to below 1 (all rows alike: weights by the distance of the class means)
+    mix : of the margin rule, from 0 (the margin alone) to below 1 (all rows alike: weights by the distance of the class
+        means)
     C, loss, kernels, normalise, center, fit_intercept, tol, max_iter, callback : as in ``UniformMKLClassifier``
 
     Attributes: weights_ (M,) non-negative with sum 1, (n_classes, M) for more than two classes, and those of a fitted
@@ -126,7 +131,8 @@ class AlignedMKLClassifier(_Aligned, UniformMKLClassifier):
 class AlignedMKLRegressor(_Aligned, UniformMKLRegressor):
     """Weights by centred alignment with the target, then one machine. Parameters as ``UniformMKLRegressor``.
 
-    Attributes: weights_ (M,) non-negative with sum 1, and those of a fitted ``UniformMKLRegressor``, without a certificate.
+    Attributes: weights_ (M,) non-negative with sum 1, and those of a fitted ``UniformMKLRegressor``, without a
+    certificate.
     """
 
     def __init__(
@@ -153,8 +159,8 @@ class AlignedMKLRegressor(_Aligned, UniformMKLRegressor):
 def aligned_weights(K: Array, y: Array) -> Array:
     """Weights (M,), non-negative with sum 1, of the combination best aligned with yy', everything centred.
 
-    ``K`` (M, n, n), ``y`` (n,). Equal weights where no kernel is aligned with the target at all. Cortes et al. (2012), Prop. 9: the
-    direction is that of min_{v >= 0} v'Mv - 2 v'a with M_kl = <K_k, K_l>_F, a_k = y'K_k y.
+    ``K`` (M, n, n), ``y`` (n,). Equal weights where no kernel is aligned with the target at all. Cortes et al. (2012),
+    Prop. 9: the direction is that of min_{v >= 0} v'Mv - 2 v'a with M_kl = <K_k, K_l>_F, a_k = y'K_k y.
     """
     from scipy.optimize import nnls
 
@@ -170,7 +176,8 @@ def aligned_weights(K: Array, y: Array) -> Array:
 
 
 def margin_weights(K: Array, y: Array, lam: float) -> Array:
-    """Weights (M,), non-negative with sum 1, by what each kernel adds to the widest margin of their plain sum (EasyMKL).
+    """Weights (M,), non-negative with sum 1, by what each kernel adds to the widest margin of their plain sum
+    (EasyMKL).
 
     ``K`` (M, n, n) with traces that can be compared; ``y`` (n,) of -1 and +1; ``lam`` from 0 to below 1.
     """
@@ -179,7 +186,8 @@ def margin_weights(K: Array, y: Array, lam: float) -> Array:
 
 
 def nearest_points(total: Array, y: Array, lam: float) -> Array:
-    """g (n,): the nearest points of the two convex hulls, shrunk towards the means, by steps between pairs of rows of a class.
+    """g (n,): the nearest points of the two convex hulls, shrunk towards the means, by steps between pairs of rows of a
+    class.
 
     min_g (1 - lam) g'Y total Y g + lam ||g||^2,   g >= 0,  sum over either class 1
     """

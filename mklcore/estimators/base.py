@@ -48,14 +48,16 @@ class KernelEstimator(BaseEstimator):
     -----------------
     X may also be a ``Dataset``: its sequences come along, and ``y`` may then be left out.
     kernels : None (a default dictionary from X), a ``KernelDictionary``, or "precomputed" (X is a stack (M, n, n)).
-        scikit-learn counts the M kernels of an array as its rows: ``cross_val_score`` and ``GridSearchCV`` end with "inconsistent
-        numbers of samples", or without a target "X should be a square kernel matrix", before this library is asked. Use
-        ``cross_validate_path``, hand them a ``GramStack`` to see the reason, or a table with a ``KernelDictionary``, which they can cut
-    normalise : "auto" (this estimator's own), "multiplicative", "spherical", "trace", "diag" or None; stacks are never touched
+        scikit-learn counts the M kernels of an array as its rows: ``cross_val_score`` and ``GridSearchCV`` end with
+        "inconsistent numbers of samples", or without a target "X should be a square kernel matrix", before this library
+        is asked. Use ``cross_validate_path``, hand them a ``GramStack`` to see the reason, or a table with a
+        ``KernelDictionary``, which they can cut
+    normalise : "auto" (this estimator's own), "multiplicative", "spherical", "trace", "diag" or None; stacks are never
+        touched
     center : centre the kernels in feature space
-    approximation : None, or of lp-norm learning and MKL-GOMP ``Nystroem(n_components)``: kernels of low rank for many rows. The
-        certificate and ``dual_point_`` are then of the approximated kernels, and ``approximation_error_`` (M,) is the share of
-        each kernel's trace that is lost
+    approximation : None, or of lp-norm learning and MKL-GOMP ``Nystroem(n_components)``: kernels of low rank for many
+        rows. The certificate and ``dual_point_`` are then of the approximated kernels, and ``approximation_error_``
+        (M,) is the share of each kernel's trace that is lost
     """
 
     default_normalise: ClassVar[str | None] = "multiplicative"
@@ -110,7 +112,8 @@ class KernelEstimator(BaseEstimator):
         return dictionary.grams(X, normalise=normalise, center=self.center)
 
     def foresee(self, n_samples: int, n_features: int) -> Forecast:
-        """Bytes in which ``fit`` will hold the kernels of ``n_samples`` rows, and in which form, before anything is made.
+        """Bytes in which ``fit`` will hold the kernels of ``n_samples`` rows, and in which form, before anything is
+        made.
 
         The form is what this estimator takes by itself: a stack in double precision (8 M n² bytes), above the limit one
         triangle of each kernel in single precision (2 M n (n + 1)), in memory or on disk, features where there is an
@@ -147,7 +150,8 @@ class KernelEstimator(BaseEstimator):
             raise ParameterError(f"approximation must be None or Nystroem(n_components=...); got {approximation!r}.")
         if self._is_precomputed:
             raise ParameterError(
-                "An approximation is made from the columns of a table, and ready stacks have none: use a KernelDictionary."
+                "An approximation is made from the columns of a table, and ready stacks have none: use a "
+                "KernelDictionary."
             )
 
     def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
@@ -215,7 +219,8 @@ class KernelEstimator(BaseEstimator):
         expected = (len(self.kernel_names_), self.n_train_)
         if blocks.ndim != 3 or (blocks.shape[0], blocks.shape[2]) != expected:
             raise KernelError(
-                f"Test blocks must be (M, n_new, n) with M = {expected[0]} kernels and n = {expected[1]} training rows; "
+                f"Test blocks must be (M, n_new, n) with M = {expected[0]} kernels and n = {expected[1]} training "
+                f"rows; "
                 f"got shape {blocks.shape}."
             )
         return blocks
@@ -262,7 +267,9 @@ class KernelEstimator(BaseEstimator):
         return 0.0
 
     def _move(self, centre: float, y: Array) -> None:
-        """Put back the ``centre`` that was taken from the target, which left ``y`` (n,): the intercept is all that it changes."""
+        """Put back the ``centre`` that was taken from the target, which left ``y`` (n,): the intercept is all that it
+        changes.
+        """
         for name in ("intercept_", "refit_intercept_"):
             if hasattr(self, name):
                 setattr(self, name, getattr(self, name) + centre)
@@ -307,10 +314,11 @@ class KernelEstimator(BaseEstimator):
     def along(
         self, stack: Any, y: Array, param: str, values: Sequence[float], attribute: str, start: Any = None
     ) -> Iterator[Any]:
-        """One fitted copy per value of ``param``, which the estimator calls ``attribute``, each started from the one before.
+        """One fitted copy per value of ``param``, which the estimator calls ``attribute``, each started from the one
+        before.
 
-        ``stack``, ``y`` as ``training_stack`` returns them; ``start`` a fitted model of a neighbouring value for the first.
-        Methods with a shorter way override this.
+        ``stack``, ``y`` as ``training_stack`` returns them; ``start`` a fitted model of a neighbouring value for the
+        first. Methods with a shorter way override this.
         """
         previous = given = start
         for value in values:
@@ -371,7 +379,9 @@ class KernelEstimator(BaseEstimator):
         raise NotImplementedError
 
     def lam_range(self, stack: Any, y: Any) -> tuple[float, float]:
-        """The lambdas between which a path moves: four decades below the largest eigenvalue of a kernel over n, one above."""
+        """The lambdas between which a path moves: four decades below the largest eigenvalue of a kernel over n, one
+        above.
+        """
         norms = stack.norms() if isinstance(stack, FeatureStack) else map(np.linalg.norm, stack.values)
         largest = max(float(norm) for norm in norms) / stack.n_samples
         return largest * 1e-4, largest * 10
@@ -438,9 +448,9 @@ class KernelEstimator(BaseEstimator):
     def contributions(self, X: Any, kernels: Sequence[int] | None = None) -> Array:
         """Which kernel said what: f = sum_m f_m + intercept_, taken apart.
 
-        ``X`` rows (n_new, d), or a test block (M, n_new, n) for a precomputed stack; ``kernels`` the m to look at, all by
-        default. Returns f_m (M, n_new), or (M, n_new, T) where there are several outputs: one per class, or per pair of
-        classes for one-vs-one machines, whose scores they sum to.
+        ``X`` rows (n_new, d), or a test block (M, n_new, n) for a precomputed stack; ``kernels`` the m to look at, all
+        by default. Returns f_m (M, n_new), or (M, n_new, T) where there are several outputs: one per class, or per pair
+        of classes for one-vs-one machines, whose scores they sum to.
         """
         check_is_fitted(self)
         chosen = list(range(len(self.kernel_names_)) if kernels is None else kernels)

@@ -1,4 +1,6 @@
-"""The best single kernel as scikit-learn estimators: what a weighting of many kernels has to beat, beside the plain sum."""
+"""The best single kernel as scikit-learn estimators: what a weighting of many kernels has to beat, beside the plain
+sum.
+"""
 
 from __future__ import annotations
 
@@ -117,9 +119,9 @@ class BestKernelClassifier(_BestKernel, _LpClassifier):
 
     Attributes
     ----------
-    best_kernel_ index of the kernel kept, weights_ (M,) one there and zero elsewhere, single_objectives_ (M,) every kernel's
-    own objective, single_scores_ (M,) inner scores or None. The certificate is that of the kept kernel's own problem.
-    With more than two classes one kernel serves all one-vs-rest problems, and objectives are summed over them.
+    best_kernel_ index of the kernel kept, weights_ (M,) one there and zero elsewhere, single_objectives_ (M,) every
+    kernel's own objective, single_scores_ (M,) inner scores or None. The certificate is that of the kept kernel's own
+    problem. With more than two classes one kernel serves all one-vs-rest problems, and objectives are summed over them.
 
     Source: end point of Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16), at weights of a single one.
     """
@@ -159,7 +161,10 @@ class BestKernelClassifier(_BestKernel, _LpClassifier):
 
 
 class BestKernelRegressor(_BestKernel, _LpRegressor):
-    """The single kernel that does best alone, for regression. Parameters as ``BestKernelClassifier`` and ``LpMKLRegressor``."""
+    """The single kernel that does best alone, for regression.
+
+    Parameters as ``BestKernelClassifier`` and ``LpMKLRegressor``.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,6 @@
-"""What the greedy estimators share: kernels enter one at a time, so one run holds the answer for every smaller budget."""
+"""What the greedy estimators share: kernels enter one at a time, so one run holds the answer for every smaller
+budget.
+"""
 
 from __future__ import annotations
 

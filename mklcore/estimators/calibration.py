@@ -21,8 +21,8 @@ FOLDS = 5
 def held_out_decisions(model: Any, X: Any, y: Labels) -> tuple[Indices, Array]:
     """Which rows were held out, and their decision values, by ``model`` fitted again on ``FOLDS`` folds.
 
-    ``X`` a table, a stack or a ``Dataset``, ``y`` (n,) labels. A class of one row is never held out. DataError where fewer than
-    two classes have two rows, and for ready Gram matrices (p, q+1, n, n), which cannot be cut.
+    ``X`` a table, a stack or a ``Dataset``, ``y`` (n,) labels. A class of one row is never held out. DataError where
+    fewer than two classes have two rows, and for ready Gram matrices (p, q+1, n, n), which cannot be cut.
     """
     if not (isinstance(X, (GramStack, FeatureStack, Dataset)) or hasattr(X, "iloc") or hasattr(X, "release")):
         X = np.asarray(X)
@@ -35,7 +35,8 @@ def held_out_decisions(model: Any, X: Any, y: Labels) -> tuple[Indices, Array]:
     counts = np.unique(y[counted], return_counts=True)[1]
     if np.count_nonzero(counts >= 2) < 2:
         raise DataError(
-            "probability=True holds rows of every class out, so two classes need at least two rows each; the class sizes are "
+            "probability=True holds rows of every class out, so two classes need at least two rows each; the class "
+            "sizes are "
             f"{', '.join(map(str, counts[:6]))}."
         )
     seed = int(model.random_state) if isinstance(model.random_state, (int, np.integer)) else 0

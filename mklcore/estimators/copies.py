@@ -18,7 +18,9 @@ _MAYBE_SAME = 1e-8
 
 
 def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
-    """Groups of kernels of ``K`` (M, n, n) that are the same, scale included; the first of each group stands for all."""
+    """Groups of kernels of ``K`` (M, n, n) that are the same, scale included; the first of each group stands for
+    all.
+    """
     found = []
     for group in duplicates(K):
         by_scale: dict[float, list[int]] = {}

@@ -33,7 +33,9 @@ def problem_names(model: Any) -> tuple[str, ...]:
 
 
 def weights_by_class(model: Any) -> tuple[tuple[str, ...], Array] | None:
-    """Names (T,) and kernel weights (T, M) of the problems behind a model, or None where one set of weights serves all."""
+    """Names (T,) and kernel weights (T, M) of the problems behind a model, or None where one set of weights serves
+    all.
+    """
     weights = np.asarray(model.weights_, dtype=float)
     return None if weights.ndim == 1 else (problem_names(model), weights)
 
@@ -45,7 +47,9 @@ def kernels_in_use(model: Any) -> list[int]:
 
 
 def typical_parts(model: Any, X: Any) -> Array:
-    """(m,): mean over the rows of ``X`` (n, d) and the outputs of |f_m(x)|, for the m kernels in use: how much they say."""
+    """(m,): mean over the rows of ``X`` (n, d) and the outputs of |f_m(x)|, for the m kernels in use: how much they
+    say.
+    """
     kernels = kernels_in_use(model)
     if not kernels:
         return np.empty(0)
@@ -55,10 +59,11 @@ def typical_parts(model: Any, X: Any) -> Array:
 
 
 def column_influence(model: Any, typical: Any) -> Array:
-    """(d,): how much a fitted model depends on every column, the sizes of ``typical_parts`` spread evenly over their columns.
+    """(d,): how much a fitted model depends on every column, the sizes of ``typical_parts`` spread evenly over their
+    columns.
 
-    Adds up to the sum of ``typical`` (m,). A rough order of columns, not an importance: kernels on many columns say nothing
-    about which of them matters. ParameterError for models fitted on stacks.
+    Adds up to the sum of ``typical`` (m,). A rough order of columns, not an importance: kernels on many columns say
+    nothing about which of them matters. ParameterError for models fitted on stacks.
     """
     specs, heard = specs_of(model), np.zeros(training_rows(model).shape[1])
     for m, size in zip(kernels_in_use(model), np.asarray(typical, dtype=float), strict=True):
@@ -69,7 +74,9 @@ def column_influence(model: Any, typical: Any) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """What one kernel on one column adds: f_m at ``grid`` (m,) as ``values`` (m,) or (m, T); ``rug`` (n,) the training rows."""
+    """What one kernel on one column adds: f_m at ``grid`` (m,) as ``values`` (m,) or (m, T); ``rug`` (n,) the training
+    rows.
+    """
 
     kernel: int
     name: str
@@ -86,8 +93,9 @@ def component_functions(
 ) -> tuple[Component, ...]:
     """The functions f_m(x_j) of kernels that see a single column, the largest weights first.
 
-    ``model`` fitted on a table. ``limit`` how many, ``points`` per grid over the column's training range in its own units;
-    ``output`` picks one of several outputs and ranks by its weights. () where no kernel in use sees one column only.
+    ``model`` fitted on a table. ``limit`` how many, ``points`` per grid over the column's training range in its own
+    units; ``output`` picks one of several outputs and ranks by its weights. () where no kernel in use sees one column
+    only.
     """
     specs, table = specs_of(model), np.atleast_2d(np.asarray(model.weights_, dtype=float))
     weights = table.mean(axis=0) if output is None or len(table) == 1 else table[output]
@@ -110,8 +118,9 @@ def component_functions(
 class Effect:
     """What one column does to a model with all others at their typical values.
 
-    ``values`` (m,) the model minus its value at the typical row, at ``at``: positions (m,) of a number in its own units, or
-    ``names`` (m,) of a category's values, else (). ``rows`` what the training rows hold: numbers (n,), or counts (m,).
+    ``values`` (m,) the model minus its value at the typical row, at ``at``: positions (m,) of a number in its own
+    units, or ``names`` (m,) of a category's values, else (). ``rows`` what the training rows hold: numbers (n,), or
+    counts (m,).
     """
 
     at: Array
@@ -125,8 +134,8 @@ def column_effect(
 ) -> Effect | None:
     """What a column of a table does to a fitted model, all other columns at their means: the sum of its f_m and more.
 
-    ``columns`` its feature indices, several for the 0/1 columns of a category, ``names`` (d,) of the features; ``output`` one of
-    several. None for several columns that are no category. ParameterError for models of ready stacks.
+    ``columns`` its feature indices, several for the 0/1 columns of a category, ``names`` (d,) of the features;
+    ``output`` one of several. None for several columns that are no category. ParameterError for models of ready stacks.
     """
     rows = training_rows(model)
     own = rows[:, list(columns)]
@@ -168,7 +177,8 @@ def _map_of(model: Any) -> Any:
     transform = getattr(model, "_map", None)
     if transform is None:
         raise ParameterError(
-            "This model was fitted on a ready kernel stack, so it knows no columns. Fit it on a table with a KernelDictionary."
+            "This model was fitted on a ready kernel stack, so it knows no columns. Fit it on a table with a "
+            "KernelDictionary."
         )
     return transform
 
@@ -177,8 +187,8 @@ def _map_of(model: Any) -> Any:
 class Surface:
     """A model over two columns, the others at ``fixed``: ``values`` (m, m), rows along ``y``, columns along ``x``.
 
-    The signed score for two classes (0 is the border), the prediction for a number, the index into ``classes`` for more;
-    without a target the classes are those of ``NOVELTY``.
+    The signed score for two classes (0 is the border), the prediction for a number, the index into ``classes`` for
+    more; without a target the classes are those of ``NOVELTY``.
     """
 
     columns: tuple[int, int]
@@ -247,8 +257,8 @@ def kernels_by_columns(
     """Which kernels look at what: group of columns, single column, or all columns -> indices of kernels.
 
     ``specs`` M resolved kernels, ``groups`` (name, column indices) pairs, ``names`` (d,) of the columns, as in
-    ``Dataset.source_names``. A kernel whose columns lie in one group counts for the group; where there are no groups, for
-    its column.
+    ``Dataset.source_names``. A kernel whose columns lie in one group counts for the group; where there are no groups,
+    for its column.
     """
     found: dict[str, list[int]] = {}
     home = {j: name for name, members in groups for j in members}
@@ -275,7 +285,9 @@ def kernels_by_family(families: Sequence[str]) -> dict[str, list[int]]:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Shares of the kernel weights along a path: ``names`` (G,), ``values`` (L, G) adding up to 1, ``members`` the kernels."""
+    """Shares of the kernel weights along a path: ``names`` (G,), ``values`` (L, G) adding up to 1, ``members`` the
+    kernels.
+    """
 
     names: tuple[str, ...]
     values: Array
@@ -285,7 +297,8 @@ class Shares:
 def weight_shares(weights: Any, members: dict[str, list[int]], *, limit: int = N_SHARES) -> Shares:
     """How much of the kernel weight each set of kernels carries, the largest anywhere on the path first.
 
-    ``weights`` (M,) or (L, M), non-negative; ``members`` name -> kernels. Sets beyond ``limit`` are summed as "n others".
+    ``weights`` (M,) or (L, M), non-negative; ``members`` name -> kernels. Sets beyond ``limit`` are summed as "n
+    others".
     """
     table = np.atleast_2d(np.asarray(weights, dtype=float))
     total = np.maximum(table.sum(axis=1, keepdims=True), 1e-300)

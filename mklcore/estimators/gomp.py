@@ -140,8 +140,8 @@ class GOMPClassifier(_GompBase, KernelClassifier):
     score_tol : stop before adding a kernel whose score is below this share of ||y||^2 / n
     n_candidates : score only this many kernels per step, redrawn with ``random_state``; None for all
     keep_duplicates : let exact copies of a kernel compete; by default only the first of them does
-    backward : after every kernel that enters, drop those that later ones made needless, as long as the drops cost less than half
-        of what the step gained (squared loss, exact kernels)
+    backward : after every kernel that enters, drop those that later ones made needless, as long as the drops cost less
+        than half of what the step gained (squared loss, exact kernels)
     loss : "squared", (y - f)^2, or "hinge", max(0, 1 - y f); the hinge scores solve one machine per kernel and step
     tol : relative duality gap of the machines of the hinge loss; squared loss is solved exactly
     fit_intercept : subtract the mean of each target column and add it back (squared loss only: there is no bias term)
@@ -216,9 +216,9 @@ class GOMPClassifier(_GompBase, KernelClassifier):
 class GOMPRegressor(_GompBase, KernelRegressor):
     """MKL-GOMP for regression, with one target or several that share one set of kernels.
 
-    ``y`` is (n,) or (n, T); predictions have its shape, ``dual_coef_`` is (n,) or (n, T). ``fit_intercept`` subtracts each
-    target's training mean and adds it back. Everything else as in ``GOMPClassifier`` with squared loss.
-    Source: Sindhwani and Lozano (2011), equation (5), with the corrected score of the specification.
+    ``y`` is (n,) or (n, T); predictions have its shape, ``dual_coef_`` is (n,) or (n, T). ``fit_intercept`` subtracts
+    each target's training mean and adds it back. Everything else as in ``GOMPClassifier`` with squared loss. Source:
+    Sindhwani and Lozano (2011), equation (5), with the corrected score of the specification.
     """
 
     def __init__(

@@ -61,7 +61,8 @@ class _GreedyBase(BudgetedEstimator):
         divisors = unit_step_divisors(K) if self._is_empirical else np.ones(len(K))
         fits = [self._fit_one(K, target, prepared, divisors) for target, _ in problems]
         self.notes_ = tuple(
-            f"{name}: lmax(K/n) is {divisor:.3g}, above 1, where the unit step need not descend; the steps use this kernel "
+            f"{name}: lmax(K/n) is {divisor:.3g}, above 1, where the unit step need not descend; the steps use this "
+            f"kernel "
             f"divided by {divisor:.3g}."
             for name, divisor in zip(stack.names, divisors, strict=True)
             if divisor > 1
@@ -150,15 +151,16 @@ def _sum_of_parts(blocks: Array, weights: Array, dual: Array) -> Array:
 
 
 class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
-    """Sparse MKL by greedy coordinate descent for classification: least squares on labels -1 and +1, one-vs-rest for more.
+    """Sparse MKL by greedy coordinate descent for classification: least squares on labels -1 and +1, one-vs-rest for
+    more.
 
-        min_f  1/(2n) sum_i (y_i - f(x_i))^2 + lam sum_j ||f_j||                                                      (1)
+        min_f 1/(2n) sum_i (y_i - f(x_i))^2 + lam sum_j ||f_j|| (1)
 
     Parameters
     ----------
-    criterion : "functional" (Algorithm 1: the kernel with the largest functional gradient enters, then (1) is solved exactly
-        on the kernels chosen; duality gap) or "empirical" (Algorithm 2: a gradient step along the kernel whose gradient is
-        largest on the training rows; uses no lam and has no certificate)
+    criterion : "functional" (Algorithm 1: the kernel with the largest functional gradient enters, then (1) is solved
+        exactly on the kernels chosen; duality gap) or "empirical" (Algorithm 2: a gradient step along the kernel whose
+        gradient is largest on the training rows; uses no lam and has no certificate)
     lam : penalty of (1), > 0; from max_j sqrt(y'K_j y)/n on nothing enters
     n_kernels : Algorithm 1: the most kernels to choose, None for all; Algorithm 2: its number of steps, None for 100
     step : "unit" or "linesearch" (ours, Algorithm 2 only: the best step instead of the unit step)
@@ -167,11 +169,11 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
     kernels, normalise ("auto" is "diag": k(x, x) <= 1 on the training rows), center, max_iter, callback : see
         ``KernelEstimator``
 
-    Attributes: dual_coef_ (M, n), f = sum_m k_m(x, X) dual_coef_[m] + intercept_; weights_ (M,) = ||f_m||_H; selected_ in order
-    of entry; steps_ the kernel of every step; objective_ (of (1), or 1/(2n) ||y - f||^2 for Algorithm 2), dual_objective_,
-    dual_point_ (n,) theta with theta'y - n/2 ||theta||^2 = dual_objective_ under sqrt(theta'K_j theta) <= lam (y centred as
-    it was solved), dual_gap_, relative_gap_, history_, status_, notes_ (kernels that Algorithm 2 had to rescale). With more
-    than two classes all but selected_ gain a leading axis over the one-vs-rest problems.
+    Attributes: dual_coef_ (M, n), f = sum_m k_m(x, X) dual_coef_[m] + intercept_; weights_ (M,) = ||f_m||_H; selected_
+    in order of entry; steps_ the kernel of every step; objective_ (of (1), or 1/(2n) ||y - f||^2 for Algorithm 2),
+    dual_objective_, dual_point_ (n,) theta with theta'y - n/2 ||theta||^2 = dual_objective_ under sqrt(theta'K_j theta)
+    <= lam (y centred as it was solved), dual_gap_, relative_gap_, history_, status_, notes_ (kernels that Algorithm 2
+    had to rescale). With more than two classes all but selected_ gain a leading axis over the one-vs-rest problems.
 
     Source: Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in the specification (B.1 to B.4).
     """
@@ -216,7 +218,7 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
     """Sparse MKL by greedy coordinate descent for regression. Parameters and attributes as ``GreedyMKLClassifier``;
     ``fit_intercept`` subtracts the training mean of the target and adds it back.
 
-        min_f  1/(2n) sum_i (y_i - f(x_i))^2 + lam sum_j ||f_j||                                                      (1)
+        min_f 1/(2n) sum_i (y_i - f(x_i))^2 + lam sum_j ||f_j|| (1)
 
     Source: Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in the specification (B.1 to B.4).
     """

@@ -34,7 +34,9 @@ _GRID_DECADES = 1e-6  # of the eight decades over which lambda matters, the ones
 
 
 class _HKLBase(KernelEstimator):
-    """min (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2 over all (q+1)^p products of one-variable kernels."""
+    """min (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2 over all (q+1)^p products of one-variable
+    kernels.
+    """
 
     tasks: ClassVar[tuple[str, ...]] = ()
     _scored_together = False
@@ -99,14 +101,16 @@ class _HKLBase(KernelEstimator):
         if isinstance(X, Dataset):
             if X.sequences:
                 raise KernelError(
-                    f"{type(self).__name__} searches products of columns and has no kernels on sequences; hand over data.X, or "
+                    f"{type(self).__name__} searches products of columns and has no kernels on sequences; hand over "
+                    f"data.X, or "
                     "use a method with a dictionary, such as LpMKLClassifier."
                 )
             X = X.X
         dimensions = np.ndim(X) if isinstance(X, (np.ndarray, list, tuple)) else getattr(X, "ndim", 2)
         if isinstance(X, GramStack) or dimensions == 3:
             raise KernelError(
-                f"{type(self).__name__} works on a table of columns (n, p), whose products it searches; a kernel stack (M, n, n) "
+                f"{type(self).__name__} works on a table of columns (n, p), whose products it searches; a kernel "
+                f"stack (M, n, n) "
                 "has no columns. Hand over the table, or one Gram matrix per variable and level (p, q+1, n, n)."
             )
         if dimensions == 4:
@@ -200,7 +204,9 @@ class _HKLBase(KernelEstimator):
         return fit, search
 
     def problems(self, X: Any, y: Any) -> tuple[KernelSpace, NodeWeights, list[Task]]:
-        """What this model was fitted to, made again from its training rows ``X`` and target ``y``: kernels, weights, targets."""
+        """What this model was fitted to, made again from its training rows ``X`` and target ``y``: kernels, weights,
+        targets.
+        """
         check_is_fitted(self)
         probe = self.copy_with("lam", self.lam)
         design = probe._stack(probe._checked_rows(X, reset=True))
@@ -211,7 +217,8 @@ class _HKLBase(KernelEstimator):
         targets = self._targets(y)
         if self.refit and not stack.all_columns:
             raise ParameterError(
-                "refit=True needs a finite number of features per kernel; use a polynomial or Hermite basis, or refit=False."
+                "refit=True needs a finite number of features per kernel; use a polynomial or Hermite basis, or "
+                "refit=False."
             )
         before = [None] * len(targets) if warm is None else warm._warm
         found = [self._fit_one(stack, target, start) for target, start in zip(targets, before, strict=True)]
@@ -247,7 +254,9 @@ class _HKLBase(KernelEstimator):
         self.fit_ = tuple(fits)
 
     def _publish_hull(self, design: KernelSpace, searches: Sequence[HullSearch]) -> None:
-        """The hull (of all problems together), and per node of it zeta, eta, ||beta_D(v)||; zero where a problem lacks it."""
+        """The hull (of all problems together), and per node of it zeta, eta, ||beta_D(v)||; zero where a problem lacks
+        it.
+        """
         outcome = Outcome.of(design, searches)
         self._nodes = outcome.nodes
         tables = outcome.zeta, outcome.eta, outcome.norms, outcome.own
@@ -279,7 +288,8 @@ class _HKLBase(KernelEstimator):
         if design.root_is_constant:
             return f"{sure}: every row gets the same prediction. Take a smaller lam."
         return (
-            f"{sure}: one product of the first level of every column, which says next to nothing of any single one. Take a "
+            f"{sure}: one product of the first level of every column, which says next to nothing of any single one. "
+            f"Take a "
             "smaller lam, or a basis whose first level varies less, such as a Gaussian of smaller b."
         )
 
@@ -363,7 +373,8 @@ class _HKLBase(KernelEstimator):
         return found
 
     def solve_near(self, lam: float, y: Any, callback: Any = None) -> Any:
-        """This fitted model's problem at another ``lam``, started from here: a new fitted model; this one is not changed.
+        """This fitted model's problem at another ``lam``, started from here: a new fitted model; this one is not
+        changed.
 
         ``y`` is the training target, the rows are those this model was fitted on; ``callback`` as in the class.
         """
@@ -391,7 +402,8 @@ class _HKLBase(KernelEstimator):
     def contributions(self, X: Any, kernels: Sequence[int] | None = None) -> Array:
         """Which node said what: f = sum_v f_v + intercept_, or refit_intercept_ with ``refit``, taken apart.
 
-        ``kernels`` are places in ``hull_``, all by default. Returns f_v (m, n_new), or (m, n_new, T) for several outputs.
+        ``kernels`` are places in ``hull_``, all by default. Returns f_v (m, n_new), or (m, n_new, T) for several
+        outputs.
         """
         check_is_fitted(self)
         rows, chosen = self._blocks(X), range(len(self.hull_)) if kernels is None else kernels
@@ -408,19 +420,20 @@ class _HKLBase(KernelEstimator):
 class HKLClassifier(_HKLBase, KernelClassifier):
     """Hierarchical kernel learning for two classes, or one-vs-rest for more.
 
-        min_{beta, b}  (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2,   f = sum_v <beta_v, Phi_v(x)> + b
+        min_{beta, b} (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2, f = sum_v <beta_v, Phi_v(x)> + b
 
-    over the grid of products k_v = prod_i k_{i, v_i}, v in {0..q}^p: a node enters only after its parents, and the answer is
-    certified against all (q+1)^p of them.
+    over the grid of products k_v = prod_i k_{i, v_i}, v in {0..q}^p: a node enters only after its parents, and the
+    answer is certified against all (q+1)^p of them.
 
     Parameters
     ----------
     basis : None (polynomial of degree 4), a basis such as ``HermiteBasis(3)`` or its key ("hermite"), or Gram matrices
         (p, q+1, n, n)
     lam : price of Omega^2, > 0; the hull need not grow as it falls
-    graph : None for the grid of products; ``Graph(parents, kernels)`` for any directed acyclic graph with kernels of your own at
-        its nodes, ``StringGraph(max_length)`` for all substrings of sequences. ``basis``, ``standardize`` and ``root_weight``
-        (but for the empty string) are then not used, and ``normalize_basis`` scales kernel functions to variance 1
+    graph : None for the grid of products; ``Graph(parents, kernels)`` for any directed acyclic graph with kernels of
+        your own at its nodes, ``StringGraph(max_length)`` for all substrings of sequences. ``basis``, ``standardize``
+        and ``root_weight`` (but for the empty string) are then not used, and ``normalize_basis`` scales kernel
+        functions to variance 1
     loss : "logistic", "hinge" or "squared"
     depth_weight : d_v = depth_weight ** depth; None for 4, or sqrt(p) - 1 where that is more; on a graph without
         weights 1, on strings 2
@@ -431,8 +444,8 @@ class HKLClassifier(_HKLBase, KernelClassifier):
         provisional: it can miss interactions altogether, and has no gap)
     max_nodes : bound on the certificate set, or as printed on the hull; the gap reached there is stated
     memory_mb : budget for matrices that depend on X alone; beyond it they are made again when needed
-    max_seconds : bound on the search, None for none, in seconds of counted work (multiplications at the speed of one idle
-        core), so that the answer is the same on a busy machine
+    max_seconds : bound on the search, None for none, in seconds of counted work (multiplications at the speed of one
+        idle core), so that the answer is the same on a busy machine
     refit : predict by unpenalised least squares on the features of the hull (bases of columns only)
     fit_intercept : an unpenalised b; it refers to uncentred factors when ``normalize_basis=False``
     tol : full gap relative to the objective at which the search stops
@@ -440,15 +453,16 @@ class HKLClassifier(_HKLBase, KernelClassifier):
 
     Attributes
     ----------
-    hull_ (levels, by depth), weights_ = zeta_ (m,), kernel_names_, eta_, node_norms_ = ||beta_D(v)||, component_norms_ =
+    hull_ (levels, by depth), weights_ = zeta_ (m,), kernel_names_, eta_, node_norms_ = ||beta_D(v)||, component_norms_
+    =
     ||beta_v||, beta_ (m,) for bases of columns (else None), dual_coef_ (n,), intercept_,
     extreme_points_, sources_ (node -> share of the threshold at which it would enter), relevance_ (p,),
-    interaction_order_, n_dag_kernels_ (exact), n_visited_, n_visited_on_path_ (with the fits this one was started from),
-    certified_, notes_ (where the root is all there is), proof_ (nodes and shares of the bound, see ``hkl_certificate``),
-    dual_point_ (n,), objective_, dual_objective_, dual_gap_,
-    relative_gap_, status_, history_, design_, node_weights_ = d_v (m,). On a graph hull_, extreme_points_ and sources_ hold the
-    names (or indices) of nodes, relevance_ is ||beta_v||^2 (m,), interaction_order_ the depth of the hull, depths_ (m,) and
-    edges_ (parent, child) say how its nodes lie. With more classes weights_, eta_, node_norms_, dual_coef_, intercept_ and the
+    interaction_order_, n_dag_kernels_ (exact), n_visited_, n_visited_on_path_ (with the fits this one was started
+    from), certified_, notes_ (where the root is all there is), proof_ (nodes and shares of the bound, see
+    ``hkl_certificate``), dual_point_ (n,), objective_, dual_objective_, dual_gap_, relative_gap_, status_, history_,
+    design_, node_weights_ = d_v (m,). On a graph hull_, extreme_points_ and sources_ hold the names (or indices) of
+    nodes, relevance_ is ||beta_v||^2 (m,), interaction_order_ the depth of the hull, depths_ (m,) and edges_ (parent,
+    child) say how its nodes lie. With more classes weights_, eta_, node_norms_, dual_coef_, intercept_ and the
     certificate gain a leading axis, and hull_ is the union.
 
     Source: Bach (2008), equations (1) to (3), Propositions 1 to 3.

@@ -1,8 +1,8 @@
 """Which columns count: what the score of a fitted model loses when the values of a column are shuffled among the rows.
 
-Nothing is fitted again. What a kernel says that sees only the shuffled columns is shuffled with them, what one says that
-does not see them stays, so that only kernels that see them among others are computed anew. Models of ready stacks answer
-kernel by kernel.
+Nothing is fitted again. What a kernel says that sees only the shuffled columns is shuffled with them, what one says
+that does not see them stays, so that only kernels that see them among others are computed anew. Models of ready stacks
+answer kernel by kernel.
 
 Source: Breiman, Random forests, 2001, section 10; several columns that belong together are shuffled jointly.
 """
@@ -33,8 +33,8 @@ Tick = Callable[[int, int], Any]
 class ColumnAnswer(NamedTuple):
     """One column of the table (or group, band, cluster): its share of weight, and what the score loses without it.
 
-    ``share`` of the weight on kernels that see only this column; None where no kernel does. ``importance``: mean loss of
-    validation score when its values are shuffled among the rows, ``importance_sd`` its spread over the shuffles.
+    ``share`` of the weight on kernels that see only this column; None where no kernel does. ``importance``: mean loss
+    of validation score when its values are shuffled among the rows, ``importance_sd`` its spread over the shuffles.
     """
 
     name: str
@@ -54,12 +54,13 @@ def column_importance(
     seed: int = 0,
     callback: Tick | None = None,
 ) -> tuple[ColumnAnswer, ...]:
-    """What the score of ``model`` on rows it was not fitted on loses without each of ``seen``, the most important first.
+    """What the score of ``model`` on rows it was not fitted on loses without each of ``seen``, the most important
+    first.
 
-    ``model`` a fitted estimator of this library with a target; ``X`` rows (n, d) and ``y`` (n,), or a test block (M, n, n_train)
-    for a model of a ready stack, whose units are its kernels by index (``kernel_units``). ``scoring`` as in
-    ``fit_path``, None the model's own score (accuracy or R2). ``callback(done, total)`` between units; raise in it to cancel.
-    ParameterError for models without a score to lose.
+    ``model`` a fitted estimator of this library with a target; ``X`` rows (n, d) and ``y`` (n,), or a test block (M, n,
+    n_train) for a model of a ready stack, whose units are its kernels by index (``kernel_units``). ``scoring`` as in
+    ``fit_path``, None the model's own score (accuracy or R2). ``callback(done, total)`` between units; raise in it to
+    cancel. ParameterError for models without a score to lose.
 
     >>> from mklcore.data.samples import load_sample
     >>> from mklcore.estimators.lp import LpMKLClassifier
@@ -71,7 +72,8 @@ def column_importance(
     """
     if not hasattr(model, "path_score") or hasattr(model, "offset_"):
         raise ParameterError(
-            f"{type(model).__name__} learns no target, so no column can matter for its score. Take a model that predicts."
+            f"{type(model).__name__} learns no target, so no column can matter for its score. Take a model that "
+            f"predicts."
         )
     tick = callback or (lambda done, total: None)
     rng, shuffled = np.random.default_rng(seed), _shuffler(model, X)
@@ -94,7 +96,8 @@ def kernel_units(names: Sequence[str]) -> tuple[Unit, ...]:
 
 
 def weight_share(model: Any, seen: Sequence[Unit]) -> dict[str, float]:
-    """The share of kernel weight on kernels that see one unit only, by its name; units that no kernel sees alone are missing.
+    """The share of kernel weight on kernels that see one unit only, by its name; units that no kernel sees alone are
+    missing.
 
     The weight of a constant, which sees no column, counts nowhere.
     """

@@ -2,8 +2,9 @@
 
     s(j, i) = f_i(j),   f_i fitted to tell the things related to i from the others, over the known things except i
 
-A pair of a known thing i and a new thing j is scored by what the model of i says of j. Several kernels of things are combined by
-whatever estimator is passed. Source: Bleakley, Biau and Vert (2007), as used by Kloft et al. (2011), section 6.4.
+A pair of a known thing i and a new thing j is scored by what the model of i says of j. Several kernels of things are
+combined by whatever estimator is passed. Source: Bleakley, Biau and Vert (2007), as used by Kloft et al. (2011),
+section 6.4.
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ def local_scores(
 ) -> Array:
     """Scores (a, b) of every pair of a new and a known thing: the larger, the likelier they are related.
 
-    ``estimator`` an unfitted classifier of this library, not changed; ``K`` (M, n, n) kernels between all n things; ``network``
-    (n, n) symmetric, 1 where two are related and 0 elsewhere, read between known things only; ``known`` (b,) and ``new`` (a,)
-    indices. A known thing with fewer than ``fewest`` relations to known things gets no model: NaN. ``callback(done, total)``
-    after every model; raise in it to cancel. DataError where the network does not fit the kernels.
+    ``estimator`` an unfitted classifier of this library, not changed; ``K`` (M, n, n) kernels between all n things;
+    ``network`` (n, n) symmetric, 1 where two are related and 0 elsewhere, read between known things only; ``known``
+    (b,) and ``new`` (a,) indices. A known thing with fewer than ``fewest`` relations to known things gets no model:
+    NaN. ``callback(done, total)`` after every model; raise in it to cancel. DataError where the network does not fit
+    the kernels.
     """
     if not is_classifier(estimator):
         raise ParameterError(
@@ -50,7 +52,8 @@ def local_scores(
         or not np.isin(related, (0, 1)).all()
     ):
         raise DataError(
-            f"A network is a symmetric table of 0 and 1, {values.shape[1]} x {values.shape[1]} as the kernels; got the shape "
+            f"A network is a symmetric table of 0 and 1, {values.shape[1]} x {values.shape[1]} as the kernels; got "
+            f"the shape "
             f"{related.shape}, or another number, or a pair that is related one way only."
         )
     rows, others = _indices("known", known, len(related)), _indices("new", new, len(related))

@@ -47,7 +47,8 @@ class LpBase(KernelEstimator):
         self._check_approximation()
         if getattr(self, "approximation", None) is not None and self._solver_name not in SOLVERS_HERE:
             raise ParameterError(
-                f'solver="{self._solver_name}" works on kernel values, which an approximation does not make; use one of '
+                f'solver="{self._solver_name}" works on kernel values, which an approximation does not make; use one '
+                f"of "
                 f"{', '.join(SOLVERS_HERE)}, or approximation=None."
             )
 
@@ -96,8 +97,8 @@ class LpBase(KernelEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
 
-        ``sample_weight`` (n,), 0 or more: the cost of one unit of loss of row i is C times its weight, and rows of weight 0
-        are left out. Scales of kernels and columns are those of all rows, whatever their weight.
+        ``sample_weight`` (n,), 0 or more: the cost of one unit of loss of row i is C times its weight, and rows of
+        weight 0 are left out. Scales of kernels and columns are those of all rows, whatever their weight.
         """
         self.sample_weight_ = (
             None if sample_weight is None else _checked_weights(sample_weight, X, self._is_precomputed)
@@ -164,7 +165,8 @@ class _LpClassifier(LpBase, KernelClassifier):
         w = getattr(self, "sample_weight_", None)
         if w is not None and np.unique(y[w > 0]).size < self.classes_.size:
             raise DataError(
-                "A class has no row of weight above 0: every class needs one; drop its rows, or give one of them weight."
+                "A class has no row of weight above 0: every class needs one; drop its rows, or give one of them "
+                "weight."
             )
         if self.classes_.size == 2:
             self._publish(self._fit_one(stack, signs(y, 1), warm_start(warm, None)))
@@ -225,7 +227,8 @@ class LpMKLClassifier(_LpClassifier):
         the fly, no stored Gram matrix) or "silp" (cutting planes, p = 1, for comparison)
     kernels, normalise, center, approximation : see ``KernelEstimator``
     fit_intercept : learn the free b
-    probability : offer ``predict_proba``: five more fits on folds of the rows, and Platt's sigmoid on their held-out scores
+    probability : offer ``predict_proba``: five more fits on folds of the rows, and Platt's sigmoid on their held-out
+        scores
     tol : stop when the duality gap is within tol times the regulariser
     max_iter : bound on outer iterations; stopping there warns with the gap reached
     callback : called with every history record; a true answer stops the fit
@@ -233,9 +236,9 @@ class LpMKLClassifier(_LpClassifier):
     Attributes
     ----------
     weights_ (M,), dual_coef_ (n,) signed, intercept_, objective_, dual_objective_, dual_gap_, relative_gap_, status_,
-    dual_point_ (n,) signed, the feasible dual whose value is dual_objective_ (``certificate`` computes both values again),
-    history_, n_iter_, n_kernels_, kernel_names_, selected_, classes_. With more than two classes weights_, dual_coef_,
-    intercept_ and the certificate gain a leading axis over the one-vs-rest problems.
+    dual_point_ (n,) signed, the feasible dual whose value is dual_objective_ (``certificate`` computes both values
+    again), history_, n_iter_, n_kernels_, kernel_names_, selected_, classes_. With more than two classes weights_,
+    dual_coef_, intercept_ and the certificate gain a leading axis over the one-vs-rest problems.
 
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17), (19).
     """
@@ -335,7 +338,10 @@ class _Uniform(LpBase):
 
 
 class UniformMKLClassifier(_Uniform, _LpClassifier):
-    """The plain sum of all kernels: the baseline every learned weighting has to beat. Parameters as ``LpMKLClassifier``."""
+    """The plain sum of all kernels: the baseline every learned weighting has to beat.
+
+    Parameters as ``LpMKLClassifier``.
+    """
 
     def __init__(
         self,

@@ -21,15 +21,15 @@ from mklcore.scoring import ACCEPTED
 class LpMKLOneClass(OutlierMixin, LpBase):
     """lp-norm MKL without labels: a boundary around the training rows, with learned kernel weights.
 
-        nu=None      min_{w, theta}       C sum_i max(0, 1 - f(x_i)) + 1/2 sum_m ||w_m||^2 / theta_m                (3.4)
-        nu a number  min_{w, rho, theta}  1/(nu n) sum_i max(0, rho - f(x_i)) - rho + 1/2 sum_m ||w_m||^2 / theta_m
+        nu=None min_{w, theta} C sum_i max(0, 1 - f(x_i)) + 1/2 sum_m ||w_m||^2 / theta_m (3.4) nu a number min_{w, rho,
+        theta} 1/(nu n) sum_i max(0, rho - f(x_i)) - rho + 1/2 sum_m ||w_m||^2 / theta_m
 
     both over theta >= 0, ||theta||_p <= 1. ``score_samples`` is f; ``offset_`` is 1 in the first form and rho in the
-    second; ``decision_function`` = f - offset_; ``predict`` is +1 inside, -1 outside. ``intercept_`` is 0. The exact map
-    between the forms is ``nu_from_one_class``. Other parameters and attributes as ``LpMKLClassifier``.
+    second; ``decision_function`` = f - offset_; ``predict`` is +1 inside, -1 outside. ``intercept_`` is 0. The exact
+    map between the forms is ``nu_from_one_class``. Other parameters and attributes as ``LpMKLClassifier``.
 
-    ``score`` and the scores of ``fit_path`` are the share of rows accepted as ordinary. Without labels no score can choose
-    a parameter: this one tells how tight the boundary is, and nothing of how right it is.
+    ``score`` and the scores of ``fit_path`` are the share of rows accepted as ordinary. Without labels no score can
+    choose a parameter: this one tells how tight the boundary is, and nothing of how right it is.
 
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 3.4.
     """
@@ -126,7 +126,10 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         return self.label(self._decisions(X))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The share of rows X (n_new, d), or of a test block (M, n_new, n), that is accepted as ordinary. ``y`` is not used."""
+        """The share of rows X (n_new, d), or of a test block (M, n_new, n), that is accepted as ordinary.
+
+        ``y`` is not used.
+        """
         return self.path_score(self.predict(X), y)
 
     def path_score(self, predicted: Array, y: Any) -> float:

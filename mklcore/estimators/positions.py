@@ -1,9 +1,11 @@
-"""Which places and words of a sequence carry what a model says: the mean decision with a word put there, above the mean.
+"""Which places and words of a sequence carry what a model says: the mean decision with a word put there, above the
+mean.
 
     Q(w, i) = mean_x f(x with w at place i) - mean_x f(x)
 
-over rows x as they come. Nothing is fitted again, and any kernel on sequences can be asked. Source: Sonnenburg, Zien, Philips
-and Raetsch, POIMs: positional oligomer importance matrices, 2008; here the mean runs over rows instead of random strings.
+over rows x as they come. Nothing is fitted again, and any kernel on sequences can be asked. Source: Sonnenburg, Zien,
+Philips and Raetsch, POIMs: positional oligomer importance matrices, 2008; here the mean runs over rows instead of
+random strings.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """``values`` (A, L): what letter a at place i adds to the decision, over ``rows`` rows; ``words``, the strongest first."""
+    """``values`` (A, L): what letter a at place i adds to the decision, over ``rows`` rows; ``words``, the strongest
+    first.
+    """
 
     letters: tuple[str, ...]
     values: Array
@@ -53,11 +57,12 @@ class Positions:
 def positional_importance(
     model: Any, data: Dataset, *, sequence: int = 0, k: int = 6, output: int = 0, seed: int = 0
 ) -> Positions:
-    """Which letters at which places of a sequence move the decisions of a fitted model, and which words of ``k`` letters.
+    """Which letters at which places of a sequence move the decisions of a fitted model, and which words of ``k``
+    letters.
 
-    ``model`` fitted on a ``Dataset`` with sequences, ``data`` rows of the same kind, of which at most 30 are drawn with ``seed``;
-    ``sequence`` its number from 0, ``output`` one of several. Places are counted from 0, as far as the shortest string drawn.
-    ParameterError where no kernel in use sees the sequence.
+    ``model`` fitted on a ``Dataset`` with sequences, ``data`` rows of the same kind, of which at most 30 are drawn with
+    ``seed``; ``sequence`` its number from 0, ``output`` one of several. Places are counted from 0, as far as the
+    shortest string drawn. ParameterError where no kernel in use sees the sequence.
 
     >>> from mklcore.data.synthetic import make_sequences
     >>> from mklcore.estimators.lp import LpMKLClassifier

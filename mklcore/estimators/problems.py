@@ -1,4 +1,6 @@
-"""Binary problems behind one estimator: labels of one class against the rest, what proves several fits, scores of machines."""
+"""Binary problems behind one estimator: labels of one class against the rest, what proves several fits, scores of
+machines.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ def worst(statuses: Sequence[Status]) -> Status:
 def weighted_blocks(blocks: Array | RowBlocks, weights: Array, duals: Array) -> Array:
     """Scores (n_new, T) of T machines, sum_m weights[t, m] blocks[m] @ duals[t], from blocks (M, n_new, n).
 
-    ``weights`` (T, M), ``duals`` (T, n). Every block is read once for all machines, and only by those that give it weight.
+    ``weights`` (T, M), ``duals`` (T, n). Every block is read once for all machines, and only by those that give it
+    weight.
     """
     if isinstance(blocks, RowBlocks):
         return blocks.scores(weights, duals)

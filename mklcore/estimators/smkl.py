@@ -1,4 +1,6 @@
-"""Sparse MKL by group selection terms as scikit-learn estimators: few kernels, and no certificate that they are the best few."""
+"""Sparse MKL by group selection terms as scikit-learn estimators: few kernels, and no certificate that they are the
+best few.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,8 @@ class _SMKLBase(KernelEstimator):
         prices = group_sizes(stack) if self.eta is None else as_eta(self.eta)
         if np.size(prices) not in (1, stack.n_kernels):
             raise ParameterError(
-                f"eta holds {np.size(prices)} group weights, but there are {stack.n_kernels} kernels; give one per kernel, or one "
+                f"eta holds {np.size(prices)} group weights, but there are {stack.n_kernels} kernels; give one per "
+                f"kernel, or one "
                 "number."
             )
         allowed, self.notes_ = without_copies(stack, keep, prices)
@@ -189,8 +192,8 @@ class _SMKLRegressor(_SMKLBase, KernelRegressor):
 def group_sizes(stack: GramStack) -> Any:
     """The group weights of ``eta=None``: sqrt(d_k) for explicit linear groups, 1 for every other kernel.
 
-    A linear kernel on d_k columns that was not normalised (``normalise=None``) is the group of these columns itself, and
-    larger groups are charged more. Normalised kernels, other functions and precomputed stacks count 1.
+    A linear kernel on d_k columns that was not normalised (``normalise=None``) is the group of these columns itself,
+    and larger groups are charged more. Normalised kernels, other functions and precomputed stacks count 1.
     """
     if stack.specs is None or stack.normalise is not None:
         return 1.0
@@ -204,8 +207,8 @@ class SMKLClassifier(_SMKLClassifier):
 
     Parameters
     ----------
-    terms : g, a sum of "log", "gl" (group lasso), "mf" (M-FOCUSS), "mkl" (squared group lasso), "mcp" and "scad" (prices that
-        stop rising, beside the machine's 1/2 ||w||^2); or a term object
+    terms : g, a sum of "log", "gl" (group lasso), "mf" (M-FOCUSS), "mkl" (squared group lasso), "mcp" and "scad"
+        (prices that stop rising, beside the machine's 1/2 ||w||^2); or a term object
     C : cost of one unit of loss, > 0; kernels of trace 1 often need more than 1
     loss : "hinge", "logistic" or "squared" (least-squares machine with an intercept, ridge without)
     eta : group weights: a number, one per kernel, or None: 1, and sqrt(d_k) for explicit linear groups, that is linear
@@ -213,8 +216,8 @@ class SMKLClassifier(_SMKLClassifier):
     log_epsilon, mf_power : the floor inside the logarithm; the power of the block norms, at most 1
     tol, tol_mode : stop when the l1 change of the kernel weights is at most tol, "relative" to their sum or "absolute".
         "absolute" is the printed algorithm to the letter. With "relative" exact copies of a kernel are left out first,
-        what has settled with log or mf terms is shaken and followed down again for as long as the objective falls, and the
-        answer is no kernel where all of them vanish and the objective without any is no higher
+        what has settled with log or mf terms is shaken and followed down again for as long as the objective falls, and
+        the answer is no kernel where all of them vanish and the objective without any is no higher
     init_jitter : relative random change of the equal first weights
     n_starts : further starts from random weights; the smallest objective is kept, ``start_objectives_`` and
         ``start_kernels_`` tell where each ended
@@ -228,9 +231,9 @@ class SMKLClassifier(_SMKLClassifier):
     objective at every step), status_, n_iter_, n_kernels_ (used by any pair), mean_kernels_ (per machine), selected_,
     kernel_names_, notes_ (which copies were left out),
     pairs_ (indices into classes_, the second is the positive one), start_objectives_, start_kernels_, start_spread_,
-    coef_ (linear kernels only). dual_objective_, dual_gap_ and relative_gap_ are None: with log or mf terms the answer is
-    a local minimum. With more than two classes weights_ is (n_pairs, M), dual_coef_ (n_pairs, n) and zero outside the
-    pair, intercept_ and objective_ (n_pairs,); ``decision_function`` counts votes, and margins only break ties.
+    coef_ (linear kernels only). dual_objective_, dual_gap_ and relative_gap_ are None: with log or mf terms the answer
+    is a local minimum. With more than two classes weights_ is (n_pairs, M), dual_coef_ (n_pairs, n) and zero outside
+    the pair, intercept_ and objective_ (n_pairs,); ``decision_function`` counts votes, and margins only break ties.
 
     Source: Subrahmanya and Shin (2010), Algorithm 2.
     """

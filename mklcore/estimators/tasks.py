@@ -42,8 +42,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
 
-        Of a ``Dataset`` the target is its own unless another is given. With ``probability=True`` the model is fitted five times
-        more, on folds of the rows, for `predict_proba`.
+        Of a ``Dataset`` the target is its own unless another is given. With ``probability=True`` the model is fitted
+        five times more, on folds of the rows, for `predict_proba`.
         """
         self.__dict__.pop("calibration_", None)
         super().fit(X, y)
@@ -56,24 +56,26 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     def calibrate(self, decision: Array, y: Labels) -> Self:
         """Learn what scores mean as probabilities from rows that this model, or one like it, was not fitted on.
 
-        ``decision`` (n,) or (n, n_classes) as `decision_function` has it, ``y`` (n,) the labels; DataError where fewer than two
-        classes have two of these rows.
+        ``decision`` (n,) or (n, n_classes) as `decision_function` has it, ``y`` (n,) the labels; DataError where fewer
+        than two classes have two of these rows.
         """
         self.calibration_ = calibrate(decision, y, self.classes_).sigmoids
         return self
 
     @_if_calibrated
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities (n_new, n_classes) of the classes in the order of ``classes_``; there after ``probability=True``.
+        """Probabilities (n_new, n_classes) of the classes in the order of ``classes_``; there after
+        ``probability=True``.
 
-        Platt's sigmoid of the decision values, fitted on held-out rows; several classes one against the rest, divided by their
-        sum. The likeliest class may be another than that of ``predict`` where scores are near each other.
+        Platt's sigmoid of the decision values, fitted on held-out rows; several classes one against the rest, divided
+        by their sum. The likeliest class may be another than that of ``predict`` where scores are near each other.
         """
         check_is_fitted(self)
         decision = self.decision_function(X)
         if not hasattr(self, "calibration_"):
             raise DataError(
-                "This model is a point of a path, whose points are not calibrated: fit it by itself with probability=True, or "
+                "This model is a point of a path, whose points are not calibrated: fit it by itself with "
+                "probability=True, or "
                 "call calibrate(decision, y) with held-out rows."
             )
         return sigmoids(decision, self.calibration_)
@@ -100,7 +102,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
             raise DataError(
-                f"A classifier needs at least two classes; the training target holds one class only ({self.classes_[0]!r})."
+                f"A classifier needs at least two classes; the training target holds one class only "
+                f"({self.classes_[0]!r})."
             )
         return codes
 
@@ -140,7 +143,8 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
             numbers: Array = y.astype(np.float64)
         except (TypeError, ValueError):
             raise DataError(
-                f"Unknown label type: a regressor needs a numeric target; got one of type {y.dtype}. For classes use a classifier."
+                f"Unknown label type: a regressor needs a numeric target; got one of type {y.dtype}. For classes use "
+                f"a classifier."
             ) from None
         if not np.all(np.isfinite(numbers)):
             raise DataError("The target holds NaN or infinite values; drop or fill these rows first.")
@@ -154,7 +158,9 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
         return 0.0 if loss is None else centre_of(loss, y if weights is None else y[weights > 0], self.fit_intercept)
 
     def _move(self, centre: float, y: Array) -> None:
-        """Far from zero a number has few digits left for the intercept, and what a loss with kinks costs there is published."""
+        """Far from zero a number has few digits left for the intercept, and what a loss with kinks costs there is
+        published.
+        """
         fit: Fit = self.fit_
         if fit.decision is not None:
             loss, weights, kept = (

@@ -1,11 +1,14 @@
-"""The terms of a fitted model: what single columns say, what pairs and larger sets say together, and how much each counts.
+"""The terms of a fitted model: what single columns say, what pairs and larger sets say together, and how much each
+counts.
 
-The kernels of a model are sorted by the columns they see, and what those of one set say is added up: f = b + sum_t f_t. The share
-of a term is its variance on the training rows over the sum of the variances of all terms. Of `KernelDictionary.interactions` and
-independent columns these are Sobol's indices of f; correlated columns have correlated terms, whose correlation is listed beside
-them. A linear kernel of several columns is a sum over these, and is taken apart.
+The kernels of a model are sorted by the columns they see, and what those of one set say is added up: f = b + sum_t f_t.
+The share of a term is its variance on the training rows over the sum of the variances of all terms. Of
+`KernelDictionary.interactions` and independent columns these are Sobol's indices of f; correlated columns have
+correlated terms, whose correlation is listed beside them. A linear kernel of several columns is a sum over these, and
+is taken apart.
 
-Source: Sobol (1993), Sensitivity estimates for nonlinear mathematical models; Lu, Boukouvalas and Hensman (2022), section 4.2.
+Source: Sobol (1993), Sensitivity estimates for nonlinear mathematical models; Lu, Boukouvalas and Hensman (2022),
+section 4.2.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ class Term(NamedTuple):
     """What a set of columns says together: its share of the variance, and what the score loses without it.
 
     ``importance``: mean loss of score on held out rows when the values of this term alone are shuffled among the rows,
-    ``importance_sd`` its spread over the shuffles; None where no rows were held out. ``probability`` of being selected, or None.
+    ``importance_sd`` its spread over the shuffles; None where no rows were held out. ``probability`` of being selected,
+    or None.
     """
 
     columns: Columns
@@ -49,8 +53,8 @@ class Term(NamedTuple):
 class Decomposition:
     """The terms of a model, the largest share first; shares add up to 1, and ``terms`` is () for a constant model.
 
-    values (T, n, K) : the terms at the training rows, without their means, for K outputs; correlations (T, T) : between terms, over
-    rows and outputs; kernels : which kernels of the model make a term.
+    values (T, n, K) : the terms at the training rows, without their means, for K outputs; correlations (T, T) : between
+    terms, over rows and outputs; kernels : which kernels of the model make a term.
     """
 
     terms: tuple[Term, ...]
@@ -252,7 +256,8 @@ def _seen(model: Any) -> list[tuple[int, KernelSpec | frozenset[int]]]:
     if hasattr(model, "hull_"):
         return [(m, frozenset(j for j, level in enumerate(model.hull_[m]) if level)) for m in range(len(model.hull_))]
     raise ParameterError(
-        "This model was fitted on a ready kernel stack, so it knows no columns. Fit it on a table with a KernelDictionary."
+        "This model was fitted on a ready kernel stack, so it knows no columns. Fit it on a table with a "
+        "KernelDictionary."
     )
 
 

@@ -1,8 +1,9 @@
 """Models from sums over rows that are never together: the estimator fitted on what the sums say.
 
-Squared loss and MKL-GOMP: of all rows only Z'1 and Z'Z are needed, Z = [Phi, y] the features and the target. Any table with the
-same Z'Z has the same solutions, so the estimators' own solvers work on the D + 1 rows of a square root of it; a free intercept
-takes the means out first, and is put back at the end. A sloped loss asks for sums at every step (``lowrank.passing``).
+Squared loss and MKL-GOMP: of all rows only Z'1 and Z'Z are needed, Z = [Phi, y] the features and the target. Any table
+with the same Z'Z has the same solutions, so the estimators' own solvers work on the D + 1 rows of a square root of it;
+a free intercept takes the means out first, and is put back at the end. A sloped loss asks for sums at every step
+(``lowrank.passing``).
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ _CUT = 1e-14  # of the largest eigenvalue: directions below it are rounding
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """n rows of Z = [Phi, y]: their ``means`` (D + 1,), and sums of squares and products about them, ``scatter`` (D + 1, D + 1).
+    """n rows of Z = [Phi, y]: their ``means`` (D + 1,), and sums of squares and products about them, ``scatter`` (D +
+    1, D + 1).
 
-    About the means and not about zero: of a target far from zero, squares have no digits left for what varies. Sums of two parts
-    are joined as Chan, Golub and LeVeque (1983) join them.
+    About the means and not about zero: of a target far from zero, squares have no digits left for what varies. Sums of
+    two parts are joined as Chan, Golub and LeVeque (1983) join them.
     """
 
     n: int
@@ -72,7 +74,8 @@ def check_summable(estimator: Any) -> None:
         able = getattr(estimator, "loss", "squared") == "squared"
     if not able:
         raise ParameterError(
-            'Rows in parts are read as sums, which loss="squared" and, in passes, loss="logistic" and "squared_hinge" are made of; '
+            'Rows in parts are read as sums, which loss="squared" and, in passes, loss="logistic" and "squared_hinge" '
+            "are made of; "
             "a loss with kinks is not: choose one of the three, or fit a sample of the rows."
         )
 
@@ -84,7 +87,10 @@ def is_passed(estimator: Any) -> bool:
 
 
 def signed_target(estimator: Any, y: Any) -> Array:
-    """The target as numbers: -1 and +1 for the two classes of a started estimator. DataError for labels it does not know."""
+    """The target as numbers: -1 and +1 for the two classes of a started estimator.
+
+    DataError for labels it does not know.
+    """
     given = np.asarray(y)
     if not is_classifier(estimator):
         return given.astype(np.float64)
@@ -97,10 +103,11 @@ def signed_target(estimator: Any, y: Any) -> Array:
 
 
 def fit_totals(estimator: Any, stack: FeatureStack, totals: Totals) -> Any:
-    """The estimator, started on a sample (it knows columns and classes), fitted to rows of which only the sums are known.
+    """The estimator, started on a sample (it knows columns and classes), fitted to rows of which only the sums are
+    known.
 
-    ``stack`` brings the map to features. The fitted model predicts, scores and is saved like any other; it has no coefficients
-    for single rows, so that ``dual_coef_`` is empty and ``dual_point_`` None.
+    ``stack`` brings the map to features. The fitted model predicts, scores and is saved like any other; it has no
+    coefficients for single rows, so that ``dual_coef_`` is empty and ``dual_point_`` None.
     """
     centred = bool(estimator.fit_intercept)
     table, y = totals.rows(centred)
@@ -127,9 +134,15 @@ def fit_in_passes(estimator: Any, stack: FeatureStack, ask: Ask) -> Any:
     model: Any = copy.copy(estimator)
     none = stack.take(np.empty(0, dtype=np.int64))
     fit, v, n = fit_passes(
-        none, ask, float(model.C), model.penalty_in_use, bool(model.fit_intercept), tol=model.tol, max_iter=model.max_iter,
+        none,
+        ask,
+        float(model.C),
+        model.penalty_in_use,
+        bool(model.fit_intercept),
+        tol=model.tol,
+        max_iter=model.max_iter,
         callback=model.callback,
-    )  # fmt: skip
+    )
     warn_unless_converged(fit, model.tol)
     model._publish(fit)
     model._remember_kernels(none)

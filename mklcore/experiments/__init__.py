@@ -17,9 +17,27 @@ from mklcore.experiments.smkl_tables import SMKL_TABLE4, SMKL_TABLE5, SMKL_TABLE
 from mklcore.experiments.times import LP_FIG7, SMKL_TIMES
 
 _ALL = (
-    LP_TOY, LP_FIG1, LP_FIG3, LP_TABLE1, LP_FIG4_FIG5, LP_TABLE2_FIG6, LP_FIG7, GOMP_FIG1, GOMP_FIG2, GREEDY_RATE,
-    HKL_FIG2, HKL_NORMS, HKL_TABLE1, HKL_TABLE2, SMKL_TABLE2, SMKL_TABLE3, SMKL_TABLE4, SMKL_TABLE5, SMKL_TABLE6, SMKL_TIMES,
-)  # fmt: skip
+    LP_TOY,
+    LP_FIG1,
+    LP_FIG3,
+    LP_TABLE1,
+    LP_FIG4_FIG5,
+    LP_TABLE2_FIG6,
+    LP_FIG7,
+    GOMP_FIG1,
+    GOMP_FIG2,
+    GREEDY_RATE,
+    HKL_FIG2,
+    HKL_NORMS,
+    HKL_TABLE1,
+    HKL_TABLE2,
+    SMKL_TABLE2,
+    SMKL_TABLE3,
+    SMKL_TABLE4,
+    SMKL_TABLE5,
+    SMKL_TABLE6,
+    SMKL_TIMES,
+)
 EXPERIMENTS: dict[str, Experiment] = {experiment.key: experiment for experiment in _ALL}
 
 __all__ = ["EXPERIMENTS", "Comparison", "Experiment", "Outcome"]

@@ -4,7 +4,8 @@ python -m mklcore.experiments                                   every key, with 
 python -m mklcore.experiments lp_fig3 --small                   less than a minute
 python -m mklcore.experiments hkl_table1 --data DIR --backend processes --out run.json
 
-What is to be kept with --out is written line by line beside it: the same command again goes on where a run was cut short.
+What is to be kept with --out is written line by line beside it: the same command again goes on where a run was cut
+short.
 """
 
 from __future__ import annotations
@@ -107,7 +108,9 @@ def _far(compared: Comparison) -> list[str]:
 
 
 def _overview() -> Iterable[str]:
-    """One line per run that comes with the project: verdicts, cells compared, cells beyond three standard errors, seconds."""
+    """One line per run that comes with the project: verdicts, cells compared, cells beyond three standard errors,
+    seconds.
+    """
     yield "\t".join(heading())
     for key, experiment in EXPERIMENTS.items():
         yield from ("\t".join(line) for line in summary(key, experiment))

@@ -88,9 +88,10 @@ def _installed(name: str) -> bool:
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """Measured numbers: ``samples`` (rows, repetitions, columns), with the labels of rows and columns, ``seed`` and
-    ``seconds`` of the processor, summed over all lines wherever they ran; ``by_clock``: those of a clock instead, as runs of
-    earlier versions tell them, other work on the machine included. ``quick``: a small run, on fewer rows of data where the
-    experiment says so; ``versions`` of what it was computed with, () where they are not known."""
+    ``seconds`` of the processor, summed over all lines wherever they ran; ``by_clock``: those of a clock instead, as
+    runs of earlier versions tell them, other work on the machine included. ``quick``: a small run, on fewer rows of
+    data where the experiment says so; ``versions`` of what it was computed with, () where they are not known.
+    """
 
     key: str
     rows: tuple[str, ...]
@@ -185,14 +186,18 @@ class Outcome:
         for row, means, errors in zip(self.rows, self.mean, self.standard_error, strict=True):
             cells = [f"<td>{m:.2f} &plusmn; {e:.2f}</td>" for m, e in zip(means, errors, strict=True)]
             body += f"<tr><td>{escape(row)}</td>{''.join(cells)}</tr>"
-        return f"<b>{escape(self.key)}</b>, {self.samples.shape[1]} repetitions<table><tr><th></th>{head}</tr>{body}</table>"
+        return (
+            f"<b>{escape(self.key)}</b>, {self.samples.shape[1]} "
+            f"repetitions<table><tr><th></th>{head}</tr>{body}</table>"
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Our numbers beside the reference, arrays (rows, columns): means, their standard errors, ``difference`` = ours minus
-    reference and its ``joint_error``, the standard error of that difference, which rests on ``freedom`` degrees of freedom. NaN
-    where there is nothing to compare."""
+    """Our numbers beside the reference, arrays (rows, columns): means, their standard errors, ``difference`` = ours
+    minus reference and its ``joint_error``, the standard error of that difference, which rests on ``freedom`` degrees
+    of freedom. NaN where there is nothing to compare.
+    """
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
@@ -214,7 +219,9 @@ class Comparison:
         return int(np.count_nonzero(np.isfinite(self.difference) & np.isfinite(self.joint_error)))
 
     def reach(self, level: float = 0.95) -> Array:
-        """How far from 0 a difference can lie by chance, (rows, columns): Student's t times the joint standard error."""
+        """How far from 0 a difference can lie by chance, (rows, columns): Student's t times the joint standard
+        error.
+        """
         reach: Array = student_t.ppf(0.5 + level / 2.0, self.freedom) * self.joint_error
         return reach
 
@@ -229,7 +236,8 @@ class Comparison:
         return self.compared - int(self.beyond(level).sum())
 
     def beyond(self, level: float = THREE_ERRORS) -> Mask:
-        """Which differences chance does not explain, (rows, columns): as rare as three standard errors of many repetitions.
+        """Which differences chance does not explain, (rows, columns): as rare as three standard errors of many
+        repetitions.
 
         Of few repetitions by Student's t, and never where the reference was only rounded to its last digit.
         """
@@ -285,17 +293,18 @@ class Experiment:
 
     ``did`` what the paper did, ``claims`` what it reports, each with a check on a run of ours (see ``judge``),
     ``open_points`` what it leaves open and how that is settled here;
-    ``rows``, ``columns``, ``unit`` of the table; ``replicated`` (rows, columns) the reference numbers, NaN where there are
-    none, and ``source`` where they come from: the paper's table, or an independent replication where the paper has a figure
-    only; ``spread`` (rows, columns) their standard deviations over the repetitions, if known; ``repetitions`` of the
-    reference, and of a run at full size; ``measure(row, seed, repetition)`` one line of the table, in ``seconds`` of the processor.
+    ``rows``, ``columns``, ``unit`` of the table; ``replicated`` (rows, columns) the reference numbers, NaN where there
+    are none, and ``source`` where they come from: the paper's table, or an independent replication where the paper has
+    a figure only; ``spread`` (rows, columns) their standard deviations over the repetitions, if known; ``repetitions``
+    of the reference, and of a run at full size; ``measure(row, seed, repetition)`` one line of the table, in
+    ``seconds`` of the processor.
 
-    For pictures: ``panels`` cut the columns into groups of one unit, each (title, number of columns); ``ordered`` says that
-    the rows follow an order; ``floor`` is the error no method can beat in each row, if known.
-    ``quick``: the rows of a small run, all by default; ``files``: (row, file) pairs, rows that need a file of a folder of data.
-    ``marks``: (series, tick) of every row where they are of several series, for a picture with ``mark_name`` below its ticks.
-    ``drawn``: repetitions of the reference, where these are others than those of a run at full size.
-    ``explained``: (row, column, sentence) for every cell of a full run that differs by more than chance, with the reason.
+    For pictures: ``panels`` cut the columns into groups of one unit, each (title, number of columns); ``ordered`` says
+    that the rows follow an order; ``floor`` is the error no method can beat in each row, if known. ``quick``: the rows
+    of a small run, all by default; ``files``: (row, file) pairs, rows that need a file of a folder of data. ``marks``:
+    (series, tick) of every row where they are of several series, for a picture with ``mark_name`` below its ticks.
+    ``drawn``: repetitions of the reference, where these are others than those of a run at full size. ``explained``:
+    (row, column, sentence) for every cell of a full run that differs by more than chance, with the reason.
     """
 
     key: str
@@ -356,8 +365,9 @@ class Experiment:
     def compare(self, outcome: Outcome) -> Comparison:
         """Set an outcome beside the reference.
 
-        The joint standard error is sqrt(s^2 / n + t^2 / m) for n of our repetitions with standard deviation s and m of the
-        reference with t. Where the reference does not tell t, it is taken to be s; a single repetition of ours takes t.
+        The joint standard error is sqrt(s^2 / n + t^2 / m) for n of our repetitions with standard deviation s and m of
+        the reference with t. Where the reference does not tell t, it is taken to be s; a single repetition of ours
+        takes t.
         """
         outcome = self._with_later_columns(outcome)
         if outcome.key != self.key or outcome.columns != self.columns or not set(outcome.rows) <= set(self.rows):
@@ -397,7 +407,9 @@ class Experiment:
         return replace(outcome, columns=self.columns, samples=samples)
 
     def rows_at_hand(self, data: str | Path | None = None, quick: bool = False) -> tuple[str, ...]:
-        """The rows that can be measured: all but those whose file is not in the folder ``data``; of a small run where ``quick``."""
+        """The rows that can be measured: all but those whose file is not in the folder ``data``; of a small run where
+        ``quick``.
+        """
         needed = dict(self.files)
         there = [
             row for row in self.rows if row not in needed or (data is not None and (Path(data) / needed[row]).is_file())
@@ -437,10 +449,11 @@ class Experiment:
         """Do it again. ``rows`` some of the row labels (by default all that are available, see ``rows_at_hand``);
         ``callback(done, total)`` may raise to cancel, and so may ``listen()``, which is called within a repetition too.
 
-        ``quick``: a small run, of the rows of a small run and with fewer rows of data where the experiment says so. ``data``: a
-        folder of data files. ``backend``: "serial", "processes", "dask" or an executor, as in ``sweep``. ``known``: lines of an
-        earlier run, which are not measured again; every new one is written into it as it comes (see ``Ledger``). All rows of a
-        repetition come before the next, so that a run that is cut short has whole repetitions. DataError where no row is available.
+        ``quick``: a small run, of the rows of a small run and with fewer rows of data where the experiment says so.
+        ``data``: a folder of data files. ``backend``: "serial", "processes", "dask" or an executor, as in ``sweep``.
+        ``known``: lines of an earlier run, which are not measured again; every new one is written into it as it comes
+        (see ``Ledger``). All rows of a repetition come before the next, so that a run that is cut short has whole
+        repetitions. DataError where no row is available.
         """
         count = self.repetitions if repetitions is None else repetitions
         if not (isinstance(count, (int, np.integer)) and count >= 1):
@@ -449,7 +462,8 @@ class Experiment:
         chosen = self.rows_at_hand(data, quick) if rows is None else tuple(rows)
         if not chosen and rows is None:
             raise DataError(
-                f"{self.key} needs a folder with one of the files {', '.join(sorted({name for _, name in self.files}))}; "
+                f"{self.key} needs a folder with one of the files "
+                f"{', '.join(sorted({name for _, name in self.files}))}; "
                 "name it with --data or data=."
             )
         unknown = [row for row in chosen if row not in self.rows]
@@ -474,7 +488,9 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Line:
-    """One line to measure: which experiment and row, with which seed, the how-manieth time, small or not, with which folder."""
+    """One line to measure: which experiment and row, with which seed, the how-manieth time, small or not, with which
+    folder.
+    """
 
     key: str
     row: str
@@ -492,7 +508,10 @@ class Measured(NamedTuple):
 
 
 def _measured(measure: Callable[[str, int, int], Sequence[float]], line: Line) -> Measured:
-    """Measure a line, in this process or in another. A fit keeps to its thread, so its seconds are those of the thread."""
+    """Measure a line, in this process or in another.
+
+    A fit keeps to its thread, so its seconds are those of the thread.
+    """
     tokens = _QUICK.set(line.quick), _FOLDER.set(Path(line.folder) if line.folder else None)
     clock = time.thread_time()
     try:

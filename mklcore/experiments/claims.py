@@ -1,9 +1,11 @@
-"""What a paper states, checked on a run of ours: a claim is a sentence or a number with a check, and the run gives the verdict.
+"""What a paper states, checked on a run of ours: a claim is a sentence or a number with a check, and the run gives the
+verdict.
 
-A check turns a record into comparisons. Each is a number with its standard error over the repetitions and the interval that the
-claim puts it into: a difference of two columns of the same repetition above 0, an error within a margin of a printed one. It
-agrees where the 95 % confidence interval lies inside, disagrees where it lies outside, and cannot be said in between. A claim
-agrees where all its comparisons do; it disagrees where one does, at the 95 % level of all together (Bonferroni).
+A check turns a record into comparisons. Each is a number with its standard error over the repetitions and the interval
+that the claim puts it into: a difference of two columns of the same repetition above 0, an error within a margin of a
+printed one. It agrees where the 95 % confidence interval lies inside, disagrees where it lies outside, and cannot be
+said in between. A claim agrees where all its comparisons do; it disagrees where one does, at the 95 % level of all
+together (Bonferroni).
 
     Claim("ℓ1-norm MKL is outperformed by the plain sum.", "section 6.3", order("p = 1", "p = ∞"))
     Claim("It mostly performs worse.", "section 6.1", below("p = 2", "p = 1"), mostly=True)
@@ -39,8 +41,8 @@ Names = str | Sequence[str]
 class Record:
     """A run as checks see it: ``samples`` (rows, repetitions, columns); ``exact`` where nothing in it is random.
 
-    ``reference``, ``joint_error``, ``freedom`` and ``beyond`` (rows, columns): printed numbers, the standard error of the
-    difference to them, its degrees of freedom, and where the difference is not explained by chance.
+    ``reference``, ``joint_error``, ``freedom`` and ``beyond`` (rows, columns): printed numbers, the standard error of
+    the difference to them, its degrees of freedom, and where the difference is not explained by chance.
     """
 
     rows: tuple[str, ...]
@@ -64,10 +66,11 @@ class Record:
 
 
 class Compared(NamedTuple):
-    """One comparison: ``center`` with ``error`` and ``freedom``, claimed to be between ``low`` and ``high``, in the words of ``claimed``.
+    """One comparison: ``center`` with ``error`` and ``freedom``, claimed to be between ``low`` and ``high``, in the
+    words of ``claimed``.
 
-    ``freedom`` is infinite where nothing is random. ``beyond``: whether it disagrees where that is decided elsewhere (printed
-    numbers); None where the interval decides.
+    ``freedom`` is infinite where nothing is random. ``beyond``: whether it disagrees where that is decided elsewhere
+    (printed numbers); None where the interval decides.
     """
 
     said: str
@@ -116,7 +119,8 @@ class Verdict:
 class Claim:
     """A sentence or number of a paper: its ``text`` in our words, its ``place`` and the ``check`` on a record.
 
-    ``mostly``: the paper says "mostly", so more than half of the comparisons decide. ``why``: the reason, where ours disagrees.
+    ``mostly``: the paper says "mostly", so more than half of the comparisons decide. ``why``: the reason, where ours
+    disagrees.
     """
 
     text: str
@@ -148,7 +152,9 @@ def counted(verdicts: Sequence[Verdict]) -> str:
 
 
 def _figures(found: list[Compared], answers: list[Answer], answer: Answer) -> str:
-    """The comparisons that decide: those with the answer of the whole, the farthest first; of all that hold the closest."""
+    """The comparisons that decide: those with the answer of the whole, the farthest first; of all that hold the
+    closest.
+    """
     if len(found) == 1:
         return found[0].text() + "."
     deciding = [one for one, said in zip(found, answers, strict=True) if said == answer]
@@ -262,12 +268,16 @@ def at_least(columns: Names, value: float, rows: Names = ()) -> Check:
 
 
 def falls(columns: Names, *rows: str, by: float = 0.0) -> Check:
-    """Every column falls, by more than ``by``, from each of the rows to the next; all rows in their order by default."""
+    """Every column falls, by more than ``by``, from each of the rows to the next; all rows in their order by
+    default.
+    """
     return _along(_names(columns), rows, -1.0, by)
 
 
 def rises(columns: Names, *rows: str, by: float = 0.0) -> Check:
-    """Every column rises, by more than ``by``, from each of the rows to the next; all rows in their order by default."""
+    """Every column rises, by more than ``by``, from each of the rows to the next; all rows in their order by
+    default.
+    """
     return _along(_names(columns), rows, 1.0, by)
 
 
@@ -301,7 +311,9 @@ def same(columns: Names, row: str, other: str, by: float) -> Check:
 
 
 def trend(columns: Names, rows: Names = (), rising: bool = True, minus: str = "") -> Check:
-    """Every column, less the column ``minus``, has a rising (or falling) straight line through the rows in their order."""
+    """Every column, less the column ``minus``, has a rising (or falling) straight line through the rows in their
+    order.
+    """
 
     def check(record: Record) -> list[Compared]:
         there = record.chosen(rows)
@@ -358,10 +370,16 @@ def published(columns: Names = (), rows: Names = (), share: float = 0.25) -> Che
                 by = max(share * abs(printed), 1e-9)
                 found.append(
                     Compared(
-                        f"{column} at {row} less the reference {printed:g}", ours - printed, float(record.joint_error[i, j]),
-                        float(record.freedom[i, j]), -by, by, "the same but for chance", bool(record.beyond[i, j]),
+                        f"{column} at {row} less the reference {printed:g}",
+                        ours - printed,
+                        float(record.joint_error[i, j]),
+                        float(record.freedom[i, j]),
+                        -by,
+                        by,
+                        "the same but for chance",
+                        bool(record.beyond[i, j]),
                     )
-                )  # fmt: skip
+                )
         return [one for one in found if np.isfinite(one.error)]
 
     return check

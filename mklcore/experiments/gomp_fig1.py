@@ -1,8 +1,8 @@
 """Fig. 1 of the MKL-GOMP paper: greedy selection against lq-norm MKL, from dense to sparse truth.
 
-Two Gaussians in R^50 with covariance I and means +-1.75 theta / ||theta||, theta = 1 on some features: the Bayes error is
-Phi(-1.75) = 4.01 % whatever their number. One linear kernel per feature, variance-normalised; squared loss; lam for every
-method, and the number of kernels for MKL-GOMP, by the error on validation rows.
+Two Gaussians in R^50 with covariance I and means +-1.75 theta / ||theta||, theta = 1 on some features: the Bayes error
+is Phi(-1.75) = 4.01 % whatever their number. One linear kernel per feature, variance-normalised; squared loss; lam for
+every method, and the number of kernels for MKL-GOMP, by the error on validation rows.
 
 With linear kernels a model is one weight per feature, w_j = gamma_j x_j'alpha / s_j, so that a whole grid of models is
 scored on 10,000 rows by one product.
@@ -95,7 +95,8 @@ GOMP_FIG1 = Experiment(
     key="gomp_fig1",
     title="Greedy selection against lq-norm MKL, from dense to sparse",
     paper="Sindhwani and Lozano (2011), Figure 1",
-    did="50 training, 10,000 validation and 10,000 test points of two Gaussians in R⁵⁰, 10 repetitions; one linear kernel per "
+    did="50 training, 10,000 validation and 10,000 test points of two Gaussians in R⁵⁰, 10 repetitions; one linear "
+    "kernel per "
     "feature, variance-normalised; squared loss; λ and the number of kernels by validation.",
     claims=(
         Claim(
@@ -132,7 +133,8 @@ GOMP_FIG1 = Experiment(
         ),
         Claim("The numbers of the replication.", "reference numbers", published(share=0.5)),
     ),
-    open_points="The paper shows curves, no numbers, and does not give the sparsity levels, the norms or the grid of λ. Levels "
+    open_points="The paper shows curves, no numbers, and does not give the sparsity levels, the norms or the grid of "
+    "λ. Levels "
     "and norms are those of the toy experiment of Kloft et al. (2011); λ runs over 10⁻⁴ to 10⁴ in half decades. "
     "At ν = 0.98 one feature is informative. MKL-GOMP tunes two parameters on the validation rows, the norms one.",
     row_name="ν, share of features without information",

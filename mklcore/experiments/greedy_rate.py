@@ -1,8 +1,8 @@
 """The geometric rate of greedy sparse MKL: how fast the loss falls on kernels with orthogonal spans, beside the bounds.
 
-64 rows; 16 kernels of rank 4 whose spans are columns of a Hadamard matrix, so that they are orthogonal and k(x, x) = 1; the target
-lies in all spans, a third of the size from one kernel to the next. Algorithm 2 with unit steps and with line search, Algorithm 1
-at a small lambda. Exact copies of every kernel change nothing.
+64 rows; 16 kernels of rank 4 whose spans are columns of a Hadamard matrix, so that they are orthogonal and k(x, x) = 1;
+the target lies in all spans, a third of the size from one kernel to the next. Algorithm 2 with unit steps and with line
+search, Algorithm 1 at a small lambda. Exact copies of every kernel change nothing.
 
 Source: Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, Lemma 3; specification, B.1 to B.5.
 """
@@ -31,7 +31,9 @@ _NAMES = ("Algorithm 2", "Algorithm 2, line search", "Algorithm 1", "bound of Le
 
 
 def measure(row: str, seed: int, repetition: int) -> list[float]:
-    """Base-10 logarithms of E_N - E* after some steps: Algorithm 2 by unit steps and by line search, Algorithm 1, Lemma 3."""
+    """Base-10 logarithms of E_N - E* after some steps: Algorithm 2 by unit steps and by line search, Algorithm 1, Lemma
+    3.
+    """
     steps = 12 if row == COPIES else int(row)
     K, y = _problem(seed, repetition)
     K = np.repeat(K, 2, axis=0) if row == COPIES else K
@@ -71,11 +73,13 @@ GREEDY_RATE = Experiment(
     key="greedy_rate",
     title="The geometric rate of greedy sparse MKL on kernels with orthogonal spans",
     paper="Jin, Yang, Mahdavi (2013), Lemma 3",
-    did="The paper proves that the loss of Algorithm 2 falls geometrically when the spans of the kernels are nearly orthogonal. It "
+    did="The paper proves that the loss of Algorithm 2 falls geometrically when the spans of the kernels are nearly "
+    "orthogonal. It "
     "has no experiment.",
     claims=(
         Claim(
-            "After d steps of Algorithm 2 the loss is at most ½(1 − τ)^d above the best (here: that of both kinds of step).",
+            "After d steps of Algorithm 2 the loss is at most ½(1 − τ)^d above the best (here: that of both kinds of "
+            "step).",
             "Lemma 3",
             every(("Algorithm 2", "Algorithm 2, line search"), "bound of Lemma 3"),
         ),
@@ -85,13 +89,15 @@ GREEDY_RATE = Experiment(
             all_of(*(falls(_NAMES[:2], str(a), str(b), by=(b - a) * LEAST_FALL) for a, b in pairwise(STEPS))),
         ),
         Claim(
-            "Ten copies of a kernel make a scheme in two stages, MKL first and then the largest weights, select another one; the "
+            "Ten copies of a kernel make a scheme in two stages, MKL first and then the largest weights, select "
+            "another one; the "
             "greedy methods stand in its place (here: with every kernel twice their losses stay the same).",
             "section 3",
             same(_NAMES[:3], "12", COPIES, 1e-3),
         ),
     ),
-    open_points="There are no published numbers to compare with: the bound stands beside what was measured, and may not be passed. "
+    open_points="There are no published numbers to compare with: the bound stands beside what was measured, and may "
+    "not be passed. "
     "It is far above, since τ = 1/(24 γ²) for μ = 3. Lemma 3 is used with γ squared, as its proof has it. "
     "Sixteen kernels of rank 4 on 64 rows; the parts of the target shrink by a third from kernel to kernel.",
     row_name="steps",

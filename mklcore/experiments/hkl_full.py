@@ -1,9 +1,10 @@
-"""Models along lambda: hulls, each from the one before, and the full kernel they are compared with, at several prices of depth.
+"""Models along lambda: hulls, each from the one before, and the full kernel they are compared with, at several prices
+of depth.
 
-The sum of all kernels is a product over the columns: where p is large it is nearly diagonal, and nothing is learnt. How the paper
-scales it, it does not say. Here a product of |v| levels is divided by B^(2 |v|), as under the prices B^|v| of a hull; levels are
-powers of the standardised column, B up to p (inputs divided by B), or normalised as in a hull. The rows that choose lambda choose
-among these as well.
+The sum of all kernels is a product over the columns: where p is large it is nearly diagonal, and nothing is learnt. How
+the paper scales it, it does not say. Here a product of |v| levels is divided by B^(2 |v|), as under the prices B^|v| of
+a hull; levels are powers of the standardised column, B up to p (inputs divided by B), or normalised as in a hull. The
+rows that choose lambda choose among these as well.
 
 Source: Bach (2008), section 5, "L2"; specification, section 8.
 """
@@ -33,7 +34,9 @@ def full_kernel(
     depths: Sequence[float] = DEPTHS,
     **more: Any,
 ) -> list[tuple[Any, Any]]:
-    """``solve`` (``hkl_l2`` or ``hkl_lasso_alpha``) for every lam and scale: pairs of what predicts new rows, and the model."""
+    """``solve`` (``hkl_l2`` or ``hkl_lasso_alpha``) for every lam and scale: pairs of what predicts new rows, and the
+    model.
+    """
     plain = [(False, X.shape[1] ** power) for power in powers]
     found = list[tuple[Any, Any]]()
     for normalised, depth in [*plain, *((True, depth) for depth in depths)]:
@@ -47,7 +50,8 @@ def full_kernel(
 
 
 def hulls_along(model: Any, X: Array, y: Array, lams: Sequence[float] | Array) -> list[tuple[Any, Any]]:
-    """Hulls from the largest lam to the smallest, each grown from the one before: pairs of what predicts, and the model.
+    """Hulls from the largest lam to the smallest, each grown from the one before: pairs of what predicts, and the
+    model.
 
     Small lams need the start: from nothing a search spends its time on nodes that a larger lam finds at once.
     """

@@ -1,8 +1,9 @@
-"""The numbers of Tables 1 and 2 of the hierarchical kernel learning paper, mean and standard deviation over ten half splits.
+"""The numbers of Tables 1 and 2 of the hierarchical kernel learning paper, mean and standard deviation over ten half
+splits.
 
-Source: Bach (2008). In the text of Table 2 that we have some pairs of numbers stand without their columns. Which belongs to L2 and which
-to HKL is settled by the paper's sentences (HKL is better on spambase, slightly worse on twonorm and ringnorm); where no sentence
-does, both cells are open.
+Source: Bach (2008). In the text of Table 2 that we have some pairs of numbers stand without their columns. Which
+belongs to L2 and which to HKL is settled by the paper's sentences (HKL is better on spambase, slightly worse on twonorm
+and ringnorm); where no sentence does, both cells are open.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Tables 1 and 2 of the hierarchical kernel learning paper, for every data file that is available.
 
-Half of the rows for training, half held out, drawn anew in every repetition. Of the held-out half a third chooses the parameters
-of every method and the rest measures it. Basis "pol4": polynomials of degree 4 per column, 5^p kernels; "rbf": a Gaussian cut
-into 9 kernels per column. Table 1 by 100 x mean squared error over the variance, Table 2 by the error in %, 1024 rows at most.
+Half of the rows for training, half held out, drawn anew in every repetition. Of the held-out half a third chooses the
+parameters of every method and the rest measures it. Basis "pol4": polynomials of degree 4 per column, 5^p kernels;
+"rbf": a Gaussian cut into 9 kernels per column. Table 1 by 100 x mean squared error over the variance, Table 2 by the
+error in %, 1024 rows at most.
 
 Source: Bach (2008), section 5, Tables 1 and 2; specification, section 8.
 """
@@ -38,7 +39,9 @@ Rows = tuple[Array, Array]
 
 
 def regression(row: str, seed: int, repetition: int) -> list[float]:
-    """One half split: 100 MSE / var(y) of L2, greedy, lasso-alpha, MKL with one kernel per column, and HKL; nodes of HKL."""
+    """One half split: 100 MSE / var(y) of L2, greedy, lasso-alpha, MKL with one kernel per column, and HKL; nodes of
+    HKL.
+    """
     parts = _regression_parts(row.partition(", ")[0], seed, repetition)
     ways = (_full(hkl_l2), _grown, _full(hkl_lasso_alpha, LAMS, POWERS[:1], ()), _flat, _hulls(HKLRegressor))
     scale = 100.0 / float(np.var(np.concatenate([y for _, y in parts])))
@@ -166,38 +169,48 @@ _NONLINEAR = tuple(
 )
 _BETTER = tuple(row for row in TABLE_2 if not row.startswith("mushrooms") and row != "ringnorm, pol4")
 _WHY_TABLE1 = (
-    "the error of L2 depends on the scale of its kernel and on where λ ends, which the paper does not tell; methods without "
-    "HKL's products stay where they are. A small run trains on 512 rows instead of 4096, and every method that can learn "
+    "the error of L2 depends on the scale of its kernel and on where λ ends, which the paper does not tell; methods "
+    "without "
+    "HKL's products stay where they are. A small run trains on 512 rows instead of 4096, and every method that can "
+    "learn "
     "products errs more."
 )
 _WHY_L2 = (
-    "the error of L2 depends on the scale of its kernel, which the paper does not tell: in dimension 20 the sum of all products "
+    "the error of L2 depends on the scale of its kernel, which the paper does not tell: in dimension 20 the sum of "
+    "all products "
     "is nearly diagonal at one scale and learns at another."
 )
 _WHY_GREEDY = "greedy selection errs less here than published, because its λ and its number of kernels are chosen."
 _OPEN = (
-    "The paper reports every method at its best parameter over the ten splits; here a third of the held-out half chooses and the "
+    "The paper reports every method at its best parameter over the ten splits; here a third of the held-out half "
+    "chooses and the "
     "rest measures, so that the error is not optimistic. How the full kernel of L2 "
-    "and lasso-α is scaled is not told: here inputs of L2 are divided by √p, p^¾ or p, or its levels are those of hulls and a "
-    "product of |v| of them is divided by B^2|v|, B from 6 to 16, whichever is best on the rows that choose; inputs of lasso-α are "
+    "and lasso-α is scaled is not told: here inputs of L2 are divided by √p, p^¾ or p, or its levels are those of "
+    "hulls and a "
+    "product of |v| of them is divided by B^2|v|, B from 6 to 16, whichever is best on the rows that choose; inputs "
+    "of lasso-α are "
     "divided by √p. Width and "
-    "variance of the Gaussian series are not given; here its width is chosen so that its bumps are level. A row needs a file of "
+    "variance of the Gaussian series are not given; here its width is chosen so that its bumps are level. A row needs "
+    "a file of "
     "its name in the folder of data ({files}), the target as a column with a telling name or the last one. "
 )
 HKL_TABLE1 = _table(
     1, TABLE_1, ("L2", "greedy", "lasso-α", "MKL", "HKL"), "100 × mean squared error / variance", regression,
     title="Hulls of 5ᵖ and 9ᵖ kernels on ten regression data sets",
-    did="Ten random half splits of data sets with 506 to 8192 rows; five methods with the same kernels: polynomials of degree 4 "
+    did="Ten random half splits of data sets with 506 to 8192 rows; five methods with the same kernels: polynomials "
+        "of degree 4 "
     "per column, or a Gaussian cut into 9 kernels per column; mean squared error, scaled to variance 100.",
     claims=(
         Claim(
-            "HKL outperforms the other methods, in particular on bank-32nm, bank-32nh, pumadyn-32nm and pumadyn-32nh, which are "
+            "HKL outperforms the other methods, in particular on bank-32nm, bank-32nh, pumadyn-32nm and pumadyn-32nh, "
+            "which are "
             "meant for nonlinear regression (here: on those of the four that were measured).",
             "section 5",
             below("HKL", ("L2", "greedy", "lasso-α", "MKL"), _NONLINEAR),
         ),
         Claim(
-            "Graphs with very many nodes are explored efficiently (here: hulls of fewer than 1000 nodes among 10²² and 10³¹).",
+            "Graphs with very many nodes are explored efficiently (here: hulls of fewer than 1000 nodes among 10²² "
+            "and 10³¹).",
             "section 5",
             at_most("nodes of HKL", 1000.0, _NONLINEAR),
         ),
@@ -209,12 +222,16 @@ HKL_TABLE1 = _table(
         ),
     ),
     open_points=_OPEN.format(files="pumadyn32nm.csv, boston.csv, abalone.csv, ...")
-    + "Small runs take 1024 rows, half of them for training, and are distinguished by that: what matters in pumadyn-32nm "
-    "is a product of two columns with their powers, which asks for rows. Every hull grows from the one before, and λ goes down to "
+    + "Small runs take 1024 rows, half of them for training, and are distinguished by that: what matters in "
+      "pumadyn-32nm "
+    "is a product of two columns with their powers, which asks for rows. Every hull grows from the one before, and λ "
+    "goes down to "
     "10^-6.5; of the full run this column was measured after the others, so the seconds of the whole are not told.",
     explained=(
-        ("pumadyn-32nm, pol4", "L2", "it hangs on the scale of its kernel and on where λ ends, which the paper does not tell. With "
-         "inputs divided by powers of p no λ comes near; with the levels of hulls and B = 10 the published error is met at λ = "
+        ("pumadyn-32nm, pol4", "L2", "it hangs on the scale of its kernel and on where λ ends, which the paper does "
+                                     "not tell. With "
+         "inputs divided by powers of p no λ comes near; with the levels of hulls and B = 10 the published error is "
+         "met at λ = "
          "10^-5.5, and smaller λ, down to 10^-10 here, err less."),
     ),
     quick=("pumadyn-32nm, pol4", "pumadyn-32nm, rbf"),
@@ -223,7 +240,8 @@ HKL_TABLE1 = _table(
 HKL_TABLE2 = _table(
     2, TABLE_2, ("L2", "greedy", "HKL"), "error in %", classification,
     title="Hulls of 5ᵖ and 9ᵖ kernels on five classification data sets",
-    did="Ten random half splits of 1024 rows of five data sets; logistic loss; L2 regularisation with all kernels, greedy "
+    did="Ten random half splits of 1024 rows of five data sets; logistic loss; L2 regularisation with all kernels, "
+        "greedy "
     "selection and HKL.",
     claims=(
         Claim(
@@ -232,14 +250,16 @@ HKL_TABLE2 = _table(
             below("HKL", ("L2", "greedy"), ("spambase, pol4", "spambase, rbf")),
         ),
         Claim(
-            "Where the problem is known not to be sparse, on ringnorm and twonorm, HKL performs slightly worse than other "
+            "Where the problem is known not to be sparse, on ringnorm and twonorm, HKL performs slightly worse than "
+            "other "
             "approaches (here: than L2).",
             "section 5",
             above("HKL", "L2", tuple(f"{name}, {kernel}" for name in MADE for kernel in BASES)),
             why=_WHY_L2,
         ),
         Claim(
-            "HKL errs less often than greedy selection on spambase, twonorm and magic04, and on ringnorm with Gaussians.",
+            "HKL errs less often than greedy selection on spambase, twonorm and magic04, and on ringnorm with "
+            "Gaussians.",
             "Table 2",
             below("HKL", "greedy", _BETTER),
             why=_WHY_GREEDY,
@@ -247,9 +267,11 @@ HKL_TABLE2 = _table(
         Claim("The numbers of Table 2.", "Table 2", published(), why=f"{_WHY_GREEDY} And {_WHY_L2}"),
     ),
     open_points=_OPEN.format(files="mushrooms.csv, spambase.csv, magic04.csv")
-    + "Ringnorm and twonorm are made anew. With inputs divided by √p alone L2 errs on 20 % of ringnorm, undivided on half of it "
+    + "Ringnorm and twonorm are made anew. With inputs divided by √p alone L2 errs on 20 % of ringnorm, undivided on "
+      "half of it "
     "(the product of 20 columns is then nearly diagonal), divided by p or nearly so on about 4 %. The printed table "
-    "leaves the order of some cells of L2 and HKL open: where a sentence of the paper orders them they stand so; on ringnorm and "
+    "leaves the order of some cells of L2 and HKL open: where a sentence of the paper orders them they stand so; on "
+    "ringnorm and "
     "mushrooms with polynomials none does, and both stay empty.",
     explained=(("twonorm, pol4", "greedy", _WHY_GREEDY), ("twonorm, rbf", "greedy", _WHY_GREEDY),
         ("ringnorm, pol4", "greedy", _WHY_GREEDY)),

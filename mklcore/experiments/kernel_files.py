@@ -1,7 +1,8 @@
-"""Kernels from files, as the protein and network experiments take them, and made ones that stand in where there is no file.
+"""Kernels from files, as the protein and network experiments take them, and made ones that stand in where there is no
+file.
 
-One .npz file per data set: K (M, n, n) and y (n,), as on the Kernels page; for a network K and ``edges`` (a, 2), the pairs of
-things that are related. ``np.savez("plant.npz", K=K, y=y)`` writes one. Nothing in it is unpickled.
+One .npz file per data set: K (M, n, n) and y (n,), as on the Kernels page; for a network K and ``edges`` (a, 2), the
+pairs of things that are related. ``np.savez("plant.npz", K=K, y=y)`` writes one. Nothing in it is unpickled.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def labelled(name: str) -> tuple[Array, Labels]:
 
 
 def network(name: str) -> tuple[Array, Array]:
-    """Kernels (M, n, n) between things and who is related to whom (n, n), 0 or 1, symmetric, from a file in the folder."""
+    """Kernels (M, n, n) between things and who is related to whom (n, n), 0 or 1, symmetric, from a file in the
+    folder.
+    """
     found = arrays_of(name, "K", "edges")
     K, edges = _kernels(name, found["K"]), found["edges"]
     n = K.shape[1]
@@ -91,8 +94,9 @@ def multiplicative(K: Array, train: Indices) -> Array:
 def made_proteins(n: int, per_view: int, seed: int) -> tuple[Array, Labels]:
     """Kernels (5 + 4 per_view, n, n) and four classes (n,), in the shape of the protein dictionary.
 
-    Two kernels that tell much, three that tell something, and four sets of ``per_view`` RBF kernels that differ in width alone:
-    the first set tells a little, the others nothing. The truth is sparse, and most kernels are copies in all but name.
+    Two kernels that tell much, three that tell something, and four sets of ``per_view`` RBF kernels that differ in
+    width alone: the first set tells a little, the others nothing. The truth is sparse, and most kernels are copies in
+    all but name.
     """
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(n) % CLASSES)
@@ -107,10 +111,11 @@ def made_proteins(n: int, per_view: int, seed: int) -> tuple[Array, Labels]:
 
 
 def made_network(n: int, seed: int) -> tuple[Array, Array]:
-    """Three kernels (3, n, n) of n things and their network (n, n): each kernel sees a third of what decides who is related.
+    """Three kernels (3, n, n) of n things and their network (n, n): each kernel sees a third of what decides who is
+    related.
 
-    Every thing has a place in six dimensions; the nearest tenth of all pairs is related. Kernel k sees dimensions 2k and 2k + 1,
-    with noise: all three tell about as much, and each another thing.
+    Every thing has a place in six dimensions; the nearest tenth of all pairs is related. Kernel k sees dimensions 2k
+    and 2k + 1, with noise: all three tell about as much, and each another thing.
     """
     rng = np.random.default_rng(seed)
     places = rng.standard_normal((n, 6))

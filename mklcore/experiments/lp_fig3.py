@@ -55,7 +55,8 @@ LP_FIG3 = Experiment(
             "With 800 training points the test errors are far smaller.",
             "section 6.1",
             all_of(*(falls(lp_toy.NAMES, f"n = 50, ν = {row}", f"n = 800, ν = {row}") for row in _TOY.rows)),
-            why="Where one kernel is informative p = 1, and p = 4/3 nearly, stand at the Bayes error with 50 points already.",
+            why="Where one kernel is informative p = 1, and p = 4/3 nearly, stand at the Bayes error with 50 points "
+            "already.",
         ),
         Claim(
             "With 800 points p = ∞ is best and p = 1 worst in the two least sparse scenarios, by up to 1 %.",
@@ -89,7 +90,8 @@ LP_FIG3 = Experiment(
             ),
         ),
         Claim(
-            "With 800 points model errors are relatively high although test errors are low (here: of the distance of 50 points a "
+            "With 800 points model errors are relatively high although test errors are low (here: of the distance of "
+            "50 points a "
             "larger share is left than of the test error above the Bayes error).",
             "section 6.1, Figure 3",
             _left_over,

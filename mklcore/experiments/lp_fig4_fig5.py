@@ -1,9 +1,11 @@
-"""Figures 4 and 5 of the lp-norm paper, on made DNA: area under the curve against p and n, mixtures of kernels, alignments.
+"""Figures 4 and 5 of the lp-norm paper, on made DNA: area under the curve against p and n, mixtures of kernels,
+alignments.
 
-The paper finds transcription start sites in human DNA. Here strings of 100 letters with two motifs stand in: one at its place,
-moved by up to 5 letters, one anywhere; letters mutate. Five kernels: weighted degree with and without shift, spectra of two
-lengths, and a linear kernel of the shares of letters, as noise. Hinge loss, C by further rows. A mixture holds the weights of the
-chosen model as shares of their sum; alignments of pairs are those of kernels scaled to rows of unit length, as in the paper.
+The paper finds transcription start sites in human DNA. Here strings of 100 letters with two motifs stand in: one at its
+place, moved by up to 5 letters, one anywhere; letters mutate. Five kernels: weighted degree with and without shift,
+spectra of two lengths, and a linear kernel of the shares of letters, as noise. Hinge loss, C by further rows. A mixture
+holds the weights of the chosen model as shares of their sum; alignments of pairs are those of kernels scaled to rows of
+unit length, as in the paper.
 
 Source: Kloft et al. (2011), section 6.3, Figures 4 and 5; specification of the lp-norm solver, section 12.
 """
@@ -40,8 +42,9 @@ NAMES = ("degree and shift", "degree", "spectrum 5", "spectrum 2", "shares of le
 
 
 def measure(row: str, seed: int, repetition: int) -> list[float]:
-    """One repetition at one size: 100 AUC at every p; alignment of every kernel with the target; mixtures at p = 1 and 2;
-    alignments of the pairs."""
+    """One repetition at one size: 100 AUC at every p; alignment of every kernel with the target; mixtures at p = 1 and
+    2; alignments of the pairs.
+    """
     n = int(row.removeprefix("n = "))
     draw = np.random.SeedSequence([seed, n, repetition]).generate_state(1)[0]
     data = make_sequences(n + 2 * N_CHECK, LENGTH, MOTIFS, int(draw), jitter=5, mutation=0.15)[0]
@@ -93,20 +96,24 @@ LP_FIG4_FIG5 = Experiment(
     key="lp_fig4_fig5",
     title="Kernels on DNA: which norm finds planted motifs (a stand-in for transcription start sites)",
     paper="Kloft, Brefeld, Sonnenburg, Zien (2011), Figures 4 and 5",
-    did="Transcription start sites in human DNA: five kernels on sequences (weighted degree with shift, two spectra, twisting "
-    "angles, stacking energies), up to 60,000 training sequences, C from 1/4 to 32; area under the ROC curve against n for "
+    did="Transcription start sites in human DNA: five kernels on sequences (weighted degree with shift, two spectra, "
+    "twisting "
+    "angles, stacking energies), up to 60,000 training sequences, C from 1/4 to 32; area under the ROC curve against "
+    "n for "
     "several p, and alignments between the kernels.",
     claims=(
         Claim(
             "ℓ1-norm MKL is significantly worse than the plain sum (p = ∞), whatever the sample size.",
             "section 6.3",
             order("p = 1", "p = ∞"),
-            why="Made DNA is not the genome: the spectrum of length 5 sees both motifs and takes most of the weight at p = 1, the "
-            "two last kernels know little, and what the sum gives to the others is lost. In the genome every kernel is said to add "
+            why="Made DNA is not the genome: the spectrum of length 5 sees both motifs and takes most of the weight "
+            "at p = 1, the "
+            "two last kernels know little, and what the sum gives to the others is lost. In the genome every kernel "
+            "is said to add "
             "something of its own.",
         ),
         Claim(
-            "Non-sparse MKL (p = 4/3 and 2) is significantly better than the plain sum up to 20,000 training sequences.",
+            "Non-sparse MKL (p = 4/3 and 2) is significantly better than the plain sum up to 20,000 training sequences.",  # noqa: E501
             "section 6.3, Figure 4, left",
             all_of(above("p = 4/3", "p = ∞"), above("p = 2", "p = ∞")),
         ),
@@ -122,12 +129,13 @@ LP_FIG4_FIG5 = Experiment(
             trend("p = 2", rising=False, minus="p = ∞"),
         ),
         Claim(
-            "At p = 1 the mixture is sparse: it focuses on the best kernel (here: more than half of the weight on one).",
+            "At p = 1 the mixture is sparse: it focuses on the best kernel (here: more than half of the weight on one).",  # noqa: E501
             "section 6.3, Figure 4, right",
             measured("largest share at p = 1", _largest_share, 0.5, np.inf),
         ),
         Claim(
-            "At p = 2 the weights are distributed over the weighted degree and the two spectrum kernels (here: a tenth or more on "
+            "At p = 2 the weights are distributed over the weighted degree and the two spectrum kernels (here: a "
+            "tenth or more on "
             "each of the three that find motifs).",
             "section 6.3, Figure 4, right",
             at_least([f"{name} at p = 2" for name in _RELEVANT], 0.1),
@@ -138,13 +146,16 @@ LP_FIG4_FIG5 = Experiment(
             at_least([f"{a} × {b}" for a, b in combinations(_RELEVANT, 2)], 0.8),
         ),
         Claim(
-            "The last kernel, of energies, is only slightly aligned with the others (here, shares of letters: below 0.3).",
+            "The last kernel, of energies, is only slightly aligned with the others (here, shares of letters: below "
+            "0.3).",
             "section 6.3, Figure 5",
             at_most([pair for pair in PAIRS if pair.endswith(_LAST)], 0.3),
         ),
     ),
-    open_points="The published sequences are not part of this project, so none of its numbers stand here: what is measured is a "
-    "stand-in, made DNA of 100 letters with one motif near its place and one anywhere, and the linear kernel of the shares of "
+    open_points="The published sequences are not part of this project, so none of its numbers stand here: what is "
+    "measured is a "
+    "stand-in, made DNA of 100 letters with one motif near its place and one anywhere, and the linear kernel of the "
+    "shares of "
     "letters is noise by construction. Claims can be looked at, numbers not compared. Kernels are centred.",
     row_name="training sequences",
     rows=tuple(f"n = {n}" for n in SIZES),

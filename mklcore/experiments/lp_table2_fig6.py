@@ -1,8 +1,9 @@
 """Table 2 and Figure 6 of the lp-norm paper: who reacts with whom, by local models on three kernels of enzymes.
 
-Five folds over the enzymes, one per repetition: a model for every training enzyme tells its partners from the others, and its
-decision values on the enzymes left out score these pairs. Area under the curve over all scored pairs; single kernels, their
-plain sum, lp-norm MKL, and lp-norm MKL with recombined and product kernels. Alignments of the three kernels beside.
+Five folds over the enzymes, one per repetition: a model for every training enzyme tells its partners from the others,
+and its decision values on the enzymes left out score these pairs. Area under the curve over all scored pairs; single
+kernels, their plain sum, lp-norm MKL, and lp-norm MKL with recombined and product kernels. Alignments of the three
+kernels beside.
 
 Source: Kloft et al. (2011), section 6.4, Table 2 and Figure 6; Bleakley, Biau and Vert (2007).
 """
@@ -30,7 +31,9 @@ NORMS, MORE_NORMS = (1.0, 4 / 3, 2.0, 4.0, 8.0, 10.0), (1.0, 4 / 3, 2.0, 4.0)
 
 
 def measure(row: str, seed: int, repetition: int) -> list[float]:
-    """One fold: 100 AUC of the single kernels, the sum, every norm, and norms with more kernels; then three alignments."""
+    """One fold: 100 AUC of the single kernels, the sum, every norm, and norms with more kernels; then three
+    alignments.
+    """
     pause()
     pause()  # a row whose file is missing is heard of as well
     K, related = made_network(QUICK_MADE if is_quick() else N_MADE, seed) if row == MADE else network("metabolic.npz")
@@ -81,8 +84,10 @@ LP_TABLE2_FIG6 = Experiment(
     key="lp_table2_fig6",
     title="A network of enzymes from three kernels, by local models",
     paper="Kloft, Brefeld, Sonnenburg, Zien (2011), Table 2 and Figure 6",
-    did="668 enzymes of yeast, 2782 relations; kernels of expression (EXP), localisation (LOC) and phylogeny (PHY); five "
-    "folds, one support vector machine or MKL machine per training enzyme with at least three partners; area under the ROC "
+    did="668 enzymes of yeast, 2782 relations; kernels of expression (EXP), localisation (LOC) and phylogeny (PHY); "
+    "five "
+    "folds, one support vector machine or MKL machine per training enzyme with at least three partners; area under "
+    "the ROC "
     "curve; the same with recombined and product kernels; alignments of the three kernels.",
     claims=(
         Claim(
@@ -109,16 +114,21 @@ LP_TABLE2_FIG6 = Experiment(
             "The three kernels are alike about as much as each other (here: to 0.1), and little (here: below 0.5).",
             "Figure 6",
             all_of(*(alike(a, b, 0.1) for a, b in combinations(_COLUMNS[14:], 2)), at_most(_COLUMNS[14:], 0.5)),
-            why="The kernels of the stand-in are RBF kernels of two columns each, all values above 0 and not centred: their "
+            why="The kernels of the stand-in are RBF kernels of two columns each, all values above 0 and not centred: "
+            "their "
             "alignment is high whatever the columns.",
         ),
         Claim("The numbers of Table 2.", "Table 2", published(rows=ENZYMES)),
     ),
-    open_points="The published kernels are not part of this project. A file metabolic.npz in the folder of data brings the "
-    "published row: K (3, n, n), expression, localisation and phylogeny in this order, and edges (a, 2), the related pairs of "
-    "indices. Without it a stand-in runs, under its own name and beside no published number: made things in six dimensions, of "
+    open_points="The published kernels are not part of this project. A file metabolic.npz in the folder of data "
+    "brings the "
+    "published row: K (3, n, n), expression, localisation and phylogeny in this order, and edges (a, 2), the related "
+    "pairs of "
+    "indices. Without it a stand-in runs, under its own name and beside no published number: made things in six "
+    "dimensions, of "
     "which every kernel sees two. The cost is not given (here C = 1), nor which kernels were recombined (here sums and "
-    "products of two and of all three, eleven in all), nor whether areas are of one curve or means over models (here one curve "
+    "products of two and of all three, eleven in all), nor whether areas are of one curve or means over models (here "
+    "one curve "
     "over all pairs of a fold). Figure 6 is a picture: its alignments have no published numbers.",
     row_name="network",
     rows=(ENZYMES, MADE),

@@ -1,8 +1,8 @@
 """The toy experiment of the lp-norm paper: which p is best depends on how many kernels are informative.
 
-Two Gaussians in R^50 with covariance I and means +-1.75 theta / ||theta||, theta = 1 on some features: the Bayes error is
-Phi(-1.75) = 4.01 % whatever their number. One linear kernel per feature, multiplicatively normalised; hinge loss; C by the
-error on validation rows; gap at most 1e-3 of the regulariser at every fit.
+Two Gaussians in R^50 with covariance I and means +-1.75 theta / ||theta||, theta = 1 on some features: the Bayes error
+is Phi(-1.75) = 4.01 % whatever their number. One linear kernel per feature, multiplicatively normalised; hinge loss; C
+by the error on validation rows; gap at most 1e-3 of the regulariser at every fit.
 
 Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 6.1; specification of the lp-norm solver, section 13.
 """
@@ -33,7 +33,9 @@ INFORMATIVE = {"0": 50, "0.44": 28, "0.64": 18, "0.82": 9, "0.92": 4, "0.98": 1}
 
 
 def measure(row: str, seed: int, repetition: int) -> list[float]:
-    """One repetition: test error in % at every p, then the model error ||theta^ / |theta^| - theta* / |theta*| || at every p."""
+    """One repetition: test error in % at every p, then the model error ||theta^ / |theta^| - theta* / |theta*| || at
+    every p.
+    """
     return measured(N_TRAIN, row, seed, repetition)
 
 
@@ -66,7 +68,9 @@ def measured(n_train: int, row: str, seed: int, repetition: int) -> list[float]:
 
 
 def _wrong(data: Dataset, models: Array, offsets: Array, top: Any) -> Array:
-    """Share of wrong rows in % of every linear model: one weight per feature, so 10,000 rows are scored by one product."""
+    """Share of wrong rows in % of every linear model: one weight per feature, so 10,000 rows are scored by one
+    product.
+    """
     wrong: Array = np.mean((data.X @ models + offsets > 0) != (data.y == top)[:, None], axis=0)
     return 100.0 * wrong
 
@@ -111,10 +115,12 @@ LP_TOY = Experiment(
     key="lp_toy",
     title="Sparse against non-sparse: error against p for six sparsity levels",
     paper="Kloft, Brefeld, Sonnenburg, Zien (2011), section 6.1",
-    did="50 training points of two Gaussians in R⁵⁰, one linear kernel per feature; C from 10⁻⁴ to 1 by the error on 10,000 "
+    did="50 training points of two Gaussians in R⁵⁰, one linear kernel per feature; C from 10⁻⁴ to 1 by the error on "
+    "10,000 "
     "validation points; error on 10,000 test points and distance of the weights from the truth.",
     claims=claims(),
-    open_points="The paper does not say how often it repeats. Its sparsest level, ν = 1, has no informative kernel and must be "
+    open_points="The paper does not say how often it repeats. Its sparsest level, ν = 1, has no informative kernel "
+    "and must be "
     "0.98. The chosen C is often at the lower end of the grid.",
     row_name="ν, share of features without information",
     rows=tuple(INFORMATIVE),

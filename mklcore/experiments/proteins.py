@@ -1,7 +1,9 @@
-"""Where in the cell a protein works: Table 1 of the lp-norm paper and Figure 2 of the MKL-GOMP paper, on files of kernels.
+"""Where in the cell a protein works: Table 1 of the lp-norm paper and Figure 2 of the MKL-GOMP paper, on files of
+kernels.
 
-Both take 69 kernels of proteins. lp-norm MKL one class against the rest, C by the Matthews correlation of the test rows, as the
-paper has it; MKL-GOMP with one set of kernels for all classes, lambda and size by three folds. Made proteins stand in.
+Both take 69 kernels of proteins. lp-norm MKL one class against the rest, C by the Matthews correlation of the test
+rows, as the paper has it; MKL-GOMP with one set of kernels for all classes, lambda and size by three folds. Made
+proteins stand in.
 
 Source: Kloft et al. (2011), section 6.2, Table 1; Sindhwani and Lozano (2011), Figure 2; specifications, 11 and A.8.
 """
@@ -61,7 +63,9 @@ def norms(row: str, seed: int, repetition: int) -> list[float]:
 
 
 def greedy(row: str, seed: int, repetition: int) -> list[float]:
-    """One split: 100 x score of MKL-GOMP, of MKL at p = 1, of the sum and of the best kernel; kernels of the first two."""
+    """One split: 100 x score of MKL-GOMP, of MKL at p = 1, of the sum and of the best kernel; kernels of the first
+    two.
+    """
     stack, blocks, y, held = _split(row, seed, repetition)
     score = mean_correlation if row == "plant" else mean_f1
     sizes = [size for size in SIZES if size <= stack.n_kernels]
@@ -138,9 +142,12 @@ _LOCALISATION: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # mea
     ),
 }
 _FILES_WANTED = (
-    "The published kernels are not part of this project. A file {files} in the folder of data brings its published row: one .npz "
-    "each, K (69, n, n) and the classes y (n,), as the Kernels page reads them. Without files a stand-in runs, under its own name "
-    "and beside no published number: made proteins with five kernels that tell something and sets of kernels that differ in "
+    "The published kernels are not part of this project. A file {files} in the folder of data brings its published "
+    "row: one .npz "
+    "each, K (69, n, n) and the classes y (n,), as the Kernels page reads them. Without files a stand-in runs, under "
+    "its own name "
+    "and beside no published number: made proteins with five kernels that tell something and sets of kernels that "
+    "differ in "
     "width alone. "
 )
 
@@ -159,8 +166,10 @@ LP_TABLE1 = _experiment(
     key="lp_table1",
     title="Which norm tells where a protein works",
     paper="Kloft, Brefeld, Sonnenburg, Zien (2011), Table 1",
-    did="Four sets of proteins, 69 kernels each, of which four sets of 16 differ only in gaps; 30 splits; one class against the "
-    "rest at ten norms and nine costs; 1 minus the Matthews correlation averaged over the classes, at the C that is best on "
+    did="Four sets of proteins, 69 kernels each, of which four sets of 16 differ only in gaps; 30 splits; one class "
+    "against the "
+    "rest at ten norms and nine costs; 1 minus the Matthews correlation averaged over the classes, at the C that is "
+    "best on "
     "the test rows.",
     claims=(
         Claim(
@@ -174,7 +183,8 @@ LP_TABLE1 = _experiment(
             lowest("p = 1", _PS),
         ),
         Claim(
-            "Non-sparse MKL comes as near to p = 1 as one likes, and recovers its accuracy (here: to one point at p = 32/31).",
+            "Non-sparse MKL comes as near to p = 1 as one likes, and recovers its accuracy (here: to one point at p = "
+            "32/31).",
             "section 6.2",
             alike("p = 1", "p = 32/31", 1.0),
         ),
@@ -186,8 +196,10 @@ LP_TABLE1 = _experiment(
         Claim("The numbers of Table 1.", "Table 1", published(rows=tuple(_LOCALISATION))),
     ),
     open_points=_FILES_WANTED.format(files="plant.npz, nonpl.npz, psortNeg.npz or psortPos.npz")
-    + "The splits of the paper are not given in its text: here 80 % of every class are for training. The norm 16 stands in the "
-    "printed table only. The best C of every norm is taken on the test rows, as in the paper, so that errors are optimistic.",
+    + "The splits of the paper are not given in its text: here 80 % of every class are for training. The norm 16 "
+    "stands in the "
+    "printed table only. The best C of every norm is taken on the test rows, as in the paper, so that errors are "
+    "optimistic.",
     columns=_PS,
     unit="100 × (1 − mean Matthews correlation)",
     replicated=(*(means for means, _ in _LOCALISATION.values()), (_NAN,) * len(NORMS)),
@@ -202,11 +214,14 @@ GOMP_FIG2 = _experiment(
     key="gomp_fig2",
     title="Greedy selection among 69 kernels of proteins",
     paper="Sindhwani and Lozano (2011), Figure 2",
-    did="Three sets of proteins with 4, 5 and 4 classes and 69 kernels; ten splits; the number of kernels and λ by three folds; F1 "
-    "averaged over the classes, on plant the Matthews correlation; beside multiclass MKL, the sum of all kernels and the best one.",
+    did="Three sets of proteins with 4, 5 and 4 classes and 69 kernels; ten splits; the number of kernels and λ by "
+    "three folds; F1 "
+    "averaged over the classes, on plant the Matthews correlation; beside multiclass MKL, the sum of all kernels and "
+    "the best one.",
     claims=(
         Claim(
-            "MKL-GOMP is slightly better than multiclass MKL on both PSORT sets (here: than MKL at p = 1, on the stand-in, too).",
+            "MKL-GOMP is slightly better than multiclass MKL on both PSORT sets (here: than MKL at p = 1, on the "
+            "stand-in, too).",
             "section 5.2",
             above("MKL-GOMP", "MKL, p = 1", ("psortPos", "psortNeg", MADE)),
         ),
@@ -232,17 +247,21 @@ GOMP_FIG2 = _experiment(
         ),
     ),
     open_points=_FILES_WANTED.format(files="psortPos.npz, psortNeg.npz or plant.npz")
-    + "Scores are in a figure without numbers, so only the numbers of kernels are compared. Multiclass MKL is not part of this "
-    "library: ℓ1-norm MKL, one class against the rest, is beside MKL-GOMP, its kernels counted over all classes. λ runs over "
+    + "Scores are in a figure without numbers, so only the numbers of kernels are compared. Multiclass MKL is not "
+    "part of this "
+    "library: ℓ1-norm MKL, one class against the rest, is beside MKL-GOMP, its kernels counted over all classes. λ "
+    "runs over "
     "10⁻⁴ to 10; splits are drawn anew, 80 % of every class for training.",
     columns=("MKL-GOMP", "MKL, p = 1", "sum", "best kernel", "kernels of GOMP", "kernels of MKL"),
     unit="100 × F1 or Matthews correlation, then kernels",
     replicated=(
-        (_NAN, _NAN, _NAN, _NAN, 14.0, 25.0), (_NAN, _NAN, _NAN, _NAN, 15.0, 25.0), (_NAN, _NAN, _NAN, _NAN, 24.0, _NAN),
+        (_NAN, _NAN, _NAN, _NAN, 14.0, 25.0),
+        (_NAN, _NAN, _NAN, _NAN, 15.0, 25.0),
+        (_NAN, _NAN, _NAN, _NAN, 24.0, _NAN),
         (_NAN,) * 6,
     ),
     repetitions=10,
     source="the text of the paper, for the numbers of kernels; its scores are in a figure only",
     panels=(("100 × F1 or Matthews correlation", 4), ("kernels in use", 2)),
     seconds=20.0,
-)  # fmt: skip
+)

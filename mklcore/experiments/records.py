@@ -1,7 +1,7 @@
 """Runs that come with the project, one JSON file each: what ``python -m mklcore.experiments KEY --out FILE`` wrote.
 
-Small runs lie in ``recorded``, runs at the paper's sizes in ``recorded/full``. Some experiments are so quick that their one run is
-at full size already. A run that joins two tells no seconds; the experiment's open points say so then.
+Small runs lie in ``recorded``, runs at the paper's sizes in ``recorded/full``. Some experiments are so quick that their
+one run is at full size already. A run that joins two tells no seconds; the experiment's open points say so then.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ PLACES = (HOME / "full", HOME)
 
 
 def records(key: str) -> tuple[Outcome, ...]:
-    """The runs of an experiment that come with the project: the one at full size first, then the small one, if there are."""
+    """The runs of an experiment that come with the project: the one at full size first, then the small one, if there
+    are.
+    """
     paths = [place / f"{key}.json" for place in PLACES]
     return tuple(Outcome.from_json(path.read_bytes()) for path in paths if path.is_file())
 
@@ -32,8 +34,9 @@ def heading() -> tuple[str, ...]:
 
 
 def summary(key: str, experiment: Experiment) -> list[tuple[str, ...]]:
-    """One line per run of an experiment that comes with the project: verdicts on its claims, cells compared, and those beyond
-    three standard errors, a dash where no number stands beside ours."""
+    """One line per run of an experiment that comes with the project: verdicts on its claims, cells compared, and those
+    beyond three standard errors, a dash where no number stands beside ours.
+    """
     found = records(key)
     if not found:
         return [(key, experiment.paper, "no record", "", "", "", "", "")]

@@ -1,8 +1,9 @@
 """Tables 2 and 3 of the sparse MKL paper: mass spectra of two classes, and pixels of an image in many bands.
 
-Mass spectra: 40 groups of neighbouring readings, a linear kernel each. Image: the spectrum of every pixel and the mean and the
-standard deviation around it in windows of five sizes, 11 groups with four kernels each; one against one. The cost by the
-leave-one-out estimate of the machine, as the paper has it. Made spectra and a made image stand in where there is no file.
+Mass spectra: 40 groups of neighbouring readings, a linear kernel each. Image: the spectrum of every pixel and the mean
+and the standard deviation around it in windows of five sizes, 11 groups with four kernels each; one against one. The
+cost by the leave-one-out estimate of the machine, as the paper has it. Made spectra and a made image stand in where
+there is no file.
 
 Source: Subrahmanya and Shin (2010), section 4.1, Tables 2 and 3; specification, C.5 and C.6.
 """
@@ -39,7 +40,9 @@ COSTS, QUICK_COSTS = 10.0 ** np.arange(-1.0, 5.5), 10.0 ** np.arange(0.0, 4.5, 2
 
 
 def spectra(row: str, seed: int, repetition: int) -> list[float]:
-    """One split: accuracy in % of SMKL, MKL (p = 1) and one linear kernel of all readings; groups that SMKL and MKL use."""
+    """One split: accuracy in % of SMKL, MKL (p = 1) and one linear kernel of all readings; groups that SMKL and MKL
+    use.
+    """
     X, y = _mass_spectra(row, seed)
     groups = [
         (f"group {k}", tuple(map(int, part))) for k, part in enumerate(np.array_split(np.arange(X.shape[1]), GROUPS))
@@ -53,14 +56,18 @@ def spectra(row: str, seed: int, repetition: int) -> list[float]:
 
 
 def image(row: str, seed: int, repetition: int) -> list[float]:
-    """One split: accuracy in % of SMKL, MKL and one kernel of the spectrum, one against one; kernels per pair of classes."""
+    """One split: accuracy in % of SMKL, MKL and one kernel of the spectrum, one against one; kernels per pair of
+    classes.
+    """
     X, y, n_bands = _pixels(row, seed)
     groups = [(f"part {k}", tuple(range(k * n_bands, (k + 1) * n_bands))) for k in range(X.shape[1] // n_bands)]
     usual: dict[str, Any] = {"kernels": spectral_dictionary(groups), "normalise": "trace"}
     alone = KernelDictionary((RBF(1.0, features=groups[0][1], relative=True),))
     ways = (
-        SMKLClassifier(**usual), SMKLClassifier("mkl", **usual), SMKLClassifier("mkl", kernels=alone, normalise="trace"),
-    )  # fmt: skip
+        SMKLClassifier(**usual),
+        SMKLClassifier("mkl", **usual),
+        SMKLClassifier("mkl", kernels=alone, normalise="trace"),
+    )
     train, test = _rows(y, 0.2, seed, repetition)
     found = _chosen(ways, X, y, train)
     return [*(_right(model, X, y, test) for model in found), *(model.mean_kernels_ for model in found[:2])]
@@ -116,7 +123,8 @@ def _pixels(row: str, seed: int) -> tuple[Array, Labels, int]:
         cube, classes = found["cube"], found["classes"]
         if cube.ndim != 3 or cube.dtype.kind not in "biuf" or classes.shape != cube.shape[:2]:
             raise DataError(
-                f"indian_pines.npz holds cube {cube.shape} and classes {classes.shape}; expected (rows, columns, bands) and "
+                f"indian_pines.npz holds cube {cube.shape} and classes {classes.shape}; expected (rows, columns, "
+                f"bands) and "
                 "(rows, columns), 0 where a pixel has no class."
             )
         cube = np.asarray(cube, dtype=float)
@@ -168,18 +176,22 @@ def _table(
 
 
 _WHY_ACCURACY = (
-    "a concave price keeps so few kernels that on stand-ins, whose groups all carry noisy copies of the same information, a sum of "
+    "a concave price keeps so few kernels that on stand-ins, whose groups all carry noisy copies of the same "
+    "information, a sum of "
     "more of them averages the noise better."
 )
 _ESTIMATE = (
-    "Without the file a stand-in runs, under its own name and beside no published number. The leave-one-out estimate is the "
+    "Without the file a stand-in runs, under its own name and beside no published number. The leave-one-out estimate "
+    "is the "
     "xi-alpha estimate; C runs over 0.1 to 100,000 in decades, for kernels of trace 1. "
 )
 SMKL_TABLE2 = _table(
     2, spectra, (OVARIAN, MADE_SPECTRA),
     title="Which parts of a mass spectrum tell cancer",
-    did="Mass spectra of 162 women with ovarian cancer and 91 without; the first 10,000 readings, five neighbours averaged; 40 "
-    "groups of 50 with a linear kernel each; 30 splits of 80/20; C by the leave-one-out estimate; accuracy and groups in use.",
+    did="Mass spectra of 162 women with ovarian cancer and 91 without; the first 10,000 readings, five neighbours "
+        "averaged; 40 "
+    "groups of 50 with a linear kernel each; 30 splits of 80/20; C by the leave-one-out estimate; accuracy and groups "
+    "in use.",
     claims=(
         Claim(
             "SMKL is right on all test samples with 2.0 groups of readings; MKL on 98.67 % with 8.5.",
@@ -199,9 +211,11 @@ SMKL_TABLE2 = _table(
             why=_WHY_ACCURACY,
         ),
     ),
-    open_points="The mass spectra are not part of this project: a file ovarian.npz in the folder of data, X (253, 15154) and the "
+    open_points="The mass spectra are not part of this project: a file ovarian.npz in the folder of data, X (253, "
+                "15154) and the "
     "classes y (253,), brings the published row. " + _ESTIMATE + "The table counts 10 bands for the single kernel "
-    "although the text defines 40 groups; the numbers of groups are compared as they are printed. SKL is one linear kernel of "
+    "although the text defines 40 groups; the numbers of groups are compared as they are printed. SKL is one linear "
+    "kernel of "
     "all readings, not tuned.",
     replicated=((100.0, 98.67, 100.0, 2.0, 8.5), (_NAN,) * 5),
     spread=((0.0, 0.27 / 1.96 * 30**0.5, 0.0, 0.0, 1.5 / 1.96 * 30**0.5), (_NAN,) * 5),
@@ -211,10 +225,14 @@ SMKL_TABLE2 = _table(
     seconds=8.0,
 )  # fmt: skip
 SMKL_TABLE3 = _table(
-    3, image, (INDIAN, MADE_IMAGE),
+    3,
+    image,
+    (INDIAN, MADE_IMAGE),
     title="Which surroundings of a pixel tell what grows there",
-    did="An image of 145 × 145 pixels in 200 bands, 16 classes; the spectrum, and means and standard deviations in windows of "
-    "3 to 11 pixels: 11 groups with a linear, a cubic and two RBF kernels; one against one, 120 machines; a fifth of the "
+    did="An image of 145 × 145 pixels in 200 bands, 16 classes; the spectrum, and means and standard deviations in "
+    "windows of "
+    "3 to 11 pixels: 11 groups with a linear, a cubic and two RBF kernels; one against one, 120 machines; a fifth of "
+    "the "
     "pixels for training; C by the leave-one-out estimate; accuracy and kernels per machine.",
     claims=(
         Claim(
@@ -223,10 +241,15 @@ SMKL_TABLE3 = _table(
             published(("SMKL", "MKL", "kernels of SMKL", "kernels of MKL")),
         ),
         Claim(
-            "Both perform better than the best results of another paper, 94.21 % of one kernel and 96.53 % of a composite kernel "
+            "Both perform better than the best results of another paper, 94.21 % of one kernel and 96.53 % of a "
+            "composite kernel "
             "tuned by hand (here: on a stand-in, better than one kernel of the spectrum).",
             "section 4.1",
-            all_of(at_least(("SMKL", "MKL"), 96.53, INDIAN), above("SMKL", "SKL", MADE_IMAGE), above("MKL", "SKL", MADE_IMAGE)),
+            all_of(
+                at_least(("SMKL", "MKL"), 96.53, INDIAN),
+                above("SMKL", "SKL", MADE_IMAGE),
+                above("MKL", "SKL", MADE_IMAGE),
+            ),
         ),
         Claim("SMKL gets the overall best results.", "section 4.1", above("SMKL", ("MKL", "SKL")), why=_WHY_ACCURACY),
         Claim(
@@ -235,14 +258,16 @@ SMKL_TABLE3 = _table(
             order("kernels of SMKL", "kernels of MKL"),
         ),
     ),
-    open_points="The image is not part of this project: a file indian_pines.npz in the folder of data, cube (145, 145, 200) "
+    open_points="The image is not part of this project: a file indian_pines.npz in the folder of data, cube (145, "
+    "145, 200) "
     "and classes "
     "(145, 145), 0 where a pixel has none, brings the published row. " + _ESTIMATE + "MKL is SMKL with the term of "
-    "MKL, so that both are one against one; SKL is one RBF kernel of the spectrum with the median width. How many splits the "
+    "MKL, so that both are one against one; SKL is one RBF kernel of the spectrum with the median width. How many "
+    "splits the "
     "paper drew, and the widths, are not given. Windows at the edge repeat the border.",
     replicated=((97.80, 97.50, 94.21, 2.82, 7.12), (_NAN,) * 5),
     repetitions=10,
     source="Table 3 of the paper, which tells no spread",
     files=((INDIAN, "indian_pines.npz"),),
     seconds=20.0,
-)  # fmt: skip
+)

@@ -1,9 +1,10 @@
 """Tables 4 to 6 of the sparse MKL paper: near-infrared spectra, ten bands, four kernels each; which bands are enough.
 
-Spectra standardised one by one, second differences appended, ten bands x {linear, cubic, RBF of half and of twice the median
-distance} = 40 kernels; epsilon-insensitive loss; 80 % of the rows for training, cost and tube chosen by folds inside them.
-Normalised mean squared error MSE / var(y) on the other 20 %, and bands with a kernel in use. Beside them one kernel of the whole
-spectrum, its kind and width chosen by the same folds, and partial least squares, the number of its components as well.
+Spectra standardised one by one, second differences appended, ten bands x {linear, cubic, RBF of half and of twice the
+median distance} = 40 kernels; epsilon-insensitive loss; 80 % of the rows for training, cost and tube chosen by folds
+inside them. Normalised mean squared error MSE / var(y) on the other 20 %, and bands with a kernel in use. Beside them
+one kernel of the whole spectrum, its kind and width chosen by the same folds, and partial least squares, the number of
+its components as well.
 
 Source: Subrahmanya and Shin (2010), section 4.2, Tables 4 to 6; specification, C.5 and C.6.
 """
@@ -53,7 +54,9 @@ USED = 1e-6
 
 
 def measure(row: str, seed: int, repetition: int) -> list[float]:
-    """One split: NMSE of SMKL, MKL (p = 1), the best single kernel and partial least squares; bands that SMKL and MKL use."""
+    """One split: NMSE of SMKL, MKL (p = 1), the best single kernel and partial least squares; bands that SMKL and MKL
+    use.
+    """
     pause()
     pause()  # a row whose file is missing is heard of as well
     data = _data(row, seed)
@@ -131,16 +134,20 @@ def comparable(one: str, other: str, by: float = 0.2) -> Check:
 
 
 _WHY_LINEAR = (
-    "the target of made spectra is a linear function of what the bands show, which is what partial least squares is made for; "
+    "the target of made spectra is a linear function of what the bands show, which is what partial least squares is "
+    "made for; "
     "kernels pay for being more general."
 )
 _WHY_ONE_KERNEL = (
-    "made spectra carry nothing in their other bands that misleads one kernel of the whole spectrum, so that selection does not "
+    "made spectra carry nothing in their other bands that misleads one kernel of the whole spectrum, so that "
+    "selection does not "
     "pay; where it does, as in the paper, one kernel of everything errs more."
 )
 _WHY_ACCURACY = (
-    "each spectrum is brought to mean 0 and deviation 1 by itself, as the protocol has it; in made spectra every band then shows a "
-    "little of all others, and a model that keeps three bands cannot undo that. Table 4 has a row without this step, where SMKL "
+    "each spectrum is brought to mean 0 and deviation 1 by itself, as the protocol has it; in made spectra every band "
+    "then shows a "
+    "little of all others, and a model that keeps three bands cannot undo that. Table 4 has a row without this step, "
+    "where SMKL "
     "does not err more."
 )
 
@@ -150,7 +157,7 @@ def _claims(number: int, name: str, published_bands: tuple[float, float]) -> tup
     few, many = published_bands
     common = (
         Claim(
-            "As far as accuracy is concerned SMKL and MKL are comparable to each other (here: their errors to a fifth).",
+            "As far as accuracy is concerned SMKL and MKL are comparable to each other (here: their errors to a fifth).",  # noqa: E501
             "section 4.2",
             comparable("SMKL", "MKL"),
             why=_WHY_ACCURACY,
@@ -193,7 +200,8 @@ def _claims(number: int, name: str, published_bands: tuple[float, float]) -> tup
         4: (),
         5: (
             Claim(
-                "SMKL and MKL do as well as B-splines with mutual information and a radial basis network, 0.121 (below 0.15).",
+                "SMKL and MKL do as well as B-splines with mutual information and a radial basis network, 0.121 "
+                "(below 0.15).",
                 "section 4.2",
                 at_most(("SMKL", "MKL"), 0.15, name),
             ),
@@ -218,8 +226,9 @@ def _table(
     made: str,
     **more: Any,
 ) -> Experiment:
-    """``means`` NMSE of SMKL, MKL, SKL, PLSR, then bands; ``half_widths`` of their 95 % intervals over 30 splits; ``made``
-    the spectra that stand in where there is no file."""
+    """``means`` NMSE of SMKL, MKL, SKL, PLSR, then bands; ``half_widths`` of their 95 % intervals over 30 splits;
+    ``made`` the spectra that stand in where there is no file.
+    """
     nan = (float("nan"),) * len(means)
     spread = tuple(width / 1.96 * 30**0.5 for width in half_widths)
     rows = (name, *more.pop("beside", ()), made, *more.pop("after", ()))
@@ -228,17 +237,23 @@ def _table(
         key=f"smkl_table{number}",
         title=f"Which bands of a spectrum are enough: {what}",
         paper=f"Subrahmanya, Shin (2010), Table {number}",
-        did=f"Near-infrared spectra of {what}; second differences appended, ten bands with a linear, a cubic and two RBF kernels "
+        did=f"Near-infrared spectra of {what}; second differences appended, ten bands with a linear, a cubic and two "
+        f"RBF kernels "
         "each; 30 splits of 80/20, tube and cost by ten folds inside; normalised mean squared error and bands in use.",
         claims=_claims(number, name, (means[4], means[5])),
-        open_points=f"The {name} spectra are not part of this project: a file {name}.csv in the folder of data, one column per "
-        "wavelength and the target, brings the published row. The other rows are stand-ins with the same protocol and have no "
+        open_points=f"The {name} spectra are not part of this project: a file {name}.csv in the folder of data, one "
+        f"column per "
+        "wavelength and the target, brings the published row. The other rows are stand-ins with the same protocol and "
+        "have no "
         "published numbers: "
         + more.pop("stand_ins")
         + " How spectra are standardised, the widths and the constant of the "
-        "cubic kernel are not given. Cost and tube are chosen from four costs and three tubes (0.01, 0.05 and 0.2 of the "
-        "target's standard deviation). MKL is ℓ1-norm MKL; SKL one kernel of the whole spectrum and its second differences, "
-        "linear, cubic or RBF with 0.5, 1, 2 or 4 times the median distance; PLSR at most 15 components of the same columns. "
+        "cubic kernel are not given. Cost and tube are chosen from four costs and three tubes (0.01, 0.05 and 0.2 of "
+        "the "
+        "target's standard deviation). MKL is ℓ1-norm MKL; SKL one kernel of the whole spectrum and its second "
+        "differences, "
+        "linear, cubic or RBF with 0.5, 1, 2 or 4 times the median distance; PLSR at most 15 components of the same "
+        "columns. "
         "Small runs take three folds and two tubes, 0.05 and 0.2, and are distinguished by that.",
         row_name="data",
         rows=rows,
@@ -264,7 +279,8 @@ SMKL_TABLE4 = _table(
     4, "wheat", "wheat, 150 wavelengths",
     (0.024, 0.024, 0.025, 0.029, 3.1, 8.3), (0.007, 0.013, 0.008, 0.007, 0.55, 2.76), _WHEAT,
     beside=(TECATOR,), after=(AS_MEASURED,),
-    stand_ins="tecator.csv, protein in meat, where that file is there, and 150 made spectra with three informative bands, "
+    stand_ins="tecator.csv, protein in meat, where that file is there, and 150 made spectra with three informative "
+              "bands, "
     "as the protocol has it and without bringing each to mean 0 and deviation 1.",
 )  # fmt: skip
 SMKL_TABLE5 = _table(
@@ -275,6 +291,7 @@ SMKL_TABLE5 = _table(
 SMKL_TABLE6 = _table(
     6, "diesel", "diesel fuel, 401 wavelengths",
     (0.265, 0.270, 0.274, 0.367, 3.0, 7.0), (0.030, 0.034, 0.030, _NAN, 0.0, 0.0), _DIESEL,
-    stand_ins="245 made spectra at 401 wavelengths with three informative bands and a target that carries noise, so that no "
+    stand_ins="245 made spectra at 401 wavelengths with three informative bands and a target that carries noise, so "
+              "that no "
     "method can be right beyond a fifth of its variance.",
 )  # fmt: skip

@@ -1,10 +1,12 @@
-"""Run times against the numbers of rows and of kernels: Figure 7 of the lp-norm paper, and the growth stated for sparse MKL.
+"""Run times against the numbers of rows and of kernels: Figure 7 of the lp-norm paper, and the growth stated for sparse
+MKL.
 
-Twonorm in 20 dimensions stands in for the images of the first paper, which are not part of this project. RBF kernels whose
-squared widths grow by 1.2. Seconds are those of the processor, Gram matrices built before or, on the fly, kernel rows computed in
-between; machines differ, slopes less.
+Twonorm in 20 dimensions stands in for the images of the first paper, which are not part of this project. RBF kernels
+whose squared widths grow by 1.2. Seconds are those of the processor, Gram matrices built before or, on the fly, kernel
+rows computed in between; machines differ, slopes less.
 
-Source: Kloft et al. (2011), section 6.5, Figure 7; Subrahmanya and Shin (2010), section 4; specifications, sections 14 and C.6.
+Source: Kloft et al. (2011), section 6.5, Figure 7; Subrahmanya and Shin (2010), section 4; specifications, sections 14
+and C.6.
 """
 
 from __future__ import annotations
@@ -65,7 +67,9 @@ def _clocked(model: Any, X: Any, y: Any) -> float:
 
 
 def kernels_of(M: int) -> KernelDictionary:
-    """RBF kernels with 2 sigma^2 = 1.2^0 to 1.2^(M - 1); above 50 of them in the range of 50, beyond which they are constant."""
+    """RBF kernels with 2 sigma^2 = 1.2^0 to 1.2^(M - 1); above 50 of them in the range of 50, beyond which they are
+    constant.
+    """
     powers = np.arange(M) if M <= FIXED_KERNELS else np.linspace(0.0, FIXED_KERNELS - 1.0, M)
     return KernelDictionary.rbf_widths(np.sqrt(1.2**powers / 2.0).tolist())
 
@@ -115,7 +119,8 @@ LP_FIG7 = Experiment(
     key="lp_fig7",
     title="Run time against the number of rows and of kernels",
     paper="Kloft, Brefeld, Sonnenburg, Zien (2011), Figure 7",
-    did="Odd against even digits of MNIST; 50 RBF kernels and up to 20,000 rows, then 1000 rows and up to 10,000 kernels; seconds "
+    did="Odd against even digits of MNIST; 50 RBF kernels and up to 20,000 rows, then 1000 rows and up to 10,000 "
+    "kernels; seconds "
     "of the plain SVM, the interleaved and the wrapper algorithm for several p, SILP, SimpleMKL and HessianMKL.",
     claims=(
         Claim(
@@ -124,24 +129,28 @@ LP_FIG7 = Experiment(
             lowest("p = ∞", tuple(STORED), _N),
         ),
         Claim(
-            "Wrappers are the slowest: they are slower even than methods that compute kernels on the fly (here: the slower one of "
+            "Wrappers are the slowest: they are slower even than methods that compute kernels on the fly (here: the "
+            "slower one of "
             "the SILP wrapper and the analytic one at p = 1).",
             "section 6.5.1",
             highest(("silp, p = 1", "analytic, p = 1"), WAYS, _N),
         ),
         Claim(
-            "With the computation of kernels included run times are higher than with precomputed ones (here: of the sum).",
+            "With the computation of kernels included run times are higher than with precomputed ones (here: of the "
+            "sum).",
             "section 6.5.1",
             below("p = ∞", "p = ∞, kernels included", _N),
         ),
         Claim(
-            "Without storing kernel matrices the interleaved algorithm trains where they would not fit into memory: 20,000 rows "
+            "Without storing kernel matrices the interleaved algorithm trains where they would not fit into memory: "
+            "20,000 rows "
             "(here: 10,000, in less than ten minutes).",
             "section 6.5.1",
             at_most(_INTERLEAVED, float(np.log10(600.0)), _MANY[-1]),
         ),
         Claim(
-            "The SVM with the unweighted sum is hardly affected by the number of kernels (here: from 25 to 200 its time grows by "
+            "The SVM with the unweighted sum is hardly affected by the number of kernels (here: from 25 to 200 its "
+            "time grows by "
             "less than half of the factor 8).",
             "section 6.5.2",
             same("p = ∞", _M[0], _M[-1], float(np.log10(4.0))),
@@ -152,11 +161,16 @@ LP_FIG7 = Experiment(
             below("analytic, p = 2", "analytic, p = 1", _M),
         ),
     ),
-    open_points="A stand-in: twonorm in 20 dimensions instead of the digits, 100 rows instead of 1000 where the kernels grow, "
-    "and at most 200 of them. The paper shows curves only. Widths are those of the paper, 2σ² = 1.2⁰ to 1.2⁴⁹ for 50 kernels; more "
-    "share this range, since 1.2^(M − 1) is a constant kernel long before M = 200. Analytic means a full SVM between two analytic "
-    "updates, SILP is the wrapper by cutting planes; interleaved takes kernel rows as it needs them, their computation included, "
-    "and runs alone with the plain sum from 2500 rows on. SimpleMKL, HessianMKL and chunking SILP are not part of this library. "
+    open_points="A stand-in: twonorm in 20 dimensions instead of the digits, 100 rows instead of 1000 where the "
+    "kernels grow, "
+    "and at most 200 of them. The paper shows curves only. Widths are those of the paper, 2σ² = 1.2⁰ to 1.2⁴⁹ for 50 "
+    "kernels; more "
+    "share this range, since 1.2^(M − 1) is a constant kernel long before M = 200. Analytic means a full SVM between "
+    "two analytic "
+    "updates, SILP is the wrapper by cutting planes; interleaved takes kernel rows as it needs them, their "
+    "computation included, "
+    "and runs alone with the plain sum from 2500 rows on. SimpleMKL, HessianMKL and chunking SILP are not part of "
+    "this library. "
     "All at a relative gap of 10⁻³; seconds are those of the processor of the machine that ran it, beside other work.",
     row_name="size",
     rows=_SIZES,
@@ -175,7 +189,8 @@ SMKL_TIMES = Experiment(
     key="smkl_times",
     title="How the time of sparse MKL grows with kernels and with rows",
     paper="Subrahmanya, Shin (2010), section 4",
-    did="Seconds of SMKL for growing numbers of kernels K and of rows n, fitted as powers: K^1.0 n^1.6, beside the K^1.1 n^1.4 "
+    did="Seconds of SMKL for growing numbers of kernels K and of rows n, fitted as powers: K^1.0 n^1.6, beside the "
+    "K^1.1 n^1.4 "
     "reported for the SMO-like algorithm of Bach, Lanckriet and Jordan (2004).",
     claims=(
         Claim(
@@ -192,14 +207,18 @@ SMKL_TIMES = Experiment(
         ),
         Claim("The growth with the rows is less than quadratic.", "section 4", at_most("SMKL", 2.0, GROWING[0])),
         Claim(
-            "The SMO-like algorithm of another paper was reported to grow like K^1.1 n^1.4 (it is not part of this library).",
+            "The SMO-like algorithm of another paper was reported to grow like K^1.1 n^1.4 (it is not part of this "
+            "library).",
             "section 4",
             published(),
         ),
     ),
-    open_points="A stand-in as to data: twonorm in 20 dimensions. Exponents depend on the machine, on the range of sizes and on "
-    "the solver inside; MKL is this library's ℓ1-norm MKL, not the SMO-like algorithm. With few kernels the exponent of K is far "
-    "below the paper's: the seconds are those of the machine on 150 rows, a + b K with a larger than b K up to about 200 "
+    open_points="A stand-in as to data: twonorm in 20 dimensions. Exponents depend on the machine, on the range of "
+    "sizes and on "
+    "the solver inside; MKL is this library's ℓ1-norm MKL, not the SMO-like algorithm. With few kernels the exponent "
+    "of K is far "
+    "below the paper's: the seconds are those of the machine on 150 rows, a + b K with a larger than b K up to about "
+    "200 "
     "kernels. The third row shows it: from 400 to 1600 kernels the same fits grow about linearly, as published.",
     row_name="in",
     rows=("kernels K", "rows n", "kernels K, many"),

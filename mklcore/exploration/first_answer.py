@@ -1,7 +1,7 @@
 """The first answer for a table nothing is known about: which columns count, and how well they predict.
 
-`explore` is what the app does for a stranger's table, as one call: rows drawn, the recommended dictionary, a certified path
-over C, the point chosen on validation rows, how much every column counts, and plain models beside it.
+`explore` is what the app does for a stranger's table, as one call: rows drawn, the recommended dictionary, a certified
+path over C, the point chosen on validation rows, how much every column counts, and plain models beside it.
 """
 
 from __future__ import annotations
@@ -166,7 +166,8 @@ class Exploration(Uncertain):
         beside = ", ".join(f"{escape(name)} {value:.3g}" for name, value in self.baselines.items())
         return (
             f"<p><b>{self.scoring} {self.score:.3g}</b> on validation rows ({beside}); {self.rows.used:,} of "
-            f"{self.rows.of:,} rows for training</p><table><tr><th>column</th><th>weight</th><th>importance</th></tr>{body}</table>"
+            f"{self.rows.of:,} rows for "
+            f"training</p><table><tr><th>column</th><th>weight</th><th>importance</th></tr>{body}</table>"
             f"<ul>{''.join(f'<li>{escape(note)}</li>' for note in self.notes)}</ul>"
         )
 

@@ -1,4 +1,6 @@
-"""How sure the first answer is: conformal intervals and sets around its model, refitted on folds of the rows it learnt from."""
+"""How sure the first answer is: conformal intervals and sets around its model, refitted on folds of the rows it learnt
+from.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,8 @@ class Uncertain:
         return self.conformal.predict_interval(X, level)
 
     def predict_set(self, X: Any, level: float = 0.9) -> Mask:
-        """Which classes (n_new, n_classes), in the order of ``model.classes_``, are in the set that holds the class of new
-        rows ``X`` with probability ``level``, see `Conformal`.
+        """Which classes (n_new, n_classes), in the order of ``model.classes_``, are in the set that holds the class of
+        new rows ``X`` with probability ``level``, see `Conformal`.
 
         ParameterError for numbers, DataError where there are too few rows for the level.
         """

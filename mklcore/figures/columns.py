@@ -17,8 +17,8 @@ MOST_VALUES = 40  # whole numbers that have a bar each
 def column_figure(effect: Any, name: str, said: str = "the score", *, dark: bool = False) -> go.Figure:
     """What a column does to a model, all others at their means, with the training rows' values below.
 
-    ``effect`` with ``at`` and ``values`` (m,), ``names`` (m,) where it is a category, else (), and ``rows``: numbers (n,), or
-    counts (m,). ``name`` of the column, ``said`` what the model's value is called.
+    ``effect`` with ``at`` and ``values`` (m,), ``names`` (m,) where it is a category, else (), and ``rows``: numbers
+    (n,), or counts (m,). ``name`` of the column, ``said`` what the model's value is called.
     """
     tone = style.theme(dark)
     hue = tone.ink  # a sum over kernels of several families has the hue of none
@@ -66,6 +66,7 @@ def _told(effect: Any, name: str, said: str, values: Any) -> str:
     low, high = int(values.argmin()), int(values.argmax())
     place = (lambda k: effect.names[k]) if effect.names else (lambda k: style.number(float(effect.at[k])))
     return (
-        f"What {name} adds to {said} with all other columns at their means: least, {style.number(float(values[low]))}, at "
+        f"What {name} adds to {said} with all other columns at their means: least, "
+        f"{style.number(float(values[low]))}, at "
         f"{place(low)}, most, {style.number(float(values[high]))}, at {place(high)}."
     )

@@ -33,7 +33,9 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "
 
 @dataclass(frozen=True)
 class LaneView:
-    """One lane: its title, its ``path`` (None while there is none, with a ``note`` that says why), and whether it is older."""
+    """One lane: its title, its ``path`` (None while there is none, with a ``note`` that says why), and whether it is
+    older.
+    """
 
     title: str
     path: Any = None
@@ -65,7 +67,9 @@ def peak_shares(paths: Sequence[Any]) -> Array:
 
 @dataclass
 class _Drawing:
-    """What is drawn, as plain dicts for one look of plotly's: part by part it takes five times as long over the same."""
+    """What is drawn, as plain dicts for one look of plotly's: part by part it takes five times as long over the
+    same.
+    """
 
     layout: dict[str, Any]
     traces: list[dict[str, Any]] = field(default_factory=list)
@@ -88,8 +92,8 @@ class _Drawing:
 def lanes_figure(lanes: Sequence[LaneView], *, dark: bool = False, height: int = HEIGHT) -> go.Figure:
     """Weight shares above training (grey) and validation (dashed) scores, one column per lane.
 
-    Lane ``i`` of n has the axes x and y of number 2i + 1 for weights and 2i + 2 for scores. No cursor is drawn: it is laid
-    over in the browser, at ``path_positions(path)``. Raises ``ParameterError`` where lanes have different kernels.
+    Lane ``i`` of n has the axes x and y of number 2i + 1 for weights and 2i + 2 for scores. No cursor is drawn: it is
+    laid over in the browser, at ``path_positions(path)``. Raises ``ParameterError`` where lanes have different kernels.
     """
     paths = [lane.path for lane in lanes if lane.path is not None]
     peaks = peak_shares(paths)
@@ -153,7 +157,9 @@ def _axes(
 
 
 def _away_from_ends(ticks: list[tuple[float, str]], positions: Array) -> list[tuple[float, str]]:
-    """The ticks whose text does not reach over an end of a logarithmic axis to that of the next lane; all where none would stay."""
+    """The ticks whose text does not reach over an end of a logarithmic axis to that of the next lane; all where none
+    would stay.
+    """
     low, high = np.log(positions.min()), np.log(positions.max())
     inner = [
         (value, text) for value, text in ticks if TICK_ROOM <= (np.log(value) - low) / (high - low) <= 1 - TICK_ROOM
@@ -332,8 +338,8 @@ def sparsity_figure(
 ) -> go.Figure:
     """Test error in % against p, one line per sparsity level, and the Bayes error that no method can beat.
 
-    ``norms`` (P,) with infinity last; ``levels`` names of the R lines; ``means`` (R, P), NaN where nothing is measured yet;
-    ``errors`` (R, P) standard errors of the means, NaN without repetitions; ``floor`` the Bayes error in %.
+    ``norms`` (P,) with infinity last; ``levels`` names of the R lines; ``means`` (R, P), NaN where nothing is measured
+    yet; ``errors`` (R, P) standard errors of the means, NaN without repetitions; ``floor`` the Bayes error in %.
     """
     table, spread = np.asarray(means, dtype=float), np.asarray(errors, dtype=float)
     measured = [row for row in range(len(levels)) if np.isfinite(table[row]).any()]
@@ -371,7 +377,9 @@ def sparsity_figure(
 
 
 def level_colour(row: int, count: int, dark: bool) -> str:
-    """The colour of a sparsity level: all kernels are linear, so the hue of linear kernels, stronger where it is sparser."""
+    """The colour of a sparsity level: all kernels are linear, so the hue of linear kernels, stronger where it is
+    sparser.
+    """
     least = style.TEXT_CONTRAST * style.SAFETY
     ratio = least + (11.0 - least) * row / max(count - 1, 1)
     return style.at_contrast(style.FAMILY_HUES["linear"], style.theme(dark).paper, ratio)

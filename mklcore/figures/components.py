@@ -1,4 +1,6 @@
-"""What a hierarchical model does with the variables: how much each carries, and what one node adds to the prediction."""
+"""What a hierarchical model does with the variables: how much each carries, and what one node adds to the
+prediction.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ def relevance_bars(relevance: Any, names: Sequence[str], *, limit: int = 20, dar
     values = np.asarray(relevance, dtype=float)
     if values.ndim != 1 or values.size != len(names):
         raise ParameterError(
-            f"One relevance per variable name is needed; got {values.shape} for {len(names)} names. Hand over two lists of "
+            f"One relevance per variable name is needed; got {values.shape} for {len(names)} names. Hand over two "
+            f"lists of "
             "one length."
         )
     order = np.argsort(-values, kind="stable")[:limit]
@@ -60,9 +63,9 @@ def component_plot(
 ) -> go.Figure:
     """What one node adds to the prediction: a line over one variable, or a map over two.
 
-    ``axes`` one or two arrays of positions, ``values`` (m,) or (m2, m1) at them, ``names`` of the variables, ``title`` of the
-    node. Without a certificate the line is dashed and the text says so. Raises ParameterError for more than two variables
-    or shapes that disagree.
+    ``axes`` one or two arrays of positions, ``values`` (m,) or (m2, m1) at them, ``names`` of the variables, ``title``
+    of the node. Without a certificate the line is dashed and the text says so. Raises ParameterError for more than two
+    variables or shapes that disagree.
     """
     grids, table = [np.asarray(axis, dtype=float) for axis in axes], np.asarray(values, dtype=float)
     if len(grids) not in (1, 2) or len(names) != len(grids) or table.shape != tuple(g.size for g in reversed(grids)):

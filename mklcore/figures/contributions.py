@@ -28,9 +28,10 @@ def contribution_bars(
 ) -> go.Figure:
     """What each kernel adds to f(x) = sum_m f_m(x) + b, as bars to the right (up) and to the left (down).
 
-    ``values`` f_m(x) (M,); ``before`` (M,) the same at an earlier row, drawn as a line across each bar; ``ranking`` (M,)
-    fixes the order of the bars, so that they stay in place while the row changes, and ``peaks`` their colours, as in
-    ``weights_bar``. Kernels beyond ``limit`` are summed in a last bar. Raises ``ParameterError`` where lengths disagree.
+    ``values`` f_m(x) (M,); ``before`` (M,) the same at an earlier row, drawn as a line across each bar; ``ranking``
+    (M,) fixes the order of the bars, so that they stay in place while the row changes, and ``peaks`` their colours, as
+    in ``weights_bar``. Kernels beyond ``limit`` are summed in a last bar. Raises ``ParameterError`` where lengths
+    disagree.
     """
     parts = np.asarray(values, dtype=float)
     if parts.ndim != 1 or not parts.size == len(names) == len(families):
@@ -52,7 +53,8 @@ def contribution_bars(
         _draw_before(figure, _rows(np.asarray(before, dtype=float), shown, rest), dark)
     total = float(parts.sum()) + intercept
     figure.layout.meta["alt"] = (
-        f"What each kernel adds to f(x). {_leaders(parts, names)} Together with b = {style.number(intercept)} they make "
+        f"What each kernel adds to f(x). {_leaders(parts, names)} Together with b = {style.number(intercept)} they "
+        f"make "
         f"f(x) = {style.number(total)}."
     )
     return figure

@@ -1,7 +1,8 @@
 """Our numbers beside those of a paper: ours filled with error bars, the reference hollow.
 
-Rows in an order stand from left to right and are joined by lines, one series beside the next where there are several. Rows without
-an order, such as tables, lie one below the other: every method has a line of its own while there is room, with its name at it.
+Rows in an order stand from left to right and are joined by lines, one series beside the next where there are several.
+Rows without an order, such as tables, lie one below the other: every method has a line of its own while there is room,
+with its name at it.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ def comparison_plot(
     """Draw the columns ``part`` of a comparison over its rows.
 
     ``comparison`` has ``rows``, ``columns``, and (rows, columns) arrays ``ours``, ``ours_error``, ``reference`` and
-    ``reference_error``; bars are one standard error. Lines join the rows where they follow an order; ``floor`` is the error
-    that no method can beat, one per row; ``marks`` are (series, tick) of every row, and lines end where a series does.
+    ``reference_error``; bars are one standard error. Lines join the rows where they follow an order; ``floor`` is the
+    error that no method can beat, one per row; ``marks`` are (series, tick) of every row, and lines end where a series
+    does.
     """
     if not ordered:
         return _table(comparison, part, y_title, floor, dark)
@@ -157,7 +159,9 @@ def _bars(errors: Any, hue: str) -> dict[str, Any] | None:
 
 
 def _table(comparison: Any, part: slice, title: str, floor: Sequence[float] | None, dark: bool) -> go.Figure:
-    """Rows one below the other, values from left to right; the names of methods stand at their lines, or once at the top."""
+    """Rows one below the other, values from left to right; the names of methods stand at their lines, or once at the
+    top.
+    """
     columns, count = comparison.columns[part], len(comparison.rows)
     hues, named = _hues(len(columns), dark), (len(columns) + 1) * count <= MOST_NAMED
     step = float(len(columns) + 1) if named else 1.0
@@ -171,11 +175,14 @@ def _table(comparison: Any, part: slice, title: str, floor: Sequence[float] | No
     limits = _close_limits(np.concatenate([reached, floor]) if floor is not None else reached)
     for k, (column, who, values, errors) in enumerate(_values(comparison, part)):
         figure.add_scatter(
-            x=values, y=tops + apart[k // 2] + (BELOW / (1 if named else 2) if who == "reference" else 0.0), mode="markers",
-            error_x=_bars(errors, hues[k // 2]), customdata=list(comparison.rows),
+            x=values,
+            y=tops + apart[k // 2] + (BELOW / (1 if named else 2) if who == "reference" else 0.0),
+            mode="markers",
+            error_x=_bars(errors, hues[k // 2]),
+            customdata=list(comparison.rows),
             hovertemplate=f"{style.short(column, 40)}, {who}: %{{x:.3g}} at %{{customdata}}<extra></extra>",
             **_look(column, who, hues[k // 2]),
-        )  # fmt: skip
+        )
     if floor is not None:
         for top, least in zip(tops, floor, strict=True):
             _floor(figure, [least, least], [top + apart[0] - 0.5, top + apart[-1] + 0.5], dark)
@@ -220,9 +227,17 @@ def _names(figure: go.Figure, columns: Sequence[str], hues: Sequence[str], dark:
     tones = [style.readable(hue, dark, style.TEXT_CONTRAST) for hue in hues]
     words = [f'<span style="color:{tone}">{style.short(c, 16)}</span>' for c, tone in zip(columns, tones, strict=True)]
     figure.add_annotation(
-        text=" &nbsp; ".join(words), x=0.0, xref="paper", xanchor="left", y=1.0, yref="paper", yanchor="bottom", yshift=4,
-        showarrow=False, font={"size": style.LABEL_SIZE},
-    )  # fmt: skip
+        text=" &nbsp; ".join(words),
+        x=0.0,
+        xref="paper",
+        xanchor="left",
+        y=1.0,
+        yref="paper",
+        yanchor="bottom",
+        yshift=4,
+        showarrow=False,
+        font={"size": style.LABEL_SIZE},
+    )
 
 
 # What no method can beat, and words
@@ -230,9 +245,13 @@ def _names(figure: go.Figure, columns: Sequence[str], hues: Sequence[str], dark:
 
 def _floor(figure: go.Figure, x: Any, y: Any, dark: bool) -> None:
     figure.add_scatter(
-        x=x, y=list(y), mode="lines", line={"color": style.theme(dark).grey, "width": 1, "dash": "dot"}, name="Bayes error",
+        x=x,
+        y=list(y),
+        mode="lines",
+        line={"color": style.theme(dark).grey, "width": 1, "dash": "dot"},
+        name="Bayes error",
         hovertemplate="Bayes error<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def _name_floor(figure: go.Figure, dark: bool, **place: Any) -> None:

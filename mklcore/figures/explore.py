@@ -1,4 +1,6 @@
-"""What one model has learnt, in pictures: functions of a column, a surface over two, weights per class, stability of choice."""
+"""What one model has learnt, in pictures: functions of a column, a surface over two, weights per class, stability of
+choice.
+"""
 
 from __future__ import annotations
 
@@ -30,15 +32,16 @@ def component_grid(
 ) -> go.Figure:
     """Small multiples of f_m(x_j), one panel per component, all on one scale, with the training rows as a rug below.
 
-    ``components`` objects with ``name``, ``column``, ``grid`` (m,), ``values`` (m,) and ``rug`` (n,); ``names`` (d,) of the
-    columns; ``colours`` one per component.
+    ``components`` objects with ``name``, ``column``, ``grid`` (m,), ``values`` (m,) and ``rug`` (n,); ``names`` (d,) of
+    the columns; ``colours`` one per component.
     """
     if not components:
         return style.empty_figure("No kernel in use looks at one column only, so there is no curve to draw.", dark)
     for one in components:
         if np.shape(one.values) != np.shape(one.grid):
             raise ParameterError(
-                f"A curve needs one value per position; {one.name} has {np.shape(one.values)} for {np.shape(one.grid)}. "
+                f"A curve needs one value per position; {one.name} has {np.shape(one.values)} for "
+                f"{np.shape(one.grid)}. "
                 "Choose one output of a model with several."
             )
     across = min(COLUMNS, len(components))
@@ -102,11 +105,17 @@ def _panel(
         {
             f"xaxis{axes}": style.axis(title, dark, domain=across_domain, anchor=f"y{axes}", showgrid=False, nticks=5),
             f"yaxis{axes}": style.axis(
-                "added" if column == 0 else "", dark, domain=down_domain, anchor=f"x{axes}", range=list(limits), zeroline=True,
-                nticks=5, showticklabels=column == 0,
+                "added" if column == 0 else "",
+                dark,
+                domain=down_domain,
+                anchor=f"x{axes}",
+                range=list(limits),
+                zeroline=True,
+                nticks=5,
+                showticklabels=column == 0,
             ),
         }
-    )  # fmt: skip
+    )
 
 
 def _component_alt(components: Sequence[Any], names: Sequence[str]) -> str:
@@ -114,7 +123,10 @@ def _component_alt(components: Sequence[Any], names: Sequence[str]) -> str:
         f"{names[one.column]} from {style.number(np.min(one.values))} to {style.number(np.max(one.values))}"
         for one in components
     ]
-    return f"What {style.counted(len(components), 'kernel')} of one column each add to the score: {style.in_words(sentences)}."
+    return (
+        f"What {style.counted(len(components), 'kernel')} of one column each add to the score: "
+        f"{style.in_words(sentences)}."
+    )
 
 
 def surface_plot(
@@ -122,14 +134,15 @@ def surface_plot(
 ) -> go.Figure:
     """A model over two columns as a map, with the training rows on it.
 
-    ``surface`` with ``columns``, ``x``, ``y``, ``values`` (m, m), ``classes`` and ``kind``; ``names`` (d,) of the columns,
-    ``rows`` (n, d) and ``labels`` (n,) of the training rows. Two classes: the signed score, its border at 0 drawn as a
-    line; more: the class that wins; a number: the prediction.
+    ``surface`` with ``columns``, ``x``, ``y``, ``values`` (m, m), ``classes`` and ``kind``; ``names`` (d,) of the
+    columns, ``rows`` (n, d) and ``labels`` (n,) of the training rows. Two classes: the signed score, its border at 0
+    drawn as a line; more: the class that wins; a number: the prediction.
     """
     table = np.asarray(surface.values, dtype=float)
     if table.shape != (len(surface.y), len(surface.x)):
         raise ParameterError(
-            f"A surface needs one value per pair of positions; got {table.shape} for {len(surface.y)} and {len(surface.x)}."
+            f"A surface needs one value per pair of positions; got {table.shape} for {len(surface.y)} and "
+            f"{len(surface.x)}."
         )
     first, second = (style.short(names[j], 40) for j in surface.columns)
     figure = style.new_figure(_surface_alt(surface, names), dark, height, margin={"l": 56, "r": 12, "t": 12, "b": 44})
@@ -214,8 +227,9 @@ def _rows_on_map(figure: go.Figure, surface: Any, rows: Array, labels: Array, da
 
 
 def _apart(at: Array) -> Array:
-    """Points (m, 2) with those at the same place moved a little around it, in the order of a sunflower's seeds, so that none
-    hides another. A place is left as it is where one row lies."""
+    """Points (m, 2) with those at the same place moved a little around it, in the order of a sunflower's seeds, so that
+    none hides another. A place is left as it is where one row lies.
+    """
     moved = at.copy()
     reach = APART * (np.ptp(at, axis=0) if len(at) else np.ones(2))
     _, home, counts = np.unique(at, axis=0, return_inverse=True, return_counts=True)
@@ -235,7 +249,10 @@ def _surface_alt(surface: Any, names: Sequence[str]) -> str:
         return f"Prediction {over}: from {style.number(table.min())} to {style.number(table.max())}."
     if surface.kind == "score":
         share = float(np.mean(table > 0))
-        return f"Score {over}. {surface.classes[1]} wins on {100 * share:.0f} % of the map, {surface.classes[0]} on the rest."
+        return (
+            f"Score {over}. {surface.classes[1]} wins on {100 * share:.0f} % of the map, {surface.classes[0]} on "
+            f"the rest."
+        )
     shares = [f"{name} on {100 * float(np.mean(table == k)):.0f} %" for k, name in enumerate(surface.classes)]
     return f"Class that wins {over}: {style.in_words(shares)} of the map."
 
@@ -243,11 +260,14 @@ def _surface_alt(surface: Any, names: Sequence[str]) -> str:
 def class_weights(
     weights: Any, problems: Sequence[str], names: Sequence[str], *, limit: int = MOST_KERNELS, dark: bool = False
 ) -> go.Figure:
-    """Kernel weights of every one-vs-rest or one-vs-one problem as a heat map, ``weights`` (T, M), the largest on top."""
+    """Kernel weights of every one-vs-rest or one-vs-one problem as a heat map, ``weights`` (T, M), the largest on
+    top.
+    """
     table = np.atleast_2d(np.asarray(weights, dtype=float))
     if table.shape != (len(problems), len(names)):
         raise ParameterError(
-            f"One row per problem and one column per kernel are needed; got {table.shape} for {len(problems)} and {len(names)}."
+            f"One row per problem and one column per kernel are needed; got {table.shape} for {len(problems)} and "
+            f"{len(names)}."
         )
     peaks = table.max(axis=0)
     shown = [int(m) for m in np.argsort(-peaks, kind="stable")[:limit] if peaks[m] > 0] or [0]
@@ -277,7 +297,8 @@ def selection_bars(
     values = np.asarray(share, dtype=float)
     if not values.size == len(names) == len(families):
         raise ParameterError(
-            f"One frequency, name and family per kernel are needed; got {values.size}, {len(names)} and {len(families)}."
+            f"One frequency, name and family per kernel are needed; got {values.size}, {len(names)} and "
+            f"{len(families)}."
         )
     order = np.argsort(-values, kind="stable")[:limit]
     colours = style.kernel_colours(families, values, dark)

@@ -5,12 +5,50 @@ import re
 from collections.abc import Iterator
 
 SIGNS = {
-    "min": "min", "max": "max", "log": "log", "exp": "exp", "sum": "∑", "prod": "∏", "infty": "∞", "le": "≤", "ge": "≥",
-    "theta": "θ", "lambda": "λ", "epsilon": "ϵ", "eta": "η", "beta": "β", "alpha": "α", "zeta": "ζ", "ell": "ℓ",
-    "Omega": "Ω", "Phi": "Φ", "langle": "⟨", "rangle": "⟩", "quad": " ", "qquad": "  ", "top": "⊤",
-    "in": "∈", "to": "→", "cdot": "·", "colon": ":", "mid": "∣", "sigma": "σ", "subset": "⊂", "neq": "≠", "ne": "≠",
-    "rho": "ρ", "nu": "ν", "xi": "ξ", "mu": "μ", "psi": "ψ", "phi": "φ", "ldots": "…", "dots": "…", "pm": "±", "times": "×",
-}  # fmt: skip
+    "min": "min",
+    "max": "max",
+    "log": "log",
+    "exp": "exp",
+    "sum": "∑",
+    "prod": "∏",
+    "infty": "∞",
+    "le": "≤",
+    "ge": "≥",
+    "theta": "θ",
+    "lambda": "λ",
+    "epsilon": "ϵ",
+    "eta": "η",
+    "beta": "β",
+    "alpha": "α",
+    "zeta": "ζ",
+    "ell": "ℓ",
+    "Omega": "Ω",
+    "Phi": "Φ",
+    "langle": "⟨",
+    "rangle": "⟩",
+    "quad": " ",
+    "qquad": "  ",
+    "top": "⊤",
+    "in": "∈",
+    "to": "→",
+    "cdot": "·",
+    "colon": ":",
+    "mid": "∣",
+    "sigma": "σ",
+    "subset": "⊂",
+    "neq": "≠",
+    "ne": "≠",
+    "rho": "ρ",
+    "nu": "ν",
+    "xi": "ξ",
+    "mu": "μ",
+    "psi": "ψ",
+    "phi": "φ",
+    "ldots": "…",
+    "dots": "…",
+    "pm": "±",
+    "times": "×",
+}
 SYMBOLS = {"|": "‖", ",": " ", ";": " ", "!": "", " ": " ", "{": "{", "}": "}", ":": " "}
 UNDER = {"min", "max", "sum", "prod"}
 WORDS = {"text", "mathrm", "operatorname", "mbox"}
@@ -22,7 +60,10 @@ _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[{}^_]|\d+(?:\.\d+)?|\S|\s+", re.DOTALL)
 
 
 def mathml(latex: str, display: str = "block") -> str:
-    """Return a formula as a MathML element, ``display`` "block" or "inline". What is not understood is shown as it stands."""
+    """Return a formula as a MathML element, ``display`` "block" or "inline".
+
+    What is not understood is shown as it stands.
+    """
     parts = _Parts(_TOKEN.findall(latex.strip()))
     body = "".join(parts.rows(end=None))
     return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="{display}"><mrow>{body}</mrow></math>'

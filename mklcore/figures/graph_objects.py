@@ -1,4 +1,5 @@
-"""Plotly's graph objects, imported when the first figure is drawn: the library works without Plotly, only its figures do not.
+"""Plotly's graph objects, imported when the first figure is drawn: the library works without Plotly, only its figures
+do not.
 
 from mklcore.figures.graph_objects import go
 """

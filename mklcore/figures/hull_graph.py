@@ -25,9 +25,9 @@ def hull_graph(
 ) -> go.Figure:
     """The hull as a graph by depth: area is ||beta_v||, extreme points are outlined, hollow nodes could enter next.
 
-    At most ``limit`` nodes (a hull again: those with the largest norms and what is above them) and the first eight sources.
-    ``names`` are the variable names, needed for the sources (x1, x2, ... without). Every mark's id is its node, its p levels
-    joined by commas.
+    At most ``limit`` nodes (a hull again: those with the largest norms and what is above them) and the first eight
+    sources. ``names`` are the variable names, needed for the sources (x1, x2, ... without). Every mark's id is its
+    node, its p levels joined by commas.
     """
     shown = _largest_hull(model, limit)
     first = sorted(model.sources_, key=model.sources_.__getitem__, reverse=True)
@@ -188,7 +188,8 @@ def _graph_alt(model: Any, shown: Sequence[Levels], outside: Sequence[tuple[str,
     order = max(sum(level > 0 for level in node) for node in model.hull_)
     left = len(model.hull_) - len(shown)
     parts = [
-        f"The hull as a graph: {style.counted(len(model.hull_), 'node')} down to depth {max(sum(v) for v in model.hull_)}, "
+        f"The hull as a graph: {style.counted(len(model.hull_), 'node')} down to depth "
+        f"{max(sum(v) for v in model.hull_)}, "
         f"interactions of up to {style.counted(order, 'variable')}."
     ]
     if left:

@@ -85,9 +85,9 @@ def most_relevant(models: Sequence[Any]) -> list[int]:
 def hull_state(model: Any, layout: HullLayout) -> dict[str, Any]:
     """One hull in the places of ``layout``, as lists and words that can be written as JSON.
 
-    ``inside`` [node, share of the largest norm, extreme, hover], ``outside`` [node, share of the threshold, label, hover],
-    ``cells`` [level, level, kind, share, hover] of the grid with kind "active", "hull" or "next", ``extreme`` cells, ``bars``
-    shares of the largest relevance, ``certified``, ``said`` for those who do not see the picture.
+    ``inside`` [node, share of the largest norm, extreme, hover], ``outside`` [node, share of the threshold, label,
+    hover], ``cells`` [level, level, kind, share, hover] of the grid with kind "active", "hull" or "next", ``extreme``
+    cells, ``bars`` shares of the largest relevance, ``certified``, ``said`` for those who do not see the picture.
     """
     norms = dict(zip(model.hull_, own_norms(model), strict=True))
     called = {node: node_name(node, layout.variables, model) for node in model.hull_}
@@ -177,7 +177,9 @@ def _frame(layout: HullLayout, numbers: Sequence[int]) -> dict[str, Any] | None:
 
 
 def _shown(models: Sequence[Any]) -> set[Levels]:
-    """Nodes by their largest share of the norm along the path, each with its ancestors, until ``N_NODES`` would be passed."""
+    """Nodes by their largest share of the norm along the path, each with its ancestors, until ``N_NODES`` would be
+    passed.
+    """
     peaks: dict[Levels, float] = {}
     for model in models:
         norms = own_norms(model)
@@ -208,7 +210,9 @@ def _candidates(models: Sequence[Any], inside: set[Levels]) -> set[Levels]:
 
 
 def _next(model: Any, members: set[Levels], drawn: dict[Levels, int] | None) -> list[tuple[Levels, float]]:
-    """The sources nearest to entering whose parents are all among ``members``, and which have a place if places are given."""
+    """The sources nearest to entering whose parents are all among ``members``, and which have a place if places are
+    given.
+    """
     ranked = sorted(model.sources_.items(), key=lambda item: -item[1])
     fit = [
         (node, share)

@@ -1,8 +1,9 @@
 """The hull as a grid of two variables, and what its pictures share.
 
 They read a fitted hierarchical model by its fields alone: ``hull_``, ``kernel_names_``, ``component_norms_`` (m,),
-``extreme_points_``, ``sources_`` (node -> share of the threshold), ``certified_``, ``relative_gap_``, ``n_dag_kernels_``.
-What stands outside is hollow and says how far it is from entering; an answer without a certificate is dashed and says so.
+``extreme_points_``, ``sources_`` (node -> share of the threshold), ``certified_``, ``relative_gap_``,
+``n_dag_kernels_``. What stands outside is hollow and says how far it is from entering; an answer without a certificate
+is dashed and says so.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 def hull_grid(
     model: Any, variables: tuple[int, int], names: Sequence[str] | None = None, *, dark: bool = False
 ) -> go.Figure:
-    """Level against level for two variables: filled squares are in the hull, outlined ones its extreme points, + could enter.
+    """Level against level for two variables: filled squares are in the hull, outlined ones its extreme points, + could
+    enter.
 
-    Shows the nodes that touch no variable but these two. ``variables`` are column indices, ``names`` all variable names.
-    Raises ParameterError where the two are the same or outside the model.
+    Shows the nodes that touch no variable but these two. ``variables`` are column indices, ``names`` all variable
+    names. Raises ParameterError where the two are the same or outside the model.
     """
     p, q = len(model.hull_[0]), top_level(model)
     first, second = checked_pair(variables, p)
@@ -44,8 +46,10 @@ def hull_grid(
     figure.layout.xaxis = style.axis(f"level of {labels[first]}", dark, **ticks)
     figure.layout.yaxis = style.axis(f"level of {labels[second]}", dark, **ticks)
     figure.layout.meta["alt"] = (
-        f"Levels of {labels[first]} against levels of {labels[second]}, from 0 to {q}. {style.counted(len(inside), 'node')} of "
-        f"the hull {'touches' if len(inside) == 1 else 'touch'} only these two variables, {len(extreme)} of them extreme; "
+        f"Levels of {labels[first]} against levels of {labels[second]}, from 0 to {q}. "
+        f"{style.counted(len(inside), 'node')} of "
+        f"the hull {'touches' if len(inside) == 1 else 'touch'} only these two variables, {len(extreme)} of them "
+        f"extreme; "
         f"{len(outside)} could enter next." + certificate_words(model)
     )
     return figure

@@ -1,4 +1,6 @@
-"""How right a model is on rows it has not seen: confusion matrix, ROC curve, calibration, residuals against prediction."""
+"""How right a model is on rows it has not seen: confusion matrix, ROC curve, calibration, residuals against
+prediction.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,21 @@ def confusion_figure(counts: Array, names: Sequence[str], *, dark: bool = False)
     tone = style.theme(dark)
     ticks = list(range(len(called)))  # by place: two long names may be cut to the same text
     figure.add_heatmap(
-        z=share, x=ticks, y=ticks, zmin=0.0, zmax=1.0, showscale=False, customdata=table,
-        colorscale=[[0.0, tone.grid], [1.0, style.faded(tone.grey, DEEPEST)]], xgap=2, ygap=2,
-        text=[[f"{int(n)}" for n in row] for row in table] if len(called) <= MOST_NUMBERS else None, texttemplate="%{text}",
+        z=share,
+        x=ticks,
+        y=ticks,
+        zmin=0.0,
+        zmax=1.0,
+        showscale=False,
+        customdata=table,
+        colorscale=[[0.0, tone.grid], [1.0, style.faded(tone.grey, DEEPEST)]],
+        xgap=2,
+        ygap=2,
+        text=[[f"{int(n)}" for n in row] for row in table] if len(called) <= MOST_NUMBERS else None,
+        texttemplate="%{text}",
         textfont={"color": tone.ink},
         hovertemplate="%{customdata:.0f} rows, %{z:.1%} of their class<extra></extra>",
-    )  # fmt: skip
+    )
     named = {"tickvals": ticks, "ticktext": called, "showgrid": False, "automargin": True}
     figure.layout.xaxis = style.axis("the model says", dark, **named)
     figure.update_yaxes(style.axis("true class", dark, autorange="reversed", **named), title_standoff=14)
@@ -61,7 +72,8 @@ def roc_figure(curves: Sequence[tuple[str, Array, Array, float]], *, dark: bool 
         figure.add_scatter(
             x=false, y=true, mode="lines",
             line={"color": tone.ink, "width": 2, "dash": dashes[k % len(dashes)]},
-            hovertemplate=f"{html.escape(str(name))}<br>%{{y:.1%}} found, %{{x:.1%}} of the others taken for it<extra></extra>",
+            hovertemplate=f"{html.escape(str(name))}<br>%{{y:.1%}} found, %{{x:.1%}} of the others taken for "
+                          f"it<extra></extra>",
         )  # fmt: skip
     figure.layout.xaxis = style.axis("share of the others taken for it", dark, range=[-0.02, 1.02], tickformat=".0%")
     figure.layout.yaxis = style.axis("share of the class found", dark, range=[-0.02, 1.02], tickformat=".0%")
@@ -78,7 +90,9 @@ def roc_figure(curves: Sequence[tuple[str, Array, Array, float]], *, dark: bool 
 
 
 def reliability_figure(said: Array, share: Array, counts: Array, name: str, *, dark: bool = False) -> go.Figure:
-    """How often it was class ``name`` where the model said so with a probability: bins (b,), their rows as areas of marks."""
+    """How often it was class ``name`` where the model said so with a probability: bins (b,), their rows as areas of
+    marks.
+    """
     tone = style.theme(dark)
     off = float(np.average(np.abs(np.asarray(said) - share), weights=counts)) if len(counts) else 0.0
     alt = f"Calibration for {name} over {int(np.sum(counts))} rows: said and seen differ by {off:.1%} on average."
@@ -87,11 +101,17 @@ def reliability_figure(said: Array, share: Array, counts: Array, name: str, *, d
         x=[0, 1], y=[0, 1], mode="lines", line={"color": tone.grey, "width": 1, "dash": "dot"}, hoverinfo="skip"
     )
     figure.add_scatter(
-        x=said, y=share, mode="lines+markers", line={"color": tone.ink, "width": 1},
-        marker={"color": tone.ink, "size": 6 + 16 * np.sqrt(np.asarray(counts) / max(float(np.max(counts, initial=1)), 1.0))},
+        x=said,
+        y=share,
+        mode="lines+markers",
+        line={"color": tone.ink, "width": 1},
+        marker={
+            "color": tone.ink,
+            "size": 6 + 16 * np.sqrt(np.asarray(counts) / max(float(np.max(counts, initial=1)), 1.0)),
+        },
         customdata=counts,
         hovertemplate="said %{x:.0%}, seen %{y:.0%} of %{customdata} rows<extra></extra>",
-    )  # fmt: skip
+    )
     figure.layout.xaxis = style.axis(
         f"probability said of {style.short(name, 16)}", dark, range=[-0.05, 1.05], tickformat=".0%"
     )
@@ -122,8 +142,9 @@ def choice_figure(
     scores: Array, place: tuple[int, ...], measure: str, param: str, values: Array, sizes: Array | None = None, *,
     dark: bool = False,
 ) -> go.Figure:  # fmt: skip
-    """What a choice compared: ``scores`` (L,) over ``values``, or (L, S) over lambda and the number of kernels ``sizes``; a
-    ring marks the chosen ``place``."""
+    """What a choice compared: ``scores`` (L,) over ``values``, or (L, S) over lambda and the number of kernels
+    ``sizes``; a ring marks the chosen ``place``.
+    """
     tone, table = style.theme(dark), np.asarray(scores, dtype=float)
     sign = {"lam": "λ"}.get(param, param)
     best = style.number(float(table[place]))

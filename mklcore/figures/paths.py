@@ -74,7 +74,8 @@ def score_path(
 
     ``test`` (L,), nan wherever it has not been asked for, is drawn as dots. Points not solved to tolerance are hollow.
     ``narrow`` saves room for a small place: few ticks, and the score's name is left to a title beside the figure.
-    ``references``: scores of other models by name, as dotted lines; those far away are stated beside the end of the scale.
+    ``references``: scores of other models by name, as dotted lines; those far away are stated beside the end of the
+    scale.
     """
     if len(path.values) == 0:
         return style.empty_figure("No path yet. Choose a range and press Compute.", dark)
@@ -286,7 +287,10 @@ def _draw_references(
     dark: bool,
     axes: str,
 ) -> list[style.EndLabel]:
-    """Dotted lines for the scores of other models; ``every`` score that is drawn grows by theirs. Far ones become words."""
+    """Dotted lines for the scores of other models; ``every`` score that is drawn grows by theirs.
+
+    Far ones become words.
+    """
     tone, far = style.theme(dark), {"↓": list[str](), "↑": list[str]()}
     ends: list[style.EndLabel] = []
     shared: dict[int, int] = {}
@@ -318,10 +322,20 @@ def _draw_references(
         if label:  # beside the end of the axis that they are beyond, where no curve is
             below = arrow == "↓"
             figure.add_annotation(
-                text="<br>".join(label), name="far", x=1.0, xref=f"x{axes} domain", xanchor="left", xshift=6, align="left",
-                y=0 if below else 1, yref=f"y{axes} domain", yanchor="top" if below else "bottom",
-                yshift=-8 if below else 8, showarrow=False, font={"size": style.LABEL_SIZE, "color": tone.grey},
-            )  # fmt: skip
+                text="<br>".join(label),
+                name="far",
+                x=1.0,
+                xref=f"x{axes} domain",
+                xanchor="left",
+                xshift=6,
+                align="left",
+                y=0 if below else 1,
+                yref=f"y{axes} domain",
+                yanchor="top" if below else "bottom",
+                yshift=-8 if below else 8,
+                showarrow=False,
+                font={"size": style.LABEL_SIZE, "color": tone.grey},
+            )
             side = "b" if below else "t"
             figure.layout.margin[side] = max(figure.layout.margin[side], 12 + 2 * style.LABEL_GAP * len(label))
     return ends

@@ -8,7 +8,9 @@ LARGER = 1.35
 
 
 def enlarged(figure: go.Figure, factor: float = LARGER) -> go.Figure:
-    """A copy of ``figure`` with type, margins, height, lines and markers ``factor`` times as large; the data stay as they are."""
+    """A copy of ``figure`` with type, margins, height, lines and markers ``factor`` times as large; the data stay as
+    they are.
+    """
     larger = go.Figure(figure)
     layout = larger.layout
     if layout.height:

@@ -28,8 +28,8 @@ def weights_beside(
 ) -> go.Figure:
     """Weights θ of two points: a hollow mark for the first, a full one for the second, joined by a line.
 
-    ``first``, ``second`` (M,), NaN where that run has no such kernel; ``titles`` names the runs. The ``limit`` kernels with
-    the largest weight in either are drawn. Raises ``ParameterError`` where lengths disagree.
+    ``first``, ``second`` (M,), NaN where that run has no such kernel; ``titles`` names the runs. The ``limit`` kernels
+    with the largest weight in either are drawn. Raises ``ParameterError`` where lengths disagree.
     """
     one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if not one.shape == other.shape == (len(names),) or len(families) != len(names):

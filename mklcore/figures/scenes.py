@@ -66,7 +66,9 @@ def logarithmic(title: str, low: float, high: float, *, falling: bool = False) -
 
 @dataclass(frozen=True)
 class Line:
-    """A line through points in units of its panel; ``only`` is the position of the slider at which it comes to the front."""
+    """A line through points in units of its panel; ``only`` is the position of the slider at which it comes to the
+    front.
+    """
 
     points: tuple[Point | None, ...]
     colour: str

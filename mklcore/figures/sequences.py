@@ -16,18 +16,23 @@ LOWEST_HEIGHT = 170
 def positions_figure(found: Any, name: str, *, dark: bool = False) -> go.Figure:
     """What every letter of a sequence adds to the decision at every place: blue less, red more.
 
-    ``found`` with ``letters`` (A,), ``values`` (A, L) and ``words``, as `estimators.positions` makes it; ``name`` of the sequence.
-    Places are counted from 1.
+    ``found`` with ``letters`` (A,), ``values`` (A, L) and ``words``, as `estimators.positions` makes it; ``name`` of
+    the sequence. Places are counted from 1.
     """
     values = np.asarray(found.values, dtype=float)
     reach = float(np.abs(values).max()) or 1.0
     height = max(LOWEST_HEIGHT, ROW * len(found.letters) + MARGINS)
     figure = style.new_figure(_told(found, name), dark, height, margin={"l": 40, "r": 12, "t": 10, "b": 44})
     figure.add_heatmap(
-        x=np.arange(1, values.shape[1] + 1), y=list(found.letters), z=values, zmin=-reach, zmax=reach, colorscale="RdBu_r",
+        x=np.arange(1, values.shape[1] + 1),
+        y=list(found.letters),
+        z=values,
+        zmin=-reach,
+        zmax=reach,
+        colorscale="RdBu_r",
         colorbar={"thickness": 10, "outlinewidth": 0, "tickfont": {"color": style.theme(dark).muted}, "nticks": 5},
         hovertemplate="%{y} at place %{x}: %{z:+.3g}<extra></extra>",
-    )  # fmt: skip
+    )
     figure.update_layout(
         xaxis=style.axis(f"place in {style.short(name, 30)}", dark, showgrid=False),
         yaxis=style.axis("", dark, type="category", autorange="reversed", showgrid=False),

@@ -76,7 +76,8 @@ def _check(
         raise ParameterError(f"The spread needs one value per wavelength, {places.shape}; got {np.shape(spread)}.")
     if limits.shape != (M, 2) or not M == len(names) == len(families):
         raise ParameterError(
-            f"{M} weights need edges of shape ({M}, 2), {M} names and {M} families; got {limits.shape}, {len(names)} and "
+            f"{M} weights need edges of shape ({M}, 2), {M} names and {M} families; got {limits.shape}, {len(names)} "
+            f"and "
             f"{len(families)}."
         )
 
@@ -143,6 +144,8 @@ def _in_words(bands: list[tuple[float, float]], n_used: int, theta: Array, unit:
         " and others" if len(bands) > 6 else ""
     )
     return (
-        f"Mean spectrum with {style.counted(len(bands), 'band')} of {n_bands} shaded, those that a kernel in use looks at: "
-        f"{f'{ranges} {unit}'.rstrip()}. {n_used} of {style.counted(theta.size, 'kernel')} {'is' if n_used == 1 else 'are'} used."
+        f"Mean spectrum with {style.counted(len(bands), 'band')} of {n_bands} shaded, those that a kernel in use "
+        f"looks at: "
+        f"{f'{ranges} {unit}'.rstrip()}. {n_used} of {style.counted(theta.size, 'kernel')} "
+        f"{'is' if n_used == 1 else 'are'} used."
     )

@@ -23,8 +23,9 @@ Indices = tuple[int | None, ...]
 class Steps:
     """The steps of the shared slider.
 
-    ``shared`` is the parameter all lanes run over, "" if they run over different ones; ``values`` are its values, or shares
-    of each path in percent; ``indices`` tell for every step which solved point each lane stands at, None without a path.
+    ``shared`` is the parameter all lanes run over, "" if they run over different ones; ``values`` are its values, or
+    shares of each path in percent; ``indices`` tell for every step which solved point each lane stands at, None without
+    a path.
     """
 
     shared: str
@@ -38,7 +39,9 @@ class Steps:
 
 
 def steps(paths: Sequence[Any], overs: Sequence[str]) -> Steps:
-    """The steps for lanes whose paths run over the parameters ``overs``; a lane without a path yet, None, stays behind."""
+    """The steps for lanes whose paths run over the parameters ``overs``; a lane without a path yet, None, stays
+    behind.
+    """
     known = [path for path in paths if path is not None]
     if len(set(overs)) == 1:
         values = _common([np.asarray(path.values, dtype=float) for path in known])

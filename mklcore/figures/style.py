@@ -25,14 +25,18 @@ from mklcore.kernels.composed import COMPOSED
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 
-# In the order in which they are given out: to families without a hue of their own, and to the largest kernels of one family.
+# In the order in which they are given out: to families without a hue of their own, and to the largest kernels of one
+# family.
 PALETTE = ("#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 SPARE = ("#7A5195", "#8C6D31", "#2F7F86", "#9C3D54", "#5B6ABF", "#6B8E23")
 _WITHOUT_SPEC = {"hkl": "#56B4E9", "precomputed": "#D55E00", "view": "#3B7A57"}
 
 
 class FamilyHues(Mapping[str, str]):
-    """The hue of every family of kernels the registry holds, and of those without a function. The palette sets the order."""
+    """The hue of every family of kernels the registry holds, and of those without a function.
+
+    The palette sets the order.
+    """
 
     def _read(self) -> dict[str, str]:
         specs = [*(entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())), *COMPOSED.values()]
@@ -229,7 +233,10 @@ def counted(count: int, noun: str) -> str:
 
 
 def cut(name: str, length: int = 18) -> str:
-    """A name as a label of at most ``length`` characters. Names of one family begin alike, so a long one is cut in its middle."""
+    """A name as a label of at most ``length`` characters.
+
+    Names of one family begin alike, so a long one is cut in its middle.
+    """
     head = (length - 1) * 2 // 5
     return name if len(name) <= length else f"{name[:head].rstrip()}…{name[len(name) - length + 1 + head :].lstrip()}"
 

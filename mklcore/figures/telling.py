@@ -1,7 +1,9 @@
-"""What is said of a point of a path: where it lies, how sure it is, what it cost and what it scores, as text and in runs.
+"""What is said of a point of a path: where it lies, how sure it is, what it cost and what it scores, as text and in
+runs.
 
-A run is a pair (kind, text): "b" is bold, "small" small, "badge good", "badge open" and "badge none" are badges. A line is
-a list of runs, as the player ``texts`` wants them; texts that come from a table stay texts there and are never markup.
+A run is a pair (kind, text): "b" is bold, "small" small, "badge good", "badge open" and "badge none" are badges. A line
+is a list of runs, as the player ``texts`` wants them; texts that come from a table stay texts there and are never
+markup.
 """
 
 from __future__ import annotations
@@ -87,8 +89,9 @@ def spoken(path: Any, index: int) -> str:
 
 
 def where_it_lies(param: str, value: float, names: Sequence[str], shares: Sequence[float]) -> Line:
-    """On which columns, or kernels, the weight lies at one point, the three largest; ``shares`` are of the whole weight.
-    No full stop ends it: more can be said."""
+    """On which columns, or kernels, the weight lies at one point, the three largest; ``shares`` are of the whole
+    weight. No full stop ends it: more can be said.
+    """
     order = sorted((k for k in range(len(shares)) if shares[k] >= LEAST_SHARE), key=lambda k: -shares[k])[:3]
     if not order:
         return runs(f"At {label(param, value)} no kernel has a weight: the model is the same everywhere")
@@ -100,8 +103,9 @@ def where_it_lies(param: str, value: float, names: Sequence[str], shares: Sequen
 
 
 def labels(names: Sequence[str], families: Sequence[str]) -> tuple[str, ...]:
-    """The names of kernels a picture has room for: a linear kernel of one column goes by the name of the column, and a width
-    that all kernels of single columns have is left out."""
+    """The names of kernels a picture has room for: a linear kernel of one column goes by the name of the column, and a
+    width that all kernels of single columns have is left out.
+    """
     heads: dict[str, set[str]] = {}
     for name, family in zip(names, families, strict=True):
         if ", " in name:

@@ -1,7 +1,7 @@
 """Bounds as curves beside what was measured.
 
-A bound is a broad grey line, solid where it says something and dashed where it is vacuous; the vacuous region is shaded.
-Measured errors keep the looks they have on every page: training grey, held-out rows black.
+A bound is a broad grey line, solid where it says something and dashed where it is vacuous; the vacuous region is
+shaded. Measured errors keep the looks they have on every page: training grey, held-out rows black.
 """
 
 from __future__ import annotations
@@ -152,9 +152,17 @@ def _shade(figure: go.Figure, level: float, name: str, high: float, dark: bool) 
     figure.add_hrect(y0=level, y1=10**high, fillcolor=style.faded(tone.grey, 0.13), line_width=0, layer="below")
     figure.add_hline(y=level, line={"color": tone.muted, "width": 1})
     figure.add_annotation(
-        text=f"{name} {style.number(level)}", x=0.0, xref="x domain", xanchor="left", xshift=4, y=float(np.log10(level)),
-        yref="y", yanchor="bottom", showarrow=False, font={"size": style.LABEL_SIZE, "color": tone.muted},
-    )  # fmt: skip
+        text=f"{name} {style.number(level)}",
+        x=0.0,
+        xref="x domain",
+        xanchor="left",
+        xshift=4,
+        y=float(np.log10(level)),
+        yref="y",
+        yanchor="bottom",
+        showarrow=False,
+        font={"size": style.LABEL_SIZE, "color": tone.muted},
+    )
 
 
 def _x_axis(x: Any, where: Array, title: str, kind: str, dark: bool) -> dict[str, Any]:
@@ -211,9 +219,12 @@ def coherence_dots(
     for place, j in enumerate(order):
         if not exact[j]:
             figure.add_scatter(
-                x=[low[j], high[j]], y=[place, place], mode="lines", line={"color": shades[j], "width": 2, "dash": "dash"},
+                x=[low[j], high[j]],
+                y=[place, place],
+                mode="lines",
+                line={"color": shades[j], "width": 2, "dash": "dash"},
                 hoverinfo="skip",
-            )  # fmt: skip
+            )
     figure.add_scatter(
         x=low[order],
         y=positions,
@@ -240,7 +251,8 @@ def coherence_dots(
 
 
 def duplicate_bars(found: Any, names: tuple[str, str] = ("A", "B"), *, dark: bool = False) -> go.Figure:
-    """Shares of the weight in the duplicate counterexample: two kernels alone, then copies of the first under two solvers.
+    """Shares of the weight in the duplicate counterexample: two kernels alone, then copies of the first under two
+    solvers.
 
     ``found`` has ``two_kernels`` (2,), ``symmetric`` and ``block_descent`` (copies + 1,), ``copies`` and ``two_stage``.
     """
@@ -267,13 +279,21 @@ def duplicate_bars(found: Any, names: tuple[str, str] = ("A", "B"), *, dark: boo
                 x=[float(share)], y=[title], orientation="h",
                 marker={"color": hues[name], "line": {"color": tone.paper, "width": 1}},
                 text=style.short(name, 10) if share > 0.12 else "", textposition="inside", insidetextanchor="middle",
-                textfont={"color": tone.paper}, hovertemplate=f"{style.short(name + copy, 40)}: %{{x:.3f}}<extra></extra>",
+                textfont={"color": tone.paper}, hovertemplate=f"{style.short(name + copy, 40)}: "
+                                                              f"%{{x:.3f}}<extra></extra>",
             )  # fmt: skip
         if kept:
             figure.add_annotation(
-                text=f"two stages keep {style.short(keeps[kept], 14)}", x=1.0, y=title, xref="x", yref="y", xanchor="left",
-                xshift=6, showarrow=False, font={"size": style.LABEL_SIZE, "color": tone.muted},
-            )  # fmt: skip
+                text=f"two stages keep {style.short(keeps[kept], 14)}",
+                x=1.0,
+                y=title,
+                xref="x",
+                yref="y",
+                xanchor="left",
+                xshift=6,
+                showarrow=False,
+                font={"size": style.LABEL_SIZE, "color": tone.muted},
+            )
     figure.layout.xaxis = style.axis("share of the weight, ‖f‖ of each kernel over their sum", dark, range=[0, 1])
     figure.layout.yaxis = style.axis("", dark, autorange="reversed", showgrid=False)
     return figure

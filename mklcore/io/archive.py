@@ -1,4 +1,6 @@
-"""The archive of a saved model: one JSON text and plain arrays, each read once its size is known to be within bounds."""
+"""The archive of a saved model: one JSON text and plain arrays, each read once its size is known to be within
+bounds.
+"""
 
 from __future__ import annotations
 

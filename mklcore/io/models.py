@@ -102,8 +102,8 @@ def save_model(path: Target, estimator: Any) -> None:
 
     ParameterError for an estimator of another library; scikit-learn's NotFittedError for one that is not fitted.
     ``callback`` is not kept, nor a ``random_state`` that is no number. The model that comes back predicts the same.
-    The file also holds what proves the answer: the training target, a fingerprint of every training row, sample weights and
-    the dual point. ``python -m mklcore.verify MODEL.mkl TABLE.csv`` computes everything again from them.
+    The file also holds what proves the answer: the training target, a fingerprint of every training row, sample weights
+    and the dual point. ``python -m mklcore.verify MODEL.mkl TABLE.csv`` computes everything again from them.
 
     >>> import tempfile, os
     >>> from mklcore.data.samples import load_sample

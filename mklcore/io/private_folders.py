@@ -1,8 +1,8 @@
 """Whether a folder belongs to this account alone, so that what lies in it can be trusted because of its place.
 
-Compiled routines are unpickled by numba and kept work is read as ours: a file that another account of the same machine put
-there would be code, or words, of a stranger. Owner and mode are looked at along the whole path, because an account that may write in a
-folder may also put another one in the place of those below it.
+Compiled routines are unpickled by numba and kept work is read as ours: a file that another account of the same machine
+put there would be code, or words, of a stranger. Owner and mode are looked at along the whole path, because an account
+that may write in a folder may also put another one in the place of those below it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ LINKS = 40  # symbolic links that are followed, as the system itself does
 def why_not_own(folder: Path, *, named: bool = False) -> str:
     """Return why others could put files into a folder, which need not exist yet; "" where nobody can but this account.
 
-    ``named``: a person has named this folder, so links on the way are followed and a group may share it. Otherwise no link
-    is followed but those that the system's own account has made. Where the system knows no owners (Windows) nothing is said.
+    ``named``: a person has named this folder, so links on the way are followed and a group may share it. Otherwise no
+    link is followed but those that the system's own account has made. Where the system knows no owners (Windows)
+    nothing is said.
     """
     if not hasattr(os, "getuid"):
         return ""
@@ -56,7 +57,9 @@ def _why_not(part: Path, found: os.stat_result, writers: int, is_last: bool) -> 
 
 
 def own_folder(folder: Path, *, named: bool = False) -> str:
-    """Make a folder that only this account may enter, unless it is there; return why it cannot be used, "" where it can."""
+    """Make a folder that only this account may enter, unless it is there; return why it cannot be used, "" where it
+    can.
+    """
     if why := why_not_own(folder, named=named):
         return why
     try:

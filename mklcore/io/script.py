@@ -1,7 +1,7 @@
 """Python that makes things of the library again: values, kernels, dictionaries, estimators and their paths, as text.
 
-Everything is written by its fields and parameters, so that a new class needs no line here. The text expects ``import numpy as
-np`` and ``import mklcore as mkl``; texts in it are written by ``repr``, whatever they hold.
+Everything is written by its fields and parameters, so that a new class needs no line here. The text expects ``import
+numpy as np`` and ``import mklcore as mkl``; texts in it are written by ``repr``, whatever they hold.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def _place(kind: type) -> str:
 
 
 def imports_for(text: str) -> str:
-    """Lines that import what ``text`` speaks of and the registries have from elsewhere, by its class or by its name there."""
+    """Lines that import what ``text`` speaks of and the registries have from elsewhere, by its class or by its name
+    there.
+    """
     classes: list[Any] = [entry.spec for entry in KERNELS.values()] + [*LOSSES.values(), *PENALTIES.values()]
     for method in ESTIMATORS.values():
         classes += [kind for kind in (method.classifier, method.regressor, method.novelty) if kind is not None]
@@ -117,7 +119,8 @@ def _run(specs: Sequence[KernelSpec], place: int) -> int:
 def model_code(estimator: Any, *, untold: Sequence[str] = ("callback",), **written: str) -> str:
     """A line that makes an unfitted ``estimator``: its parameters where they are not the usual ones.
 
-    ``untold`` : parameters that are left out; ``written`` : expressions that stand for parameters, such as kernels="kernels"
+    ``untold`` : parameters that are left out; ``written`` : expressions that stand for parameters, such as
+    kernels="kernels"
     """
     usual = type(estimator)().get_params(deep=False)
     named = {
@@ -143,9 +146,9 @@ def path_code(
 ) -> str:
     """Lines that make the path of ``model`` over ``param`` on the grid of ``n`` values that the data suggest.
 
-    Arguments are expressions; ``X`` a stack or a design, whose training rows the grid is scaled by. ``falling`` solves the
-    largest value first. ``scoring``: the name of a score other than the estimator's own; ``grow`` as in ``fit_path``;
-    ``first``: how many points of the grid are solved, None for all.
+    Arguments are expressions; ``X`` a stack or a design, whose training rows the grid is scaled by. ``falling`` solves
+    the largest value first. ``scoring``: the name of a score other than the estimator's own; ``grow`` as in
+    ``fit_path``; ``first``: how many points of the grid are solved, None for all.
     """
     order = "[::-1]  # the largest first: each starts the next" if falling else "" if first is None else f"[:{first}]"
     measured = "" if scoring is None else f", scoring={scoring!r}"

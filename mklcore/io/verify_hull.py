@@ -1,6 +1,6 @@
 """The grid of kernels of hierarchical kernel learning, from its definition, for ``verify``: NumPy alone, no solver.
 
-    k_v = product over i of k_{i, v_i},   d_v = base^|v| (root_weight at the root),   zeta_w = 1 / sum_{v <= w} 1 / eta_v
+    k_v = product over i of k_{i, v_i}, d_v = base^|v| (root_weight at the root), zeta_w = 1 / sum_{v <= w} 1 / eta_v
 
 Every level of every variable is a full Gram matrix here, and every product is formed: slow, short, and easy to read.
 Source: Bach (2008), Propositions 2 and 3.
@@ -78,7 +78,9 @@ def _levels(basis: dict[str, Any], x: Array) -> list[Array]:
 
 
 def levels_of(design: dict[str, Any], X: Array) -> Array:
-    """K (p, q+1, n, n) of a table X (n, p), or of Gram matrices that are given, centred and scaled as the design says."""
+    """K (p, q+1, n, n) of a table X (n, p), or of Gram matrices that are given, centred and scaled as the design
+    says.
+    """
     if X.ndim == 4:
         scaled = any(scale is not None for row in design["scaling"] for scale in row)
         K = np.array(X, dtype=float)
@@ -134,7 +136,9 @@ class Hull:
         return float(np.array([self.price(node) for node in nodes]) @ np.sqrt(squares))
 
     def dual_norm_bound(self, proof: Any, a: Array) -> float:
-        """A bound on Omega*(a)^2 over the whole grid: shares on the nodes of the proof, and one sum per source outside."""
+        """A bound on Omega*(a)^2 over the whole grid: shares on the nodes of the proof, and one sum per source
+        outside.
+        """
         table, shares = np.asarray(proof[0]), np.asarray(proof[1], dtype=float)
         full = np.zeros((shares.size, self.p), dtype=int)
         for place, variable, level in table.tolist():

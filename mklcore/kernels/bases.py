@@ -1,4 +1,6 @@
-"""Base numbers of pairs of rows, which kernels on the same columns share: inner products, distances, or a row kernel's own."""
+"""Base numbers of pairs of rows, which kernels on the same columns share: inner products, distances, or a row kernel's
+own.
+"""
 
 from __future__ import annotations
 

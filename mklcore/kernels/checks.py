@@ -23,7 +23,9 @@ EXACT_ROWS = 1500  # up to so many rows the eigenvalues themselves settle what t
 
 @cache
 def _pools() -> ThreadpoolController:
-    """The pools of numpy's and of scipy's library, which is loaded first: a controller only knows the pools it has seen."""
+    """The pools of numpy's and of scipy's library, which is loaded first: a controller only knows the pools it has
+    seen.
+    """
     import scipy.linalg.blas  # noqa: F401
 
     return ThreadpoolController()
@@ -81,10 +83,11 @@ def check_gram(name: str, gram: Array, tick: Callable[[], None] = never_asked) -
 
 
 def is_semidefinite(gram: Array, tick: Callable[[], None] = never_asked) -> bool:
-    """Whether gram + 1e-8 r I has a Cholesky factor, r at most its largest eigenvalue: True is certain, False nearly so.
+    """Whether gram + 1e-8 r I has a Cholesky factor, r at most its largest eigenvalue: True is certain, False nearly
+    so.
 
-    r is a Rayleigh quotient, which never exceeds the largest eigenvalue. The factor is made panel by panel (left-looking,
-    Golub and Van Loan, Matrix Computations, section 4.2.6), so that work on many rows can be ended.
+    r is a Rayleigh quotient, which never exceeds the largest eigenvalue. The factor is made panel by panel
+    (left-looking, Golub and Van Loan, Matrix Computations, section 4.2.6), so that work on many rows can be ended.
     """
     vector = np.random.default_rng(0).standard_normal(len(gram))
     quotient = 0.0
@@ -115,7 +118,9 @@ def is_semidefinite(gram: Array, tick: Callable[[], None] = never_asked) -> bool
 
 
 def _extremes(gram: Array, tick: Callable[[], None]) -> tuple[float, float]:
-    """The smallest and the largest eigenvalue; on many rows by Lanczos steps, whose smallest is at least the true one."""
+    """The smallest and the largest eigenvalue; on many rows by Lanczos steps, whose smallest is at least the true
+    one.
+    """
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
     if len(gram) <= EXACT_ROWS:
@@ -153,7 +158,9 @@ def clip_gram(gram: Array, tick: Callable[[], None] = never_asked) -> tuple[Arra
 
 
 def clipped(values: Array, names: Sequence[str]) -> Array:
-    """The stack (M, n, n) with negative eigenvalues of indefinite kernels set to 0; a UserWarning names each of them."""
+    """The stack (M, n, n) with negative eigenvalues of indefinite kernels set to 0; a UserWarning names each of
+    them.
+    """
     out = values
     for m, (name, gram) in enumerate(zip(names, values, strict=True)):
         flat, smallest = clip_gram(gram)

@@ -1,8 +1,9 @@
 """Kernels made of others: products, sums, and kernels of pairs of things from a kernel of the things.
 
-A product says "alike in this AND in that", a sum "alike in this or in that" under one weight. Both are positive definite, since
-their parts are. Parts may see columns or sequences, with their own widths. Source: Kloft et al. (2011), section 6.4 and Table 2
-(products of kernels); Ben-Hur and Noble, Kernel methods for predicting protein-protein interactions, 2005 (pairs).
+A product says "alike in this AND in that", a sum "alike in this or in that" under one weight. Both are positive
+definite, since their parts are. Parts may see columns or sequences, with their own widths. Source: Kloft et al. (2011),
+section 6.4 and Table 2 (products of kernels); Ben-Hur and Noble, Kernel methods for predicting protein-protein
+interactions, 2005 (pairs).
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class Composed(RowKernel):
         right = self.least <= len(self.parts) <= MOST_PARTS
         if not right or not all(isinstance(part, KernelSpec) for part in self.parts):
             raise ParameterError(
-                f"{name} takes {self.least} to {MOST_PARTS} kernel specs, as in {name}(Linear(), RBF(1.0)); got {self.parts!r}."
+                f"{name} takes {self.least} to {MOST_PARTS} kernel specs, as in {name}(Linear(), RBF(1.0)); got "
+                f"{self.parts!r}."
             )
 
     def __repr__(self) -> str:
@@ -161,9 +163,9 @@ def pair_grams(K: Any, pairs: Any, others: Any = None, *, ordered: bool = False)
 
         k((i, j), (k, l)) = K_ik K_jl + K_il K_jk,   or the first product alone for ``ordered`` pairs
 
-    ``K`` (M, n, n) or (n, n) between things; ``pairs`` (a, 2) their indices, ``others`` (b, 2), the same pairs by default. Returns
-    (M, a, b), a stack for precomputed kernels, or blocks of test pairs. KernelError for indices there are not.
-    Source: specification of the lp-norm solver, section 6.4 of Kloft et al. (2011); Ben-Hur and Noble (2005).
+    ``K`` (M, n, n) or (n, n) between things; ``pairs`` (a, 2) their indices, ``others`` (b, 2), the same pairs by
+    default. Returns (M, a, b), a stack for precomputed kernels, or blocks of test pairs. KernelError for indices there
+    are not. Source: specification of the lp-norm solver, section 6.4 of Kloft et al. (2011); Ben-Hur and Noble (2005).
 
     >>> pair_grams(np.eye(3), [(0, 1), (1, 2)])[0].tolist()
     [[1.0, 0.0], [0.0, 1.0]]

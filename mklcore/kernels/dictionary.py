@@ -210,11 +210,12 @@ class KernelDictionary:
     ) -> Self:
         """A dictionary that answers which columns of this table count.
 
-        Every kernel sees one source column, one group, one band or one cluster (see `units.units`): linear and RBF at the
-        median distance, delta for a category; columns one by one up to `most_columns` of them. With `whole` one RBF and one
-        linear kernel of everything stand beside them, so that columns acting together are not lost. ``curved=False`` leaves
-        the RBF kernels out: a sum of straight lines then carries a large C that curved kernels do not. A sequence gets a
-        spectrum of ``k`` letters, and a weighted degree of this ``degree`` and ``shift`` where its strings have one length.
+        Every kernel sees one source column, one group, one band or one cluster (see `units.units`): linear and RBF at
+        the median distance, delta for a category; columns one by one up to `most_columns` of them. With `whole` one RBF
+        and one linear kernel of everything stand beside them, so that columns acting together are not lost.
+        ``curved=False`` leaves the RBF kernels out: a sum of straight lines then carries a large C that curved kernels
+        do not. A sequence gets a spectrum of ``k`` letters, and a weighted degree of this ``degree`` and ``shift``
+        where its strings have one length.
 
         >>> from mklcore.data.samples import load_sample
         >>> len(KernelDictionary.recommended(load_sample("iris")))
@@ -267,16 +268,18 @@ class KernelDictionary:
     ) -> Self:
         """A dictionary that answers which columns count, and which of them act together.
 
-        The kernels of `recommended` without those of all columns, each without its mean over the training rows, and products of
-        such kernels on different source columns (see `Interaction`): what a product adds, no function of fewer columns could.
-        ``candidates``: the sets of source columns that get products, by name, as ``[("sex", "class")]``; None finds at most 20
-        sets of up to ``order`` columns that explain what a sum over columns leaves of the target (see `screening`), so that
-        ``order=1`` stands for no products. A set of numbers has two products, of linear kernels and of RBF kernels, a category
-        gives the same factor to both. ``curved=False`` leaves RBF kernels out. Candidates are found with the target of ``data``:
-        pass training rows. ParameterError for unknown names and for sets that are none.
+        The kernels of `recommended` without those of all columns, each without its mean over the training rows, and
+        products of such kernels on different source columns (see `Interaction`): what a product adds, no function of
+        fewer columns could. ``candidates``: the sets of source columns that get products, by name, as ``[("sex",
+        "class")]``; None finds at most 20 sets of up to ``order`` columns that explain what a sum over columns leaves
+        of the target (see `screening`), so that ``order=1`` stands for no products. A set of numbers has two products,
+        of linear kernels and of RBF kernels, a category gives the same factor to both. ``curved=False`` leaves RBF
+        kernels out. Candidates are found with the target of ``data``: pass training rows. ParameterError for unknown
+        names and for sets that are none.
 
         >>> from mklcore.data.samples import load_sample
-        >>> kernels = KernelDictionary.interactions(load_sample("iris"), candidates=[("petal length (cm)", "petal width (cm)")])
+        >>> kernels = KernelDictionary.interactions(load_sample("iris"), candidates=[("petal length (cm)", "petal width
+        (cm)")])
         >>> len(kernels), kernels.names[-1]
         (10, 'petal length (cm) × petal width (cm), RBF 1 × median × RBF 1 × median')
         """
@@ -347,7 +350,8 @@ class KernelDictionary:
         center: bool = False,
         memory_limit_mb: float = 4096.0,
     ) -> GramStack:
-        """Gram matrices of every kernel on the training rows X (n, d), or a ``Dataset``, centred and normalised as asked.
+        """Gram matrices of every kernel on the training rows X (n, d), or a ``Dataset``, centred and normalised as
+        asked.
 
         normalise: "multiplicative" (variance 1 in feature space), "spherical" (K_ii = 1), "trace" (tr K = 1), "diag"
         (max K_ii = 1) or None; center: H K H, before normalising. Kernels that are constant on the training rows
@@ -397,7 +401,9 @@ class KernelDictionary:
 
 
 def _on_unit(unit: Unit, curved: bool) -> tuple[KernelSpec, ...]:
-    """The kernels of one thing that a table is made of: equality for a category, else a linear one, and an RBF if ``curved``."""
+    """The kernels of one thing that a table is made of: equality for a category, else a linear one, and an RBF if
+    ``curved``.
+    """
     if unit.kind == "category":
         kinds: tuple[KernelSpec, ...] = (Linear(),) if len(unit.columns) == 1 else (Delta(),)
     else:

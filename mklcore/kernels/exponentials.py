@@ -1,8 +1,9 @@
 """Exponentials of distances, of many kernels in one pass: the rows of a dictionary without a Gram matrix.
 
-A fit that stores no Gram matrix asks for one row of all kernels at a time. What that costs is then not the arithmetic but
-the calls and the memory: here all kernels exp(-rate * distance) of a map are filled tile by tile, so that a distance which
-several widths share is computed once and, like the columns of the table, lies in the fastest cache when it is used.
+A fit that stores no Gram matrix asks for one row of all kernels at a time. What that costs is then not the arithmetic
+but the calls and the memory: here all kernels exp(-rate * distance) of a map are filled tile by tile, so that a
+distance which several widths share is computed once and, like the columns of the table, lies in the fastest cache when
+it is used.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ TILE = 512  # training rows at a time: their distances and exponentials stay in 
 def _distances(table: Array, columns: Indices, new: Array, squared: Any, start: int, out: Array) -> None:
     """out[j] = the distance of ``new`` (d,) to row start + j, over some columns of ``table`` (d, n).
 
-    Two columns at a time, added in the order of ``fills.fill_squared``: a cut block is to the last bit part of the whole one.
+    Two columns at a time, added in the order of ``fills.fill_squared``: a cut block is to the last bit part of the
+    whole one.
     """
     size, last = out.size, columns.size - 1
     out[:] = 0.0
@@ -83,7 +85,9 @@ def single_rows(
     table: Array, new: Array, columns: Indices, column_ends: Indices, squared: Any, members: Indices,
     member_ends: Indices, rates: Array, scale: Array, out: Single
 ) -> None:  # fmt: skip
-    """The same for one new row (d,) into ``out`` (M, n) float32: distances in double precision, exponentials in single."""
+    """The same for one new row (d,) into ``out`` (M, n) float32: distances in double precision, exponentials in
+    single.
+    """
     n = table.shape[1]
     base, single = np.empty(min(TILE, n)), np.empty(min(TILE, n), np.float32)
     for start in range(0, n, TILE):
@@ -102,8 +106,9 @@ def single_rows(
 
 @dataclass(frozen=True, eq=False)
 class Exponentials:
-    """Which kernels of a map are exp(-rate * distance), in groups that share a distance, laid out as ``exponential_rows``
-    takes them."""
+    """Which kernels of a map are exp(-rate * distance), in groups that share a distance, laid out as
+    ``exponential_rows`` takes them.
+    """
 
     columns: Indices
     column_ends: Indices

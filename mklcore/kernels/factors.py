@@ -1,7 +1,7 @@
 """Factors K = L L' of kernels that are not stored, with as few columns as it takes.
 
-The Cholesky factor with the largest pivots first, ended where what is left of the diagonal is rounding. Smooth kernels of one
-column have a few dozen pivots, and of an exponential of one column no more than these rows are ever computed.
+The Cholesky factor with the largest pivots first, ended where what is left of the diagonal is rounding. Smooth kernels
+of one column have a few dozen pivots, and of an exponential of one column no more than these rows are ever computed.
 
 Source: Fine and Scheinberg (2001), Efficient SVM training using low-rank kernel representations, figure 2.
 """
@@ -50,7 +50,9 @@ def pivoted_radial(column: Array, squared: Any, rate: float) -> Array:
 
 @jit_helper({"contract"})
 def _eliminate(rows: Array, r: int, pivot: int, left: Array) -> int:
-    """Make row ``r``, a kernel's row at ``pivot``, that of its factor, take it off the diagonal ``left``; returns the next."""
+    """Make row ``r``, a kernel's row at ``pivot``, that of its factor, take it off the diagonal ``left``; returns the
+    next.
+    """
     row = rows[r]
     for s in range(r):
         earlier, share = rows[s], rows[s, pivot]

@@ -111,7 +111,9 @@ def exponentials(source: Array, rate: float, target: Array) -> None:
 
 @jit_helper({"contract"})  # no other order of sums: t + R - R is what rounds
 def single_power(x: Any) -> Any:
-    """2^x for a float32 x <= 0 in single precision: 2^k times a polynomial of degree 6, relative error 3e-7, 2^-126 below that."""
+    """2^x for a float32 x <= 0 in single precision: 2^k times a polynomial of degree 6, relative error 3e-7, 2^-126
+    below that.
+    """
     t = x if x > SINGLE_SMALLEST else SINGLE_SMALLEST
     shifted = t + SINGLE_ROUNDER
     r = t - (shifted - SINGLE_ROUNDER)

@@ -2,8 +2,9 @@
 
     finish:  K_ij <- (K_ij - r_i - r_j + g) f_i f_j
 
-with r the row means and g the grand mean of the training gram (both 0 without centring), and f as the table in `grams` says.
-A kernel that is constant on the training rows has no variance in feature space: what would divide by it leaves it out.
+with r the row means and g the grand mean of the training gram (both 0 without centring), and f as the table in `grams`
+says. A kernel that is constant on the training rows has no variance in feature space: what would divide by it leaves it
+out.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ NORMALISATIONS: tuple[str | None, ...] = ("multiplicative", "spherical", "trace"
 
 @dataclass
 class Finishing:
-    """r, g, f and s of M kernels on n rows, settled one kernel at a time; which are constant, and which had to be left out."""
+    """r, g, f and s of M kernels on n rows, settled one kernel at a time; which are constant, and which had to be left
+    out.
+    """
 
     names: tuple[str, ...]
     normalise: str | None
@@ -81,7 +84,8 @@ class Finishing:
         return True
 
     def settle_plain(self, diagonal: Array, spreads: Array) -> None:
-        """The same for all kernels at once without centring, and for any normalisation but "spherical": there may be very many.
+        """The same for all kernels at once without centring, and for any normalisation but "spherical": there may be
+        very many.
 
         ``diagonal`` (M, n) of each; ``spreads`` (M,) as ``spread`` there.
         """
@@ -105,7 +109,8 @@ class Finishing:
 
     def _too_large(self, m: int) -> KernelError:
         return KernelError(
-            f"{self.names[m]} grows beyond the largest number on these rows. Standardise the columns or lower its degree."
+            f"{self.names[m]} grows beyond the largest number on these rows. Standardise the columns or lower its "
+            f"degree."
         )
 
     @property

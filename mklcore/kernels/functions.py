@@ -10,8 +10,8 @@ A kernel that is no such function is a `RowKernel`: it fills its matrix from who
 
 A spec is frozen and hashable. It may be unresolved: `relative=True` measures the width in median distances of the
 training rows, and `LazyColumns` choose columns once their number is known. `spec.at(features, unit)` resolves both.
-Adding a kernel is one class and one line in `KERNELS`: its fields are numbers, its `code` is what links call it, its `hue`
-what figures draw it in.
+Adding a kernel is one class and one line in `KERNELS`: its fields are numbers, its `code` is what links call it, its
+`hue` what figures draw it in.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class KernelSpec(Interface):
         super()._check_class()
         if cls.base not in BASES and not issubclass(cls, RowKernel):
             raise KernelError(
-                f"{cls.__name__} says base = {cls.base!r}, and there is no such base: the bases are {', '.join(BASES)}. A kernel "
+                f"{cls.__name__} says base = {cls.base!r}, and there is no such base: the bases are "
+                f"{', '.join(BASES)}. A kernel "
                 "that is a function of none of these derives from RowKernel."
             )
 
@@ -104,7 +105,9 @@ class KernelSpec(Interface):
         return False
 
     def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
-        """The kernel on a table of ``n_features`` columns with the letters of ``sequences`` beside them, (n, d + W S)."""
+        """The kernel on a table of ``n_features`` columns with the letters of ``sequences`` beside them, (n, d + W
+        S).
+        """
         label = "" if self.features is None else str(self.features)
         is_named = self.label is not None or isinstance(self.features, tuple)
         return replace(self, features=self.columns(n_features), label=self.label if is_named else label)
@@ -143,7 +146,9 @@ class KernelSpec(Interface):
 
     @property
     def is_base(self) -> bool:
-        """Whether the kernel is its base number itself: an inner product, then sums over kernels are products of columns."""
+        """Whether the kernel is its base number itself: an inner product, then sums over kernels are products of
+        columns.
+        """
         return False
 
     @property
@@ -173,8 +178,9 @@ class KernelSpec(Interface):
 class RowKernel(KernelSpec):
     """A kernel whose values are computed from whole rows: a subclass says `between`, and `own` for a row with itself.
 
-    Rows come as the table has them, standardised where the dictionary says so, with every column: a subclass picks those
-    it sees (`settled`). What it writes has to be positive semidefinite and must not depend on which other rows are there.
+    Rows come as the table has them, standardised where the dictionary says so, with every column: a subclass picks
+    those it sees (`settled`). What it writes has to be positive semidefinite and must not depend on which other rows
+    are there.
     """
 
     base: ClassVar[str] = "rows"
@@ -185,7 +191,9 @@ class RowKernel(KernelSpec):
 
     @abstractmethod
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
-        """Kernel values of rows left (a, d) and right (b, d) into out (a, b); only j >= i has to be right when `upper`."""
+        """Kernel values of rows left (a, d) and right (b, d) into out (a, b); only j >= i has to be right when
+        `upper`.
+        """
 
     def own(self, rows: Array) -> Array:
         """Kernel values of every row with itself, (a,)."""
@@ -325,8 +333,8 @@ class Laplacian(_Width):
 class Matern(_Width):
     """k(x, z) = 2^(1 - nu) / Gamma(nu) r^nu K_nu(r) with r = sqrt(2 nu) ||x - z||_2 / width: smoother the larger nu.
 
-    nu = 1/2 is exp(-||x - z||_2 / width), nu = infinity is `RBF(width)`. For nu = p + 1/2 the Bessel function is exp(-r)
-    times a polynomial of degree p. Source: Rasmussen and Williams (2006), equations (4.14), (4.16).
+    nu = 1/2 is exp(-||x - z||_2 / width), nu = infinity is `RBF(width)`. For nu = p + 1/2 the Bessel function is
+    exp(-r) times a polynomial of degree p. Source: Rasmussen and Williams (2006), equations (4.14), (4.16).
     """
 
     nu: float = 1.5

@@ -97,7 +97,8 @@ def finish_square(gram: Array, means: Array, grand: float, factors: Array) -> No
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a stack will cost before it is built: bytes while building, a rough time in seconds, kernels, and how it is stored.
+    """What a stack will cost before it is built: bytes while building, a rough time in seconds, kernels, and how it is
+    stored.
 
     ``stored``: "double", "single" (one triangle of each kernel), "single, on disk", "features" or "not stored".
     """
@@ -121,8 +122,8 @@ def forecast(n_kernels: int, n_samples: int, n_bases: int = 1, n_columns: int = 
     """Cost of M = n_kernels grams of n_samples rows over `n_bases` shared distance matrices.
 
     n_columns: columns that these matrices look at, added up; n_medians: how many of them need their median. Seconds are
-    per entry 1.5 to 2 ns for a kernel, 2 ns and 0.07 ns a column for a matrix, 8 ns for a median: fitted to one thread of
-    a 2 GHz server, with 400 to 1500 rows and 5 to 200 columns.
+    per entry 1.5 to 2 ns for a kernel, 2 ns and 0.07 ns a column for a matrix, 8 ns for a median: fitted to one thread
+    of a 2 GHz server, with 400 to 1500 rows and 5 to 200 columns.
     """
     entries, sampled = n_samples * n_samples, min(n_samples, MEDIAN_ROWS) ** 2
     seconds = entries * (2.0e-9 * n_kernels + 2.0e-9 * n_bases + 0.07e-9 * n_columns) + sampled * 8.0e-9 * n_medians
@@ -133,8 +134,8 @@ def median_distance(spec: KernelSpec, columns: Array, base: Array) -> float:
     """Median over row pairs of the distance a relative width counts in.
 
     columns (n, s); base (n, n) holds their base numbers above the diagonal, or is empty where they are not known. Above
-    2000 rows a seeded sample of 2000 is used. Where more than half of the pairs coincide, the median of the others; 1 where
-    all rows coincide.
+    2000 rows a seeded sample of 2000 is used. Where more than half of the pairs coincide, the median of the others; 1
+    where all rows coincide.
     """
     if columns.shape[0] > MEDIAN_ROWS:
         chosen = np.random.default_rng(0).choice(columns.shape[0], MEDIAN_ROWS, replace=False)
@@ -192,7 +193,8 @@ class GramStack(DenseKernels):
         with the kernel's name and the number that failed, unless every kernel is finite, symmetric to 1e-8 of its
         largest entry, and PSD: smallest eigenvalue >= -1e-8 of the largest. With ``clip`` the negative eigenvalues of
         an indefinite kernel are set to 0 instead, with a UserWarning that names it: its test blocks are then no longer
-        those of the kernel that was passed. ``tick`` is called every tenth of a second or so; what it raises ends the check.
+        those of the kernel that was passed. ``tick`` is called every tenth of a second or so; what it raises ends the
+        check.
 
         >>> stack = GramStack.from_array(np.stack([np.eye(3), np.ones((3, 3))]), names=["own", "same"])
         >>> stack.names

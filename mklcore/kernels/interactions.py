@@ -5,13 +5,13 @@ With k_s a kernel on one column and mu_s the distribution of its training values
     k~_s(u, v) = k_s(u, v) - r_s(u) - r_s(v) + g_s,    r_s(u) = int k_s(u, .) d mu_s,    g_s = int r_s d mu_s
 
 has integral 0 over mu_s in either argument, and the kernel of the columns S is the product of k~_s over s in S. Every
-function of its space has integral 0 over each of its columns with the others held fixed: a pair carries nothing that a function
-of one of its columns could. mu_s is the empirical distribution of the training rows, and new rows use it as well. A column of
-more than ``MOST_NODES`` distinct values is summed up by ``GROUPS`` means of groups of equal size.
+function of its space has integral 0 over each of its columns with the others held fixed: a pair carries nothing that a
+function of one of its columns could. mu_s is the empirical distribution of the training rows, and new rows use it as
+well. A column of more than ``MOST_NODES`` distinct values is summed up by ``GROUPS`` means of groups of equal size.
 
-Source: Durrande, Ginsbourger, Roustant and Carraro (2013), ANOVA kernels and RKHS of zero mean functions for model-based
-sensitivity analysis, which divides by g_s where this subtracts: k - r r / g is empty for a linear kernel; Lu, Boukouvalas and
-Hensman (2022), Additive Gaussian processes revisited.
+Source: Durrande, Ginsbourger, Roustant and Carraro (2013), ANOVA kernels and RKHS of zero mean functions for
+model-based sensitivity analysis, which divides by g_s where this subtracts: k - r r / g is empty for a linear kernel;
+Lu, Boukouvalas and Hensman (2022), Additive Gaussian processes revisited.
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ def fill_products(
     kinds: Indices, rates: Array, left: Array, right: Array, left_means: Array, right_means: Array, grand: Array,
     upper: bool, out: Array
 ) -> None:  # fmt: skip
-    """out[i, j] = prod_s [k_s(left[s, i], right[s, j]) - left_means[s, i] - right_means[s, j] + grand[s]] for j >= i if ``upper``.
+    """out[i, j] = prod_s [k_s(left[s, i], right[s, j]) - left_means[s, i] - right_means[s, j] + grand[s]] for j >= i if
+    ``upper``.
 
     ``kinds`` (S,) tell what k_s is: ``INNER`` u v, ``SQUARED`` or ``ABSOLUTE`` exp(-rates[s] base), ``EQUAL`` [u = v].
     """
@@ -172,9 +173,10 @@ def fill_products(
 class Interaction(Composed):
     """k(x, z) = k~_1(x, z) k~_2(x, z) ...: kernels of different columns, each without its mean over the training rows.
 
-    One kernel alone is the main effect of its columns: the kernel itself, centred. Several of them are what these columns do
-    together and none of them, nor any smaller set, does alone. ``measures`` are the distributions of the columns, which
-    training rows settle. ParameterError for parts that share a column, and for kernels of whole rows or of sequences.
+    One kernel alone is the main effect of its columns: the kernel itself, centred. Several of them are what these
+    columns do together and none of them, nor any smaller set, does alone. ``measures`` are the distributions of the
+    columns, which training rows settle. ParameterError for parts that share a column, and for kernels of whole rows or
+    of sequences.
 
     >>> from mklcore.kernels.functions import RBF, Linear
     >>> Interaction(Linear(features=(0,)), RBF(1.0, features=(1,))).name(("age", "fare"))
@@ -286,7 +288,9 @@ def _kind(part: KernelSpec) -> int | None:
 
 
 def _single(part: KernelSpec, left: Array, right: Array) -> tuple[Array, Array]:
-    """The column that a part sees in both tables; several columns of a category become one number, alike where they agree."""
+    """The column that a part sees in both tables; several columns of a category become one number, alike where they
+    agree.
+    """
     columns = list(part.settled)
     if len(columns) == 1:
         return left[:, columns[0]], right[:, columns[0]]

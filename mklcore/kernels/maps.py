@@ -146,8 +146,8 @@ class KernelMap:
 
     specs: M resolved kernels (tuple columns, absolute widths); rows (n, d): training rows after standardising;
     column_means, column_scales (d,); scales (M,): the factor s of each kernel, 1 where none; factors (M, n),
-    row_means (M, n), grand_means (M,): the f, r, g of the training gram, broadcast where they are one number per kernel;
-    kept (n_kept,): which training rows the columns of a block refer to.
+    row_means (M, n), grand_means (M,): the f, r, g of the training gram, broadcast where they are one number per
+    kernel; kept (n_kept,): which training rows the columns of a block refer to.
     """
 
     specs: tuple[KernelSpec, ...]
@@ -202,7 +202,8 @@ class KernelMap:
         return KernelSums(self)
 
     def scores(self, X_new: Any, weights: Array, duals: Array) -> Array:
-        """Scores (n_new, T) of T machines, sum_m weights[t, m] K_m(X_new, X) duals[t], with no block of all kernels stored.
+        """Scores (n_new, T) of T machines, sum_m weights[t, m] K_m(X_new, X) duals[t], with no block of all kernels
+        stored.
 
         X_new (n_new, d) as in `cross`; weights (T, M); duals (T, n_kept).
         """
@@ -218,8 +219,8 @@ class KernelMap:
     def cross(self, X_new: Any) -> Array:
         """Kernel values between new rows and training rows, with the training standardisation, scales and centring.
 
-        X_new (n_new, d), or a ``Dataset``, or a list of strings where the kernels see one sequence and nothing else. Returns
-        (M, n_new, n_kept), C-contiguous float64. DataError when X_new is not a finite table with d columns.
+        X_new (n_new, d), or a ``Dataset``, or a list of strings where the kernels see one sequence and nothing else.
+        Returns (M, n_new, n_kept), C-contiguous float64. DataError when X_new is not a finite table with d columns.
         """
         return self.cross_standardised(self.standardised(X_new))
 

@@ -17,13 +17,15 @@ DUPLICATE_TOLERANCE = 1e-10
 CONSTANT_TOLERANCE = 1e-12
 
 UNCUT = (
-    "scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path, or a KernelDictionary inside a Pipeline; by "
+    "scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path, or a KernelDictionary inside a "
+    "Pipeline; by "
     "hand, GramStack.from_array(K).take(rows) cuts both axes."
 )
 
 
 def as_stack(K: Any) -> Array:
-    """K as a C-contiguous float64 array (M, n, n), read-only so that compiled functions see one type; no copy if it is one.
+    """K as a C-contiguous float64 array (M, n, n), read-only so that compiled functions see one type; no copy if it is
+    one.
 
     Raises KernelError when K is not a numeric stack of square matrices.
     """
@@ -142,10 +144,11 @@ def constant_kernels(K: Any, tolerance: float = CONSTANT_TOLERANCE) -> Mask:
 
 
 def effective_rows(K: Any) -> Array:
-    """On how many rows a kernel hangs: (sum_i s_i)^2 / sum_i s_i^2 of their squared distances s_i from the mean row, shape (M,).
+    """On how many rows a kernel hangs: (sum_i s_i)^2 / sum_i s_i^2 of their squared distances s_i from the mean row,
+    shape (M,).
 
-    n where all rows lie equally far from their mean in feature space, 2 where two rows lie out and all others together: such a
-    kernel aligns with any other that has a block there. 0 for a kernel that tells no two rows apart.
+    n where all rows lie equally far from their mean in feature space, 2 where two rows lie out and all others together:
+    such a kernel aligns with any other that has a block there. 0 for a kernel that tells no two rows apart.
 
     >>> effective_rows(np.diag([1.0, 1.0, 0.0, 0.0])[None]).round(3).tolist()
     [2.769]

@@ -12,8 +12,8 @@ from mklcore.arrays import Array
 def column_median(column: Array) -> float:
     """The median of x_j - x_i over the pairs j > i of a sorted column (n,), n from 2 on: exactly that of all of them.
 
-    Where more than half of the pairs coincide the median of the others, 1 where all do. Sorted differences fall from row to
-    row, so that how many are at most t is counted in O(n); t is bisected over the bits of a double.
+    Where more than half of the pairs coincide the median of the others, 1 where all do. Sorted differences fall from
+    row to row, so that how many are at most t is counted in O(n); t is bisected over the bits of a double.
     """
     n = column.size
     pairs, alike = n * (n - 1) // 2, _at_most(column, 0.0)

@@ -3,11 +3,11 @@
     rbf0.5m@*;lin@1..30;~pol2@1-3,7
 
 is an RBF of half the median distance on all columns, one linear kernel on each of the columns 1 to 30, and a quadratic
-kernel on four columns that is switched off. Columns count from 1. A kernel is its code (`lin`, `pol`, `rbf`, `lap`, `mat`,
-or its key in `KERNELS`) and its numbers in the order of its fields, with + between them; those at the end that have their
-usual value are left out. So `pol2+0.5` has the constant 0.5 instead of 1. A width without `m` is absolute. `lin@1&rbf1m@2` is
-the product of two kernels, `lin@1|rbf1m@2` their sum under one weight, `^lin@1^rbf1m@2` their interaction: the product of both
-without their means, and `^lin@1` one kernel without its mean.
+kernel on four columns that is switched off. Columns count from 1. A kernel is its code (`lin`, `pol`, `rbf`, `lap`,
+`mat`, or its key in `KERNELS`) and its numbers in the order of its fields, with + between them; those at the end that
+have their usual value are left out. So `pol2+0.5` has the constant 0.5 instead of 1. A width without `m` is absolute.
+`lin@1&rbf1m@2` is the product of two kernels, `lin@1|rbf1m@2` their sum under one weight, `^lin@1^rbf1m@2` their
+interaction: the product of both without their means, and `^lin@1` one kernel without its mean.
 """
 
 from __future__ import annotations
@@ -142,7 +142,8 @@ def columns_from_words(text: str, names: Sequence[str], groups: Groups = ()) -> 
                 columns = read_numbers(word, len(names))
             except DataError:
                 raise KernelError(
-                    f"{word[:40]!r} is no column or group of this table, nor numbers from 1 to {len(names)} such as 1-3,7. "
+                    f"{word[:40]!r} is no column or group of this table, nor numbers from 1 to {len(names)} such as "
+                    f"1-3,7. "
                     f"The first columns are {listed(names, most=3)}."
                 ) from None
         found |= dict.fromkeys(columns)
@@ -174,7 +175,8 @@ def _head(spec: KernelSpec) -> str:
     code = next((code for code, kind in _codes().items() if kind is type(spec)), None)
     if code is None or not re.fullmatch(_CODE, code):
         raise KernelError(
-            f"{type(spec).__name__} cannot be written as text: it needs a line in KERNELS whose key, or a code that, is made of "
+            f"{type(spec).__name__} cannot be written as text: it needs a line in KERNELS whose key, or a code that, "
+            f"is made of "
             "letters."
         )
     values = [(getattr(spec, field.name), field.default) for field in spec.numbers()]

@@ -1,7 +1,8 @@
 """The recipe of a dictionary: which kinds of kernels to put on which columns, before any table is there.
 
-A recipe is a handful of counts and names, frozen and hashable: what a rail of controls or a link can hold. `specs` turns it
-into kernels once the number of columns and their groups are known; widths stay multiples of the training median distance.
+A recipe is a handful of counts and names, frozen and hashable: what a rail of controls or a link can hold. `specs`
+turns it into kernels once the number of columns and their groups are known; widths stay multiples of the training
+median distance.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _SEVERAL: dict[str, tuple[KernelSpec, ...]] = {
 
 
 class Kinds(Mapping[str, tuple[KernelSpec, ...]]):
-    """What a builder puts on each of its choices of columns: every kernel of the registry as usual, and a few together."""
+    """What a builder puts on each of its choices of columns: every kernel of the registry as usual, and a few
+    together.
+    """
 
     def __getitem__(self, key: str) -> tuple[KernelSpec, ...]:
         return _SEVERAL[key] if key in _SEVERAL else (KERNELS[key].usual(),)
@@ -53,12 +56,14 @@ class Recipe:
     """What a dictionary is made of: kernels of all columns, then of single columns, groups, bands and random choices.
 
     widths, laplacians : how many RBF and Laplacian kernels of all columns, see ``width_multiples``
-    others : other kernels of all columns, keys of ``KERNELS`` with commas between, each in three widths where it has one
+    others : other kernels of all columns, keys of ``KERNELS`` with commas between, each in three widths where it has
+        one
     linear, degree : a linear kernel of all columns; a polynomial one, 0 for none
     each : the kind on every single column, "none", or "auto": linear up to ``AUTO_FEATURES`` columns
     groups, group_kernels : whether every group of columns gets kernels, and their kind
     bands, band_kernels : how many contiguous bands of columns, at most one per column, and their kind
-    subspaces, subspace_size, subspace_kernel, subspace_seed : how many random choices of how many columns, and their kind
+    subspaces, subspace_size, subspace_kernel, subspace_seed : how many random choices of how many columns, and their
+        kind
 
     Kinds are the keys of ``KINDS``. ParameterError for any other, and for counts that are not whole or below 0.
     """
@@ -99,7 +104,9 @@ class Recipe:
         return cls(**{field.name: getattr(settings, field.name) for field in fields(cls)})
 
     def specs(self, n_features: int, groups: Sequence[Any] = ()) -> tuple[KernelSpec, ...]:
-        """The kernels on a table of ``n_features`` columns with ``groups``, (name, column indices) pairs; may be none."""
+        """The kernels on a table of ``n_features`` columns with ``groups``, (name, column indices) pairs; may be
+        none.
+        """
         on_all: list[KernelSpec] = [RBF(width, relative=True) for width in width_multiples(self.widths)]
         on_all += [Laplacian(width, relative=True) for width in width_multiples(self.laplacians)]
         on_all += self._others()

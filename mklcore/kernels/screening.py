@@ -1,17 +1,17 @@
 """Which columns act together: pairs, and larger sets, whose products explain what a sum over columns leaves.
 
-Every source column becomes a few orthonormal functions of it without mean: Legendre polynomials of its ranks, or indicators of its
-values. An additive model of all of them is fitted by ridge regression; a set of columns is scored by how far the products of its
-first functions correlate with the residuals r_i: rows w_i = r_i phi_i have mean 0 where the columns do not act together, which is
-tested by Hotelling's T^2. Residuals may vary more here than there, since their own size is part of w_i. Kept are the sets that
-chance alone would hardly give, the strongest first; sets of three are scored on what a model with the pairs leaves, and so on.
-The order is the same for the same table: nothing is drawn.
+Every source column becomes a few orthonormal functions of it without mean: Legendre polynomials of its ranks, or
+indicators of its values. An additive model of all of them is fitted by ridge regression; a set of columns is scored by
+how far the products of its first functions correlate with the residuals r_i: rows w_i = r_i phi_i have mean 0 where the
+columns do not act together, which is tested by Hotelling's T^2. Residuals may vary more here than there, since their
+own size is part of w_i. Kept are the sets that chance alone would hardly give, the strongest first; sets of three are
+scored on what a model with the pairs leaves, and so on. The order is the same for the same table: nothing is drawn.
 
-Where there are many columns the size of the residuals is looked at first: where x_a x_b is missing from a model, their squares rise
-with the square of x_a, so that a column that acts only together with others is not overlooked.
+Where there are many columns the size of the residuals is looked at first: where x_a x_b is missing from a model, their
+squares rise with the square of x_a, so that a column that acts only together with others is not overlooked.
 
-Source: Hotelling (1931), The generalization of Student's ratio; White (1980), A heteroskedasticity-consistent covariance matrix
-estimator and a direct test for heteroskedasticity.
+Source: Hotelling (1931), The generalization of Student's ratio; White (1980), A heteroskedasticity-consistent
+covariance matrix estimator and a direct test for heteroskedasticity.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ Names = tuple[str, ...]
 def interacting(data: Dataset, order: int = 2, most: int = MOST_TERMS) -> tuple[Names, ...]:
     """The sets of 2 to ``order`` source columns that act together on the target, by name, the strongest first.
 
-    At most ``most`` of them. Sets of three and more grow from the pairs that were found. () where there is no target, or
-    nothing that stands out.
+    At most ``most`` of them. Sets of three and more grow from the pairs that were found. () where there is no target,
+    or nothing that stands out.
 
     >>> from mklcore.data.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((200, 3))
@@ -72,7 +72,9 @@ def interacting(data: Dataset, order: int = 2, most: int = MOST_TERMS) -> tuple[
 
 
 def _targets(data: Dataset) -> Array:
-    """The target as columns (n, T) of mean 0 and variance 1: numbers, or one column for each of the most frequent classes."""
+    """The target as columns (n, T) of mean 0 and variance 1: numbers, or one column for each of the most frequent
+    classes.
+    """
     if data.task == "regression":
         found = np.asarray(data.y, dtype=float)[:, None]
     else:
@@ -111,7 +113,9 @@ def _orthonormal(raw: Array) -> Array:
 
 
 def _promising(functions: Sequence[Array], targets: Array) -> list[int]:
-    """The columns whose pairs are looked at: all, or those that matter for the target or for the size of what is left of it."""
+    """The columns whose pairs are looked at: all, or those that matter for the target or for the size of what is left
+    of it.
+    """
     if len(functions) <= MOST_COLUMNS:
         return list(range(len(functions)))
     half = MOST_COLUMNS // 2
@@ -125,8 +129,9 @@ def _promising(functions: Sequence[Array], targets: Array) -> list[int]:
 
 
 def _residuals(functions: Sequence[Array], targets: Array) -> Array:
-    """What ridge regression on all functions leaves of each target (n, T); the penalty has the smallest error in generalised
-    cross-validation."""
+    """What ridge regression on all functions leaves of each target (n, T); the penalty has the smallest error in
+    generalised cross-validation.
+    """
     table = np.column_stack([one for one in functions if one.shape[1]])
     n, out = len(table), np.empty_like(targets)
     sizes, vectors = np.linalg.eigh(table.T @ table)
@@ -153,7 +158,9 @@ def _products(functions: Sequence[Array], columns: Sequence[int]) -> Array:
 
 
 def _score(products: Array, left: Array) -> float:
-    """The smallest logarithm of a p-value that the first 1, half or all products are uncorrelated with a target's residuals."""
+    """The smallest logarithm of a p-value that the first 1, half or all products are uncorrelated with a target's
+    residuals.
+    """
     n, q = products.shape
     scale = np.sqrt(np.sum(products * products, axis=0))
     products = products[:, scale > 1e-8 * max(float(scale.max()), 1e-300)]

@@ -27,7 +27,8 @@ SHIFTED = 400  # letters up to which shifts are tried unasked
 class SequenceDictionary(KernelDictionary):
     """Kernels on strings: `Spectrum`, `WeightedDegree`, or your own `SequenceKernel`.
 
-    ``grams`` takes a list of strings, one per row, or a ``Dataset`` with sequences. ParameterError for kernels on columns.
+    ``grams`` takes a list of strings, one per row, or a ``Dataset`` with sequences. ParameterError for kernels on
+    columns.
 
     >>> stack = SequenceDictionary([Spectrum(2)]).grams(["ACGT", "ACGA", "TTTT"], normalise=None)
     >>> stack.values[0].astype(int).tolist(), stack.cross(["CGCG"])[0].tolist()
@@ -39,13 +40,15 @@ class SequenceDictionary(KernelDictionary):
         for spec in self.specs:
             if not isinstance(spec, SequenceKernel):
                 raise ParameterError(
-                    f"A SequenceDictionary holds kernels on strings such as Spectrum(3), got {spec!r}. Add a KernelDictionary "
+                    f"A SequenceDictionary holds kernels on strings such as Spectrum(3), got {spec!r}. Add a "
+                    f"KernelDictionary "
                     "of the columns with +."
                 )
 
     @classmethod
     def suggested(cls, sizes: Sequence[Any]) -> Self:
-        """Kernels for every sequence, given how many letters its strings have: spectra, and weighted degrees for one length.
+        """Kernels for every sequence, given how many letters its strings have: spectra, and weighted degrees for one
+        length.
 
         ``sizes``: for every sequence the lengths of its strings, in any order.
         """
@@ -76,8 +79,9 @@ class SequenceDictionary(KernelDictionary):
     ) -> GramStack:
         """Gram matrices of every kernel on strings, one per row, or on the sequences of a ``Dataset``.
 
-        ``cross`` of the stack takes new strings. normalise "spherical" makes every string as alike to itself as any other,
-        whatever its length. KernelError where strings of one length are needed; DataError for what are no strings.
+        ``cross`` of the stack takes new strings. normalise "spherical" makes every string as alike to itself as any
+        other, whatever its length. KernelError where strings of one length are needed; DataError for what are no
+        strings.
         """
         if isinstance(X, Dataset):
             return super().grams(X, normalise, center, memory_limit_mb)

@@ -1,10 +1,11 @@
 """Kernels on sequences: how alike two strings are, by the words they share anywhere or at the same place.
 
-Strings come as letters (see `data.sequences`): one column per position, 0 behind the end. A kernel that has met its table
-holds the columns of its sequence, every S-th one where rows have S sequences, so that rows of longer strings fit as well.
+Strings come as letters (see `data.sequences`): one column per position, 0 behind the end. A kernel that has met its
+table holds the columns of its sequence, every S-th one where rows have S sequences, so that rows of longer strings fit
+as well.
 
-Sources: Leslie, Eskin and Noble, The spectrum kernel, 2002; Raetsch and Sonnenburg, Accurate splice site detection, 2004
-(weighted degree); Raetsch, Sonnenburg and Schoelkopf, RASE, 2005 (shifts). Adding one is a class and a line below.
+Sources: Leslie, Eskin and Noble, The spectrum kernel, 2002; Raetsch and Sonnenburg, Accurate splice site detection,
+2004 (weighted degree); Raetsch, Sonnenburg and Schoelkopf, RASE, 2005 (shifts). Adding one is a class and a line below.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ USUAL_K, USUAL_DEGREE = 3, 5
 
 @jit_entry()
 def fill_counts(left: Indices, right: Indices, words: int, upper: bool, out: Array) -> None:
-    """out_ij = sum over words of count_i count_j; words by number, left (a, P), right (b, Q), -1 where there is none."""
+    """out_ij = sum over words of count_i count_j; words by number, left (a, P), right (b, Q), -1 where there is
+    none.
+    """
     counts = np.zeros(words)
     for i in range(left.shape[0]):
         for p in range(left.shape[1]):
@@ -52,10 +55,11 @@ def fill_counts(left: Indices, right: Indices, words: int, upper: bool, out: Arr
 
 @jit_helper()
 def degree_of(x: Array, z: Array, worth: Array, shift: int) -> float:
-    """The weighted degree of two strings of one length: worth[r] is what a run of r agreeing letters is worth at its start.
+    """The weighted degree of two strings of one length: worth[r] is what a run of r agreeing letters is worth at its
+    start.
 
-    A word of k letters agrees at i for every k up to the length of the run that starts there, so one walk from the end, which
-    knows that length, replaces the sum over k.
+    A word of k letters agrees at i for every k up to the length of the run that starts there, so one walk from the end,
+    which knows that length, replaces the sum over k.
     """
     total = 0.0
     longest = worth.size - 1
@@ -211,8 +215,8 @@ def _renumbered(found: list[Indices]) -> tuple[list[Indices], int]:
 class WeightedDegree(SequenceKernel):
     """k(x, z) = sum over words of 1 to `degree` letters, worth b_k, that x and z have at the same place.
 
-    b_k = 2 (degree - k + 1) / (degree (degree + 1)). With `shift` S a word may lie s <= S places further in one of the two,
-    which counts d_s = 1 / (2 (s + 1)) each way; positive definite for every S. Strings have one length.
+    b_k = 2 (degree - k + 1) / (degree (degree + 1)). With `shift` S a word may lie s <= S places further in one of the
+    two, which counts d_s = 1 / (2 (s + 1)) each way; positive definite for every S. Strings have one length.
     """
 
     degree: int
@@ -250,7 +254,8 @@ class WeightedDegree(SequenceKernel):
         sizes = lengths(found)
         if sizes.min() != sizes.max():
             raise KernelError(
-                f"{self.title} compares place by place and needs strings of one length; here they have {sizes.min():,} to "
+                f"{self.title} compares place by place and needs strings of one length; here they have "
+                f"{sizes.min():,} to "
                 f"{sizes.max():,} letters. Cut or fill them to one length, or use Spectrum."
             )
         return np.ascontiguousarray(found[:, : sizes[0]])
@@ -259,7 +264,9 @@ class WeightedDegree(SequenceKernel):
 def on_sequence(
     data: Dataset, sequence: int, k: int = USUAL_K, degree: int = USUAL_DEGREE, shift: int = 0
 ) -> tuple[SequenceKernel, ...]:
-    """A spectrum of k letters, and a weighted degree where the strings of a data set have one length; 0 leaves one out."""
+    """A spectrum of k letters, and a weighted degree where the strings of a data set have one length; 0 leaves one
+    out.
+    """
     name, strings = data.sequences[sequence]
     sizes = {len(text) for text in strings}
     found: list[SequenceKernel] = [Spectrum(k, sequence)] if k else []

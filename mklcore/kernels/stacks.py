@@ -54,7 +54,9 @@ def is_stack(raw: bytes) -> bool:
 
 
 def directory_bytes(raw: bytes) -> int:
-    """How long an archive says its list of members is, which Python reads as a whole when it opens one (APPNOTE 4.3.14-16)."""
+    """How long an archive says its list of members is, which Python reads as a whole when it opens one (APPNOTE
+    4.3.14-16).
+    """
     tail = raw[-70_000:]
     places = ((b"PK\x05\x06", 12, 4), (b"PK\x06\x06", 40, 8))
     found = [(tail.rfind(sign) + offset, length) for sign, offset, length in places if sign in tail]
@@ -72,11 +74,12 @@ def read_stack(
 ) -> StackFile:
     """The kernel stack in an .npz file: K (M, n, n), y (n,) and, if there, names (M,).
 
-    task : "classification", "regression" or None: numbers with many different values are then a regression target. clip :
+    task : "classification", "regression" or None: numbers with many different values are then a regression target. clip
+        :
     set negative eigenvalues of indefinite kernels to 0 and say so in the notes, instead of refusing them. fingerprint :
-    of the file; it enters the fingerprint of the table through the name of the one feature. tick : called every tenth of
-    a second or so; what it raises ends the reading. Raises DataError or KernelError for anything that is not such
-    a file, larger than ``max_mb`` megabytes, or no kernels.
+    of the file; it enters the fingerprint of the table through the name of the one feature. tick : called every tenth
+    of a second or so; what it raises ends the reading. Raises DataError or KernelError for anything that is not such a
+    file, larger than ``max_mb`` megabytes, or no kernels.
     """
     arrays = _arrays(raw, max_mb, tick)
     K, y = np.ascontiguousarray(arrays["K"], dtype=np.float64), arrays["y"]
@@ -104,7 +107,9 @@ def block_of(stack: GramStack, part: Dataset, train: Dataset) -> np.ndarray:
 
 
 def foresee(n_kernels: int, n_samples: int, n_new: int = 0) -> Forecast:
-    """What ``n_kernels`` of a ready stack take once they are cut to ``n_samples`` rows, and to ``n_new`` against them."""
+    """What ``n_kernels`` of a ready stack take once they are cut to ``n_samples`` rows, and to ``n_new`` against
+    them.
+    """
     return Forecast(8 * n_kernels * n_samples**2, 0.0, n_kernels).with_block(n_samples, n_new)
 
 
@@ -172,13 +177,16 @@ def _header(archive: zipfile.ZipFile, member: str, name: str, max_mb: float) -> 
 
 
 def check_header_length(file: IO[bytes], version: tuple[int, int]) -> None:
-    """Refuse a header that says it is longer than any of ours: NumPy reads it whole, gigabytes too, before it looks at it."""
+    """Refuse a header that says it is longer than any of ours: NumPy reads it whole, gigabytes too, before it looks at
+    it.
+    """
     there = file.tell()
     length = int.from_bytes(file.read(2 if version == (1, 0) else 4), "little")
     file.seek(there)
     if length > MAX_HEADER_BYTES:
         raise DataError(
-            f"An array of the archive says that its header has {length:,} bytes; expected at most {MAX_HEADER_BYTES:,}. Save it "
+            f"An array of the archive says that its header has {length:,} bytes; expected at most "
+            f"{MAX_HEADER_BYTES:,}. Save it "
             "again with np.savez."
         )
 
@@ -215,7 +223,8 @@ def _array(archive: zipfile.ZipFile, member: str, name: str, header: _Header, ti
 def _check_header(name: str, shape: tuple[int, ...], dtype: Any, max_mb: float) -> None:
     if dtype.hasobject:
         raise DataError(
-            f"{name} holds Python objects, which can run code and are never opened; save numbers as float64 and names with "
+            f"{name} holds Python objects, which can run code and are never opened; save numbers as float64 and names "
+            f"with "
             "np.array(names, dtype=str)."
         )
     kinds, what = (

@@ -6,9 +6,9 @@
     scores    sum_m w_m K_m(new, X) a
 
 Linear kernels need no matrix at all: with z = X'a the form is sum_j z_j^2 over the kernel's columns, O(n d) for all of
-them, their sum is X diag(c) X' with c_j the weight of all kernels that see column j, and scores are X_new c z. Exponentials
-of one column are filled row by row in a buffer and let go again. Everything else goes through blocks of ``KernelMap``.
-Centring is that of the dual or of the sum, once for all kernels: a'HKHa = (Ha)'K(Ha).
+them, their sum is X diag(c) X' with c_j the weight of all kernels that see column j, and scores are X_new c z.
+Exponentials of one column are filled row by row in a buffer and let go again. Everything else goes through blocks of
+``KernelMap``. Centring is that of the dual or of the sum, once for all kernels: a'HKHa = (Ha)'K(Ha).
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def inner_product(left: Array, right: Array) -> float:
 def radial_forms(
     columns: Array, where: Indices, squared: Any, rates: Array, a: Array, support: Indices, out: Array
 ) -> None:
-    """out[q] = a'K_q a for kernels exp(-rate base) of column ``where[q]`` of ``columns`` (d, n); a is read on ``support``."""
+    """out[q] = a'K_q a for kernels exp(-rate base) of column ``where[q]`` of ``columns`` (d, n); a is read on
+    ``support``.
+    """
     s = support.size
     x, base, values, own = np.empty(s), np.empty(s), np.empty(s), np.empty(s)
     for i in range(s):
@@ -104,7 +106,9 @@ def add_radial(columns: Array, where: Indices, squared: Any, rates: Array, weigh
 def radial_scores(
     columns: Array, new: Array, where: Indices, squared: Any, rates: Array, weights: Array, duals: Array, out: Array
 ) -> None:
-    """out[i, t] += sum_q weights[t, q] sum_k K_q(new[where[q], i], columns[where[q], k]) duals[t, k]; ``new`` (d, n_new)."""
+    """out[i, t] += sum_q weights[t, q] sum_k K_q(new[where[q], i], columns[where[q], k]) duals[t, k]; ``new`` (d,
+    n_new).
+    """
     n = columns.shape[1]
     base, values = np.empty(n), np.empty(n)
     for q in range(where.size):
@@ -216,7 +220,9 @@ class KernelSums:
         return out
 
     def scores(self, new: Array, weights: Array, duals: Array) -> Array:
-        """Scores (n_new, T) of T machines, sum_m weights[t, m] K_m(new, X) duals[t], for standardised rows (n_new, d)."""
+        """Scores (n_new, T) of T machines, sum_m weights[t, m] K_m(new, X) duals[t], for standardised rows (n_new,
+        d).
+        """
         out = np.zeros((new.shape[0], len(duals)))
         centred = np.stack([self._centred(a) for a in duals])
         shares = weights * self.factors
@@ -242,7 +248,9 @@ class KernelSums:
         return out
 
     def factor(self, m: int) -> Array | None:
-        """The rows (r, n) of L' with K_m = L L' before centring, for a linear kernel or an exponential of one column."""
+        """The rows (r, n) of L' with K_m = L L' before centring, for a linear kernel or an exponential of one
+        column.
+        """
         size = float(np.sqrt(self.factors[m]))
         at = int(np.searchsorted(self.radial, m))
         if at < self.radial.size and self.radial[at] == m:
@@ -267,8 +275,9 @@ class KernelSums:
 
     @property
     def _are_few(self) -> bool:
-        """Whether there is one column for each linear kernel and a copy of them may be kept: picking them out of the table takes
-        longer than what is done with them."""
+        """Whether there is one column for each linear kernel and a copy of them may be kept: picking them out of the
+        table takes longer than what is done with them.
+        """
         return self._columns.size == self.linear.size and 8 * self._columns.size * len(self.source.rows) <= _HELD
 
     @cached_property

@@ -45,9 +45,9 @@ def units(data: Dataset, most_columns: int = MOST_COLUMNS) -> tuple[Unit, ...]:
 def _numeric(data: Dataset, most_columns: int) -> tuple[Unit, ...]:
     """The units of a table: its source columns up to ``most_columns`` of them, else groups, bands or clusters.
 
-    Groups where the table has them; equal bands of the columns whose names are wavelengths or times, where most are, and the
-    units of what stands beside them; else at most ``MOST_UNITS`` clusters of columns that are correlated, called by their
-    first column.
+    Groups where the table has them; equal bands of the columns whose names are wavelengths or times, where most are,
+    and the units of what stands beside them; else at most ``MOST_UNITS`` clusters of columns that are correlated,
+    called by their first column.
     """
     if len(data.columns) <= most_columns:
         return tuple(Unit(name, members, _kind(data, members)) for name, members in data.columns)

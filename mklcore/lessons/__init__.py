@@ -1,4 +1,6 @@
-"""Lessons as library calls, one file each: a computation with one surprise, its answer and its figures; ``LESSONS`` lists them."""
+"""Lessons as library calls, one file each: a computation with one surprise, its answer and its figures; ``LESSONS``
+lists them.
+"""
 
 from mklcore.lessons.bands import BANDS
 from mklcore.lessons.base import Lesson, Story

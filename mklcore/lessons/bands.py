@@ -1,7 +1,7 @@
 """Bands of a spectrum: a concave price of the kernels keeps the bands that decide, where p = 1 keeps most of them.
 
-Spectra with ten bands of wavelengths, one linear kernel per band; few bands decide the target. SMKL, sparse lp-norm MKL and
-the uniform sum of kernels, each with its cost chosen on validation rows.
+Spectra with ten bands of wavelengths, one linear kernel per band; few bands decide the target. SMKL, sparse lp-norm MKL
+and the uniform sum of kernels, each with its cost chosen on validation rows.
 
 Source: Subrahmanya and Shin (2010), the near-infrared experiments; specification of sparse MKL, C.1 and C.6.
 """
@@ -29,8 +29,9 @@ USED = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Bands:
-    """Paths over C of SMKL and of sparse lp-norm MKL on the same kernels; ``mean`` and ``spread`` (d,) of the training spectra
-    over ``wavelengths``; ``edges`` (10, 2) of the bands; ``truth`` the numbers of the bands that decide."""
+    """Paths over C of SMKL and of sparse lp-norm MKL on the same kernels; ``mean`` and ``spread`` (d,) of the training
+    spectra over ``wavelengths``; ``edges`` (10, 2) of the bands; ``truth`` the numbers of the bands that decide.
+    """
 
     smkl: Path
     sparse: Path

@@ -1,4 +1,6 @@
-"""What a lesson is: a seeded computation with one surprise, the answer to its question, and the facts its text speaks of."""
+"""What a lesson is: a seeded computation with one surprise, the answer to its question, and the facts its text speaks
+of.
+"""
 
 from __future__ import annotations
 

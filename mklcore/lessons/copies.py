@@ -1,10 +1,10 @@
 """Duplicates: the same kernel several times over changes nothing in what can be fitted, and a lot in what is reported.
 
-That is so at p = 1, which the lesson solves. At p > 1 the optimum moves as well: c copies act as one kernel c^(1 - 1/p) times
-as large.
+That is so at p = 1, which the lesson solves. At p > 1 the optimum moves as well: c copies act as one kernel c^(1 - 1/p)
+times as large.
 
-Source: Jin, Yang and Mahdavi (2013), section 2, with the caveat of the specification (B.6): the split among copies is not
-unique. MKL-GOMP as in Sindhwani and Lozano (2011); its estimators look for copies before they start.
+Source: Jin, Yang and Mahdavi (2013), section 2, with the caveat of the specification (B.6): the split among copies is
+not unique. MKL-GOMP as in Sindhwani and Lozano (2011); its estimators look for copies before they start.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ TWIN_NOISE = 0.05  # standard deviation by which either twin differs from what t
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """``examples``: the problem with 2, 3, ... copies of A; ``twins`` (resamples, 2): weights of two near copies at p = 1."""
+    """``examples``: the problem with 2, 3, ... copies of A; ``twins`` (resamples, 2): weights of two near copies at p =
+    1.
+    """
 
     examples: tuple[Counterexample, ...]
     twins: Array

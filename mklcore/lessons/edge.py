@@ -31,7 +31,9 @@ JUST, FAR = 3.0, 30.0  # times the last value tried: up to where the best lies j
 
 @dataclass(frozen=True, eq=False)
 class Edge:
-    """``path`` over C with the first ``tried`` values those of the short grid; ``test`` (L,) are R² on rows of their own."""
+    """``path`` over C with the first ``tried`` values those of the short grid; ``test`` (L,) are R² on rows of their
+    own.
+    """
 
     path: Path
     tried: int

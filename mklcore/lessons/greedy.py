@@ -1,7 +1,8 @@
 """Greedy against convex: a step that looks best is never taken back by one method, and fades under the other.
 
-The target is the sum of two columns; a third column is a noisy copy of that sum and looks best alone. MKL-GOMP takes it first
-and keeps it. Under the l1 norm it enters first, too, and fades as the cost grows, because nothing is decided for good.
+The target is the sum of two columns; a third column is a noisy copy of that sum and looks best alone. MKL-GOMP takes it
+first and keeps it. Under the l1 norm it enters first, too, and fades as the cost grows, because nothing is decided for
+good.
 
 Source: Sindhwani and Lozano (2011), algorithm 1, and theorem 2 on when greedy choices are right; Kloft et al. (2011),
 equation (1) with p = 1.

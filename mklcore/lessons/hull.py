@@ -1,7 +1,8 @@
 """Hulls and interactions: a search that looks at a few hundred kernels and is certain about millions.
 
-A target made of products of columns. Hierarchical kernel learning lets a product enter only after its factors, so that most
-of the grid is ruled out unseen, and the certificate says so; a sum of functions of single columns cannot follow the products.
+A target made of products of columns. Hierarchical kernel learning lets a product enter only after its factors, so that
+most of the grid is ruled out unseen, and the certificate says so; a sum of functions of single columns cannot follow
+the products.
 
 Source: Bach (2008), sections 3 and 5; specification of hierarchical kernel learning, sections 2 and 3.
 """
@@ -32,8 +33,9 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Hulls:
-    """The certified path, from few nodes to many; ``pair`` are the columns of a true product; ``additive`` the best validation
-    R² of sparse MKL on single columns; ``monomials`` the truth, as tuples of columns."""
+    """The certified path, from few nodes to many; ``pair`` are the columns of a true product; ``additive`` the best
+    validation R² of sparse MKL on single columns; ``monomials`` the truth, as tuples of columns.
+    """
 
     path: Path
     names: tuple[str, ...]

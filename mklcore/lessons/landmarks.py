@@ -1,7 +1,7 @@
 """A few rows for all: kernels of low rank predict like the exact ones long before they prove anything about them.
 
-Ringnorm, four RBF widths, lp-norm MKL. Every kernel is replaced by what a few landmark rows tell of it, more and more of them.
-Accuracy arrives first; what the answer proves for the exact kernels, by one pass over them, arrives last.
+Ringnorm, four RBF widths, lp-norm MKL. Every kernel is replaced by what a few landmark rows tell of it, more and more
+of them. Accuracy arrives first; what the answer proves for the exact kernels, by one pass over them, arrives last.
 
 Source: Williams and Seeger (2001) for the approximation; weak duality for the bound, as in ``mklcore.lowrank.whole``.
 """
@@ -31,8 +31,10 @@ NEAR = 1.0  # percentage points of accuracy within which nobody would tell the t
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """At every number of ``landmarks`` (L,): ``accuracy`` in % on test rows, ``proved`` the relative gap that the answer proves
-    for the exact kernels, ``lost`` (L, 4) the share of each trace that is gone; ``exact`` the accuracy of exact kernels."""
+    """At every number of ``landmarks`` (L,): ``accuracy`` in % on test rows, ``proved`` the relative gap that the
+    answer proves for the exact kernels, ``lost`` (L, 4) the share of each trace that is gone; ``exact`` the accuracy of
+    exact kernels.
+    """
 
     landmarks: tuple[int, ...]
     accuracy: Array

@@ -1,10 +1,11 @@
 """Where or what: kernels that read letters at their places against one that counts words anywhere.
 
-Strings of DNA with one planted word. Six kernels compare letters place by place, each within its own band of places; a seventh
-counts words wherever they stand. The word's place varies more and more, and sparse lp-norm MKL tells which kernels it uses.
+Strings of DNA with one planted word. Six kernels compare letters place by place, each within its own band of places; a
+seventh counts words wherever they stand. The word's place varies more and more, and sparse lp-norm MKL tells which
+kernels it uses.
 
-Source: Kloft, Brefeld, Sonnenburg and Zien (2011), section 6.2, whose kernels on DNA are of both kinds; Sonnenburg, Rätsch and
-Rieck (2007) for weighted degrees.
+Source: Kloft, Brefeld, Sonnenburg and Zien (2011), section 6.2, whose kernels on DNA are of both kinds; Sonnenburg,
+Rätsch and Rieck (2007) for weighted degrees.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ SURE = 0.8  # share of the weight with which one kind of kernel has it
 
 @dataclass(frozen=True, eq=False)
 class Letters:
-    """At every jitter (L,): ``shares`` (L, 7) of the weight, the six bands and the words last; accuracies in % on validation
-    rows of all kernels together, of the bands alone and of the words alone, each with its own best cost."""
+    """At every jitter (L,): ``shares`` (L, 7) of the weight, the six bands and the words last; accuracies in % on
+    validation rows of all kernels together, of the bands alone and of the words alone, each with its own best cost.
+    """
 
     jitters: tuple[int, ...]
     shares: Array

@@ -1,7 +1,8 @@
-"""Sparse wins, non-sparse wins: which norm of the kernel weights errs least depends on how many kernels carry the class.
+"""Sparse wins, non-sparse wins: which norm of the kernel weights errs least depends on how many kernels carry the
+class.
 
-Two Gaussian classes in R^50 that no rule parts better than the Bayes error, one linear kernel per feature, hinge loss, the
-cost C by the error on rows of its own: the published toy in the small, over several draws.
+Two Gaussian classes in R^50 that no rule parts better than the Bayes error, one linear kernel per feature, hinge loss,
+the cost C by the error on rows of its own: the published toy in the small, over several draws.
 
 Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 6.1; specification of the lp-norm solver, section 13.
 """
@@ -35,8 +36,9 @@ ASKED = {"one": 1.0, "two": 2.0, "infinity": np.inf}  # the norms the question n
 
 @dataclass(frozen=True, eq=False)
 class Norms:
-    """``errors`` (draws, P): test error in % at every norm; ``weights`` (P, M) in the first draw; ``bayes`` in %; ``short`` of
-    the chosen machines stopped before their tolerance."""
+    """``errors`` (draws, P): test error in % at every norm; ``weights`` (P, M) in the first draw; ``bayes`` in %;
+    ``short`` of the chosen machines stopped before their tolerance.
+    """
 
     informative: int
     norms: tuple[float, ...]
@@ -145,8 +147,9 @@ def _norms(count: int, seed: int, draws: int, norms: tuple[float, ...], tick: Ca
 
 
 def _draw(count: int, seeds: tuple[int, ...], norms: tuple[float, ...]) -> tuple[list[float], Array, int]:
-    """One draw: test error in % and weights at every norm, with the cost that errs least on the validation rows, and how
-    many of these machines stopped before their tolerance."""
+    """One draw: test error in % and weights at every norm, with the cost that errs least on the validation rows, and
+    how many of these machines stopped before their tolerance.
+    """
     from mklcore.estimators.lp import LpMKLClassifier
 
     three = np.random.SeedSequence(seeds).generate_state(3)

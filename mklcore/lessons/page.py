@@ -1,4 +1,6 @@
-"""A lesson as one file: the question, the guess, the picture that can be dragged, and why; it asks no server for anything."""
+"""A lesson as one file: the question, the guess, the picture that can be dragged, and why; it asks no server for
+anything.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,9 @@ def lesson_page(
 ) -> str:
     """One HTML file that tells ``lesson`` with what its computation found, ``story = lesson.compute()``.
 
-    ``scene(dark)`` is the picture as ``Scene.drawn`` tells it, where it has been drawn before; ``link`` opens the lesson in
-    the app, ``nearby`` are (text, file) of other pages in its folder. Raises ``ParameterError`` for a lesson that brings a
-    figure instead of a scene: those need plotly.
+    ``scene(dark)`` is the picture as ``Scene.drawn`` tells it, where it has been drawn before; ``link`` opens the
+    lesson in the app, ``nearby`` are (text, file) of other pages in its folder. Raises ``ParameterError`` for a lesson
+    that brings a figure instead of a scene: those need plotly.
     """
     if scene is None:
         make = PICTURES.get(lesson.key)

@@ -1,7 +1,8 @@
-"""lambda against s: in MKL-GOMP the ridge does not choose kernels, the count does; under the l1 norm one number does both.
+"""lambda against s: in MKL-GOMP the ridge does not choose kernels, the count does; under the l1 norm one number does
+both.
 
-The published toy with four informative features of fifty. MKL-GOMP is asked for a fixed number of kernels at every lambda;
-l1-norm ridge MKL on the same kernels drops one kernel after another as lambda grows.
+The published toy with four informative features of fifty. MKL-GOMP is asked for a fixed number of kernels at every
+lambda; l1-norm ridge MKL on the same kernels drops one kernel after another as lambda grows.
 
 Source: Sindhwani and Lozano (2011), equations (3)-(5); specification, A.1 and A.6.
 """
@@ -31,8 +32,9 @@ USED = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """Along ``lambdas`` (L,): kernels used and test error in % of MKL-GOMP with ``ASKED`` kernels, of MKL-GOMP with as many as
-    are informative, and of l1-norm ridge MKL; ``norms`` (L, M) are ||f_j|| of MKL-GOMP with ``ASKED`` kernels."""
+    """Along ``lambdas`` (L,): kernels used and test error in % of MKL-GOMP with ``ASKED`` kernels, of MKL-GOMP with as
+    many as are informative, and of l1-norm ridge MKL; ``norms`` (L, M) are ||f_j|| of MKL-GOMP with ``ASKED`` kernels.
+    """
 
     lambdas: Array
     gomp_used: Array

@@ -30,8 +30,9 @@ def write_site(
 ) -> tuple[File, ...]:
     """Write the pages of ``wanted``, all of ``names()`` without it, and their index into ``folder``; returns the files.
 
-    Every page is whole in itself, asks no server for anything and leads to its neighbours; everything is computed anew, from
-    fixed seeds. ``tell`` is called with one line per file. Raises ``ParameterError`` for a name that is none of them.
+    Every page is whole in itself, asks no server for anything and leads to its neighbours; everything is computed anew,
+    from fixed seeds. ``tell`` is called with one line per file. Raises ``ParameterError`` for a name that is none of
+    them.
     """
     asked = tuple(dict.fromkeys(names() if wanted is None else wanted))
     strange = [name for name in asked if name not in names()]

@@ -15,8 +15,8 @@ from mklcore.lessons.base import Lesson
 class Words:
     """What a lesson says; figures are written ⟨name⟩ and filled in from the computed result.
 
-    ``moral`` is the part of the title that would give the answer away: it is stated from the second step on. ``parts`` holds
-    the sections "reveal", "formula", "why", "look", "limits" and "link"; texts are Markdown with $formulas$.
+    ``moral`` is the part of the title that would give the answer away: it is stated from the second step on. ``parts``
+    holds the sections "reveal", "formula", "why", "look", "limits" and "link"; texts are Markdown with $formulas$.
     """
 
     title: str

@@ -30,18 +30,20 @@ Cost: TypeAlias = float | Array
 
 
 class Loss(Interface):
-    """The interface of a loss, and what most losses have in common; arrays are (n,), ``C`` is the cost of one unit of loss:
-    a number, or (n,) where rows are weighed.
+    """The interface of a loss, and what most losses have in common; arrays are (n,), ``C`` is the cost of one unit of
+    loss: a number, or (n,) where rows are weighed.
 
-    A subclass is a frozen dataclass whose fields are numbers; one line in ``LOSSES`` makes it known to estimators, pages and
-    saved models. Solvers never ask which loss it is, but what it can do:
+    A subclass is a frozen dataclass whose fields are numbers; one line in ``LOSSES`` makes it known to estimators,
+    pages and saved models. Solvers never ask which loss it is, but what it can do:
 
     | capability | true where |
     |---|---|
-    | ``machine`` | the key of the machine in ``machines.MACHINES`` that solves it for one kernel; "" where there is none |
+    | ``machine`` | the key of the machine in ``machines.MACHINES`` that solves it for one kernel; "" where there is
+    none |
     | ``piecewise_linear`` | V is piecewise linear, and so is Lin on its box: several duals can be optimal together |
     | ``quadratic`` | V is a parabola of y - t, and one linear system is the optimum |
-    | ``sloped`` | ``slope`` gives V' and ``bend`` V'', which may jump: sums of both over rows are enough to learn from |
+    | ``sloped`` | ``slope`` gives V' and ``bend`` V'', which may jump: sums of both over rows are enough to learn from
+    |
     | ``smooth`` | V'' does not jump either, and the optimal dual lies strictly inside its box |
     | ``signed`` | labels are -1 and +1, and y_i a_i >= 0 |
     | ``box_is_scaled_by_C`` | the box is C times that of C = 1, so that a dual can be carried to another C |
@@ -141,7 +143,9 @@ class Loss(Interface):
 
 
 def _median_interval(breakpoints: Array, rank: int) -> float:
-    """Midpoint of the interval between the order statistics ``rank`` and ``rank + 1`` (1-based), one-sided at the ends."""
+    """Midpoint of the interval between the order statistics ``rank`` and ``rank + 1`` (1-based), one-sided at the
+    ends.
+    """
     last = breakpoints.size
     if rank <= 0:
         return float(breakpoints.min())
@@ -152,7 +156,9 @@ def _median_interval(breakpoints: Array, rank: int) -> float:
 
 
 def _flat_middle(ends: Array, slope: Callable[[float], float], level: float) -> float:
-    """Where an increasing ``slope``, straight between sorted ``ends``, is zero: the midpoint of an interval of such places."""
+    """Where an increasing ``slope``, straight between sorted ``ends``, is zero: the midpoint of an interval of such
+    places.
+    """
     high = min(bisect_right(ends, -level, key=slope), ends.size - 1)
     above = slope(ends[high])
     if abs(above) <= level:  # every further end of no slope bounds the same interval, or is its start once more
@@ -181,7 +187,9 @@ def _inside(a: Array, low: Array, high: Array, C: Cost) -> bool:
 
 
 def _between(x: Array, most: float) -> bool:
-    """``_inside`` of duals that labels have turned to lie between 0 and ``most``: it is asked at every step of every method."""
+    """``_inside`` of duals that labels have turned to lie between 0 and ``most``: it is asked at every step of every
+    method.
+    """
     low, high = float(np.min(x, initial=0.0)), float(np.max(x, initial=0.0))
     slack = 1e-9 * min(most, max(high, -low))
     return low >= -slack and high <= most + slack
@@ -221,8 +229,9 @@ class Hinge(Loss):
 class SquaredHinge(Loss):
     """V(t, y) = max(0, 1 - y t)^2 / 2, labels y in {-1, +1}: the support vector machine with squared slacks.
 
-    The conjugate is that of the squared loss on a half line: Lin(a) = y'a - a'a / (2 C) for y_i a_i >= 0, so that no dual is at
-    an upper bound. Source: Cortes and Vapnik (1995), Support-vector networks, section 3; the conjugate by maximising.
+    The conjugate is that of the squared loss on a half line: Lin(a) = y'a - a'a / (2 C) for y_i a_i >= 0, so that no
+    dual is at an upper bound. Source: Cortes and Vapnik (1995), Support-vector networks, section 3; the conjugate by
+    maximising.
     """
 
     name: ClassVar[str] = "squared_hinge"
@@ -412,11 +421,12 @@ class Squared(Loss):
 
 @dataclass(frozen=True)
 class Huber(Loss):
-    """V(t, y) = r^2 / 2 where |r| = |y - t| <= delta, else delta (|r| - delta / 2): outlying targets pull no harder than delta.
+    """V(t, y) = r^2 / 2 where |r| = |y - t| <= delta, else delta (|r| - delta / 2): outlying targets pull no harder
+    than delta.
 
-    The conjugate is that of the squared loss on a box: Lin(a) = y'a - a'a / (2 C) for |a_i| <= delta C. A large delta is the
-    squared loss; delta to 0 with C delta fixed is the absolute error. Source: Huber (1964), Annals of Mathematical
-    Statistics 35, section 4; the conjugate by maximising piecewise.
+    The conjugate is that of the squared loss on a box: Lin(a) = y'a - a'a / (2 C) for |a_i| <= delta C. A large delta
+    is the squared loss; delta to 0 with C delta fixed is the absolute error. Source: Huber (1964), Annals of
+    Mathematical Statistics 35, section 4; the conjugate by maximising piecewise.
     """
 
     delta: float = 1.0
@@ -565,8 +575,8 @@ class OneClass(Loss):
 class NuOneClass(Loss):
     """The nu form of novelty detection: min 1/2 ||w||^2 + 1/(nu n) sum max(0, rho - f_i) - rho, written with b = -rho.
 
-    V(t) = max(0, -t) at C = 1 / (nu n), a free intercept and the extra term b, whose dual is 1'a = 1. At most a share nu
-    of the points is left outside, at least a share nu supports the boundary.
+    V(t) = max(0, -t) at C = 1 / (nu n), a free intercept and the extra term b, whose dual is 1'a = 1. At most a share
+    nu of the points is left outside, at least a share nu supports the boundary.
     """
 
     nu: float = 0.5
@@ -590,8 +600,10 @@ class NuOneClass(Loss):
         total = float(np.sum(np.broadcast_to(C, n)))
         if not abs(self.nu * total - 1.0) <= 1e-6:
             raise ParameterError(
-                f"The nu form fixes C at 1 / (nu n), which with nu={self.nu:g} on {n} rows is C={1.0 / (self.nu * n):.10g} "
-                f"(costs of single rows add up to 1 / nu); got C={total / n:.10g}. Take that C, or another nu, or the form "
+                f"The nu form fixes C at 1 / (nu n), which with nu={self.nu:g} on {n} rows is "
+                f"C={1.0 / (self.nu * n):.10g} "
+                f"(costs of single rows add up to 1 / nu); got C={total / n:.10g}. Take that C, or another nu, or the "
+                f"form "
                 'without nu, loss="one_class", which leaves C free.'
             )
 
@@ -654,8 +666,9 @@ def losses_for(tasks: Sequence[str], able: Able = _able) -> tuple[str, ...]:
 def loss_for(
     loss: str | Loss, tasks: Sequence[str], able: Able = _able, needed: str = "a machine", **given: float
 ) -> Loss:
-    """``make_loss`` for an estimator of ``tasks``; ParameterError for one that does not suit, with the losses that do and what
-    is missing: a task, or what is ``needed`` of it where it is not ``able``."""
+    """``make_loss`` for an estimator of ``tasks``; ParameterError for one that does not suit, with the losses that do
+    and what is missing: a task, or what is ``needed`` of it where it is not ``able``.
+    """
     kind = loss if isinstance(loss, Loss) else LOSSES.get(loss) if isinstance(loss, str) else None
     if kind is not None and able(kind) and set(kind.tasks) & set(tasks):
         return make_loss(loss, **given)

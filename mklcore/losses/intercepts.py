@@ -9,7 +9,10 @@ from mklcore.losses.base import Cost, Loss
 
 
 def best_intercept(loss: Loss, f: Array, y: Array, C: Cost) -> float:
-    """The b that minimises sum_i C_i V(f_i + b, y_i), plus total * b; the midpoint where an interval does. ``C`` as in ``Loss``."""
+    """The b that minimises sum_i C_i V(f_i + b, y_i), plus total * b; the midpoint where an interval does.
+
+    ``C`` as in ``Loss``.
+    """
     if np.ndim(C) == 0:
         return loss.best_intercept(f, y)
     w: Array = np.asarray(C)
@@ -46,12 +49,12 @@ def _weighted_median(loss: Loss, f: Array, y: Array, w: Array) -> float:
 
 
 def centre_of(loss: Loss, y: Array, fit_intercept: bool) -> float:
-    """What may be taken from the target ``y`` (n,) before solving, and added to the intercept afterwards: the middle one of its
-    values, or 0 where that is another problem.
+    """What may be taken from the target ``y`` (n,) before solving, and added to the intercept afterwards: the middle
+    one of its values, or 0 where that is another problem.
 
-    With a free intercept and a loss of residuals the duals sum to 0, so that neither duals nor objective nor dual value change. Far
-    from zero they would be differences of large numbers. One of the values, and not their mean, leaves whole numbers whole, and
-    follows no outlier.
+    With a free intercept and a loss of residuals the duals sum to 0, so that neither duals nor objective nor dual value
+    change. Far from zero they would be differences of large numbers. One of the values, and not their mean, leaves
+    whole numbers whole, and follows no outlier.
     """
     if not (fit_intercept and loss.takes_intercept and loss.of_residuals):
         return 0.0
@@ -59,7 +62,9 @@ def centre_of(loss: Loss, y: Array, fit_intercept: bool) -> float:
 
 
 def losses_at(loss: Loss, f: Array, b: float, y: Array) -> Array:
-    """V(f_i + b, y_i) for every point; of residuals without rounding ``f`` to the digits that a large ``b`` leaves it."""
+    """V(f_i + b, y_i) for every point; of residuals without rounding ``f`` to the digits that a large ``b`` leaves
+    it.
+    """
     return loss.value(f, y - b) if loss.of_residuals else loss.value(f + b, y)
 
 

@@ -35,10 +35,11 @@ def explore_path(
     about: About | None = None,
     widget: bool = False,
 ) -> Explorable | PathWidget:
-    """A path to drag along in a notebook: weights, scores and certificate follow one cursor; hulls, where it is one of hulls.
+    """A path to drag along in a notebook: weights, scores and certificate follow one cursor; hulls, where it is one of
+    hulls.
 
-    ``index`` is where the cursor begins, ``names`` (d,) are those of a hull's columns, ``about`` what is stated beside it. With
-    ``widget=True`` the answer has an ``index`` that follows the cursor and leads it, and the ``model`` there.
+    ``index`` is where the cursor begins, ``names`` (d,) are those of a hull's columns, ``about`` what is stated beside
+    it. With ``widget=True`` the answer has an ``index`` that follows the cursor and leads it, and the ``model`` there.
     """
     if any(hasattr(model, "hull_") for model in path.estimators):
         page = hulls_page(path, about, names=names, index=index)

@@ -34,7 +34,9 @@ class Explorable:
 
 
 def framed(page: str, plain: str = "", height: int = HEIGHT) -> str:
-    """Markup for a cell: the page in a frame that may run its own script and reach nothing else, and ``plain`` folded below."""
+    """Markup for a cell: the page in a frame that may run its own script and reach nothing else, and ``plain`` folded
+    below.
+    """
     frame = (
         f'<iframe srcdoc="{escape(page)}" sandbox="allow-scripts" title="{escape(title(page))}" loading="lazy" '
         f'style="width: 100%; height: {height}px; border: 0"></iframe>'

@@ -1,9 +1,10 @@
 """Many machines: runs on the workers of a Dask scheduler, each piece of data sent once, and nothing lost with a worker.
 
-What is to be run travels to the scheduler once, as a task of its own; workers get it from each other and keep it, and the
-scheduler makes it again when every worker that had it is gone. A run that dies with its worker is run again elsewhere. When
-the scheduler itself ends, what had arrived is in the caller's hands, and the next sweep goes on from there. One long piece of
-work goes to one worker, which tells how far it is and what there is by now, and learns that it should end (``afar``).
+What is to be run travels to the scheduler once, as a task of its own; workers get it from each other and keep it, and
+the scheduler makes it again when every worker that had it is gone. A run that dies with its worker is run again
+elsewhere. When the scheduler itself ends, what had arrived is in the caller's hands, and the next sweep goes on from
+there. One long piece of work goes to one worker, which tells how far it is and what there is by now, and learns that it
+should end (``afar``).
 
 Needs ``pip install mklcore[dask]``.
 """
@@ -31,8 +32,8 @@ _ANSWER = 2.0  # seconds in which a scheduler that lives answers
 _UNWANTED = "The caller has cancelled the work or is gone, or its cluster is."
 _OVER = ("closing", "closed", "failed")  # of a worker
 MOST_SAID = 2**22  # bytes of what a piece of work says while it goes on: a scheduler holds one of them per piece
-# Workers of Dask give every large array back to the system at once, and finding its pages again takes them as long as what
-# they compute: so much is kept (glibc, bytes; read when a process starts).
+# Workers of Dask give every large array back to the system at once, and finding its pages again takes them as long as
+# what they compute: so much is kept (glibc, bytes; read when a process starts).
 KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 2**28, "MALLOC_MMAP_THRESHOLD_": 2**25}
 SAME = ("mklcore",)  # packages of which a worker must have our version
 S = TypeVar("S")
@@ -69,9 +70,10 @@ def backend() -> str:
 
 @contextmanager
 def connected(address: str | None = None) -> Iterator[Any]:
-    """A ``distributed.Client``: of ``address``; else the current one; else of the address in ``MKL_EXPLORER_SCHEDULER``; else of
-    processes of this machine that end with it. ParameterError where Dask is not installed; NoClusterError, which is one, where
-    nobody answers, or a worker has another version of this library."""
+    """A ``distributed.Client``: of ``address``; else the current one; else of the address in
+    ``MKL_EXPLORER_SCHEDULER``; else of processes of this machine that end with it. ParameterError where Dask is not
+    installed; NoClusterError, which is one, where nobody answers, or a worker has another version of this library.
+    """
     try:
         import distributed
     except ImportError:
@@ -134,7 +136,8 @@ def keeping_memory() -> Iterator[None]:
 
 @contextmanager
 def one_client(backend: Any) -> Iterator[None]:
-    """Sweeps within speak to the cluster through one client, and what they run is sent once, however many sweeps run it.
+    """Sweeps within speak to the cluster through one client, and what they run is sent once, however many sweeps run
+    it.
 
     For repeated sweeps. Without effect unless ``backend`` is "dask".
     """
@@ -161,7 +164,8 @@ def _current(distributed: Any) -> Any:
 def on_cluster(client: Any, run: Callable[[S], R], specs: Sequence[S]) -> Iterator[tuple[S, R] | None]:
     """Pairs of spec and row as they arrive, and None from time to time while none does.
 
-    The first error of a run is raised. MKLError where the scheduler ends, or another cancels, before the last row arrived.
+    The first error of a run is raised. MKLError where the scheduler ends, or another cancels, before the last row
+    arrived.
     """
     data, kept = _sent(client, run), _SENT.get() is not None
     kept_where = " is kept where `known` is a dict"
@@ -239,7 +243,8 @@ def _forget(client: Any, future: Any) -> None:
 
 
 def answers(client: Any, futures: Sequence[Any], pulse: Callable[[], Any], what: str) -> Iterator[Any]:
-    """What futures hold, in their order, each let go of as soon as it is here; ``pulse`` is called meanwhile and may end that.
+    """What futures hold, in their order, each let go of as soon as it is here; ``pulse`` is called meanwhile and may
+    end that.
 
     MKLError where the scheduler ends before; ``what`` is what it ends with.
     """
@@ -263,10 +268,11 @@ def answers(client: Any, futures: Sequence[Any], pulse: Callable[[], Any], what:
 def afar(work: Callable[..., R], callback: Tell | None = None, news: Callable[[bytes], Any] | None = None) -> R:
     """``work(tell)`` on one worker of the cluster, with one BLAS thread: what it gives, or the error it ends with.
 
-    What the work tells, ``tell(done, total)``, comes to ``callback`` here, which is called from time to time in any case; what it
-    raises ends the work there, too, when it tells next. With ``news`` it is ``work(tell, say)``: what it says, in bytes, comes to
-    ``news`` while the work goes on, the newest where several were said meanwhile, and nothing above ``MOST_SAID``. Work that dies
-    with its worker begins again on another. MKLError where the scheduler ends before the work does.
+    What the work tells, ``tell(done, total)``, comes to ``callback`` here, which is called from time to time in any
+    case; what it raises ends the work there, too, when it tells next. With ``news`` it is ``work(tell, say)``: what it
+    says, in bytes, comes to ``news`` while the work goes on, the newest where several were said meanwhile, and nothing
+    above ``MOST_SAID``. Work that dies with its worker begins again on another. MKLError where the scheduler ends
+    before the work does.
     """
     with connected() as client:
         import distributed

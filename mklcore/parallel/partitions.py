@@ -1,8 +1,10 @@
-"""Rows in parts that are never together: models of squared and sloped losses from sums, predictions and scores part by part.
+"""Rows in parts that are never together: models of squared and sloped losses from sums, predictions and scores part by
+part.
 
-A part is what ``parts(k)`` gives, a table X (n_k, d) and a target y (n_k,); it is read where it is used, in this process, in
-others, or on the workers of a cluster, which send back sums of size (D + 1, D + 1) or the predictions of the part. Landmarks,
-scales and widths of the kernels are those of rows drawn from all parts; everything after that is exact over all rows.
+A part is what ``parts(k)`` gives, a table X (n_k, d) and a target y (n_k,); it is read where it is used, in this
+process, in others, or on the workers of a cluster, which send back sums of size (D + 1, D + 1) or the predictions of
+the part. Landmarks, scales and widths of the kernels are those of rows drawn from all parts; everything after that is
+exact over all rows.
 """
 
 from __future__ import annotations
@@ -56,7 +58,10 @@ class ArrayParts:
 
 @dataclass(frozen=True)
 class ParquetParts:
-    """The Parquet files of a folder, one part each: ``target`` and ``columns`` by name. Workers read them where they lie."""
+    """The Parquet files of a folder, one part each: ``target`` and ``columns`` by name.
+
+    Workers read them where they lie.
+    """
 
     files: tuple[str, ...]
     target: str
@@ -64,7 +69,9 @@ class ParquetParts:
 
     @classmethod
     def of(cls, folder: str | Path, target: str, columns: Sequence[str] | None = None) -> ParquetParts:
-        """All files that end in .parquet in and below ``folder``; without ``columns`` all of the first but the target."""
+        """All files that end in .parquet in and below ``folder``; without ``columns`` all of the first but the
+        target.
+        """
         files = tuple(str(file) for file in sorted(Path(folder).rglob("*.parquet")))
         if not files:
             raise DataError(
@@ -101,13 +108,13 @@ def fit_parts(
     backend: str | Executor = "serial",
     callback: Progress = None,
 ) -> Any:
-    """``estimator`` fitted on all rows of ``parts``: an lp-norm estimator with squared or logistic loss or the squared hinge, or
-    MKL-GOMP, for a number or for two classes, with ``approximation=Nystroem(...)``. It is not changed.
+    """``estimator`` fitted on all rows of ``parts``: an lp-norm estimator with squared or logistic loss or the squared
+    hinge, or MKL-GOMP, for a number or for two classes, with ``approximation=Nystroem(...)``. It is not changed.
 
-    ``sample`` rows, drawn from all parts with ``seed``, give landmarks, scales and widths. ``backend`` as in ``sweep``; the sums
-    are added in the order of the parts, so that the model is the same wherever they were made. ``callback(done, total)``
-    after every part; sloped losses read all parts about ten times. ParameterError for other estimators; DataError for parts
-    that do not fit each other.
+    ``sample`` rows, drawn from all parts with ``seed``, give landmarks, scales and widths. ``backend`` as in ``sweep``;
+    the sums are added in the order of the parts, so that the model is the same wherever they were made.
+    ``callback(done, total)`` after every part; sloped losses read all parts about ten times. ParameterError for other
+    estimators; DataError for parts that do not fit each other.
     """
     check_summable(estimator)
     with one_client(backend):
@@ -122,7 +129,8 @@ def _fitted(estimator: Any, parts: Parts, sample: int, seed: int, backend: str |
     stack, _ = started.training_stack(X, y)
     if is_classifier(started) and len(started.classes_) > 2:
         raise DataError(
-            f"The target has {len(started.classes_)} classes; rows in parts are learnt for a number or two classes. Fit one "
+            f"The target has {len(started.classes_)} classes; rows in parts are learnt for a number or two classes. "
+            f"Fit one "
             "class against the rest at a time."
         )
     if is_passed(started):
@@ -145,7 +153,9 @@ def predict_parts(
 
 
 def score_parts(model: Any, parts: Parts, *, backend: str | Executor = "serial", callback: Progress = None) -> float:
-    """The score of ``model`` on all rows of ``parts``: the share of classes that are right, or R²; only sums are sent."""
+    """The score of ``model`` on all rows of ``parts``: the share of classes that are right, or R²; only sums are
+    sent.
+    """
     found = sweep(_Judged(model, parts), range(len(parts)), backend, callback=callback).values()
     wrong = sum(missed for missed, _ in found)
     of_all = reduce(Totals.__add__, (totals for _, totals in found))
@@ -221,7 +231,9 @@ class _Judged:
     parts: Parts
 
     def __call__(self, k: int) -> tuple[float, Totals]:
-        """Errors (wrong ones, or the sum of squares), and what the target says of how it varies; of classes their number alone."""
+        """Errors (wrong ones, or the sum of squares), and what the target says of how it varies; of classes their
+        number alone.
+        """
         X, y = self.parts(k)
         said = self.model.predict(X)
         if is_classifier(self.model):

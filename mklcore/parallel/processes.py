@@ -1,9 +1,9 @@
 """Solving in a worker process of lower priority, so that the caller stays responsive.
 
-Python runs one thread of a process at a time, and a solver holds it between compiled calls: beside thirty people who look at
-pages, a path of a third of a second took two. Here it is asked for over a socket that only the two processes have; its
-progress, its first points and the whole path come back the same way. Kernels are sent once and kept until others come, and
-what an answer says of them is said by name. When the socket closes, the process ends.
+Python runs one thread of a process at a time, and a solver holds it between compiled calls: beside thirty people who
+look at pages, a path of a third of a second took two. Here it is asked for over a socket that only the two processes
+have; its progress, its first points and the whole path come back the same way. Kernels are sent once and kept until
+others come, and what an answer says of them is said by name. When the socket closes, the process ends.
 
 What is pickled here was made by one of the two processes, never by a stranger.
 """
@@ -118,7 +118,10 @@ class Line:
         return [stream.getbuffer(), *(one.raw() for one in large)]
 
     def send(self, message: Any) -> None:
-        """Send a message. Raises ``EndedError`` where nobody is left to hear it, ``UnsendableError`` before anything is sent."""
+        """Send a message.
+
+        Raises ``EndedError`` where nobody is left to hear it, ``UnsendableError`` before anything is sent.
+        """
         self.post(self.packed(message))
 
     def post(self, pieces: list[memoryview]) -> None:
@@ -186,7 +189,10 @@ class Apart:
         weakref.finalize(self, _end, self._process, self._line)
 
     def ready(self, seconds: float = 0.0) -> bool:
-        """Whether it has loaded its solvers, waited for at most so long. Raises ``EndedError`` where it ended instead."""
+        """Whether it has loaded its solvers, waited for at most so long.
+
+        Raises ``EndedError`` where it ended instead.
+        """
         if not self._ready and self._line.has(seconds):
             self._ready = self._line.receive() == ("ready",)
         return self._ready
@@ -200,12 +206,13 @@ class Apart:
         news: Callable[[Any], None] | None = None,
         **more: Any,
     ) -> T:
-        """``work`` of the same arguments, done over there, to the same numbers: a function of a module, as ``fit_path``,
-        whose first argument is an estimator and which reports to ``callback`` and, where there are ``news``, to ``so_far``.
+        """``work`` of the same arguments, done over there, to the same numbers: a function of a module, as
+        ``fit_path``, whose first argument is an estimator and which reports to ``callback`` and, where there are
+        ``news``, to ``so_far``.
 
-        ``shared``: those among the arguments that are large, by any names; sent again only where they are others than the
-        last time. ``news`` is called now and then with what there is so far. What it raises ends the work here and there,
-        and so does an error there, which is raised here. Raises ``EndedError`` where the process ends, and
+        ``shared``: those among the arguments that are large, by any names; sent again only where they are others than
+        the last time. ``news`` is called now and then with what there is so far. What it raises ends the work here and
+        there, and so does an error there, which is raised here. Raises ``EndedError`` where the process ends, and
         ``UnsendableError`` for what cannot be asked over there.
         """
         try:

@@ -1,11 +1,12 @@
-"""Kernels in shards: a dictionary that is cut into k parts, each on a worker with the columns it sees; rows stay together.
+"""Kernels in shards: a dictionary that is cut into k parts, each on a worker with the columns it sees; rows stay
+together.
 
     down, to every worker     a (n,) and the weights of its kernels (M / k,)
     up, from every worker     Q (M / k,) = a'K_m a, and the part of K_theta of its kernels, (n, n)
 
-That is all one step of lp-norm learning asks of the kernels, so that its solvers run on the caller's machine as they are. The
-shards are built where they stay, from columns that travel once; a worker that is lost is replaced by another, which builds its
-shard again. Sums are added in the order of the shards.
+That is all one step of lp-norm learning asks of the kernels, so that its solvers run on the caller's machine as they
+are. The shards are built where they stay, from columns that travel once; a worker that is lost is replaced by another,
+which builds its shard again. Sums are added in the order of the shards.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.parallel.cluster import answers, connected, held, while_wanted
 
 NORMALISATIONS = ("multiplicative", "trace", "diag", None)
-_SCALED = f"Kernels in shards are scaled as a whole; normalise must be one of {', '.join(map(repr, NORMALISATIONS))}, got {{!r}}."
+_SCALED = f"Kernels in shards are scaled as a whole; normalise must be one of {', '.join(map(repr, NORMALISATIONS))}, got {{!r}}."  # noqa: E501
 Pulse: TypeAlias = Callable[[], Any]  # what it raises ends what is waited for
 
 
@@ -63,7 +64,9 @@ class Shard:
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """What a worker tells of its shard: which of its kernels are left, these resolved, their scales and diagonals, notes."""
+    """What a worker tells of its shard: which of its kernels are left, these resolved, their scales and diagonals,
+    notes.
+    """
 
     kept: Indices
     specs: tuple[KernelSpec, ...]
@@ -73,8 +76,10 @@ class Built:
 
 
 def built(shard: Shard, X: Array, normalise: str | None, pulse: Pulse | None = None) -> LazyKernels:
-    """The kernels of a shard on rows X (n, s) of its columns; they stay where they are built. What ``pulse`` raises ends that; on a
-    worker, without one, that nobody wants them any more."""
+    """The kernels of a shard on rows X (n, s) of its columns; they stay where they are built.
+
+    What ``pulse`` raises ends that; on a worker, without one, that nobody wants them any more.
+    """
     with one_blas_thread(), cancellation_scope(pulse or while_wanted()):
         return LazyKernels.build(shard.kernels, X, normalise)
 
@@ -142,7 +147,10 @@ class OnWorkers:
 
 
 class ShardedRows(LazyKernels):
-    """``LazyKernels`` whose sums are made by the shards. ``sent`` and ``received`` count bytes of arrays per shard and in all."""
+    """``LazyKernels`` whose sums are made by the shards.
+
+    ``sent`` and ``received`` count bytes of arrays per shard and in all.
+    """
 
     def __init__(self, shards: Here | OnWorkers, dictionary: KernelDictionary, X: Array, normalise: str | None) -> None:
         descriptions = shards.described()
@@ -207,9 +215,11 @@ def sharded(
     dictionary: KernelDictionary, X: Any, normalise: str | None = "multiplicative", *, count: int | None = None,
     backend: str = "dask", pulse: Pulse = never_asked,
 ) -> Iterator[ShardedRows]:  # fmt: skip
-    """The kernels of a dictionary on rows X (n, d) in ``count`` shards, by default one per worker; ``backend`` is "dask" (the
-    cluster as ``sweep`` finds it) or "serial" (this process). ``pulse`` is called while a sum is waited for, and what it raises
-    ends that. ParameterError for what needs all kernels of a row together, MKLError where the scheduler ends."""
+    """The kernels of a dictionary on rows X (n, d) in ``count`` shards, by default one per worker; ``backend`` is
+    "dask" (the cluster as ``sweep`` finds it) or "serial" (this process). ``pulse`` is called while a sum is waited
+    for, and what it raises ends that. ParameterError for what needs all kernels of a row together, MKLError where the
+    scheduler ends.
+    """
     if normalise not in NORMALISATIONS:
         raise ParameterError(_SCALED.format(normalise))
     if backend not in ("dask", "serial"):
@@ -246,11 +256,13 @@ def fit_shards(
     backend: str = "dask",
     pulse: Pulse = never_asked,
 ) -> Any:
-    """``estimator``, an lp-norm estimator on a ``KernelDictionary``, fitted with the kernels in shards; it is not changed.
+    """``estimator``, an lp-norm estimator on a ``KernelDictionary``, fitted with the kernels in shards; it is not
+    changed.
 
-    X (n, d) and y (n,) as for ``fit``, ``count``, ``backend`` and ``pulse`` as for ``sharded``: raise in it, or in the estimator's
-    ``callback``, to end the fit; the workers then end with the step they are in. p above 1 takes the analytic update on
-    K_theta, p = 1 the working set, whose few kernels are made here. The fitted model is like any other.
+    X (n, d) and y (n,) as for ``fit``, ``count``, ``backend`` and ``pulse`` as for ``sharded``: raise in it, or in the
+    estimator's ``callback``, to end the fit; the workers then end with the step they are in. p above 1 takes the
+    analytic update on K_theta, p = 1 the working set, whose few kernels are made here. The fitted model is like any
+    other.
     """
     if why := why_not(estimator):
         raise ParameterError(why)

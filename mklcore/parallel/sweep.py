@@ -49,13 +49,14 @@ def sweep(
     ----------
     run : a function of one spec; for "processes" and "dask" it has to live in an importable module
     specs : what to run; frozen dataclasses, numbers or tuples
-    backend : "serial", "processes" (joblib, ``n_jobs`` of them), "dask" (the cluster of the current ``distributed`` client, of
-        the scheduler that ``MKL_EXPLORER_SCHEDULER`` names, or a local one; needs ``pip install mklcore[dask]``), or an executor
-        of your own. Every run has one BLAS thread, so that the rows are the same to the last digit; on a cluster ``run`` and the
-        data in it are sent once. What dies with its worker is run again; in processes once in a sweep
+    backend : "serial", "processes" (joblib, ``n_jobs`` of them), "dask" (the cluster of the current ``distributed``
+        client, of the scheduler that ``MKL_EXPLORER_SCHEDULER`` names, or a local one; needs ``pip install
+        mklcore[dask]``), or an executor of your own. Every run has one BLAS thread, so that the rows are the same to
+        the last digit; on a cluster ``run`` and the data in it are sent once. What dies with its worker is run again;
+        in processes once in a sweep
     known : rows from an earlier sweep; their specs are not run again
-    callback : callback(done, total) before the first and after every run, on a cluster also while it waits; raise in it to stop,
-        what ran is then lost unless ``known`` is a dict, into which every row is written as it arrives
+    callback : callback(done, total) before the first and after every run, on a cluster also while it waits; raise in it
+        to stop, what ran is then lost unless ``known`` is a dict, into which every row is written as it arrives
 
     An error in a run ends the sweep, and so does the end of a scheduler (MKLError): go on with what is in ``known``.
     """
@@ -107,8 +108,10 @@ def _in_processes(run: Callable[[S], R], specs: Sequence[S], n_jobs: int) -> Ite
         except BrokenProcessPool:
             if again:
                 raise MKLError(
-                    "A process that ran a part of the sweep was ended from outside, twice: often there was not enough memory. "
-                    f"Of {len(specs)} runs {done} are done. Take fewer processes (n_jobs) or smaller runs, and go on with "
+                    "A process that ran a part of the sweep was ended from outside, twice: often there was not enough "
+                    "memory. "
+                    f"Of {len(specs)} runs {done} are done. Take fewer processes (n_jobs) or smaller runs, and go on "
+                    f"with "
                     "what is in known."
                 ) from None
 
@@ -138,8 +141,9 @@ class SplitSpec:
 
 @dataclass(frozen=True, eq=False)
 class SplitRow:
-    """What one split gave: three scores, kernels used, relative gap (NaN without a certificate), which kernels were used and
-    with what weight, (M,) each, and seconds."""
+    """What one split gave: three scores, kernels used, relative gap (NaN without a certificate), which kernels were
+    used and with what weight, (M,) each, and seconds.
+    """
 
     spec: SplitSpec
     train: float
@@ -155,11 +159,12 @@ class SplitRow:
 
 @dataclass(frozen=True, eq=False)
 class SplitProblem:
-    """A table and what to fit on it, for any split: ``problem(spec)`` builds the kernels on the training rows, fits, scores.
+    """A table and what to fit on it, for any split: ``problem(spec)`` builds the kernels on the training rows, fits,
+    scores.
 
-    Give ``kernels``, a dictionary, with ``normalise`` and ``center`` as for its grams; or ``stack``, a ready stack on all
-    rows, whose table is that of ``read_stack``. ``estimator`` is unfitted and is not changed. ``scoring`` as in ``fit_path``.
-    ``most_rows``: of every part at most so many are drawn, for tables of many rows.
+    Give ``kernels``, a dictionary, with ``normalise`` and ``center`` as for its grams; or ``stack``, a ready stack on
+    all rows, whose table is that of ``read_stack``. ``estimator`` is unfitted and is not changed. ``scoring`` as in
+    ``fit_path``. ``most_rows``: of every part at most so many are drawn, for tables of many rows.
     """
 
     data: Dataset
@@ -234,7 +239,8 @@ class Repeats:
     def sd(self, name: str) -> float:
         """Standard deviation over the splits, with R - 1; NaN for a single one.
 
-        The splits share rows: the spread says how much a score hangs on the rows drawn. It is no standard error of the mean.
+        The splits share rows: the spread says how much a score hangs on the rows drawn. It is no standard error of the
+        mean.
         """
         found = self.values(name)
         return float(found.std(ddof=1)) if found.size > 1 else math.nan
@@ -270,10 +276,11 @@ def repeat_splits(
     known: Mapping[SplitSpec, SplitRow] | None = None,
     callback: Progress = None,
 ) -> Repeats:
-    """How much does a score hang on the split: fit the same model on ``n_repeats`` splits, with the seeds that follow ``first``.
+    """How much does a score hang on the split: fit the same model on ``n_repeats`` splits, with the seeds that follow
+    ``first``.
 
-    Kernels, their normalisation and relative widths are made anew on every training part. ``n_jobs``, ``known`` and ``callback``
-    as in ``sweep``. The model's parameters stay as they are: nothing is chosen on the validation rows.
+    Kernels, their normalisation and relative widths are made anew on every training part. ``n_jobs``, ``known`` and
+    ``callback`` as in ``sweep``. The model's parameters stay as they are: nothing is chosen on the validation rows.
     """
     if isinstance(n_repeats, bool) or not isinstance(n_repeats, int | np.integer) or not 2 <= n_repeats <= MOST_REPEATS:
         raise ParameterError(f"n_repeats must be a whole number from 2 to {MOST_REPEATS}; got {n_repeats!r}.")

@@ -1,7 +1,8 @@
 """Errands: full-size fits that carry all they need, so that a worker of a cluster can do them as well as this process.
 
-An errand is called with ``tell(done, total)``, which takes how far it is and may raise to end it, and with ``say``, where somebody
-wants to hear of what there is so far, in bytes. What it gives holds nobody who listens any more, so that it can travel.
+An errand is called with ``tell(done, total)``, which takes how far it is and may raise to end it, and with ``say``,
+where somebody wants to hear of what there is so far, in bytes. What it gives holds nobody who listens any more, so that
+it can travel.
 """
 
 from __future__ import annotations
@@ -35,10 +36,12 @@ def run(
     show: Callable[[Path], Any] | None = None,
     instead: Callable[[str], Any] | None = None,
 ) -> R:
-    """What an errand gives: from a worker of the cluster that ``MKL_EXPLORER_SCHEDULER`` names, without one from this process.
+    """What an errand gives: from a worker of the cluster that ``MKL_EXPLORER_SCHEDULER`` names, without one from this
+    process.
 
-    ``show``, for an errand that solves a path, is called now and then with the path through the points solved so far, without its models.
-    Where there is no cluster to be used, the error is raised, or, with ``instead``, passed to it, and this process does the errand.
+    ``show``, for an errand that solves a path, is called now and then with the path through the points solved so far,
+    without its models. Where there is no cluster to be used, the error is raised, or, with ``instead``, passed to it,
+    and this process does the errand.
     """
     heard = None if show is None else lambda content: show(read_paths(content)["path"])
     if scheduler_address():
@@ -52,7 +55,9 @@ def run(
 
 
 def run_in_shards(errand: WholeFit, tell: Tell, instead: Callable[[str], Any] | None = None) -> tuple[Any, float]:
-    """What ``run`` gives, its kernels in shards on the workers where the cluster has several: each computes its part of them."""
+    """What ``run`` gives, its kernels in shards on the workers where the cluster has several: each computes its part of
+    them.
+    """
     try:
         with connected() as client, client.as_current():
             if len(client.ncores()) > 1:
@@ -64,7 +69,8 @@ def run_in_shards(errand: WholeFit, tell: Tell, instead: Callable[[str], Any] | 
 
 @dataclass(frozen=True, eq=False)
 class WholeFit:
-    """One model on all rows X (n, d), y (n,), and its score on rows left out; ``asked`` is an estimator that is not fitted.
+    """One model on all rows X (n, d), y (n,), and its score on rows left out; ``asked`` is an estimator that is not
+    fitted.
 
     It gives the model and its score. Told are ``STEPS``, by how many of the digits that ``tol`` asks for are there.
     """
@@ -107,10 +113,11 @@ class WholeFit:
 
 @dataclass(frozen=True, eq=False)
 class FeaturePath:
-    """A path on features of all rows X (n, d), y (n,), scored on X_val, y_val: the landmarks, the features and every point.
+    """A path on features of all rows X (n, d), y (n,), scored on X_val, y_val: the landmarks, the features and every
+    point.
 
-    The grid has ``size`` points of the parameter ``over``, of which the ``first`` are solved (None for all), and goes on by at
-    most ``grow``; ``normalise`` and ``center`` as in ``KernelDictionary.grams``.
+    The grid has ``size`` points of the parameter ``over``, of which the ``first`` are solved (None for all), and goes
+    on by at most ``grow``; ``normalise`` and ``center`` as in ``KernelDictionary.grams``.
     """
 
     asked: Any

@@ -1,4 +1,6 @@
-"""What a path asks of an estimator, as a protocol: every estimator of this library keeps it, and any other that does has paths."""
+"""What a path asks of an estimator, as a protocol: every estimator of this library keeps it, and any other that does
+has paths.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,12 @@ from mklcore.arrays import Array
 
 
 class PathEstimator(Protocol):
-    """What a path asks of an estimator: every estimator of this library keeps it, and any other that does has paths too.
+    """What a path asks of an estimator: every estimator of this library keeps it, and any other that does has paths
+    too.
 
     Fitted, it has what a path collects: ``weights_``, ``objective_``, ``dual_gap_`` and ``relative_gap_`` (None where
-    nothing is certified), ``status_``, ``fit_``, ``n_kernels_`` and ``n_solves_``. It may have ``training_decision``, its
-    decision values on the training rows where fitting has left them.
+    nothing is certified), ``status_``, ``fit_``, ``n_kernels_`` and ``n_solves_``. It may have ``training_decision``,
+    its decision values on the training rows where fitting has left them.
     """
 
     score_name: ClassVar[str]  # what ``path_score`` measures, in a word
@@ -38,7 +41,9 @@ class PathEstimator(Protocol):
     def along(
         self, stack: Any, y: Any, param: str, values: Sequence[float], attribute: str, start: Any = None
     ) -> Iterator[Self]:
-        """One fitted copy per value of ``param``, which the estimator calls ``attribute``; ``start`` a fitted neighbour."""
+        """One fitted copy per value of ``param``, which the estimator calls ``attribute``; ``start`` a fitted
+        neighbour.
+        """
 
     def path_table(self, points: Sequence[Any], stack: Any) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
         """Weights (L, M) of the fitted points, and the names and families of the M kernels."""

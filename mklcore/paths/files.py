@@ -1,7 +1,7 @@
 """Paths in one file: a NumPy archive of plain arrays and one JSON text. Nothing in it is ever executed.
 
-The figures of every point are kept, the fitted models are not: they are fitted anew when they are needed. Sizes are bounded
-before anything is unpacked, and what does not fit together is refused.
+The figures of every point are kept, the fitted models are not: they are fitted anew when they are needed. Sizes are
+bounded before anything is unpacked, and what does not fit together is refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ WHOLE = ("n_nonzero", "solves")
 
 
 def write_paths(**paths: Path) -> bytes:
-    """The archive of ``paths`` under their names, as bytes: write_paths(whole=path). At least one; "format" is no name."""
+    """The archive of ``paths`` under their names, as bytes: write_paths(whole=path).
+
+    At least one; "format" is no name.
+    """
     if not paths or "format" in paths:
         raise ParameterError(f"Paths are kept under names other than 'format', at least one; got {sorted(paths)}.")
     arrays: dict[str, np.ndarray] = {}
@@ -43,9 +46,11 @@ def write_paths(**paths: Path) -> bytes:
 
 
 def read_paths(content: bytes) -> dict[str, Path]:
-    """The paths in an archive that ``write_paths`` made, by name; their fits and estimators are None, their arrays read-only.
+    """The paths in an archive that ``write_paths`` made, by name; their fits and estimators are None, their arrays
+    read-only.
 
-    DataError, with what is wrong, for anything else: another format, damage, sizes beyond bounds, parts that do not fit.
+    DataError, with what is wrong, for anything else: another format, damage, sizes beyond bounds, parts that do not
+    fit.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:

@@ -1,7 +1,8 @@
 """The score of a path on all rows that were left out, where only some of them chose its best point.
 
-A few hundred rows say at once which point is good; what the model is worth is stated on all that are there. Kernel values
-of many rows against the training rows are too many to be held, so that they are made, used and forgotten a few at a time.
+A few hundred rows say at once which point is good; what the model is worth is stated on all that are there. Kernel
+values of many rows against the training rows are too many to be held, so that they are made, used and forgotten a few
+at a time.
 """
 
 from __future__ import annotations
@@ -31,14 +32,19 @@ def _rows_at_a_time(stack: GramStack) -> int:
 
 
 def scored_on(
-    path: Path, stack: GramStack, X: Array, y: Labels, scoring: Scoring = None, callback: Callable[[int, int], Any] | None = None
-) -> Path:  # fmt: skip
+    path: Path,
+    stack: GramStack,
+    X: Array,
+    y: Labels,
+    scoring: Scoring = None,
+    callback: Callable[[int, int], Any] | None = None,
+) -> Path:
     """The same path, its ``val_score`` measured on other rows; nothing is solved again.
 
     ``X`` (n, d), a ``Dataset.table``, and ``y`` (n,): those rows and their target.
     ``stack`` the training stack of the path, made by a dictionary, or its features; ``scoring`` as in ``fit_path``.
-    ``callback(done, total)`` after every stretch of rows, raise in it to cancel. KernelError for a stack that cannot evaluate
-    its kernels.
+    ``callback(done, total)`` after every stretch of rows, raise in it to cancel. KernelError for a stack that cannot
+    evaluate its kernels.
     """
     points, step, total = path.estimators, _rows_at_a_time(stack), steps(stack, len(y))
     said: list[list[Array]] = []

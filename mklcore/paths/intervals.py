@@ -1,4 +1,6 @@
-"""Between which numbers an optimum lies that nobody has solved: from the certificates of the solved points beside it."""
+"""Between which numbers an optimum lies that nobody has solved: from the certificates of the solved points beside
+it.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,8 @@ def interval_along(path: Path, X: Any, y: Any, value: float) -> Interval | None:
 
     The weights of a neighbour give an upper end, its dual, scaled to the new C where the loss allows, a lower one.
     ``X`` the training stack of the path (M, n, n) or a ``GramStack``, ``y`` (n,) its target. None for paths over other
-    parameters than C and p, for methods without a dual, and where one kernel was taken and solved alone. O(M n^2) for the
-    products, no machine is solved.
-    Source: specification of the lp-norm solver, section 5, live slider design.
+    parameters than C and p, for methods without a dual, and where one kernel was taken and solved alone. O(M n^2) for
+    the products, no machine is solved. Source: specification of the lp-norm solver, section 5, live slider design.
     """
     first = path.estimators[0]
     if path.param not in ("C", "p") or not hasattr(first, "penalty_in_use") or path.dual_gap is None:

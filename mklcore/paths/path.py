@@ -1,4 +1,6 @@
-"""Paths: one model per value of a parameter, each started from its neighbour, with a certificate and scores at every point."""
+"""Paths: one model per value of a parameter, each started from its neighbour, with a certificate and scores at every
+point.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ class Path:
 
     ``weights`` (L, M): kernel weights, averaged over the one-vs-rest problems where there are several. ``fits`` are the
     solver results, ``estimators`` the fitted models. ``dual_gap`` is primal minus dual, the worst over the problems.
-    Scores are called ``score_name``: "accuracy", "R²", "balanced accuracy", ..., or "share accepted" where there is no target.
+    Scores are called ``score_name``: "accuracy", "R²", "balanced accuracy", ..., or "share accepted" where there is no
+    target.
     """
 
     param: str
@@ -60,7 +63,9 @@ class Path:
 
     @property
     def can_choose(self) -> bool:
-        """Whether the validation score says which point is better: not without a target, and not where none was measured."""
+        """Whether the validation score says which point is better: not without a target, and not where none was
+        measured.
+        """
         return self.score_name != ACCEPTED and bool(np.isfinite(np.asarray(self.val_score, dtype=float)).any())
 
     @property
@@ -70,8 +75,9 @@ class Path:
 
     @property
     def first_look(self) -> int:
-        """The index to look at first: the best validation score of the finished points, of all where none is finished; or
-        the middle of the path where no score can choose."""
+        """The index to look at first: the best validation score of the finished points, of all where none is finished;
+        or the middle of the path where no score can choose.
+        """
         if not self.can_choose:
             return len(self) // 2
         scores = np.asarray(self.val_score, dtype=float)
@@ -80,8 +86,9 @@ class Path:
 
     @property
     def at_edge(self) -> int | None:
-        """-1 where the best validation score of a path over C or lam is its last point's and rises to it, 0 where it is the
-        first point's; None where the best lies inside, where the score is flat there, or where none can choose."""
+        """-1 where the best validation score of a path over C or lam is its last point's and rises to it, 0 where it is
+        the first point's; None where the best lies inside, where the score is flat there, or where none can choose.
+        """
         scores = np.asarray(self.val_score, dtype=float)
         if self.param not in ("C", "lam") or len(self) < MOVING or not self.can_choose or np.isnan(scores).any():
             return None
@@ -96,7 +103,9 @@ class Path:
             """Drag along it in a notebook: ``mklcore.notebook.explore_path``, which the front door attaches."""
 
     def nearest(self, value: float) -> int:
-        """The index of the solved value nearest to ``value`` by ratio, the first of equals; ``value`` above 0, inf allowed."""
+        """The index of the solved value nearest to ``value`` by ratio, the first of equals; ``value`` above 0, inf
+        allowed.
+        """
         return nearest_by_ratio(self.values, value)
 
     def _repr_html_(self) -> str:
@@ -164,15 +173,16 @@ def fit_path(
     values : (L,) in the order in which they are to be solved
     X_val, y_val : validation rows, or a test block (M, n_val, n) for a stack; scores are NaN without them
     callback : called as callback(done, total) before the first and after every point; raise in it to cancel
-    start : a fitted model of a neighbouring value, on the same rows and kernels, from which the first point starts; methods
-        that cannot be started elsewhere leave it alone
+    start : a fitted model of a neighbouring value, on the same rows and kernels, from which the first point starts;
+        methods that cannot be started elsewhere leave it alone
 
-    scoring : a scorer of scikit-learn or its name ("balanced_accuracy", "roc_auc", "neg_mean_squared_error", ...); None is
-        what the estimator's ``path_score`` measures: accuracies, R², or for ``LpMKLOneClass``, which needs no ``y``, the
-        share of rows it accepts
-    grow : how many points C or lam may go on beyond the ends of ``values``, by the ratio of the last two, while the best
-        validation score lies at an end and still gains; a path that ends there all the same has ``at_edge``
-    so_far : called after every point but the last of ``values`` with what makes the path through the points solved so far
+    scoring : a scorer of scikit-learn or its name ("balanced_accuracy", "roc_auc", "neg_mean_squared_error", ...); None
+        is what the estimator's ``path_score`` measures: accuracies, R², or for ``LpMKLOneClass``, which needs no ``y``,
+        the share of rows it accepts
+    grow : how many points C or lam may go on beyond the ends of ``values``, by the ratio of the last two, while the
+        best validation score lies at an end and still gains; a path that ends there all the same has ``at_edge``
+    so_far : called after every point but the last of ``values`` with what makes the path through the points solved so
+        far
     until : called with every fitted point; a true answer ends the path there, and the values beyond are not solved
 
     Kernels are built once. A point that did not converge keeps its gap and its ``Status`` and warns.
@@ -255,8 +265,8 @@ def grown(
 def no_better(blocks: Any, y: Any, least: int, behind: int, scoring: Scoring = None) -> Callable[[Any], bool]:
     """What ``fit_path`` takes as ``until``: whether the last ``behind`` points are no better than one before them.
 
-    Beyond the best point of a path over C lie the slow ones. ``blocks`` (M, n_val, n) and ``y`` (n_val,) of validation rows;
-    ``least`` points are solved before anything is decided.
+    Beyond the best point of a path over C lie the slow ones. ``blocks`` (M, n_val, n) and ``y`` (n_val,) of validation
+    rows; ``least`` points are solved before anything is decided.
     """
     scores: list[float] = []
 
@@ -310,7 +320,9 @@ def _checked_start(start: Any, model: Any, stack: Any) -> Any:
 
 
 def checked_values(param: str, values: Sequence[float] | Array) -> Array:
-    """The values of a path over ``param`` as an array; ParameterError for other parameters and for what are no values."""
+    """The values of a path over ``param`` as an array; ParameterError for other parameters and for what are no
+    values.
+    """
     if param not in PATH_ATTRIBUTES:
         raise ParameterError(f"A path runs over one of {', '.join(PATH_ATTRIBUTES)}; got {param!r}.")
     try:
@@ -336,7 +348,9 @@ def validation_blocks(stack: GramStack | LazyKernels, X_val: Any) -> Any:
 
 
 def check_scoring(estimator: Any, scoring: Scoring) -> None:
-    """ParameterError where no scorer goes by the name of ``scoring``, or where there is no target it could compare with."""
+    """ParameterError where no scorer goes by the name of ``scoring``, or where there is no target it could compare
+    with.
+    """
     from sklearn.base import is_outlier_detector
 
     if scoring is None:
@@ -438,12 +452,13 @@ def _collect(
 def path_grid(estimator: Any, X: Any, y: Any, param: str, n: int = 25) -> Array:
     """A grid for ``param`` scaled by the data: from where the solution starts to move to where it has settled.
 
-    ``estimator``, ``X`` and ``y`` as in ``fit_path``: a table (n, d), a stack (M, n, n) or ``GramStack``, or what the estimator
-    builds of them, and the target (n,).
+    ``estimator``, ``X`` and ``y`` as in ``fit_path``: a table (n, d), a stack (M, n, n) or ``GramStack``, or what the
+    estimator builds of them, and the target (n,).
 
     C: from a third of the value at which the first point can leave its bound under equal weights, up four decades.
-    lam: around the largest eigenvalue of a kernel over n, four decades down; for greedy descent from where nothing enters,
-    three decades down. p: the published list from 1 to infinity. s: 1, 2, ... up to ``n`` or the number of kernels.
+    lam: around the largest eigenvalue of a kernel over n, four decades down; for greedy descent from where nothing
+    enters, three decades down. p: the published list from 1 to infinity. s: 1, 2, ... up to ``n`` or the number of
+    kernels.
     """
     from sklearn.base import clone
 

@@ -1,4 +1,7 @@
-"""What weighs the kernels. ``norms``: constraints on the weights, with a dual. ``terms``: concave group selection terms."""
+"""What weighs the kernels.
+
+``norms``: constraints on the weights, with a dual. ``terms``: concave group selection terms.
+"""
 
 from dataclasses import MISSING, fields
 from typing import Any

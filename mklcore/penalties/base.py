@@ -25,9 +25,12 @@ class Penalty(Interface):
     | ``homogeneous`` | the price of s^2 Q is s^2 times that of Q, so that a dual may be scaled in closed form |
     | ``ascends`` | alternating with the machine raises the dual instead of lowering the primal |
     | ``sparse`` | weights end at zero: negligible ones are set to it |
-    | ``simplex`` | the weights live on the simplex, 1'theta <= 1, so that the dual price is half the largest form: the l1 problem |
-    | ``plain_sum`` | every weight stays one, so that the dual price is half the sum of the forms: one machine is the optimum |
-    | ``exponent`` | p above 1 where ||theta||_p <= 1, so that Q_m is proportional to theta_m^(p - 1); None for everything else |
+    | ``simplex`` | the weights live on the simplex, 1'theta <= 1, so that the dual price is half the largest form: the
+    l1 problem |
+    | ``plain_sum`` | every weight stays one, so that the dual price is half the sum of the forms: one machine is the
+    optimum |
+    | ``exponent`` | p above 1 where ||theta||_p <= 1, so that Q_m is proportional to theta_m^(p - 1); None for
+    everything else |
     """
 
     attributes: ClassVar[Mapping[str, str]] = {"name": "what texts, links and saved models call it"}
@@ -43,7 +46,8 @@ class Penalty(Interface):
 
     @classmethod
     def chosen(cls, values: Mapping[str, float], stack: Any = None, alignment: Any = None) -> Self:
-        """The penalty with the ``values`` of its parameters, for kernels in a ``GramStack``, where it is made from those.
+        """The penalty with the ``values`` of its parameters, for kernels in a ``GramStack``, where it is made from
+        those.
 
         ``alignment`` is the (M, M) alignment matrix of the kernels or a function that returns it.
         """
@@ -94,7 +98,9 @@ class Penalty(Interface):
         return 0.0
 
     def check_claims(self, M: int) -> None:
-        """ParameterError unless the price of M forms is the one that ``simplex``, ``plain_sum`` or ``exponent`` promises."""
+        """ParameterError unless the price of M forms is the one that ``simplex``, ``plain_sum`` or ``exponent``
+        promises.
+        """
         Q, p = np.arange(1.0, M + 1.0), self.exponent
         claims = {
             "simplex": (self.simplex, 0.5 * M, "half the largest form"),
@@ -108,6 +114,7 @@ class Penalty(Interface):
         for claim, (made, promised, words) in claims.items():
             if made and not np.isclose(found := self.dual_price(Q), promised, rtol=1e-9):
                 raise ParameterError(
-                    f"The {self.name} claims {claim}={getattr(self, claim)!r}, so that its dual price must be {words}; of the "
+                    f"The {self.name} claims {claim}={getattr(self, claim)!r}, so that its dual price must be "
+                    f"{words}; of the "
                     f"forms 1 to {M} it is {found:g} instead of {promised:g}. Claim what the table in Penalty says."
                 )

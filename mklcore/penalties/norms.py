@@ -33,7 +33,9 @@ _SQUARES = r"\tfrac12\sum_m\frac{\|w_m\|^2}{\theta_m},"
 
 
 def vector_norm(v: Array, order: float) -> float:
-    """(sum |v_m|^order)^(1/order), scaled by the largest entry so that orders in the hundreds neither overflow nor vanish."""
+    """(sum |v_m|^order)^(1/order), scaled by the largest entry so that orders in the hundreds neither overflow nor
+    vanish.
+    """
     sizes = np.abs(v)
     largest = float(sizes.max(initial=0.0))
     if largest == 0.0 or np.isinf(order):
@@ -126,7 +128,8 @@ class LpNorm(Penalty):
 class WeightedLpNorm(Penalty):
     """(sum_m d_m theta_m^p)^(1/p) <= 1 with prices d > 0: a dear kernel (large d_m) must earn its weight.
 
-    The same as the lp norm of d^(1/p) theta on the kernels d^(-1/p) K. Source: specification of the lp-norm solver, section 9.
+    The same as the lp norm of d^(1/p) theta on the kernels d^(-1/p) K. Source: specification of the lp-norm solver,
+    section 9.
     """
 
     p: float
@@ -137,7 +140,8 @@ class WeightedLpNorm(Penalty):
         _SQUARES + r"\qquad \Big(\sum_m d_m\,\theta_m^{\,p}\Big)^{1/p}\le 1,\quad d_m\text{ the columns of kernel }m"
     )
     look_for: ClassVar[str] = (
-        "Kernels of few columns gain on those of many. Compare with the lp norm at the same p: what falls away was dear."
+        "Kernels of few columns gain on those of many. Compare with the lp norm at the same p: what falls away was "
+        "dear."
     )
     cannot_tell: ClassVar[str] = (
         "The prices are a choice made before the data: they count columns, not what a column is worth."
@@ -189,8 +193,9 @@ class BlockNorm(Penalty):
     """1/2 ||w||_{2,q}^2 with q >= 2: more even than the plain sum (q = 2), up to equal block norms (q = infinity).
 
     Weights are eta_m = 1 / th_m >= 1-ish with ||th||_r <= 1, r = q / (q - 2). The paper's update (33) is wrong and
-    diverges; the dual is a joint maximisation in (a, th), and th_m proportional to Q_m^(1/(r+1)) raises it monotonically.
-    Source: Kloft et al. (2011), section 4.3, corrected in the specification of the lp-norm solver, section 7.
+    diverges; the dual is a joint maximisation in (a, th), and th_m proportional to Q_m^(1/(r+1)) raises it
+    monotonically. Source: Kloft et al. (2011), section 4.3, corrected in the specification of the lp-norm solver,
+    section 7.
     """
 
     q: float
@@ -253,8 +258,8 @@ class BlockNorm(Penalty):
 class EllipticNorm(Penalty):
     """sqrt(theta' E^-1 theta) <= 1 with E positive definite: kernels that E ties together rise and fall together.
 
-    ``E`` (M, M), for example an alignment matrix plus 0.05 I. Source: Kloft et al. (2011), section 3.5; specification of
-    the lp-norm solver, section 8.
+    ``E`` (M, M), for example an alignment matrix plus 0.05 I. Source: Kloft et al. (2011), section 3.5; specification
+    of the lp-norm solver, section 8.
     """
 
     E: Array
@@ -333,7 +338,9 @@ class EllipticNorm(Penalty):
         return weights if not np.any(n > 0) else self._nearest(n, weights)
 
     def _nearest(self, n: Array, start: Array) -> Array:
-        """argmin over theta > 0 of sum n_m^2 / (2 theta_m) + 1/2 theta'E^-1 theta, on the boundary: Newton, 0.99 to the wall."""
+        """argmin over theta > 0 of sum n_m^2 / (2 theta_m) + 1/2 theta'E^-1 theta, on the boundary: Newton, 0.99 to the
+        wall.
+        """
         squares = np.maximum(n, 1e-9 * float(n.max())) ** 2
         squares = squares / float(squares.max())
         inverse = self._inverse
@@ -354,11 +361,11 @@ class EllipticNorm(Penalty):
 class ElasticNet(Penalty):
     """(1 - mu) sum_m ||w_m|| + mu/2 sum_m ||w_m||^2 with 0 < mu <= 1: sparse kernels, and copies share their weight.
 
-    With n = min over t of (n^2 / t + t) / 2 the price is 1/2 n^2 / theta plus a cost of theta = t / (1 - mu + mu t), which is
-    smallest at t = n: the update. The dual price is the conjugate, sum_m [sqrt(Q_m) - (1 - mu)]_+^2 / (2 mu), and not
-    homogeneous. mu = 1 is the plain sum; mu = 0 has no finite dual price and is refused (the same kernels enter at p = 1,
-    another C). Source: Zou and Hastie (2005), Journal of the Royal Statistical Society B 67, for groups as in Tomioka and
-    Suzuki (2010), "Sparsity-accuracy trade-off in MKL".
+    With n = min over t of (n^2 / t + t) / 2 the price is 1/2 n^2 / theta plus a cost of theta = t / (1 - mu + mu t),
+    which is smallest at t = n: the update. The dual price is the conjugate, sum_m [sqrt(Q_m) - (1 - mu)]_+^2 / (2 mu),
+    and not homogeneous. mu = 1 is the plain sum; mu = 0 has no finite dual price and is refused (the same kernels enter
+    at p = 1, another C). Source: Zou and Hastie (2005), Journal of the Royal Statistical Society B 67, for groups as in
+    Tomioka and Suzuki (2010), "Sparsity-accuracy trade-off in MKL".
     """
 
     mu: float = 0.5
@@ -410,7 +417,9 @@ class ElasticNet(Penalty):
         return float(over @ over) / (2.0 * self.mu)
 
     def update(self, weights: Array, Q: Array) -> Array:
-        """theta = n / (1 - mu + mu n) at n = theta sqrt(Q); kernels of no use to the dual end at zero, others come back."""
+        """theta = n / (1 - mu + mu n) at n = theta sqrt(Q); kernels of no use to the dual end at zero, others come
+        back.
+        """
         if self.mu == 1:
             return np.ones_like(weights)
         pull = np.sqrt(np.maximum(Q, 0.0))

@@ -12,17 +12,18 @@ norm with another update. The terms constrain nothing and have no dual: a fit ha
 | ``GroupLasso`` | sum eta_k sqrt(r_k) | eta_k / sqrt(r_k) |
 | ``MFocuss`` | sum eta_k r_k^(p/2), 0 < p <= 1 | eta_k p r_k^(p/2 - 1) |
 | ``SquaredGroupLasso`` | 1/2 (sum eta_k sqrt(r_k))^2 | eta_k (sum_i eta_i sqrt(r_i)) / sqrt(r_k) |
-| ``MinimaxConcave`` | sum r_k / 2 + m_k(sqrt(r_k)), m' = (eta_k - t / reach)_+ | 1 + (eta_k / sqrt(r_k) - 1 / reach)_+ |
+| ``MinimaxConcave`` | sum r_k / 2 + m_k(sqrt(r_k)), m' = (eta_k - t / reach)_+ | 1 + (eta_k / sqrt(r_k) - 1 / reach)_+
+|
 | ``SmoothlyClipped`` | the same with the SCAD price | 1 + s_k'(sqrt(r_k)) / sqrt(r_k) |
 
 ``GroupLasso`` and ``SquaredGroupLasso`` (the price of l1 multiple kernel learning) are convex in w; the others and any
 sum with them have local minima. Terms are added with ``+``: g and B add.
 
-MCP and SCAD stop rising: a large block pays no more for being larger, so that what is kept is not held small. Kernels need a price
-of smoothness beside that, or a chosen one would run through every row: 1/2 ||w_k||^2, the machine's own.
+MCP and SCAD stop rising: a large block pays no more for being larger, so that what is kept is not held small. Kernels
+need a price of smoothness beside that, or a chosen one would run through every row: 1/2 ||w_k||^2, the machine's own.
 
-Source: Subrahmanya and Shin (2010), Table 1, with the derivative of the M-FOCUSS term corrected; MCP: Zhang (2010); SCAD: Fan and
-Li (2001); both on groups: Breheny and Huang (2015).
+Source: Subrahmanya and Shin (2010), Table 1, with the derivative of the M-FOCUSS term corrected; MCP: Zhang (2010);
+SCAD: Fan and Li (2001); both on groups: Breheny and Huang (2015).
 """
 
 from __future__ import annotations
@@ -108,7 +109,8 @@ class _Weighted(GroupTerm):
     def _eta(self, M: int) -> Array:
         if isinstance(self.eta, tuple) and len(self.eta) != M:
             raise ParameterError(
-                f"eta holds {len(self.eta)} group weights, but there are {M} kernels; give one per kernel, or one number."
+                f"eta holds {len(self.eta)} group weights, but there are {M} kernels; give one per kernel, or one "
+                f"number."
             )
         return np.broadcast_to(np.asarray(self.eta, dtype=np.float64), (M,))
 
@@ -172,7 +174,9 @@ class MFocuss(_Weighted):
 
 @dataclass(frozen=True)
 class SquaredGroupLasso(_Weighted):
-    """g = 1/2 (sum_k eta_k ||w_k||)^2, convex: the price of l1-norm multiple kernel learning, sum eta_k^2 beta_k = 1."""
+    """g = 1/2 (sum_k eta_k ||w_k||)^2, convex: the price of l1-norm multiple kernel learning, sum eta_k^2 beta_k =
+    1.
+    """
 
     name: ClassVar[str] = "mkl"
 
@@ -192,8 +196,8 @@ class SquaredGroupLasso(_Weighted):
 class MinimaxConcave(_Weighted):
     """g = sum_k 1/2 t_k^2 + m(t_k), t_k = ||w_k||: group MCP beside the machine's own 1/2 ||w||^2.
 
-    m(t) = eta t - t^2 / (2 reach) up to t = reach eta and constant beyond, where a kernel is priced as in a plain machine.
-    ``reach`` above 0; small: selection alone, large: the group lasso.
+    m(t) = eta t - t^2 / (2 reach) up to t = reach eta and constant beyond, where a kernel is priced as in a plain
+    machine. ``reach`` above 0; small: selection alone, large: the group lasso.
     """
 
     reach: float = 3.0
@@ -217,7 +221,8 @@ class MinimaxConcave(_Weighted):
 class SmoothlyClipped(_Weighted):
     """g = sum_k 1/2 t_k^2 + s(t_k), t_k = ||w_k||: group SCAD beside the machine's own 1/2 ||w||^2.
 
-    s rises with slope eta up to t = eta, then ever less, and not at all beyond t = knee eta; ``knee`` above 2, 3.7 as published.
+    s rises with slope eta up to t = eta, then ever less, and not at all beyond t = knee eta; ``knee`` above 2, 3.7 as
+    published.
     """
 
     knee: float = 3.7

@@ -1,4 +1,6 @@
-"""Choosing a point, a parameter or a model: folds, curves, leave-one-out, reference models, calibrated probabilities."""
+"""Choosing a point, a parameter or a model: folds, curves, leave-one-out, reference models, calibrated
+probabilities.
+"""
 
 from __future__ import annotations
 

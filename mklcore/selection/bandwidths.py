@@ -1,7 +1,8 @@
-"""Grids of widths that go on: wider or narrower kernels while the end of the grid carries the most weight and the score gains.
+"""Grids of widths that go on: wider or narrower kernels while the end of the grid carries the most weight and the score
+gains.
 
-The widths of a dictionary are a guess around the median distance, as the values of C or lambda on a path are; and as a path
-goes on beyond its last value, a grid does beyond its last width, by its own ratio.
+The widths of a dictionary are a guess around the median distance, as the values of C or lambda on a path are; and as a
+path goes on beyond its last value, a grid does beyond its last width, by its own ratio.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ MOST = 4  # widths by which a grid goes on
 
 
 class Widened(NamedTuple):
-    """The dictionary that was gone on to, its path, and whether the best width is still the last one tried: -1 the widest, 0
-    the narrowest, None where it lies inside or the score is flat."""
+    """The dictionary that was gone on to, its path, and whether the best width is still the last one tried: -1 the
+    widest, 0 the narrowest, None where it lies inside or the score is flat.
+    """
 
     dictionary: KernelDictionary
     path: Path
@@ -64,8 +66,9 @@ def with_next_width(dictionary: KernelDictionary, end: int) -> KernelDictionary:
 
 
 def widened(fit: Callable[[KernelDictionary], Path], dictionary: KernelDictionary, most: int = MOST) -> Widened:
-    """The path of ``fit(dictionary)``, with at most ``most`` widths more while the best point's largest weight within the grid
-    lies at its end and the best validation score gains."""
+    """The path of ``fit(dictionary)``, with at most ``most`` widths more while the best point's largest weight within
+    the grid lies at its end and the best validation score gains.
+    """
     path, left = fit(dictionary), most
     while left and (end := _edge(dictionary, path)) is not None:
         wider = with_next_width(dictionary, end)

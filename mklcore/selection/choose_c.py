@@ -1,12 +1,12 @@
 """How large should C be? Leave-one-out without n fits, the xi-alpha estimate, and plain folds.
 
     squared loss    e_i = y_i - f^(-i)(x_i) = a_i / B_ii,   B the inverse of K + I/C, bordered by ones with an intercept
-    hinge           (1/n) #{ i : 2 |a_i| R^2 + xi_i >= 1 },   R^2 = max_i K_ii - min(0, min K_ij),   xi_i = max(0, 1 - y_i f(x_i))
+    hinge (1/n) #{ i : 2 |a_i| R^2 + xi_i >= 1 }, R^2 = max_i K_ii - min(0, min K_ij), xi_i = max(0, 1 - y_i f(x_i))
 
 The first is exact for the machine, the second an estimate that errs on the safe side (Joachims' xi-alpha, which asks
 for c <= K_ij <= c + R^2: c is 0, or the smallest entry where some are negative). Both need one fit
-and hold the kernel weights fixed at what all rows chose, so they say nothing about the choice of kernels itself; folds do,
-since every fold builds its kernels and chooses among them without the rows it is scored on.
+and hold the kernel weights fixed at what all rows chose, so they say nothing about the choice of kernels itself; folds
+do, since every fold builds its kernels and chooses among them without the rows it is scored on.
 
 Source: Subrahmanya and Shin (2010), section on model selection; specification of sparse MKL, C.5.
 """
@@ -40,9 +40,9 @@ class Choice:
     """What ``choose_C`` found: the best ``C`` (and ``epsilon``, None without tubes) and everything it compared.
 
     ``errors`` and ``n_kernels`` are (n_tubes, n_values), one row per tube (one row in all without tubes): mean squared
-    error for regression, share of wrong rows for classes, or minus the mean score over the folds where another ``scoring``
-    was asked for. ``measure`` names them. ``estimator`` is the fit on all rows at the best value. ``notes``: classes too rare for
-    folds, and what was done with their rows.
+    error for regression, share of wrong rows for classes, or minus the mean score over the folds where another
+    ``scoring`` was asked for. ``measure`` names them. ``estimator`` is the fit on all rows at the best value.
+    ``notes``: classes too rare for folds, and what was done with their rows.
     """
 
     rule: str
@@ -84,8 +84,9 @@ def leave_one_out(K: Array, y: Array, C: float, *, weights: Array | None = None,
 def xi_alpha(K: Array, y: Array, dual_coef: Array, intercept: float = 0.0, *, weights: Array | None = None) -> float:
     """The xi-alpha estimate of a support vector machine's leave-one-out error, between 0 and 1, usually too high.
 
-    ``K`` (n, n), or a stack (M, n, n) with ``weights`` (M,); ``y`` (n,) labels -1 / +1; ``dual_coef`` (n,) signed. Its radius
-    R^2 is max K_ii, and max K_ii - min K_ij where entries are negative, as those of linear and centred kernels are.
+    ``K`` (n, n), or a stack (M, n, n) with ``weights`` (M,); ``y`` (n,) labels -1 / +1; ``dual_coef`` (n,) signed. Its
+    radius R^2 is max K_ii, and max K_ii - min K_ij where entries are negative, as those of linear and centred kernels
+    are.
     """
     K, y = _combined(K, weights, y)
     if not np.all(np.abs(y) == 1.0):
@@ -210,7 +211,9 @@ def _loss(estimator: PathEstimator) -> Loss:
 
 
 def _suits(loss: Loss) -> str:
-    """The rule that suits a loss: exact where it is a parabola, xi-alpha for the margins of signed labels, else folds."""
+    """The rule that suits a loss: exact where it is a parabola, xi-alpha for the margins of signed labels, else
+    folds.
+    """
     if loss.quadratic:
         return "loo"
     return "xi_alpha" if loss.piecewise_linear and loss.signed else "kfold"
@@ -288,7 +291,9 @@ def _by_folds(
 
 
 def _fold_error(fitted: Any, blocks: Any, y: Labels, total: int, n_folds: int, scoring: Scoring) -> float:
-    """What one fold adds to the error: its wrong rows over those of all folds, or minus its score over the number of folds."""
+    """What one fold adds to the error: its wrong rows over those of all folds, or minus its score over the number of
+    folds.
+    """
     from sklearn.base import is_classifier
 
     if scoring is not None:

@@ -37,8 +37,8 @@ _SAME = 1e-12  # scores this close are equal
 class ValidationCurve:
     """Validation scores over lam (L,) and the number of kernels (S,); arrays are (L, S).
 
-    ``scores``, ``n_nonzero`` kernels really used, ``objective``; ``best`` (row, column) by the tie rule, ``lam`` and ``size``
-    there, ``estimator`` the fitted model of that point.
+    ``scores``, ``n_nonzero`` kernels really used, ``objective``; ``best`` (row, column) by the tie rule, ``lam`` and
+    ``size`` there, ``estimator`` the fitted model of that point.
     """
 
     lams: Array
@@ -62,7 +62,8 @@ class ValidationCurve:
 
     def _repr_html_(self) -> str:
         return (
-            f"<b>validation curve</b>: {self.lams.size} values of lam, {self.sizes.size} sizes; the best {self.score_name} is "
+            f"<b>validation curve</b>: {self.lams.size} values of lam, {self.sizes.size} sizes; the best "
+            f"{self.score_name} is "
             f"{self.scores[self.best]:.4f} at lam = {self.lam:.4g} with {self.size} kernels"
         )
 
@@ -80,16 +81,17 @@ def validation_curve(
 ) -> ValidationCurve:
     """Score every (lam, number of kernels) on validation rows, from one greedy run per lam.
 
-    ``estimator`` an unfitted MKL-GOMP or greedy estimator, not changed; ``X``, ``y``, ``X_val``, ``y_val`` as in ``fit_path``;
-    ``lams`` > 0, ``sizes`` whole numbers from 1. Decompositions are made once. ``callback(done, total)`` after every lam.
-    ``scoring`` as in ``fit_path``.
-    Ties: fewest kernels, then largest lam. Source: Sindhwani and Lozano (2011), section 4; specification, A.4.
+    ``estimator`` an unfitted MKL-GOMP or greedy estimator, not changed; ``X``, ``y``, ``X_val``, ``y_val`` as in
+    ``fit_path``; ``lams`` > 0, ``sizes`` whole numbers from 1. Decompositions are made once. ``callback(done, total)``
+    after every lam. ``scoring`` as in ``fit_path``. Ties: fewest kernels, then largest lam. Source: Sindhwani and
+    Lozano (2011), section 4; specification, A.4.
     """
     rows, columns = checked_values("lam", lams), checked_values("s", sizes)
     check_scoring(estimator, scoring)
     if not hasattr(estimator, "along_grid"):
         raise ParameterError(
-            f"{type(estimator).__name__} does not add kernels one by one, so it has no curve over lam and size; use fit_path."
+            f"{type(estimator).__name__} does not add kernels one by one, so it has no curve over lam and size; use "
+            f"fit_path."
         )
     model = estimator.copy_with("lam", rows[0].item())
     stack, target = model.training_stack(X, y)
@@ -142,9 +144,9 @@ class CrossValidated(_Folds):
     """Scores of F folds along a path of L values: ``scores`` (F, L), ``n_nonzero`` (L,) mean number of kernels used,
     ``selected`` (L, M) share of the folds that use each kernel (empty when the folds' dictionaries differ in size).
 
-    ``val_score`` is the mean over the folds, ``standard_error`` its standard error: what ``choose`` reads. ``finished`` (L,) of
-    bool tells where the fits of all folds reached their tolerance; None: everywhere. ``notes``: classes too rare for folds, and
-    what was done with their rows.
+    ``val_score`` is the mean over the folds, ``standard_error`` its standard error: what ``choose`` reads. ``finished``
+    (L,) of bool tells where the fits of all folds reached their tolerance; None: everywhere. ``notes``: classes too
+    rare for folds, and what was done with their rows.
     """
 
     param: str
@@ -166,8 +168,10 @@ class CrossValidated(_Folds):
 
 @dataclass(frozen=True, eq=False)
 class CrossValidatedSurface(_Folds):
-    """Scores of F folds over two parameters with L and S values: ``scores`` (F, L, S), ``n_nonzero`` (L, S) mean number of
-    kernels used. ``val_score`` (L, S) and ``standard_error`` (L, S) are those of the folds; ``choose`` gives a pair of indices."""
+    """Scores of F folds over two parameters with L and S values: ``scores`` (F, L, S), ``n_nonzero`` (L, S) mean number
+    of kernels used. ``val_score`` (L, S) and ``standard_error`` (L, S) are those of the folds; ``choose`` gives a pair
+    of indices.
+    """
 
     params: tuple[str, str]
     values: tuple[Array, Array]
@@ -218,12 +222,12 @@ def cross_validate_path(
     """Fit a whole path on every fold and score it on the rows left out; works on tables and on kernel stacks.
 
     ``X`` a table (n, d), whose kernels are built anew on the training rows of every fold; or a stack (M, n, n) or
-    ``GramStack``, which is cut (its scales stay those of all rows). ``y`` (n,) or (n, T); ``param``, ``values``, ``scoring``
-    and ``estimator`` as in ``fit_path``. ``params`` instead names one or two parameters with their values: two, such as
-    {"lam": [...], "s": [...]}, give a ``CrossValidatedSurface``, the second one running fastest; lam and s come from one greedy
-    run per lam. ``n_splits`` folds, stratified for classifiers, drawn with ``seed``; or ``cv``, a number of folds, a splitter
-    of scikit-learn, or pairs of rows. A class with one row is in the training rows of every fold, as ``notes`` says.
-    ``callback(done, total)`` counts points over all folds; raise in it to cancel.
+    ``GramStack``, which is cut (its scales stay those of all rows). ``y`` (n,) or (n, T); ``param``, ``values``,
+    ``scoring`` and ``estimator`` as in ``fit_path``. ``params`` instead names one or two parameters with their values:
+    two, such as {"lam": [...], "s": [...]}, give a ``CrossValidatedSurface``, the second one running fastest; lam and s
+    come from one greedy run per lam. ``n_splits`` folds, stratified for classifiers, drawn with ``seed``; or ``cv``, a
+    number of folds, a splitter of scikit-learn, or pairs of rows. A class with one row is in the training rows of every
+    fold, as ``notes`` says. ``callback(done, total)`` counts points over all folds; raise in it to cancel.
     scikit-learn's own search cannot cut stacks.
     """
     axes = _axes(param, values, params)
@@ -275,7 +279,9 @@ def _surface(
     callback: Callable[[int, int], Any] | None,
     scoring: Scoring,
 ) -> CrossValidatedSurface:
-    """Every fold over both axes: a path over the second for every value of the first, or one greedy run for all sizes."""
+    """Every fold over both axes: a path over the second for every value of the first, or one greedy run for all
+    sizes.
+    """
     (outer, rows), (inner, columns) = axes
     if outer == "s" and inner == "lam":
         flipped = _surface(estimator, cuts, y, [axes[1], axes[0]], callback, scoring)
@@ -323,19 +329,20 @@ def choose(
 ) -> int | tuple[int, int]:
     """The index of the point of ``path`` to keep; a pair of indices on a ``CrossValidatedSurface``.
 
-    "best": the highest validation score. "1se": the strongest regularisation within one standard error of it. "sparsest":
-    the fewest kernels within one standard error of it. Ties: fewest kernels, then strongest regularisation. A ``Path`` has one
-    validation score per point and so no standard error: give ``slack``, how far below the best score a point may lie, or use
-    ``cross_validate_path``. ParameterError when there are no validation scores.
+    "best": the highest validation score. "1se": the strongest regularisation within one standard error of it.
+    "sparsest": the fewest kernels within one standard error of it. Ties: fewest kernels, then strongest regularisation.
+    A ``Path`` has one validation score per point and so no standard error: give ``slack``, how far below the best score
+    a point may lie, or use ``cross_validate_path``. ParameterError when there are no validation scores.
 
-    A point that was not solved to its tolerance competes only where none was; where it scores higher than all that were, a
-    NotConvergedWarning says so, and by how much.
+    A point that was not solved to its tolerance competes only where none was; where it scores higher than all that
+    were, a NotConvergedWarning says so, and by how much.
     """
     if rule not in RULES:
         raise ParameterError(f"rule must be one of {', '.join(RULES)}; got {rule!r}.")
     if path.score_name == ACCEPTED:
         raise ParameterError(
-            "Without a target the score is the share of rows accepted as ordinary: it tells how tight the boundary is and "
+            "Without a target the score is the share of rows accepted as ordinary: it tells how tight the boundary is "
+            "and "
             "cannot choose a point. Choose by the share of rows you expect outside."
         )
     if isinstance(path, CrossValidatedSurface):
@@ -385,7 +392,8 @@ def _of_the_finished(path: Path | CrossValidated, scores: Array) -> Array:
         best = int(np.nanargmax(scores))
         warn_short(
             f"At {path.param} = {path.values[best]:.4g} the {path.score_name} is {scores[best]:.4g}, against "
-            f"{np.nanmax(sure):.4g} at the best of the points that were solved to their tolerance, which alone compete: the fit "
+            f"{np.nanmax(sure):.4g} at the best of the points that were solved to their tolerance, which alone "
+            f"compete: the fit "
             "there was not. Raise its limits (max_iter, max_nodes, max_seconds) or tol to let it.",
             stacklevel=3,
         )
@@ -459,11 +467,11 @@ def selection_frequency(
 ) -> SelectionFrequency:
     """How stable is the choice of kernels: refit on random halves of the rows and count how often each kernel is used.
 
-    ``estimator`` an unfitted estimator, not changed; ``X`` a table (n, d), whose kernels are built anew on every half, or a
-    stack (M, n, n) or ``GramStack``, which is cut; ``y`` (n,). Halves are drawn without replacement with ``seed``, with the
-    classes in their shares. Every other parameter stays: at a cost C per row, half of the rows weigh half as much.
-    ``callback(done, total)`` before the first and after every refit; raise in it to cancel.
-    Frequencies say how much the choice hangs on the rows drawn, not how much a kernel matters: copies share theirs.
+    ``estimator`` an unfitted estimator, not changed; ``X`` a table (n, d), whose kernels are built anew on every half,
+    or a stack (M, n, n) or ``GramStack``, which is cut; ``y`` (n,). Halves are drawn without replacement with ``seed``,
+    with the classes in their shares. Every other parameter stays: at a cost C per row, half of the rows weigh half as
+    much. ``callback(done, total)`` before the first and after every refit; raise in it to cancel. Frequencies say how
+    much the choice hangs on the rows drawn, not how much a kernel matters: copies share theirs.
     """
     from sklearn.base import clone
 

@@ -1,8 +1,9 @@
-"""Scores of plain arrays: to the last digit what scikit-learn's scorers give, without all they look at before they count.
+"""Scores of plain arrays: to the last digit what scikit-learn's scorers give, without all they look at before they
+count.
 
-A path of 25 points is scored 50 times against the same two targets. The scorers of scikit-learn look at everything they are
-given as if for the first time, which takes far longer than the counting itself. A tally looks at its target once; whatever is
-not plain (other kinds of labels, a class that the target lacks, what is not finite) it leaves to them.
+A path of 25 points is scored 50 times against the same two targets. The scorers of scikit-learn look at everything they
+are given as if for the first time, which takes far longer than the counting itself. A tally looks at its target once;
+whatever is not plain (other kinds of labels, a class that the target lacks, what is not finite) it leaves to them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ Tally: TypeAlias = Callable[[Any], float | None]  # of answers, or of decisions:
 
 
 def kind_of(labels: Any) -> str:
-    """What an array (n,) of labels holds: "words", "truths", "numbers" that are whole, or "" for all that needs another look."""
+    """What an array (n,) of labels holds: "words", "truths", "numbers" that are whole, or "" for all that needs another
+    look.
+    """
     if not (isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.size):
         return ""
     kind = labels.dtype.kind
@@ -30,7 +33,8 @@ def kind_of(labels: Any) -> str:
 
 
 def tally_of(name: str, y: Any) -> Tally | None:
-    """How the score that scikit-learn calls ``name`` is counted against the target ``y`` (n,); None where it is not counted here.
+    """How the score that scikit-learn calls ``name`` is counted against the target ``y`` (n,); None where it is not
+    counted here.
 
     Scores of ``RANKED`` take decisions (n,), all others answers (n,).
     """

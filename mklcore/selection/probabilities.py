@@ -1,7 +1,8 @@
-"""From decision values to probabilities: Platt's sigmoid or an isotonic step function, fitted on rows the model has not seen.
+"""From decision values to probabilities: Platt's sigmoid or an isotonic step function, fitted on rows the model has not
+seen.
 
-    Platt      P(y = 1 | f) = 1 / (1 + exp(A f + B)),   A, B by maximum likelihood with targets (n+ + 1)/(n+ + 2), 1/(n- + 2)
-    isotonic   the non-decreasing function of f closest to the labels in squares
+    Platt P(y = 1 | f) = 1 / (1 + exp(A f + B)), A, B by maximum likelihood with targets (n+ + 1)/(n+ + 2), 1/(n- + 2)
+    isotonic the non-decreasing function of f closest to the labels in squares
 
 Several classes: one against the rest each, then divided by their sum. Source: Platt (1999); Zadrozny and Elkan (2002).
 """
@@ -45,7 +46,9 @@ class Probabilities:
 
 
 def sigmoids(decision: Array, table: Array) -> Array:
-    """Probabilities (n, n_classes) from decision values and the slopes and offsets (T, 2) of ``Probabilities.sigmoids``."""
+    """Probabilities (n, n_classes) from decision values and the slopes and offsets (T, 2) of
+    ``Probabilities.sigmoids``.
+    """
     return _shares(decision, [_Sigmoid(slope, offset) for slope, offset in table])
 
 
@@ -61,11 +64,12 @@ def _shares(decision: Array, maps: Sequence[Any]) -> Array:
 
 
 def calibrate(decision: Array, y: Labels, classes: Labels, method: str = "platt") -> Probabilities:
-    """Fit the maps on decision values (n,) or (n, n_classes) of rows with labels ``y`` that the model was not fitted on.
+    """Fit the maps on decision values (n,) or (n, n_classes) of rows with labels ``y`` that the model was not fitted
+    on.
 
-    ``classes`` in the order of the model's ``classes_``; ``method`` "platt" or "isotonic", which needs some hundred rows.
-    A class with fewer than two of the rows gets Platt's sigmoid, whose prior of one row stands for what is not known of it.
-    DataError where fewer than two classes have two of the rows. Source: as in the module.
+    ``classes`` in the order of the model's ``classes_``; ``method`` "platt" or "isotonic", which needs some hundred
+    rows. A class with fewer than two of the rows gets Platt's sigmoid, whose prior of one row stands for what is not
+    known of it. DataError where fewer than two classes have two of the rows. Source: as in the module.
     """
     if method not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
@@ -77,12 +81,14 @@ def calibrate(decision: Array, y: Labels, classes: Labels, method: str = "platt"
         or (expected > 1 and expected != len(classes))
     ):
         raise DataError(
-            f"Decision values (n,) for two classes or (n, {len(classes)}) are needed for {y.size} labels; got {values.shape}."
+            f"Decision values (n,) for two classes or (n, {len(classes)}) are needed for {y.size} labels; got "
+            f"{values.shape}."
         )
     counts = np.array([np.count_nonzero(y == one) for one in classes])
     if np.count_nonzero(counts >= FEWEST) < 2:
         raise DataError(
-            f"Class {classes[int(counts.argmin())]!s} has fewer than {FEWEST} of these {y.size} rows: no probability can be "
+            f"Class {classes[int(counts.argmin())]!s} has fewer than {FEWEST} of these {y.size} rows: no probability "
+            f"can be "
             "fitted. Use more rows."
         )
     places = [1] if values.ndim == 1 else range(len(classes))
@@ -95,7 +101,8 @@ def calibrate(decision: Array, y: Labels, classes: Labels, method: str = "platt"
 
 
 def cross_fitted(decision: Array, y: Labels, classes: Labels, method: str = "platt", seed: int = 0) -> Array:
-    """Probabilities (n, n_classes) of the same rows, each from maps fitted without its fold: what calibration may be judged by.
+    """Probabilities (n, n_classes) of the same rows, each from maps fitted without its fold: what calibration may be
+    judged by.
 
     DataError where fewer than two classes have four rows; rarer ones are spread over the folds.
     """
@@ -104,7 +111,8 @@ def cross_fitted(decision: Array, y: Labels, classes: Labels, method: str = "pla
     enough = counts[counts >= 2 * FEWEST]
     if enough.size < 2:
         raise DataError(
-            f"The smallest class has {counts.min()} of these {y.size} rows; folds that leave some out need {2 * FEWEST}, of "
+            f"The smallest class has {counts.min()} of these {y.size} rows; folds that leave some out need "
+            f"{2 * FEWEST}, of "
             "two classes at least. Use more rows."
         )
     found = calibrate(values, y, classes, method).of(values)  # of a class of one row, which no fold leaves out

@@ -3,9 +3,9 @@
     majority / mean          says the same for every row
     linear                   logistic or ridge regression on the standardised columns
     RBF                      one support vector machine with scikit-learn's own width
-    best single kernel       of those most aligned with the target, the one whose machine has the highest VALIDATION score
-    L2, greedy,              for a hull, on the same grid of kernels: all of them without selection, a hull grown greedily with
-    lasso-alpha, MKL         equal weights, all of them at few rows, and single columns without products (Bach, 2008, section 5)
+    best single kernel of those most aligned with the target, the one whose machine has the highest VALIDATION score L2,
+    greedy, for a hull, on the same grid of kernels: all of them without selection, a hull grown greedily with
+    lasso-alpha, MKL equal weights, all of them at few rows, and single columns without products (Bach, 2008, section 5)
 
 A grid goes on while its best point is the last one, as long as that gains something.
 """
@@ -67,8 +67,8 @@ def plain_references(
 ) -> tuple[Reference, ...]:
     """Majority (or mean), linear model and RBF machine on the rows ``train``, chosen and scored on the rows ``judge``.
 
-    ``scoring`` as in ``fit_path``; ``callback(done, total)`` after every model, raise in it to cancel. ParameterError without
-    a target. Models predict from rows X (n, d). ``only``: the names of those that are wanted.
+    ``scoring`` as in ``fit_path``; ``callback(done, total)`` after every model, raise in it to cancel. ParameterError
+    without a target. Models predict from rows X (n, d). ``only``: the names of those that are wanted.
     """
     if train.task == "novelty":
         raise ParameterError("Without a target there is nothing to compare with: plain models need one.")
@@ -113,12 +113,23 @@ def _regressors() -> list[Maker]:
 
     return [
         ("mean", "", (1.0,), lambda _: DummyRegressor()),
-        ("linear", "1/alpha", np.geomspace(1e-3, 1e3, 7).tolist(),
-         lambda C: TransformedTargetRegressor(make_pipeline(StandardScaler(), Ridge(1.0 / C)), transformer=StandardScaler())),
-        ("RBF", "C", [0.1, 1.0, 10.0, 100.0],
-         lambda C: TransformedTargetRegressor(
-             make_pipeline(StandardScaler(), SVR(C=C, max_iter=MOST_STEPS)), transformer=StandardScaler())),
-    ]  # fmt: skip
+        (
+            "linear",
+            "1/alpha",
+            np.geomspace(1e-3, 1e3, 7).tolist(),
+            lambda C: TransformedTargetRegressor(
+                make_pipeline(StandardScaler(), Ridge(1.0 / C)), transformer=StandardScaler()
+            ),
+        ),
+        (
+            "RBF",
+            "C",
+            [0.1, 1.0, 10.0, 100.0],
+            lambda C: TransformedTargetRegressor(
+                make_pipeline(StandardScaler(), SVR(C=C, max_iter=MOST_STEPS)), transformer=StandardScaler()
+            ),
+        ),
+    ]
 
 
 def _best(
@@ -130,7 +141,9 @@ def _best(
     judge: Dataset,
     measure: Any,
 ) -> Reference:
-    """The model of the best value; the grid goes on by its last ratio while the last point is the best and still gains."""
+    """The model of the best value; the grid goes on by its last ratio while the last point is the best and still
+    gains.
+    """
     tried: list[tuple[float, float, Any]] = []
     waiting, further = list(values), FURTHER
     while waiting:
@@ -155,10 +168,11 @@ def best_single_kernel(
     """Which kernel does best alone, by the score on validation rows, each at its own best C.
 
     ``estimator`` an unfitted machine on a weighted sum, such as ``UniformMKLClassifier``; it is not changed. ``stack``
-    (M, n, n), ``y`` (n,), ``blocks`` (M, n_val, n), ``y_val`` (n_val,). The kernels most aligned with the target, as many as
-    `single_kernels` says, are solved at three values of C over two decades from where each starts to say something, those that
-    do best a decade further while that gains: beyond it a single kernel that does not fit takes long and gains nothing.
-    ``callback(done, total)`` after every kernel. The model takes (1, n_new, n), or rows where ``estimator`` has a dictionary.
+    (M, n, n), ``y`` (n,), ``blocks`` (M, n_val, n), ``y_val`` (n_val,). The kernels most aligned with the target, as
+    many as `single_kernels` says, are solved at three values of C over two decades from where each starts to say
+    something, those that do best a decade further while that gains: beyond it a single kernel that does not fit takes
+    long and gains nothing. ``callback(done, total)`` after every kernel. The model takes (1, n_new, n), or rows where
+    ``estimator`` has a dictionary.
     """
     from sklearn.base import is_regressor
 
@@ -186,7 +200,9 @@ def best_single_kernel(
 
 
 def single_kernels(classes: int) -> int:
-    """How many kernels are tried alone: those most aligned with the target, each with a machine per class and value of C."""
+    """How many kernels are tried alone: those most aligned with the target, each with a machine per class and value of
+    C.
+    """
     return max(FEWEST, min(MOST, MOST_MACHINES // (COARSE * max(1, classes if classes > 2 else 1))))
 
 
@@ -196,7 +212,9 @@ def _first_cost(alone: Any, stack: GramStack, y: Labels) -> float:
 
 
 def _told(record: Any) -> bool:
-    """Whether a solve is accurate enough to be shown; where the best model is a constant, the certificate would take minutes."""
+    """Whether a solve is accurate enough to be shown; where the best model is a constant, the certificate would take
+    minutes.
+    """
     return record.relative_gap is not None and record.relative_gap <= NEARLY
 
 
@@ -214,13 +232,13 @@ def _scores(path: Path) -> Array:
 def hull_references(
     design: Design, y: Array, X_val: Array, y_val: Array, loss: str = "squared", callback: Tick = None
 ) -> tuple[Reference, ...]:
-    """What hierarchical kernel learning is compared with, on the grid of kernels of ``design``: "L2", "greedy", "lasso-alpha"
-    and "MKL".
+    """What hierarchical kernel learning is compared with, on the grid of kernels of ``design``: "L2", "greedy",
+    "lasso-alpha" and "MKL".
 
-    ``y`` (n,) and ``y_val`` (m,) numbers, or -1 and +1 with a loss of labels; ``X_val`` (m, p). Each is the best of its models by
-    R2, or by the share of labels that are right: L2 and lasso-alpha along lam and the price of depth, greedy along lam and its
-    nodes, MKL along lam. Lasso-alpha is least squares, for labels too. ``callback(done, total)`` after every fit, raise in it to
-    cancel. Source: Bach (2008), section 5.
+    ``y`` (n,) and ``y_val`` (m,) numbers, or -1 and +1 with a loss of labels; ``X_val`` (m, p). Each is the best of its
+    models by R2, or by the share of labels that are right: L2 and lasso-alpha along lam and the price of depth, greedy
+    along lam and its nodes, MKL along lam. Lasso-alpha is least squares, for labels too. ``callback(done, total)``
+    after every fit, raise in it to cancel. Source: Bach (2008), section 5.
     """
     spread, labels = float(np.var(y_val)) or 1.0, set(np.unique(y).tolist()) <= {-1.0, 1.0}
     found: dict[str, list[Reference]] = {"L2": [], "greedy": [], "lasso-alpha": [], "MKL": []}

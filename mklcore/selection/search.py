@@ -1,11 +1,13 @@
-"""Which model should I take? Methods, dictionaries and norms tried on the same folds in a given time, with an honest score.
+"""Which model should I take? Methods, dictionaries and norms tried on the same folds in a given time, with an honest
+score.
 
     outer folds   every candidate is scored on rows that neither its fit nor its parameter has seen
-    inner split   within the training rows of a fold: chooses the parameter of each candidate, and, for the honest score, the winner
-    honest score  mean over the outer folds of the score of the candidate that the INNER score would have chosen there
+    inner split within the training rows of a fold: chooses the parameter of each candidate, and, for the honest score,
+    the winner honest score mean over the outer folds of the score of the candidate that the INNER score would have
+    chosen there
 
-The best of many scores flatters; the honest one is that of the whole procedure, choosing included. Differences between two
-candidates are paired by fold, and their intervals allow for folds that share training rows:
+The best of many scores flatters; the honest one is that of the whole procedure, choosing included. Differences between
+two candidates are paired by fold, and their intervals allow for folds that share training rows:
 
     mean(d) +- t_{F-1} sd(d) sqrt(1/F + 1/(F-1))
 
@@ -53,8 +55,9 @@ Progress = Callable[[int, int], Any] | None
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One way to learn: its ``name``, an unfitted ``estimator`` without kernels, a dictionary (None: the kernels of a ready
-    stack), and the parameter to choose."""
+    """One way to learn: its ``name``, an unfitted ``estimator`` without kernels, a dictionary (None: the kernels of a
+    ready stack), and the parameter to choose.
+    """
 
     name: str
     estimator: Any
@@ -72,8 +75,9 @@ class Trial:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one trial gave: the score that chose, the score on the fold left out, the chosen value, kernels used, seconds, and
-    whether the final fit reached its tolerance."""
+    """What one trial gave: the score that chose, the score on the fold left out, the chosen value, kernels used,
+    seconds, and whether the final fit reached its tolerance.
+    """
 
     inner: float
     outer: float
@@ -85,9 +89,10 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """One candidate over the folds: mean ``score`` with its standard error, mean number of kernels, chosen values, seconds,
-    how far it lies below the best one (mean difference with the interval from ``low`` to ``high``), and in how many folds its
-    fit stopped short of the tolerance."""
+    """One candidate over the folds: mean ``score`` with its standard error, mean number of kernels, chosen values,
+    seconds, how far it lies below the best one (mean difference with the interval from ``low`` to ``high``), and in how
+    many folds its fit stopped short of the tolerance.
+    """
 
     name: str
     score: float
@@ -104,8 +109,10 @@ class Tried:
 
 @dataclass(frozen=True, eq=False)
 class ModelSearch:
-    """What was tried, the best first: ``honest`` is the score to report, ``simplest`` the candidate with the fewest kernels within
-    one standard error of the best; ``left_out`` names candidates that the time did not reach or that were refused, and why."""
+    """What was tried, the best first: ``honest`` is the score to report, ``simplest`` the candidate with the fewest
+    kernels within one standard error of the best; ``left_out`` names candidates that the time did not reach or that
+    were refused, and why.
+    """
 
     tried: tuple[Tried, ...]
     simplest: str
@@ -128,16 +135,18 @@ class ModelSearch:
             for one in self.tried
         )
         return (
-            f"<b>honest {self.score_name} {self.honest:.4f} &plusmn; {self.honest_error:.4f}</b> over {self.n_folds} folds; "
+            f"<b>honest {self.score_name} {self.honest:.4f} &plusmn; {self.honest_error:.4f}</b> over {self.n_folds} "
+            f"folds; "
             f"simplest within one standard error: {escape(self.simplest)}<table><tr><th>model</th><th>mean</th>"
             f"<th>kernels</th><th>behind the best</th></tr>{rows}</table>"
         )
 
 
 def candidates(data: Dataset, stack: GramStack | None = None) -> tuple[Candidate, ...]:
-    """Methods, dictionaries and norms worth trying: four norms, MKL-GOMP, sparse MKL and both greedy methods on the recommended
-    dictionary, and norms and MKL-GOMP on one grid of widths over all columns; of a ready ``stack`` the methods on its kernels.
-    DataError without a target."""
+    """Methods, dictionaries and norms worth trying: four norms, MKL-GOMP, sparse MKL and both greedy methods on the
+    recommended dictionary, and norms and MKL-GOMP on one grid of widths over all columns; of a ready ``stack`` the
+    methods on its kernels. DataError without a target.
+    """
     if data.task == "novelty":
         raise DataError("The table has no target, so no model can be better than another. Choose a target.")
     if stack is not None:
@@ -184,11 +193,12 @@ def search_models(
     known: Mapping[Trial, Outcome] | None = None,
     stack: GramStack | None = None,
 ) -> ModelSearch:
-    """Try candidates on the same folds until all are done or ``seconds`` are over; all of them get a fold before any gets the next.
+    """Try candidates on the same folds until all are done or ``seconds`` are over; all of them get a fold before any
+    gets the next.
 
-    ``tried`` : `candidates(data)` unless given. ``scoring`` as in ``fit_path``. ``callback(done, total)`` counts trials; raise in
-    it to cancel. ``known`` : outcomes of an earlier, shorter search, kept up to date where it is a dict. ``stack`` : ready
-    kernels of the same rows, which candidates without a dictionary are fitted on.
+    ``tried`` : `candidates(data)` unless given. ``scoring`` as in ``fit_path``. ``callback(done, total)`` counts
+    trials; raise in it to cancel. ``known`` : outcomes of an earlier, shorter search, kept up to date where it is a
+    dict. ``stack`` : ready kernels of the same rows, which candidates without a dictionary are fitted on.
     ParameterError where the time did not suffice for two folds of any candidate.
     """
     if not (np.isfinite(seconds) and seconds > 0):
@@ -271,7 +281,9 @@ class _Problem:
         return rows_of(part), rows_of(judge)
 
     def _rows(self, one: Candidate, rows: Indices, learned: Indices | None = None) -> Any:
-        """What a candidate sees of these rows: of the table, or of a stack its square, or the block beside ``learned`` rows."""
+        """What a candidate sees of these rows: of the table, or of a stack its square, or the block beside ``learned``
+        rows.
+        """
         if one.kernels is not None or self.stack is None:
             return self.data.take(rows).table
         return self.stack.take(rows) if learned is None else self.stack.block(rows, learned)

@@ -16,7 +16,9 @@ from mklcore.lowrank.features import FeatureStack
 
 
 def parts_of(estimator: Any, X: Any, y: Labels, n_splits: int, seed: int, cv: Any) -> list[tuple[Indices, Indices]]:
-    """The rows to learn from and those left out, a pair per fold: ``cv`` as scikit-learn has it, or ``n_splits`` folds."""
+    """The rows to learn from and those left out, a pair per fold: ``cv`` as scikit-learn has it, or ``n_splits``
+    folds.
+    """
     if cv is None or isinstance(cv, (int, np.integer)):
         return folds(estimator, y, n_splits if cv is None else int(cv), seed)
     found = cv.split(np.zeros((y.shape[0], 1)), y) if hasattr(cv, "split") else cv
@@ -64,5 +66,7 @@ def cut(X: Any, train: Indices, test: Indices, n: int) -> tuple[Any, Any]:
 
 
 def halves(estimator: Any, y: Array, n: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
-    """``n`` random cuts of the rows in two halves, class by class where there are classes; the first has all of them."""
+    """``n`` random cuts of the rows in two halves, class by class where there are classes; the first has all of
+    them.
+    """
     yield from half_rows(_classes(estimator, y), y.shape[0], n, seed)

@@ -1,7 +1,7 @@
 """What theory says about MKL-GOMP: its risk bound, and a coherence that describes when the right kernels can win.
 
-Source: Sindhwani and Lozano (2011), Theorems 1 and 2, as corrected in the specification of greedy sparse MKL (A.7, E-A2 to
-E-A6).
+Source: Sindhwani and Lozano (2011), Theorems 1 and 2, as corrected in the specification of greedy sparse MKL (A.7, E-A2
+to E-A6).
 """
 
 from __future__ import annotations
@@ -42,12 +42,14 @@ def l1_complexity(n_kernels: int, kappa: float, tau: float, n: int) -> float:
 
 
 def gomp_risk_bound(s: float, kappa: float, tau: float, n: int, M_bound: float, delta: float) -> float:
-    """How much the risk of the best f with s kernels and ||f||^2 <= tau on n rows can exceed the best possible (Theorem 1):
+    """How much the risk of the best f with s kernels and ||f||^2 <= tau on n rows can exceed the best possible (Theorem
+    1):
 
-        R(f_hat) - R(f*) <= 8 L sqrt(s kappa tau / n) + 4 L^2 sqrt(log(3 / delta) / (2 n)),    L = M_bound + sqrt(s kappa tau)
+        R(f_hat) - R(f*) <= 8 L sqrt(s kappa tau / n) + 4 L^2 sqrt(log(3 / delta) / (2 n)), L = M_bound + sqrt(s kappa
+        tau)
 
-    with probability 1 - ``delta`` over the rows. ``kappa`` = sup k_j(x, x), |y| <= ``M_bound``. Squared loss; the bound is for
-    the minimiser over all sets of s kernels, which the greedy choice need not be. Source: Theorem 1, E-A4.
+    with probability 1 - ``delta`` over the rows. ``kappa`` = sup k_j(x, x), |y| <= ``M_bound``. Squared loss; the bound
+    is for the minimiser over all sets of s kernels, which the greedy choice need not be. Source: Theorem 1, E-A4.
     """
     require_positive(s=s, kappa=kappa, tau=tau, n=n, M_bound=M_bound)
     require(0 < delta < 1, f"delta is the probability that the bound fails, between 0 and 1; got {delta!r}.")
@@ -78,25 +80,27 @@ class Coherence(NamedTuple):
         """What the number says, and what it does not say."""
         exact = "exact" if self.certified else f"between {self.lower:.4g} and {self.upper:.4g}"
         return (
-            f"Coherence {self.value:.4g} ({exact}). Below 1 the other kernels explain the residual of the good ones less well "
+            f"Coherence {self.value:.4g} ({exact}). Below 1 the other kernels explain the residual of the good ones "
+            f"less well "
             "than these do. It is a diagnostic, not a guarantee: the best good kernel may already be chosen."
         )
 
 
 def gomp_coherence(K: Any, good: Sequence[int], lam: float) -> Coherence:
-    """The coherence of the kernels ``good`` with all others, mu = ||C||_(2,1) of Theorem 2 with the corrected factor order:
+    """The coherence of the kernels ``good`` with all others, mu = ||C||_(2,1) of Theorem 2 with the corrected factor
+    order:
 
-        C_ij = Q_i K_G (sum_{k in G} K_G Q_k^2 K_G)^+ K_G Q_j,   Q_j = (K_j (K_j + lam n I)^{-1})^{1/2},   i in G, j outside
-        mu   = max_j max_{|v| = 1} sum_{i in G} ||C_ij v||
+        C_ij = Q_i K_G (sum_{k in G} K_G Q_k^2 K_G)^+ K_G Q_j, Q_j = (K_j (K_j + lam n I)^{-1})^{1/2}, i in G, j outside
+        mu = max_j max_{|v| = 1} sum_{i in G} ||C_ij v||
 
-    ``K`` (M, n, n) or a ``GramStack``, ``good`` indices G, ``lam`` > 0. Returns (value, lower, upper): the maximum is convex and
-    has no closed form for more than one good kernel, so ``lower`` is what an ascent reaches and ``upper`` is
+    ``K`` (M, n, n) or a ``GramStack``, ``good`` indices G, ``lam`` > 0. Returns (value, lower, upper): the maximum is
+    convex and has no closed form for more than one good kernel, so ``lower`` is what an ascent reaches and ``upper`` is
     sqrt(lmax(sum_i C_ij'C_ij / w_i)) at the weights w found there; where they agree mu is certified. O(M |G| n^3).
 
-    A DIAGNOSTIC, NOT A GUARANTEE. Below 1, as long as good kernels remain, the residual of Theorem 2 is explained better by
-    the best good kernel than by any bad one. But (E-A6) that best good kernel may be among those chosen already, so that a bad
-    one wins among the rest; and the theorem's residual f_hat - f is not the algorithm's y - f. Of 669 random instances with
-    mu < 1 the algorithm missed the support in 124. Source: Theorem 2, E-A5, E-A6.
+    A DIAGNOSTIC, NOT A GUARANTEE. Below 1, as long as good kernels remain, the residual of Theorem 2 is explained
+    better by the best good kernel than by any bad one. But (E-A6) that best good kernel may be among those chosen
+    already, so that a bad one wins among the rest; and the theorem's residual f_hat - f is not the algorithm's y - f.
+    Of 669 random instances with mu < 1 the algorithm missed the support in 124. Source: Theorem 2, E-A5, E-A6.
     """
     parts = gomp_coherences(K, good, lam)
     lower, upper = (float(ends.max(initial=0.0)) for ends in (parts.lower, parts.upper))
@@ -104,7 +108,9 @@ def gomp_coherence(K: Any, good: Sequence[int], lam: float) -> Coherence:
 
 
 class Coherences(NamedTuple):
-    """The coherence kernel by kernel: for each of ``others`` (indices) bounds ``lower`` <= mu_j <= ``upper``; mu is the largest."""
+    """The coherence kernel by kernel: for each of ``others`` (indices) bounds ``lower`` <= mu_j <= ``upper``; mu is the
+    largest.
+    """
 
     others: Array
     lower: Array
@@ -114,7 +120,8 @@ class Coherences(NamedTuple):
 def gomp_coherences(
     K: Any, good: Sequence[int], lam: float, callback: Callable[[int, int], Any] | None = None
 ) -> Coherences:
-    """The terms of ``gomp_coherence``: mu_j = max_{|v| = 1} sum_{i in G} ||C_ij v|| for every kernel j outside ``good``.
+    """The terms of ``gomp_coherence``: mu_j = max_{|v| = 1} sum_{i in G} ||C_ij v|| for every kernel j outside
+    ``good``.
 
     ``callback(done, total)`` is called before each kernel and may raise to cancel.
     """

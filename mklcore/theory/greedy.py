@@ -1,8 +1,8 @@
 """What theory says about greedy coordinate descent: rates, the correlation of kernels, and a risk bound.
 
-Kernels enter through K_j = U_j diag(d_j) U_j' (eigenvalues above 1e-10 of the largest) and B_J = [U_j diag(d_j / N)]_{j in J}.
-For Gaussian kernels every U_j spans everything: correlation 1, restricted condition infinite, and all that rests on it says
-nothing. The functions then return infinity, with ``words``.
+Kernels enter through K_j = U_j diag(d_j) U_j' (eigenvalues above 1e-10 of the largest) and B_J = [U_j diag(d_j / N)]_{j
+in J}. For Gaussian kernels every U_j spans everything: correlation 1, restricted condition infinite, and all that rests
+on it says nothing. The functions then return infinity, with ``words``.
 
 Source: Jin, Yang and Mahdavi (2013), as corrected in the specification of greedy sparse MKL (B.3, B.5, E-B1 to E-B6).
 """
@@ -79,9 +79,13 @@ class Condition(NamedTuple):
         if np.isfinite(self.upper):
             return f"gamma lies between {self.lower:.4g} and {self.upper:.4g}: the rates that rest on it speak here."
         if np.isfinite(self.lower):
-            return f"gamma is at least {self.lower:.4g}, and no upper bound is known: the rates that rest on it are vacuous."
+            return (
+                f"gamma is at least {self.lower:.4g}, and no upper bound is known: the rates that rest on it are "
+                f"vacuous."
+            )
         return (
-            "gamma is infinite: the spans of the kernels overlap, as those of Gaussian kernels always do, so that different "
+            "gamma is infinite: the spans of the kernels overlap, as those of Gaussian kernels always do, so that "
+            "different "
             "kernels can make the same function on these rows. Rates that rest on gamma are vacuous here."
         )
 
@@ -91,9 +95,10 @@ def restricted_condition(K: Any, d: int) -> Condition:
 
         1 / smin(B_J) <= gamma(0, J) <= sqrt|J| / smin(B_J),      B_J = [U_j diag(d_j / N)]_{j in J}
 
-    infinite when the columns of B_J are dependent. Returns (lower, upper). All sets of d kernels are looked at up to 2000 of
-    them; beyond that the lower bound comes from pairs and single kernels, the upper one from all kernels together, which needs
-    a total rank of at most N. ``K`` (M, n, n) or a ``GramStack``, ``d`` from 1; d above M means M.
+    infinite when the columns of B_J are dependent. Returns (lower, upper). All sets of d kernels are looked at up to
+    2000 of them; beyond that the lower bound comes from pairs and single kernels, the upper one from all kernels
+    together, which needs a total rank of at most N. ``K`` (M, n, n) or a ``GramStack``, ``d`` from 1; d above M means
+    M.
     """
     require(isinstance(d, (int, np.integer)) and d >= 1, f"d is a number of kernels, 1 or more; got {d!r}.")
     with one_blas_thread():
@@ -141,7 +146,8 @@ def condition_from_correlation(K: Any, d: int) -> Bound:
     if d > 1 and not delta < 1.0 / (d - 1):
         return Bound(
             np.inf,
-            f"The kernels' correlation is {delta:.6g}, and Proposition 2 needs less than {1.0 / (d - 1):.4g} for {d} kernels: "
+            f"The kernels' correlation is {delta:.6g}, and Proposition 2 needs less than {1.0 / (d - 1):.4g} for {d} "
+            f"kernels: "
             "it says nothing here. Gaussian kernels always have correlation 1.",
         )
     smallest = min(float(s.min()) for _, s in _spans(K) if s.size)
@@ -177,7 +183,8 @@ def greedy_close(radius: float, d: int, n: int) -> float:
 
 
 def greedy_steps_bound(gamma: float, eps_star: float) -> Bound:
-    """Theorem 4 (corrected: gamma squared, E-B1): with d >= 16 gamma(2d)^2 ln(1 / (12 eps*)) steps E_N(f) - E_N(f*) <= 6 eps*.
+    """Theorem 4 (corrected: gamma squared, E-B1): with d >= 16 gamma(2d)^2 ln(1 / (12 eps*)) steps E_N(f) - E_N(f*) <=
+    6 eps*.
 
     Returns that number of steps for ``gamma`` = gamma(2d, K) at the d in question (the condition is implicit in d) and
     ``eps_star`` > 0; 0 when eps* >= 1/12, where 6 eps* >= 1/2 holds anyway (|y| <= 1).
@@ -193,16 +200,17 @@ def greedy_steps_bound(gamma: float, eps_star: float) -> Bound:
 
 
 def greedy_risk_bound(radius: float, d: int, n_kernels: int, n: int, A: float = 2.0) -> Bound:
-    """What Theorem 5 adds to the training loss difference to bound the risk of Algorithm 2 after d STEPS, repeats counted:
+    """What Theorem 5 adds to the training loss difference to bound the risk of Algorithm 2 after d STEPS, repeats
+    counted:
 
         either  ||f - f_R*|| <= 8 max(R, sqrt d) / sqrt N
         or      E(f) - E(f_R*) <= E_N(f) - E_N(f*) + 196 (R + sqrt d)^2 sqrt(A ln(M + 1) / N)
 
     with probability at least 1 - (M + 1)^(1 - A), for ``radius`` R bounding sum ||f_j|| of the competitor f_R*, M =
-    ``n_kernels`` kernels with k(x, x) <= 1, N = ``n`` rows, |y| <= 1. Either one holds: where the two functions are as close
-    as ``greedy_close``, nothing is said of the risks beyond that. The theorem is about Algorithm 2 (``criterion="empirical"``),
-    whose f is bounded by its steps; Algorithm 1 has no such bound. It needs A > 1, M >= 3 and A ln(M + 1) <= N <= 2^(M + 1);
-    elsewhere it is infinite, with words.
+    ``n_kernels`` kernels with k(x, x) <= 1, N = ``n`` rows, |y| <= 1. Either one holds: where the two functions are as
+    close as ``greedy_close``, nothing is said of the risks beyond that. The theorem is about Algorithm 2
+    (``criterion="empirical"``), whose f is bounded by its steps; Algorithm 1 has no such bound. It needs A > 1, M >= 3
+    and A ln(M + 1) <= N <= 2^(M + 1); elsewhere it is infinite, with words.
 
     >>> bool(greedy_risk_bound(radius=2.0, d=4, n_kernels=50, n=1000) > 100)  # vacuous for a loss of at most 1/2
     True

@@ -5,7 +5,8 @@ W the hull of the truth (or of an estimate), Sigma the covariance of the feature
     r_w = ( sum_{v in A(w)} d_v / ||beta_D(v)|| ) beta_w,     s = Sigma_WW^{-1} r_W
 
     necessary (Proposition 5)    max_{t in sources of W^c} ||Sigma_tW s||^2 / d_t^2  <=  1
-    sufficient (Proposition 4)   max_{t in sources of W^c} sum_{w in D(t)} ||Sigma_wW s||^2 / (sum_{v in A(w) and D(t)} d_v)^2  <  1
+    sufficient (Proposition 4) max_{t in sources of W^c} sum_{w in D(t)} ||Sigma_wW s||^2 / (sum_{v in A(w) and D(t)}
+    d_v)^2 < 1
 
 The paper prints r = Diag(d_v / ||beta_D(v)||) beta, without the sum over ancestors; that is the gradient of the norm
 only where the graph has no edges. With g = Phi_W s (centred), ||Sigma_wW s||^2 = g'K_w g / n^2, so the sum over
@@ -30,8 +31,9 @@ _SINGULAR = 1e-10
 
 
 class HKLConsistency(NamedTuple):
-    """``necessary`` and ``sufficient``: the two maxima; ``*_at``: the source (levels) where each is reached, None if the
-    hull is the whole grid; ``verdict``: what follows."""
+    """``necessary`` and ``sufficient``: the two maxima; ``*_at``: the source (levels) where each is reached, None if
+    the hull is the whole grid; ``verdict``: what follows.
+    """
 
     necessary: float
     sufficient: float
@@ -48,10 +50,11 @@ def hkl_consistency(
     depth_weight: float | None = None,
     root_weight: float = 0.1,
 ) -> HKLConsistency:
-    """Both conditions for recovering the hull W, with the covariance of these rows in place of the population's: a diagnostic.
+    """Both conditions for recovering the hull W, with the covariance of these rows in place of the population's: a
+    diagnostic.
 
-    The propositions are about the true hull, its coefficients and the population, as n grows. For an estimate on few rows they
-    tell whether recovery is plausible; they prove neither that it happens nor that it cannot.
+    The propositions are about the true hull, its coefficients and the population, as n grows. For an estimate on few
+    rows they tell whether recovery is plausible; they prove neither that it happens nor that it cannot.
 
     Parameters
     ----------
@@ -77,7 +80,8 @@ def hkl_consistency(
     spectrum = np.linalg.eigvalsh(covariance) if moving.any() else np.ones(1)
     if spectrum[0] < _SINGULAR * spectrum[-1]:
         raise ParameterError(
-            f"The features of the hull are collinear on these rows (eigenvalues from {spectrum[0]:.2g} to {spectrum[-1]:.2g}), "
+            f"The features of the hull are collinear on these rows (eigenvalues from {spectrum[0]:.2g} to "
+            f"{spectrum[-1]:.2g}), "
             "so the conditions are not defined. Use more rows than nodes, or a smaller hull."
         )
     g = part @ np.linalg.solve(covariance, slope[moving]) if moving.any() else np.zeros(design.n)
@@ -111,20 +115,24 @@ def _check(design: Design, nodes: Sequence[Node], beta: Array) -> None:
         raise ParameterError("The nodes are no hull: every parent of a node must be among them. Add the missing ones.")
     if not np.all(np.isfinite(beta)) or np.any(Ancestry(nodes).down(beta**2) <= 0):
         raise ParameterError(
-            "Every node of the hull needs a coefficient other than zero at it or below it; drop the nodes that have none."
+            "Every node of the hull needs a coefficient other than zero at it or below it; drop the nodes that have "
+            "none."
         )
 
 
 def _verdict(design: Design, necessary: float, sufficient: float, at: Node) -> str:
     if necessary > 1:
         return (
-            f"The necessary condition fails on these rows: {design.name(at)} looks too much like the hull ({necessary:.3g}, at "
-            "most 1 is needed). A diagnostic, not a proof: were this hull the truth and the population like these rows, more "
+            f"The necessary condition fails on these rows: {design.name(at)} looks too much like the hull "
+            f"({necessary:.3g}, at "
+            "most 1 is needed). A diagnostic, not a proof: were this hull the truth and the population like these "
+            "rows, more "
             "rows would not recover it. A larger depth_weight can help."
         )
     if sufficient < 1:
         return (
-            f"The sufficient condition holds on these rows ({sufficient:.3g} < 1). A diagnostic, not a proof: were this hull the "
+            f"The sufficient condition holds on these rows ({sufficient:.3g} < 1). A diagnostic, not a proof: were "
+            f"this hull the "
             "truth and the population like these rows, it would be recovered as n grows."
         )
     return (

@@ -1,11 +1,13 @@
 """Bounds of the lp-norm paper: how the price of learning the weights grows with p and M.
 
-M kernels with k_m(x, x) <= R^2, n points, the class ||w||_{2,q} <= 1 without an intercept; c = 23/22, natural logarithms.
-For the class ||w||_{2,q} <= B the complexity term is B times as large. Above 1 a bound on a loss in [0, 1] says nothing.
+M kernels with k_m(x, x) <= R^2, n points, the class ||w||_{2,q} <= 1 without an intercept; c = 23/22, natural
+logarithms. For the class ||w||_{2,q} <= B the complexity term is B times as large. Above 1 a bound on a loss in [0, 1]
+says nothing.
 
-p, B, the margin and R are fixed before the rows are seen: the bounds hold for one class, not for the class that a fit on the same
-rows picks out. For a choice that looks at the rows, list the candidates beforehand and let them share delta (``choices``); then
-the bound holds for all of them at once, and B of a fitted model is rounded up to ``lp_norm_on_grid``.
+p, B, the margin and R are fixed before the rows are seen: the bounds hold for one class, not for the class that a fit
+on the same rows picks out. For a choice that looks at the rows, list the candidates beforehand and let them share delta
+(``choices``); then the bound holds for all of them at once, and B of a fitted model is rounded up to
+``lp_norm_on_grid``.
 
 Source: Kloft, Brefeld, Sonnenburg, Zien (2011), Theorem 6, Corollaries 9, 10, 11; errata in the specification.
 """
@@ -21,7 +23,7 @@ from mklcore.penalties import LpNorm, conjugate_exponent
 
 _C = 23.0 / 22.0
 NORM_GRID = 2.0 ** (np.arange(-80, 81) / 4.0)
-"""Norms B fixed beforehand, a fifth apart, from a millionth to a million: rounded up, B of a fitted model is one of them."""
+"""Norms B fixed beforehand, a fifth apart, from a millionth to a million: rounded up, B of a fitted model is one of them."""  # noqa: E501
 
 
 def _multiplier(p: float, M: int, conservative: bool) -> float:
@@ -45,8 +47,8 @@ def _check(M: int, n: int, R: float) -> None:
 def lp_rademacher_bound(p: float, M: int, n: int, R: float = 1.0, conservative: bool = False) -> float:
     """Corollary 9: Rad <= sqrt(c M^(1/p*) R^2 min(e ceil(ln M), ceil(p*)) / n).
 
-    ``p`` in [1, inf]; ``M`` > 1 kernels; ``n`` points; ``R`` bounds the feature norms. ``conservative`` rounds up to the
-    even integers for which the inequality behind it is quoted.
+    ``p`` in [1, inf]; ``M`` > 1 kernels; ``n`` points; ``R`` bounds the feature norms. ``conservative`` rounds up to
+    the even integers for which the inequality behind it is quoted.
 
     >>> lp_rademacher_bound(2.0, M=10, n=400) < lp_rademacher_bound(2.0, M=10, n=100)
     True
@@ -59,7 +61,8 @@ def lp_rademacher_bound(p: float, M: int, n: int, R: float = 1.0, conservative: 
 def lp_norm_on_grid(B: float) -> float:
     """The smallest norm of ``NORM_GRID`` that is not below ``B``; infinite beyond the last.
 
-    A bound for the norm of a fitted model needs a union over norms fixed beforehand: this one, with ``len(NORM_GRID)`` choices.
+    A bound for the norm of a fitted model needs a union over norms fixed beforehand: this one, with ``len(NORM_GRID)``
+    choices.
 
     >>> lp_norm_on_grid(3.9), lp_norm_on_grid(4.0)
     (4.0, 4.0)
@@ -82,11 +85,11 @@ def lp_risk_bound(
 ) -> float:
     """Corollary 10 (35): risk <= empirical + 4 L B Rad + sqrt(ln(2 / delta) / (2 n)), with probability 1 - ``delta``.
 
-    For a loss in [0, 1] with Lipschitz constant ``lipschitz`` and every model of the class ||w||_{2,q} <= ``B``, where ``p``,
-    ``B``, ``lipschitz`` and ``R`` are fixed before the rows are seen. Taking p or B from a model that was fitted on the same
-    rows is a choice among many classes: name how many triples (p, B, lipschitz) were candidates in ``choices``, and each
-    gets delta / choices, so that the bound holds for all of them at once (see ``lp_norm_on_grid``). Not clipped: a value of
-    1 or more says nothing.
+    For a loss in [0, 1] with Lipschitz constant ``lipschitz`` and every model of the class ||w||_{2,q} <= ``B``, where
+    ``p``, ``B``, ``lipschitz`` and ``R`` are fixed before the rows are seen. Taking p or B from a model that was fitted
+    on the same rows is a choice among many classes: name how many triples (p, B, lipschitz) were candidates in
+    ``choices``, and each gets delta / choices, so that the bound holds for all of them at once (see
+    ``lp_norm_on_grid``). Not clipped: a value of 1 or more says nothing.
     """
     if not 0 < delta < 1:
         raise ParameterError(
@@ -111,8 +114,9 @@ def lp_rows_needed(
     conservative: bool = False,
     choices: int = 1,
 ) -> float:
-    """From how many rows on the bound of Corollary 10 is below 1, everything else as in ``lp_risk_bound``; infinite when the
-    empirical risk alone is 1."""
+    """From how many rows on the bound of Corollary 10 is below 1, everything else as in ``lp_risk_bound``; infinite
+    when the empirical risk alone is 1.
+    """
     if empirical_risk >= 1:
         return float("inf")
     shrinking = lp_risk_bound(
@@ -136,8 +140,8 @@ def lp_margin_bound(
 ) -> float:
     """Corollary 11 (36): error <= margin risk + (4 / margin) B Rad + sqrt(ln(2 / delta) / (2 n)).
 
-    ``margin_risk`` = mean of min(1, max(0, 1 - y t / margin)); otherwise as ``lp_risk_bound`` with L = 1 / ``margin``: the
-    margin, p and B are fixed before the rows are seen, or are one of so many ``choices``.
+    ``margin_risk`` = mean of min(1, max(0, 1 - y t / margin)); otherwise as ``lp_risk_bound`` with L = 1 / ``margin``:
+    the margin, p and B are fixed before the rows are seen, or are one of so many ``choices``.
     """
     if not margin > 0:
         raise ParameterError(f"margin must be above 0; got {margin!r}.")

@@ -1,7 +1,7 @@
 """What a bound is set beside: the same quantities measured on the available rows.
 
-Targets are numbers: -1 and +1, or a centred regression target. ``K`` (M, n, n) training kernels, ``cross`` (M, m, n) the
-kernels between m held-out rows and the training rows. ``callback(done, total)`` may raise to cancel.
+Targets are numbers: -1 and +1, or a centred regression target. ``K`` (M, n, n) training kernels, ``cross`` (M, m, n)
+the kernels between m held-out rows and the training rows. ``callback(done, total)`` may raise to cancel.
 """
 
 from __future__ import annotations
@@ -31,12 +31,17 @@ EMPIRICAL_STEPS = 30  # of Algorithm 2, whose steps Theorem 5 counts
 
 
 def kernel_radius(K: Any) -> float:
-    """R = sqrt(max_m max_i k_m(x_i, x_i)): the smallest R with k_m(x, x) <= R^2 on these rows. New rows may need a larger one."""
+    """R = sqrt(max_m max_i k_m(x_i, x_i)): the smallest R with k_m(x, x) <= R^2 on these rows.
+
+    New rows may need a larger one.
+    """
     return float(np.sqrt(max(float(kernel.diagonal().max()) for kernel in as_stack(K))))
 
 
 def block_norm(K: Any, weights: Any, dual: Any, p: float) -> float:
-    """B = ||w||_{2,q} = (sum_m ||w_m||^q)^{1/q}, q = 2p / (p + 1), of f = sum_m weights_m K_m dual: the norm the lp bounds need."""
+    """B = ||w||_{2,q} = (sum_m ||w_m||^q)^{1/q}, q = 2p / (p + 1), of f = sum_m weights_m K_m dual: the norm the lp
+    bounds need.
+    """
     theta, a = np.asarray(weights, dtype=float), np.asarray(dual, dtype=float)
     norms = np.array([w * np.sqrt(max(float(a @ (k @ a)), 0.0)) for w, k in zip(theta, as_stack(K), strict=True)])
     q = 2.0 if np.isinf(p) else 2.0 * p / (p + 1.0)
@@ -45,8 +50,9 @@ def block_norm(K: Any, weights: Any, dual: Any, p: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class LpMeasured:
-    """Models of lp-norm MKL without intercept over norms p (L,): ``norms`` B, decisions on training (L, n) and held-out rows
-    (L, m) with their labels, ``gaps`` relative duality gaps."""
+    """Models of lp-norm MKL without intercept over norms p (L,): ``norms`` B, decisions on training (L, n) and held-out
+    rows (L, m) with their labels, ``gaps`` relative duality gaps.
+    """
 
     p: Array
     norms: Array
@@ -112,8 +118,9 @@ def measure_lp(
 
 @dataclass(frozen=True, eq=False)
 class GompMeasured:
-    """MKL-GOMP after s = 1, 2, ... kernels, arrays (L,): mean squared error on training and held-out rows, ``tau`` = ||f||^2 in
-    the sum space; ``order`` the kernels by entry, ``lam`` the ridge."""
+    """MKL-GOMP after s = 1, 2, ... kernels, arrays (L,): mean squared error on training and held-out rows, ``tau`` =
+    ||f||^2 in the sum space; ``order`` the kernels by entry, ``lam`` the ridge.
+    """
 
     s: Array
     train: Array
@@ -127,7 +134,9 @@ class GompMeasured:
 def measure_gomp(
     K: Any, y: Any, cross: Any, y_held_out: Any, lam: float, most: int = 50, callback: Progress = None
 ) -> GompMeasured:
-    """Run MKL-GOMP with squared loss up to ``most`` kernels; ``held_out_error`` is the standard error of ``held_out``."""
+    """Run MKL-GOMP with squared loss up to ``most`` kernels; ``held_out_error`` is the standard error of
+    ``held_out``.
+    """
     values, target, held, labels = _checked(K, y, cross, y_held_out)
     require_positive(lam=lam)
     size = min(int(most), len(values))
@@ -155,10 +164,12 @@ def _squares(point: Any, K: Array, cross: Array, y: Array, labels: Array) -> tup
 
 @dataclass(frozen=True, eq=False)
 class GreedyMeasured:
-    """Algorithm 1 after d = 1, 2, ... kernels, arrays (L,): ``objective`` L(f^d) and ``excess`` = L(f^d) minus the best lower
-    bound, so never below L(f^d) - L(f*); ``norm`` = sum_j ||f*_j||, ``start`` the excess of f = 0, ``critical`` lam.
+    """Algorithm 1 after d = 1, 2, ... kernels, arrays (L,): ``objective`` L(f^d) and ``excess`` = L(f^d) minus the best
+    lower bound, so never below L(f^d) - L(f*); ``norm`` = sum_j ||f*_j||, ``start`` the excess of f = 0, ``critical``
+    lam.
 
-    ``loss`` = E_N(f*), and ``empirical`` (D + 1,) is E_N of Algorithm 2 after 0, 1, ..., D steps: what Theorem 5 compares.
+    ``loss`` = E_N(f*), and ``empirical`` (D + 1,) is E_N of Algorithm 2 after 0, 1, ..., D steps: what Theorem 5
+    compares.
     """
 
     d: Array
@@ -176,8 +187,9 @@ class GreedyMeasured:
 def measure_greedy(
     K: Any, y: Any, share: float = 0.1, callback: Progress = None, *, steps: int = EMPIRICAL_STEPS
 ) -> GreedyMeasured:
-    """Run Algorithm 1 to the optimum of (1) at lam = ``share`` of the critical lam, and ``steps`` unit steps of Algorithm 2;
-    every kernel divided by its largest k(x, x) on these rows, as Theorems 1 and 5 ask for."""
+    """Run Algorithm 1 to the optimum of (1) at lam = ``share`` of the critical lam, and ``steps`` unit steps of
+    Algorithm 2; every kernel divided by its largest k(x, x) on these rows, as Theorems 1 and 5 ask for.
+    """
     values = as_stack(K)
     require(0 < share < 1, f"share is the part of the critical lam, between 0 and 1; got {share!r}.")
     tops = np.array([max(float(kernel.diagonal().max()), 1e-300) for kernel in values])

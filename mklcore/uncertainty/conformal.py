@@ -1,16 +1,18 @@
 """Conformal prediction: intervals and sets of classes that hold the truth with a given probability.
 
-Held-out rows i have scores s_i of models fitted without them. With k = ceil(level (n + 1)) and f_i the model without row i:
+Held-out rows i have scores s_i of models fitted without them. With k = ceil(level (n + 1)) and f_i the model without
+row i:
 
     numbers   s_i = |y_i - f_i(x_i)|;  from the (n + 1 - k)-th smallest f_i(x) - s_i to the k-th smallest f_i(x) + s_i
     classes   every class c with  #{i : s_i < s(f_i(x), c)} < level (n + 1)
 
-One model for all rows held out is the split form, one per fold is CV+, one per row the jackknife+. Where rows are exchangeable,
-the split form covers with probability ``level`` at least; CV+ and the jackknife+ with 1 - 2 (1 - level) at least, less a term
-that is small where folds are large or many, and close to ``level`` in practice.
+One model for all rows held out is the split form, one per fold is CV+, one per row the jackknife+. Where rows are
+exchangeable, the split form covers with probability ``level`` at least; CV+ and the jackknife+ with 1 - 2 (1 - level)
+at least, less a term that is small where folds are large or many, and close to ``level`` in practice.
 
-Source: Vovk, Gammerman, Shafer (2005); Barber, Candes, Ramdas, Tibshirani (2021), Predictive inference with the jackknife+,
-Annals of Statistics 49, theorems 1 and 4; Romano, Sesia, Candes (2020), Classification with valid and adaptive coverage.
+Source: Vovk, Gammerman, Shafer (2005); Barber, Candes, Ramdas, Tibshirani (2021), Predictive inference with the
+jackknife+, Annals of Statistics 49, theorems 1 and 4; Romano, Sesia, Candes (2020), Classification with valid and
+adaptive coverage.
 """
 
 from __future__ import annotations
@@ -40,8 +42,9 @@ _LEVELS = 1e-9  # rounding of level (n + 1)
 
 
 class HeldOut(Protocol):
-    """What models fitted without some rows say: ``outputs(X)`` (n_new, K) or (n_new, K, T), and which of the K models was
-    fitted without row i, ``model_of`` (n,)."""
+    """What models fitted without some rows say: ``outputs(X)`` (n_new, K) or (n_new, K, T), and which of the K models
+    was fitted without row i, ``model_of`` (n,).
+    """
 
     model_of: Indices
 
@@ -68,13 +71,13 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
     ----------
     estimator : the regressor or classifier; it is cloned, not changed
     level : share of new rows whose truth is to be covered, between 0 and 1
-    cv : 5, or any number of folds or splitter of scikit-learn, for CV+; "split" (a quarter) or a share for one model and one
-        held-out part, which also is the model that predicts; "loo" for the jackknife+, in closed form for a plain sum of
-        kernels with squared loss (``UniformMKLRegressor``, ``UniformMKLClassifier(loss="squared")``: neither weights nor C
-        are learnt from the rows) and by one fit per row for everything else
-    conformity : score of a class, "margin" (the largest output of the other classes minus its own; ``decision_function``, or
-        probabilities where there is none) or "adaptive" (the probability of all classes that are more likely, and a random
-        part of its own; needs ``predict_proba``)
+    cv : 5, or any number of folds or splitter of scikit-learn, for CV+; "split" (a quarter) or a share for one model
+        and one held-out part, which also is the model that predicts; "loo" for the jackknife+, in closed form for a
+        plain sum of kernels with squared loss (``UniformMKLRegressor``, ``UniformMKLClassifier(loss="squared")``:
+        neither weights nor C are learnt from the rows) and by one fit per row for everything else
+    conformity : score of a class, "margin" (the largest output of the other classes minus its own;
+        ``decision_function``, or probabilities where there is none) or "adaptive" (the probability of all classes that
+        are more likely, and a random part of its own; needs ``predict_proba``)
     random_state : seed of folds and of the random parts
 
     Attributes
@@ -83,8 +86,9 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
     scores_ : (n,) of the held-out rows, the smaller the better they conform
     classes_ : of classifiers
 
-    A class with fewer rows than folds is held out as far as it has rows; a class of one row never is. Sets always hold the
-    predicted class, so that none is empty: where the classifier errs less often than 1 - ``level``, they cover more than asked.
+    A class with fewer rows than folds is held out as far as it has rows; a class of one row never is. Sets always hold
+    the predicted class, so that none is empty: where the classifier errs less often than 1 - ``level``, they cover more
+    than asked.
 
     >>> from sklearn.linear_model import Ridge
     >>> X = np.arange(40.0)[:, None]
@@ -144,7 +148,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         return found
 
     def predict_interval(self, X: Any, level: float | None = None) -> Array:
-        """Lower and upper ends (n_new, 2) of intervals that hold the truth with probability ``level`` (None: that of the object).
+        """Lower and upper ends (n_new, 2) of intervals that hold the truth with probability ``level`` (None: that of
+        the object).
 
         DataError where too few rows were held out for the level; ParameterError for a classifier.
         """
@@ -232,7 +237,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         k = int(np.ceil(level * (n + 1) - _LEVELS))
         if k > n:
             raise DataError(
-                f"A level of {level:g} needs at least {int(np.ceil(level / (1.0 - level) - _LEVELS))} held-out rows, and "
+                f"A level of {level:g} needs at least {int(np.ceil(level / (1.0 - level) - _LEVELS))} held-out rows, "
+                f"and "
                 f"there are {n}. Use a lower level, more rows, or cv=5 instead of a split."
             )
         return k
@@ -344,9 +350,11 @@ class _Refitted:
 
 
 class _ClosedForm:
-    """f_i(x) = f(x) - g_i(x) a_i / B_ii,  g(x) = [k(x), 1] B,  B the inverse of K + I/C bordered by ones: one inverse for all i.
+    """f_i(x) = f(x) - g_i(x) a_i / B_ii, g(x) = [k(x), 1] B, B the inverse of K + I/C bordered by ones: one inverse for
+    all i.
 
-    Only where K is fixed: a plain sum of kernels. Their scales and widths are those of all rows. Source: as `leave_one_out`.
+    Only where K is fixed: a plain sum of kernels. Their scales and widths are those of all rows. Source: as
+    `leave_one_out`.
     """
 
     def __init__(self, model: Any, X: Any, y: Labels) -> None:

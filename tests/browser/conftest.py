@@ -98,7 +98,9 @@ def guests(chromium):
 
 @pytest.fixture(scope="package")
 def walker(server: Server, chromium, guests):
-    """One window for each source, with its table and kernels chosen as a person does it; nobody shares what is uploaded."""
+    """One window for each source, with its table and kernels chosen as a person does it; nobody shares what is
+    uploaded.
+    """
     windows: dict[str, Walker] = {}
 
     def at(source: str) -> Walker:
@@ -114,7 +116,9 @@ def walker(server: Server, chromium, guests):
 
 @pytest.fixture
 def visit(chromium, guests):
-    """Open windows that close with the test and leave nothing to the next; those ``apart`` share nothing with the others."""
+    """Open windows that close with the test and leave nothing to the next; those ``apart`` share nothing with the
+    others.
+    """
     open_windows: list[Visitor] = []
 
     def enter(url: str, apart: bool = False) -> Visitor:

@@ -33,9 +33,10 @@ LISTEN = """() => { const Socket = window.WebSocket; window.unanswered = null;
     send(...all) { window.unanswered = performance.now(); super.send(...all); } }; }"""
 DROPPED = 30_000  # milliseconds: what asks for a part that a run of the whole page has just replaced is never answered
 # Nothing runs, is asked for or is out of date, for as long as asked, by the page's own clock: what a click or a key has
-# begun there comes before the next look, however busy the machine. The lessons are computed while the visitor goes on, and
-# looked after twice a second; everything else one waits for.
-AT_REST = """([turn, quiet, dropped]) => { const all = (name) => [...document.querySelectorAll(`[data-testid=${name}]`)];
+# begun there comes before the next look, however busy the machine. The lessons are computed while the visitor goes on,
+# and looked after twice a second; everything else one waits for.
+AT_REST = """([turn, quiet, dropped]) => {
+  const all = (name) => [...document.querySelectorAll(`[data-testid=${name}]`)];
   const bars = all('stProgress'), lessons = bars.filter(bar => bar.textContent.startsWith('Lessons: '));
   const now = performance.now(), waits = window.unanswered && now - window.unanswered < dropped;
   const still = all('stApp').some(app => app.dataset.testScriptState === 'notRunning') && !waits;
@@ -47,7 +48,9 @@ AT_REST = """([turn, quiet, dropped]) => { const all = (name) => [...document.qu
 
 
 def patiently(check: Callable[P, None]) -> Callable[P, None]:
-    """Look again for a while: on a busy machine the server's answer to a click may be late, and what was is still shown."""
+    """Look again for a while: on a busy machine the server's answer to a click may be late, and what was is still
+    shown.
+    """
 
     @wraps(check)
     def look(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -64,7 +67,10 @@ def patiently(check: Callable[P, None]) -> Callable[P, None]:
 
 
 def new_context(browser):
-    """A browser's memory of its own: cookies, storage, cache. Nothing moves by itself: a spinner is drawn 60 times a second."""
+    """A browser's memory of its own: cookies, storage, cache.
+
+    Nothing moves by itself: a spinner is drawn 60 times a second.
+    """
     return browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
 
 
@@ -137,7 +143,9 @@ class Visitor:
         raise TimeoutError(f"The page did not come to rest within {WAIT // 1000} s; work under way: {bars or 'none'}.")
 
     def take(self, name: str) -> bytes:
-        """Press a button and return the file it hands over; press again if the page was drawn anew just then, as one does."""
+        """Press a button and return the file it hands over; press again if the page was drawn anew just then, as one
+        does.
+        """
         button = self.page.get_by_role("button", name=name, exact=True)
         for patience in (15_000, 15_000, WAIT):
             try:

@@ -11,7 +11,8 @@ from tests.browser.walker import let_go
 
 SLIDER = ".hull input[type=range]"
 NODE = ".hull .node[data-node='{}']"
-WATCH = """(label) => { window.seen = []; window.watch = new MutationObserver(() => window.seen.push(performance.now()));
+WATCH = """(label) => { window.seen = [];
+  window.watch = new MutationObserver(() => window.seen.push(performance.now()));
   window.watch.observe(label, {childList: true, characterData: true, subtree: true}); }"""
 
 

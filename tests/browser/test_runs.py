@@ -1,4 +1,6 @@
-"""Work survives in a real browser: a reload, a restart of the server, another browser with the secret link, and not its end."""
+"""Work survives in a real browser: a reload, a restart of the server, another browser with the secret link, and not its
+end.
+"""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""What a real browser shows of the app to those it is not for: a page around it shows nothing, a file too many a sentence."""
+"""What a real browser shows of the app to those it is not for: a page around it shows nothing, a file too many a
+sentence.
+"""
 
 import http.client
 from pathlib import PurePosixPath

@@ -1,4 +1,6 @@
-"""Files opened from disk, offline: they ask nobody for anything, and every kind drags, obeys the keys and turns dark."""
+"""Files opened from disk, offline: they ask nobody for anything, and every kind drags, obeys the keys and turns
+dark.
+"""
 
 import gzip
 import json

@@ -3,14 +3,14 @@
 A player is HTML, CSS and one ES module, whose default export is called with ``{parentElement, data, setStateValue}``:
 the element that holds the HTML, everything the slider can show, and whom to tell where it came to rest. Streamlit
 mounts it as a component; a page of its own calls it with a function that does nothing. Colours and type come from the
-custom properties ``--st-text-color``, ``--st-background-color``, ``--st-primary-color``, ``--st-border-color``, ``--st-font``.
+custom properties ``--st-text-color``, ``--st-background-color``, ``--st-primary-color``, ``--st-border-color``,
+``--st-font``.
 
-    elements, slider, cursor, axes       what players share: one slider, and one cursor over figures of plotly's or their own
-    marks                                marks of a picture that are chosen by a click or by keys alone
-    path, bars, texts                    a slider along a path; bars and texts that follow it from elsewhere on the page
-    chart                                lines of a path on a canvas, for a page without plotly
-    rest                                 nothing to see: it has drawn anew what only Python can draw, when the cursor rests
-    compare, hull, lesson                several paths at once; hulls along lambda; the picture of a lesson
+    elements, slider, cursor, axes what players share: one slider, and one cursor over figures of plotly's or their own
+    marks marks of a picture that are chosen by a click or by keys alone path, bars, texts a slider along a path; bars
+    and texts that follow it from elsewhere on the page chart lines of a path on a canvas, for a page without plotly
+    rest nothing to see: it has drawn anew what only Python can draw, when the cursor rests compare, hull, lesson
+    several paths at once; hulls along lambda; the picture of a lesson
 """
 
 import json
@@ -56,13 +56,15 @@ def player(name: str) -> Player:
 
 
 def bundle(names: Sequence[str]) -> str:
-    """Several players as one script for a page of its own: what they share once, then an object ``PLAYERS`` by their names,
-    each with its ``html``, its ``css`` and the function ``play``."""
+    """Several players as one script for a page of its own: what they share once, then an object ``PLAYERS`` by their
+    names, each with its ``html``, its ``css`` and the function ``play``.
+    """
     found = {name: player(name) for name in names}
     wanted = {part for name in names for part in PLAYERS[name][0]}
     shared = [_text(f"{part}.js") for part in SHARED if part in wanted]
     each = [
-        f"PLAYERS[{json.dumps(name)}] = {{ html: {json.dumps(texts.html)}, css: {json.dumps(texts.css)}, play: (() => {{\n"
+        f"PLAYERS[{json.dumps(name)}] = "
+        f"{{ html: {json.dumps(texts.html)}, css: {json.dumps(texts.css)}, play: (() => {{\n"
         f"{_text(f'{name}.js').replace('export default function', 'return function')}}})() }};"
         for name, texts in found.items()
     ]

@@ -54,9 +54,18 @@ def labels_of(path: Any) -> list[str]:
 def panel_of(path: Any, x: scenes.Scale, y: scenes.Scale, lines: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     """A panel of lines along one path."""
     return {
-        "suffix": "", "row": 0, "column": 0, "title": "", "x": x.drawn(), "y": {**y.drawn(), "low": y.low, "high": y.high},
-        "xs": places_of(path, x), "sure": [bool(ok) for ok in solved(path)], "labels": labels_of(path), "lines": lines, **more,
-    }  # fmt: skip
+        "suffix": "",
+        "row": 0,
+        "column": 0,
+        "title": "",
+        "x": x.drawn(),
+        "y": {**y.drawn(), "low": y.low, "high": y.high},
+        "xs": places_of(path, x),
+        "sure": [bool(ok) for ok in solved(path)],
+        "labels": labels_of(path),
+        "lines": lines,
+        **more,
+    }
 
 
 def marks_of(path: Any) -> list[str]:
@@ -66,7 +75,9 @@ def marks_of(path: Any) -> list[str]:
 
 
 def weight_lines(path: Any, weights: Array, peaks: Array, dark: bool) -> list[dict[str, Any]]:
-    """One line per kernel, ``weights`` (L, M): the six with the largest ``peaks`` (M,) coloured and named, the others grey."""
+    """One line per kernel, ``weights`` (L, M): the six with the largest ``peaks`` (M,) coloured and named, the others
+    grey.
+    """
     colours = style.kernel_colours(path.kernel_families, peaks, dark)
     named = [m for m in style.largest(peaks) if peaks[m] > 0]
     quiet = style.faded(style.theme(dark).grey)
@@ -116,10 +127,17 @@ def weights_chart(path: Any, dark: bool, *, chart: str, figure: str) -> dict[str
     hues = {line["name"]: style.readable(line["colour"], dark, style.TEXT_CONTRAST) for line in lines[-len(named) :]}
     panel = panel_of(path, x, y, labelled(lines, texts, y, path, hues), marks=marks_of(path), title="Solution path")
     return {
-        "chart": chart, "figure": figure, "columns": 1, "rows": [19], "left": 3.5, "right": 8, "gap": 0, "panels": [panel],
+        "chart": chart,
+        "figure": figure,
+        "columns": 1,
+        "rows": [19],
+        "left": 3.5,
+        "right": 8,
+        "gap": 0,
+        "panels": [panel],
         "alt": f"Weights of {style.counted(weights.shape[1], 'kernel')} along {telling.symbol(path.param)}.",
         "said": [_weights_said(path, weights[k], k) for k in range(len(path.values))],
-    }  # fmt: skip
+    }
 
 
 def _weights_said(path: Any, weights: Array, index: int) -> str:

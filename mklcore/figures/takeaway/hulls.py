@@ -27,9 +27,10 @@ def hulls_page(
 ) -> str:
     """One HTML file in which a person walks through the hulls of ``path``, offline.
 
-    ``names`` are those of the columns (p,), ``pair`` the two of the grid, ``index`` where the cursor begins. ``drawn`` are
-    layout and states where they were made before; then no fitted model is asked. ``numbers`` (p,) are the columns' numbers
-    in their table, from 1 on. Raises ``ParameterError`` for a path without points or whose models have no hulls.
+    ``names`` are those of the columns (p,), ``pair`` the two of the grid, ``index`` where the cursor begins. ``drawn``
+    are layout and states where they were made before; then no fitted model is asked. ``numbers`` (p,) are the columns'
+    numbers in their table, from 1 on. Raises ``ParameterError`` for a path without points or whose models have no
+    hulls.
     """
     start = checked(path, index)
     models = path.estimators

@@ -31,9 +31,9 @@ def lanes_page(
 ) -> str:
     """One HTML file with several paths over the same kernels side by side, by their titles, led by one slider, offline.
 
-    The slider begins where the first lane scores best, or at ``step``. ``columns`` name the places of the kernels that see
-    each column of a table: then its share of the weight is stated as well. Raises ``ParameterError`` for no paths, paths
-    without points or over different kernels, and columns of kernels that there are not.
+    The slider begins where the first lane scores best, or at ``step``. ``columns`` name the places of the kernels that
+    see each column of a table: then its share of the weight is stated as well. Raises ``ParameterError`` for no paths,
+    paths without points or over different kernels, and columns of kernels that there are not.
     """
     if not paths:
         raise ParameterError("There is no lane to draw. Hand over at least one path, by its title.")
@@ -82,9 +82,15 @@ def _mounts(
 
 
 def _with_columns(
-    rows: dict[str, Any], each: list[dict[str, Any]], paths: Sequence[Any], columns: Mapping[str, Sequence[int]], dark: bool
-) -> dict[str, Any]:  # fmt: skip
-    """The rows of the kernels with one for each column below them, the largest anywhere first; lanes get their shares."""
+    rows: dict[str, Any],
+    each: list[dict[str, Any]],
+    paths: Sequence[Any],
+    columns: Mapping[str, Sequence[int]],
+    dark: bool,
+) -> dict[str, Any]:
+    """The rows of the kernels with one for each column below them, the largest anywhere first; lanes get their
+    shares.
+    """
     last = len(paths[0].kernel_names) - 1
     strange = [name for name, kernels in columns.items() if not all(0 <= m <= last for m in kernels)]
     if strange:
@@ -147,17 +153,28 @@ def _chart(paths: Mapping[str, Any], found: Steps, dark: bool) -> dict[str, Any]
         panels += _panels(lane, title, path, peaks, top, limits, dark, last=lane == len(every) - 1)
     names = [f"{title}: {telling.symbol(path.param)}" for title, path in paths.items()]
     return {
-        "chart": CHART, "figure": CHART, "columns": len(every), "rows": [12.5, 10.5], "left": 9.5, "narrow": 3, "right": 5.25,
-        "gap": 1.5, "panels": panels, "points": [list(points) for points in found.indices],
-        "alt": f"{style.counted(len(every), 'lane')} side by side: shares of weight above, scores below. {'; '.join(names)}.",
+        "chart": CHART,
+        "figure": CHART,
+        "columns": len(every),
+        "rows": [12.5, 10.5],
+        "left": 9.5,
+        "narrow": 3,
+        "right": 5.25,
+        "gap": 1.5,
+        "panels": panels,
+        "points": [list(points) for points in found.indices],
+        "alt": f"{style.counted(len(every), 'lane')} side by side: shares of weight above, scores below. "
+        f"{'; '.join(names)}.",
         "said": [_said(paths, points) for points in found.indices],
-    }  # fmt: skip
+    }
 
 
 def _panels(
     lane: int, title: str, path: Any, peaks: Array, top: float, limits: tuple[float, float], dark: bool, *, last: bool
 ) -> list[dict[str, Any]]:
-    """The panel of the shares and that of the scores; ticks and titles of the upright axes stand left of the first lane."""
+    """The panel of the shares and that of the scores; ticks and titles of the upright axes stand left of the first
+    lane.
+    """
     x = charts.axis_of(path, AXIS_TITLES.get(path.param, path.param))
     shares = charts.score_axis("accuracy", 0.0, top, "share of weight" if lane == 0 else "")
     scores = charts.score_axis(path.score_name, *limits, path.score_name if lane == 0 else "")
@@ -192,7 +209,8 @@ def _limits(paths: Sequence[Any]) -> tuple[float, float]:
 
 def _said(paths: Mapping[str, Any], points: Sequence[int | None]) -> str:
     sentences = [
-        f"{title} at {lanes.position_facts(path, at)[0]}: validation {path.score_name} {lanes.position_facts(path, at)[1]}, "
+        f"{title} at {lanes.position_facts(path, at)[0]}: validation {path.score_name} "
+        f"{lanes.position_facts(path, at)[1]}, "
         f"{lanes.position_facts(path, at)[3]} kernels, {lanes.certificate(path, at)[2:]}"
         for (title, path), at in zip(paths.items(), points, strict=True)
         if at is not None

@@ -1,8 +1,8 @@
 """One file that keeps moving: players, their numbers and words in a page that asks no server for anything.
 
-Nothing that came from a table is ever markup or script: numbers and names are JSON in a block that no browser runs, texts
-are escaped. The policy at the head of the file lets the browser run the one script and use the one style sheet whose
-hashes it holds, and load nothing.
+Nothing that came from a table is ever markup or script: numbers and names are JSON in a block that no browser runs,
+texts are escaped. The policy at the head of the file lets the browser run the one script and use the one style sheet
+whose hashes it holds, and load nothing.
 """
 
 from __future__ import annotations
@@ -26,14 +26,17 @@ PROMISE = "The rows of the table are not in this file, only what is drawn here, 
 _FILE = re.compile(r"[\w-]+\.html")
 _COLOUR = re.compile(r"#[0-9A-Fa-f]{6}|rgba\([0-9,. ]+\)")
 _DARK = """ --st-text-color: #EDEDE8; --st-background-color: #171715; --st-secondary-background-color: #282825;
-  --st-primary-color: #3288C0; --st-border-color: #55554F; --st-link-color: #7CC5EE; --st-blue-background-color: #14303F;
+  --st-primary-color: #3288C0; --st-border-color: #55554F; --st-link-color: #7CC5EE;
+  --st-blue-background-color: #14303F;
   --st-blue-text-color: #8ECDF0; --st-orange-background-color: #3D2D0E; --st-orange-text-color: #F2C46D;
   --st-gray-background-color: #33332F; --st-gray-text-color: #C8C8C0; color-scheme: dark; """
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem that is solved: its ``title`` where there are several, its ``formula`` in LaTeX, and how to read its answer."""
+    """A problem that is solved: its ``title`` where there are several, its ``formula`` in LaTeX, and how to read its
+    answer.
+    """
 
     title: str = ""
     formula: str = ""
@@ -43,9 +46,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class About:
-    """What a file tells of itself: ``title``; ``facts`` (name, text) about what was computed; the ``problems`` that were
-    solved; the ``link`` that opens the same screen, and the data's ``fingerprint``; ``nearby`` (text, name of a file) are
-    pages that lie in the same folder."""
+    """What a file tells of itself: ``title``; ``facts`` (name, text) about what was computed; the ``problems`` that
+    were solved; the ``link`` that opens the same screen, and the data's ``fingerprint``; ``nearby`` (text, name of a
+    file) are pages that lie in the same folder.
+    """
 
     title: str = ""
     facts: tuple[tuple[str, str], ...] = ()
@@ -57,7 +61,9 @@ class About:
 
 @dataclass(frozen=True)
 class Mount:
-    """A player on the page: its name, the id of its element, what it shows; ``leads`` where it holds the page's slider."""
+    """A player on the page: its name, the id of its element, what it shows; ``leads`` where it holds the page's
+    slider.
+    """
 
     player: str
     place: str
@@ -87,7 +93,8 @@ class Palette:
         """The style sheet of both themes; the dark one where the person's system or the page's switch asks for it."""
         light, dark = ("".join(f"{name}: {pair[k]}; " for pair, name in self._pairs.items()) for k in (0, 1))
         return (
-            f":root {{ {light}}}\n@media (prefers-color-scheme: dark) {{ :root:not([data-theme=light]) {{{_DARK}{dark}}} }}\n"
+            f":root {{ {light}}}\n@media (prefers-color-scheme: dark) "
+            f"{{ :root:not([data-theme=light]) {{{_DARK}{dark}}} }}\n"
             f":root[data-theme=dark] {{{_DARK}{dark}}}\n"
         )
 
@@ -97,7 +104,8 @@ def page(
 ) -> str:
     """The whole file. ``body`` is markup of ours with an element for every mount; ``mounts(dark)`` are the players.
 
-    A lesson has a ``moral``, the part of its title that is stated once a person has guessed, and the key of the ``answer``.
+    A lesson has a ``moral``, the part of its title that is stated once a person has guessed, and the key of the
+    ``answer``.
     """
     palette, light, dark = Palette(), mounts(False), mounts(True)
     played = [
@@ -115,9 +123,10 @@ def page(
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" '
+        'content="no-referrer">\n'
         f'<meta name="generator" content="{GENERATOR}"><link rel="icon" href="data:,">\n'
-        f"<title>{safe(about.title)}</title>\n<style>{style}</style></head>\n<body><main>\n{_head(about, moral)}\n{body}\n"
+        f"<title>{safe(about.title)}</title>\n<style>{style}</style></head>\n<body><main>\n{_head(about, moral)}\n{body}\n"  # noqa: E501
         f'{_foot(about, bool(played))}\n</main>\n<script type="application/json" id="data">{as_json(data)}</script>\n'
         f"<script>{script}</script></body></html>\n"
     )
@@ -157,7 +166,8 @@ def _explained(problem: Problem) -> str:
 def _head(about: About, moral: str) -> str:
     hidden = f'<span id="moral" hidden>: {safe(moral)}</span>' if moral else ""
     return (
-        f'<header><h1>{safe(about.title)}{hidden}</h1><button type="button" class="plain" id="theme">Dark</button></header>'
+        f'<header><h1>{safe(about.title)}{hidden}</h1><button type="button" class="plain" '
+        f'id="theme">Dark</button></header>'
         "<noscript><p>The picture moves with a script inside this file; your browser does not run it.</p></noscript>"
     )
 

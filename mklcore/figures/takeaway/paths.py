@@ -24,18 +24,20 @@ def path_page(
     columns: tuple[Sequence[str], Any] | None = None,
     references: Sequence[tuple[str, float]] = (),
 ) -> str:
-    """One HTML file in which a person drags along ``path``, offline: everything drawn is inside, and no row of the table.
+    """One HTML file in which a person drags along ``path``, offline: everything drawn is inside, and no row of the
+    table.
 
-    ``index`` is where the cursor begins, ``path.first_look`` without it. ``columns`` are names (G,) and shares (L, G) of the
-    weight per column, group or family; ``references`` scores of other models by name. Raises ``ParameterError`` for a path
-    without points, and for an index or shares that do not belong to it.
+    ``index`` is where the cursor begins, ``path.first_look`` without it. ``columns`` are names (G,) and shares (L, G)
+    of the weight per column, group or family; ``references`` scores of other models by name. Raises ``ParameterError``
+    for a path without points, and for an index or shares that do not belong to it.
     """
     start = checked(path, index)
     described = about or About()
     described = described if described.title else replace(described, title=_title(path))
     if columns is not None and np.shape(columns[1]) != (len(path.values), len(columns[0])):
         raise ParameterError(
-            f"Shares of columns come as {len(path.values)} points × {len(columns[0])} names; got {np.shape(columns[1])}."
+            f"Shares of columns come as {len(path.values)} points × {len(columns[0])} names; got "
+            f"{np.shape(columns[1])}."
         )
     scored = charts.scores_chart(path, False, chart=CHART, figure=SCORES, references=references) is not None
     body = "".join(
@@ -43,13 +45,15 @@ def path_page(
             f'<div class="views path{"" if scored else " bare"}">',
             place("play", "play", leads=True),
             place("say", "say") if columns is not None else "",
-            place("bars", "bars"), place("chart", "chart"), place("scores", "scores") if scored else "",
-            place("facts", "facts"), "</div>",
-            f"<details><summary>All {len(path.kernel_names)} kernels at the cursor</summary>"
-            f'{place("all")}</details>',
-            f'<div class="more">{place("columns") if columns is not None else ""}<div>{explanation(described)}</div></div>',
+            place("bars", "bars"),
+            place("chart", "chart"),
+            place("scores", "scores") if scored else "",
+            place("facts", "facts"),
+            "</div>",
+            f"<details><summary>All {len(path.kernel_names)} kernels at the cursor</summary>{place('all')}</details>",
+            f'<div class="more">{place("columns") if columns is not None else ""}<div>{explanation(described)}</div></div>',  # noqa: E501
         ]
-    )  # fmt: skip
+    )
     return page(described, body, lambda dark: _mounts(path, start, columns, references, dark))
 
 
@@ -67,8 +71,12 @@ def _title(path: Any) -> str:
 
 
 def _mounts(
-    path: Any, index: int, columns: tuple[Sequence[str], Any] | None, references: Sequence[tuple[str, float]], dark: bool
-) -> list[Mount]:  # fmt: skip
+    path: Any,
+    index: int,
+    columns: tuple[Sequence[str], Any] | None,
+    references: Sequence[tuple[str, float]],
+    dark: bool,
+) -> list[Mount]:
     weights = charts.weights_chart(path, dark, chart=CHART, figure=WEIGHTS)
     scores = charts.scores_chart(path, dark, chart=CHART, figure=SCORES, references=references)
     mounts = [Mount("chart", "chart", weights)]
@@ -90,9 +98,12 @@ def _mounts(
     ]
     mounts.append(Mount("texts", "facts", _texts(facts, [2, 1, 1.35], index)))
     lead = {
-        **moving.slider(path, index=index), "x": weights["panels"][0]["xs"], "chart": CHART, "charts": [WEIGHTS, SCORES],
+        **moving.slider(path, index=index),
+        "x": weights["panels"][0]["xs"],
+        "chart": CHART,
+        "charts": [WEIGHTS, SCORES],
         "turn": 1,
-    }  # fmt: skip
+    }
     return [*mounts, Mount("path", "play", lead)]
 
 

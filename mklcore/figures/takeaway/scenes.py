@@ -12,8 +12,9 @@ from mklcore.figures.takeaway.words import inline, markdown
 
 @dataclass(frozen=True)
 class Guess:
-    """What a person is asked before the picture is shown: ``options`` by key, the key of the ``answer``, and the ``moral``
-    that ends the title once it is stated."""
+    """What a person is asked before the picture is shown: ``options`` by key, the key of the ``answer``, and the
+    ``moral`` that ends the title once it is stated.
+    """
 
     question: str
     options: Mapping[str, str] = field(default_factory=dict)
@@ -30,7 +31,8 @@ def scene_page(
 ) -> str:
     """One HTML file with a scene, offline; ``scene(dark)`` is it as ``Scene.drawn`` tells it.
 
-    With a ``guess`` the picture and the ``words`` under it, (heading, Markdown), show once a person has chosen an option.
+    With a ``guess`` the picture and the ``words`` under it, (heading, Markdown), show once a person has chosen an
+    option.
     """
     prose = "".join(f"{f'<h2>{safe(head)}</h2>' if head else ''}{markdown(text)}" for head, text in words if text)
     body = f'{place("scene", "scene", leads=True)}<div class="telling">{prose}</div>{explanation(about)}'
@@ -40,7 +42,8 @@ def scene_page(
             for key, text in guess.options.items()
         )
         body = (
-            f'<div class="telling">{markdown(guess.question)}</div><div id="guess" role="group" aria-label="Your guess">'
+            f'<div class="telling">{markdown(guess.question)}</div><div id="guess" role="group" aria-label="Your '
+            f'guess">'
             f'{options}</div><p id="verdict" role="status"></p><div id="told" hidden>{body}</div>'
         )
     moral, answer = ("", "") if guess is None else (guess.moral, guess.answer)

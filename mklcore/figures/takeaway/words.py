@@ -1,4 +1,6 @@
-"""Texts of ours in Markdown as HTML: paragraphs, bold words and formulas between dollars; everything else stays text."""
+"""Texts of ours in Markdown as HTML: paragraphs, bold words and formulas between dollars; everything else stays
+text.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What solvers may ask of M kernels on n rows, and of their weighted sum: two protocols, and capabilities by name.
 
-A solver never asks which class it works on. What differs between stored, packed, lazily computed, factored and sharded kernels is
-a ``Capability``; a method that needs one says so in ``requires``, and the refusal names what is missing.
+A solver never asks which class it works on. What differs between stored, packed, lazily computed, factored and sharded
+kernels is a ``Capability``; a method that needs one says so in ``requires``, and the refusal names what is missing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Kernels that are not stored, with exponentials of one column in single precision: what a sum of very many of them costs.
+"""Kernels that are not stored, with exponentials of one column in single precision: what a sum of very many of them
+costs.
 
 Exponentials are nearly all of that cost, and in single precision four times as many go by at once. Numbers are added in
-double precision, 32 kernels at a time; only what is added is rounded, to some 1e-6 of its size. What is published is proved by
-``exact``, the same kernels in double precision.
+double precision, 32 kernels at a time; only what is added is rounded, to some 1e-6 of its size. What is published is
+proved by ``exact``, the same kernels in double precision.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ _TOGETHER = 32  # kernels of one piece of a sum: enough to share what they are c
 class LazyKernels:
     """M kernels on n training rows, one block of rows at a time.
 
-    ``names``, ``families``, ``specs``, ``scales``, ``notes`` and ``transform`` as in ``GramStack``. Kernels that are constant on
-    the training rows are left out and named in ``notes``.
+    ``names``, ``families``, ``specs``, ``scales``, ``notes`` and ``transform`` as in ``GramStack``. Kernels that are
+    constant on the training rows are left out and named in ``notes``.
     """
 
     def __init__(self, transform: KernelMap, names: Sequence[str], diagonal: Array, notes: Sequence[str]) -> None:
@@ -120,7 +120,9 @@ class LazyKernels:
         return LazyKernels(self.transform.subset(kernels), names, self._diagonals[kernels], ())
 
     def take(self, rows: Indices) -> LazyKernels:
-        """The kernels among some of the training rows, on the scales of all; not for centred ones, whose means are of all."""
+        """The kernels among some of the training rows, on the scales of all; not for centred ones, whose means are of
+        all.
+        """
         assert not self.transform.center
         there = self.transform
         fewer = replace(
@@ -167,8 +169,9 @@ class LazyKernels:
         return found
 
     def factor(self, m: int) -> Array:
-        """The rows (r, n) of L' with K_m = L L': the columns a linear kernel sees, else a Cholesky factor with the largest
-        pivots first, ended where what is left of the trace is rounding."""
+        """The rows (r, n) of L' with K_m = L L': the columns a linear kernel sees, else a Cholesky factor with the
+        largest pivots first, ended where what is left of the trace is rounding.
+        """
         there = self.transform
         found: Array | None = there.sums.factor(m)
         if found is None:
@@ -270,8 +273,8 @@ def row_sums_of(plain: KernelMap) -> Array:
 
 
 def spreads_of(plain: KernelMap, diagonal: Array, variance: bool) -> Array:
-    """How far each kernel is from a constant one, (M,): its ``variance`` in feature space where that is the scale, else a number
-    that is 0 for the same kernels and takes one row of each instead of all.
+    """How far each kernel is from a constant one, (M,): its ``variance`` in feature space where that is the scale, else
+    a number that is 0 for the same kernels and takes one row of each instead of all.
 
     That number is the mean squared distance of all rows to the first in feature space: the variance plus the squared
     distance of the first row to the mean, at most n + 1 times the variance.
@@ -328,7 +331,9 @@ class Float32Kernels(LazyKernels):
 
 
 class RowBlocks:
-    """Kernel values between new rows and the training rows that are never stored: all one can ask for are scores of them."""
+    """Kernel values between new rows and the training rows that are never stored: all one can ask for are scores of
+    them.
+    """
 
     def __init__(self, rows: LazyKernels, new: Array) -> None:
         self._rows, self._new = rows, new

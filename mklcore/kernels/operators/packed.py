@@ -1,11 +1,13 @@
-"""Kernels stored in single precision, one triangle of each: a quarter of the room of a stack, for every sum over kernels.
+"""Kernels stored in single precision, one triangle of each: a quarter of the room of a stack, for every sum over
+kernels.
 
     stored      K_ij for j >= i, row after row, as float32: 2 M n (n + 1) bytes in memory or in a file on disk
     summed      in float64, entry by entry: only the entries themselves are rounded, to 6e-8 of their size
     proved      from the columns in float64 (``exact``): no number of a certificate comes from what is stored
 
 A scale that is one number per kernel is kept beside its triangle, so that exponentials are written once, as they are
-computed, and their sum is found on the way; where rows have factors or means of their own the triangle is gone over again.
+computed, and their sum is found on the way; where rows have factors or means of their own the triangle is gone over
+again.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ _FLAT = 1e-3  # share of the trace: the variance of a flatter kernel is found in
 
 @jit_entry({"contract", "reassoc"})
 def store_exponentials(base: Single, rate: Any, first: int, out: Single) -> float:
-    """exp(-rate * base[i, j]) for j >= i into rows ``first``, first + 1, ... of a triangle; returns the sum off the diagonal.
+    """exp(-rate * base[i, j]) for j >= i into rows ``first``, first + 1, ... of a triangle; returns the sum off the
+    diagonal.
 
     base (r, n - first) float32, of rows against themselves and all that follow. By ``fills.single_power``.
     """
@@ -59,7 +62,9 @@ def store_exponentials(base: Single, rate: Any, first: int, out: Single) -> floa
 
 @jit_entry()
 def store(block: Array, first: int, out: Single) -> float:
-    """block[i, j] for j >= i into rows ``first``, first + 1, ... of a triangle ``out``; returns the sum off the diagonal."""
+    """block[i, j] for j >= i into rows ``first``, first + 1, ... of a triangle ``out``; returns the sum off the
+    diagonal.
+    """
     n, total = first + block.shape[1], 0.0
     for i in range(block.shape[0]):
         at = _row_at(first + i, n)
@@ -156,7 +161,9 @@ def triangle_bytes(n_kernels: int, n_samples: int) -> int:
 
 
 def working_bytes(n_samples: int) -> int:
-    """Bytes beside the triangles while a machine is solved: the sum of the kernels, and a block while they are filled."""
+    """Bytes beside the triangles while a machine is solved: the sum of the kernels, and a block while they are
+    filled.
+    """
     return 8 * n_samples**2 + 12 * _BLOCK * n_samples
 
 
@@ -170,10 +177,11 @@ def place_for(n_kernels: int, n_samples: int, may_use_disk: bool) -> str | None:
 
 
 class PackedKernels(LazyKernels):
-    """``LazyKernels`` whose sums come from triangles in single precision; ``exact`` are the same kernels from their columns.
+    """``LazyKernels`` whose sums come from triangles in single precision; ``exact`` are the same kernels from their
+    columns.
 
-    ``values`` (M_all, n (n + 1) / 2) float32, of which ``live`` (M,) are the kernels here; ``shares`` (M,) what an entry is
-    multiplied by.
+    ``values`` (M_all, n (n + 1) / 2) float32, of which ``live`` (M,) are the kernels here; ``shares`` (M,) what an
+    entry is multiplied by.
     """
 
     def __init__(
@@ -232,8 +240,9 @@ class PackedKernels(LazyKernels):
         cls, dictionary: KernelDictionary, X: Any, normalise: str | None = "multiplicative", center: bool = False,
         place: str = "memory",
     ) -> Self:  # fmt: skip
-        """Resolve the dictionary on training rows X (n, d) and store its kernels in ``place``, "memory" or "disk" (a file that
-        ends with them). KernelError where the disk is full."""
+        """Resolve the dictionary on training rows X (n, d) and store its kernels in ``place``, "memory" or "disk" (a
+        file that ends with them). KernelError where the disk is full.
+        """
         plain, finishing = unscaled(dictionary, X, normalise, center)
         n, M = plain.rows.shape[0], len(plain.specs)
         values = _room(M, n, place)
@@ -262,7 +271,9 @@ class PackedKernels(LazyKernels):
 
 
 def fill(values: Single, plain: KernelMap) -> Array:
-    """The triangles of all kernels of a map without scales, a block of rows at a time; returns sums off the diagonal, (M,)."""
+    """The triangles of all kernels of a map without scales, a block of rows at a time; returns sums off the diagonal,
+    (M,).
+    """
     n, off = plain.rows.shape[0], np.zeros(len(plain.specs))
     for (kind, columns), members in share_bases(plain.specs).items():
         table = seen_of(kind, plain.rows, columns)
@@ -300,5 +311,6 @@ def _room(M: int, n: int, place: str) -> Single:
     except OSError as error:
         raise KernelError(
             f"{M:,} kernels on {n:,} rows need {4e-6 * shape[0] * shape[1]:,.0f} MB on disk, and the folder "
-            f"{tempfile.gettempdir()!r} has no room for them ({error}). Take fewer rows or kernels, or set TMPDIR to a larger disk."
+            f"{tempfile.gettempdir()!r} has no room for them ({error}). Take fewer rows or kernels, or set TMPDIR to "
+            f"a larger disk."
         ) from None

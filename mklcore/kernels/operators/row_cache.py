@@ -26,8 +26,8 @@ class RowSource(Protocol):
 class RowCache:
     """Least recently used rows within a budget, all kernels of one training row together, in single precision.
 
-    ``slab`` (most, M, n) float32 holds them; ``fetch`` tells in which slots, ``slot`` (n,) where each row lies or -1. Sums
-    of many rows that must be exact use ``source.rows`` instead.
+    ``slab`` (most, M, n) float32 holds them; ``fetch`` tells in which slots, ``slot`` (n,) where each row lies or -1.
+    Sums of many rows that must be exact use ``source.rows`` instead.
     """
 
     def __init__(self, source: RowSource, budget_mb: float, least: int) -> None:

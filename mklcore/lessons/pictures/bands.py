@@ -31,7 +31,8 @@ def spectra(story: spectral.Bands, dark: bool) -> Scene:
     own = spectral.best(path)
     spectrum = Panel(
         "Shaded: in use. Blue: decides the target",
-        f"Mean spectrum. Bands {', '.join(str(b) for b in story.truth)} decide the target; at the best validation score bands "
+        f"Mean spectrum. Bands {', '.join(str(b) for b in story.truth)} decide the target; at the best validation "
+        f"score bands "
         f"{', '.join(str(b) for b in used[own])} are in use.",
         x,
         y,
@@ -77,7 +78,8 @@ def _trade(story: spectral.Bands, dark: bool) -> Panel:
     n_own, n_other = len(spectral.used(story.smkl, own)), len(spectral.used(story.sparse, other))
     return Panel(
         "Error against bands: SMKL blue, p = 1 grey",
-        f"Lines: the share of the target left unexplained against the bands in use. At its best SMKL uses {n_own} bands and "
+        f"Lines: the share of the target left unexplained against the bands in use. At its best SMKL uses {n_own} "
+        f"bands and "
         f"p = 1 uses {n_other}.",
         x,
         y,

@@ -46,7 +46,8 @@ def duplicates(story: copies.Copies, dark: bool) -> Scene:
         )
     ]
     said = tuple(
-        f"“Keep the largest” keeps {e.two_stage['symmetric']} after the first solver and {e.two_stage['block']} after the "
+        f"“Keep the largest” keeps {e.two_stage['symmetric']} after the first solver and {e.two_stage['block']} after "
+        f"the "
         f"second. The optimum is the same: objective {e.objective_many:.6f}, with one copy {e.objective_two:.6f}."
         for e in examples
     )
@@ -64,7 +65,8 @@ def _copies_panel(title: str, names: list[str], heights: np.ndarray, hues: list[
     ticks = tuple((float(k), name) for k, name in enumerate(names))
     return Panel(
         title,
-        f"Bars: shares of {style.counted(len(names) - 1, 'copy').replace('copys', 'copies')} of A and of B. With all copies "
+        f"Bars: shares of {style.counted(len(names) - 1, 'copy').replace('copys', 'copies')} of A and of B. With all "
+        f"copies "
         f"the largest is {names[int(np.argmax(heights[-1].round(6)))]}, {style.number(heights[-1].max())}.",
         scene.Scale("kernel", -0.5, len(names) - 0.5, ticks=ticks),
         share_axis("share", 1.0),

@@ -24,7 +24,8 @@ def beyond(story: edge.Edge, dark: bool) -> Scene:
     scores = Panel(
         "Shaded: the values tried at first",
         f"Lines: R² along C. On the values tried, up to {style.number(last)}, the best validation R² is "
-        f"{path.val_score[story.edge]:.2f}, at the last of them; beyond them it rises to {path.val_score[story.best]:.2f} at "
+        f"{path.val_score[story.edge]:.2f}, at the last of them; beyond them it rises to "
+        f"{path.val_score[story.best]:.2f} at "
         f"{style.number(costs[story.best])}.",
         x,
         y,

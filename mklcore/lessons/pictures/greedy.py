@@ -10,7 +10,9 @@ from mklcore.lessons.pictures.panels import ROOM, hue, share_axis, slots
 
 
 def against_convex(story: greedy.Greedy, dark: bool) -> Scene:
-    """Shares of the columns a, b, c and of the noise along C, all shares at the cursor, and scores by kernels in use."""
+    """Shares of the columns a, b, c and of the noise along C, all shares at the cursor, and scores by kernels in
+    use.
+    """
     tone, costs, shares = style.theme(dark), np.asarray(story.convex.values, dtype=float), story.shares
     blue, orange = hue("linear", dark), hue("rbf", dark)
     x = scene.logarithmic("C", float(costs[0]), float(costs[-1]))
@@ -22,7 +24,8 @@ def against_convex(story: greedy.Greedy, dark: bool) -> Scene:
     lines.append(scene.curve(x, y, costs, shares[:, noise].sum(axis=1), tone.grey, dark, label="all noise"))
     along = Panel(
         "Under the ℓ1 norm: who has the weight",
-        f"Lines: column {greedy.NAMES[decoy]} has {style.percent(shares[0, decoy])} of the weight at the smallest C and "
+        f"Lines: column {greedy.NAMES[decoy]} has {style.percent(shares[0, decoy])} of the weight at the smallest C "
+        f"and "
         f"{style.percent(shares[story.best, decoy])} at the best.",
         x,
         y,
@@ -50,7 +53,8 @@ def _said(story: greedy.Greedy, index: int) -> str:
     named = [*greedy.MAKERS, greedy.DECOY]
     shares = ", ".join(f"{greedy.NAMES[m]} {style.percent(float(story.shares[index, m]))}" for m in named)
     return (
-        f"Under the ℓ1 norm: {shares}; {style.counted(int(story.convex.n_nonzero[index]), 'kernel')} in use, validation R² "
+        f"Under the ℓ1 norm: {shares}; {style.counted(int(story.convex.n_nonzero[index]), 'kernel')} in use, "
+        f"validation R² "
         f"{story.convex.val_score[index]:.3f}. MKL-GOMP takes {', then '.join(greedy.NAMES[m] for m in story.held[2])}."
     )
 
@@ -67,7 +71,8 @@ def _scores(story: greedy.Greedy, dark: bool) -> Panel:
     marks = tuple(Line(((px - 0.008, py), (px + 0.008, py)), blue, width=8) for px, py in filter(None, steps.points))
     return Panel(
         "Score: MKL-GOMP blue, ℓ1 norm grey",
-        f"Lines: with two kernels MKL-GOMP reaches R² {story.gomp.val_score[1]:.2f}, with three {story.gomp.val_score[2]:.2f}; "
+        f"Lines: with two kernels MKL-GOMP reaches R² {story.gomp.val_score[1]:.2f}, with three "
+        f"{story.gomp.val_score[2]:.2f}; "
         f"the ℓ1 norm reaches {story.convex.val_score[story.best]:.2f} with {story.convex.n_nonzero[story.best]}.",
         x,
         y,

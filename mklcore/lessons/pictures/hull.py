@@ -40,7 +40,8 @@ def hulls(story: hull.Hulls, dark: bool) -> Scene:
     seen = Panel(
         "Kernels there are, and kernels looked at",
         f"Lines: of {kernel_count(story.kernels)} kernels the search looks at {min(story.visited)} to "
-        f"{max(story.visited)}; the hull holds {len(story.models[0].hull_)} to {max(len(m.hull_) for m in story.models)}.",
+        f"{max(story.visited)}; the hull holds {len(story.models[0].hull_)} to "
+        f"{max(len(m.hull_) for m in story.models)}.",
         along,
         size,
         lines=scene.parted(counted),
@@ -55,7 +56,8 @@ def hulls(story: hull.Hulls, dark: bool) -> Scene:
     )
     fit = Panel(
         "With and without interactions",
-        f"Lines: validation R² of the hulls, at best {style.number(path.val_score[story.best])}, and of sparse MKL with "
+        f"Lines: validation R² of the hulls, at best {style.number(path.val_score[story.best])}, and of sparse MKL "
+        f"with "
         f"one kernel per column, {style.number(story.additive)}.",
         along,
         r2,

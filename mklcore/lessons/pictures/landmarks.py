@@ -36,8 +36,10 @@ def few(story: landmarks.Landmarks, dark: bool) -> Scene:
     proven = scene.curve(x, y2, counts, gaps, orange, dark, width=3)
     proof = Panel(
         "What it proves about the exact kernels",
-        f"Line: the gap proven for the exact kernels is {style.percent(story.proved[0])} with {story.landmarks[0]} landmarks, "
-        f"{style.percent(story.proved[-2])} with {story.landmarks[-2]} and {style.percent(story.proved[-1])} with all rows.",
+        f"Line: the gap proven for the exact kernels is {style.percent(story.proved[0])} with {story.landmarks[0]} "
+        f"landmarks, "
+        f"{style.percent(story.proved[-2])} with {story.landmarks[-2]} and {style.percent(story.proved[-1])} with all "
+        f"rows.",
         x,
         y2,
         lines=(proven,),
@@ -50,14 +52,16 @@ def few(story: landmarks.Landmarks, dark: bool) -> Scene:
     trace = Panel(
         "Share of each kernel that is lost",
         f"Bars: the share of the trace that is lost. With {story.landmarks[story.arrived]} landmarks it is "
-        f"{style.percent(lost[story.arrived].max())} of the narrowest kernel and {style.percent(lost[story.arrived].min())} of "
+        f"{style.percent(lost[story.arrived].max())} of the narrowest kernel and "
+        f"{style.percent(lost[story.arrived].min())} of "
         "the widest.",
         Scale("width, in median distances", -0.5, len(names) - 0.5, ticks=ticks),
         share_axis("share lost", ROOM),
         bars=slots(names, lost, ROOM, [hue("rbf", dark, m) for m in range(len(names))]),
     )
     said = tuple(
-        f"{count} of {story.landmarks[-1]} rows as landmarks: accuracy {style.number(story.accuracy[k])} %, exact kernels "
+        f"{count} of {story.landmarks[-1]} rows as landmarks: accuracy {style.number(story.accuracy[k])} %, exact "
+        f"kernels "
         f"{style.number(story.exact)} %. Proven within {style.percent(float(story.proved[k]))} of the exact optimum."
         for k, count in enumerate(story.landmarks)
     )

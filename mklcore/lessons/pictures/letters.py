@@ -68,7 +68,8 @@ def weighing(story: letters.Letters, dark: bool) -> Scene:
         cursor=tuple(x.at(k) for k in range(len(jitters))),
     )
     said = tuple(
-        f"The words have {style.percent(parts[2][k])} of the weight, the band of the word {style.percent(parts[0][k])}. "
+        f"The words have {style.percent(parts[2][k])} of the weight, the band of the word "
+        f"{style.percent(parts[0][k])}. "
         f"Accuracy {style.number(story.both[k])} %; places alone {style.number(story.places_only[k])} %, words alone "
         f"{style.number(story.words_only[k])} %."
         for k in range(len(jitters))

@@ -54,7 +54,8 @@ def sparse(story: norms.Norms, dark: bool) -> Scene:
     )
     used = [int((w > norms_used(w)).sum()) for w in story.weights]
     said = tuple(
-        f"Test error {style.number(error)} % in the mean, {style.number(error - story.bayes)} points above the best any rule "
+        f"Test error {style.number(error)} % in the mean, {style.number(error - story.bayes)} points above the best "
+        f"any rule "
         f"reaches; {style.counted(count, 'kernel')} in use in the first draw."
         for error, count in zip(story.mean, used, strict=True)
     )

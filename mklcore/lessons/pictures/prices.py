@@ -23,7 +23,8 @@ def ridge(story: prices.Prices, dark: bool) -> Scene:
     )
     used = Panel(
         "How many kernels",
-        f"Lines: MKL-GOMP uses {story.gomp_used[0]} kernels at the smallest λ and {story.gomp_used[-1]} at the largest; ℓ1-norm "
+        f"Lines: MKL-GOMP uses {story.gomp_used[0]} kernels at the smallest λ and {story.gomp_used[-1]} at the "
+        f"largest; ℓ1-norm "
         f"MKL {story.l1_used[0]} and {story.l1_used[-1]}.",
         x,
         y,

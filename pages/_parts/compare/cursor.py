@@ -42,7 +42,9 @@ def _solved_at(drawn: Sequence[Shown], value: float) -> list[Path | None]:
 
 
 def _ask_points(params: Params, drawn: Sequence[Shown], value: float) -> bool:
-    """Have the worker solve the lanes at ``value``, unless it was stopped or is at it; tell whether it is done with that."""
+    """Have the worker solve the lanes at ``value``, unless it was stopped or is at it; tell whether it is done with
+    that.
+    """
     lanes, before = board.mine(comparison.key(params)), board.mine(comparison.points_key(params, value))
     if lanes is not None and lanes.live:  # else it would stop the work on the lanes that are still to come
         return False
@@ -115,7 +117,8 @@ def draw(drawn: Sequence[Shown]) -> None:
             _number_box(found, here)
     places[-2].button(
         "Each at its best", key="compare_best", on_click=lambda: history.change(lanes_at=""),
-        disabled=here.kind == "best", help="Sends every lane to the point of its path with the highest validation score.",
+        disabled=here.kind == "best", help="Sends every lane to the point of its path with the highest validation "
+                                           "score.",
     )  # fmt: skip
     places[-1].caption(_words(found, here, any(exact)))
     compare_player.draw(drawn, found, here, exact, name)

@@ -114,7 +114,8 @@ def frame(found: ModelSearch) -> pd.DataFrame:
                 "standard error": one.standard_error,
                 "behind the best, 95 % interval": _behind(one, found.best),
                 "kernels": round(one.n_kernels, 1),
-                "chosen": f"{SIGNS.get(one.param, one.param)} = {', '.join(style.number(v) for v in one.values[:SHOWN_VALUES])}",
+                "chosen": f"{SIGNS.get(one.param, one.param)} = "
+                f"{', '.join(style.number(v) for v in one.values[:SHOWN_VALUES])}",
                 "seconds": round(one.seconds, 1),
                 "not solved to tolerance": one.unfinished,
             }

@@ -23,7 +23,9 @@ Row = tuple[Shown, Path, int]
 
 
 def rows(drawn: Sequence[Shown], indices: Indices, exact: Sequence[Path | None]) -> list[Row]:
-    """Return lane, path and index of what each lane shows at the cursor; lanes without an answer of their own are left out."""
+    """Return lane, path and index of what each lane shows at the cursor; lanes without an answer of their own are left
+    out.
+    """
     found: list[Row] = []
     for one, at, point in zip(drawn, indices, exact, strict=True):
         if one.path is not None and not one.waiting and at is not None:
@@ -78,9 +80,12 @@ def draw(shown: Sequence[Row]) -> None:
     listings.take(recipes, "compare", "csv_compare", place=take)
     if tests is None and not any(one.earlier for one, _, _ in shown):
         ask.button(
-            "Show test scores of all lanes", key="show_tests", on_click=memory().tests.update, args=(set(_points(shown)),),
+            "Show test scores of all lanes",
+            key="show_tests",
+            on_click=memory().tests.update,
+            args=(set(_points(shown)),),
             help="Choose the point first, then look once: a choice by the test score spoils it.",
-        )  # fmt: skip
+        )
     said.caption(_caption(shown))
 
 

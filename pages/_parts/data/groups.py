@@ -31,9 +31,15 @@ def draw(table: Dataset) -> None:
     if chosen == "bands":
         with right:
             fields.view(
-                st.number_input, "Bands", "field_n_bands", int(params.grouping.split()[1]),
-                lambda count: history.change(grouping=f"bands {count}"), min_value=1, max_value=table.n_features, step=1,
-            )  # fmt: skip
+                st.number_input,
+                "Bands",
+                "field_n_bands",
+                int(params.grouping.split()[1]),
+                lambda count: history.change(grouping=f"bands {count}"),
+                min_value=1,
+                max_value=table.n_features,
+                step=1,
+            )
     st.caption("Kernels can have one kernel per group, and Explore adds up the weights of each group.")
     if chosen == "hand":
         _edit(table)

@@ -15,9 +15,21 @@ from pages._parts.session.memory import memory
 
 # What belongs to one table and returns to its usual value with another one.
 OF_THE_TABLE = (
-    "target", "task", "sheet", "encoding", "delimiter", "decimal", "header", "uses", "missing", "gaps", "grouping", "spectra",
-    "clip", "edited",
-)  # fmt: skip
+    "target",
+    "task",
+    "sheet",
+    "encoding",
+    "delimiter",
+    "decimal",
+    "header",
+    "uses",
+    "missing",
+    "gaps",
+    "grouping",
+    "spectra",
+    "clip",
+    "edited",
+)
 KINDS = ["csv", "tsv", "txt", "xlsx", "xls", "xlsb", "ods", "parquet", "fasta", "fa", "npz"]
 TASKS = {
     "": "as found",
@@ -70,8 +82,10 @@ def uploader() -> None:
         max_upload_size=uploads.STACK_LIMIT_MB,
         key="uploader",
         on_change=take_upload,
-        help=f"CSV, TSV, Excel, OpenDocument or Parquet up to {uploads.UPLOAD_LIMIT_MB} MB, the first row with the names "
-        f"of the columns; or a NumPy archive (.npz) up to {uploads.STACK_LIMIT_MB} MB with K (kernels, rows, rows), y (rows) "
+        help=f"CSV, TSV, Excel, OpenDocument or Parquet up to {uploads.UPLOAD_LIMIT_MB} MB, the first row with the "
+        f"names "
+        f"of the columns; or a NumPy archive (.npz) up to {uploads.STACK_LIMIT_MB} MB with K (kernels, rows, rows), y "
+        f"(rows) "
         "and, if you like, names. No other session sees the file.",
     )
     view.kept_note()

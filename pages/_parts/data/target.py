@@ -13,7 +13,9 @@ from pages._parts.session import history, uploads, words
 
 
 def offer(*, refused: bool = False) -> None:
-    """Draw a button for each of the likeliest targets of an uploaded table, where no guess is far ahead or it was refused."""
+    """Draw a button for each of the likeliest targets of an uploaded table, where no guess is far ahead or it was
+    refused.
+    """
     params = history.current()
     if not params.data.startswith(UPLOAD) or tables.on_stack(params) or params.task == "novelty":
         return
@@ -28,7 +30,8 @@ def offer(*, refused: bool = False) -> None:
     else:
         how = "the table was refused with the column that was guessed" if refused else "the guess is unsure"
         st.markdown(
-            f"**Which column do you want to predict?** No target was named, and {how}. The likeliest ones, one click each; "
+            f"**Which column do you want to predict?** No target was named, and {how}. The likeliest ones, one click "
+            f"each; "
             "every other column is on the left, under Target:"
         )
     for place, (box, one) in enumerate(zip(st.columns(len(names), gap="small"), candidates, strict=True)):

@@ -78,7 +78,9 @@ def stack(params: TheoryParams) -> GramStack:
 
 
 def held_out(params: TheoryParams) -> Callable[[], np.ndarray]:
-    """Return how to get the kernels between test and training rows, (M, m, n); for the worker, because it takes a while."""
+    """Return how to get the kernels between test and training rows, (M, m, n); for the worker, because it takes a
+    while.
+    """
     if tables.on_stack(params):
         rows = gram_stacks.test_rows(params)
         return lambda: rows

@@ -24,7 +24,10 @@ class BudgetError(KernelError):
 
 
 class Budget:
-    """Large things by key, of so many bytes in all. One of ``owner`` goes with its session, and each session has one of its own."""
+    """Large things by key, of so many bytes in all.
+
+    One of ``owner`` goes with its session, and each session has one of its own.
+    """
 
     def __init__(self, most: float) -> None:
         self.most = most
@@ -42,7 +45,8 @@ class Budget:
         """Return what lies under ``key``, making it first if need be. Raises ``BudgetError`` where it never fits."""
         if size > self.most:
             raise BudgetError(
-                f"These kernels take {size / 1e6:,.0f} MB, and this server holds {self.most / 1e6:,.0f} MB of kernels in all. "
+                f"These kernels take {size / 1e6:,.0f} MB, and this server holds {self.most / 1e6:,.0f} MB of kernels "
+                f"in all. "
                 "Use fewer kernels or rows."
             )
         name = key if owner is None else (id(owner), key)

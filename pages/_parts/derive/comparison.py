@@ -22,8 +22,8 @@ from pages._parts.session.memory import LastLane, memory
 class Shown:
     """What one lane has to show: its name, its parameters, its path if there is one, and why not if there is none.
 
-    ``waiting``: the path is an older one of this lane, shown until its successor is there. ``earlier``: it came with the
-    project, and its models are not there yet.
+    ``waiting``: the path is an older one of this lane, shown until its successor is there. ``earlier``: it came with
+    the project, and its models are not there yet.
     """
 
     label: str
@@ -52,7 +52,9 @@ def of_explore(params: Params) -> Lane:
 
 @lru_cache(maxsize=256)
 def lane_params(params: Params, lane: Lane) -> PathParams:
-    """Return the parameters under which Explore would show the lane, on exact kernels; Explore's own where it shows just this."""
+    """Return the parameters under which Explore would show the lane, on exact kernels; Explore's own where it shows
+    just this.
+    """
     asked = low_rank.exactly(params.part(PathParams))
     if of_explore(params) == lane:
         return asked

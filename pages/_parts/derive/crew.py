@@ -31,7 +31,9 @@ T = TypeVar("T")
 
 
 def count() -> int:
-    """Return how many processes there may be: as many as the keeper says, else as solve at a time, none on a small machine."""
+    """Return how many processes there may be: as many as the keeper says, else as solve at a time, none on a small
+    machine.
+    """
     asked = os.environ.get(SOLVERS, "")
     if not POSSIBLE or asked.isdecimal():
         return min(int(asked or 0), MOST) * POSSIBLE
@@ -123,7 +125,8 @@ class Crew:
             finally:
                 self._give_back(one)
         raise MKLError(
-            "The process that solved this was ended from outside, twice: often there was not enough memory. Ask again, with "
+            "The process that solved this was ended from outside, twice: often there was not enough memory. Ask "
+            "again, with "
             "fewer rows or kernels."
         )
 
@@ -139,7 +142,9 @@ class Crew:
         self.want()
 
     def forget(self, left: bool = True) -> None:
-        """Have idle processes let go of kernels that nobody in the server holds any more, or, if not ``left``, of all."""
+        """Have idle processes let go of kernels that nobody in the server holds any more, or, if not ``left``, of
+        all.
+        """
         with self._changed:
             idle, self._free = self._free, []
         for one in idle:
@@ -157,8 +162,8 @@ LEAVING.then(CREW.forget)
 def done(work: Callable[..., T], report: Report, grams: Any, model: Any, *given: Any, **more: Any) -> T | None:
     """Return what ``work`` gives of these arguments, on these kernels, done apart; None where it has to be done here.
 
-    Arguments as of ``Apart.do``; ``grams`` are None where the work is on something else, which is done here. A callback that listened
-    to the fitting of ``model`` is not sent.
+    Arguments as of ``Apart.do``; ``grams`` are None where the work is on something else, which is done here. A callback
+    that listened to the fitting of ``model`` is not sent.
     """
     if grams is None or worker.instead is not None:
         return None

@@ -1,4 +1,6 @@
-"""Derive in the background: a value with the key it is kept under, the pieces that compute it, and the job that does."""
+"""Derive in the background: a value with the key it is kept under, the pieces that compute it, and the job that
+does.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -90,7 +90,9 @@ def made_of(params: KernelParams) -> tuple[Unit, ...]:
 
 
 def named_columns(params: KernelParams) -> Groups:
-    """Return the sets of columns that have a name: groups, columns of the table, and what else kernels are called by."""
+    """Return the sets of columns that have a name: groups, columns of the table, and what else kernels are called
+    by.
+    """
     data = table(params)
 
     several = [(name, members) for name, members in data.columns if len(members) > 1]

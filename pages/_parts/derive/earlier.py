@@ -1,7 +1,9 @@
-"""Derive from earlier work: answers that come with the project, so that a first start draws and drags before it computes.
+"""Derive from earlier work: answers that come with the project, so that a first start draws and drags before it
+computes.
 
-Every answer lies in a file whose name holds a digest of what was computed: table, kernels, method, settings. Where any of
-them is another one there is no such file, and the answer is computed. ``sample_data/build_earlier.py`` makes the files.
+Every answer lies in a file whose name holds a digest of what was computed: table, kernels, method, settings. Where any
+of them is another one there is no such file, and the answer is computed. ``sample_data/build_earlier.py`` makes the
+files.
 """
 
 import gzip
@@ -41,7 +43,9 @@ class Hulls:
 
 @dataclass(frozen=True, eq=False)
 class Story:
-    """What a lesson found: the right answer, the figures of its text, its drawn scenes, and for hulls its two columns."""
+    """What a lesson found: the right answer, the figures of its text, its drawn scenes, and for hulls its two
+    columns.
+    """
 
     answer: str
     facts: dict[str, str]
@@ -56,7 +60,9 @@ def path(params: PathParams) -> Path | None:
 
 
 def references(params: PathParams) -> tuple[Reference, ...]:
-    """Return the plain models beside the uniform sum of these parameters that come with the project: their scores alone."""
+    """Return the plain models beside the uniform sum of these parameters that come with the project: their scores
+    alone.
+    """
     file = _file(params) and references_file(params)
     return _references(file) if file else ()
 
@@ -73,7 +79,9 @@ def story(lesson: str) -> Story | None:
 
 
 def alike(one: Path, other: Path) -> bool:
-    """Tell whether two paths look the same: the same points and kernels, and no weight or score apart by what can be seen."""
+    """Tell whether two paths look the same: the same points and kernels, and no weight or score apart by what can be
+    seen.
+    """
     if one.kernel_names != other.kernel_names or one.values.shape != other.values.shape:
         return False
     top = float(np.max(other.weights, initial=0.0))

@@ -35,7 +35,9 @@ FEWEST_ROWS, FEWEST_JUDGES = 40, 300
 
 @dataclass(frozen=True, eq=False)
 class Grams:
-    """The kernels on the training rows, and against them on the validation rows: (M, n, n) and (M, n_val, n); or features."""
+    """The kernels on the training rows, and against them on the validation rows: (M, n, n) and (M, n_val, n); or
+    features.
+    """
 
     train: Any
     validation: Any
@@ -44,8 +46,8 @@ class Grams:
 def parts(params: KernelParams) -> Split:
     """Return the split whose training and validation rows the kernels are built on: drawn where all would be too many.
 
-    Test rows stay as they are. Without a number of rows asked for at most ``ROWS``, and as many as the usual limit of memory
-    holds; with one, as many as the limit for large stacks holds.
+    Test rows stay as they are. Without a number of rows asked for at most ``ROWS``, and as many as the usual limit of
+    memory holds; with one, as many as the limit for large stacks holds.
     """
     full = split(params)
     most = _most_rows(params, len(full.validation.y))

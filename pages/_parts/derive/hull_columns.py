@@ -13,7 +13,9 @@ REPEATS = 3
 
 
 def seen(params: HullParams) -> tuple[Unit, ...]:
-    """Return the columns of the table as the hull has them: at their places among those that enter; others are left out."""
+    """Return the columns of the table as the hull has them: at their places among those that enter; others are left
+    out.
+    """
     table = tables.table(params)
     place = {j: k for k, j in enumerate(hulls.columns(params))}
     every = units(table, most_columns=table.n_features)

@@ -48,7 +48,8 @@ def certificate(shown: Answer, hull: Hull) -> str:
         if fitted.status_ is not Status.PROVISIONAL:
             what = "a first look that was cut short, so not even the **necessary** condition holds"
         return (
-            f":orange-badge[:material/radio_button_unchecked: provisional] {what}: interactions can be missing altogether, "
+            f":orange-badge[:material/radio_button_unchecked: provisional] {what}: interactions can be missing "
+            f"altogether, "
             "and this hull can be wrong in kind"
         )
     why = STOPPED.get(fitted.status_, fitted.status_.value).format(**hulls.settings(shown.params))
@@ -65,7 +66,9 @@ def _notes(fitted: Any) -> str:
 
 
 def higher_unsure(shown: Answer, hull: Hull) -> str:
-    """Return a sentence where a point of the path that is not certified scores higher than this one, which is; else ""."""
+    """Return a sentence where a point of the path that is not certified scores higher than this one, which is; else
+    "".
+    """
     path = shown.path
     if shown.provisional or not hull.fitted.certified_ or not path.can_choose:
         return ""
@@ -83,7 +86,9 @@ def visited(path: Path, hull: Hull) -> int:
 
 
 def pair(path: Path, text: str, chosen: list[int], table: Dataset) -> tuple[int, int] | None:
-    """Return two positions among the ``chosen`` columns: those asked for that enter, else the most relevant of the path."""
+    """Return two positions among the ``chosen`` columns: those asked for that enter, else the most relevant of the
+    path.
+    """
     if len(chosen) < 2:
         return None
     asked = [chosen.index(j) for j in hulls.read_columns(text, table) if j in chosen]
@@ -133,7 +138,10 @@ def facts(fitted: Any, node: Levels) -> str:
         own = norms(fitted)
         zeta, share = float(np.atleast_2d(fitted.weights_).max(axis=0)[k]), own[k] / (own.max() or 1.0)
         extreme = ", extreme point" if node in fitted.extreme_points_ else ""
-        return f"weight ζ **{style.number(zeta)}**, ‖β‖ **{style.number(own[k])}**, {100 * share:.0f} % of the largest{extreme}"
+        return (
+            f"weight ζ **{style.number(zeta)}**, ‖β‖ **{style.number(own[k])}**, {100 * share:.0f} % of the "
+            f"largest{extreme}"
+        )
     if node in fitted.sources_:
         return f"outside, **{way(fitted.sources_[node])}** of the way to entering"
     return "outside; its parents have to enter first"

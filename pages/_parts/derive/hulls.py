@@ -46,7 +46,9 @@ def basis_label(key: str) -> str:
 
 
 def read_columns(text: str, table: Dataset) -> list[int]:
-    """Return the column indices a link's list of numbers from 1 on names, in order; those the table lacks are left out."""
+    """Return the column indices a link's list of numbers from 1 on names, in order; those the table lacks are left
+    out.
+    """
     wanted = {int(part) - 1 for part in text.split(",") if part}
     return sorted(j for j in wanted if 0 <= j < table.n_features)
 
@@ -212,7 +214,9 @@ class Answer:
 
 
 def answer(params: Params) -> Answer | None:
-    """Return what there is to show: the hulls asked for, else provisional ones, else those before them on the same table."""
+    """Return what there is to show: the hulls asked for, else provisional ones, else those before them on the same
+    table.
+    """
     path, mind = certified(params).value, memory()
     if path is not None:
         mind.hulls = Answered(path, params)
@@ -287,7 +291,8 @@ def rows_told(params: HullParams) -> str:
     if used is full:
         return ""
     return (
-        f"Trained on {len(used.train.y):,} of {len(full.train.y):,} training rows, chosen on {len(used.validation.y):,} of "
+        f"Trained on {len(used.train.y):,} of {len(full.train.y):,} training rows, chosen on "
+        f"{len(used.validation.y):,} of "
         f"{len(full.validation.y):,} validation rows, drawn with every class in its share. The test score counts all "
         f"{len(full.test.y):,} test rows."
     )

@@ -17,7 +17,9 @@ ROWS = 500  # validation rows that are shuffled
 
 
 def seen(params: PathParams) -> tuple[Unit, ...]:
-    """Return what can count: the columns of the table, its groups or bands where they are many, or the kernels of a stack."""
+    """Return what can count: the columns of the table, its groups or bands where they are many, or the kernels of a
+    stack.
+    """
     if tables.on_stack(params):
         return kernel_units(gram_stacks.grams(params).train.names)
     return dictionaries.made_of(params)
@@ -34,7 +36,9 @@ def together(params: PathParams, value: float) -> Derived[float]:
 
 
 def job(params: PathParams, path: Path, index: int) -> Job:
-    """Return the work that shuffles every column and measures what the score loses, then leaves kernels of everything out."""
+    """Return the work that shuffles every column and measures what the score loses, then leaves kernels of everything
+    out.
+    """
     value = float(path.values[index])
     model, columns, scoring = path.estimators[index], seen(params), scores.scoring(params)
     rows, y = _rows(params)

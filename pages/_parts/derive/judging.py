@@ -1,4 +1,6 @@
-"""Derive how right the model at a cursor is on the validation rows: its decisions, and the probabilities fitted to them."""
+"""Derive how right the model at a cursor is on the validation rows: its decisions, and the probabilities fitted to
+them.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,8 +19,8 @@ ISOTONIC_ROWS = 1000  # validation rows from which steps are as sure as a sigmoi
 class Judged:
     """The validation rows as the model sees them: target ``y``, what it ``said``, its decision values.
 
-    ``probabilities`` maps decisions of other rows; ``fair`` (n, n_classes) are those of these rows, each from maps fitted without
-    it. Both are None for regression, and where ``why_not`` says what is missing.
+    ``probabilities`` maps decisions of other rows; ``fair`` (n, n_classes) are those of these rows, each from maps
+    fitted without it. Both are None for regression, and where ``why_not`` says what is missing.
     """
 
     y: np.ndarray

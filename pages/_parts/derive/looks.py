@@ -34,7 +34,9 @@ def first(params: PathParams) -> Derived[Look]:
 
 
 def wanted(params: PathParams) -> bool:
-    """Tell whether a first look is worth its while: the answer itself takes longer, and a few rows can stand for all."""
+    """Tell whether a first look is worth its while: the answer itself takes longer, and a few rows can stand for
+    all.
+    """
     if tables.on_stack(params) or tables.table(params).task == "novelty":
         return False
     return paths.known(params) is None and low_rank.entries(params) > ENTRIES

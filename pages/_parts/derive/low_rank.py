@@ -1,6 +1,8 @@
-"""Derive low rank: kernels by their features at a few landmarks, so that all training rows are used where a stack holds some.
+"""Derive low rank: kernels by their features at a few landmarks, so that all training rows are used where a stack holds
+some.
 
-Only the path and what is read off it work on features; whatever looks at Gram matrices goes on with those of the drawn rows.
+Only the path and what is read off it work on features; whatever looks at Gram matrices goes on with those of the drawn
+rows.
 """
 
 from collections.abc import Callable
@@ -61,7 +63,8 @@ def approximation(params: PathParams) -> Nystroem | None:
 
 
 def parts(params: PathParams) -> Split:
-    """Return the split whose rows the path is on: with features all training rows, as far as memory holds their features.
+    """Return the split whose rows the path is on: with features all training rows, as far as memory holds their
+    features.
 
     The validation rows that choose are those of the exact sample, so that both are chosen alike.
     """

@@ -42,7 +42,9 @@ def starts_unasked(params: PathParams) -> bool:
 
 
 def job(params: PathParams) -> Job:
-    """Return the work on all rows: features, path, and its scores on all rows left out; it goes on beside shorter work."""
+    """Return the work on all rows: features, path, and its scores on all rows left out; it goes on beside shorter
+    work.
+    """
     low = low_rank.approximately(params)
     pieces = [paths.piece(low), *([left_out.piece(low)] if all_rows.wanted(low) else [])]
     more = {"slot": "long", "needs": paths.needs(low), "seconds": paths.seconds(low), "asked": False}
@@ -54,7 +56,9 @@ def job(params: PathParams) -> Job:
 
 @dataclass(frozen=True)
 class Lost:
-    """What an approximation loses: landmarks, numbers per row, and the share of its trace that each kernel loses, by name."""
+    """What an approximation loses: landmarks, numbers per row, and the share of its trace that each kernel loses, by
+    name.
+    """
 
     landmarks: int
     features: int
@@ -69,7 +73,8 @@ class Lost:
         """Return it in a sentence."""
         return (
             f"{self.landmarks} landmarks, {self.features:,} features. Half of the kernels lose less than "
-            f"{float(np.median(list(self.shares.values()))):.1%} of their trace, {self.worst} most: {self.shares[self.worst]:.1%}."
+            f"{float(np.median(list(self.shares.values()))):.1%} of their trace, {self.worst} most: "
+            f"{self.shares[self.worst]:.1%}."
         )
 
 
@@ -108,8 +113,8 @@ def most_rows(params: PathParams) -> int:
 
 
 def takes_shards(params: PathParams) -> bool:
-    """Tell whether the exact model is left to all workers of a cluster together: one machine would not hold its kernels, and
-    their sum has room.
+    """Tell whether the exact model is left to all workers of a cluster together: one machine would not hold its
+    kernels, and their sum has room.
     """
     exact = low_rank.exactly(params)
     asked: Any = _with_scales(exact)
@@ -140,7 +145,9 @@ def room(params: PathParams) -> str:
 
 
 def at(shown: PathParams, path: Path, index: int) -> float:
-    """Return the value of the path's parameter that weighs errors on so many rows as the point of ``path`` does on its own."""
+    """Return the value of the path's parameter that weighs errors on so many rows as the point of ``path`` does on its
+    own.
+    """
     value = float(path.values[index])
     n = path.estimators[index].n_train_ if path.estimators[index] is not None else 0
     return value * n / most_rows(shown) if path.param == "C" and n else value
@@ -186,7 +193,9 @@ def _there(found: Whole | None, value: float) -> Whole | None:
 
 @dataclass(frozen=True)
 class Way:
-    """One of the three: its parameters (None for a single model), rows, its best score on all rows left out, seconds."""
+    """One of the three: its parameters (None for a single model), rows, its best score on all rows left out,
+    seconds.
+    """
 
     label: str
     params: PathParams | None
@@ -226,8 +235,8 @@ def best(several: Sequence[Way]) -> Way | None:
 
 
 def may_take(params: Params) -> Params | None:
-    """Return the parameters of the path on all rows where nobody has chosen otherwise and it is not noticeably worse on the rows
-    left out.
+    """Return the parameters of the path on all rows where nobody has chosen otherwise and it is not noticeably worse on
+    the rows left out.
     """
     if params.way or not is_many(params):
         return None
@@ -245,7 +254,9 @@ def _worse(score: float, other: float) -> bool:
 
 
 def falls_short(params: PathParams) -> Lost | None:
-    """Return what the approximation loses where its path is worse on the rows left out than exact kernels on a sample."""
+    """Return what the approximation loses where its path is worse on the rows left out than exact kernels on a
+    sample.
+    """
     sampled, many, _ = ways(params)
     low = paths.known(low_rank.approximately(params))
     if low is None or not (sampled.is_final and many.is_final) or sampled.score is None or many.score is None:

@@ -51,9 +51,9 @@ def measures(params: PathParams) -> Measures:
 class Traits:
     """What stands out about the kernels in use.
 
-    ranks (M,): effective ranks. twin: the kernel that each repeats, by index, None where it repeats none. constant: which
-    kernels are the same number everywhere. lost: names of kernels of the dictionary that were left out as constant.
-    rows (M,): on how many training rows each kernel hangs; few: which hang on next to none.
+    ranks (M,): effective ranks. twin: the kernel that each repeats, by index, None where it repeats none. constant:
+    which kernels are the same number everywhere. lost: names of kernels of the dictionary that were left out as
+    constant. rows (M,): on how many training rows each kernel hangs; few: which hang on next to none.
     """
 
     ranks: np.ndarray

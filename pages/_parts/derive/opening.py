@@ -1,6 +1,7 @@
 """Derive from a file what is in it: once, in its turn, with a way to cancel; what was refused is not read again.
 
-A large table is read in seconds and takes some hundred megabytes meanwhile, so as many are read at once as there are cores.
+A large table is read in seconds and takes some hundred megabytes meanwhile, so as many are read at once as there are
+cores.
 """
 
 import itertools
@@ -39,8 +40,8 @@ class Refused:
 def opened(shelf: Shelf, key: object, content: bytes, what: str, read: Callable[[Callable[[], None]], T]) -> T:
     """Return what ``read`` finds in a file, from the shelf if it was read before. Raises ``MKLError``.
 
-    ``read`` is given what it has to call now and then: it ends the reading when the person presses Cancel, chooses something
-    else or leaves. ``what`` is said while it takes long, as in "Reading the table".
+    ``read`` is given what it has to call now and then: it ends the reading when the person presses Cancel, chooses
+    something else or leaves. ``what`` is said while it takes long, as in "Reading the table".
     """
     found = shelf.get(key)
     if isinstance(found, Refused):
@@ -59,7 +60,9 @@ def opened(shelf: Shelf, key: object, content: bytes, what: str, read: Callable[
 
 @contextmanager
 def _followed(what: str) -> Iterator[Callable[[], None]]:
-    """Give what is called between stretches of work: any word to the screen is where Streamlit ends a run that is over."""
+    """Give what is called between stretches of work: any word to the screen is where Streamlit ends a run that is
+    over.
+    """
     place, begun = st.empty(), time.monotonic()
     caption: DeltaGenerator | None = None
     due = PATIENCE_SECONDS

@@ -84,7 +84,9 @@ def estimator(params: PathParams) -> "BaseEstimator":
 
 
 def maker(params: PathParams) -> Callable[[Callable[[], GramStack], Callable[[], Any]], "BaseEstimator"]:
-    """Return what makes the estimator from a stack and its alignments, each asked for only where a penalty hangs on it."""
+    """Return what makes the estimator from a stack and its alignments, each asked for only where a penalty hangs on
+    it.
+    """
     method, task = algorithm(params), tables.table(params).task
     settings: dict[str, Any] = {control.name: params.setting(control) for control in acting(params)}
     settings["approximation"] = low_rank.approximation(params)
@@ -97,7 +99,9 @@ def maker(params: PathParams) -> Callable[[Callable[[], GramStack], Callable[[],
 
 
 def acting(params: PathParams) -> tuple[Control, ...]:
-    """Return the controls that have an effect under these parameters: not the path's own, nor what another switches off."""
+    """Return the controls that have an effect under these parameters: not the path's own, nor what another switches
+    off.
+    """
     method, task = algorithm(params), tables.table(params).task
     values: dict[str, Setting] = {control.name: params.setting(control) for control in applicable(method, task)}
     return method.shown(task, runs_over(params).key, values)
@@ -120,7 +124,9 @@ def solution(params: PathParams) -> Derived[Path]:
 
 
 def asked_for(params: PathParams) -> PathParams:
-    """Return these parameters up to the path; what works on exact kernels alone is the same whatever is said of landmarks."""
+    """Return these parameters up to the path; what works on exact kernels alone is the same whatever is said of
+    landmarks.
+    """
     found = params.part(PathParams)
     return found if found.way == LOW_RANK and low_rank.is_able(found) else low_rank.exactly(found)
 
@@ -301,7 +307,9 @@ def needs(*every: PathParams) -> tuple[str, ...]:
 
 
 def needs_of_kernels(params: PathParams) -> tuple[str, ...]:
-    """Return the stage that the kernels need; of what the usual path needs they are the smaller part, and it comes soon after."""
+    """Return the stage that the kernels need; of what the usual path needs they are the smaller part, and it comes soon
+    after.
+    """
     return needs(params)[:1]
 
 
@@ -310,7 +318,9 @@ def _needs(params: PathParams) -> tuple[str, ...]:
 
 
 def _is_usual(params: PathParams) -> bool:
-    """Tell whether the path is one of those that everybody sees first: nothing is set, and the table suggests its kernels."""
+    """Tell whether the path is one of those that everybody sees first: nothing is set, and the table suggests its
+    kernels.
+    """
     if params.algorithm != USUAL_ALGORITHM or params.path or params.settings or params.way:
         return False
     try:
@@ -383,15 +393,18 @@ def interval(params: PathParams, path: Path, value: float) -> Interval | None:
 
 
 def baseline(params: PathParams, name: str) -> PathParams:
-    """Return the parameters of a baseline on the same table and kernels, with the same loss: a path that Explore shows too."""
+    """Return the parameters of a baseline on the same table and kernels, with the same loss: a path that Explore shows
+    too.
+    """
     shared = tuple((k, value) for k, value in params.settings if k in ("loss", "epsilon"))
     asked = params.part(PathParams)
     return replace(asked, algorithm=name, path="", settings=shared, further=0, way="", landmarks=0)
 
 
 def picture(params: PathParams, path: Path, tag: object = None) -> tuple[object, Path]:
-    """Return the name and the path a picture of ``path``, called ``tag``, is drawn from: the one that came earlier where both
-    look the same, for a picture that changes in a digit nobody sees loses its zoom."""
+    """Return the name and the path a picture of ``path``, called ``tag``, is drawn from: the one that came earlier
+    where both look the same, for a picture that changes in a digit nobody sees loses its zoom.
+    """
     before = earlier.path(params)
     if before is not None and (path is before or earlier.alike(path, before)):
         return ("earlier", key(params)), before
@@ -439,8 +452,8 @@ class Answer:
 
     ``stage`` says why, where the successor is the same answer made better: a first look at a few rows, whose
     ranking of the columns is in ``columns``, or the points that are solved so far. Empty where it is an older answer.
-    ``earlier``: it answers these parameters, and came with the project or, with a ``stage``, from a machine that still solves it;
-    its models are not there yet.
+    ``earlier``: it answers these parameters, and came with the project or, with a ``stage``, from a machine that still
+    solves it; its models are not there yet.
     """
 
     path: Path

@@ -86,7 +86,10 @@ def reading(params: DataParams) -> Reading:
 
 @dataclass(frozen=True)
 class Knob:
-    """One control: a number between two ends, or a category whose ``columns`` are 0 or 1. ``step`` 1 means whole numbers."""
+    """One control: a number between two ends, or a category whose ``columns`` are 0 or 1.
+
+    ``step`` 1 means whole numbers.
+    """
 
     label: str
     columns: tuple[int, ...]

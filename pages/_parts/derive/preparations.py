@@ -25,7 +25,9 @@ class Tried:
 
 
 def wanted(params: Params) -> bool:
-    """Tell whether ways of preparing are to be tried: nobody has chosen one, and neighbouring columns mean something."""
+    """Tell whether ways of preparing are to be tried: nobody has chosen one, and neighbouring columns mean
+    something.
+    """
     ours = params.data.startswith(UPLOAD) and params.recommended and not (params.spectra or params.edited)
     if not (ours and tables.are_spectra(params)):
         return False

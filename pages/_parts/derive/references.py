@@ -65,7 +65,9 @@ def single(params: PathParams) -> Derived[Reference]:
 
 
 def known(params: PathParams) -> dict[str, Reference | None]:
-    """Return the references by name, None where one is not known yet; those that came with the project have no model."""
+    """Return the references by name, None where one is not known yet; those that came with the project have no
+    model.
+    """
     before = {one.name: one for one in earlier.references(_lane(params))}
     return {name: one or before.get(name) for name, one in computed(params).items()}
 

@@ -47,7 +47,10 @@ def why(params: PathParams) -> str:
     rare = rarest(tables.table(params))
     if params.scoring in offered(params) or rare is None:
         return SCORINGS[name].help
-    return f"Class {rare[0]} holds {100 * rare[1]:.1f} % of the rows: plain accuracy would hardly see it. {SCORINGS[name].help}"
+    return (
+        f"Class {rare[0]} holds {100 * rare[1]:.1f} % of the rows: plain accuracy would hardly see it. "
+        f"{SCORINGS[name].help}"
+    )
 
 
 def measured(params: PathParams, fitted: Any, rows: np.ndarray, y: np.ndarray) -> float:

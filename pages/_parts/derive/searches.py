@@ -18,7 +18,9 @@ STEPS = 50
 
 
 def learned(params: Params) -> Dataset:
-    """Return the rows that are searched: those of training and validation, at most ``MOST_ROWS``; test rows stay unseen."""
+    """Return the rows that are searched: those of training and validation, at most ``MOST_ROWS``; test rows stay
+    unseen.
+    """
     train, validation, _ = tables.split(params)
     strings = zip(train.sequences, validation.sequences, strict=True)
     both = tuple((name, first + second) for (name, first), (_, second) in strings)

@@ -18,7 +18,9 @@ from pages._parts.params.parameters import PathParams
 
 
 def shares(shown: Answer, what: str, *, every: bool = False) -> Shares:
-    """Return the shares of the kernel weights per group of columns or per family along the path: of the largest, or all."""
+    """Return the shares of the kernel weights per group of columns or per family along the path: of the largest, or
+    all.
+    """
     path = shown.path
 
     def make() -> Shares:

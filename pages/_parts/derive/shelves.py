@@ -31,10 +31,11 @@ class WaitError(KernelError):
 
 
 class LargePlace:
-    """The server's one place for a stack above the usual limit: one is held at a time, and the others are asked to wait.
+    """The server's one place for a stack above the usual limit: one is held at a time, and the others are asked to
+    wait.
 
-    A session that holds it keeps it while looking at it, and lets go of it with the tab. A stack that has left is only followed by
-    the next one once nothing works on it any more, so that there are never two.
+    A session that holds it keeps it while looking at it, and lets go of it with the tab. A stack that has left is only
+    followed by the next one once nothing works on it any more, so that there are never two.
     """
 
     def __init__(self) -> None:
@@ -90,7 +91,9 @@ def _shared_shelf() -> Shelf:
 
 
 def shelf(params: DataParams) -> Shelf:
-    """Return the shelf for results about these parameters' table: everybody's for a sample, the session's for a file."""
+    """Return the shelf for results about these parameters' table: everybody's for a sample, the session's for a
+    file.
+    """
     if params.data.startswith(UPLOAD):
         return memory().shelves.results
     return _shared_shelf()
@@ -110,7 +113,9 @@ def hulls(params: DataParams) -> Shelf:
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def lessons() -> Shelf:
-    """Return the shelf for what lessons found: about made data, so everybody's, and never pushed out by other results."""
+    """Return the shelf for what lessons found: about made data, so everybody's, and never pushed out by other
+    results.
+    """
     return Shelf(24)
 
 

@@ -1,4 +1,6 @@
-"""Derive the choice of a path's parameter without its validation rows: leave-one-out, xi-alpha, folds, or folds over (λ, s)."""
+"""Derive the choice of a path's parameter without its validation rows: leave-one-out, xi-alpha, folds, or folds over
+(λ, s).
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,8 +26,9 @@ WAYS = {
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """What was compared: ``measure`` over ``values`` (L,), or over ``lams`` and ``sizes`` (L, S); ``at`` is the chosen value of the
-    path's parameter, ``place`` the choice, ``measured`` how."""
+    """What was compared: ``measure`` over ``values`` (L,), or over ``lams`` and ``sizes`` (L, S); ``at`` is the chosen
+    value of the path's parameter, ``place`` the choice, ``measured`` how.
+    """
 
     measure: str
     measured: str

@@ -22,8 +22,8 @@ def see_to(
 ) -> bool:
     """See to it that the work called ``key`` is done or on its way; tell whether a person has to ask for it first.
 
-    ``ask`` starts it: at once where it is ``small``, else by the button with ``label``, under what ``waits`` says. ``ended``
-    says how it ended where it broke off.
+    ``ask`` starts it: at once where it is ``small``, else by the button with ``label``, under what ``waits`` says.
+    ``ended`` says how it ended where it broke off.
     """
     progress = board.mine(key)
     if progress is None and small():

@@ -1,4 +1,6 @@
-"""Drawing what stands beside a score: plain models are asked for once the answer is there, and are named where they are not."""
+"""Drawing what stands beside a score: plain models are asked for once the answer is there, and are named where they are
+not.
+"""
 
 from collections.abc import Sequence
 

@@ -99,12 +99,16 @@ def _done(column: Column, table: Dataset, use: str | None, missing: str) -> str:
 
 
 def uses_text(rows: Sequence[Row]) -> str:
-    """Return the uses a table of columns asks for as the text a link holds. Raises ``ParameterError`` where it is long."""
+    """Return the uses a table of columns asks for as the text a link holds.
+
+    Raises ``ParameterError`` where it is long.
+    """
     parts = [f"{place}{LETTERS[row['use']]}" for place, row in enumerate(rows, start=1) if row["use"] in LETTERS]
     text = ",".join(parts)
     if len(text) > rules.LONGEST_TABLE:
         raise ParameterError(
-            f"{len(parts)} columns with a use of their own are more than the link can carry; leave columns out of the file."
+            f"{len(parts)} columns with a use of their own are more than the link can carry; leave columns out of the "
+            f"file."
         )
     return text
 

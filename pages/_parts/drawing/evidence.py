@@ -101,7 +101,9 @@ def weights_table(point: Path, path: Path, index: int) -> None:
 
 
 def explanation(method: Algorithm, solved: Algorithm | Variant | None = None) -> None:
-    """Draw the problem that is solved and how to read its picture; ``solved`` where a control changes what is solved."""
+    """Draw the problem that is solved and how to read its picture; ``solved`` where a control changes what is
+    solved.
+    """
     solved = solved or method
     st.latex(solved.formula)
     look, limits = st.columns(2, gap="large")

@@ -23,15 +23,17 @@ if TYPE_CHECKING:
 PREVIEW_ROWS = 200
 
 
-# A spreadsheet computes what begins with one of these, also behind blanks, and after a sign at which it cuts a cell in two.
+# A spreadsheet computes what begins with one of these, also behind blanks, and after a sign at which it cuts a cell in
+# two.
 _FORMULA = re.compile(r"(?<=[;\t\r\n])(\s*)(?=[=+\-@])")
 
 
 def csv(frame: pd.DataFrame) -> str:
-    """Return a table as CSV that a spreadsheet only shows: a text that begins like a formula gets an apostrophe before it.
+    """Return a table as CSV that a spreadsheet only shows: a text that begins like a formula gets an apostrophe before
+    it.
 
-    The one place that writes CSV; the table widget's own download, which writes cells as they are, is switched off. Numbers
-    and single signs such as a class called + stay as they are.
+    The one place that writes CSV; the table widget's own download, which writes cells as they are, is switched off.
+    Numbers and single signs such as a class called + stay as they are.
     """
     import pandas as pd
 
@@ -104,7 +106,9 @@ def columns(table: Dataset, params: Params) -> pd.DataFrame:
 
 
 def starts(fitted: Any, pairs: Sequence[str] = ()) -> pd.DataFrame | None:
-    """Return where every start of a method of several ended, the best of each of the ``pairs`` first; None without several."""
+    """Return where every start of a method of several ended, the best of each of the ``pairs`` first; None without
+    several.
+    """
     import pandas as pd
 
     objectives = getattr(fitted, "start_objectives_", None)

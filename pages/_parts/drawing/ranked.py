@@ -1,4 +1,6 @@
-"""Drawing which columns count: a sentence on the first ones, and the table of all of them, those that count most first."""
+"""Drawing which columns count: a sentence on the first ones, and the table of all of them, those that count most
+first.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -25,7 +27,10 @@ def sentence(ranked: Sequence[ColumnAnswer], score: str, measured: bool) -> str:
     least = LEAST * max((one.importance for one in ranked), default=0.0)
     sure = [one for one in ranked if one.importance > max(SURE * one.importance_sd, least, 0.0)]
     if not sure:
-        return f":small[No column alone moves the validation {score} by more than chance: they can stand in for each other.]"
+        return (
+            f":small[No column alone moves the validation {score} by more than chance: they can stand in for each "
+            f"other.]"
+        )
     first, *more = [f"**{words.plain(one.name)}**" for one in sure[:3]]
     losses = [_loss(one.importance, score) for one in sure[:3]]
     columns = [
@@ -54,7 +59,9 @@ def table(
     picked: Callable[[], None] | None = None,
     height: int = HEIGHT,
 ) -> None:
-    """Draw the ranking; ``often`` says in which share of refits a column was kept, ``picked`` is called with a click on a row."""
+    """Draw the ranking; ``often`` says in which share of refits a column was kept, ``picked`` is called with a click on
+    a row.
+    """
     times, unit = (100, "points") if score in words.SHARES else (1, score)
     frame = pd.DataFrame({"column": [one.name for one in ranked]})
     if measured:
@@ -71,15 +78,26 @@ def table(
     )
     hint = "" if picked is None else "; the row chosen is looked at below"
     st.dataframe(
-        frame, key=key, hide_index=True, height=min(height, ROW * (len(frame) + 1) + 2), **choice,
+        frame,
+        key=key,
+        hide_index=True,
+        height=min(height, ROW * (len(frame) + 1) + 2),
+        **choice,
         alt=f"{len(ranked)} columns, the ones that count first{hint}",
         column_config={
             "column": st.column_config.TextColumn(width=150, help="Click a row to look at it" if picked else None),
-            "loss": bar(width=95, format=form, min_value=0.0, max_value=max(top, 1e-9),
-                        help=f"Loss of validation score, in {unit}, when the column is shuffled among the rows"),
+            "loss": bar(
+                width=95,
+                format=form,
+                min_value=0.0,
+                max_value=max(top, 1e-9),
+                help=f"Loss of validation score, in {unit}, when the column is shuffled among the rows",
+            ),
             "±": number(width=50, format=form, help="Spread over the shuffles"),
-            "weight": number(width=60, format="%.0f %%", help="Share of the weight on kernels that see only this column"),
+            "weight": number(
+                width=60, format="%.0f %%", help="Share of the weight on kernels that see only this column"
+            ),
             "kept": number(width=60, format="%.0f %%", help="Refits on half of the rows that use one of its kernels"),
         },
-    )  # fmt: skip
+    )
     listings.take(frame, "columns", "csv_ranking")

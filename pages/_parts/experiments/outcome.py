@@ -99,7 +99,8 @@ def numbers(experiment: Experiment, comparison: Comparison, outcome: Outcome) ->
         },
     )
     st.caption(
-        "Difference: ours minus the reference, with the standard error of both together. Where the reference does not tell "
+        "Difference: ours minus the reference, with the standard error of both together. Where the reference does not "
+        "tell "
         "its spread, it is taken to be ours. Chance is judged by Student's t, which is generous to few repetitions."
     )
     left, right, _ = st.columns([1, 1.4, 3])

@@ -74,8 +74,9 @@ def opened() -> Shelf:
 
 
 def kept(key: str) -> tuple[Outcome, ...]:
-    """Return the outcomes of one experiment: those this session opened, those computed here, the newest first, and at the end
-    those that come with the project, the largest first."""
+    """Return the outcomes of one experiment: those this session opened, those computed here, the newest first, and at
+    the end those that come with the project, the largest first.
+    """
     _bring_back(key, shelves.outcomes())
     mine = (*(opened().get(key) or ()), *(shelves.outcomes().get(key) or ()))
     known = set(map(_name, mine))
@@ -151,7 +152,9 @@ def ask(experiment: Experiment, repetitions: int, seed: int) -> None:
 
 
 def foreseen(experiment: Experiment, repetitions: int) -> str:
-    """Return how long a run takes on one core, roughly: as long as the one that comes with the project, line by line."""
+    """Return how long a run takes on one core, roughly: as long as the one that comes with the project, line by
+    line.
+    """
     seconds = _per_line(experiment, repetitions <= SMALL) * len(_rows(experiment, repetitions)) * repetitions
     return f"about {max(seconds, 1):.0f} s" if seconds < 100 else f"about {math.ceil(seconds / 60)} min"
 

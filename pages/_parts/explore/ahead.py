@@ -27,7 +27,8 @@ def draw(shown: paths.Answer, baselines: dict[str, Reference | None]) -> None:
     name = max(ahead, key=ahead.__getitem__)
     caption, presses = st.columns([4, 4], vertical_alignment="center")
     caption.info(
-        f"{MODELS[name]} scores {words.score(path.score_name, ahead[name])} on the validation rows, the best model of this path "
+        f"{MODELS[name]} scores {words.score(path.score_name, ahead[name])} on the validation rows, the best model of "
+        f"this path "
         f"{words.score(path.score_name, best)}."
     )
     with presses.container(horizontal=True):

@@ -42,7 +42,9 @@ def go_on() -> None:
 
 
 def follow(params: parameters.Params) -> None:
-    """See to it that the models of a path that came with the project are fitted, after it is drawn and its solvers are ready."""
+    """See to it that the models of a path that came with the project are fitted, after it is drawn and its solvers are
+    ready.
+    """
     if preparation().ready(paths.needs(params)):
         request()
         if paths.known(params) is not None:

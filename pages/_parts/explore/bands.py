@@ -51,15 +51,23 @@ def draw(shown: paths.Answer, point: Path, index: int) -> None:
     order = order[np.concatenate([[True], np.diff(axis[order]) > 0])]  # second differences lie at the same wavelengths
     unit = "nm" if any("nm" in (name[:2], name[-2:]) for name in (train.feature_names[j] for j in along)) else ""
     picture = partial(
-        selected_bands, axis[order], train.X[:, order].mean(axis=0), edges, weights[part],
-        [stack.names[m] for m in part], [stack.families[m] for m in part], spread=train.X[:, order].std(axis=0), unit=unit,
-    )  # fmt: skip
+        selected_bands,
+        axis[order],
+        train.X[:, order].mean(axis=0),
+        edges,
+        weights[part],
+        [stack.names[m] for m in part],
+        [stack.families[m] for m in part],
+        spread=train.X[:, order].std(axis=0),
+        unit=unit,
+    )
     where = places.label(point.param, float(point.values[index]))
     downloads.titled(f"**Which stretches are used**, at {where}", lambda: picture(), "Bands in use")
     charts.show(picture(dark=charts.is_dark()), "bands_in_use")
     total = float(weights.sum()) or 1.0
     whole = sum(float(weights[m]) for m, spec in enumerate(specs) if len(spec.settled) >= along.size) / total
     st.caption(
-        "Line: the mean of the training rows, with one standard deviation around it. Shaded: stretches that a kernel in use sees. "
+        "Line: the mean of the training rows, with one standard deviation around it. Shaded: stretches that a kernel "
+        "in use sees. "
         + (f"Kernels of all wavelengths carry {100 * whole:.0f} % of the weight." if whole > 0.005 else "")
     )

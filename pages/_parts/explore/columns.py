@@ -92,7 +92,8 @@ def stability(shown: paths.Answer, point: Path, index: int) -> None:
     if job is not None:
         st.warning(f"The refits {board.ending(job, 'were')}")
     st.caption(
-        f"Refits the model at {where} on {paths.RESAMPLES} random halves of the training rows and counts which kernels it uses."
+        f"Refits the model at {where} on {paths.RESAMPLES} random halves of the training rows and counts which "
+        f"kernels it uses."
     )
     st.button(
         "Refit on halves",
@@ -121,7 +122,8 @@ def _frequencies(shown: paths.Answer, found: SelectionFrequency, where: str) -> 
         st.markdown("At least one kernel used:\n" + "\n".join(_by_group(shown.path, found, members)))
         used = found.n_used
         st.caption(
-            f"At {where}, between {int(np.min(used))} and {style.counted(int(np.max(used)), 'kernel')} per refit. Kernels "
+            f"At {where}, between {int(np.min(used))} and {style.counted(int(np.max(used)), 'kernel')} per refit. "
+            f"Kernels "
             "that look alike stand in for each other: each may be rare although one of them is always there."
         )
 

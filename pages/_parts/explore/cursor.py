@@ -28,7 +28,8 @@ def _exact_point(shown: paths.Answer, value: float) -> Path | None:
     text = f"At {where} nothing is solved yet."
     if known is not None:
         text = (
-            f"At {where} the optimum lies between **{style.number(known.low)}** and **{style.number(known.high)}**: known at "
+            f"At {where} the optimum lies between **{style.number(known.low)}** and **{style.number(known.high)}**: "
+            f"known at "
             "once, from the solved points beside it."
         )
     job = board.mine(paths.exact(params, value).key)
@@ -55,7 +56,8 @@ def _solve(params: parameters.Params, value: float) -> None:
 def draw(shown: paths.Answer, follows: list[path_player.View], baselines: columns.Baselines, asked: object) -> None:
     """Draw the cursor's slider, the number box, and what is known at the cursor; a release runs only this.
 
-    ``asked`` is the path that was asked for when the page ran: a click in here on what changes it calls for the whole app.
+    ``asked`` is the path that was asked for when the page ran: a click in here on what changes it calls for the whole
+    app.
     """
     path, name = shown.path, (shown.tag, shown.waiting)
     path_player.listen(path, name)

@@ -16,7 +16,9 @@ LARGEST = 9  # times a path is gone on with
 
 
 def draw(shown: paths.Answer) -> None:
-    """Say so where the best validation score lies at an end of the path or of the widths, with the click that goes on."""
+    """Say so where the best validation score lies at an end of the path or of the widths, with the click that goes
+    on.
+    """
     if not shown.waiting:
         _path(shown)
         _widths(shown)
@@ -31,9 +33,13 @@ def _path(shown: paths.Answer) -> None:
     way = "beyond" if (end == -1) else "below"
     _offer(
         f"Best at the edge: the validation score still rises at {where}, the last value tried.",
-        f"Go on {way} it", key="go_further", on_click=history.change, kwargs={"further": params.further + 1, "at": None},
-        disabled=params.further >= LARGEST, help=f"Solves up to {paths.GROW} more points.",
-    )  # fmt: skip
+        f"Go on {way} it",
+        key="go_further",
+        on_click=history.change,
+        kwargs={"further": params.further + 1, "at": None},
+        disabled=params.further >= LARGEST,
+        help=f"Solves up to {paths.GROW} more points.",
+    )
 
 
 def _widths(shown: paths.Answer) -> None:

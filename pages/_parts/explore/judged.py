@@ -87,6 +87,7 @@ def _calibration(point: Chosen, found: Judged, table: Dataset, output: int | Non
     _one(partial(reliability_figure, *bins, table.class_names[k]), "Calibration", "calibration")
     score = style.number(brier(found.fair, found.y, point.fitted.classes_))
     st.caption(
-        f"{judging.method(point)} Each row drawn here was left out of its own fit. Brier score {score}; 0 is perfect. Predict "
+        f"{judging.method(point)} Each row drawn here was left out of its own fit. Brier score {score}; 0 is perfect. "
+        f"Predict "
         "shows these probabilities."
     )

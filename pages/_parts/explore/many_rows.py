@@ -18,8 +18,8 @@ LANDMARKS = (20, 50, 100, 200, 500, MOST_LANDMARKS)
 
 
 def settle() -> None:
-    """Show the path on all rows once it is there and not noticeably worse on the rows left out, and the first answer again
-    where something else is asked for.
+    """Show the path on all rows once it is there and not noticeably worse on the rows left out, and the first answer
+    again where something else is asked for.
 
     Not a step of the person's, so not one to be undone: what was chosen by hand stays.
     """
@@ -91,7 +91,8 @@ def _short(params: Params) -> None:
         return
     kept = "" if params.way else ", which is why the sample stays shown"
     st.markdown(
-        f"Low rank scores less on the rows left out than the exact kernels on a sample{kept}: with {found.landmarks} landmarks "
+        f"Low rank scores less on the rows left out than the exact kernels on a sample{kept}: with {found.landmarks} "
+        f"landmarks "
         f"{words.plain(found.worst)} loses {found.shares[found.worst]:.0%} of its trace."
     )
     more = next((count for count in LANDMARKS if count > found.landmarks), None)
@@ -191,7 +192,9 @@ def _lost(shown: paths.Answer) -> None:
 
 
 def control() -> None:
-    """Draw the choice between the kernels themselves and features, and the number of landmarks, where the method can."""
+    """Draw the choice between the kernels themselves and features, and the number of landmarks, where the method
+    can.
+    """
     params = history.current()
     if low_rank.why_not(params):
         return

@@ -1,4 +1,6 @@
-"""Explore, spectra: how they are prepared is tried unasked, the best way taken, stated in a line, and undone with a click."""
+"""Explore, spectra: how they are prepared is tried unasked, the best way taken, stated in a line, and undone with a
+click.
+"""
 
 from dataclasses import replace
 

@@ -26,7 +26,10 @@ BY_WEIGHT = ":small[By share of weight here; what the score loses without each c
 
 @st.fragment
 def at_rest(shown: paths.Answer, settled: int, column: int) -> None:
-    """Draw the ranking where the cursor was released: that runs only this. The page was drawn at the point ``settled``."""
+    """Draw the ranking where the cursor was released: that runs only this.
+
+    The page was drawn at the point ``settled``.
+    """
     params, index = history.current(), places.place(shown.path, history.current().at).index
     asked = board.mine(importance.ranking(shown.params, float(shown.path.values[index])).key)
     if params.column != column or (index != settled and asked is not None and asked.live):
@@ -38,7 +41,8 @@ def at_rest(shown: paths.Answer, settled: int, column: int) -> None:
 def draw(shown: paths.Answer, index: int, *, elsewhere: bool = False) -> None:
     """Draw every column with what the score loses without it, its share of weight, and how often it stays in refits.
 
-    What it loses is measured unasked where the page was drawn, not ``elsewhere``: a drag would start work at every stop.
+    What it loses is measured unasked where the page was drawn, not ``elsewhere``: a drag would start work at every
+    stop.
     """
     path, params = shown.path, shown.params
     if path.estimators[index] is None:

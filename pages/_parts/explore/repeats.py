@@ -53,9 +53,15 @@ def _problem(params: Params, value: float) -> SplitProblem:
         return SplitProblem(tables.table(params), asked, stack=stack, scoring=scores.scoring(params))
     normalise = dictionaries.normalisation(params)
     return SplitProblem(
-        tables.table(params), asked, dictionaries.dictionary(params), None, None if normalise == "none" else normalise,
-        params.center, scores.scoring(params), len(gram_stacks.parts(params).train.y) if gram_stacks.is_drawn(params) else None,
-    )  # fmt: skip
+        tables.table(params),
+        asked,
+        dictionaries.dictionary(params),
+        None,
+        None if normalise == "none" else normalise,
+        params.center,
+        scores.scoring(params),
+        len(gram_stacks.parts(params).train.y) if gram_stacks.is_drawn(params) else None,
+    )
 
 
 def repeats(params: Params) -> None:
@@ -86,7 +92,8 @@ def _inside(path: Path) -> None:
             disabled=progress is not None and progress.live,
         )  # fmt: skip
     st.caption(
-        "More splits: a surer mean. Each one draws its own training rows with the next seed, builds the kernels on them "
+        "More splits: a surer mean. Each one draws its own training rows with the next seed, builds the kernels on "
+        "them "
         "and fits with the parameters on the screen."
     )
     history.end()
@@ -110,7 +117,8 @@ def _show(found: Repeats, path: Path, where: str) -> None:
     scores = [f"{part} {path.score_name} **{_spread(found, part, path.score_name)}**" for part in PARTS]
     st.markdown(f"Mean ± standard deviation over {n} splits at {where}: {', '.join(scores)}.")
     st.caption(
-        "The spread says how much a score hangs on the rows drawn; the splits share rows, so it is no error of the mean. The "
+        "The spread says how much a score hangs on the rows drawn; the splits share rows, so it is no error of the "
+        "mean. The "
         "cursor was set with one of these splits in view, so the mean may flatter a little."
     )
     left, right = st.columns([3, 2], gap="large")

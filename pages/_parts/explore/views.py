@@ -77,7 +77,9 @@ def _begun(baselines: dict[str, Reference | None]) -> dict[str, Reference | None
 
 
 def longest_score(entries: Sequence[Sequence[float | None]]) -> float:
-    """Return the score of the longest bar: 1 for scores that end there; of minus errors the largest, a negative number."""
+    """Return the score of the longest bar: 1 for scores that end there; of minus errors the largest, a negative
+    number.
+    """
     known = [value for entry in entries for value in entry if value is not None]
     return 1.0 if not known or max(known) > 0 else min(min(known), -1e-300)
 
@@ -147,7 +149,10 @@ def _against(path: Path, index: int, baselines: dict[str, Reference | None]) -> 
         differences = [
             (differences[0][0], style.in_words([f"the {name}" for _, name in differences]).removeprefix("the "))
         ]
-    return f"; the validation {path.score_name} is {style.in_words([f'{words} the {name}' for words, name in differences])}"
+    return (
+        f"; the validation {path.score_name} is "
+        f"{style.in_words([f'{words} the {name}' for words, name in differences])}"
+    )
 
 
 def _apart(difference: float, score_name: str) -> str:

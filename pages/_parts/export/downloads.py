@@ -99,7 +99,8 @@ def model_button(point: predictions.Chosen) -> None:
         return
     st.download_button(
         "Model", lambda: proof.model_file(proved), "model.mkl", "application/zip", key="take_model",
-        icon=":material/download:", on_click="ignore", help="Read it with mklcore.load_model; nothing in it is executed.",
+        icon=":material/download:", on_click="ignore", help="Read it with mklcore.load_model; nothing in it is "
+                                                            "executed.",
     )  # fmt: skip
     st.caption("Kernel models compare with their training rows: the file holds them.")
 
@@ -144,7 +145,8 @@ def _screen() -> None:
     st.code(code, language="python", height=CODE_HEIGHT)
     numbers = "the numbers of this screen" if page in scripts.PAGES else "the path of Explore on this table"
     st.caption(
-        f"The script and the notebook compute {numbers} with the library alone. The report tells of the model at Explore's "
+        f"The script and the notebook compute {numbers} with the library alone. The report tells of the model at "
+        f"Explore's "
         "cursor."
     )
     _restore()

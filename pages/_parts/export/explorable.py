@@ -1,4 +1,7 @@
-"""Export what moves: a path, lanes, hulls or a lesson as one file that drags without a server. It is written once asked for."""
+"""Export what moves: a path, lanes, hulls or a lesson as one file that drags without a server.
+
+It is written once asked for.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -70,7 +70,7 @@ class Files:
 
     @property
     def command(self) -> str:
-        return f"python -m mklcore.verify {MODEL} {self.table_name} {shlex.quote(self.target) if self.target else ''}".strip()
+        return f"python -m mklcore.verify {MODEL} {self.table_name} {shlex.quote(self.target) if self.target else ''}".strip()  # noqa: E501
 
     def printed(self) -> str:
         """Return what the command prints."""

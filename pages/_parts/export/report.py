@@ -25,8 +25,9 @@ STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;color:#1a1a1a;background:#fff;max-width:60rem;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.6rem;margin:0}h2{font-size:1.1rem;margin:1.6rem 0 .4rem}p{margin:.4rem 0}
 table{border-collapse:collapse;font-size:14px}td,th{padding:.15rem .8rem .15rem 0;text-align:left;vertical-align:top}
-td.n{text-align:right;font-variant-numeric:tabular-nums}.q{color:#63625e}.badge{border:1px solid #1a1a1a;border-radius:4px;
-padding:.05rem .4rem}.sure{background:#1a1a1a;color:#fff}figure{margin:.5rem 0}code{font-size:13px;overflow-wrap:anywhere}
+td.n{text-align:right;font-variant-numeric:tabular-nums}.q{color:#63625e}.badge{border:1px solid #1a1a1a;
+border-radius:4px;padding:.05rem .4rem}.sure{background:#1a1a1a;color:#fff}figure{margin:.5rem 0}
+code{font-size:13px;overflow-wrap:anywhere}
 @media print{body{margin:0;max-width:none}}
 """
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
@@ -59,7 +60,8 @@ def gather(point: Chosen) -> Report:
     facts = [
         ("Table", f"{name}: {table.n_samples} rows, {table.n_features} columns; fingerprint {table.fingerprint[:16]}"),
         ("Target", f"{table.target_name}, {TASKS[table.task]}"),
-        ("Rows", f"{len(parts.train.y)} for training, {len(parts.validation.y)} for validation, {len(parts.test.y)} for test, "
+        ("Rows", f"{len(parts.train.y)} for training, {len(parts.validation.y)} for validation, {len(parts.test.y)} "
+                 f"for test, "
                  f"seed {params.seed}"),
         ("Kernels", f"{len(path.kernel_names)}, normalised: {gram_stacks.grams(params).train.normalise or 'no'}"),
         ("Method", f"{method.label} ({method.paper})"),
@@ -72,9 +74,18 @@ def gather(point: Chosen) -> Report:
         (f"{part} {path.score_name}", words.score(path.score_name, float(v[point.index]))) for part, v in measured
     )
     return Report(
-        f"{method.label} on {name}", tuple(facts), paths.words_for(params), sure, said, scores, _weights(path, point.index),
-        _short(whole), _short(path), point.index, nearest,
-    )  # fmt: skip
+        f"{method.label} on {name}",
+        tuple(facts),
+        paths.words_for(params),
+        sure,
+        said,
+        scores,
+        _weights(path, point.index),
+        _short(whole),
+        _short(path),
+        point.index,
+        nearest,
+    )
 
 
 def _short(path: Path) -> Path:
@@ -118,7 +129,8 @@ def write(gathered: Report) -> str:
     ]
     head = (
         f"<meta charset='utf-8'><meta http-equiv='Content-Security-Policy' content=\"{POLICY}\">"
-        f"<meta name='viewport' content='width=device-width'><title>{_safe(gathered.title)}</title><style>{STYLE}</style>"
+        f"<meta name='viewport' "
+        f"content='width=device-width'><title>{_safe(gathered.title)}</title><style>{STYLE}</style>"
     )
     return f"<!DOCTYPE html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>"
 

@@ -1,7 +1,7 @@
 """Export the code behind a screen: a script and a notebook that compute the same numbers with the library alone.
 
-A screen is exported as cells, text and code by turns; the script has the text as comments. Names that come from a file are
-written by ``repr`` only, and text from a file is freed of line ends and control signs.
+A screen is exported as cells, text and code by turns; the script has the text as comments. Names that come from a file
+are written by ``repr`` only, and text from a file is freed of line ends and control signs.
 """
 
 from collections.abc import Sequence
@@ -79,7 +79,8 @@ def _cells(params: Params, page: str) -> list[Cell]:
 
 def _start(params: PathParams, label: str, used: Split | None = None) -> list[Cell]:
     return [
-        Cell(f"# {label} on {_table_name(params)}\n\nWritten by MKL Explorer, mklcore {mklcore.__version__}. It computes "
+        Cell(f"# {label} on {_table_name(params)}\n\nWritten by MKL Explorer, mklcore {mklcore.__version__}. It "
+             f"computes "
              "the numbers of the screen with the library alone.", is_code=False),
         Cell(HEAD),
         Cell("## The table", is_code=False),
@@ -140,7 +141,9 @@ def _reading_lines(params: DataParams) -> list[str]:
 
 
 def _grouping_lines(params: DataParams) -> list[str]:
-    """Return how groups were made anew and spectra prepared: both enter the fingerprint, and kernels are built on them."""
+    """Return how groups were made anew and spectra prepared: both enter the fingerprint, and kernels are built on
+    them.
+    """
     lines = []
     if params.grouping and not tables.on_stack(params):
         lines += ["from mklcore.data.grouping import regrouped", f"data = regrouped(data, {params.grouping!r})"]
@@ -224,7 +227,10 @@ def _gram_lines(params: PathParams) -> list[str]:
 
 
 def _model_line(estimator: Any) -> str:
-    """Return the line of the model of a screen. A penalty that the kernels decide is written as the code that makes it from them."""
+    """Return the line of the model of a screen.
+
+    A penalty that the kernels decide is written as the code that makes it from them.
+    """
     written = {"penalty": _elliptic()} if isinstance(getattr(estimator, "penalty", None), EllipticNorm) else {}
     return model_code(estimator, untold=UNTOLD, **written, kernels="kernels")
 
@@ -270,7 +276,8 @@ rows = {}
 for name, path in paths.items():
     index = path.first_look
     at, score = path.values[index], path.val_score[index]
-    rows[name] = {path.param: at, "validation": score, "kernels": path.n_nonzero[index], "gap": path.relative_gap[index]}
+    kernels, gap = path.n_nonzero[index], path.relative_gap[index]
+    rows[name] = {path.param: at, "validation": score, "kernels": kernels, "gap": gap}
 print(pd.DataFrame(rows).T.to_string())"""
     return [*found, Cell(best), *_figure_cells("explore_figure(next(iter(paths.values())))")]
 
@@ -278,10 +285,13 @@ print(pd.DataFrame(rows).T.to_string())"""
 def _path_cells(params: Params) -> list[Cell]:
     over, lines = paths.runs_over(params), _fit_lines(params)
     return [
-        Cell(f"## The path over {places.symbol(over.key)}\n\nThe problem: ${paths.words_for(params).formula}$", is_code=False),
+        Cell(
+            f"## The path over {places.symbol(over.key)}\n\nThe problem: ${paths.words_for(params).formula}$",
+            is_code=False,
+        ),
         Cell("\n".join(lines)),
         *_point_cells(params),
-    ]  # fmt: skip
+    ]
 
 
 def _point_cells(params: Params) -> list[Cell]:
@@ -311,7 +321,8 @@ def _point_cells(params: Params) -> list[Cell]:
 def _told(key: str) -> list[str]:
     return [
         "fitted = point.estimators[index]",
-        f'print(f"{key} = {{point.values[index]:.6g}}, {{point.n_nonzero[index]}} kernels, {{point.statuses[index].value}}")',
+        f'print(f"{key} = {{point.values[index]:.6g}}, {{point.n_nonzero[index]}} kernels, '
+        f'{{point.statuses[index].value}}")',
         'print(f"train {point.score_name} {point.train_score[index]:.6f}, validation {point.val_score[index]:.6f}")',
         "if np.isfinite(point.relative_gap[index]):",
         '    print(f"within {100 * point.relative_gap[index]:.3g} % of the optimum")',

@@ -73,7 +73,8 @@ def read(content: bytes) -> tuple[Params, tuple[str, ...]]:
         raise DataError("The file is no specification; expected the JSON that this app wrote.")
     if content_read.get("version") != VERSION:
         raise DataError(
-            f"The specification has version {str(content_read.get('version'))[:20]!r}; this app reads version {VERSION}."
+            f"The specification has version {str(content_read.get('version'))[:20]!r}; this app reads version "
+            f"{VERSION}."
         )
     texts = {str(name): text for name, text in content_read["parameters"].items() if isinstance(text, str)}
     params, refused = link.read(texts)

@@ -1,8 +1,9 @@
 """Frame, before the server: how many bytes visitors bring along, counted where their requests come in.
 
-Streamlit bounds one file and keeps every file that a tab ever sent until the tab is closed, whether a page asked for it or not:
-eight of 60 MB raised the server by 480 MB. Here a tab, an address and the server each have their share, and of a tab the files
-it sent last are kept: what a page uses is with the session by then. What is refused is stated on the page, in the place of the file.
+Streamlit bounds one file and keeps every file that a tab ever sent until the tab is closed, whether a page asked for it
+or not: eight of 60 MB raised the server by 480 MB. Here a tab, an address and the server each have their share, and of
+a tab the files it sent last are kept: what a page uses is with the session by then. What is refused is stated on the
+page, in the place of the file.
 """
 
 import re
@@ -30,7 +31,9 @@ BORDER = b"told-instead"
 
 @dataclass(frozen=True)
 class Shares:
-    """What may be held of files that were brought along, in megabytes: of a tab while they travel and after, and in all."""
+    """What may be held of files that were brought along, in megabytes: of a tab while they travel and after, and in
+    all.
+    """
 
     files: int = 4
     kept_mb: float = 105.0  # one file of the largest kind
@@ -74,15 +77,20 @@ class Arriving:
     def _refusal(self, size: float, tab: float, address: float, total: float) -> str:
         most, sorry = self.shares, f"The file of {size / MB:.0f} MB was not taken:"
         if tab + size > most.tab_mb * MB:
-            return f"{sorry} this tab is sending {tab / MB:.0f} MB already. Wait until they are there, then choose the file again."
+            return (
+                f"{sorry} this tab is sending {tab / MB:.0f} MB already. Wait until they are there, then choose the "
+                f"file again."
+            )
         if address + size > most.address_mb * MB:
             return (
-                f"{sorry} tabs of your address hold {address / MB:.0f} MB of files and may hold {most.address_mb:.0f} MB. Close "
+                f"{sorry} tabs of your address hold {address / MB:.0f} MB of files and may hold {most.address_mb:.0f} "
+                f"MB. Close "
                 "tabs that you do not need, wait two minutes, and choose the file again; or take fewer rows."
             )
         if total + size > most.total_mb * MB:
             return (
-                f"{sorry} the server holds {total / MB:.0f} MB of files and may hold {most.total_mb:.0f} MB for everybody. Try "
+                f"{sorry} the server holds {total / MB:.0f} MB of files and may hold {most.total_mb:.0f} MB for "
+                f"everybody. Try "
                 "again when others have closed their tabs, or take fewer rows."
             )
         return ""
@@ -113,7 +121,9 @@ def tab_of(scope: Message) -> str:
 
 @asynccontextmanager
 async def counted(scope: Message, receive: Receive) -> AsyncIterator[tuple[Message, Receive]]:
-    """Count a request that brings a file along, and give it on; what cannot be taken is given on as the words that say so."""
+    """Count a request that brings a file along, and give it on; what cannot be taken is given on as the words that say
+    so.
+    """
     tab, headers = tab_of(scope), dict(scope["headers"])
     size = float(headers[b"content-length"])
     why = ARRIVING.begin(tab, (scope.get("client") or ("",))[0], size)
@@ -139,8 +149,8 @@ async def _instead(scope: Message, receive: Receive, why: str) -> tuple[Message,
         more = message.get("more_body", False)
     name = NAME.search(head)
     body = (
-        b'--%b\r\nContent-Disposition: form-data; name="file"; filename="%b"\r\nContent-Type: %b\r\n\r\n%b\r\n--%b--\r\n'
-        % (BORDER, name[1] if name else b"file", REFUSED.encode(), why.encode(), BORDER)
+        b'--%b\r\nContent-Disposition: form-data; name="file"; filename="%b"\r\nContent-Type: '
+        b"%b\r\n\r\n%b\r\n--%b--\r\n" % (BORDER, name[1] if name else b"file", REFUSED.encode(), why.encode(), BORDER)
     )
     headers = [one for one in scope["headers"] if one[0] not in (b"content-length", b"content-type")]
     headers += [

@@ -1,11 +1,12 @@
-"""Frame, before the server: which requests it answers, what every answer forbids the browser, and whom it tells its own figures.
+"""Frame, before the server: which requests it answers, what every answer forbids the browser, and whom it tells its own
+figures.
 
-The link of a saved run is a key, so no page sends its address on. A page of somebody else shows the app in no frame, unless the
-server's environment names it: in a frame a person can be led to press what they do not see. Requests to other hosts are refused
-as WebSockets are, so that no name that leads here makes the app a page of its own. Streamlit's metrics count sessions and name
-functions: they are for the keeper alone, by HTTP basic authentication under any name. Files are counted as they come
-(``arriving``). A session and its files answer the browser that began it (``owner``). What a page says after it was left is
-not heard.
+The link of a saved run is a key, so no page sends its address on. A page of somebody else shows the app in no frame,
+unless the server's environment names it: in a frame a person can be led to press what they do not see. Requests to
+other hosts are refused as WebSockets are, so that no name that leads here makes the app a page of its own. Streamlit's
+metrics count sessions and name functions: they are for the keeper alone, by HTTP basic authentication under any name.
+Files are counted as they come (``arriving``). A session and its files answer the browser that began it (``owner``).
+What a page says after it was left is not heard.
 """
 
 import asyncio

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-# Streamlit keeps 80 pixels free on either side, cuts the menu off at nine pages, and stacks every row of columns on a phone.
-# What follows a cursor runs in a part of its own: its slider is brought before the columns, and on a phone before everything,
-# while figures of several lanes are scrolled sideways there.
-# The heading stays as tall as its title: what is in progress is one line beside it, and gives way to it.
+# Streamlit keeps 80 pixels free on either side, cuts the menu off at nine pages, and stacks every row of columns on a
+# phone. What follows a cursor runs in a part of its own: its slider is brought before the columns, and on a phone
+# before everything, while figures of several lanes are scrolled sideways there. The heading stays as tall as its title:
+# what is in progress is one line beside it, and gives way to it.
 STYLE = """<style>
 [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
 [data-testid="stTopNavLink"] { gap: 0.25rem; padding-left: 0.375rem; padding-right: 0.375rem; }

@@ -1,7 +1,7 @@
 """Frame, before the server: what a page still says after the browser has left it is not passed on.
 
-A click on the menu also closes what is open on the page, and each of the two tells the server. Streamlit answers the second
-for the old page after the new one is drawn, and the browser takes the new one away: a white page.
+A click on the menu also closes what is open on the page, and each of the two tells the server. Streamlit answers the
+second for the old page after the new one is drawn, and the browser takes the new one away: a white page.
 """
 
 import time

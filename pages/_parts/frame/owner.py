@@ -1,8 +1,11 @@
-"""Frame, before the server: whose a session is. It, and the places of its files, answer the browser that began it alone.
+"""Frame, before the server: whose a session is.
 
-Streamlit takes a browser that names a session for its tab, and the name stands in the addresses that files are sent to, so in the log
-of every proxy on the way. Here a session remembers the token of the cookie that its browser sends against forged requests. A
-browser that sends no cookie, as one may from within a page of another host, has nothing but the names.
+It, and the places of its files, answer the browser that began it alone.
+
+Streamlit takes a browser that names a session for its tab, and the name stands in the addresses that files are sent to,
+so in the log of every proxy on the way. Here a session remembers the token of the cookie that its browser sends against
+forged requests. A browser that sends no cookie, as one may from within a page of another host, has nothing but the
+names.
 """
 
 from collections.abc import Iterable

@@ -68,11 +68,15 @@ def bar() -> None:
 
 
 def every() -> float:
-    """Return after how many seconds to look again: the sooner this session's next job was expected to end, the sooner."""
+    """Return after how many seconds to look again: the sooner this session's next job was expected to end, the
+    sooner.
+    """
     left = [
-        worker.LINES[job.job.slot].seconds_before(job, worker.MOST[job.job.slot]) + worker.LINES[job.job.slot].expected(job)
-        for job in board.all_held() if not job.reported
-    ]  # fmt: skip
+        worker.LINES[job.job.slot].seconds_before(job, worker.MOST[job.job.slot])
+        + worker.LINES[job.job.slot].expected(job)
+        for job in board.all_held()
+        if not job.reported
+    ]
     return min(max(min(left, default=0.0) / LOOKS, REFRESH_SECONDS), SELDOM_SECONDS)
 
 
@@ -101,10 +105,11 @@ def _needs(page: str, params: Params) -> tuple[str, ...]:
 
 
 def warm_line(page: str) -> None:
-    """Draw one line of progress while the solvers are compiled, once after an installation; it says which pages are ready.
+    """Draw one line of progress while the solvers are compiled, once after an installation; it says which pages are
+    ready.
 
-    Where they are compiled already it says nothing, and a page that shows what comes with the project is drawn once more when
-    the server can compute.
+    Where they are compiled already it says nothing, and a page that shows what comes with the project is drawn once
+    more when the server can compute.
     """
     state, params = preparation(), history.current()
     state.after_drawing()

@@ -1,7 +1,8 @@
-"""Frame, from a page to the browser that began its session: what a run draws is handed to the server's thread some at a time.
+"""Frame, from a page to the browser that began its session: what a run draws is handed to the server's thread some at a
+time.
 
-Streamlit wakes that thread for every element. Each time the run gives up the interpreter and waits to have it back: 140 times for
-one page, behind all other threads that compute, and a third of the page's processor time goes into it.
+Streamlit wakes that thread for every element. Each time the run gives up the interpreter and waits to have it back: 140
+times for one page, behind all other threads that compute, and a third of the page's processor time goes into it.
 """
 
 import asyncio
@@ -29,7 +30,9 @@ class OwnedSession(Session):
         super().__init__(*args, **named)
 
     def matches_user_info(self, user_info: Any) -> bool:
-        """Tell whether a browser that names this session gets it; others get one of their own, and this one stays as it is."""
+        """Tell whether a browser that names this session gets it; others get one of their own, and this one stays as it
+        is.
+        """
         return owner.is_owner(self.began) and super().matches_user_info(user_info)
 
 
@@ -59,7 +62,9 @@ class GatheringSession(OwnedSession):
         self._take()
 
     def request_rerun(self, client_state: Any) -> None:
-        """Run the page or a part of it again; what was drawn before counts, although from now on another run may be heard."""
+        """Run the page or a part of it again; what was drawn before counts, although from now on another run may be
+        heard.
+        """
         if _running_loop() is self._event_loop:  # a watcher of files asks from a thread of its own
             self._take()
         super().request_rerun(client_state)

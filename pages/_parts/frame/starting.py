@@ -18,26 +18,48 @@ from pages._parts.jobs import importing
 from pages._parts.session import inside, turns
 from pages._parts.session.leaving import look_after
 
-# All of it in one thread, because two threads that enter a package and one of its modules at once would find it half made.
-# What stands on Data before its table is read, what draws the table, the pages whose answers come with the project, and what
-# reads and divides any other table and computes.
+# All of it in one thread, because two threads that enter a package and one of its modules at once would find it half
+# made. What stands on Data before its table is read, what draws the table, the pages whose answers come with the
+# project, and what reads and divides any other table and computes.
 FRAME = (
     "pages._parts.frame.visit", "pages._parts.data.columns", "pages._parts.data.groups", "pages._parts.data.rail",
     "pages._parts.drawing.listings",
 )  # fmt: skip
 TABLES = ("pandas",)
 PAGES = (
-    "plotly.graph_objects", "pages._parts.explore.asking", "pages._parts.explore.columns", "pages._parts.explore.cursor",
-    "pages._parts.explore.many_rows", "pages._parts.explore.path", "pages._parts.explore.preparing",
-    "pages._parts.explore.rail", "pages._parts.explore.repeats", "pages._parts.explore.tuning",
-    "pages._parts.compare.cursor", "pages._parts.compare.rail", "pages._parts.lessons.steps",
-    "pages._parts.hulls.beside", "pages._parts.hulls.view", "pages._parts.players.hull_player",
-)  # fmt: skip
+    "plotly.graph_objects",
+    "pages._parts.explore.asking",
+    "pages._parts.explore.columns",
+    "pages._parts.explore.cursor",
+    "pages._parts.explore.many_rows",
+    "pages._parts.explore.path",
+    "pages._parts.explore.preparing",
+    "pages._parts.explore.rail",
+    "pages._parts.explore.repeats",
+    "pages._parts.explore.tuning",
+    "pages._parts.compare.cursor",
+    "pages._parts.compare.rail",
+    "pages._parts.lessons.steps",
+    "pages._parts.hulls.beside",
+    "pages._parts.hulls.view",
+    "pages._parts.players.hull_player",
+)
 REST = (
-    "scipy.linalg", "scipy.special", "scipy.sparse.linalg", "scipy.optimize", "scipy.stats", "sklearn.base",
-    "sklearn.model_selection", "sklearn.datasets", "sklearn.linear_model", "mklcore.exploration", "mklcore._numba.warmup",
-    "mklcore.selection.search", "mklcore.experiments", "mklcore.theory",
-)  # fmt: skip
+    "scipy.linalg",
+    "scipy.special",
+    "scipy.sparse.linalg",
+    "scipy.optimize",
+    "scipy.stats",
+    "sklearn.base",
+    "sklearn.model_selection",
+    "sklearn.datasets",
+    "sklearn.linear_model",
+    "mklcore.exploration",
+    "mklcore._numba.warmup",
+    "mklcore.selection.search",
+    "mklcore.experiments",
+    "mklcore.theory",
+)
 USUAL = (
     "explore",
     "compare",
@@ -63,7 +85,8 @@ async def serving(_: st.App) -> AsyncIterator[None]:
     importing.OVER.clear()
     _importing = threading.Thread(target=_import, name="imports", daemon=True)
     _importing.start()
-    # Before its first element Streamlit looks whether this is a notebook, through the files of all modules: 0.1 to 0.3 s.
+    # Before its first element Streamlit looks whether this is a notebook, through the files of all modules: 0.1 to 0.3
+    # s.
     inside.set_flag(inside.NOTEBOOK, True)
     inside.set_flag(inside.PAGES, False)  # the very first link to a page reaches app.py, too, not the page's file
     opens = address() + launcher.first_page()
@@ -79,7 +102,8 @@ async def serving(_: st.App) -> AsyncIterator[None]:
 
 
 def _import() -> None:
-    """Import without collecting garbage: what imports make stays for good, and walking it again and again took a sixth of them.
+    """Import without collecting garbage: what imports make stays for good, and walking it again and again took a sixth
+    of them.
 
     While the first page is drawn, nothing is imported that it can do without.
     """

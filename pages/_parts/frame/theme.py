@@ -16,5 +16,7 @@ _eye = st.components.v2.component(
 
 
 def watch() -> None:
-    """Have the browser say so where it shows another theme than the page is drawn for; the whole page then runs again."""
+    """Have the browser say so where it shows another theme than the page is drawn for; the whole page then runs
+    again.
+    """
     _eye(key="theme_eye", data={"dark": charts.is_dark()}, default={"dark": None}, on_dark_change=lambda: None)

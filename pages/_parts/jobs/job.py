@@ -51,13 +51,14 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """Work to be done in the background: its name, what the screen calls it, what it makes, and while what it is wanted.
+    """Work to be done in the background: its name, what the screen calls it, what it makes, and while what it is
+    wanted.
 
     There are two slots, each with its threads for the whole server and one job per session: "short" for what a page is
-    waiting for, "long" for experiments, which neither stop nor block the short ones. ``patience``: for how many seconds the
-    run that asks waits, so that quick work is on the screen at once. ``needs``: the stages of preparing the solvers that have
-    to be over before it starts, all of them where none is named. ``seconds``: roughly how long it will take, by which it is
-    put into the line. ``asked``: whether a person waits for it.
+    waiting for, "long" for experiments, which neither stop nor block the short ones. ``patience``: for how many seconds
+    the run that asks waits, so that quick work is on the screen at once. ``needs``: the stages of preparing the solvers
+    that have to be over before it starts, all of them where none is named. ``seconds``: roughly how long it will take,
+    by which it is put into the line. ``asked``: whether a person waits for it.
     """
 
     key: object
@@ -84,7 +85,10 @@ class Job:
 
 @dataclass(eq=False)
 class Progress:
-    """How far a job is and how it ended. ``watched`` is False where the work holds up the page that would look at it."""
+    """How far a job is and how it ended.
+
+    ``watched`` is False where the work holds up the page that would look at it.
+    """
 
     job: Job
     watched: bool = True

@@ -16,15 +16,17 @@ from mklcore._numba.stages import EVERY_KERNEL, USUAL
 from mklcore.catalog import ESTIMATORS
 from pages._parts.jobs import importing
 
-# Between compiled calls a solver holds the interpreter. At the usual 5 ms a turn everybody waits long beside a path that is solved
-# here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.
+# Between compiled calls a solver holds the interpreter. At the usual 5 ms a turn everybody waits long beside a path
+# that is solved here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.
 SWITCH_SECONDS = 0.002
 PATIENCE_SECONDS = 10.0  # for a first page to be drawn
 BROWSER_SECONDS = 4.0  # in which the browser draws what it was sent, and a person may go on to the next page
 
 
 class Preparation:
-    """Which stages of compiling are over; a process of its own does it, and the server only loads what it left on disk."""
+    """Which stages of compiling are over; a process of its own does it, and the server only loads what it left on
+    disk.
+    """
 
     def __init__(self, stages: tuple[str, ...] = (USUAL, EVERY_KERNEL, *ESTIMATORS)) -> None:
         self.stages, self.done, self.now, self.over = stages, frozenset[str](), "", False
@@ -50,7 +52,9 @@ class Preparation:
         return self.over or self.done.issuperset(stages)
 
     def wait(self, stages: Collection[str], unwanted: Callable[[], bool] = bool) -> None:
-        """Wait until ``stages`` are compiled, next and only once; raises ``CancelledError`` when nobody wants them any more."""
+        """Wait until ``stages`` are compiled, next and only once; raises ``CancelledError`` when nobody wants them any
+        more.
+        """
         self._drawn.set()  # what waits here may be the first page itself
         self._asked.set()
         for stage in stages:
@@ -75,8 +79,9 @@ class Preparation:
     def go_through(self) -> None:
         """Have everything compiled, then load it; what the other process did not do for some reason is compiled here.
 
-        Where it is compiled already, nobody has to wait. Either way the first page is drawn before, by the browser, too,
-        which needs both cores of a small machine for it; unless somebody asks for an answer that has to be computed.
+        Where it is compiled already, nobody has to wait. Either way the first page is drawn before, by the browser,
+        too, which needs both cores of a small machine for it; unless somebody asks for an answer that has to be
+        computed.
         """
         try:
             self.is_filled = compiling.is_filled()
@@ -104,9 +109,9 @@ class Preparation:
 def calm() -> None:
     """Set the process up for many small pieces of work at once; call it when everything is imported.
 
-    One BLAS thread: sessions share the cores, and two threads on small matrices took up to 19 times as long as one. What
-    the imports made stays for good, so the collector need not walk its 200,000 objects again and again. It does not walk
-    them once more here, either: that would stop every answer for 0.15 s, and finds next to nothing.
+    One BLAS thread: sessions share the cores, and two threads on small matrices took up to 19 times as long as one.
+    What the imports made stays for good, so the collector need not walk its 200,000 objects again and again. It does
+    not walk them once more here, either: that would stop every answer for 0.15 s, and finds next to nothing.
     """
     threadpool_limits(1, user_api="blas")
     gc.freeze()

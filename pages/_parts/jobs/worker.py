@@ -1,8 +1,8 @@
 """Jobs done: the server's threads, and who is next.
 
-Which job is next is decided anew each time a thread is free: the shortest expected work first, and every second of waiting
-counts like a second less of work, so that nobody waits for ever. Of one session one job runs at a time, and what nobody asked
-for runs only while no person waits.
+Which job is next is decided anew each time a thread is free: the shortest expected work first, and every second of
+waiting counts like a second less of work, so that nobody waits for ever. Of one session one job runs at a time, and
+what nobody asked for runs only while no person waits.
 """
 
 import itertools
@@ -152,7 +152,8 @@ class Line:
             return ""
         seconds = sum(map(self.expected, waiting)) / most
         return (
-            f"the server is busy. {len(waiting)} pieces of work wait or run, about {duration(seconds)} of them. Ask again then; "
+            f"the server is busy. {len(waiting)} pieces of work wait or run, about {duration(seconds)} of them. Ask "
+            f"again then; "
             "what comes with the project is drawn without waiting"
         )
 

@@ -17,7 +17,8 @@ from pages._parts.session import fields, words
 from pages._parts.session.memory import memory
 
 NOBODY = (
-    "This server has no keeper. The person who runs it can become one: `python -m pages._parts.keeper.password` asks for a password and "
+    "This server has no keeper. The person who runs it can become one: `python -m pages._parts.keeper.password` asks "
+    "for a password and "
     f"prints a line for the environment of the server, `{password.HASH}=...`."
 )
 SAID, DAYS, WHO, SURE = "keeper_said", "keeper_days", "keeper_who", "keeper_sure"
@@ -64,10 +65,13 @@ def _told() -> str:
 
 
 def _routines() -> None:
-    """Tell why compiled routines are not kept, where they are not: a full disk, or a folder that others may write in."""
+    """Tell why compiled routines are not kept, where they are not: a full disk, or a folder that others may write
+    in.
+    """
     if why := trouble():
         st.warning(
-            f"Compiled routines are not kept, so every start compiles them again: {words.plain(why)}. Work goes on. Make room "
+            f"Compiled routines are not kept, so every start compiles them again: {words.plain(why)}. Work goes on. "
+            f"Make room "
             f"there, or name a folder that only this account may write in {NAMED}, and start the server again."
         )
 

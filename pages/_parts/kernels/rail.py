@@ -94,7 +94,8 @@ def _made_of(found: Sequence[Unit], curved: bool) -> str:
     counts = [f"{count:,} {KINDS_OF_UNITS[kind][count > 1]}" for kind, count in kinds.items()]
     bent = " and an RBF at its median distance" if curved else ""
     return (
-        f"Every kernel looks at one thing this table is made of: {joined(counts)}. Each has a linear kernel{bent}; a category "
+        f"Every kernel looks at one thing this table is made of: {joined(counts)}. Each has a linear kernel{bent}; a "
+        f"category "
         "has one that asks whether two rows are alike."
     )
 

@@ -68,18 +68,26 @@ def overview(shown: int) -> None:
     frame = frame.drop(columns=[name for name, empty in pointless if empty])
     key = _overview_key(stack.names, shown)
     st.dataframe(
-        frame, key=key, hide_index=True, height=300, selection_mode=["single-row", "single-cell"], on_select=lambda: pick(key),
+        frame,
+        key=key,
+        hide_index=True,
+        height=300,
+        selection_mode=["single-row", "single-cell"],
+        on_select=lambda: pick(key),
         selection_default={"selection": {"rows": [shown], "columns": [], "cells": []}},
-        alt=f"{len(frame)} kernels with alignment with the target and effective rank; the row chosen is the kernel shown",
+        alt=f"{len(frame)} kernels with alignment with the target and effective rank; the row chosen is the kernel "
+        f"shown",
         column_config={
             "kernel": st.column_config.TextColumn(width="medium"),
             "alignment": st.column_config.ProgressColumn(
                 width="small", format="%.3f", min_value=0.0, max_value=1.0, help="With the target"
             ),
             "rank": st.column_config.NumberColumn(width="small", format="%.1f", help="Effective rank"),
-            "look out": st.column_config.TextColumn(width="small", help="Repeats another, constant, or hangs on a few rows"),
+            "look out": st.column_config.TextColumn(
+                width="small", help="Repeats another, constant, or hangs on a few rows"
+            ),
         },
-    )  # fmt: skip
+    )
     listings.take(frame, "kernels", "csv_kernels")
 
 
@@ -114,7 +122,9 @@ def pick(key: str) -> None:
 
 
 def look_out() -> None:
-    """Say which kernels repeat others, are constant or hang on a few rows, each with a button that switches them off."""
+    """Say which kernels repeat others, are constant or hang on a few rows, each with a button that switches them
+    off.
+    """
     params = history.current()
     names, traits = gram_stacks.grams(params).train.names, measuring.traits(params)
     repeated = [names[m] for m, twin in enumerate(traits.twin) if twin is not None]
@@ -133,7 +143,8 @@ def look_out() -> None:
         _offer(
             constant,
             "constant",
-            f"{counted(len(constant), 'kernel')} {verb} the same number for all training rows: {{}}. That tells no two rows "
+            f"{counted(len(constant), 'kernel')} {verb} the same number for all training rows: {{}}. That tells no "
+            f"two rows "
             f"apart.{out}",
         )
     if few := {m: name for m, name in enumerate(names) if traits.few[m]}:
@@ -141,7 +152,8 @@ def look_out() -> None:
         _offer(
             [f"{name} ({counted(round(traits.rows[m]), 'row')})" for m, name in few.items()],
             "few",
-            f"{counted(len(few), 'kernel')} {verb} on a handful of training rows that lie far from all others: {{}}. What it says, "
+            f"{counted(len(few), 'kernel')} {verb} on a handful of training rows that lie far from all others: {{}}. "
+            f"What it says, "
             "and what it looks like beside other kernels, may be those rows alone.",
             tuple(few.values()),
         )
@@ -186,17 +198,22 @@ def edit() -> None:
         lambda rows: keep(entries_of(rows, data, dictionaries.named_columns(params))),
         {
             "on": st.column_config.CheckboxColumn("on", default=True, width="small"),
-            "family": st.column_config.SelectboxColumn("family", options=[*labels(), *MADE_OF_OTHERS], default="Linear"),
+            "family": st.column_config.SelectboxColumn(
+                "family", options=[*labels(), *MADE_OF_OTHERS], default="Linear"
+            ),
             **_number_columns(),
             "columns": st.column_config.TextColumn(
-                "columns", default="all", width="medium",
-                help="all; a column or a group by name; several with ; between; or numbers such as 1-3,7. Of a product or a sum "
+                "columns",
+                default="all",
+                width="medium",
+                help="all; a column or a group by name; several with ; between; or numbers such as 1-3,7. Of a "
+                "product or a sum "
                 "its kernels: lin@1&rbf1m@2 or lin@1|rbf1m@2",
             ),
         },
         height=320,
         dynamic=True,
-    )  # fmt: skip
+    )
     if params.edited.startswith(uploads.KEPT):
         st.caption(
             "This table is too long for a link. It stays in this session; the link of this screen does not carry it."

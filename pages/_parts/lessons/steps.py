@@ -26,7 +26,10 @@ GALLERY = "lessons"  # key of the job that computes all lessons
 _one_per_feature = {"recipe": "builders", "widths": 0, "linear": False, "degree": 0, "each": "linear"}
 # Where each lesson goes on: a page, and what is loaded there.
 OPENS: dict[str, tuple[str, dict[str, Any]]] = {
-    "sparse": ("explore", {"data": "mkl_toy_sparse", **_one_per_feature, "algorithm": "lp", "path": "p", "look": "path"}),
+    "sparse": (
+        "explore",
+        {"data": "mkl_toy_sparse", **_one_per_feature, "algorithm": "lp", "path": "p", "look": "path"},
+    ),
     "dense": ("compare", {"compare": "toy"}),
     "copies": ("theory", {"theory": "duplicates"}),
     "prices": ("explore", {"data": "mkl_toy", **_one_per_feature, "algorithm": "gomp", "path": "lam", "look": "path"}),
@@ -34,24 +37,48 @@ OPENS: dict[str, tuple[str, dict[str, Any]]] = {
     "bands": (
         "explore",
         {
-            "data": "spectra", "recipe": "builders", "widths": 0, "linear": False, "degree": 0, "each": "none", "groups": True,
-            "group_kernels": "linear", "algorithm": "smkl", "look": "path",
+            "data": "spectra",
+            "recipe": "builders",
+            "widths": 0,
+            "linear": False,
+            "degree": 0,
+            "each": "none",
+            "groups": True,
+            "group_kernels": "linear",
+            "algorithm": "smkl",
+            "look": "path",
         },
     ),
     "letters": ("experiments", {"experiment": "lp_fig4_fig5"}),
     "edge": (
         "explore",
         {
-            "data": "spectra", "recipe": "builders", "widths": 0, "linear": False, "degree": 0, "each": "none", "groups": True,
-            "group_kernels": "linear", "algorithm": "lp", "look": "path",
+            "data": "spectra",
+            "recipe": "builders",
+            "widths": 0,
+            "linear": False,
+            "degree": 0,
+            "each": "none",
+            "groups": True,
+            "group_kernels": "linear",
+            "algorithm": "lp",
+            "look": "path",
         },
     ),
     "landmarks": (
         "explore",
-        {"data": "digits", "recipe": "builders", "widths": 4, "linear": False, "degree": 0, "each": "none", "look": "path"},
+        {
+            "data": "digits",
+            "recipe": "builders",
+            "widths": 4,
+            "linear": False,
+            "degree": 0,
+            "each": "none",
+            "look": "path",
+        },
     ),
     "greedy": ("theory", {"theory": "recovery"}),
-}  # fmt: skip
+}
 
 
 # Words
@@ -71,7 +98,9 @@ def key(lesson: str) -> tuple[str, str]:
 
 
 def story(lesson: str) -> Any:
-    """Return what a lesson found if it has been computed here, or earlier: a lesson has no settings to compute it with."""
+    """Return what a lesson found if it has been computed here, or earlier: a lesson has no settings to compute it
+    with.
+    """
     return shelves.lessons().get(key(lesson)) or earlier.story(lesson)
 
 
@@ -113,7 +142,8 @@ def request(lesson: Lesson) -> None:
 def gallery() -> None:
     """Draw one card per lesson."""
     st.markdown(
-        "**Guess** first, then **reveal** a picture that can be dragged, then read **why**. Everything is computed here, from a "
+        "**Guess** first, then **reveal** a picture that can be dragged, then read **why**. Everything is computed "
+        "here, from a "
         "fixed seed."
     )
     keys = list(LESSONS)

@@ -1,7 +1,7 @@
 """Params of Compare's lanes as text in the link: which algorithm, over which path, with which settings.
 
-``lp;lp:p,C=0.1;gomp,lam=0.1`` are three lanes: semicolons between lanes, a colon before the parameter the path runs over,
-commas before settings. What is at its usual value is not written, so that equal lanes have equal texts.
+``lp;lp:p,C=0.1;gomp,lam=0.1`` are three lanes: semicolons between lanes, a colon before the parameter the path runs
+over, commas before settings. What is at its usual value is not written, so that equal lanes have equal texts.
 """
 
 import math

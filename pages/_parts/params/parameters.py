@@ -93,8 +93,8 @@ def _param(default: Any, rule: Rule) -> Any:
 class FileParams:
     """What the reading of a table depends on.
 
-    Parameters are frozen and hashable, and each kind holds those of the stages before it: a function says by the kind it takes
-    what its result depends on, and ``part`` of that kind is the key under which the result is kept.
+    Parameters are frozen and hashable, and each kind holds those of the stages before it: a function says by the kind
+    it takes what its result depends on, and ``part`` of that kind is the key under which the result is kept.
     """
 
     data: str = _param("breast_cancer", source())

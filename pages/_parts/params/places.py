@@ -24,14 +24,16 @@ class Place:
 
 
 def bounds(param: str, values: Sequence[float]) -> tuple[float, float]:
-    """Return between which values an exact one may lie: the usual bounds, or those of a path that kernels of another scale
-    lead beyond them."""
+    """Return between which values an exact one may lie: the usual bounds, or those of a path that kernels of another
+    scale lead beyond them.
+    """
     low, high = BOUNDS.get(param, (1e-10, 1e10))
     return min([low, *values]), max([high, *values])
 
 
 def place(path: Path, at: float | None) -> Place:
-    """Return where ``at`` lies on the path; None stands for the best validation score, or the middle where none can choose.
+    """Return where ``at`` lies on the path; None stands for the best validation score, or the middle where none can
+    choose.
 
     A value outside its bounds becomes the nearest bound; a number of kernels is whole, from one to all of them.
     """

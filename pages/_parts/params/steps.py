@@ -23,7 +23,8 @@ class Place:
 
 
 def place(found: Steps, paths: Sequence[Path | None], at: str) -> Place:
-    """Return where ``at`` puts the lanes: "" each at its best, a share of each path, or a value of the shared parameter.
+    """Return where ``at`` puts the lanes: "" each at its best, a share of each path, or a value of the shared
+    parameter.
 
     A value means nothing to lanes without a shared parameter, nor a share to the others: both fall back to the best.
     """

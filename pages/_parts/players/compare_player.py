@@ -26,7 +26,9 @@ _component = st.components.v2.component("compare_player", **players.player("comp
 
 
 def listen(found: Steps, name: object) -> None:
-    """Take the browser's last report about the lanes called ``name`` into the parameters, once, never beyond the ends."""
+    """Take the browser's last report about the lanes called ``name`` into the parameters, once, never beyond the
+    ends.
+    """
     cursor, report = memory().cursors.lanes, fields.report(KEY)
     if cursor.is_new(report) and cursor.name == name:
         text = found.text(min(max(int(report["index"]), 0), len(found.values) - 1))
@@ -35,7 +37,10 @@ def listen(found: Steps, name: object) -> None:
 
 
 def draw(drawn: Sequence[Shown], found: Steps, here: Place, exact: Sequence[Path | None], name: object) -> None:
-    """Draw slider, facts and bars. ``exact`` holds the one-point paths solved between the points of the lanes' paths."""
+    """Draw slider, facts and bars.
+
+    ``exact`` holds the one-point paths solved between the points of the lanes' paths.
+    """
     paths = [one.path for one in drawn if one.path is not None]
     shown = lanes.order(paths)
     each = [_lane(one, point, shown) for one, point in zip(drawn, exact, strict=True)]

@@ -30,7 +30,9 @@ def label(value: float) -> str:
 
 
 def listen(shown: Answer) -> None:
-    """Take the browser's last reports into the parameters, each of them once: where the cursor was let go, what was clicked."""
+    """Take the browser's last reports into the parameters, each of them once: where the cursor was let go, what was
+    clicked.
+    """
     cursor, report, picked = memory().cursors.hull, fields.report(KEY), fields.report(KEY, "picked")
     if cursor.is_new(report) and cursor.name == _name(shown):
         index = min(max(int(report["index"]), 0), len(shown.path) - 1)
@@ -77,7 +79,9 @@ def kept(shown: Answer) -> earlier.Hulls:
 
 
 def player_of(found: earlier.Hulls, params: Params) -> None:
-    """Draw hulls that came with the project: cursor, grid, graph and relevance; there are no models to click for more."""
+    """Draw hulls that came with the project: cursor, grid, graph and relevance; there are no models to click for
+    more.
+    """
     cursor, report = memory().cursors.hull, fields.report(KEY)
     name = "earlier", hulls.key(params)
     if cursor.is_new(report) and cursor.name == name:
@@ -101,9 +105,16 @@ def player(shown: Answer, index: int, between: Hull | None, selected: str) -> No
 
 
 def _draw(
-    layout: HullLayout, states: Sequence[dict[str, Any]], chosen: list[int], *, index: int, exact: dict[str, Any] | None,
-    turn: int, selected: str, waiting: bool = False,
-) -> None:  # fmt: skip
+    layout: HullLayout,
+    states: Sequence[dict[str, Any]],
+    chosen: list[int],
+    *,
+    index: int,
+    exact: dict[str, Any] | None,
+    turn: int,
+    selected: str,
+    waiting: bool = False,
+) -> None:
     _component(
         key=KEY,
         data={

@@ -1,9 +1,9 @@
 """Players: the cursor on a path, dragged without a round trip, and the bars and texts that follow it.
 
-Inline components over constant figures: the player moves lines laid over the charts and reports once, on release or when
-the keys rest; bars and texts listen to the player inside the browser, where everything along the path is known. The session
-remembers the last report, so that Python moves the cursor only when it chose a new place itself (undo, a link, the number
-box, a new path).
+Inline components over constant figures: the player moves lines laid over the charts and reports once, on release or
+when the keys rest; bars and texts listen to the player inside the browser, where everything along the path is known.
+The session remembers the last report, so that Python moves the cursor only when it chose a new place itself (undo, a
+link, the number box, a new path).
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,9 @@ _texts = st.components.v2.component("path_texts", **players.player("texts")._asd
 
 
 def listen(path: Path, name: object) -> None:
-    """Take the browser's last report about the path called ``name`` into the parameters, once, and never beyond its ends."""
+    """Take the browser's last report about the path called ``name`` into the parameters, once, and never beyond its
+    ends.
+    """
     cursor, report = memory().cursors.path, fields.report(KEY)
     if cursor.is_new(report) and cursor.name == name:
         index = min(max(int(report["index"]), 0), len(path.values) - 1)
@@ -36,7 +38,9 @@ def listen(path: Path, name: object) -> None:
 
 
 def rest(index: int) -> None:
-    """Have the fragment around this, which shows the point ``index``, run again when the cursor comes to rest at another."""
+    """Have the fragment around this, which shows the point ``index``, run again when the cursor comes to rest at
+    another.
+    """
     _rest(key=REST, data={"chart": CHART, "index": index}, default={"report": None}, on_report_change=lambda: None)
 
 
@@ -61,7 +65,10 @@ def bars(
     moves: int | None = None,
     sortable: bool = False,
 ) -> None:
-    """Draw bars that follow the cursor. ``rows`` are (name, full name, colour), ``moves`` how many of them the path moves."""
+    """Draw bars that follow the cursor.
+
+    ``rows`` are (name, full name, colour), ``moves`` how many of them the path moves.
+    """
     shown = moving.bars(
         path, rows, view.of(path), title, index=index, unit=unit, most=most, moving=moves, sortable=sortable
     )

@@ -13,7 +13,9 @@ _scene = st.components.v2.component("lesson_scene", **players.player("lesson")._
 
 
 def listen(lesson: str, count: int) -> None:
-    """Take the browser's last report about this lesson into the parameters, once, and never beyond the slider's ends."""
+    """Take the browser's last report about this lesson into the parameters, once, and never beyond the slider's
+    ends.
+    """
     cursor, report = memory().cursors.lesson, fields.report(KEY)
     if cursor.is_new(report) and report["lesson"] == lesson:
         index = min(max(int(report["index"]), 0), count - 1)

@@ -58,10 +58,13 @@ def show(point: Chosen) -> None:
     """Draw the upload and the table of answers."""
     table = tables.table(point.params)
     st.file_uploader(
-        "A file with new rows", type=["csv", "tsv", "txt", "parquet", "xlsx", "fasta", "fa"], key="batch_file", on_change=take,
+        "A file with new rows",
+        type=["csv", "tsv", "txt", "parquet", "xlsx", "fasta", "fa"],
+        key="batch_file",
+        on_change=take,
         max_upload_size=uploads.UPLOAD_LIMIT_MB,
         help="The columns of the training table, in any order. The file stays in this session.",
-    )  # fmt: skip
+    )
     file = memory().batch
     if file is None:
         scored = f" A column {words.plain(table.target_name)} is not needed; where it is there, the answers are scored."
@@ -84,7 +87,10 @@ def _some(table: Dataset, most: int = 8) -> str:
 
 
 def _batch(point: Chosen, file: Upload) -> Batch | None:
-    """Return the answers, at once or when the worker is done. They stay in this session: the file is the person's own."""
+    """Return the answers, at once or when the worker is done.
+
+    They stay in this session: the file is the person's own.
+    """
     key = ("batch", point.key, hashlib.sha256(file.content).hexdigest())
     found = memory().shelves.batch.get(key)
     if found is not None:

@@ -76,7 +76,9 @@ def _value(table: Dataset, target: str) -> str:
 
 
 def _controls(point: Chosen, here: Row) -> None:
-    """Draw one control per column, those the model depends on most first, a page of them at a time where there are many."""
+    """Draw one control per column, those the model depends on most first, a page of them at a time where there are
+    many.
+    """
     every = predictions.knobs(point.params)
     shown = [(k, every[k]) for k in predictions.by_influence(point)]
     if len(every) > PER_PAGE:

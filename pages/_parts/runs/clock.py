@@ -1,7 +1,7 @@
 """Runs and time: the age of the store, which grows with use and does not follow a clock that jumps.
 
-What is kept leaves after days of the store's age, never of the calendar: a clock that is set ten days ahead, or wrong for an
-hour, deletes nothing.
+What is kept leaves after days of the store's age, never of the calendar: a clock that is set ten days ahead, or wrong
+for an hour, deletes nothing.
 """
 
 import math

@@ -1,8 +1,8 @@
 """Runs on the disk: one SQLite file, made, opened for one operation at a time, put aside where it is damaged.
 
-It belongs to the account that runs the server, mode 0600 in a folder of 0700. Every operation opens its own connection, so
-any number of threads and processes may call at once. On a full disk nothing more is kept, but what is there can be read and
-deleted: a reserve lies beside the file for that, and deletion works in steps that need no more than it.
+It belongs to the account that runs the server, mode 0600 in a folder of 0700. Every operation opens its own connection,
+so any number of threads and processes may call at once. On a full disk nothing more is kept, but what is there can be
+read and deleted: a reserve lies beside the file for that, and deletion works in steps that need no more than it.
 """
 
 import os
@@ -29,7 +29,8 @@ STEP_PAGES = 128
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 FULL = (
-    "The disk of this server is full, so nothing more can be kept. What is kept can still be opened and deleted; the app goes "
+    "The disk of this server is full, so nothing more can be kept. What is kept can still be opened and deleted; the "
+    "app goes "
     "on without keeping."
 )
 AGAIN = "The folder of kept runs was deleted while the server ran. A fresh one is in use: earlier runs are gone."
@@ -48,7 +49,9 @@ class FullError(StoreError):
 
 
 def default_home() -> Path | None:
-    """Return the folder for kept work: as the environment says, else the account's folder for data; None if switched off."""
+    """Return the folder for kept work: as the environment says, else the account's folder for data; None if switched
+    off.
+    """
     named = os.environ.get(HOME, "").strip()
     if named:
         return None if named.lower() == OFF else Path(named).expanduser()
@@ -109,7 +112,8 @@ class Disk:
         """
         if why := why_not_own(place.parent, named=True):
             raise StoreError(
-                f"Work cannot be kept on this server ({why}). The app goes on without; name a folder in {HOME} that only the "
+                f"Work cannot be kept on this server ({why}). The app goes on without; name a folder in {HOME} that "
+                f"only the "
                 "server's own account may write."
             )
         if not place.exists():
@@ -201,7 +205,9 @@ def empty_log(base: sqlite3.Connection) -> bool:
 
 
 def blank(base: sqlite3.Connection, table: str, column: str, row: int, size: int) -> None:
-    """Write zeros over the bytes of a row where they lie, outside a transaction, so that its deletion writes hardly anything."""
+    """Write zeros over the bytes of a row where they lie, outside a transaction, so that its deletion writes hardly
+    anything.
+    """
     for start in range(0, size, STEP_BYTES):
         with base.blobopen(table, column, row) as bytes_there:
             bytes_there.seek(start)

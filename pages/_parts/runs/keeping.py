@@ -1,7 +1,7 @@
 """Runs and the session: whose it is, what is kept by itself, and what a link to a run brings back.
 
-The browser remembers one secret, its owner's. The server makes nothing of it but a digest to look up rows by, so a session
-sees the runs of its own browser and, through the secret in a link, one run of somebody else.
+The browser remembers one secret, its owner's. The server makes nothing of it but a digest to look up rows by, so a
+session sees the runs of its own browser and, through the secret in a link, one run of somebody else.
 """
 
 import platform
@@ -32,7 +32,8 @@ from pages._parts.session.memory import Answered, memory
 
 KEPT_SIGN, NOT_KEPT = "kept", "deleted"
 TOLD = {
-    KEPT_SIGN: f"Kept on the server for {UNNAMED_DAYS} days after its last use, for this browser alone: a reload brings it "
+    KEPT_SIGN: f"Kept on the server for {UNNAMED_DAYS} days after its last use, for this browser alone: a reload "
+    f"brings it "
     "back. It is not encrypted there.",
     NOT_KEPT: "Deleted from the server. This window shows the file until you close or reload it.",
 }
@@ -60,7 +61,9 @@ def address() -> str:
 
 
 def hear(report: object) -> None:
-    """Take what the browser remembers: its secret, whether it could be written down, and whether uploads are to be kept."""
+    """Take what the browser remembers: its secret, whether it could be written down, and whether uploads are to be
+    kept.
+    """
     kept = memory().kept
     if not isinstance(report, Mapping) or report == kept.heard:
         return
@@ -244,8 +247,15 @@ def save(name: str) -> Run:
     content = runs_results.write(found) if found is not None else None
     files = [_file(source) for source in _sources(params)]
     run = store().save(
-        owner() or "", name or suggestion(params), page, link.text(params), files, _facts(params, found, at), content, address(),
-    )  # fmt: skip
+        owner() or "",
+        name or suggestion(params),
+        page,
+        link.text(params),
+        files,
+        _facts(params, found, at),
+        content,
+        address(),
+    )
     for file in files:
         memory().kept.files[file.source] = KEPT_SIGN
     return run
@@ -321,7 +331,9 @@ def open_run(run_id: str) -> None:
 
 
 def show_results(run: Run) -> None:
-    """Show the kept path at once, as the answer that waits for its successor: the models are fitted anew when needed."""
+    """Show the kept path at once, as the answer that waits for its successor: the models are fitted anew when
+    needed.
+    """
     params = history.current()
     memory().prepared.setdefault((params.data, params.target), None)  # the screen is shown as it was kept
     try:

@@ -32,7 +32,10 @@ def write(results: Results) -> bytes:
 
 
 def read(content: bytes) -> Results:
-    """Return the results in an archive that :func:`write` made. The models are not in it: they are fitted anew when needed."""
+    """Return the results in an archive that :func:`write` made.
+
+    The models are not in it: they are fitted anew when needed.
+    """
     try:
         return Results(**read_paths(content))
     except (DataError, TypeError) as error:

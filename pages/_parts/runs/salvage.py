@@ -52,7 +52,9 @@ def _is_whole(row: tuple) -> bool:
 
 
 def _are(*row: tuple) -> bool:
-    """Tell whether values, each list after its kind, are of it: a changed byte turns a number into a text or nothing."""
+    """Tell whether values, each list after its kind, are of it: a changed byte turns a number into a text or
+    nothing.
+    """
     return all(isinstance(value, kind) and value == value for kind, *values in row for value in values)
 
 

@@ -57,7 +57,10 @@ def settle(base: sqlite3.Connection) -> None:
 
 
 def _log_beside(base: sqlite3.Connection) -> None:
-    """Have changes kept in a log beside the file. Another process that does the same is waited for: SQLite does not, here."""
+    """Have changes kept in a log beside the file.
+
+    Another process that does the same is waited for: SQLite does not, here.
+    """
     end = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:

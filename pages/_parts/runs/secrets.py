@@ -25,5 +25,7 @@ def digest(secret: str) -> str:
 
 
 def link_secret(owner: str, run: str) -> str:
-    """Return the secret of a run's link: only who knows the owner's secret can make it, and it tells nothing about it."""
+    """Return the secret of a run's link: only who knows the owner's secret can make it, and it tells nothing about
+    it.
+    """
     return urlsafe_b64encode(hmac.digest(owner.encode(), f"run {run}".encode(), "sha256")).decode().rstrip("=")

@@ -56,8 +56,9 @@ class File:
 
 @dataclass(frozen=True)
 class Run:
-    """A saved screen: its name, page and recipe (the parts of its link), what is known of it, when it was saved, until when
-    it is kept if nobody opens it."""
+    """A saved screen: its name, page and recipe (the parts of its link), what is known of it, when it was saved, until
+    when it is kept if nobody opens it.
+    """
 
     id: str
     name: str
@@ -71,7 +72,9 @@ class Run:
 
 
 class Holder(NamedTuple):
-    """What one browser keeps: the digest of its secret, how many files and runs, their bytes, and days since it used one."""
+    """What one browser keeps: the digest of its secret, how many files and runs, their bytes, and days since it used
+    one.
+    """
 
     who: str
     files: int
@@ -195,7 +198,10 @@ class Store:
         return self._opened("owner = ? AND id = ?", (digest(owner), run))
 
     def linked(self, secret: str) -> tuple[Run, list[File]]:
-        """Return the run a secret link names, with its files. The words for a wrong secret and a deleted run are the same."""
+        """Return the run a secret link names, with its files.
+
+        The words for a wrong secret and a deleted run are the same.
+        """
         if not is_secret(secret):
             raise StoreError(GONE)
         return self._opened("secret = ?", (digest(secret),))
@@ -242,7 +248,8 @@ class Store:
         with self.disk.open() as base:
             now = clock.age(base)
             found = base.execute(
-                "SELECT owner, sum(file), sum(1 - file), sum(size), max(used) FROM (SELECT owner, 1 AS file, size, used FROM files "
+                "SELECT owner, sum(file), sum(1 - file), sum(size), max(used) FROM (SELECT owner, 1 AS file, size, "
+                "used FROM files "
                 "UNION ALL SELECT owner, 0, size, used FROM runs) GROUP BY owner ORDER BY 4 DESC"
             ).fetchall()
             return [
@@ -435,7 +442,9 @@ def _ids(base: sqlite3.Connection, where: str, values: tuple[Any, ...]) -> list[
 
 
 def _mixed(base: sqlite3.Connection, address: str) -> str:
-    """Return what the file holds of an address: enough to count by, not enough to read it back; empty where none is known."""
+    """Return what the file holds of an address: enough to count by, not enough to read it back; empty where none is
+    known.
+    """
     if not address:
         return ""
     (salt,) = base.execute("SELECT salt FROM clock").fetchone()
@@ -445,7 +454,8 @@ def _mixed(base: sqlite3.Connection, address: str) -> str:
 def _no_room(whose: str, limit: float) -> str:
     if whose == "this server":
         return (
-            f"There is no room on this server: it keeps {limit:,.0f} MB, all named or used within a day. The file stays in this "
+            f"There is no room on this server: it keeps {limit:,.0f} MB, all named or used within a day. The file "
+            f"stays in this "
             "session; try again tomorrow, or ask who keeps the server."
         )
     return f"There is no room: named runs of {whose} take nearly all of its {limit:,.0f} MB. Delete one first."

@@ -74,7 +74,8 @@ def _inside() -> None:
         st.warning(session_words.plain(keeping.store().warning))
     if not mine:
         st.caption(
-            "A saved run keeps the table, the parameters and the results on the server until you delete it, or until nobody has "
+            "A saved run keeps the table, the parameters and the results on the server until you delete it, or until "
+            "nobody has "
             f"opened it for {UNOPENED_DAYS} days. It is listed in this browser only; its link opens it anywhere."
         )
         return
@@ -229,7 +230,8 @@ def _weights(pair: results.Weights, names: tuple[str, str]) -> None:
     figure = weights_beside(pair.names, pair.families, pair.first, pair.second, names, dark=charts.is_dark())
     charts.show(figure, "runs_weights")
     st.caption(
-        f"{100 * pair.changed:.0f} % of the weight lies on other kernels. Compare weights only under one normalisation; among "
+        f"{100 * pair.changed:.0f} % of the weight lies on other kernels. Compare weights only under one "
+        f"normalisation; among "
         "correlated kernels they move without a change of the model."
     )
 

@@ -1,1 +1,3 @@
-"""What one visitor's tab remembers, typed in one place; its history and link, its jobs and files, widgets as views, words."""
+"""What one visitor's tab remembers, typed in one place; its history and link, its jobs and files, widgets as views,
+words.
+"""

@@ -11,9 +11,9 @@ from pages._parts.session.words import plain
 def ask(job: Job) -> Progress:
     """Hand a job to its slot's worker; this session's earlier job there is asked to stop.
 
-    Waits a moment, so that quick work is on the screen in the same run, unless others are before it. A job that ends before
-    the run does is known to be reported, so that no further run is needed to show it; but where it takes the place of one that
-    ended while this run was being drawn, a further run has to show that one's.
+    Waits a moment, so that quick work is on the screen in the same run, unless others are before it. A job that ends
+    before the run does is known to be reported, so that no further run is needed to show it; but where it takes the
+    place of one that ended while this run was being drawn, a further run has to show that one's.
     """
     before = held(job.slot)
     owed = before is not None and before.state is JobState.DONE and not before.reported
@@ -47,7 +47,8 @@ def all_held() -> list[Progress]:
 def mine(key: object) -> Progress | None:
     """Return this session's job for ``key``, in whichever slot it is.
 
-    What a page was waiting for and stopped because no one was watching is forgotten: it is watched again by who asks for it.
+    What a page was waiting for and stopped because no one was watching is forgotten: it is watched again by who asks
+    for it.
     """
     found = next((progress for progress in all_held() if progress.job.key == key), None)
     if found is not None and found.state is JobState.ABANDONED and found.job.slot == "short":

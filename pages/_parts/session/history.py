@@ -1,7 +1,8 @@
 """Session and link: its parameters brought together with the address, with undo and redo.
 
-No widget owns a value. Widgets are views of the parameters: their value is set from them before they are drawn and written
-back when they move. The link is read when a session begins and when the person goes back or forward in the browser.
+No widget owns a value. Widgets are views of the parameters: their value is set from them before they are drawn and
+written back when they move. The link is read when a session begins and when the person goes back or forward in the
+browser.
 """
 
 import time
@@ -28,10 +29,10 @@ def current() -> Params:
 def begin(page: str) -> None:
     """Bring link and parameters together; the first act of ``app.py`` in every run.
 
-    The link is read at the session's start, and again when the browser went back or forward: when no widget spoke in this
-    run and the link is not the one last written. Soon after a change it may be one the browser had no time to replace:
-    then the link is left alone, and :func:`look_again` asks for another run that knows.
-    Choosing a page in the menu empties the link and keeps the parameters.
+    The link is read at the session's start, and again when the browser went back or forward: when no widget spoke in
+    this run and the link is not the one last written. Soon after a change it may be one the browser had no time to
+    replace: then the link is left alone, and :func:`look_again` asks for another run that knows. Choosing a page in the
+    menu empties the link and keeps the parameters.
     """
     mind, link, query = memory(), memory().link, st.query_params.to_dict()
     moved, turned = link.moved, mind.page != page
@@ -91,7 +92,9 @@ def refuse(*sentences: str) -> None:
 
 
 def end() -> None:
-    """Write the parameters into the link; in ``app.py`` before the page runs, and after each change inside a fragment."""
+    """Write the parameters into the link; in ``app.py`` before the page runs, and after each change inside a
+    fragment.
+    """
     link = memory().link
     if link.doubt:
         return
@@ -103,7 +106,9 @@ def end() -> None:
 
 
 def _borrowed() -> dict[str, str]:
-    """Return the secret that a link has to go on carrying, because a reload could not bring the table back without it."""
+    """Return the secret that a link has to go on carrying, because a reload could not bring the table back without
+    it.
+    """
     secret = memory().kept.borrowed.get(current().data)
     return {RUN: secret} if secret else {}
 

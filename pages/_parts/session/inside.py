@@ -1,7 +1,7 @@
 """Session and what the app uses of Streamlit beyond its public names: all of it here, and each name may be missing.
 
-Such names may change with any release. Where one is gone the app works without it, in the way that ``NAMES`` says, and the
-server's log has it.
+Such names may change with any release. Where one is gone the app works without it, in the way that ``NAMES`` says, and
+the server's log has it.
 """
 
 import logging
@@ -155,7 +155,9 @@ def _host_name(host: str) -> str:
 
 
 def token(cookies: str) -> bytes:
-    """Return the token against forged requests among these cookies, b"" where none is; its cookie is masked anew often."""
+    """Return the token against forged requests among these cookies, b"" where none is; its cookie is masked anew
+    often.
+    """
     from starlette.requests import cookie_parser
 
     decode, name = find(TOKEN), find(COOKIE)
@@ -191,7 +193,9 @@ def files() -> dict[str, dict[str, bytes]]:
 
 
 def keep_last(tab: str, most: int, most_bytes: float) -> None:
-    """Have Streamlit keep of a tab the files that came last: so many, and so many bytes, but the very last in any case."""
+    """Have Streamlit keep of a tab the files that came last: so many, and so many bytes, but the very last in any
+    case.
+    """
     there, room = _manager(), most_bytes
     for place, (name, content) in enumerate(reversed(files().get(tab, {}).items())):
         room -= len(content)

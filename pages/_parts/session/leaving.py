@@ -1,6 +1,7 @@
 """Session and its end: what a tab held is let go once it can hardly come back.
 
-Streamlit forgets a session when a later one closes. After a class the server would go on holding what its last tabs made.
+Streamlit forgets a session when a later one closes. After a class the server would go on holding what its last tabs
+made.
 """
 
 import asyncio
@@ -74,8 +75,9 @@ class Leaving:
         return over
 
     def give_back(self) -> None:
-        """Give the memory of what was let go back to the system: sessions hold themselves in circles, and the allocator keeps
-        what is small."""
+        """Give the memory of what was let go back to the system: sessions hold themselves in circles, and the allocator
+        keeps what is small.
+        """
         gc.collect()
         for act in self._then:
             with suppress(Exception):  # the border of the server, as above

@@ -1,6 +1,7 @@
 """Session in one typed object: all that one visitor's tab remembers, but for what keyed widgets hold themselves.
 
-A worker may be handed a part of it to lay a result in; the object itself is found through :func:`memory` in a run of the app.
+A worker may be handed a part of it to lay a result in; the object itself is found through :func:`memory` in a run of
+the app.
 """
 
 import math
@@ -103,8 +104,8 @@ class LastLane:
 class Cursor:
     """What the session and a player in the browser know of each other, so that neither moves the other in a circle.
 
-    The player reports a release once; Python moves the cursor, counted by ``turn``, only where it chose a new place itself:
-    undo, a link, a number box, another path.
+    The player reports a release once; Python moves the cursor, counted by ``turn``, only where it chose a new place
+    itself: undo, a link, a number box, another path.
     """
 
     name: object = None  # of what the player shows
@@ -261,7 +262,9 @@ class Memory:
 
 
 class _Here(threading.local):
-    """The run that this thread draws, and what its session remembers: it is asked for 300 times while a page is drawn."""
+    """The run that this thread draws, and what its session remembers: it is asked for 300 times while a page is
+    drawn.
+    """
 
     run: object = None
     memory: Memory

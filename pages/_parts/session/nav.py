@@ -63,7 +63,10 @@ def _page(room: Room) -> StreamlitPage:
 
 
 def frame() -> None:
-    """Set title, icon and layout. Before any menu: without an icon of ours the browser asks another host for the page's."""
+    """Set title, icon and layout.
+
+    Before any menu: without an icon of ours the browser asks another host for the page's.
+    """
     icon = str(Path(__file__).parent / "favicon.svg")
     st.set_page_config(page_title="MKL Explorer", page_icon=icon, layout="wide", initial_sidebar_state=264)
 

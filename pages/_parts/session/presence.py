@@ -1,4 +1,7 @@
-"""Session and its tab: whether anybody is still there. A session outlives its connection for a while, in case it comes back."""
+"""Session and its tab: whether anybody is still there.
+
+A session outlives its connection for a while, in case it comes back.
+"""
 
 from pages._parts.session import inside
 

@@ -16,7 +16,9 @@ LONGEST_SECONDS = 2.0  # of a turn; then the next one begins all the same: nobod
 
 
 class Turns:
-    """One at a time, who came first first; one that takes longer than ``longest`` seconds has the next one beside it."""
+    """One at a time, who came first first; one that takes longer than ``longest`` seconds has the next one beside
+    it.
+    """
 
     def __init__(self, longest: float = LONGEST_SECONDS) -> None:
         self._longest, self._lock = longest, threading.Lock()

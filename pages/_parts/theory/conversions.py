@@ -1,4 +1,6 @@
-"""Theory of lp-norm MKL in two forms: a bound carried from one norm to another, and a constrained model as a penalised one."""
+"""Theory of lp-norm MKL in two forms: a bound carried from one norm to another, and a constrained model as a penalised
+one.
+"""
 
 import numpy as np
 import streamlit as st
@@ -17,7 +19,9 @@ SIZES = np.geomspace(0.01, 100.0, 81)  # of the penalised weights
 
 
 def draw(params: Params, found: theory.LpMeasured | None) -> None:
-    """Draw what Theorem 6 makes of the bound at q for every larger p, and the constants of the two forms of Theorem 1."""
+    """Draw what Theorem 6 makes of the bound at q for every larger p, and the constants of the two forms of Theorem
+    1.
+    """
     if derive_bounds.sizes(params)[0] < 2:
         st.info("The bounds compare kernels, and the dictionary holds one. Set M on the left, or add kernels.")
         nav.link("kernels", "Go to Kernels")
@@ -37,13 +41,18 @@ def _carried(params: Params) -> None:
     carried = np.array([theory.lp_conversion(start, q, p, M) if p >= q else np.nan for p in DENSE])
     st.markdown("**A bound carried to larger norms**, Theorem 6")
     figure = bound_curves(
-        DENSE, [Curve(f"from q = {style.number(q)}", carried), Curve("Rad(p)", own, "other")], x_title="p, norm of the weights",
-        y_title="Rademacher complexity", kind="norm", dark=charts.is_dark(),
-    )  # fmt: skip
+        DENSE,
+        [Curve(f"from q = {style.number(q)}", carried), Curve("Rad(p)", own, "other")],
+        x_title="p, norm of the weights",
+        y_title="Rademacher complexity",
+        kind="norm",
+        dark=charts.is_dark(),
+    )
     picture(figure, "theory_carried", HEIGHT)
     end, plain = float(carried[-1]), float(own[-1])
     st.caption(
-        f"From q = {style.number(q)} to p = ∞ the bound grows by M^(1/2q), from {style.number(start)} to {style.number(end)}; the "
+        f"From q = {style.number(q)} to p = ∞ the bound grows by M^(1/2q), from {style.number(start)} to "
+        f"{style.number(end)}; the "
         f"bound of p = ∞ itself is {style.number(plain)}, {'no larger' if plain <= end else 'larger'}."
     )
 
@@ -66,7 +75,8 @@ def _forms(params: Params, found: theory.LpMeasured) -> None:
     picture(figure, "theory_forms", HEIGHT)
     twin = twins[here]
     speaks(
-        f"The model at p = {style.number(float(found.p[at]))} with ‖θ‖ ≤ 1 and C = {style.number(params.theory_cost)} is that of "
+        f"The model at p = {style.number(float(found.p[at]))} with ‖θ‖ ≤ 1 and C = {style.number(params.theory_cost)} "
+        f"is that of "
         f"C̃ = {style.number(twin.C_tilde)} and μ = {style.number(twin.mu)}, whose weights are "
         f"{style.number(params.theory_scale)} θ: objectives {style.number(J)} and {style.number(twin.objective)}."
     )

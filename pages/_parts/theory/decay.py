@@ -1,4 +1,6 @@
-"""Theory of fast greedy descent: the geometric rate of Algorithm 2 and the steps after which the loss is near the best."""
+"""Theory of fast greedy descent: the geometric rate of Algorithm 2 and the steps after which the loss is near the
+best.
+"""
 
 from typing import Any
 
@@ -25,9 +27,15 @@ def draw(params: Params, _: Any) -> None:
     promise = np.where(d >= float(steps), 6 * eps, np.nan)
     st.markdown("**The bound on the loss above the best** over the steps of Algorithm 2")
     figure = bound_curves(
-        d, [Curve("Lemma 3", decay), Curve("Theorem 4", promise, "other")], x_title="d, steps", y_title="loss above the best",
-        level=TRIVIAL, level_name="f = 0 is as close as", kind="log", dark=charts.is_dark(),
-    )  # fmt: skip
+        d,
+        [Curve("Lemma 3", decay), Curve("Theorem 4", promise, "other")],
+        x_title="d, steps",
+        y_title="loss above the best",
+        level=TRIVIAL,
+        level_name="f = 0 is as close as",
+        kind="log",
+        dark=charts.is_dark(),
+    )
     picture(figure, "theory_decay", HEIGHT)
     _words(float(steps), eps, mu, decay)
 

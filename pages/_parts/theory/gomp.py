@@ -50,7 +50,8 @@ def draw(params: Params, found: theory.GompMeasured | None) -> None:
 def _words(params: Params, found: theory.GompMeasured, bounds: np.ndarray, tau: float, top: float) -> None:
     best, least = int(np.argmin(found.held_out)), int(np.argmin(bounds))
     where = (
-        f"The test error is smallest at s = {int(found.s[best])} with {style.number(found.held_out[best])}, where the bound is "
+        f"The test error is smallest at s = {int(found.s[best])} with {style.number(found.held_out[best])}, where the "
+        f"bound is "
         f"{style.number(bounds[best])}."
     )
     if bounds[least] < top**2:
@@ -60,9 +61,11 @@ def _words(params: Params, found: theory.GompMeasured, bounds: np.ndarray, tau: 
     needed = theory.gomp_rows_needed(top**2, float(found.s[least]), kappa, tau, top, params.theory_delta)
     vacuous(
         [
-            f"Predicting 0 for every row has a squared error of at most {style.number(top**2)}, and the bound lies above that at "
+            f"Predicting 0 for every row has a squared error of at most {style.number(top**2)}, and the bound lies "
+            f"above that at "
             f"every s. {where}",
-            f"With κ = {style.number(kappa)} and τ = {style.number(tau)} it would take {style.number(needed)} rows to say "
+            f"With κ = {style.number(kappa)} and τ = {style.number(tau)} it would take {style.number(needed)} rows to "
+            f"say "
             f"something at s = {int(found.s[least])}.",
         ]
     )

@@ -37,7 +37,8 @@ def draw(params: Params, found: theory.GreedyMeasured | None) -> None:
 
 def _words(params: Params, found: theory.GreedyMeasured, bounds: np.ndarray) -> None:
     text = (
-        f"λ = {style.number(found.lam)}, critical λ = {style.number(found.critical)}, ‖f*‖ = {style.number(found.norm)}; "
+        f"λ = {style.number(found.lam)}, critical λ = {style.number(found.critical)}, ‖f*‖ = "
+        f"{style.number(found.norm)}; "
         f"{style.counted(len(found.order), 'kernel')} chosen until the optimum."
     )
     speaking = np.flatnonzero(bounds < found.start)
@@ -48,7 +49,8 @@ def _words(params: Params, found: theory.GreedyMeasured, bounds: np.ndarray) -> 
         needed = int(np.floor(2 * found.norm**2 / found.start)) + 2
         vacuous(
             [
-                f"f = 0 is already within {style.number(found.start)} of the optimum, and the bound falls below that only from "
+                f"f = 0 is already within {style.number(found.start)} of the optimum, and the bound falls below that "
+                f"only from "
                 f"d = {needed} on, when the optimum is reached after {len(found.order)}.",
                 text,
             ]
@@ -66,10 +68,14 @@ def _risk_words(params: Params, found: theory.GreedyMeasured) -> str:
         return f"The risk bound of the same paper, about the gradient steps of its Algorithm 2: {why}"
     close = theory.greedy_close(found.norm, steps, n)
     return (
-        f"The risk bound of the same paper is about its Algorithm 2: after **{steps}** of its gradient steps the training loss is "
-        f"{style.number(float(found.empirical[-1]))}, that of f* is {style.number(found.loss)}. Either the two functions are "
-        f"within {style.number(close)} of each other in norm, or the risk exceeds that of the best f with ‖f‖ ≤ ‖f*‖ by at most "
-        f"this difference plus {style.number(float(risk))}. For |y| ≤ 1 the loss of f = 0 is at most 1/2, so anything above that "
+        f"The risk bound of the same paper is about its Algorithm 2: after **{steps}** of its gradient steps the "
+        f"training loss is "
+        f"{style.number(float(found.empirical[-1]))}, that of f* is {style.number(found.loss)}. Either the two "
+        f"functions are "
+        f"within {style.number(close)} of each other in norm, or the risk exceeds that of the best f with ‖f‖ ≤ ‖f*‖ "
+        f"by at most "
+        f"this difference plus {style.number(float(risk))}. For |y| ≤ 1 the loss of f = 0 is at most 1/2, so anything "
+        f"above that "
         "is vacuous."
     )
 
@@ -83,7 +89,8 @@ def duplicates(params: Params, _: Any) -> None:
     with right:
         st.markdown(found.words)
         st.markdown(
-            f"The optimum is {style.number(found.objective_two)} with two kernels and {style.number(found.objective_many)} "
+            f"The optimum is {style.number(found.objective_two)} with two kernels and "
+            f"{style.number(found.objective_many)} "
             "with the copies."
         )
         picks = pd.DataFrame({"method": list(found.greedy), "picks first": list(found.greedy.values())})

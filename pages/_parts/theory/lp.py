@@ -89,7 +89,8 @@ def _words(params: Params, found: theory.LpMeasured) -> None:
     p, B = float(found.p[best]), theory.lp_norm_on_grid(float(found.norms[best]))
     risk = float(found.margin_risk(params.theory_margin)[best])
     where = (
-        f"The bound is smallest at p = {style.number(p)} with {style.number(bounds[best])}; the test error is smallest at "
+        f"The bound is smallest at p = {style.number(p)} with {style.number(bounds[best])}; the test error is "
+        f"smallest at "
         f"p = {style.number(found.p[measured])} with {100 * found.error[measured]:.1f} %."
     )
     if bounds[best] < 1:

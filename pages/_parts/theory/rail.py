@@ -25,9 +25,15 @@ def _steps(label: str, name: str, low: float, high: float, help: str, usual: flo
     value = float(getattr(history.current(), name) or usual or low)
     options = sorted({*controls.human_steps(low, high), value, value if usual is None else float(usual)})
     fields.field_view(
-        st.select_slider, label, name, options=options, format_func=style.number, help=help,
-        to=lambda v: float(v or usual or 0.0), back=lambda v: 0.0 if usual is not None and v == float(usual) else float(v),
-    )  # fmt: skip
+        st.select_slider,
+        label,
+        name,
+        options=options,
+        format_func=style.number,
+        help=help,
+        to=lambda v: float(v or usual or 0.0),
+        back=lambda v: 0.0 if usual is not None and v == float(usual) else float(v),
+    )
 
 
 def _sizes(params: Params, kernels: bool = True) -> None:
@@ -136,8 +142,16 @@ def recovery(params: Params) -> None:
     _steps("Ridge λ", "theory_lam", 1e-6, 1e2, "Larger λ: only the leading directions of a kernel count.")
     fields.field_view(st.slider, "Rows in use", "theory_sample", min_value=20, max_value=400, step=10,
                      help="Evenly spaced training rows; the cost grows with their cube.")  # fmt: skip
-    fields.field_view(st.slider, "Noise", "theory_noise", min_value=0.0, max_value=3.0, step=0.1,
-                     to=lambda v: min(v, 3.0), help="Standard deviation on the made targets; each part has 1.")  # fmt: skip
+    fields.field_view(
+        st.slider,
+        "Noise",
+        "theory_noise",
+        min_value=0.0,
+        max_value=3.0,
+        step=0.1,
+        to=lambda v: min(v, 3.0),
+        help="Standard deviation on the made targets; each part has 1.",
+    )
     fields.field_view(st.slider, "Kernels d in γ(d)", "theory_size", min_value=1, max_value=8,
                      help="How many kernels at once the rates of greedy descent have to tell apart.")  # fmt: skip
 

@@ -23,8 +23,9 @@ NEED_TARGET = ("gomp", "greedy", "hkl")
 
 @dataclass(frozen=True)
 class Tab:
-    """One tab: its label, the theorem it is about, its controls and its picture; ``measured`` names what a job measures for it,
-    "" where nothing is."""
+    """One tab: its label, the theorem it is about, its controls and its picture; ``measured`` names what a job measures
+    for it, "" where nothing is.
+    """
 
     label: str
     paper: str
@@ -35,15 +36,23 @@ class Tab:
 
 
 TABS: dict[str, Tab] = {
-    "lp": Tab("ℓp-norm MKL", "Kloft, Brefeld, Sonnenburg, Zien (2011), Corollaries 9 to 11", theory_rail.lp, lp.draw, "lp"),
+    "lp": Tab(
+        "ℓp-norm MKL", "Kloft, Brefeld, Sonnenburg, Zien (2011), Corollaries 9 to 11", theory_rail.lp, lp.draw, "lp"
+    ),
     "conversions": Tab(
-        "Conversions", "Kloft, Brefeld, Sonnenburg, Zien (2011), Theorems 1 and 6", theory_rail.conversions, conversions.draw,
+        "Conversions",
+        "Kloft, Brefeld, Sonnenburg, Zien (2011), Theorems 1 and 6",
+        theory_rail.conversions,
+        conversions.draw,
         "lp",
     ),
     "gomp": Tab("MKL-GOMP", "Sindhwani and Lozano (2011), Theorem 1", theory_rail.gomp, gomp.draw, "gomp"),
     "recovery": Tab(
-        "Recovery", "Sindhwani and Lozano (2011), Theorem 2; Jin, Yang and Mahdavi (2013), Proposition 2", theory_rail.recovery,
-        recovery.draw, "recovery",
+        "Recovery",
+        "Sindhwani and Lozano (2011), Theorem 2; Jin, Yang and Mahdavi (2013), Proposition 2",
+        theory_rail.recovery,
+        recovery.draw,
+        "recovery",
     ),
     "greedy": Tab(
         "Greedy descent", "Jin, Yang and Mahdavi (2013), Theorems 1 and 5", theory_rail.greedy, greedy.draw, "greedy"
@@ -53,7 +62,7 @@ TABS: dict[str, Tab] = {
         "Duplicates", "Jin, Yang and Mahdavi (2013), section 2", theory_rail.duplicates, greedy.duplicates
     ),
     "hkl": Tab("Hulls", "Bach (2008), Propositions 4 and 5", theory_rail.hkl, hkl.draw, "hkl", columns=True),
-}  # fmt: skip
+}
 
 
 def _see_to(params: Params, name: str) -> None:
@@ -64,7 +73,8 @@ def _see_to(params: Params, name: str) -> None:
     asking.see_to(
         measured.key, lambda: _ask(params, name),
         small=lambda: derive_bounds.entries(params, name) <= derive_bounds.SMALL_ENTRIES,
-        waits=lambda: f"Measuring on this table takes a while; it puts {MEASURED.get(params.theory, 'errors')} beside the "
+        waits=lambda: f"Measuring on this table takes a while; it puts {MEASURED.get(params.theory, 'errors')} beside "
+                      f"the "
         "bounds, which are there at once.",
         ended=lambda progress: f"The measurement {board.ending(progress)}",
         label="Measure", button="measure",
