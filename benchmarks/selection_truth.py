@@ -1,10 +1,12 @@
-"""How many of the columns that `select_columns` names are false? Generated tables of 60 columns, 15 of which make the target.
+"""How many of the columns that `select_columns` names are false? Generated tables of 60 columns, 15 of which make the
+target.
 
     python -m benchmarks.selection_truth [--seeds 10] [--rows 1000] [--fdr 0.1] [--kinds linear curved mixed]
                                          [--method knockoffs|stability] [--record FILE]
 
-Columns are normal with correlation 0.5^|i - j|; the target is a sum of 15 of them (linear), of their squares less one, sines of
-twice the column and absolute values (curved), or of columns, squares and sines in turn (mixed), and noise of the same variance.
+Columns are normal with correlation 0.5^|i - j|; the target is a sum of 15 of them (linear), of their squares less one,
+sines of twice the column and absolute values (curved), or of columns, squares and sines in turn (mixed), and noise of
+the same variance.
 """
 
 from __future__ import annotations
@@ -76,7 +78,8 @@ def main() -> None:
         rate = np.array([one["false"] / max(one["named"], 1) for one in own])
         power = np.array([one["true"] / TRUE for one in own])
         print(
-            f"{kind or 'all'}: {len(own)} tables, false discovery rate {rate.mean():.1%} ± {rate.std() / np.sqrt(len(own)):.1%}, "
+            f"{kind or 'all'}: {len(own)} tables, false discovery rate {rate.mean():.1%} ± "
+            f"{rate.std() / np.sqrt(len(own)):.1%}, "
             f"power {power.mean():.0%}, {np.mean([one['false'] for one in own]):.2f} false columns, "
             f"{np.median([one['seconds'] for one in own]):.1f} CPU s"
         )

@@ -1,12 +1,14 @@
-"""The first answer beside plain models on the tables of a folder: scores on held-out rows, ranks, seconds, what was refused.
+"""The first answer beside plain models on the tables of a folder: scores on held-out rows, ranks, seconds, what was
+refused.
 
-    python -m benchmarks.tables DIR [--seeds 0 1 2] [--only NAME ...] [--models ours forest ...] [--again] [--record FILE]
+    python -m benchmarks.tables DIR [--seeds 0 1 2] [--only NAME ...] [--models ours forest ...] [--again] [--record
+    FILE]
 
-DIR holds tables and `targets.csv` (file,target). A quarter of the rows is held out, by class where there are classes; `ours`
-is the model of `explore(train, test_size=0)`, the others are scikit-learn's on the same training rows, each with its
-parameters chosen by its own folds. The score is accuracy, or R² for numbers; a mean over the seeds, with the standard error of
-the seeds' means. Seconds are of the processor. Every model of a table goes into the record as soon as it is measured, so that an
-interrupted run goes on where it was; `--again` measures once more what is asked for.
+DIR holds tables and `targets.csv` (file,target). A quarter of the rows is held out, by class where there are classes;
+`ours` is the model of `explore(train, test_size=0)`, the others are scikit-learn's on the same training rows, each with
+its parameters chosen by its own folds. The score is accuracy, or R² for numbers; a mean over the seeds, with the
+standard error of the seeds' means. Seconds are of the processor. Every model of a table goes into the record as soon as
+it is measured, so that an interrupted run goes on where it was; `--again` measures once more what is asked for.
 """
 
 from __future__ import annotations
@@ -162,7 +164,8 @@ def summary(record: Mapping[str, Any], names: Sequence[str], seeds: Sequence[int
     first = np.array([_of(record, t, "ours", s, "first") for t in whole for s in seeds]) if "ours" in models else []
     if np.isfinite(first).any():
         first = np.asarray(first)[np.isfinite(first)]
-        lines += ["", f"The ranking of ours after CPU s: median {np.median(first):.1f}, 90 % {np.quantile(first, 0.9):.1f}, "
+        lines += ["", f"The ranking of ours after CPU s: median {np.median(first):.1f}, 90 % "
+                      f"{np.quantile(first, 0.9):.1f}, "
                   f"worst {first.max():.1f}; within {FIRST:g} s on {np.mean(first <= FIRST):.0%}."]  # fmt: skip
     return lines
 

@@ -36,7 +36,8 @@ class Dataset:
     groups : (name, column indices) pairs: families of columns. columns : the columns of the table as the person knows
         it,
     as (name, column indices) pairs: the 0/1 columns of a category are one of them; one per feature unless given.
-    present : (group, column index) pairs: the column of a group that is 1 for the rows it knows and -1 for those missing in it.
+    present : (group, column index) pairs: the column of a group that is 1 for the rows it knows and -1 for those
+        missing in it.
     sequences : (name, strings) pairs with one string per row, DNA or any other; with some of them X may have no column.
     ``table`` is X with the letters beside it, which kernels on sequences compare; it has room for strings of ``width``
     letters, the longest of the table this one is a part of.

@@ -1,8 +1,9 @@
-"""Six views of handwritten digits, of the kinds of the multiple features data set, computed from scikit-learn's pictures.
+"""Six views of handwritten digits, of the kinds of the multiple features data set, computed from scikit-learn's
+pictures.
 
-Source: M. van Breukelen, R. P. W. Duin, D. M. J. Tax, J. E. den Hartog, Handwritten digit recognition by combined classifiers,
-Kybernetika 34, 1998: Fourier coefficients, profiles, Karhunen-Loève coefficients, pixels, moments and morphology of digits. The
-pictures here are other ones, and smaller.
+Source: M. van Breukelen, R. P. W. Duin, D. M. J. Tax, J. E. den Hartog, Handwritten digit recognition by combined
+classifiers, Kybernetika 34, 1998: Fourier coefficients, profiles, Karhunen-Loève coefficients, pixels, moments and
+morphology of digits. The pictures here are other ones, and smaller.
 """
 
 from __future__ import annotations

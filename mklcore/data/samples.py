@@ -105,7 +105,8 @@ def _digit_views() -> Dataset:
     groups = _spans(*((view, len(own)) for view, (own, _) in views.items()))
     y = np.array([str(digit) for digit in bunch.target[rows]], dtype=object)
     notes = (
-        f"The first {_PICTURES} pictures of 3, 5, 8 and 9, seen in six ways: as pixels, by Fourier coefficients, ink profiles, "
+        f"The first {_PICTURES} pictures of 3, 5, 8 and 9, seen in six ways: as pixels, by Fourier coefficients, ink "
+        f"profiles, "
         "principal components, moments and shape.",
     )
     return Dataset(X, y, names, "digit", "multiclass", groups=groups, notes=notes)
@@ -184,7 +185,8 @@ SAMPLES: dict[str, Sample] = {
         "multiclass",
         "Six tables about the same pictures, one group of columns each: which views does a mixture of them keep?",
         _digit_views,
-        source="E. Alpaydin and C. Kaynak, 1998: Optical Recognition of Handwritten Digits (its test set), doi:10.24432/C50P49",
+        source="E. Alpaydin and C. Kaynak, 1998: Optical Recognition of Handwritten Digits (its test set), "
+        "doi:10.24432/C50P49",
         licence=CC_BY,
     ),
     "wine": Sample(

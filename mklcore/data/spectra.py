@@ -144,8 +144,9 @@ def prepared(data: Dataset, how: str) -> Dataset:
 
 
 def measured_columns(data: Dataset) -> list[int]:
-    """The columns that were measured along an axis, in its order, where most of the table was; none elsewhere: x1, x2, x3 are
-    numbered, not measured, and so are attribute2, attribute3, attribute4."""
+    """The columns that were measured along an axis, in its order, where most of the table was; none elsewhere: x1,
+    x2, x3 are numbered, not measured, and so are attribute2, attribute3, attribute4.
+    """
     names = [name.removeprefix(SECOND) for name in data.feature_names]
     family = sorted(spectral_columns(names))
     if len(family) < LEAST or 2 * len(family) <= len(data.columns):

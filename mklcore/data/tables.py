@@ -41,14 +41,15 @@ def read_tables(
     Parameters
     ----------
     sources : the tables, as in ``read_table``; or a mapping from the names of the views to them
-    key : the column, in every table, that says which row is which, with every value once in a table. None takes the column that
-        all tables share and that does so; without one, tables with equally many rows are put side by side in the order they have
+    key : the column, in every table, that says which row is which, with every value once in a table. None takes the
+        column that all tables share and that does so; without one, tables with equally many rows are put side by side
+        in the order they have
     target : a column of one of the tables; None takes the likeliest of all, as ``read_table`` does
     names : of the views; of files their names, else "view 1", "view 2", ...
-    missing : what happens with cells and rows that are missing. "median" and "indicator" keep a row that some views lack: its
-        columns there hold the medians, and a column "<view>: present" says 1 where the view has the row and -1 where it does not,
-        so that ``KernelDictionary.views`` masks it: the view's kernels say nothing about that row. "drop" keeps the rows that are
-        in every view
+    missing : what happens with cells and rows that are missing. "median" and "indicator" keep a row that some views
+        lack: its columns there hold the medians, and a column "<view>: present" says 1 where the view has the row and
+        -1 where it does not, so that ``KernelDictionary.views`` masks it: the view's kernels say nothing about that
+        row. "drop" keeps the rows that are in every view
     task, keep, uses, max_bytes, max_rows, max_columns, tick : as in ``read_table``
 
     Returns
@@ -60,7 +61,8 @@ def read_tables(
     DataError where no key is found, a key is doubled, or no row is in two tables
 
     >>> sound = b"id,pitch,loudness\\n" + b"\\n".join(b"%d,%d,%d" % (i, i % 7, i % 5) for i in range(30))
-    >>> looks = b"id,width,kind\\n" + b"\\n".join(b"%d,%d,%s" % (i, i % 4, b"cat" if i % 2 else b"dog") for i in range(5, 30))
+    >>> looks = b"id,width,kind\\n" + b"\\n".join(b"%d,%d,%s" % (i, i % 4, b"cat" if i % 2 else b"dog") for i in
+    range(5, 30))
     >>> data = read_tables({"sound": sound, "looks": looks}, key="id", target="kind")
     >>> [name for name, columns in data.groups], data.n_samples
     (['sound', 'looks'], 25)
@@ -212,7 +214,8 @@ def _with_views(data: Dataset, called: list[str], home: dict[str, str], marks: d
             groups.append((view, tuple(members)))
     present = tuple((marks[name], data.feature_names.index(name)) for name in marks if name not in full)
     told = [
-        f"{counted(int((data.X[:, j] < 0).sum()), 'row')} of {data.n_samples:,} missing in the view {view!r}: its kernels say "
+        f"{counted(int((data.X[:, j] < 0).sum()), 'row')} of {data.n_samples:,} missing in the view {view!r}: its "
+        f"kernels say "
         f"nothing about them, and the column {data.feature_names[j]!r} says which they are."
         for view, j in present
     ]

@@ -1,8 +1,8 @@
 """Which models a first answer chooses among, how each is judged, and which is taken.
 
-From plain to rich: straight lines, curves of single columns, pairs of columns, and kernels of all columns beside them. Below
-``FEW`` rows every candidate is judged by folds, else on the validation rows, cut in parts; either way there are several scores
-of everything, whose differences have a standard error.
+From plain to rich: straight lines, curves of single columns, pairs of columns, and kernels of all columns beside them.
+Below ``FEW`` rows every candidate is judged by folds, else on the validation rows, cut in parts; either way there are
+several scores of everything, whose differences have a standard error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import codes_of, fold_rows
-from mklcore.errors import KernelError, told_elsewhere
+from mklcore.errors import KernelError, suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.exploration.scaling import seen_through, steps_before
 from mklcore.kernels.dictionary import KernelDictionary
@@ -44,7 +44,8 @@ def grid_points(data: Dataset) -> int:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model to be judged: ``told`` names it, ``scaling`` of its columns, its kernels, the order p of their norm and the loss.
+    """A model to be judged: ``told`` names it, ``scaling`` of its columns, its kernels, the order p of their norm and
+    the loss.
 
     ``rank`` says how plain it is; of two whose scores cannot be told apart the plainer one is taken.
     """
@@ -104,8 +105,9 @@ def _error(values: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """The rows on which candidates are judged: ``data`` as the table has them (spectra prepared as ``how``), what is learned
-    from and judged on in it, by number, a pair per fold, and how scores are measured."""
+    """The rows on which candidates are judged: ``data`` as the table has them (spectra prepared as ``how``), what is
+    learned from and judged on in it, by number, a pair per fold, and how scores are measured.
+    """
 
     data: Dataset
     how: str
@@ -168,7 +170,7 @@ class Ground:
     ) -> list[Any]:
         """The fitted models along C, up to where it has gone too far or double precision does not carry any more."""
         ends, points = no_better(blocks, left_out, LEAST_VALUES, BEHIND, self.scoring), list[Any]()
-        with told_elsewhere(), suppress(KernelError):
+        with suppress_convergence_warnings(), suppress(KernelError):
             for point in machine.along(*machine.training_stack(stack, y), "C", grid.tolist(), "C"):
                 points.append(point)
                 if ends(point):
@@ -194,8 +196,9 @@ def _grid(candidate: Candidate, stack: GramStack, y: Labels) -> Array:
 
 
 def taken(judged_ones: Sequence[Judged]) -> Judged:
-    """The candidate to take: going from plain to rich, a richer one where it gains more than one standard error of the difference;
-    of equally rich ones the best mean."""
+    """The candidate to take: going from plain to rich, a richer one where it gains more than one standard error of
+    the difference; of equally rich ones the best mean.
+    """
     ranks = sorted({one.candidate.rank for one in judged_ones})
     found: Judged | None = None
     for rank in ranks:
@@ -211,8 +214,9 @@ def taken(judged_ones: Sequence[Judged]) -> Judged:
 
 
 def offered(data: Dataset, scaling: str, whole: KernelDictionary | None) -> list[Candidate]:
-    """The candidates for a table, the richest first: kernels of all columns beside those of single ones, these alone, and straight
-    lines; all at p = 2 and with the squared loss, where a fit takes a fraction of the time."""
+    """The candidates for a table, the richest first: kernels of all columns beside those of single ones, these
+    alone, and straight lines; all at p = 2 and with the squared loss, where a fit takes a fraction of the time.
+    """
     own = KernelDictionary.recommended(data, whole=False)
     straight = KernelDictionary.recommended(data, whole=False, curved=False)
     found = [Candidate("a function of every column", own, 2.0, scaling, rank=1)]

@@ -79,14 +79,17 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Exploration(Uncertain):
-    """The first answer. ``path`` is that of the model that was chosen, along C, fitted on the rows for training and scored on
-    validation rows, at most ``SCORED_ROWS`` of them; ``index`` the point that was taken, by folds where rows are few.
-    ``columns`` are sorted by importance; ``baselines`` name -> validation score; ``score`` and ``baselines`` count all validation
-    rows, and ``standard_error`` is that of the score which chose. ``seconds`` of processor and wall clock until path and columns
-    were known. ``preparation`` of spectra that was taken, as ``data.spectra.prepared`` has it, and ``scaling`` of the columns:
-    "" or "normal scores".
+    """The first answer.
 
-    ``model`` is fitted on all rows but the test rows, when it is first asked for, and takes rows as the table has them."""
+    ``path`` is that of the model that was chosen, along C, fitted on the rows for training and scored on validation
+    rows, at most ``SCORED_ROWS`` of them; ``index`` the point that was taken, by folds where rows are few. ``columns``
+    are sorted by importance; ``baselines`` name -> validation score; ``score`` and ``baselines`` count all validation
+    rows, and ``standard_error`` is that of the score which chose. ``seconds`` of processor and wall clock until path
+    and columns were known. ``preparation`` of spectra that was taken, as ``data.spectra.prepared`` has it, and
+    ``scaling`` of the columns: "" or "normal scores".
+
+    ``model`` is fitted on all rows but the test rows, when it is first asked for, and takes rows as the table has them.
+    """
 
     rows: Rows
     dictionary: KernelDictionary
@@ -110,7 +113,8 @@ class Exploration(Uncertain):
 
     @cached_property
     def model(self) -> Pipeline:
-        """The chosen model on all rows but the test rows: a Pipeline of what stands before the machine, and the machine.
+        """The chosen model on all rows but the test rows: a Pipeline of what stands before the machine, and the
+        machine.
 
         It takes rows as ``Dataset.X`` has them, ``Dataset.table`` where there are sequences.
         """
@@ -122,8 +126,9 @@ class Exploration(Uncertain):
         return as_pipeline(steps, machine)
 
     def test_scores(self) -> dict[str, float]:
-        """The scores on all test rows: "ours", which is ``model``, and every baseline, the plain ones fitted again on the same
-        rows; look once, after choosing. DataError where no row was held out."""
+        """The scores on all test rows: "ours", which is ``model``, and every baseline, the plain ones fitted again
+        on the same rows; look once, after choosing. DataError where no row was held out.
+        """
         if self._test is None:
             raise DataError(
                 "No row was held out: explore(data, test_size=0.25) keeps a quarter of the rows to score on."
@@ -136,7 +141,9 @@ class Exploration(Uncertain):
         return f"Exploration({text}, {len(self.path)} points)"
 
     def page(self, about: About | None = None) -> str:
-        """One HTML file in which a person drags along the path, with the share of every column and the plain models beside it."""
+        """One HTML file in which a person drags along the path, with the share of every column and the plain models
+        beside it.
+        """
         table = prepared(self._learnt_from, self.preparation)
         seen = [(one.name, one.columns) for one in units(table)]
         members = kernels_by_columns(specs_of(self.path.estimators[self.index]), seen, table.source_names)
@@ -187,14 +194,15 @@ def explore(
 
     Holds out a share ``test_size`` of the rows, 0 for none. Of the rest a quarter to a third judges, the others are for
     training, at most ``max_rows`` of them at first. Chosen among are straight lines, functions of single columns
-    (`KernelDictionary.recommended`) and kernels of all columns beside them, sparse (p = 1) or not (p = 2), each along C: by folds
-    below ``FEW`` rows, else on the validation rows. A richer model is taken where it gains more than one standard error.
-    ``notes`` tell what was taken and how sure that is; ``model`` is that model on all rows but those held out.
+    (`KernelDictionary.recommended`) and kernels of all columns beside them, sparse (p = 1) or not (p = 2), each along
+    C: by folds below ``FEW`` rows, else on the validation rows. A richer model is taken where it gains more than one
+    standard error. ``notes`` tell what was taken and how sure that is; ``model`` is that model on all rows but those
+    held out.
 
-    ``scoring`` : a scikit-learn scorer or its name; None is accuracy for classes and R2 for numbers. ``callback(done, total)`` is
-    called between steps; raise in it to cancel. ``baselines=False`` fits no plain models. ``preparation`` of spectra, "" for as
-    they are; None tries all on the validation rows where the columns are an ordered axis, and ``notes`` tell which was taken.
-    DataError without a target.
+    ``scoring`` : a scikit-learn scorer or its name; None is accuracy for classes and R2 for numbers. ``callback(done,
+    total)`` is called between steps; raise in it to cancel. ``baselines=False`` fits no plain models. ``preparation``
+    of spectra, "" for as they are; None tries all on the validation rows where the columns are an ordered axis, and
+    ``notes`` tell which was taken. DataError without a target.
 
     >>> from mklcore.data.samples import load_sample
     >>> found = explore(load_sample("iris"))
@@ -350,8 +358,9 @@ def _too_rare(data: Dataset) -> list[str]:
 
 
 def _path(problem: _Seen, chosen: Judged) -> tuple[Path, list[str]]:
-    """The path over C, at least up to where the candidate was best, continued while its best point is the last; and what is to
-    be said."""
+    """The path over C, at least up to where the candidate was best, continued while its best point is the last; and
+    what is to be said.
+    """
     asked = chosen.candidate.machine(problem.train.task)
     points = grid_points(problem.train)
     grid = path_grid(asked, problem.stack, problem.train.y, "C", points)
@@ -375,7 +384,9 @@ def best_preparation(scores: Mapping[str, float]) -> str:
 
 
 def _preparation(problem: _Problem, asked: str | None, tries: bool) -> tuple[str, list[str]]:
-    """How spectra are prepared, and what is to be said: what was asked for, or what does best on the validation rows."""
+    """How spectra are prepared, and what is to be said: what was asked for, or what does best on the validation
+    rows.
+    """
     table = problem.rest
     able = tries and can_be_prepared(table) and any(unit.kind == "band" for unit in units(table))
     if asked is not None or not able:
@@ -423,7 +434,8 @@ def _told(best: Judged, tried: Sequence[Judged]) -> str:
             others[one.candidate.told] = max(one.score, others.get(one.candidate.told, -np.inf))
     beside = "; ".join(f"{told} {score:.3g}" for told, score in others.items())
     scaled = ", columns as normal scores of their ranks" if best.candidate.scaling else ""
-    first = f"Taken by {by}: {best.candidate.told}{scaled}, p = {best.candidate.p:g}, {best.candidate.loss} loss, {best.score:.3g}"
+    taken = f"{best.candidate.told}{scaled}, p = {best.candidate.p:g}, {best.candidate.loss} loss"
+    first = f"Taken by {by}: {taken}, {best.score:.3g}"
     error = f" ± {best.error:.2g}" if best.error else ""
     return f"{first}{error}" + (f"; {beside}." if beside else ".")
 
@@ -441,7 +453,9 @@ def _as_far(along: Callable[[Any], Path], values: Any) -> Path:
 
 
 def _baselines(problem: _Seen, path: Path, index: int, plain: Sequence[Reference]) -> dict[str, Any]:
-    """The fitted plain models by name, each with its parameter chosen on the validation rows; all take rows of the table."""
+    """The fitted plain models by name, each with its parameter chosen on the validation rows; all take rows of the
+    table.
+    """
     fitted = {one.name: one.model for one in plain}
     near = path.values[max(0, index - 2) :][:5]
     kind: Any = UniformMKLRegressor if problem.train.task == "regression" else UniformMKLClassifier

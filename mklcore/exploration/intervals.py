@@ -17,7 +17,8 @@ from mklcore.uncertainty.conformal import Conformal
 
 
 def calibrated(model: Any, decided: Array, y: Labels) -> None:
-    """Let a classifier answer `predict_proba`, from the decisions of a model of its kind on rows that one was not fitted on.
+    """Let a classifier answer `predict_proba`, from the decisions of a model of its kind on rows that one was not
+    fitted on.
 
     ``decided`` (n,) or (n, T) and ``y`` (n,) of those rows; with fewer than two rows of two classes it stays without.
     """

@@ -1,5 +1,6 @@
-"""What stands before the machine in the model of a first answer: steps of a scikit-learn Pipeline that take rows as the table has
-them."""
+"""What stands before the machine in the model of a first answer: steps of a scikit-learn Pipeline that take rows as
+the table has them.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +24,12 @@ KNOTS = 1000  # values of a column that are remembered
 
 
 class NormalScores(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Every column brought to the normal scores of its ranks: a heavy tail no longer decides which rows are near each other.
+    """Every column brought to the normal scores of its ranks: a heavy tail no longer decides which rows are near each
+    other.
 
-    The value of rank r among n becomes the normal quantile of (r - 1/2) / n, values that occur several times that of their mean
-    rank; between known values it is linear, beyond them constant. A monotone change, column by column. Attributes: ``values_``
-    and ``scores_``, per column the remembered values and their scores; ``n_features_in_``.
+    The value of rank r among n becomes the normal quantile of (r - 1/2) / n, values that occur several times that of
+    their mean rank; between known values it is linear, beyond them constant. A monotone change, column by column.
+    Attributes: ``values_`` and ``scores_``, per column the remembered values and their scores; ``n_features_in_``.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:

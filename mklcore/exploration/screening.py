@@ -1,12 +1,14 @@
-"""What is worth an exact path: scalings of the columns and kernels of all of them, compared by the leave-one-out error of ridge
-regression.
+"""What is worth an exact path: scalings of the columns and kernels of all of them, compared by the leave-one-out error
+of ridge regression.
 
     e_i = (H^-1 c)_i / (H^-1)_ii,   H = K_c + r I,   c the centred target,   K_c the centred kernel
 
-One eigenvalue decomposition per kernel gives the error for every r and every class at once, so that dozens of kernels cost what
-one path does. The error is squared, also of classes: a proper score, which is steadier than the share of right classes.
+One eigenvalue decomposition per kernel gives the error for every r and every class at once, so that dozens of kernels
+cost what one path does. The error is squared, also of classes: a proper score, which is steadier than the share of
+right classes.
 
-Source: Allen (1974) for the shortcut; Rifkin and Lippert (2007), Notes on regularized least squares, for kernels and classes.
+Source: Allen (1974) for the shortcut; Rifkin and Lippert (2007), Notes on regularized least squares, for kernels and
+classes.
 """
 
 from __future__ import annotations
@@ -44,8 +46,8 @@ class Screened(NamedTuple):
 def screened(data: Dataset, own: KernelDictionary, seed: int = 0) -> Screened:
     """The scaling and the kernels of all columns with the smallest leave-one-out error on at most ``ROWS`` rows.
 
-    ``own`` the kernels of single columns, whose plain sum is compared under each scaling, too. Normal scores are taken where
-    they gain more than one standard error of the difference. The best width is offered with its two neighbours.
+    ``own`` the kernels of single columns, whose plain sum is compared under each scaling, too. Normal scores are taken
+    where they gain more than one standard error of the difference. The best width is offered with its two neighbours.
     """
     few = data.drawn(ROWS, seed)
     target = _target(few)
@@ -111,7 +113,9 @@ def _target(data: Dataset) -> Array:
 
 
 def _errors(K: Array, target: Array, ridges: Sequence[float] = RIDGES) -> Array:
-    """The squared leave-one-out errors (n,) of ridge regression with the kernel K, at the ridge where their mean is least."""
+    """The squared leave-one-out errors (n,) of ridge regression with the kernel K, at the ridge where their mean is
+    least.
+    """
     n = len(K)
     means = K.mean(axis=0)
     centred = K - means - means[:, None] + means.mean()

@@ -241,8 +241,8 @@ class KernelDictionary:
     ) -> Self:
         """Each spec once on every group of columns of ``data``, such as the tables that ``read_tables`` has joined.
 
-        ``specs`` are by default a linear kernel and an RBF kernel of the median distance. Where a view lacks rows, its kernels are
-        masked (see ``InView``): they say nothing about these rows. DataError for data without groups.
+        ``specs`` are by default a linear kernel and an RBF kernel of the median distance. Where a view lacks rows, its
+        kernels are masked (see ``InView``): they say nothing about these rows. DataError for data without groups.
 
         >>> from mklcore.data.samples import load_sample
         >>> KernelDictionary.views(load_sample("iris")).names
@@ -413,7 +413,9 @@ def _on_unit(unit: Unit, curved: bool) -> tuple[KernelSpec, ...]:
 
 
 def _in_view(specs: Sequence[KernelSpec], name: str, data: Dataset) -> list[KernelSpec]:
-    """Kernels of a group, masked where the group lacks rows; what says which rows is then no column of the kernel itself."""
+    """Kernels of a group, masked where the group lacks rows; what says which rows is then no column of the kernel
+    itself.
+    """
     present = dict(data.present).get(name)
     if present is None:
         return list(specs)

@@ -21,10 +21,11 @@ class InView(RowKernel):
     Parameters
     ----------
     part : the kernel on the columns of the view
-    present : the column that says which rows are in the view: 1 for those that are, -1 for the others, as ``read_tables`` makes it
+    present : the column that says which rows are in the view: 1 for those that are, -1 for the others, as
+        ``read_tables`` makes it
 
-    The Gram matrix is that of ``part`` with the rows and columns of missing rows set to 0, so it is positive semidefinite whenever
-    that is. A relative width is measured on the rows that are there.
+    The Gram matrix is that of ``part`` with the rows and columns of missing rows set to 0, so it is positive
+    semidefinite whenever that is. A relative width is measured on the rows that are there.
 
     >>> from mklcore.kernels.functions import Linear
     >>> InView(Linear(features=(0, 1), label="sound"), 2).name()

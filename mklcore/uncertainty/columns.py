@@ -1,6 +1,8 @@
-"""Is the place of a column real? Columns chosen with a bound on false ones: model-X knockoffs, or complementary half samples.
+"""Is the place of a column real? Columns chosen with a bound on false ones: model-X knockoffs, or complementary half
+samples.
 
-Both see curved effects: an additive model with one kernel per column (p = 1, Nystroem features) tells the norm of each part.
+Both see curved effects: an additive model with one kernel per column (p = 1, Nystroem features) tells the norm of each
+part.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import codes_of, half_rows, split_rows
-from mklcore.errors import DataError, ParameterError, told_elsewhere
+from mklcore.errors import DataError, ParameterError, suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF
@@ -36,9 +38,9 @@ Tick = Callable[[int, int], Any]
 class ColumnSelection:
     """The source columns that were chosen.
 
-    ``statistics``: per column its W (knockoffs: how much more its part weighs than that of its knockoff, symmetric about 0 for a
-    column that tells nothing) or its selection probability (stability); ``threshold`` what it had to reach, infinite where
-    nothing could be named; ``notes`` what bounds the false ones, and what else is to be said.
+    ``statistics``: per column its W (knockoffs: how much more its part weighs than that of its knockoff, symmetric
+    about 0 for a column that tells nothing) or its selection probability (stability); ``threshold`` what it had to
+    reach, infinite where nothing could be named; ``notes`` what bounds the false ones, and what else is to be said.
     """
 
     names: tuple[str, ...]
@@ -62,17 +64,20 @@ def select_columns(
     ----------
     data : a table with a target; at most 4000 of its rows are used
     method : "knockoffs" bounds the expected share of false columns among those named, "stability" their expected number
-    fdr : for knockoffs, that share: 0.1 unless given. The threshold is knockoff+, which names at least 1 / fdr columns or none
+    fdr : for knockoffs, that share: 0.1 unless given. The threshold is knockoff+, which names at least 1 / fdr columns
+        or none
     max_false : for stability, that number: 1 unless given
     seed : of the knockoffs, or of the halves
     callback : called as callback(done, total) between fits; raise in it to cancel
 
-    Knockoffs assume that the columns are joined by a Gaussian copula (`knockoffs.knockoff_copies`) and nothing about the target.
-    Stability counts how often a column is among the q best of 25 pairs of complementary halves and names those with a share
-    of 0.9 or more; q is as large as the bound C(0.9, 25) q^2 / p <= max_false allows, which assumes that the share of a column
-    that tells nothing has a unimodal distribution and that none of them is chosen more often than q / p.
+    Knockoffs assume that the columns are joined by a Gaussian copula (`knockoffs.knockoff_copies`) and nothing about
+    the target. Stability counts how often a column is among the q best of 25 pairs of complementary halves and names
+    those with a share of 0.9 or more; q is as large as the bound C(0.9, 25) q^2 / p <= max_false allows, which assumes
+    that the share of a column that tells nothing has a unimodal distribution and that none of them is chosen more often
+    than q / p.
 
-    Source: Candes et al. (2018), Panning for gold; Shah, Samworth (2013), Variable selection with error control, theorem 2.
+    Source: Candes et al. (2018), Panning for gold; Shah, Samworth (2013), Variable selection with error control,
+    theorem 2.
     """
     if method not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
@@ -106,8 +111,9 @@ def knockoff_threshold(statistics: Array, fdr: float) -> float:
 
 
 def false_bound(q: float, p: int, share: float = SHARE, pairs: int = PAIRS) -> float:
-    """The bound on the expected number of false columns with a selection share of ``share`` > 3/4, where q of p are chosen each
-    time. Source: Shah, Samworth (2013), theorem 2."""
+    """The bound on the expected number of false columns with a selection share of ``share`` > 3/4, where q of p are
+    chosen each time. Source: Shah, Samworth (2013), theorem 2.
+    """
     return 4.0 * (1.0 - share + 0.5 / pairs) / (1.0 + 1.0 / pairs) * q * q / p
 
 
@@ -134,12 +140,14 @@ def _by_knockoffs(
         note = f"Of the {len(names)} columns named, a share of {fdr:.0%} is expected to be false at most."
     elif p < needed:
         note = (
-            f"At a rate of {fdr:g} at least {needed} columns are named or none, and the table has {p} that vary: nothing can be "
+            f"At a rate of {fdr:g} at least {needed} columns are named or none, and the table has {p} that vary: "
+            f"nothing can be "
             'named. Take a higher fdr, or method="stability".'
         )
     else:
         note = (
-            f"Nothing can be named: at a rate of {fdr:g} at least {needed} columns have to stand out from their knockoffs, and "
+            f"Nothing can be named: at a rate of {fdr:g} at least {needed} columns have to stand out from their "
+            f"knockoffs, and "
             f"{int(np.count_nonzero(W > 0))} weigh more than theirs. Take a higher fdr, more rows, or "
             'method="stability".'
         )
@@ -158,7 +166,8 @@ def _by_halves(
     statistics = dict.fromkeys((name for name, _ in data.columns), 0.0)
     if q == 0:
         return ColumnSelection((), statistics, np.inf, (
-            f"Not even one of {p} columns may be chosen at a time for {max_false:g} expected false ones: take a larger max_false.",
+            f"Not even one of {p} columns may be chosen at a time for {max_false:g} expected false ones: take a "
+            f"larger max_false.",
             *told,
         ))  # fmt: skip
     targets, counts = _targets(data), np.zeros(p)
@@ -226,7 +235,7 @@ def _fitted(
     model = LpMKLRegressor(
         kernels=dictionary, approximation=approximation, C=cost * float(np.sqrt(1000.0 / y.size)), tol=ACCURACY
     )
-    with told_elsewhere():
+    with suppress_convergence_warnings():
         model.fit(X, y)
     steps.to(steps.done + 1)
     return model

@@ -1,10 +1,11 @@
-"""Knockoffs: copies of the columns that are related to each other and to the columns as these are, and not to the target.
+"""Knockoffs: copies of the columns that are related to each other and to the columns as these are, and not to the
+target.
 
-Every column is turned into normal scores (a Gaussian copula), whose correlation R is estimated with shrinkage. Knockoffs of the
-scores z are normal with mean z - z R^-1 D and covariance 2 D - D R^-1 D, D = diag(s), where s maximises sum s under
-0 <= s <= 1 and D <= 2 R. They are turned back by the quantiles of their column, so that each takes the values that it has.
-A column with few values has scores drawn at random within each value; the values of a category are put in the order of the
-first principal component of all other columns.
+Every column is turned into normal scores (a Gaussian copula), whose correlation R is estimated with shrinkage.
+Knockoffs of the scores z are normal with mean z - z R^-1 D and covariance 2 D - D R^-1 D, D = diag(s), where s
+maximises sum s under 0 <= s <= 1 and D <= 2 R. They are turned back by the quantiles of their column, so that each
+takes the values that it has. A column with few values has scores drawn at random within each value; the values of a
+category are put in the order of the first principal component of all other columns.
 
 Source: Candes, Fan, Janson, Lv (2018), Panning for gold: model-X knockoffs, JRSS B 80, section 3.
 """
@@ -80,8 +81,8 @@ def gaussian_knockoffs(Z: Array, random: np.random.Generator) -> Array:
 def widest(R: Array) -> Array:
     """The s (q,) that maximises sum s under 0 <= s <= 1 and diag(s) <= 2 R, for a correlation matrix R (q, q).
 
-    Coordinate ascent with a barrier: given the others, s_j may reach 1 / (A^-1)_jj + s_j, A = 2 R - diag(s), and each step is a
-    change of A of rank one. Source: Askari, Rebjock, d'Aspremont, El Ghaoui (2020), FANOK, section 3.
+    Coordinate ascent with a barrier: given the others, s_j may reach 1 / (A^-1)_jj + s_j, A = 2 R - diag(s), and each
+    step is a change of A of rank one. Source: Askari, Rebjock, d'Aspremont, El Ghaoui (2020), FANOK, section 3.
     """
     s, barrier = np.zeros(len(R)), _BARRIER
     inverse = np.linalg.inv(2.0 * R)
@@ -98,7 +99,9 @@ def widest(R: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Atom:
-    """One column of numbers, or the values of a category as ``codes`` (n,) with ``levels`` of them; 0 levels are numbers."""
+    """One column of numbers, or the values of a category as ``codes`` (n,) with ``levels`` of them; 0 levels are
+    numbers.
+    """
 
     codes: Array
     levels: int
