@@ -2,8 +2,9 @@
 
 python .ci/installed.py SOURCES          SOURCES: an unpacked source distribution, or a checkout
 
-The library without the app, then the app: healthy, a table of the command line lands on its answer, every page opens, Ctrl-C ends
-all processes, nothing is written into the installation, uninstalling leaves nothing. Needs build, psutil and Playwright here.
+The library without the app, then the app: healthy, a table of the command line lands on its answer, every page opens,
+Ctrl-C ends all processes, nothing is written into the installation, uninstalling leaves nothing. Needs build, psutil
+and Playwright here.
 """
 
 import os
@@ -45,8 +46,11 @@ NAMED = re.compile(r"Your table: (\S+)")
 
 def table(path: Path) -> None:
     """Write a table as a visitor may bring it: classes, categories and gaps."""
-    rows = (f"{('no', 'yes')[(7 * i) % 10 < 3 + i % 4]},{i % 3 + 1},{('male', 'female')[i % 2]},{'' if i % 9 == 0 else 20 + i % 41}"
-            for i in range(120))  # fmt: skip
+    rows = (
+        f"{('no', 'yes')[(7 * i) % 10 < 3 + i % 4]},{i % 3 + 1},{('male', 'female')[i % 2]},"
+        f"{'' if i % 9 == 0 else 20 + i % 41}"
+        for i in range(120)
+    )
     path.write_text("\n".join(["survived,class,sex,age", *rows]) + "\n", encoding="utf-8")
 
 

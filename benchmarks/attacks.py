@@ -473,9 +473,29 @@ def tampered_models() -> Found:
 ATTACKS: dict[str, Callable[[], Found]] = {
     one.__name__: one
     for one in (
-        leaks, timing, hostile_names_in_report, hostile_names_in_notebook, hostile_names_on_pages, ten_experiments,
-        vanishing, dead_reader, dead_compiler, dead_runner, two_servers, two_apps, quota, stopped, killed_and_back,
-        broken_store, apart_sessions, leaked_session, framed, eight_large_files, stranger, greedy_visitor, tampered_models,
+        leaks,
+        timing,
+        hostile_names_in_report,
+        hostile_names_in_notebook,
+        hostile_names_on_pages,
+        ten_experiments,
+        vanishing,
+        dead_reader,
+        dead_compiler,
+        dead_runner,
+        two_servers,
+        two_apps,
+        quota,
+        stopped,
+        killed_and_back,
+        broken_store,
+        apart_sessions,
+        leaked_session,
+        framed,
+        eight_large_files,
+        stranger,
+        greedy_visitor,
+        tampered_models,
     )
 }
 

@@ -24,15 +24,40 @@ from mklcore.errors import DataError
 WAIT = 120.0
 FILE = "<img src=x onerror=alert(7)>.csv"
 HOSTILE = (
-    "<img src=x onerror=alert(1)>", "<script>alert(2)</script>", "\"><svg onload=alert(3)>", "</script><script>alert(4)</script>",
-    "![x](http://evil.example/x.png)", "[l](javascript:alert(5))", "{{7*7}}<iframe src=http://evil.example>", "'-alert(6)-'",
-)  # fmt: skip
+    "<img src=x onerror=alert(1)>",
+    "<script>alert(2)</script>",
+    '"><svg onload=alert(3)>',
+    "</script><script>alert(4)</script>",
+    "![x](http://evil.example/x.png)",
+    "[l](javascript:alert(5))",
+    "{{7*7}}<iframe src=http://evil.example>",
+    "'-alert(6)-'",
+)
 # What other readers than a browser would obey or stumble over: Python, spreadsheets, LaTeX, Markdown, terminals.
 FURTHER = (
-    '"; import os; os.system("x") #', "{{7*7}}", "${x}", "{x!r} {0}", r"$\href{javascript:alert(1)}{x}$", "=cmd|' /C calc'!A1",
-    "+1+cmd|x", "two\nlines", "\u202eevil\u202c", "\\", r"\u0041\n\\", "[l](http://evil.example)", "x" * 5000, "n\0l",
-    "\U0001f600\U0001f469\u200d\U0001f4bb", "it's", '"', "\u201cq\u201d", "`code`", "%{x} %s", "--><!--", ":red[x] :material/home:",
-)  # fmt: skip
+    '"; import os; os.system("x") #',
+    "{{7*7}}",
+    "${x}",
+    "{x!r} {0}",
+    r"$\href{javascript:alert(1)}{x}$",
+    "=cmd|' /C calc'!A1",
+    "+1+cmd|x",
+    "two\nlines",
+    "\u202eevil\u202c",
+    "\\",
+    r"\u0041\n\\",
+    "[l](http://evil.example)",
+    "x" * 5000,
+    "n\0l",
+    "\U0001f600\U0001f469\u200d\U0001f4bb",
+    "it's",
+    '"',
+    "\u201cq\u201d",
+    "`code`",
+    "%{x} %s",
+    "--><!--",
+    ":red[x] :material/home:",
+)
 PAGES = ("Data", "Kernels", "Explore", "Predict", "Compare", "Hulls", "Theory", "Experiments", "Lessons")
 TRACES = "#injected, img[src=x], iframe, [onerror], svg[onload], a[href^=javascript], [src*=evil]"
 

@@ -1,4 +1,7 @@
-"""Names that another reader would obey: spreadsheets, browsers, LaTeX, Python. Every page and every export says them as text."""
+"""Names that another reader would obey: spreadsheets, browsers, LaTeX, Python.
+
+Every page and every export says them as text.
+"""
 
 import csv
 import io
@@ -71,8 +74,21 @@ def test_a_formula_has_nothing_but_its_signs(name: str) -> None:
             continue
         for part in ElementTree.fromstring(mathml(latex)).iter():
             assert part.tag.removeprefix("{http://www.w3.org/1998/Math/MathML}") in {
-                "math", "mrow", "mi", "mo", "mn", "mtext", "mspace", "msub", "msup", "msubsup", "munder", "mover", "mfrac", "msqrt",
-            }  # fmt: skip
+                "math",
+                "mrow",
+                "mi",
+                "mo",
+                "mn",
+                "mtext",
+                "mspace",
+                "msub",
+                "msup",
+                "msubsup",
+                "munder",
+                "mover",
+                "mfrac",
+                "msqrt",
+            }
             assert set(part.attrib) <= {"display", "stretchy", "mathvariant", "width"}
 
 

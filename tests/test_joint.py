@@ -1,4 +1,6 @@
-"""One set of kernel weights for several targets or classes: optima of an independent solver, certificates, shares of R2."""
+"""One set of kernel weights for several targets or classes: optima of an independent solver, certificates, shares of
+R2.
+"""
 
 import io
 import warnings
@@ -31,7 +33,9 @@ def random_problem(seed):
 
 
 def optimum(factors, Y, loss, p, C):
-    """The whole problem in the block norms of all targets together, by Clarabel: 1/2 ||(||w_m||)_m||_r^2, r = 2p / (p + 1)."""
+    """The whole problem in the block norms of all targets together, by Clarabel: 1/2 ||(||w_m||)_m||_r^2, r = 2p /
+    (p + 1).
+    """
     W = [cp.Variable((factor.shape[1], len(Y))) for factor in factors]
     b = cp.Variable(len(Y))
     total = 0

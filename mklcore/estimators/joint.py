@@ -110,10 +110,10 @@ class _JointBase(KernelEstimator):
 class JointMKLClassifier(_JointBase, KernelClassifier):
     """lp-norm MKL for several classes, one against the rest, with one set of kernel weights for all of them.
 
-        min_{theta}  sum_k min_{w_k, b_k}  C sum_i V(y_ik, f_k(x_i)) + 1/2 sum_m ||w_mk||^2 / theta_m,   ||theta||_p <= 1
+        min_{theta} sum_k min_{w_k, b_k} C sum_i V(y_ik, f_k(x_i)) + 1/2 sum_m ||w_mk||^2 / theta_m, ||theta||_p <= 1
 
-    ``LpMKLClassifier`` gives every class weights of its own; here the kernels that count are the same for all. Two classes are one
-    problem.
+    ``LpMKLClassifier`` gives every class weights of its own; here the kernels that count are the same for all. Two
+    classes are one problem.
 
     Parameters
     ----------
@@ -128,9 +128,10 @@ class JointMKLClassifier(_JointBase, KernelClassifier):
 
     Attributes
     ----------
-    weights_ (M,), dual_coef_ (n, T), or (n,) for two classes, intercept_, objective_, dual_objective_, dual_gap_, relative_gap_,
-    dual_point_ (T, n), the feasible dual whose value is dual_objective_ (``solvers.joint.joint_certificate`` computes both
-    again), status_, history_, n_iter_, n_kernels_, kernel_names_, selected_, classes_.
+    weights_ (M,), dual_coef_ (n, T), or (n,) for two classes, intercept_, objective_, dual_objective_, dual_gap_,
+    relative_gap_, dual_point_ (T, n), the feasible dual whose value is dual_objective_
+    (``solvers.joint.joint_certificate`` computes both again), status_, history_, n_iter_, n_kernels_, kernel_names_,
+    selected_, classes_.
 
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 2, with the weights shared over one-against-rest machines.
     """
@@ -176,11 +177,11 @@ class JointMKLClassifier(_JointBase, KernelClassifier):
 class JointMKLRegressor(_JointBase, KernelRegressor):
     """lp-norm MKL for several targets with one set of kernel weights: the same kernels count for all of them.
 
-        min_{theta}  sum_t min_{w_t, b_t}  C sum_i V(y_it, f_t(x_i)) + 1/2 sum_m ||w_mt||^2 / theta_m,   ||theta||_p <= 1
+        min_{theta} sum_t min_{w_t, b_t} C sum_i V(y_it, f_t(x_i)) + 1/2 sum_m ||w_mt||^2 / theta_m, ||theta||_p <= 1
 
-    ``y`` is (n,) or (n, T), on one scale: a target of larger variance counts for more. ``loss`` is "squared", "huber" or
-    "epsilon_insensitive" with the tube ``epsilon``; at p = 1 the last two keep to the analytic update, which may need many steps.
-    ``explained_by`` splits R2 over targets and views. Everything else as in ``JointMKLClassifier``.
+    ``y`` is (n,) or (n, T), on one scale: a target of larger variance counts for more. ``loss`` is "squared", "huber"
+    or "epsilon_insensitive" with the tube ``epsilon``; at p = 1 the last two keep to the analytic update, which may
+    need many steps. ``explained_by`` splits R2 over targets and views. Everything else as in ``JointMKLClassifier``.
 
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), sections 2 and 4, with a sum over targets.
     """

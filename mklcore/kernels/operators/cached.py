@@ -1,5 +1,5 @@
-"""A decorator that remembers what kernels answered: the dual and the weights of a solver move little from step to step, and
-from one point of a path to the next, so that an earlier answer makes most of the next one.
+"""A decorator that remembers what kernels answered: the dual and the weights of a solver move little from step to step,
+and from one point of a path to the next, so that an earlier answer makes most of the next one.
 
     K_m (s a + d) = s K_m a + K_m d        s the factor of the rows that move together, d the difference elsewhere
     sum_m theta_m K_m = sum_k c_k K^(k)    for theta = sum_k c_k theta^(k), sums made before
@@ -32,7 +32,9 @@ NEARBY, SAME = 0.1, 1e-13  # shares of the weights that an earlier sum may miss,
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """``values`` (k, n) = K_m a of some ``kernels`` (k,) with a ``dual`` a (n,), and the sum of |changes| they were added from."""
+    """``values`` (k, n) = K_m a of some ``kernels`` (k,) with a ``dual`` a (n,), and the sum of |changes| they were
+    added from.
+    """
 
     kernels: Indices
     dual: Array
@@ -155,7 +157,10 @@ class CachedOperator:
         return found
 
     def combine(self, weights: Array, out: Array | None = None, *, keep: bool = False) -> DenseSum:
-        """sum_m weights_m K_m for weights (M,): good until the next one is asked for. ``keep`` a copy to make others of."""
+        """sum_m weights_m K_m for weights (M,): good until the next one is asked for.
+
+        ``keep`` a copy to make others of.
+        """
         if not self._is_summed(weights):
             shares, missing = self._nearest(weights)
             if missing <= SAME:
@@ -171,8 +176,9 @@ class CachedOperator:
         return DenseSum(out)
 
     def combine_near(self, weights: Array, missing: float) -> DenseSum | None:
-        """The sum that sums kept before can make nearest to that of ``weights`` (M,); None where it would miss a larger share
-        of the weights than ``missing``."""
+        """The sum that sums kept before can make nearest to that of ``weights`` (M,); None where it would miss a
+        larger share of the weights than ``missing``.
+        """
         shares, left = self._nearest(weights)
         if left > missing:
             return None
@@ -182,7 +188,9 @@ class CachedOperator:
         return DenseSum(self._buffer)
 
     def block_near(self, weights: Array, rows: Indices) -> Array:
-        """The sum among some ascending rows, (r, r), or, where sums are kept, one that is near to it: for a direction alone."""
+        """The sum among some ascending rows, (r, r), or, where sums are kept, one that is near to it: for a
+        direction alone.
+        """
         if self._sums and self._summed is not None:
             missed = float(np.abs(weights - self._summed).sum())
             if missed <= NEARBY * float(weights.sum()):
@@ -288,7 +296,9 @@ class CachedOperator:
         return summed is not None and bool(np.all(np.abs(weights - summed) <= _ROUNDING * np.abs(summed)))
 
     def _nearest(self, weights: Array) -> tuple[Array, float]:
-        """The shares of the sums kept that come nearest to the sum of ``weights`` (M,), and what they miss as a share of it."""
+        """The shares of the sums kept that come nearest to the sum of ``weights`` (M,), and what they miss as a
+        share of it.
+        """
         if not self._sums:
             return np.empty(0), np.inf
         known = np.array([one for one, _ in self._sums])

@@ -54,9 +54,9 @@ class Guard:
             await self._app(scope, receive, send)
 
     async def _answer(self, scope: Message, receive: Receive, send: Send) -> None:
-        told = dict(scope["headers"])
-        if not scope["path"].endswith(HEALTH) and not inside.host_is_allowed(told.get(b"host")):
-            self._tell_refused(told.get(b"host", b""))
+        headers = dict(scope["headers"])
+        if not scope["path"].endswith(HEALTH) and not inside.host_is_allowed(headers.get(b"host")):
+            self._tell_refused(headers.get(b"host", b""))
             await self._refuse(
                 send, 403, b"This server answers under other names. Its keeper lists them in MKL_EXPLORER_HOSTS."
             )

@@ -1,7 +1,7 @@
 """Jobs, what they run on: the cores and the memory that this server may use, and whether it is a small one.
 
-A container bounds both (cgroups of either version); elsewhere the machine does. A small server solves in its own process, one
-piece of work at a time: a process for solving takes 400 MB, and a free host gives 690 MB and one core.
+A container bounds both (cgroups of either version); elsewhere the machine does. A small server solves in its own
+process, one piece of work at a time: a process for solving takes 400 MB, and a free host gives 690 MB and one core.
 """
 
 import math
@@ -16,7 +16,9 @@ GROUPS = Path("/sys/fs/cgroup")
 
 
 def cores(groups: Path = GROUPS) -> int:
-    """Return how many cores this process may use: those it may run on, and no more than its container's share of time."""
+    """Return how many cores this process may use: those it may run on, and no more than its container's share of
+    time.
+    """
     here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota, period = (*_numbers(groups / "cpu.max"), 0.0, 0.0)[:2]
     if not quota:

@@ -39,9 +39,9 @@ NAMES = {
     MESSAGE: "a page may stay empty after a quick change of pages",
     PAGES: "a link to a page that is the first request of a server is sent on by the page",
     NOTEBOOK: "the first page takes up to 0.3 s longer",
-    COOKIE: "whoever has the name of a session may use its addresses",
+    COOKIE: "anyone who has the name of a session may use its addresses",
     OPTION: "hosts are answered by server.allowedHosts alone",
-    TOKEN: "whoever has the name of a session may use its addresses",
+    TOKEN: "anyone who has the name of a session may use its addresses",
     **dict.fromkeys((EVENT, *GATHERING), "pages are sent element by element"),
 }
 
