@@ -1,6 +1,6 @@
 """Read tables with and without pyarrow, and compare everything that is found: each has to come out the same.
 
-python -m benchmarks.parsed_alike FOLDER [FOLDER ...]          every file in the folders; exits with 1 where two readings differ
+python -m benchmarks.parsed_alike FOLDER [FOLDER ...] every file in the folders; exits with 1 where two readings differ
 """
 
 import sys
@@ -41,7 +41,8 @@ def main(folders: list[str]) -> int:
         if one != other:
             differ.append(str(file))
     print(
-        f"{len(files)} files: {usual:.1f} s without, {quick:.1f} s with pyarrow; different: {', '.join(differ) or 'none'}."
+        f"{len(files)} files: {usual:.1f} s without, {quick:.1f} s with pyarrow; different: "
+        f"{', '.join(differ) or 'none'}."
     )
     return 1 if differ else 0
 

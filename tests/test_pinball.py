@@ -1,4 +1,6 @@
-"""The pinball loss: its dual against a generic solver, scikit-learn's quantile regression, every solver, the verifier, bands."""
+"""The pinball loss: its dual against a generic solver, scikit-learn's quantile regression, every solver, the
+verifier, bands.
+"""
 
 import warnings
 
@@ -36,9 +38,14 @@ def test_the_machine_reaches_the_optimum_of_a_generic_solver(case, quantile, fit
     found = machine_of(loss)(K, y, C, loss, fit_intercept, accuracy=1e-10)
     constraints = [{"type": "eq", "fun": np.sum, "jac": np.ones_like}] if fit_intercept else []
     generic = minimize(
-        lambda a: 0.5 * a @ K @ a - y @ a, np.zeros(40), jac=lambda a: K @ a - y, method="SLSQP", constraints=constraints,
-        bounds=[((quantile - 1) * C, quantile * C)] * 40, options={"ftol": 1e-12, "maxiter": 500},
-    )  # fmt: skip
+        lambda a: 0.5 * a @ K @ a - y @ a,
+        np.zeros(40),
+        jac=lambda a: K @ a - y,
+        method="SLSQP",
+        constraints=constraints,
+        bounds=[((quantile - 1) * C, quantile * C)] * 40,
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
     assert found.objective == pytest.approx(-generic.fun, rel=1e-6)
     assert abs(found.gap) <= 1e-8 * found.objective
 

@@ -50,8 +50,22 @@ def test_every_sample_is_read_alike(name):
 
 
 ROW = "".join(f"{i / 7:.3f},{'ab'[i % 2]},{i % 5}\n" for i in range(40))
-NUMBERS = ["inf", "1e999", "+1.5", "1e5", "0x1", "1_0", ".5", "5.", "-0", "12345678901234567890123", "1e-400", "\u22121",
-           "Infinity", "TRUE"]  # fmt: skip
+NUMBERS = [
+    "inf",
+    "1e999",
+    "+1.5",
+    "1e5",
+    "0x1",
+    "1_0",
+    ".5",
+    "5.",
+    "-0",
+    "12345678901234567890123",
+    "1e-400",
+    "\u22121",
+    "Infinity",
+    "TRUE",
+]
 ODD = {
     "regular": "x,y,z\n" + ROW,
     "gaps and marks": "x,y,z\n" + ROW + "NA,a,1\n,b,?\n-,a,--\n",

@@ -171,7 +171,9 @@ def to_numbers(cells: np.ndarray, decimal: str = ".") -> np.ndarray:
 
 
 def _all_numbers(cells: np.ndarray) -> np.ndarray | None:
-    """Texts as float64 where every one of them is a plain number or missing, by pyarrow, three times as fast; else None."""
+    """Texts as float64 where every one of them is a plain number or missing, by pyarrow, three times as fast; else
+    None.
+    """
     import pyarrow as pa
     from pyarrow import compute
 

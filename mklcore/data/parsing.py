@@ -173,8 +173,8 @@ def _from_text(text: str, encoding: str, notes: list[str], form: Format) -> Tabl
 def _regular_columns(text: str, delimiter: str, form: Format) -> list[np.ndarray] | None:
     """The cells of a text, column by column, as `_collect` would find them; None where anything about it is unusual.
 
-    Unusual are quotation marks, other white space than spaces and tabs, rows of another length or without a value, very long
-    cells, and more rows or columns than are accepted: what is to be said about them the usual way finds out.
+    Unusual are quotation marks, other white space than spaces and tabs, rows of another length or without a value, very
+    long cells, and more rows or columns than are accepted: what is to be said about them the usual way finds out.
     """
     width = text[: text.index("\n") if "\n" in text else None].count(delimiter) + 1
     if delimiter == " " or text[0] == "\n" or width > form.max_columns or any(sign in text for sign in _UNUSUAL):

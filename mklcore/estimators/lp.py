@@ -283,8 +283,8 @@ class LpMKLRegressor(_LpRegressor):
     """lp-norm MKL for regression: kernel ridge or support vector regression with learned kernel weights.
 
     ``loss`` is "squared", "epsilon_insensitive" with the tube ``epsilon``, in units of the target, "huber" (an object,
-    ``Huber(delta)``, for another delta than 1) or "pinball", the median (``Pinball(quantile)`` for any other quantile). Everything
-    else as in ``LpMKLClassifier``.
+    ``Huber(delta)``, for another delta than 1) or "pinball", the median (``Pinball(quantile)`` for any other quantile).
+    Everything else as in ``LpMKLClassifier``.
 
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17), (19).
     """

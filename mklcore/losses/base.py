@@ -51,7 +51,8 @@ class Loss(Interface):
     | ``tube`` | Lin has the kink -tube |a_i|; 0 where there is none |
     | ``reach`` | the largest |a_i| of the box at C = 1 |
     | ``far_slopes`` | what V' is far to the left and far to the right of y, where V depends on y - t alone |
-    | ``of_residuals`` | V depends on y - t alone: a target moved by a number moves the free intercept, and nothing else |
+    | ``of_residuals`` | V depends on y - t alone: a target moved by a number moves the free intercept, and nothing else
+    |
     | ``total`` | what the dual sums to when the intercept is free; the primal then carries total * b |
     """
 
@@ -324,9 +325,10 @@ class EpsilonInsensitive(Loss):
 class Pinball(Loss):
     """V(t, y) = max(q (y - t), (q - 1) (y - t)): its least expected value is at the quantile q of y given x.
 
-    The conjugate is linear on a box that is not symmetric: Lin(a) = y'a for (q - 1) C <= a_i <= q C. q = 1/2 is half the absolute
-    error. With a free intercept at most a share q of the training targets lies below the fit, at most 1 - q above. Source: Koenker
-    and Bassett (1978), Econometrica 46; Takeuchi, Le, Sears, Smola (2006), Nonparametric quantile estimation, section 3.
+    The conjugate is linear on a box that is not symmetric: Lin(a) = y'a for (q - 1) C <= a_i <= q C. q = 1/2 is half
+    the absolute error. With a free intercept at most a share q of the training targets lies below the fit, at most 1 -
+    q above. Source: Koenker and Bassett (1978), Econometrica 46; Takeuchi, Le, Sears, Smola (2006), Nonparametric
+    quantile estimation, section 3.
     """
 
     quantile: float = 0.5

@@ -2,9 +2,9 @@
 
     E_i = max(l_i(x_i) - y_i, y_i - u_i(x_i)),   l_i, u_i the lower and upper quantile models fitted without row i
 
-A band reaches from the (n + 1 - k)-th smallest l_i(x) - E_i to the k-th smallest u_i(x) + E_i, k = ceil(level (n + 1)): what
-`Conformal` does, with the same guarantees, around quantiles in place of a mean. Source: Romano, Patterson, Candes (2019),
-Conformalized quantile regression; with folds as in Barber, Candes, Ramdas, Tibshirani (2021).
+A band reaches from the (n + 1 - k)-th smallest l_i(x) - E_i to the k-th smallest u_i(x) + E_i, k = ceil(level (n + 1)):
+what `Conformal` does, with the same guarantees, around quantiles in place of a mean. Source: Romano, Patterson, Candes
+(2019), Conformalized quantile regression; with folds as in Barber, Candes, Ramdas, Tibshirani (2021).
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class QuantileBand(Conformal):
 
     Parameters
     ----------
-    estimator : a regressor with a parameter ``loss`` that takes `Pinball`, such as ``LpMKLRegressor``; None for that one with
-        kernels of its own. Its C counts for a target of standard deviation 1
+    estimator : a regressor with a parameter ``loss`` that takes `Pinball`, such as ``LpMKLRegressor``; None for that
+        one with kernels of its own. Its C counts for a target of standard deviation 1
     level : share of new rows to be covered; the quantiles are (1 - level) / 2 and (1 + level) / 2, as they were fitted
     cv : "split" (a quarter of the rows is held out), a share, a number of folds or a splitter, as in `Conformal`
     random_state : seed of the rows that are held out
@@ -113,7 +113,8 @@ class QuantileBand(Conformal):
         return self
 
     def predict_interval(self, X: Any, level: float | None = None) -> Array:
-        """Lower and upper ends (n_new, 2) of the band; another ``level`` than that of the object moves the same quantiles.
+        """Lower and upper ends (n_new, 2) of the band; another ``level`` than that of the object moves the same
+        quantiles.
 
         DataError where too few rows were held out for the level.
         """
