@@ -112,6 +112,18 @@ class TestFormats:
         assert read_table(plain, header=True).feature_names == ("850",)
         assert read_table(b"a,b\nc,d\na,b\nc,d\n", header=False, target=0).n_samples == 4
 
+    def test_wavelengths_above_a_target_of_words_are_names(self):
+        values = np.random.default_rng(0).uniform(0.1, 0.9, (20, 9)).round(3)
+        body = [",".join([*map(str, row), "good" if k % 2 else "bad"]) for k, row in enumerate(values)]
+        places = [str(900 + 10 * k) for k in range(9)]
+        found = read_table(table(body, ",".join([*places, "quality"])))
+        assert (found.feature_names, found.target_name, found.n_samples) == (tuple(places), "quality", 20)
+        falling = read_table(table(body, ",".join([*places[::-1], "quality"])))
+        assert falling.feature_names == tuple(places[::-1])
+        counted = [",".join(map(str, [*(k + 2 * np.arange(9)), "good" if k % 2 else "bad"])) for k in range(20)]
+        assert read_table("\n".join(counted).encode()).n_samples == 20  # every row rises: data
+        assert read_table("\n".join(body).encode()).n_samples == 20
+
     def test_row_names_without_a_header_cell(self):
         data = read_table(b'"x" "y"\n"1" 0.5 1.5\n"2" 0.7 2.5\n"3" .9 3.5\n')
         assert data.feature_names == ("x",)

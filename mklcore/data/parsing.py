@@ -40,6 +40,7 @@ LARGE_TEXT = 200_000  # characters from which pyarrow cuts a regular text into c
 _UNUSUAL = '"\0\v\f\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000' + "".join(
     map(chr, range(0x2000, 0x200B))
 )
+_LEAST_POSITIONS = 8  # numbers that rise from column to column, before they count as names
 ROWS_AT_A_TIME = 200  # between two ticks: of a thousand cells each they take a tenth of a second
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "spaces"}
@@ -376,7 +377,8 @@ def _decimal_sign(rows: list[list[str]], delimiter: str | None) -> str:
 
 
 def _has_header(rows: list[list[str]], decimal: str) -> bool:
-    """The first line is a header unless it holds numbers wherever the rows below do."""
+    """The first line is a header unless it holds numbers wherever the rows below do; numbers that rise from column to column, as
+    wavelengths do, are names where the rows below do not rise as well."""
     if len(rows) == 1:
         return not all(np.isfinite(to_numbers(np.array(rows[0], dtype=object), decimal)))
     numeric = False
@@ -388,7 +390,18 @@ def _has_header(rows: list[list[str]], decimal: str) -> bool:
         numeric = True
         if first not in MISSING and np.isnan(to_numbers(np.array([first], dtype=object), decimal))[0]:
             return True
-    return not numeric
+    return not numeric or _names_positions(rows, decimal)
+
+
+def _names_positions(rows: list[list[str]], decimal: str) -> bool:
+    """Whether the numbers of the first line rise or fall from column to column, and those of fewer than half of the rows below."""
+    found = [to_numbers(np.array(row, dtype=object), decimal) for row in rows]
+    places = np.flatnonzero(np.isfinite(found[0]))
+    if places.size < _LEAST_POSITIONS:
+        return False
+    steps = np.diff(np.array(found)[:, places], axis=1)
+    moves = np.all(steps > 0.0, axis=1) | np.all(steps < 0.0, axis=1)
+    return bool(moves[0]) and float(np.mean(moves[1:])) < 0.5
 
 
 def _settle_names(cells: Sequence[str], notes: list[str]) -> tuple[str, ...]:
