@@ -35,6 +35,7 @@ WINDOWS = (
         "browser/test_players.py",
         "browser/test_takeaway.py",
         "browser/test_strangers.py",
+        "browser/test_hostile_pages.py",
     ),
 )
 # The files that take longest, the longest first: whoever is free takes the next, so that all workers end together.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+import mklcore as mkl
 from mklcore.errors import KernelError, MKLError, ProofError
 from mklcore.kernels.operators import DenseKernels
 from mklcore.losses import make_loss
@@ -153,6 +154,36 @@ class Scripted(Method):
 
     def finish(self, best):
         return best if self.last is None else self._made(*self.last)
+
+
+@pytest.mark.parametrize(
+    ("rounding", "gap", "ends"),
+    [
+        (1.0, 1e-9, Status.ROUNDED),
+        (1.0, 1e-6, Status.STALLED),
+        (1e-10, 1e-9, Status.STALLED),
+        (1.0, 1e-13, Status.CONVERGED),
+    ],
+)
+def test_a_gap_that_is_rounding_is_no_stall(rounding, gap, ends):
+    class Rounded(Scripted):
+        def _made(self, objective, dual):
+            return replace(super()._made(objective, dual), scale=1e-12, dual_point=np.zeros(3))
+
+        def values(self, best, dual_point):
+            return Values(best.objective, best.dual_objective, rounding)
+
+    assert run(Rounded([(1.0, 1.0 - gap)]), tol=1e-3, max_iter=9).status is ends
+
+
+def test_rows_no_fit_can_save_at_a_huge_C_end_where_digits_end():
+    """ "Relative gap reached 1e-10, tolerance asked 1e-3" was the warning: R is far below the objective."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 4, size=(4, 3)).astype(float)[rng.integers(0, 4, 40)]
+    labels = rng.integers(0, 2, 40)
+    model = mkl.LpMKLClassifier(C=1e6, p=2).fit(rows, labels)
+    assert model.status_ is Status.ROUNDED
+    assert model.status_.ok
 
 
 def test_a_dual_value_above_the_objective_is_refused():

@@ -379,6 +379,15 @@ def test_a_weight_that_runs_away_ends_at_the_last_point_that_can_be_carried(C, s
     assert model.score(rows, y) > 0.9
 
 
+@pytest.mark.parametrize("C", [1e8, 1e10])
+def test_where_only_the_start_can_be_carried_its_weights_are_told_to_say_nothing(C):
+    model, rows, y = _runaway(C, 1)
+    with pytest.warns(NotConvergedWarning, match="That last point is the start: .* say nothing about the kernels"):
+        model.fit(rows, y)
+    assert model.status_ is Status.RAN_AWAY
+    assert np.ptp(model.weights_) == 0.0
+
+
 def test_the_group_lasso_holds_a_weight_that_would_run_away():
     model, rows, y = _runaway(25.0, 1, "log+gl")
     assert model.fit(rows, y).weights_.max() < 100

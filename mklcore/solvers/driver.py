@@ -28,6 +28,7 @@ from mklcore.errors import MKLError, warn_short
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.solvers.proof import Values, check, refusal, refuse_if_strained
 
+_DIGITS = 1e-7  # the same where R is far below the objective: what is left to improve is not in its digits
 _ROUNDED = 1e-12  # share of the objective: a smaller gap that round-off explains is none, though R be nearly 0
 
 
@@ -38,6 +39,7 @@ class Status(enum.Enum):
     SETTLED = "settled: the kernel weights no longer change; with log or mf terms other starts may end elsewhere"
     COMPLETE = "complete: the number of kernels asked for was reached"
     NO_GAIN = "complete: no further kernel improves the fit by more than score_tol"
+    ROUNDED = "complete: the gap that is left is the rounding of the objective in double precision"
     EXHAUSTED = "complete: every kernel is in use"
     CANCELLED = "cancelled before the tolerance was reached; start again to go on from here"
     MAX_ITER = "stopped at max_iter before the tolerance was reached; raise max_iter or tol"
@@ -60,7 +62,10 @@ class Status(enum.Enum):
     @property
     def ok(self) -> bool:
         """True when the method did all it was asked to do."""
-        return self in (Status.CONVERGED, Status.SETTLED, Status.COMPLETE, Status.NO_GAIN, Status.EXHAUSTED)
+        return self in _OK
+
+
+_OK = frozenset((Status.CONVERGED, Status.SETTLED, Status.COMPLETE, Status.NO_GAIN, Status.ROUNDED, Status.EXHAUSTED))
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,6 +359,12 @@ def _driven(method: Method, tol: float, max_iter: int, callback: Callable[[Recor
     if status in (Status.STALLED, Status.CONVERGED) and np.isfinite(board.gap):
         near = max(board.target, 0.0 if values is None else min(values.rounding, _ROUNDED * abs(best.objective)))
         status = Status.CONVERGED if board.gap <= near else Status.STALLED
+        if (
+            status is Status.STALLED
+            and values is not None
+            and board.gap <= min(values.rounding, _DIGITS * abs(best.objective))
+        ):
+            status = Status.ROUNDED
     if status is Status.STALLED and values is not None and board.dual is not None:
         refuse_if_strained(board.gap, best.objective, values)
     return Fit(

@@ -100,7 +100,7 @@ class SMKL(Reweighting):
 
     def start(self) -> Point:
         first = self.problem.penalty.start(int(self.allowed.sum())).max() if self.first is None else self.first
-        weights = np.where(self.allowed, first, 0.0)
+        self.started_from = weights = np.where(self.allowed, first, 0.0)
         return self.solve(weights, None, float(np.clip(1e-4 * self.tol, _FLOOR, _ACCURACY)))
 
     def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
@@ -387,6 +387,10 @@ def fit_selection(
             f" {tol_mode.capitalize()} change of the weights reached {method.change:.2e}, tolerance asked {tol:.0e}."
         )
         why = f" {method.cause()}." if fit.status is Status.RAN_AWAY else ""
+        if why and np.array_equal(fit.weights, method.started_from):
+            why += (
+                " That last point is the start: its weights are those it began with, and say nothing about the kernels."
+            )
         warn_short(f"{fit.solver} {fit.status.value}.{why}{reached}", stacklevel=3)
     return Search(fit, objectives, kernels)
 
