@@ -16,7 +16,7 @@ from mklcore.errors import MKLError
 from pages._parts.data import columns, groups, rail, target
 from pages._parts.derive import first_table, notes
 from pages._parts.derive import tables as derive_tables
-from pages._parts.drawing import charts, listings
+from pages._parts.drawing import charts, leaks, listings
 from pages._parts.frame import notices, starting
 from pages._parts.params import rules
 from pages._parts.session import history, uploads, words
@@ -137,6 +137,7 @@ if notices.usable_table():
         with answer.container():
             facts(derive_tables.table(history.current()), derive_tables.split(history.current()))
             target.offer()
+            leaks.draw("data")
         show(derive_tables.table(history.current()), derive_tables.split(history.current()))
     except MKLError as error:
         st.error(words.plain(error))

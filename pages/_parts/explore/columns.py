@@ -12,7 +12,7 @@ from mklcore.selection import SelectionFrequency
 from mklcore.selection.references import Reference
 from pages._parts.derive import importance, paths, tables
 from pages._parts.derive import shares as derive_shares
-from pages._parts.drawing import beside, charts
+from pages._parts.drawing import beside, charts, leaks
 from pages._parts.explore import ranking
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads
@@ -59,6 +59,7 @@ def pictures(shown: paths.Answer, index: int, baselines: Baselines) -> None:
         beside.unfinished(shown.params, baselines, shown.waiting or shown.earlier)
         rows = explore_views.share_rows(by_family, "families", dark=dark)
         path_player.bars(families, path, index, rows, "Share per family at ", waiting=waiting, unit="%", most=1.0)
+    leaks.draw("ranking")
     ranking.detail(shown, index)
     st.caption(explore_views.caveat(by_column, shown))
 

@@ -1,0 +1,34 @@
+"""Drawing columns that may give the target away: what is suspicious, and one click that leaves a column out."""
+
+import streamlit as st
+
+from mklcore.errors import MKLError
+from pages._parts.derive import leaking
+from pages._parts.session import history, uploads, words
+
+MOST = 4  # columns that are shown
+
+
+def draw(key: str) -> None:
+    """Draw a warning for each suspicious column, with "Leave it out" where the table is a file of this session."""
+    params = history.current()
+    try:
+        found = leaking.leaks(params)
+    except (MKLError, uploads.MissingFileError):
+        return  # the page itself says so
+    for place, leak in enumerate(found[:MOST]):
+        said, button = st.columns([5, 1], vertical_alignment="center")
+        said.warning(words.plain(leak.text), icon=":material/visibility:")
+        without = leaking.without(params, leak.column)
+        if without:
+            button.button(
+                "Leave it out",
+                key=f"{key}_leak_{place}",
+                on_click=history.change,
+                kwargs={"uses": without},
+                width="stretch",
+            )
+    if len(found) > MOST:
+        st.caption(
+            f"{len(found) - MOST} more columns like these: {words.plain(', '.join(one.column for one in found[MOST:]))}."
+        )
