@@ -71,15 +71,11 @@ def test_few_rows_and_tables_without_a_target_say_nothing_of_it(rows):
 
 
 def test_one_click_leaves_a_column_out():
-    from tests.pages import go, open_app, quiet, upload, words
+    from tests.pages import open_app, quiet, upload, words
 
-    app = open_app()
-    upload(app, "leaky.csv", b"a,b,copy,price\n" + b"\n".join(
-        f"{a:.3f},{b:.3f},{np.log(3 + a + b * b):.5f},{3 + a + b * b:.5f}".encode()
-        for a, b in np.random.default_rng(0).uniform(-1, 1, (80, 2))
-    ))  # fmt: skip
-    quiet(go(app, "data"))
+    pairs = np.random.default_rng(0).uniform(-1, 1, (80, 2))
+    lines = [f"{a:.3f},{b:.3f},{np.log(3 + a + b * b):.5f},{3 + a + b * b:.5f}" for a, b in pairs]
+    app = upload(open_app(), "\n".join(["a,b,copy,price", *lines]).encode())
     assert "copy alone predicts price" in words(app)
     app.button(key="data_leak_0").click()
-    quiet(app.run())
-    assert "copy alone predicts price" not in words(app)
+    assert "copy alone predicts price" not in words(quiet(app.run()))

@@ -1,6 +1,7 @@
 """Columns that may give the target away, or the order of the rows: told before anybody believes a score.
 
-explains   one column alone predicts held-out rows nearly without error: a logarithm of the target, a status written afterwards
+explains   one column alone predicts held-out rows nearly without error: a logarithm of the target, a status
+               written afterwards
 parts      a number is the sum, up to rounding, of up to three columns with fixed factors
 order      a column rises or falls all along the rows: a row number, an identifier, a date that sorts them
 """
@@ -26,7 +27,7 @@ DIFFERENT = 0.5  # share of rows with values of their own in a column that may s
 
 
 class Leak(NamedTuple):
-    """A source column, why it is told ("explains", "parts" or "order"), how strongly (0 to 1), and that in a sentence."""
+    """A source column, why it is told ("explains", "parts" or "order"), how strongly (0 to 1), and a sentence."""
 
     column: str
     kind: str
@@ -37,8 +38,8 @@ class Leak(NamedTuple):
 def find_leaks(data: Dataset) -> tuple[Leak, ...]:
     """Columns of ``data`` that may give its target away, the strongest first, and those that sort its rows.
 
-    At most 1000 rows are looked at and the 200 columns that go with the target most; nothing is said of fewer than 30 rows. What
-    is told may be right to use: whether a value is known before the target is, only a person can say.
+    At most 1000 rows are looked at and the 200 columns that go with the target most; nothing is said of fewer than 30 rows.
+    What is told may be right to use: whether a value is known before the target is, only a person can say.
 
     >>> rows = np.random.default_rng(0).uniform(1.0, 9.0, (100, 2))
     >>> [leak.column for leak in find_leaks(Dataset(rows, np.exp(rows[:, 1]), ("a", "b"), "y", "regression"))]
@@ -80,8 +81,8 @@ def _explaining(data: Dataset) -> list[Leak]:
             what = "of the variance" if regression else "of the rows of every class on average"
             told.append(Leak(
                 name, "explains", score,
-                f"{name} alone predicts {data.target_name} nearly without error ({score:.1%} {what}, on held-out rows). If its "
-                "value is written after the target is known, or made from it, leave it out.",
+                f"{name} alone predicts {data.target_name} nearly without error ({score:.1%} {what}, on held-out rows). "
+                "If its value is written after the target is known, or made from it, leave it out.",
             ))  # fmt: skip
     return told
 
@@ -94,7 +95,7 @@ def _going_along(values: Array, y: Labels) -> float:
 
 
 def _alone(values: Array, y: Labels, folds: Sequence[Any], regression: bool) -> float:
-    """What a tree on these columns alone scores on held-out rows: R² of ranks, or the mean share of rows that are right."""
+    """What a tree on these columns alone scores on held-out rows: R² of ranks, or the mean share of right rows."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     if np.ptp(values, axis=0).max() == 0.0:
@@ -151,7 +152,7 @@ def _ordering(data: Dataset) -> list[Leak]:
             continue
         found.append(Leak(
             name, "order", 1.0,
-            f"{name} only {'rises' if steps.sum() > 0 else 'falls'} along the rows, as a row number or a time does. New rows lie "
-            "beyond it: leave it out, and where rows are in the order of time, test on the last ones.",
+            f"{name} only {'rises' if steps.sum() > 0 else 'falls'} along the rows, as a row number or a time does. New rows "
+            "lie beyond it: leave it out, and where rows are in the order of time, test on the last ones.",
         ))  # fmt: skip
     return found

@@ -10,7 +10,7 @@ from pages._parts.params.parameters import Params
 
 
 def leaks(params: Params) -> tuple[Leak, ...]:
-    """Return the columns that may give the target away or sort the rows, the strongest first; none for a ready stack."""
+    """Return the columns that may give the target away or sort the rows, the strongest first; none for a stack."""
     if tables.on_stack(params):
         return ()
     data = tables.unprepared(params)
@@ -18,7 +18,7 @@ def leaks(params: Params) -> tuple[Leak, ...]:
 
 
 def without(params: Params, column: str) -> str:
-    """Return the text of ``uses`` under which this column of an uploaded table is left out; "" where there is no such way."""
+    """Return the text of ``uses`` under which a column of an uploaded table is left out; "" where there is none."""
     if not params.data.startswith(rules.UPLOAD):
         return ""
     names = [one.name for one in tables.summary(replace(params, uses="")).columns]

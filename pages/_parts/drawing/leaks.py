@@ -29,6 +29,5 @@ def draw(key: str) -> None:
                 width="stretch",
             )
     if len(found) > MOST:
-        st.caption(
-            f"{len(found) - MOST} more columns like these: {words.plain(', '.join(one.column for one in found[MOST:]))}."
-        )
+        others = ", ".join(one.column for one in found[MOST:])
+        st.caption(f"{len(found) - MOST} more columns like these: {words.plain(others)}.")
