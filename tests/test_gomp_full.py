@@ -242,7 +242,7 @@ def test_hinge_paths_equal_cold_fits(param):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"loss": "logistic"}, "loss must be squared or hinge here"),
+        ({"loss": "huber"}, "loss must be one of"),
         ({"loss": "hinge", "fit_intercept": True}, 'use fit_intercept=False with loss="hinge"'),
         ({"n_candidates": 0}, "n_candidates must be a whole number"),
         ({"score_tol": np.nan}, "score_tol is a share"),

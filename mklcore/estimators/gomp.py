@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,11 +12,12 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import Kernels
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.copies import without_copies
-from mklcore.estimators.problems import signs
+from mklcore.estimators.greedy_losses import counts_checked, expected, greedy_loss, is_smooth
+from mklcore.estimators.problems import signs, worst
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
-from mklcore.losses import Loss, make_loss
+from mklcore.losses import CLASSIFICATION, REGRESSION, Loss
 from mklcore.lowrank.features import FeatureStack
 from mklcore.lowrank.greedy import FeatureGOMP
 from mklcore.lowrank.nystroem import Nystroem
@@ -24,6 +25,7 @@ from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
 from mklcore.solvers.foba import ForwardBackward
 from mklcore.solvers.gomp import GOMP, HINGE_TOL, HingeGOMP
+from mklcore.solvers.smooth_gomp import SmoothGOMP
 from mklcore.solvers.spectra import Spectra
 
 BACK_AND_FORTH = 4  # steps per kernel that backward steps may take
@@ -31,6 +33,8 @@ BACK_AND_FORTH = 4  # steps per kernel that backward steps may take
 
 class _GompBase(BudgetedEstimator):
     """min_f (1/n) sum V(y_i, f(x_i)) + lam ||f||^2 over at most ``n_kernels`` kernels, chosen greedily."""
+
+    tasks: ClassVar[tuple[str, ...]] = ()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -41,21 +45,34 @@ class _GompBase(BudgetedEstimator):
             raise ParameterError(
                 f"score_tol is a share of the target's energy and must be 0 or more; got {self.score_tol!r}."
             )
-        if self.backward and (self._is_hinge or self.approximation is not None):
+        squared = self.loss_in_use.quadratic
+        if self.backward and (not squared or self.approximation is not None):
             raise ParameterError(
                 "Backward steps need exact kernels and squared loss: use backward=False with "
-                + ('loss="hinge".' if self._is_hinge else "an approximation.")
+                + ("an approximation." if squared else f'loss="{self.loss_in_use.name}".')
+            )
+        if not squared and self.approximation is not None:
+            raise ParameterError(
+                'MKL-GOMP works on approximated kernels with loss="squared" alone; use it, or approximation=None.'
             )
 
     @property
+    def loss_in_use(self) -> Loss:
+        return greedy_loss(self.loss, self.tasks, hinge=self.tasks == CLASSIFICATION)
+
+    @property
     def _is_hinge(self) -> bool:
-        return make_loss(getattr(self, "loss", "squared")).piecewise_linear
+        return self.loss_in_use.piecewise_linear
+
+    @property
+    def _is_smooth(self) -> bool:
+        return is_smooth(self.loss_in_use)
 
     def _prepared(self, stack: GramStack | FeatureStack) -> Spectra | None:
         return None if self._is_hinge or isinstance(stack, FeatureStack) else super()._prepared(stack)
 
     def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
-        return not self._is_hinge and n <= MOST_SUMMED and self._is_too_large(dictionary, n)
+        return self.loss_in_use.quadratic and n <= MOST_SUMMED and self._is_too_large(dictionary, n)
 
     def _columns(self, y: Array) -> tuple[Array, Array]:
         """The target as columns (n, T) and what to add back to predictions (T,)."""
@@ -69,7 +86,9 @@ class _GompBase(BudgetedEstimator):
             return
         competing, notes = without_copies(stack, self.keep_duplicates)
         tol = {"tol": self.tol} if self._is_hinge else {}
-        method = (HingeGOMP if self._is_hinge else ForwardBackward if self.backward else GOMP)(
+        options: dict[str, Any] = {**tol, **self._smooth_options()}
+        kind: Any = HingeGOMP if self._is_hinge else SmoothGOMP if self._is_smooth else GOMP
+        method = (ForwardBackward if self.backward else kind)(
             stack,
             Y,
             self.lam,
@@ -79,12 +98,15 @@ class _GompBase(BudgetedEstimator):
             seed=self.random_state,
             allowed=np.flatnonzero(competing),
             spectra=prepared,
-            **tol,
+            **options,
         )
         most = M * (BACK_AND_FORTH if self.backward else 1) + 1
         fit = run(method, tol=tol.get("tol", 0.0), max_iter=most, callback=self.callback)
         warn_unless_converged(fit, 0.0)
         self._publish_columns(fit, shift, y.ndim == 1, notes)
+
+    def _smooth_options(self) -> dict[str, Any]:
+        return {"loss": self.loss_in_use, "fit_intercept": self.fit_intercept} if self._is_smooth else {}
 
     def fit_signed(self, stack: FeatureStack, y: Array) -> Self:
         """Fit on features and a target of numbers (n,), -1 and +1 for two classes, which are known already."""
@@ -121,6 +143,8 @@ class _GompBase(BudgetedEstimator):
     def _publish_columns(self, fit: Fit, shift: Array, flat: bool, notes: tuple[str, ...]) -> None:
         """``flat`` says that the target was (n,): then so are coefficients and predictions, if there is one column."""
         self._publish(fit)
+        if self._is_smooth:  # fitted beside the kernels, step by step
+            shift = (fit.points or ())[-1].state.intercepts
         single = flat and fit.dual_coef.shape[1] == 1
         self.dual_coef_ = fit.dual_coef[:, 0] if single else fit.dual_coef
         self.intercept_ = float(shift[0]) if single else shift
@@ -142,9 +166,11 @@ class GOMPClassifier(_GompBase, KernelClassifier):
     keep_duplicates : let exact copies of a kernel compete; by default only the first of them does
     backward : after every kernel that enters, drop those that later ones made needless, as long as the drops cost less
         than half of what the step gained (squared loss, exact kernels)
-    loss : "squared", (y - f)^2, or "hinge", max(0, 1 - y f); the hinge scores solve one machine per kernel and step
+    loss : "squared", (y - f)^2, "hinge", max(0, 1 - y f), or one with a slope, "logistic" or "squared_hinge"; other
+        scores than those of squared loss solve one machine per kernel and step
     tol : relative duality gap of the machines of the hinge loss; squared loss is solved exactly
-    fit_intercept : subtract the mean of each target column and add it back (squared loss only: there is no bias term)
+    fit_intercept : subtract the mean of each target column and add it back; of a loss with a slope fit a free b with
+        every refit, which stays where it is while kernels are scored (not with the hinge)
     kernels, normalise, center, approximation, callback : see ``KernelEstimator``
 
     Attributes: weights_ (M,) of zeros and ones, selected_ in order of entry, dual_coef_ (n,) or, for more than two
@@ -153,6 +179,8 @@ class GOMPClassifier(_GompBase, KernelClassifier):
 
     Source: Sindhwani and Lozano (2011), equation (5), with the corrected score of the specification (A.2, A.5).
     """
+
+    tasks = CLASSIFICATION
 
     def __init__(
         self,
@@ -194,12 +222,6 @@ class GOMPClassifier(_GompBase, KernelClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._positive("tol")
-        if self.loss not in ("squared", "hinge"):
-            raise ParameterError(f"loss must be squared or hinge here; got {self.loss!r}.")
-        if self._is_hinge and self.approximation is not None:
-            raise ParameterError(
-                'MKL-GOMP works on approximated kernels with loss="squared" alone; use it, or approximation=None.'
-            )
         if self._is_hinge and self.fit_intercept:
             raise ParameterError(
                 "MKL-GOMP has no bias term, and the mean of the labels means nothing to the hinge loss: "
@@ -209,7 +231,7 @@ class GOMPClassifier(_GompBase, KernelClassifier):
     def _columns(self, y: Array) -> tuple[Array, Array]:
         classes = [1] if self.classes_.size == 2 else range(self.classes_.size)
         Y = np.column_stack([signs(y, k) for k in classes])
-        shift = Y.mean(axis=0) if self.fit_intercept else np.zeros(Y.shape[1])
+        shift = Y.mean(axis=0) if self.fit_intercept and self.loss_in_use.quadratic else np.zeros(Y.shape[1])
         return Y - shift, shift
 
 
@@ -217,9 +239,17 @@ class GOMPRegressor(_GompBase, KernelRegressor):
     """MKL-GOMP for regression, with one target or several that share one set of kernels.
 
     ``y`` is (n,) or (n, T); predictions have its shape, ``dual_coef_`` is (n,) or (n, T). ``fit_intercept`` subtracts
-    each target's training mean and adds it back. Everything else as in ``GOMPClassifier`` with squared loss. Source:
-    Sindhwani and Lozano (2011), equation (5), with the corrected score of the specification.
+    each target's training mean and adds it back. ``loss`` is "squared", "huber" or, for counts, "poisson", whose
+    predictions are expected counts. ``output_groups`` lists the columns of the target that choose their kernels
+    together, such as ``[[0, 1], [2]]``: every choice is of a kernel for a group, the best one first, ``n_kernels``
+    bounds these choices, and ``weights_`` is then (T, M) and ``dual_coef_`` (T, n). None: all targets share one set of
+    kernels. Everything else as in ``GOMPClassifier``.
+    Source: Sindhwani and Lozano (2011), equation (5), with the corrected score of the specification; output groups as
+    in Lozano and Sindhwani, Block variable selection in multivariate regression and high-dimensional causal inference,
+    2010.
     """
+
+    tasks = REGRESSION
 
     def __init__(
         self,
@@ -228,6 +258,8 @@ class GOMPRegressor(_GompBase, KernelRegressor):
         score_tol: float = 1e-4,
         n_candidates: int | None = None,
         keep_duplicates: bool = False,
+        loss: str | Loss = "squared",
+        output_groups: Sequence[Sequence[int]] | None = None,
         *,
         backward: bool = False,
         kernels: Kernels = None,
@@ -243,6 +275,8 @@ class GOMPRegressor(_GompBase, KernelRegressor):
         self.score_tol = score_tol
         self.n_candidates = n_candidates
         self.keep_duplicates = keep_duplicates
+        self.loss = loss
+        self.output_groups = output_groups
         self.backward = backward
         self.kernels = kernels
         self.normalise = normalise
@@ -261,12 +295,92 @@ class GOMPRegressor(_GompBase, KernelRegressor):
             raise DataError("The target has no columns; give at least one.")
         return np.column_stack(columns)
 
+    def label(self, decision: Array) -> Array:
+        """Predictions from decision values."""
+        return expected(self.loss_in_use, decision)
+
+    def predict(self, X: Any) -> Array:
+        """Predicted targets (n_new,) or (n_new, T) for rows X (n_new, d), or for a test block (M, n_new, n)."""
+        return self.label(self._decisions(X))
+
+    def _centre(self, y: Array) -> float:
+        return 0.0  # every column has a mean of its own
+
     def _columns(self, y: Array) -> tuple[Array, Array]:
+        counts_checked(self.loss_in_use, y)
         Y = y[:, None] if y.ndim == 1 else y
-        shift = Y.mean(axis=0) if self.fit_intercept else np.zeros(Y.shape[1])
+        shift = Y.mean(axis=0) if self.fit_intercept and self.loss_in_use.quadratic else np.zeros(Y.shape[1])
         return Y - shift, shift
+
+    def _run(self, stack: GramStack | FeatureStack, y: Array, prepared: Spectra | None) -> None:
+        if self.output_groups is None:
+            super()._run(stack, y, prepared)
+            return
+        groups = self._checked_groups(1 if y.ndim == 1 else y.shape[1])
+        parts = []
+        for columns in groups:
+            part = self.copy_with("output_groups", None)
+            part._run(stack, y[:, columns] if y.ndim == 2 else y[:, None], prepared)
+            parts.append(part)
+        self._join(groups, parts)
+
+    def _checked_groups(self, count: int) -> list[list[int]]:
+        try:
+            groups = [[int(t) for t in group] for group in self.output_groups or ()]
+        except (TypeError, ValueError):
+            groups = []
+        if sorted(t for group in groups for t in group) != list(range(count)) or not all(groups):
+            raise ParameterError(
+                f"output_groups must hold every column of the target once, from 0 to {count - 1}; got "
+                f"{self.output_groups!r}."
+            )
+        return groups
+
+    def _join(self, groups: list[list[int]], parts: list[Any]) -> None:
+        """The choices of all groups in the order of their scores, as far as the budget goes."""
+        steps = [0] * len(parts)
+        chosen: list[tuple[int, int]] = []
+        budget = self.n_kernels or sum(len(part.selected_) for part in parts)
+        while len(chosen) < budget:
+            open_ = [g for g, part in enumerate(parts) if steps[g] < len(part.selected_)]
+            if not open_:
+                break
+            best = max(open_, key=lambda g: _score_of(parts[g], steps[g]))
+            chosen.append((best, int(parts[best].selected_[steps[best]])))
+            steps[best] += 1
+        for part, size in zip(parts, steps, strict=True):
+            flat = part.dual_coef_.ndim == 1
+            part._publish_columns(truncated(part.fit_, size), np.atleast_1d(part.intercept_), flat, part.notes_)
+        self._publish(parts[0].fit_)
+        T, (n, M) = sum(map(len, groups)), (len(parts[0].dual_coef_), len(parts[0].weights_))
+        self.weights_, self.dual_coef_, self.intercept_ = np.zeros((T, M)), np.zeros((T, n)), np.zeros(T)
+        for columns, part in zip(groups, parts, strict=True):
+            self.weights_[columns], self.dual_coef_[columns] = part.weights_, part.dual_coef_.reshape(n, -1).T
+            self.intercept_[columns] = part.intercept_
+        self.objective_ = float(sum(part.objective_ for part in parts))
+        self.fit_ = tuple(part.fit_ for part in parts)
+        self.history_ = tuple(part.history_ for part in parts)
+        self.n_iter_, self.n_solves_ = len(chosen), sum(part.n_solves_ for part in parts)
+        self.status_ = worst([part.status_ for part in parts])
+        self.selected_ = np.array(list(dict.fromkeys(kernel for _, kernel in chosen)), dtype=np.intp)
+        self.choices_, self.notes_ = tuple(chosen), parts[0].notes_
+
+    def _cut_to(self, whole: Any, size: int) -> None:
+        if self.output_groups is None:
+            super()._cut_to(whole, size)
+            return
+        raise ParameterError("A path over the number of kernels needs one set of kernels: output_groups=None.")
+
+    def _machines(self) -> tuple[Array, Array]:
+        return super()._machines() if self.weights_.ndim == 1 else (self.weights_, self.dual_coef_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _score_of(part: Any, step: int) -> float:
+    """The score with which a group made its choice number ``step``."""
+    scores = part.fit_.points[step + 1].state.scores
+    return float(scores[part.selected_[step]])

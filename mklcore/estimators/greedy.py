@@ -12,11 +12,14 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import Kernels
 from mklcore.estimators.budget import BudgetedEstimator, truncated
+from mklcore.estimators.greedy_losses import counts_checked, expected, greedy_loss, is_smooth, rate_notes
 from mklcore.estimators.problems import dual_points, signs, worst
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.grams import GramStack
+from mklcore.losses import CLASSIFICATION, REGRESSION, Loss
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam, unit_step_divisors
+from mklcore.solvers.smooth_greedy import SmoothEmpirical, SmoothFunctional
 from mklcore.solvers.spectra import Spectra
 
 CRITERIA, STEPS = ("functional", "empirical"), ("unit", "linesearch")
@@ -31,6 +34,7 @@ class _GreedyBase(BudgetedEstimator):
     _scored_together = False
 
     steps_: Any
+    tasks: ClassVar[tuple[str, ...]] = ()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -40,6 +44,23 @@ class _GreedyBase(BudgetedEstimator):
                 raise ParameterError(f"{name} must be one of {', '.join(known)}; got {getattr(self, name)!r}.")
         if not (isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1):
             raise ParameterError(f"max_iter must be a whole number of 1 or more; got {self.max_iter!r}.")
+
+        loss, mu = self.loss_in_use, self.mu
+        if not (isinstance(mu, (int, float, np.number)) and np.isfinite(mu) and mu >= 0):
+            raise ParameterError(f"mu must be a finite number of 0 or more; got {mu!r}.")
+        if self._is_empirical and mu > 0:
+            raise ParameterError('Algorithm 2 has no norms to add to: mu needs criterion="functional".')
+        if self._is_empirical and self.step == "linesearch" and not loss.quadratic:
+            raise ParameterError('The best step has a closed form for squared loss alone; use step="unit".')
+
+    @property
+    def loss_in_use(self) -> Loss:
+        return greedy_loss(self.loss, self.tasks)
+
+    @property
+    def _is_general(self) -> bool:
+        """Whether the loss or the norm on the data asks for the general method."""
+        return is_smooth(self.loss_in_use) or self.mu > 0
 
     @property
     def _is_empirical(self) -> bool:
@@ -53,7 +74,7 @@ class _GreedyBase(BudgetedEstimator):
         raise NotImplementedError
 
     def _centred(self, y: Array) -> tuple[Array, float]:
-        shift = float(y.mean()) if self.fit_intercept else 0.0
+        shift = float(y.mean()) if self.fit_intercept and self.loss_in_use.quadratic else 0.0
         return y - shift, shift
 
     def _run(self, stack: GramStack, y: Array, prepared: Spectra | None) -> None:
@@ -66,12 +87,21 @@ class _GreedyBase(BudgetedEstimator):
             f"divided by {divisor:.3g}."
             for name, divisor in zip(stack.names, divisors, strict=True)
             if divisor > 1
-        )
+        ) + rate_notes(self.loss_in_use)
         self._publish_fits(fits, [shift for _, shift in problems])
 
     def _fit_one(self, K: Array, y: Array, prepared: Spectra | None, divisors: Array) -> Fit:
-        method: EmpiricalGreedy | FunctionalGreedy
-        if self._is_empirical:
+        method: EmpiricalGreedy | FunctionalGreedy | SmoothEmpirical | SmoothFunctional
+        free = self.fit_intercept and is_smooth(self.loss_in_use)
+        if self._is_general and self._is_empirical:
+            steps = self.n_kernels or DEFAULT_STEPS
+            method = SmoothEmpirical(K, y, loss=self.loss_in_use, n_steps=steps, divisors=divisors, fit_intercept=free)
+        elif self._is_general:
+            method = SmoothFunctional(
+                K, prepared or Spectra.of(K), y, self.lam, loss=self.loss_in_use, mu=float(self.mu), fit_intercept=free,
+                n_kernels=min(self.n_kernels or len(K), len(K)), tol=self.tol,
+            )  # fmt: skip
+        elif self._is_empirical:
             steps = self.n_kernels or DEFAULT_STEPS
             method = EmpiricalGreedy(K, y, n_steps=steps, linesearch=self.step == "linesearch", divisors=divisors)
         else:
@@ -87,6 +117,8 @@ class _GreedyBase(BudgetedEstimator):
         self._publish_fits([truncated(fit, size) for fit in fits], np.atleast_1d(whole.intercept_).tolist())
 
     def _publish_fits(self, fits: list[Fit], shifts: Sequence[float]) -> None:
+        if is_smooth(self.loss_in_use):  # fitted beside the kernels, step by step
+            shifts = [(fit.points or ())[-1].state.intercept for fit in fits]
         duals = [_spread(fit) for fit in fits]
         steps = [_steps(fit) for fit in fits]
         if len(fits) == 1:
@@ -119,8 +151,17 @@ class _GreedyBase(BudgetedEstimator):
         """Three decades of lam, down from where nothing enters."""
         probe = self.copy_with("lam", 1.0)
         targets = [target for target, _ in probe._problems(probe._target(y))]
-        critical = max(critical_lam(stack.values, target) for target in targets) or 1.0  # 0 for a constant target
+        pulls = [probe._pull(target) for target in targets]
+        critical = max(critical_lam(stack.values, pull) for pull in pulls) or 1.0  # 0 for a constant target
         return 1e-3 * critical, critical
+
+    def _pull(self, y: Array) -> Array:
+        """Minus the slope of the losses where nothing is fitted yet: the target, under squared loss."""
+        loss = self.loss_in_use
+        if loss.quadratic:
+            return y
+        b = loss.best_intercept(np.zeros(y.size), y) if self.fit_intercept else 0.0
+        return -loss.slope(np.full(y.size, b), y)
 
     def _decide(self, blocks: Array) -> Array:
         if self.weights_.ndim == 1:
@@ -166,6 +207,10 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
     step : "unit" or "linesearch" (ours, Algorithm 2 only: the best step instead of the unit step)
     fit_intercept : subtract the mean of each target column and add it back (there is no bias term)
     tol : Algorithm 1 stops when the duality gap is within tol times lam sum ||f_j||
+    loss : "squared", "logistic" or "squared_hinge"; Algorithm 2 then halves its step until the loss falls, and
+        ``notes_`` says where the rates of the paper do not apply. With other losses than the squared one
+        ``fit_intercept`` fits a free b
+    mu : price of the norms on the data, mu sum_j (1/n sum_i f_j(x_i)^2)^(1/2), beside lam; 0 as in (1) (Algorithm 1)
     kernels, normalise ("auto" is "diag": k(x, x) <= 1 on the training rows), center, max_iter, callback : see
         ``KernelEstimator``
 
@@ -184,6 +229,8 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
         lam: float = 0.01,
         n_kernels: int | None = None,
         step: str = "unit",
+        loss: str | Loss = "squared",
+        mu: float = 0.0,
         *,
         kernels: Kernels = None,
         normalise: str | None = "auto",
@@ -199,6 +246,8 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
         self.lam = lam
         self.n_kernels = n_kernels
         self.step = step
+        self.loss = loss
+        self.mu = mu
         self.kernels = kernels
         self.normalise = normalise
         self.center = center
@@ -209,6 +258,8 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
         self.random_state = random_state
         self.callback = callback
 
+    tasks = CLASSIFICATION
+
     def _problems(self, y: Array) -> list[tuple[Array, float]]:
         classes = [1] if self.classes_.size == 2 else range(self.classes_.size)
         return [self._centred(signs(y, k)) for k in classes]
@@ -216,7 +267,8 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
 
 class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
     """Sparse MKL by greedy coordinate descent for regression. Parameters and attributes as ``GreedyMKLClassifier``;
-    ``fit_intercept`` subtracts the training mean of the target and adds it back.
+    ``fit_intercept`` subtracts the training mean of the target and adds it back. ``loss`` is "squared", "huber" or, for
+    counts, "poisson", whose predictions are expected counts.
 
         min_f 1/(2n) sum_i (y_i - f(x_i))^2 + lam sum_j ||f_j|| (1)
 
@@ -229,6 +281,8 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
         lam: float = 0.01,
         n_kernels: int | None = None,
         step: str = "unit",
+        loss: str | Loss = "squared",
+        mu: float = 0.0,
         *,
         kernels: Kernels = None,
         normalise: str | None = "auto",
@@ -243,6 +297,8 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
         self.lam = lam
         self.n_kernels = n_kernels
         self.step = step
+        self.loss = loss
+        self.mu = mu
         self.kernels = kernels
         self.normalise = normalise
         self.center = center
@@ -252,5 +308,19 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
         self.random_state = random_state
         self.callback = callback
 
+    tasks = REGRESSION
+
+    def label(self, decision: Array) -> Array:
+        """Predictions from decision values."""
+        return expected(self.loss_in_use, decision)
+
+    def predict(self, X: Any) -> Array:
+        """Predicted targets (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n)."""
+        return self.label(self._decisions(X))
+
+    def _centre(self, y: Array) -> float:
+        return 0.0  # the methods take the mean themselves
+
     def _problems(self, y: Array) -> list[tuple[Array, float]]:
+        counts_checked(self.loss_in_use, y)
         return [self._centred(y)]

@@ -38,6 +38,7 @@ from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 from mklcore.kernels.views import InView
 from mklcore.losses import LOSSES
+from mklcore.losses.counts import Poisson
 from mklcore.lowrank.features import FeatureMap
 from mklcore.lowrank.nystroem import Nystroem
 from mklcore.penalties import PENALTIES, SumOfTerms
@@ -83,6 +84,7 @@ def _parts() -> dict[str, type]:
             Band,
             RandomColumns,
             InView,
+            Poisson,
             KernelDictionary,
             SequenceDictionary,
             ColumnMeasure,

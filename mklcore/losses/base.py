@@ -444,6 +444,7 @@ class Huber(Loss):
         ),
     )  # fmt: skip
     machine: ClassVar[str] = "svm"
+    sloped: ClassVar[bool] = True
     of_residuals: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -457,6 +458,13 @@ class Huber(Loss):
     def value(self, t: Array, y: Array) -> Array:
         r = np.abs(y - t)
         return np.where(r <= self.delta, 0.5 * r * r, self.delta * (r - 0.5 * self.delta))
+
+    def slope(self, t: Array, y: Array) -> Array:
+        found: Array = np.clip(t - y, -self.delta, self.delta)
+        return found
+
+    def bend(self, t: Array, y: Array) -> Array:
+        return np.where(np.abs(t - y) <= self.delta, 1.0, 0.0)
 
     def dual(self, a: Array, y: Array, C: Cost) -> float:
         return float(y @ a - np.sum(a * a / (2.0 * C))) if _inside(a, *self.box(y, C), C) else -np.inf

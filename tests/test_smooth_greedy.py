@@ -1,0 +1,306 @@
+"""The greedy methods with every loss that has a slope: scores, refits and minimisers against independent solvers."""
+
+import io
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy
+
+import mklcore as mkl
+from mklcore.errors import DataError, ParameterError
+from mklcore.losses import make_loss
+from mklcore.losses.counts import Poisson
+from mklcore.solvers.driver import run
+from mklcore.solvers.smooth_gomp import SmoothGOMP
+from mklcore.solvers.smooth_greedy import Blocks, SmoothEmpirical, SmoothFunctional, has_rate
+from mklcore.solvers.spectra import Spectra
+
+SIGNED, REAL = ("logistic", "squared_hinge"), ("huber", "poisson", "squared")
+
+
+def loss_of(name):
+    return Poisson() if name == "poisson" else make_loss(name)
+
+
+def random_problem(seed):
+    rng = np.random.default_rng(seed)
+    n, M = 10, int(rng.integers(3, 6))
+    factors = [rng.standard_normal((n, 3)) / np.sqrt(3) for _ in range(M)]
+    f = factors[0] @ rng.standard_normal(3) + 0.5 * factors[1] @ rng.standard_normal(3)
+    name = (*SIGNED, *REAL)[seed % 5]
+    if name in SIGNED:
+        y = np.where(f > np.median(f), 1.0, -1.0)
+    else:
+        y = rng.poisson(np.exp(np.clip(f, -2, 2))).astype(float) + (seed == 3) if name == "poisson" else f
+        y[0] += name == "poisson"
+    return factors, y, name, 10.0 ** rng.uniform(-2, -0.7)
+
+
+def errors(name, f, y):
+    return {
+        "logistic": lambda: cp.sum(cp.logistic(-cp.multiply(y, f))),
+        "squared_hinge": lambda: cp.sum_squares(cp.pos(1 - cp.multiply(y, f))) / 2,
+        "huber": lambda: cp.sum(cp.huber(y - f)) / 2,
+        "poisson": lambda: cp.sum(cp.exp(f) - cp.multiply(y, f)) - np.sum(y - scipy.special.xlogy(y, y)),
+        "squared": lambda: cp.sum_squares(y - f) / 2,
+    }[name]() / len(y)
+
+
+def solved(problem):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # cvxpy tells of last digits that we do not ask for
+        return float(problem.solve(solver="CLARABEL"))
+
+
+def l1_optimum(factors, y, name, lam, mu, free):
+    betas, b = [cp.Variable(L.shape[1]) for L in factors], cp.Variable() if free else 0.0
+    parts = [L @ beta for L, beta in zip(factors, betas, strict=True)]
+    price = sum(lam * cp.norm(beta) + mu * cp.norm(g) / np.sqrt(len(y)) for beta, g in zip(betas, parts, strict=True))
+    return solved(cp.Problem(cp.Minimize(errors(name, sum(parts) + b, y) + price)))
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_algorithm_1_ends_at_the_optimum(seed):
+    factors, y, name, lam = random_problem(seed)
+    K, mu, free = np.array([L @ L.T for L in factors]), lam * (seed % 2), bool(seed % 3)
+    method = SmoothFunctional(
+        K, Spectra.of(K), y, lam, loss=loss_of(name), mu=mu, fit_intercept=free, n_kernels=len(K), tol=1e-4
+    )
+    fit = run(method, tol=1e-4, max_iter=100)
+    best = l1_optimum(factors, y, name, lam, mu, free)
+    assert fit.status.ok
+    assert fit.objective == pytest.approx(best, rel=2e-4, abs=2e-5)
+    assert fit.dual_objective <= best + 1e-6 * max(1.0, abs(best))
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_scores_and_refits_of_pursuit(seed):
+    factors, y, name, lam = random_problem(seed)
+    if name == "squared":
+        name = "huber"
+    K = np.array([L @ L.T for L in factors])
+    method = SmoothGOMP(K, y[:, None], lam, n_kernels=2, score_tol=0.0, loss=loss_of(name), fit_intercept=True)
+    points = run(method, tol=0.0, max_iter=10).points
+    b = float(points[0].state.intercepts[0])
+    gains = []
+    for L in factors:
+        beta = cp.Variable(L.shape[1])
+        left = errors(name, L @ beta + b, y) + lam * cp.sum_squares(beta)
+        gains.append(points[0].objective - solved(cp.Problem(cp.Minimize(left))))
+    assert points[1].state.scores == pytest.approx(gains, abs=2e-5)
+    assert points[1].selected == (int(np.argmax(points[1].state.scores)),)
+    chosen, b = [factors[j] for j in points[2].selected], cp.Variable()
+    betas = [cp.Variable(L.shape[1]) for L in chosen]
+    f = sum(L @ beta for L, beta in zip(chosen, betas, strict=True)) + b
+    whole = errors(name, f, y) + lam * sum(map(cp.sum_squares, betas))
+    assert points[2].objective == pytest.approx(solved(cp.Problem(cp.Minimize(whole))), abs=1e-5)
+
+
+def test_score_of_squared_loss_is_the_score_of_pursuit():
+    factors, y, _, lam = random_problem(4)
+    K = np.array([L @ L.T for L in factors])
+    plain = mkl.GOMPRegressor(lam=2 * lam, kernels="precomputed", n_kernels=2, fit_intercept=False).fit(K, y)
+    wide = mkl.GOMPRegressor(lam=lam, kernels="precomputed", n_kernels=2, fit_intercept=False, loss=mkl.Huber(1e3)).fit(
+        K, y
+    )
+    assert wide.selected_.tolist() == plain.selected_.tolist()
+    assert wide.predict(K) == pytest.approx(plain.predict(K), abs=1e-5)
+    assert 2 * wide.objective_ == pytest.approx(plain.objective_, rel=1e-5)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.02])
+def test_squared_loss_agrees_with_the_exact_algorithm(mu):
+    factors, y, _, lam = random_problem(4)
+    K = np.array([L @ L.T for L in factors])
+    general = run(
+        SmoothFunctional(K, Spectra.of(K), y, lam, loss=make_loss("squared"), mu=mu, n_kernels=5, tol=1e-6),
+        tol=1e-6, max_iter=100,
+    )  # fmt: skip
+    exact = mkl.GreedyMKLRegressor(lam=lam, mu=mu, kernels="precomputed", fit_intercept=False, tol=1e-6).fit(K, y)
+    assert general.objective == pytest.approx(exact.objective_, rel=1e-5)
+    if mu == 0.0:
+        assert general.weights == pytest.approx(exact.weights_, abs=1e-2)
+
+
+def test_gauge_of_both_norms_against_a_search():
+    rng = np.random.default_rng(0)
+    L = rng.standard_normal((6, 4))
+    blocks, theta = Blocks(Spectra.of((L @ L.T)[None]), 0.3, 0.2), rng.standard_normal(6)
+
+    def worst(w):
+        v = theta - w
+        return max(np.sqrt(v @ (L @ (L.T @ v))) / 0.3, np.sqrt(6) * np.linalg.norm(w) / 0.2)
+
+    w, t = cp.Variable(6), cp.Variable()
+    problem = cp.Problem(cp.Minimize(t), [cp.norm(L.T @ (theta - w)) <= 0.3 * t, np.sqrt(6) * cp.norm(w) <= 0.2 * t])
+    assert blocks.gauge(0, theta) == pytest.approx(solved(problem), rel=1e-5)
+    assert blocks.gauge(0, theta) <= worst(np.zeros(6))
+    assert Blocks(Spectra.of((L @ L.T)[None]), 0.3, 0.0).gauge(0, theta) == pytest.approx(worst(np.zeros(6)))
+
+
+@pytest.mark.parametrize("name", [*SIGNED, "huber", "poisson"])
+def test_algorithm_2_falls_towards_the_least_loss(name):
+    seed = ("logistic", "squared_hinge", "huber", "poisson").index(name)
+    factors, y, name, _ = random_problem(seed)
+    K = np.array([L @ L.T for L in factors])
+    method = SmoothEmpirical(K, y, loss=loss_of(name), n_steps=60, divisors=np.ones(len(K)), fit_intercept=True)
+    values = [point.objective for point in run(method, tol=0.0, max_iter=61).points]
+    assert np.all(np.diff(values) <= 1e-12)
+    loss, whole = loss_of(name), np.hstack([*factors, np.ones((len(y), 1))])
+    ridge = 1e-3
+
+    def least(beta):
+        f = whole @ beta
+        return np.mean(loss.value(f, y)) + ridge * beta @ beta
+
+    assert values[-1] < 0.5 * values[0] + 0.5 * scipy.optimize.minimize(least, np.zeros(whole.shape[1])).fun
+
+
+# Poisson loss
+
+
+def test_poisson_loss_is_the_conjugate_of_its_dual():
+    loss, rng = Poisson(), np.random.default_rng(1)
+    y, t, C = rng.poisson(2.0, 9).astype(float), rng.standard_normal(9), 0.7
+    a = -C * loss.slope(t, y)
+    assert C * loss.value(t, y).sum() - loss.dual(a, y, C) == pytest.approx(-float(a @ t))  # Fenchel's equality
+    assert loss.slope(t, y) == pytest.approx((loss.value(t + 1e-6, y) - loss.value(t - 1e-6, y)) / 2e-6, abs=1e-6)
+    assert loss.bend(t, y) == pytest.approx((loss.slope(t + 1e-6, y) - loss.slope(t - 1e-6, y)) / 2e-6, abs=1e-6)
+    assert loss.dual(2.0 * C * (y + 1), y, C) == -np.inf
+    b = loss.best_intercept(t, y)
+    assert np.exp(t + b).sum() == pytest.approx(y.sum())
+
+
+def test_counts_are_predicted_as_counts():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 5))
+    mean = np.exp(0.8 * X[:, 0] + 0.5 * X[:, 1] + 1.0)
+    y = rng.poisson(mean).astype(float)
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 5)
+    for model in (
+        mkl.GOMPRegressor(lam=1e-3, n_kernels=2, loss="poisson", kernels=kernels),
+        mkl.GreedyMKLRegressor(lam=0.05, loss="poisson", kernels=kernels),
+        mkl.GreedyMKLRegressor("empirical", n_kernels=60, loss="poisson", kernels=kernels),
+    ):
+        model.fit(X, y)
+        assert set(model.selected_.tolist()) >= {0, 1}
+        assert np.all(model.predict(X) > 0)
+        assert np.corrcoef(np.log(model.predict(X)), np.log(mean))[0, 1] > 0.97
+        file = io.BytesIO()
+        mkl.save_model(file, model)
+        file.seek(0)
+        assert mkl.load_model(file).predict(X) == pytest.approx(model.predict(X))
+
+
+@pytest.mark.parametrize("y", [[-1.0, 2.0, 0.0], [0.0, 0.0, 0.0]])
+def test_no_counts(y):
+    with pytest.raises(DataError, match="counts"):
+        mkl.GOMPRegressor(loss="poisson", kernels="precomputed").fit(np.eye(3)[None], y)
+    with pytest.raises(DataError, match="counts"):
+        mkl.GreedyMKLRegressor(loss="poisson", kernels="precomputed").fit(np.eye(3)[None], y)
+
+
+# Estimators
+
+
+@pytest.mark.parametrize("loss", SIGNED)
+def test_classes(loss):
+    data = mkl.load_sample("iris")
+    kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 4)
+    pursuit = mkl.GOMPClassifier(lam=1e-3, n_kernels=2, loss=loss, fit_intercept=True, kernels=kernels)
+    greedy = mkl.GreedyMKLClassifier(lam=0.01, loss=loss, fit_intercept=True, kernels=kernels)
+    for model in (pursuit, greedy):
+        model.fit(data.X, data.y)
+        assert model.score(data.X, data.y) > 0.9
+        assert model.decision_function(data.X).shape == (150, 3)
+    assert set(pursuit.selected_.tolist()) & {2, 3}
+    assert np.all(greedy.relative_gap_ < 1e-2)
+
+
+def test_path_over_sizes_is_one_run():
+    data = mkl.load_sample("breast_cancer").take(range(100))
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 30)
+    model = mkl.GOMPClassifier(lam=1e-2, loss="logistic", fit_intercept=True, kernels=kernels)
+    path = mkl.fit_path(model, data.X, data.y, param="s", values=[1, 2, 3])
+    alone = mkl.GOMPClassifier(lam=1e-2, loss="logistic", fit_intercept=True, kernels=kernels, n_kernels=2)
+    alone.fit(data.X, data.y)
+    assert path.estimators[1].decision_function(data.X) == pytest.approx(alone.decision_function(data.X))
+
+
+def test_rates_are_claimed_where_the_second_derivative_stays():
+    assert [name for name in ("squared", "logistic", "squared_hinge", "huber") if has_rate(make_loss(name))] == [
+        "squared", "logistic",
+    ]  # fmt: skip
+    assert has_rate(Poisson())
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    told = mkl.GreedyMKLRegressor(loss="huber").fit(X, X[:, 0])
+    assert "No rate" in told.notes_[-1]
+    assert not any("No rate" in note for note in mkl.GreedyMKLRegressor().fit(X, X[:, 0]).notes_)
+
+
+def test_a_price_on_the_data_shrinks_and_selects():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 6))
+    y = X[:, 0] + 0.3 * X[:, 1] + 0.1 * rng.standard_normal(60)
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 6)
+    plain = mkl.GreedyMKLRegressor(lam=0.01, kernels=kernels).fit(X, y)
+    priced = mkl.GreedyMKLRegressor(lam=0.01, mu=0.4, kernels=kernels).fit(X, y)
+    assert set(np.flatnonzero(priced.weights_ > 1e-6)) < set(np.flatnonzero(plain.weights_ > 1e-6))
+    assert priced.relative_gap_ < 1e-2
+    assert plain.score(X, y) > priced.score(X, y)
+
+
+# Groups of outputs
+
+
+def test_groups_of_outputs_choose_their_own_kernels():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 5))
+    Y = np.column_stack([X[:, 0], X[:, 0] + X[:, 1], X[:, 3]]) + 0.05 * rng.standard_normal((80, 3))
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 5)
+    model = mkl.GOMPRegressor(lam=1e-3, n_kernels=3, output_groups=[[0, 1], [2]], kernels=kernels).fit(X, Y)
+    assert set(model.choices_) == {(0, 0), (0, 1), (1, 3)}
+    assert model.weights_.tolist() == [[1, 1, 0, 0, 0], [1, 1, 0, 0, 0], [0, 0, 0, 1, 0]]
+    pair = mkl.GOMPRegressor(lam=1e-3, n_kernels=2, kernels=kernels).fit(X, Y[:, :2])
+    assert model.predict(X)[:, :2] == pytest.approx(pair.predict(X))
+    assert model.score(X, Y) > 0.95
+    whole = mkl.GOMPRegressor(lam=1e-3, n_kernels=3, output_groups=[[0, 1, 2]], kernels=kernels).fit(X, Y)
+    shared = mkl.GOMPRegressor(lam=1e-3, n_kernels=3, kernels=kernels).fit(X, Y)
+    assert whole.predict(X) == pytest.approx(shared.predict(X))
+    file = io.BytesIO()
+    mkl.save_model(file, model)
+    file.seek(0)
+    assert mkl.load_model(file).predict(X) == pytest.approx(model.predict(X))
+    assert model.contributions(X).shape == (5, 80, 3)
+
+
+@pytest.mark.parametrize("groups", [[[0]], [[0, 1], [1, 2]], [[0, 1, 2], []], "all"])
+def test_groups_that_are_none(groups):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    with pytest.raises(ParameterError, match="every column of the target once"):
+        mkl.GOMPRegressor(output_groups=groups).fit(X, X)
+
+
+def test_refusals():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    y, signs = X[:, 0], np.sign(X[:, 0])
+    refused = [
+        (mkl.GOMPRegressor(loss="hinge"), y, "loss must be one of squared, huber, poisson"),
+        (mkl.GOMPClassifier(loss="poisson"), signs, "loss must be one of"),
+        (mkl.GreedyMKLClassifier(loss="hinge"), signs, "loss must be one of"),
+        (mkl.GOMPRegressor(loss="huber", backward=True), y, 'loss="huber"'),
+        (mkl.GOMPRegressor(loss="huber", approximation=mkl.Nystroem(10)), y, "alone"),
+        (mkl.GreedyMKLRegressor(mu=-1.0), y, "mu must be"),
+        (mkl.GreedyMKLRegressor("empirical", mu=0.1), y, "no norms"),
+        (mkl.GreedyMKLRegressor("empirical", step="linesearch", loss="huber"), y, "closed form"),
+    ]
+    for model, target, words in refused:
+        with pytest.raises(ParameterError, match=words):
+            model.fit(X, target)
+    with pytest.raises(ParameterError, match="has none"):
+        SmoothGOMP(np.eye(3)[None], np.ones((3, 1)), 0.1, n_kernels=1, score_tol=0.0, loss=make_loss("hinge"))
+    with pytest.raises(ParameterError, match="output_groups=None"):
+        mkl.fit_path(mkl.GOMPRegressor(output_groups=[[0]]), X, y, param="s", values=[1, 2])
