@@ -30,7 +30,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.losses import Loss
 from mklcore.machines import machine_of
-from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.driver import Board, Method, Point, Status
 from mklcore.solvers.greedy import SLACK, Gradients
 from mklcore.solvers.proof import Values
 from mklcore.solvers.spectra import Spectra
@@ -112,7 +112,7 @@ class Blocks:
         return float(np.sqrt(max(float(a @ f), 0.0))), float(np.linalg.norm(f)) / np.sqrt(self.n)
 
 
-class SmoothFunctional:
+class SmoothFunctional(Method):
     """Algorithm 1 as the driver's method, for any ``loss`` with a machine and ``mu`` >= 0.
 
     ``K`` (M, n, n) and its ``spectra``; ``y`` (n,) labels -1 / +1 or numbers; ``n_kernels`` the bound d. A point's ``dual`` is
@@ -268,7 +268,7 @@ class SmoothFunctional:
         )  # fmt: skip
 
 
-class SmoothEmpirical:
+class SmoothEmpirical(Method):
     """Algorithm 2 as the driver's method, for a loss with a slope: ``n_steps`` steps, each kernel as often as it wins.
 
     ``divisors`` (M,) as in ``EmpiricalGreedy``; the unit step is halved until the loss falls. There is no certificate.
