@@ -10,12 +10,14 @@ from pathlib import Path
 
 import numba
 import numpy as np
+import platformdirs
 import pytest
 
 from mklcore._numba import cache as routine_cache
 from mklcore._numba import compiling
 from mklcore.io import private_folders as own_folders
 from mklcore.io.private_folders import own_folder, why_not_own
+from pages._parts.runs import disk
 
 ENTRY = (
     "from mklcore._numba.decorators import jit_entry\n@jit_entry()\ndef doubled(values):\n    return 2.0 * values[0]\n"
@@ -132,6 +134,29 @@ def test_a_named_folder_that_cannot_be_used_is_replaced_and_that_is_told(fresh, 
     monkeypatch.setenv(routine_cache.NAMED, os.path.join(os.devnull, "cache"))
     with pytest.warns(RuntimeWarning, match="NUMBA_CACHE_DIR is not used, because /dev/null is no folder"):
         assert routine_cache.place().folder == fresh / "cache" / "mklcore"
+
+
+def test_an_account_without_a_home_folder_keeps_nothing_and_is_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(routine_cache, "SOURCES", tmp_path / "site-packages" / "mklcore" / "_numba")
+    monkeypatch.setattr(platformdirs, "user_cache_path", lambda *_, **__: Path("~/.cache/mklcore"))
+    monkeypatch.setattr(disk, "user_data_path", lambda *_, **__: Path("~/.local/share/mkl-explorer"))
+    monkeypatch.delenv(routine_cache.TOLD, raising=False)
+    monkeypatch.delenv(routine_cache.NAMED, raising=False)
+    monkeypatch.delenv(disk.HOME, raising=False)
+    with pytest.warns(RuntimeWarning, match="this account has no home folder.*Name a folder that only you may write"):
+        assert routine_cache._place.__wrapped__("").folder is None
+    assert disk.default_home() is None
+
+
+def test_an_installed_copy_keeps_nothing_beside_its_sources(monkeypatch, tmp_path):
+    sources = tmp_path / "site-packages" / "mklcore" / "_numba"
+    sources.mkdir(parents=True)
+    monkeypatch.setattr(routine_cache, "SOURCES", sources)
+    monkeypatch.setattr(platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "a cache" / "mklcore")
+    installed = routine_cache._place.__wrapped__("")
+    assert (installed.folder, installed.is_beside_sources) == (tmp_path / "a cache" / "mklcore", False)
+    (tmp_path / "site-packages" / "pyproject.toml").touch()
+    assert routine_cache._place.__wrapped__("").is_beside_sources
 
 
 @contextmanager

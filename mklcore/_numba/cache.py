@@ -70,7 +70,7 @@ def _place(named: str) -> Place:
     from platformdirs import user_cache_path
 
     usual = user_cache_path("mklcore", appauthor=False)
-    if not (not_there := own_folder(usual)):
+    if not (not_there := own_folder(usual) if usual.is_absolute() else "this account has no home folder"):
         if named:
             _tell(f"{NAMED} is not used, because {why}. Compiled routines are kept in {usual} instead.")
         return Place(usual, why=why)

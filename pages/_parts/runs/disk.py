@@ -55,7 +55,8 @@ def default_home() -> Path | None:
     named = os.environ.get(HOME, "").strip()
     if named:
         return None if named.lower() == OFF else Path(named).expanduser()
-    return user_data_path("mkl-explorer", appauthor=False)
+    usual = user_data_path("mkl-explorer", appauthor=False)
+    return usual if usual.is_absolute() else None  # an account without a home folder
 
 
 class Disk:
