@@ -23,6 +23,7 @@ ROWS = {
     "mklcore.errors": 1,
     "mklcore.unconverged": 1,
     "mklcore.arrays": 1,
+    "mklcore.io.plugins": 1,
     "mklcore.io.private_folders": 1,
     "mklcore._numba.cache": 1,
     "mklcore._numba": 1,

@@ -41,6 +41,8 @@ def _cached(function: Any) -> Any:
     """Return the compiled function with a cache on disk, None where there is no place that only this account can
     write.
     """
+    if config.DISABLE_JIT:  # NUMBA_DISABLE_JIT=1, for a debugger
+        return function
     place = routine_cache.place()
     if place.folder is None or routine_cache.given_up():
         return None

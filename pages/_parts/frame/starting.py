@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import os
 import threading
 import time
@@ -13,6 +14,8 @@ from importlib import import_module
 import streamlit as st
 
 from mklcore import launcher
+from mklcore.errors import ParameterError
+from mklcore.io import plugins
 from pages._parts.frame import sending
 from pages._parts.jobs import importing
 from pages._parts.session import inside, turns
@@ -79,6 +82,7 @@ async def serving(_: st.App) -> AsyncIterator[None]:
     """Import in a thread from the server's first moment on, and open the browser unless the server is headless."""
     global _importing
     inside.report_missing()
+    load_plugins()
     inside.answer_hosts(os.environ.get(launcher.HOSTS, ""))
     sending.gather()
     _free.set()
@@ -99,6 +103,14 @@ async def serving(_: st.App) -> AsyncIterator[None]:
         yield
     finally:
         looking.cancel()
+
+
+def load_plugins() -> None:
+    """Import the modules that add to the registries; one that cannot be imported is named in the server's log."""
+    try:
+        plugins.load()
+    except ParameterError as error:
+        logging.getLogger(__name__).error("%s", error)
 
 
 def _import() -> None:

@@ -1,6 +1,7 @@
 """What somebody wrote against version 0.1: public names, and modules by the paths the documentation gave.
 
-It runs with any later version and leaves ``numbers``, which `tests/test_version_0_1.py` compares with those of version 0.1.
+It runs with any later version and leaves ``numbers``, which `tests/test_version_0_1.py` compares with those of version
+0.1.
 """
 
 import io

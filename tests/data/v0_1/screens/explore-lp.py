@@ -39,7 +39,8 @@ print(stack)
 
 # The path over p
 #
-# The problem: $\min_{w,b,\theta\ge 0}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\frac{\|w_m\|^2}{\theta_m},\qquad \|\theta\|_p\le 1$
+# The problem: $\min_{w,b,\theta\ge 0}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\frac{\|w_m\|^2}{\theta_m},\qquad
+# \|\theta\|_p\le 1$
 
 model = mkl.LpMKLRegressor(kernels=kernels)
 values = mkl.path.path_grid(model, stack, train.y, 'p', 25)

@@ -22,7 +22,8 @@ print(data)
 
 # Hulls along λ
 #
-# The problem: $\min_{f=\sum_v f_v,\,b}\;\tfrac1n\sum_i \ell\big(y_i,f(x_i)+b\big)+\tfrac{\lambda}{2}\Big(\sum_v d_v\,\|\beta_{D(v)}\|\Big)^2$
+# The problem: $\min_{f=\sum_v f_v,\,b}\;\tfrac1n\sum_i \ell\big(y_i,f(x_i)+b\big)+\tfrac{\lambda}{2}\Big(\sum_v
+# d_v\,\|\beta_{D(v)}\|\Big)^2$
 
 columns = [2, 3, 8]
 names = [data.feature_names[j] for j in columns]
