@@ -377,8 +377,9 @@ def _decimal_sign(rows: list[list[str]], delimiter: str | None) -> str:
 
 
 def _has_header(rows: list[list[str]], decimal: str) -> bool:
-    """The first line is a header unless it holds numbers wherever the rows below do; numbers that rise from column to column, as
-    wavelengths do, are names where the rows below do not rise as well."""
+    """The first line is a header unless it holds numbers wherever the rows below do; numbers that rise from column
+    to column, as wavelengths do, are names where the rows below do not rise as well.
+    """
     if len(rows) == 1:
         return not all(np.isfinite(to_numbers(np.array(rows[0], dtype=object), decimal)))
     numeric = False
@@ -394,7 +395,9 @@ def _has_header(rows: list[list[str]], decimal: str) -> bool:
 
 
 def _names_positions(rows: list[list[str]], decimal: str) -> bool:
-    """Whether the numbers of the first line rise or fall from column to column, and those of fewer than half of the rows below."""
+    """Whether the numbers of the first line rise or fall from column to column, and those of fewer than half of the
+    rows below.
+    """
     found = [to_numbers(np.array(row, dtype=object), decimal) for row in rows]
     places = np.flatnonzero(np.isfinite(found[0]))
     if places.size < _LEAST_POSITIONS:

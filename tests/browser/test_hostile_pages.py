@@ -1,4 +1,6 @@
-"""A table whose names would be markup or code, on every page and tab: no script runs, no dialog, nobody else is asked."""
+"""A table whose names would be markup or code, on every page and tab: no script runs, no dialog, nobody else is
+asked.
+"""
 
 from benchmarks.hostile_names import pages
 
